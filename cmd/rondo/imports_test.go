@@ -24,7 +24,7 @@ const (
 // stands in its own folder below it only if its line says so. Imports go one way: cmd -> receivers,
 // query -> engine -> wal, rra.
 var rooms = map[string][]string{
-	"internal/access":        {"engine"},
+	"internal/access":        {"engine", "rra"},
 	"internal/foreign":       {},
 	"internal/glob":          {},
 	"internal/histogram":     {},

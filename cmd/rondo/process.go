@@ -37,6 +37,9 @@ func (p *process) tell(err error) {
 	if e, ok := err.(*connect.Error); ok { // without its code, a word for programs
 		told = e.Message()
 	}
+	if e, ok := errors.AsType[*rpc.UnreachedError](err); ok { // likewise
+		told = e.Error()
+	}
 	if errors.Is(err, rpc.ErrEnded) { // the place where it was noticed does not help the user
 		told = rpc.ErrEnded.Error()
 	}

@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,7 +18,7 @@ import (
 // A Client speaks to one server.
 type Client struct {
 	rondov1.RondoClient
-	Local rondov1.LocalClient // servers answer it on their socket only
+	Local rondov1.LocalClient // of which servers answer a part over the network
 	// Streams is Local over HTTP/2, which Import needs because it streams both ways at once.
 	Streams rondov1.LocalClient
 
@@ -24,38 +26,67 @@ type Client struct {
 	url  string
 
 	transport, streams *http.Transport
-	dial               func(context.Context) (net.Conn, error) // to the socket; nil for a TCP address
+	dial               func(context.Context) (net.Conn, error) // for sessions
+	socket             bool                                    // it is a server's socket
+	host               string                                  // the header Host of sessions
+	authorization      string                                  // the header Authorization; empty: none
 }
 
-// Dial returns a client of the server at addr: "host:port", a URL, or a socket as "unix:/path" or
-// "/path". If nothing listens at a socket, Dial fails; if nothing listens at another address, the
-// first call fails.
-func Dial(ctx context.Context, addr string) (*Client, error) {
+// Options say how to reach a server over the network. The zero value has no credentials, and
+// believes the certificates that the machine believes.
+type Options struct {
+	// Authorization is the header of that name; empty: none.
+	Authorization string
+	// TLS is the configuration for https; nil means the default.
+	TLS *tls.Config
+}
+
+// Dial is [DialWith] without options.
+func Dial(ctx context.Context, addr string) (*Client, error) { return DialWith(ctx, addr, Options{}) }
+
+// DialWith returns a client of the server at addr: "host:port", a URL, or a socket as "unix:/path"
+// or "/path", which takes no options. If nothing listens at a socket, DialWith fails; if nothing
+// listens at another address, the first call fails.
+func DialWith(ctx context.Context, addr string, o Options) (*Client, error) {
 	if name, ok := strings.CutPrefix(addr, "unix:"); ok || strings.HasPrefix(addr, "/") {
 		return dialUnix(ctx, name)
 	}
 	if !strings.Contains(addr, "://") {
 		addr = "http://" + addr
 	}
-	return newClient(&http.Transport{}, strings.TrimSuffix(addr, "/")), nil
+	u, err := url.Parse(addr)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%.200q is no address of a server: want http://HOST:PORT, https://HOST:PORT or unix:/FOLDER/rondo.sock", addr)
+	}
+	u.User = nil
+	t := &http.Transport{TLSClientConfig: o.TLS}
+	c := newClient(t, strings.TrimSuffix(u.String(), "/"), o.Authorization)
+	c.host = u.Host
+	c.dial = func(ctx context.Context) (net.Conn, error) { return dialHost(ctx, u, o.TLS) }
+	return c, nil
 }
 
-func newClient(t *http.Transport, url string) *Client {
-	h := &http.Client{Transport: t}
+func newClient(t *http.Transport, url, authorization string) *Client {
 	two := t.Clone()
 	two.Protocols = new(http.Protocols)
-	two.Protocols.SetUnencryptedHTTP2(true)
+	two.Protocols.SetUnencryptedHTTP2(t.TLSClientConfig == nil)
+	two.Protocols.SetHTTP2(true)
 	limit := connect.WithClientOptions(connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(utf8Checker{}, endTeller{}))
+	h := callingBy(t, url, authorization)
 	return &Client{
-		RondoClient: rondov1.NewRondoClient(h, url, limit),
-		Local:       rondov1.NewLocalClient(h, url, limit),
-		Streams:     rondov1.NewLocalClient(&http.Client{Transport: two}, url, limit),
-		http:        h,
-		url:         url,
-		transport:   t,
-		streams:     two,
+		RondoClient:   rondov1.NewRondoClient(h, url, limit),
+		Local:         rondov1.NewLocalClient(h, url, limit),
+		Streams:       rondov1.NewLocalClient(callingBy(two, url, authorization), url, limit),
+		http:          h,
+		url:           url,
+		transport:     t,
+		streams:       two,
+		authorization: authorization,
 	}
 }
+
+// IsSocket reports whether c speaks to a server's socket, where everything is allowed.
+func (c *Client) IsSocket() bool { return c.socket }
 
 // PostForm sends a form to a path of the server that is no procedure, such as those of Prometheus'
 // API. The caller closes the body of the answer.
@@ -91,7 +122,7 @@ func dialUnix(ctx context.Context, name string) (*Client, error) {
 func clientOf(name string) *Client {
 	dial := func(ctx context.Context) (net.Conn, error) { return unixsocket.Dial(ctx, name) }
 	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
-	client := newClient(t, "http://"+SocketName)
-	client.dial = dial
+	client := newClient(t, "http://"+SocketName, "")
+	client.dial, client.host, client.socket = dial, SocketName, true
 	return client
 }

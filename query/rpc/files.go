@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"syscall"
@@ -19,6 +20,11 @@ type pipeInput struct {
 	size   int      // bytes in waits
 	ended  bool     // the caller has sent its last piece
 	err    error    // the error that ended the stream early
+	why    error    // the caller is told of it, in place of err
+
+	watch   func() error // is called for each piece; an error ends the session
+	account *Account     // of the bytes that are held
+	most    int          // bytes that are read of one file; 0: no limit
 }
 
 func (r *pipeInput) Read(p []byte) (int, error) {
@@ -33,10 +39,16 @@ func (r *pipeInput) Read(p []byte) (int, error) {
 		}
 		m, err := r.stream.Receive()
 		if err != nil {
+			if errors.Is(err, errIdle) {
+				r.why = err
+			}
 			if !errors.Is(err, io.EOF) {
 				r.err = err
 			}
 			return 0, err
+		}
+		if r.why = r.watch(); r.why != nil {
+			return 0, r.why
 		}
 		r.next, r.ended = m.GetStdin(), m.GetStdinEnd()
 	}
@@ -44,6 +56,9 @@ func (r *pipeInput) Read(p []byte) (int, error) {
 	r.next = r.next[n:]
 	return n, nil
 }
+
+// maxWaiting is how many bytes of input a session over the network keeps while it asks for a file.
+const maxWaiting = 4 << 20
 
 var errTooFast = errors.New("too much input while a file was asked for")
 
@@ -65,7 +80,7 @@ func (r *pipeInput) ask(req *rondov1.FileRequest) (*rondov1.FileAnswer, error) {
 			r.waits, r.size = append(r.waits, p), r.size+len(p)
 		}
 		r.ended = r.ended || m.GetStdinEnd()
-		if r.size > maxExecBytes {
+		if r.size > maxExecBytes || r.account != nil && r.size > maxWaiting {
 			return nil, errTooFast
 		}
 	}
@@ -134,6 +149,7 @@ type remoteFile struct {
 	in    *pipeInput
 	read  []byte
 	write []byte
+	size  int // bytes that were read
 }
 
 // fewBytes is the largest read that is asked for with its own size. Such a read looks at the
@@ -155,6 +171,12 @@ func (f *remoteFile) Read(p []byte) (int, error) {
 		}
 		if f.read = a.GetData(); len(f.read) == 0 {
 			return 0, io.EOF
+		}
+		if f.size += len(f.read); f.in.most > 0 && f.size > f.in.most {
+			return 0, fmt.Errorf("the file has more than %d MiB, which a server does not take over the network: rondo import does", f.in.most>>20)
+		}
+		if err := f.in.account.Charge(int64(len(f.read))); err != nil {
+			return 0, err
 		}
 	}
 	n := copy(p, f.read)
@@ -181,6 +203,7 @@ func (f *remoteFile) flush() error {
 
 func (f *remoteFile) Close() error {
 	err := f.flush()
+	f.in.account.Close()
 	_, e := f.in.ask(&rondov1.FileRequest{Op: rondov1.FileRequest_CLOSE})
 	return errors.Join(err, e)
 }

@@ -64,6 +64,19 @@ func messageLimits(spec connect.Spec) []connect.HandlerOption {
 	}
 }
 
+// limits returns the handler options that bound the requests of l.
+func (l *Local) limits() []connect.HandlerOption {
+	n := maxExecBytes
+	if l.Remote != nil {
+		n = MaxCommandBytes
+	}
+	gunzip := func() connect.Decompressor { return &unpacker{limit: int64(n)} }
+	return []connect.HandlerOption{
+		connect.WithReadMaxBytes(n),
+		connect.WithCompression("gzip", gunzip, func() connect.Compressor { return gzip.NewWriter(io.Discard) }),
+	}
+}
+
 // An unpacker unpacks gzip and fails after a limit of bytes. Without the failure the library would
 // unpack the rest of the request just to report its length.
 type unpacker struct {

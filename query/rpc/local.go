@@ -4,27 +4,27 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// A Local is the service of the command line over one store. It does not check who calls: a caller
-// who reaches it may do everything that the store's owner may do.
+// A Local is the service of the command line over one store. Without a Remote it does not check who
+// calls: a caller who reaches it may do everything that the store's owner may do.
 type Local struct {
 	Store *core.Store
+	// Remote says what callers over the network may do; nil: the service is behind a socket of the
+	// store's owner.
+	Remote *Remote
 	// Command passes a command to the receiver of a protocol and returns the names of the answer's
 	// columns, and its rows. If it is nil, Control refuses every command.
 	Command func(ctx context.Context, protocol string, args []string) ([]string, [][]string, error)
@@ -34,9 +34,9 @@ type Local struct {
 
 // Handler returns the path of the service and the handler that answers below it.
 func (l *Local) Handler() (string, http.Handler) {
-	path, h := rondov1.NewLocalHandler(l, connect.WithReadMaxBytes(maxExecBytes))
+	path, h := rondov1.NewLocalHandler(l, l.limits()...)
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == pipePath && r.Header.Get("Upgrade") == upgradeName {
+		if BeginsSession(r) {
 			l.upgrade(w, r)
 			return
 		}
@@ -84,7 +84,10 @@ func (l *Local) Close(grace time.Duration) {
 func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecRequest], stream *connect.ServerStream[rondov1.ExecResponse]) error {
 	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
 	errOut := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
-	env := l.environment(req.Msg)
+	env, err := l.environment(ctx, req.Msg)
+	if err != nil {
+		return err
+	}
 	env.Stdin, env.Stdout, env.Stderr = bytes.NewReader(req.Msg.GetStdin()), out, errOut
 	code := int32(rrdtool.Run(ctx, env, req.Msg.GetArgv()))
 	for _, c := range []*chunks{out, errOut} {
@@ -96,12 +99,18 @@ func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecReque
 }
 
 // environment returns the environment of a verb, as the request describes the caller's: folder,
-// variables, time zone, clock.
-func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
+// variables, time zone, clock. Its store does what the user of ctx may do.
+func (l *Local) environment(ctx context.Context, req *rondov1.ExecRequest) (*rrdtool.Env, error) {
+	if l.Remote != nil {
+		if err := l.Remote.check(req); err != nil {
+			return nil, err
+		}
+	}
 	environment := req.GetEnvironment()
 	tz, named := environment["TZ"]
+	store, extra := l.stores(ctx)
 	env := &rrdtool.Env{
-		Store:    l.Store,
+		Store:    store,
 		Location: location(tz, named),
 		Dir:      req.GetCwd(),
 		Base:     req.GetBase(),
@@ -110,12 +119,25 @@ func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 		KeepSame: environment[KeepVariable] == KeepSame,
 	}
 	if !req.GetPlain() {
-		env.Extra, env.Rondo = l.Store, true
+		env.Extra, env.Rondo = extra, true
 	}
 	if now := req.GetNowUs(); now != 0 {
 		env.Now = func() time.Time { return time.UnixMicro(now) }
 	}
-	return env
+	return env, nil
+}
+
+// stores returns the store as the user of ctx may use it.
+func (l *Local) stores(ctx context.Context) (rrdtool.Store, rrdtool.Extra) {
+	user := access.From(ctx)
+	if l.Remote == nil || user.Role >= access.Admin && !user.Limited() {
+		return l.Store, l.Store
+	}
+	c := access.Commands{View: access.Of(ctx, l.Store)}
+	if u, ok := c.Updates(); ok {
+		return u, c
+	}
+	return c, c
 }
 
 // location returns the time zone that the caller's variable TZ names, or this machine's own if the
@@ -147,69 +169,6 @@ const (
 // then asks whether the caller sees a file of the series' name, and CREATE tells the caller that
 // the series has been made.
 const SeriesFile = "series:"
-
-// upgrade takes over the connection of a request and runs a session of pipe mode on it.
-func (l *Local) upgrade(w http.ResponseWriter, r *http.Request) {
-	conn, rw, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		http.Error(w, "a pipe needs HTTP/1.1", http.StatusHTTPVersionNotSupported)
-		return
-	}
-	defer func() { _ = conn.Close() }() // the caller has the exit code, or notices that it is missing
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	if conn.SetDeadline(time.Time{}) != nil || !l.sessions.enter(conn, cancel) {
-		return
-	}
-	defer l.sessions.leave(conn)
-	if _, err := fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", upgradeName); err != nil {
-		return
-	}
-	m := newMessages(conn, maxExecBytes)
-	if early, err := rw.Reader.Peek(rw.Reader.Buffered()); err == nil && len(early) > 0 {
-		m.in.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn))
-	}
-	_ = l.pipe(ctx, caller{m}) // the caller sees the end of the connection
-}
-
-// FramesWord is the single argument of a session that speaks [rrdtool.Frames] instead of
-// [rrdtool.Pipe].
-const FramesWord = "pipe"
-
-// pipe runs one session of pipe mode to its end and sends the exit code.
-func (l *Local) pipe(ctx context.Context, stream caller) error {
-	first, err := stream.Receive()
-	if err != nil {
-		return err
-	}
-	env := l.environment(first)
-	env.Now = nil
-	env.Stdout = sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
-	env.Stderr = sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
-	run := rrdtool.Pipe
-	if slices.Equal(first.GetArgv(), []string{FramesWord}) {
-		run = rrdtool.Frames
-	}
-	in := &pipeInput{next: first.GetStdin(), stream: stream}
-	if first.GetFiles() {
-		env.Files = remoteFiles{in}
-		if first.GetEnvironment()[KeepVariable] == KeepUnseen {
-			env.Seen = func(path string) bool {
-				_, err := env.Files.Stat(SeriesFile + path)
-				return !errors.Is(err, fs.ErrNotExist)
-			}
-			env.Made = func(path string) {
-				// the series exists in any case, so a failure changes nothing
-				_, _ = in.ask(&rondov1.FileRequest{Op: rondov1.FileRequest_CREATE, Name: SeriesFile + path})
-			}
-		}
-	}
-	code := int32(run(ctx, env, in))
-	if in.err != nil {
-		return in.err // not the end of the input
-	}
-	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
-}
 
 // Backup streams a consistent copy of the store.
 func (l *Local) Backup(ctx context.Context, _ *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {

@@ -11,13 +11,12 @@ import (
 	"net/http"
 	"sync"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// Pipe mode runs over a connection of its own. A POST to pipePath with the header "Upgrade:
+// Pipe mode runs over a connection of its own. A POST to PipePath with the header "Upgrade:
 // rondo-pipe" turns an HTTP/1.1 connection into a session. The caller then sends ExecRequests and
 // the server sends ExecResponses. Each message follows its length, 4 bytes in big-endian order. The
 // first request says how to run (argv, cwd, environment, plain). The field stdin of every request
@@ -28,8 +27,15 @@ import (
 
 const (
 	upgradeName = "rondo-pipe" // the value of the header Upgrade
-	pipePath    = "/rondo.v1.Local/Pipe"
 )
+
+// PipePath is the path of requests that begin a session of pipe mode.
+const PipePath = "/rondo.v1.Local/Pipe"
+
+// BeginsSession reports whether a request turns its connection into a session of pipe mode.
+func BeginsSession(r *http.Request) bool {
+	return r.URL.Path == PipePath && r.Method == http.MethodPost && r.Header.Get("Upgrade") == upgradeName
+}
 
 // A Session runs the commands of pipe mode in a server. Requests go one way and answers the other,
 // up to the answer with the exit code. Send and Receive may be called at the same time, each by one
@@ -43,31 +49,44 @@ type Session interface {
 // errNoSession says that a server refuses the caller a session of pipe mode.
 var errNoSession = errors.New("the server begins no session of pipe mode")
 
-// Pipe begins a session over a connection of its own. The connection is closed when ctx ends. The
-// error has the code Unimplemented if the client does not speak to a server's socket.
+// Pipe begins a session over a connection of its own. The connection is closed when ctx ends.
 func (c *Client) Pipe(ctx context.Context) (Session, error) {
-	if c.dial == nil {
-		return nil, connect.NewError(connect.CodeUnimplemented, errNoSession)
-	}
 	conn, err := c.dial(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, unreached(c.url, fmt.Errorf("connect: %w", err))
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the session is over anyway
 	s := &session{messages: newMessages(conn, maxAnswerBytes), stop: stop}
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n\r\n", pipePath, SocketName, upgradeName)
-	var answer *http.Response
-	if err == nil {
-		answer, err = http.ReadResponse(s.in, nil)
-	}
+	answer, err := c.greet(s)
 	if err != nil {
-		return nil, errors.Join(ended(err), s.Close())
+		return nil, errors.Join(ended(unreached(c.url, err)), s.Close())
 	}
-	_ = answer.Body.Close() // the body is empty; the connection itself stays open
 	if answer.StatusCode != http.StatusSwitchingProtocols {
-		return nil, errors.Join(fmt.Errorf("%w: %s", errNoSession, answer.Status), s.Close())
+		err := strange(c.url, answer)
+		if err == nil {
+			err = fmt.Errorf("%w: %s", errNoSession, answer.Status)
+		}
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// greet asks for a session, and reads the head of the answer.
+func (c *Client) greet(s *session) (*http.Response, error) {
+	r, err := http.NewRequest(http.MethodPost, c.url+PipePath, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	r.Host = c.host
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", upgradeName)
+	if c.authorization != "" {
+		r.Header.Set("Authorization", c.authorization)
+	}
+	if err := r.Write(s.conn); err != nil {
+		return nil, err
+	}
+	return http.ReadResponse(s.in, r)
 }
 
 // A session is a Session over a connection.
@@ -155,6 +174,12 @@ func (c caller) Send(m *rondov1.ExecResponse) error { return c.send(m) }
 func (c caller) Receive() (*rondov1.ExecRequest, error) {
 	m := new(rondov1.ExecRequest)
 	return m, c.receive(m)
+}
+
+// refuse ends a session that is refused or must end, with an error for the caller.
+func (c caller) refuse(why error) error {
+	code := int32(1)
+	return c.Send(&rondov1.ExecResponse{Stderr: fmt.Appendf(nil, "ERROR: %s\n", messageOf(why)), ExitCode: &code})
 }
 
 // sessions are the open sessions of a Local.

@@ -1,9 +1,7 @@
 package server
 
 import (
-	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -14,10 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/internal/room"
-	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
-	"github.com/rondo-db/rondo/query/web"
-	"github.com/rondo-db/rondo/receivers"
 )
 
 // bounds are the limits of the HTTP port. A client is an address.
@@ -29,9 +24,10 @@ type bounds struct {
 	scrapes, clientScrapes int           // requests for /metrics
 	graphs, clientGraphs   int           // requests for graphs, waiting or not
 	queries, clientQueries int           // requests of Prometheus' API that read series, likewise
+	commands, clientCmds   int           // commands that run, and sessions of pipe mode
 	streams                int           // requests at a time on one connection of HTTP/2
 	patience               time.Duration // how long a request waits for a place
-	work                   time.Duration // how long a request may be handled
+	work, command          time.Duration // how long a request may be handled, and a command
 	body                   int64         // bytes of the body of one request
 	bodies, clientBodies   int64         // bytes of bodies in memory
 	answers, clientAnswers int64         // bytes of answers in memory
@@ -53,11 +49,12 @@ func defaultBounds(memory int64) bounds {
 		scrapes: 4, clientScrapes: 2,
 		graphs: 128, clientGraphs: 64,
 		queries: 128, clientQueries: 64,
+		commands: 64, clientCmds: 32,
 		streams:  100,
 		patience: 5 * time.Second,
-		work:     2 * time.Minute,
-		body:     rpc.MaxRequestBytes + 1<<10, // a message and the frame of gRPC around it
-		bodies:   max(memory/32, 4*rpc.MaxRequestBytes), clientBodies: max(memory/64, 2*rpc.MaxRequestBytes),
+		work:     2 * time.Minute, command: 10 * time.Minute,
+		body:   rpc.MaxRequestBytes + 1<<10, // a message and the frame of gRPC around it
+		bodies: max(memory/32, 4*rpc.MaxRequestBytes), clientBodies: max(memory/64, 2*rpc.MaxRequestBytes),
 		answers: answers, clientAnswers: answers / 2,
 		send: pace{10 * time.Second, 64 << 10}, read: pace{20 * time.Second, 64 << 10},
 		header: 10 * time.Second, idle: 2 * time.Minute,
@@ -81,6 +78,8 @@ type gate struct {
 	scrape  *room.Room                   // requests for /metrics that are being handled
 	graph   *room.Room                   // requests for graphs
 	query   *room.Room                   // requests of Prometheus' API that read series
+	command *room.Room                   // commands of the command line
+	session *room.Room                   // sessions of pipe mode
 	bodies  *rpc.Budget
 	answers *rpc.Budget
 	refused [refusals]atomic.Uint64
@@ -101,6 +100,8 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 		scrape:  room.New(b.scrapes, b.clientScrapes),
 		graph:   room.New(b.graphs, b.clientGraphs),
 		query:   room.New(b.queries, b.clientQueries),
+		command: room.New(b.commands, b.clientCmds),
+		session: room.New(b.commands, b.clientCmds),
 		bodies:  rpc.NewBudget(b.bodies, b.clientBodies),
 		answers: rpc.NewBudget(b.answers, b.clientAnswers),
 
@@ -134,144 +135,6 @@ func (g *gate) open(h, metrics http.Handler) {
 
 // stopping makes the server not ready. The gate goes on serving.
 func (g *gate) stopping() { g.setState("stopping") }
-
-// ServeHTTP answers health checks itself, and lets other requests in or refuses them.
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := http.NewResponseController(w)
-	// A write deadline outlives its request, so each request sets its own. Setting a deadline does
-	// not fail on the connections of this server.
-	_ = c.SetReadDeadline(g.send.deadline(time.Now(), 0))
-	_ = c.SetWriteDeadline(g.read.deadline(time.Now(), 0))
-	conn := connOf(r.Context())
-	conn.begin()
-	defer conn.end()
-	if g.guard.headers != nil {
-		g.guard.headers(w.Header())
-	}
-	switch r.URL.Path {
-	case "/-/healthy":
-		_, _ = io.WriteString(w, "rondo is healthy.\n") // the client may be gone
-		return
-	case "/-/ready":
-		if s := g.state.Load(); s != nil {
-			unavailable(w, "rondo is "+*s+".")
-			return
-		}
-		_, _ = io.WriteString(w, "rondo is ready.\n")
-		return
-	}
-	began := time.Now()
-	defer func() { g.endpoints.of(r.URL.Path).Observe(time.Since(began)) }()
-	if why := g.hosts.refuse(r); why != "" {
-		g.stranger(r, why)
-		end(w, r)
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		http.Error(w, why+".", http.StatusForbidden)
-		return
-	}
-	if g.inner.Load() == nil {
-		unavailable(w, "rondo is starting.")
-		return
-	}
-	client := clientOf(r.RemoteAddr)
-	in := g.admit(w, r, client)
-	if in == nil {
-		return
-	}
-	g.dispatch(c, w, in, client)
-}
-
-// dispatch lets a request of a user who may send it wait for its place, and answers it.
-func (g *gate) dispatch(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
-	conn := connOf(r.Context())
-	if r.URL.Path == "/metrics" {
-		g.metrics(c, w, r, client)
-		return
-	}
-	if r.URL.Path == rpc.HealthProcedure {
-		g.serve(c, w, r, *g.scraped.Load(), client, conn, g.scrape)
-		return
-	}
-	if !g.pending.Enter(r.Context(), client, 0) {
-		g.refuse(w, r, refusedPending)
-		return
-	}
-	defer g.pending.Leave(client)
-	in := g.work
-	switch {
-	case web.Draws(r.URL.Path):
-		in = g.graph // graphs that wait for their turn keep nobody from the other places
-	case api.Queries(r.URL.Path):
-		in = g.query // likewise
-	case g.samples[r.URL.Path]:
-		in = g.write // likewise
-	}
-	g.serve(c, w, r, *g.inner.Load(), client, conn, in)
-}
-
-// metrics answers /metrics, which has places of its own. The page is complete before it is sent, so
-// a slow reader occupies no place.
-func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
-	if !g.scrape.Enter(r.Context(), client, g.patience) {
-		g.refuse(w, r, refusedPlace)
-		return
-	}
-	leave := sync.OnceFunc(func() { g.scrape.Leave(client) })
-	defer leave()
-	g.pass(c, w, r, *g.scraped.Load(), leave)
-}
-
-// pass lets h answer. The connection has no deadlines while h works, because a deadline that passed
-// would cancel the request although its client is waiting.
-func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, begun func()) {
-	_ = c.SetReadDeadline(time.Time{})
-	_ = c.SetWriteDeadline(time.Time{})
-	a := &answer{ResponseWriter: w, control: c, pace: g.read, begun: begun}
-	h.ServeHTTP(a, r)
-	a.end()
-}
-
-// serve reads the request, waits for a place in a room and lets h answer.
-func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn, in *room.Room) {
-	arriving := g.bodies.Open(client)
-	defer arriving.Close()
-	body, err := readBody(c, r, g.body, g.send, arriving)
-	switch {
-	case errors.Is(err, errBodyLong):
-		g.refuse(w, r, refusedLong)
-		return
-	case errors.Is(err, errBodySlow):
-		g.refuse(w, r, refusedSlow)
-		return
-	case errors.Is(err, rpc.ErrBudget):
-		g.refuse(w, r, refusedMemory)
-		return
-	case err != nil:
-		end(w, r)
-		http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
-		return
-	}
-	if !in.Enter(r.Context(), client, g.patience) {
-		g.refuse(w, r, refusedPlace)
-		return
-	}
-	conn.admit()
-	leave := sync.OnceFunc(func() {
-		in.Leave(client)
-		conn.leave()
-	})
-	defer leave()
-	held := g.answers.Open(client)
-	defer held.Close()
-	ctx, cancel := context.WithTimeout(rpc.WithAccount(r.Context(), held), g.bounds.work)
-	defer cancel()
-	whole := r.WithContext(ctx)
-	if whole.Body = http.NoBody; body != nil {
-		whole.Body = receivers.NewWholeBody(body)
-	}
-	whole.ContentLength = int64(len(body))
-	g.pass(c, w, whole, h, leave)
-}
 
 // shed returns how many requests were refused because too many were under way.
 func (g *gate) shed() uint64 {

@@ -34,7 +34,8 @@ var (
 // here needs the role admin, and a test fails. The routes of receivers are not in it: what they
 // need is what received says.
 //
-// The procedures of the service Local are answered at rondo.sock only, whose file says who may.
+// The service Local is answered at rondo.sock as well, whose file says who may. Over HTTP what a
+// command of Exec and Pipe needs depends on the command: access.Commands says so.
 var needs = map[string]need{
 	"/":                             reads,
 	"/login":                        reads,
@@ -80,9 +81,11 @@ var needs = map[string]need{
 	"/rondo.v1.Local/Backup":        whole,
 	"/rondo.v1.Local/Check":         whole,
 	"/rondo.v1.Local/Control":       whole,
-	"/rondo.v1.Local/Exec":          whole,
+	"/rondo.v1.Local/":              reads, // as for Rondo
+	"/rondo.v1.Local/Exec":          reads,
 	"/rondo.v1.Local/Export":        whole,
 	"/rondo.v1.Local/Import":        whole,
+	"/rondo.v1.Local/Pipe":          reads,
 }
 
 // received returns what a request to a receiver needs whose series all are below a folder. Their

@@ -172,8 +172,10 @@ func (s *server) endRequests() (errs []error) {
 			wg.Go(func() { ended[i] = l.shutdown(s.Grace, s.Logger) })
 		}
 	}
-	if s.commands != nil {
-		wg.Go(func() { s.commands.Close(s.Grace / 2) }) // waits at most twice the time it is given
+	for _, l := range []*rpc.Local{s.commands, s.remote} {
+		if l != nil {
+			wg.Go(func() { l.Close(s.Grace / 2) }) // waits at most twice the time it is given
+		}
 	}
 	wg.Wait()
 	return ended
@@ -210,6 +212,7 @@ func (s *server) newRPC() *rpc.Server {
 func (s *server) handlers() (all, scrapes *routes) {
 	mux, metrics := new(routes), new(routes)
 	mux.Handle(s.rpc.Handler())
+	s.mountCommands(mux)
 	mux.Handle("/", s.pages)
 	mux.Handle(api.Prefix, s.queries)
 	s.receivers.mount(mux, s.Ways)

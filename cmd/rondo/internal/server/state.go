@@ -40,6 +40,7 @@ type server struct {
 	daemonTLS   *webconfig.Keeper // the certificate of rrdcached's TCP addresses; nil: web's, or none
 	local       *listener
 	commands    *rpc.Local // the service at local
+	remote      *rpc.Local // the same over HTTP
 	receivers   *manager
 	daemon      *daemon // nil: rrdcached's protocol is off
 	swept       swept

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query/rpc"
+)
+
+// The patience with sessions of pipe mode over HTTP.
+const (
+	sessionIdle  = time.Hour        // from one command to the next
+	sessionStall = 30 * time.Second // until the caller has read an answer
+)
+
+// remoteProcedures are the methods of the service Local that the HTTP port answers, by name.
+var remoteProcedures = []string{"Exec", "Control", "Pipe"}
+
+// mountCommands lets the HTTP port serve the command line.
+func (s *server) mountCommands(mux *routes) {
+	s.remote = &rpc.Local{Store: s.store, Command: s.receivers.command, Remote: &rpc.Remote{
+		Budget: s.page.bodies, Client: func(r *http.Request) string { return clientOf(r.RemoteAddr) },
+		Idle: sessionIdle, Stall: sessionStall,
+	}}
+	if s.page.guard.identify != nil {
+		s.remote.Remote.User = func(r *http.Request) (*access.User, error) { return s.identify(r, clientOf(r.RemoteAddr)) }
+	}
+	path, h := s.remote.Handler()
+	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(remoteProcedures, r.URL.Path[len(path):]) {
+			http.Error(w, "no such method over HTTP", http.StatusNotFound)
+			return
+		}
+		if !s.secured() && !fromHere(r) {
+			refuseCommand(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+	mux.Handle(path, answer)
+	mux.Handle(rpc.PipePath, answer)
+}
+
+// fromHere reports whether a request comes from this machine.
+func fromHere(r *http.Request) bool {
+	if a, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		return a.Addr().Unmap().IsLoopback()
+	}
+	_, unix := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)
+	return unix
+}
+
+// errStranger refuses a command from another machine if the server asks nobody who they are.
+var errStranger = errors.New("commands are taken from this machine only, because this server asks nobody who they are: start rondo serve with --web-config")
+
+func refuseCommand(w http.ResponseWriter, r *http.Request) {
+	end(w, r)
+	if e := connect.NewErrorWriter(); e.IsSupported(r) {
+		// The client may be gone.
+		_ = e.Write(w, r, connect.NewError(connect.CodePermissionDenied, errStranger))
+		return
+	}
+	http.Error(w, errStranger.Error(), http.StatusForbidden)
+}

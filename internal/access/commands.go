@@ -1,0 +1,126 @@
+package access
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Commands are a store for the commands of one user, such as rrdtool's verbs. Beside the user's
+// folders each method checks the user's role: that a command is run does not tell what it does.
+// What is refused is refused with an error that wraps [ErrDenied].
+type Commands struct{ View }
+
+// Create makes a series. To replace an existing one, as spec may say, needs the role admin.
+func (c Commands) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
+	if err := c.user.Need(Write); err != nil {
+		return 0, err
+	}
+	replaces := spec.Overwrite && c.user.Role < Admin
+	if replaces {
+		spec.Overwrite = false
+	}
+	ref, err := c.View.Create(ctx, spec)
+	if replaces && errors.Is(err, core.ErrExists) {
+		return 0, c.user.Need(Admin)
+	}
+	return ref, err
+}
+
+// Update stores samples in one series.
+func (c Commands) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
+	if err := c.may(Write, ref); err != nil {
+		return 0, nil, err
+	}
+	return c.store.Update(ctx, ref, b, trace)
+}
+
+// Alter replaces a series by the result of change.
+func (c Commands) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
+	if err := c.user.Need(Admin); err != nil {
+		return 0, err
+	}
+	if err := c.user.Check(path); err != nil {
+		return 0, err
+	}
+	return c.store.Alter(ctx, path, change)
+}
+
+// Last returns the time of the last update of a series.
+func (c Commands) Last(ref core.Ref) (rra.Time, error) {
+	if err := c.may(Read, ref); err != nil {
+		return 0, err
+	}
+	return c.store.Last(ref)
+}
+
+// Fetch returns rows of an archive.
+func (c Commands) Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
+	if err := c.may(Read, ref); err != nil {
+		return core.Rows{}, err
+	}
+	return c.store.Fetch(ctx, ref, archive, start, end)
+}
+
+// Export returns a copy of a series.
+func (c Commands) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
+	if err := c.may(Read, ref); err != nil {
+		return core.Copy{}, err
+	}
+	return c.store.Export(ctx, ref)
+}
+
+// Import makes series of copies. To replace existing ones needs the role admin.
+func (c Commands) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
+	if err := c.user.Need(Write); err != nil {
+		return nil, err
+	}
+	for i := range copies {
+		if err := c.user.Check(copies[i].Path); err != nil {
+			return nil, err
+		}
+	}
+	replaces := overwrite && c.user.Role < Admin
+	made, err := c.store.Import(ctx, copies, overwrite && !replaces)
+	for i := range made {
+		if replaces && errors.Is(made[i].Err, core.ErrExists) {
+			made[i].Err = c.user.Need(Admin)
+		}
+	}
+	return made, err
+}
+
+// Flush applies samples that the reorder window holds.
+func (c Commands) Flush(ctx context.Context, refs []core.Ref) error {
+	for _, ref := range refs {
+		if err := c.may(Read, ref); err != nil {
+			return err
+		}
+	}
+	return c.store.Flush(ctx, refs)
+}
+
+// may returns an error unless the user has a role and reaches a series.
+func (c Commands) may(r Role, ref core.Ref) error {
+	if err := c.user.Need(r); err != nil || !c.user.Limited() {
+		return err
+	}
+	_, err := c.Series(ref)
+	return err
+}
+
+// Updates are Commands that also store the samples of many series at once.
+type Updates struct{ Commands }
+
+// Append stores a batch.
+func (u Updates) Append(ctx context.Context, b *core.Batch) error { return u.store.Append(ctx, b) }
+
+// Renames returns how many times series were renamed so far.
+func (u Updates) Renames() uint64 { return u.store.Renames() }
+
+// Updates returns what stores batches, if the user may store samples in every series.
+func (c Commands) Updates() (u Updates, ok bool) {
+	return Updates{c}, c.user.Role >= Write && !c.user.Limited()
+}
