@@ -57,16 +57,21 @@ func appendString(b []byte, s string) []byte {
 	return append(append(b, s[plain:]...), '"')
 }
 
-// list writes strings as an array.
-func (o *output) list(of []string) {
-	o.text("[")
-	for i, s := range of {
+// items writes n items, with commas between them. item writes one of them.
+func (o *output) items(n int, item func(i int)) {
+	for i := range n {
 		if i > 0 {
 			o.text(",")
 		}
-		o.str(s)
+		item(i)
 		o.pass()
 	}
+}
+
+// list writes strings as an array.
+func (o *output) list(of []string) {
+	o.text("[")
+	o.items(len(of), func(i int) { o.str(of[i]) })
 	o.text("]")
 }
 
@@ -124,17 +129,13 @@ func (o *output) value(v parser.Value) {
 		o.matrix(v)
 	case promql.Vector:
 		o.text("[")
-		for i := range v {
-			if i > 0 {
-				o.text(",")
-			}
+		o.items(len(v), func(i int) {
 			o.text(`{"metric":`)
 			o.labels(v[i].Metric)
 			o.text(`,"value":`)
 			o.point(v[i].T, v[i].F)
 			o.text("}")
-			o.pass()
-		}
+		})
 		o.text("]")
 	case promql.Scalar:
 		o.point(v.T, v.V)
@@ -147,22 +148,12 @@ func (o *output) value(v parser.Value) {
 
 func (o *output) matrix(m promql.Matrix) {
 	o.text("[")
-	for i := range m {
-		if i > 0 {
-			o.text(",")
-		}
+	o.items(len(m), func(i int) {
 		o.text(`{"metric":`)
 		o.labels(m[i].Metric)
 		o.text(`,"values":[`)
-		for j, p := range m[i].Floats {
-			if j > 0 {
-				o.text(",")
-			}
-			o.point(p.T, p.F)
-			o.pass()
-		}
+		o.items(len(m[i].Floats), func(j int) { o.point(m[i].Floats[j].T, m[i].Floats[j].F) })
 		o.text("]}")
-		o.pass()
-	}
+	})
 	o.text("]")
 }

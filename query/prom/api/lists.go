@@ -47,13 +47,7 @@ func (h *Handler) series(r *http.Request, _ string) (res *result, err error) {
 	}
 	res.data = func(o *output) {
 		o.text("[")
-		for i, ls := range found {
-			if i > 0 {
-				o.text(",")
-			}
-			o.labels(ls)
-			o.pass()
-		}
+		o.items(len(found), func(i int) { o.labels(found[i]) })
 		o.text("]")
 	}
 	return res, nil

@@ -158,29 +158,23 @@ func (h *Handler) metadata(r *http.Request, _ string) (*result, error) {
 
 func (o *output) metadata(names []string, known map[string][]metadata.Metadata, each int) {
 	o.text("{")
-	for i, name := range names {
-		if i > 0 {
-			o.text(",")
+	o.items(len(names), func(i int) {
+		ms := known[names[i]]
+		if each > 0 {
+			ms = ms[:min(len(ms), each)]
 		}
-		o.str(name)
+		o.str(names[i])
 		o.text(":[")
-		for j, m := range known[name] {
-			if each > 0 && j == each {
-				break
-			}
-			if j > 0 {
-				o.text(",")
-			}
+		o.items(len(ms), func(j int) {
 			o.text(`{"type":`)
-			o.str(string(cmp.Or(m.Type, model.MetricTypeUnknown)))
+			o.str(string(cmp.Or(ms[j].Type, model.MetricTypeUnknown)))
 			o.text(`,"help":`)
-			o.str(m.Help)
+			o.str(ms[j].Help)
 			o.text(`,"unit":`)
-			o.str(m.Unit)
+			o.str(ms[j].Unit)
 			o.text("}")
-		}
+		})
 		o.text("]")
-		o.pass()
-	}
+	})
 	o.text("}")
 }
