@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/influx"
 	"github.com/rondo-db/rondo/receivers/receivertest"
@@ -26,22 +24,6 @@ func post(t testing.TB, url string, body []byte) *http.Request {
 	return q
 }
 
-func packed(t testing.TB, body []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.StatelessCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := z.Write(body); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 func httpCase() receivertest.Case {
 	return receivertest.Case{
 		Protocol: influx.HTTP, Message: line, Garbage: garbage,
@@ -56,7 +38,7 @@ func TestHTTPSuite(t *testing.T) { receivertest.Run(t, httpCase()) }
 func TestHTTPPackedSuite(t *testing.T) {
 	c := httpCase()
 	c.Request = func(t testing.TB, url string, message []byte) *http.Request {
-		q := post(t, url+"/api/v2/write?org=x&bucket=y&precision=ns", packed(t, message))
+		q := post(t, url+"/api/v2/write?org=x&bucket=y&precision=ns", receivertest.Gzip(t, message))
 		q.Header.Set("Content-Encoding", "gzip")
 		return q
 	}
@@ -122,7 +104,7 @@ func TestManyLines(t *testing.T) {
 		r := receivertest.Start(t, httpCase(), rec, nil)
 		b := body
 		if encoding != "" {
-			b = packed(t, body)
+			b = receivertest.Gzip(t, body)
 		}
 		q := post(t, r.URL()+"/write?precision=s", b)
 		q.Header.Set("Content-Encoding", encoding)
@@ -150,8 +132,8 @@ func TestManyLines(t *testing.T) {
 // 4xx, and little memory is taken for it.
 func TestHostileBodies(t *testing.T) {
 	r := receivertest.Start(t, httpCase(), new(receivertest.Recorder), nil)
-	good := packed(t, line(1))
-	bomb := packed(t, make([]byte, 65<<20))
+	good := receivertest.Gzip(t, line(1))
+	bomb := receivertest.Gzip(t, make([]byte, 65<<20))
 	lying := append(bytes.Clone(bomb[:len(bomb)-4]), 1, 0, 0, 0)
 	for name, tt := range map[string]struct {
 		encoding string

@@ -100,7 +100,7 @@ func TestCurl(t *testing.T) {
 	curl := rrdtooltest.Peer(t, "curl")
 	r, host, port := start(t)
 	file := filepath.Join(t.TempDir(), "lines.gz")
-	if err := os.WriteFile(file, packed(t, []byte("room,name=attic value=31.5 1700000001\n")), 0o600); err != nil {
+	if err := os.WriteFile(file, receivertest.Gzip(t, []byte("room,name=attic value=31.5 1700000001\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	at := "http://" + net.JoinHostPort(host, port)

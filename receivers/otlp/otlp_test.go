@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/gzip"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -90,22 +89,6 @@ const (
 	jsonType = "application/json; charset=utf-8"
 )
 
-func packed(t testing.TB, body []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.StatelessCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := z.Write(body); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 func suite(t testing.TB) receivertest.Case {
 	message := func(n int) []byte {
 		return marshal(t, request(attrs("service.name", "shop"), gaugeOf("load", "", n, float64(n))))
@@ -145,7 +128,7 @@ func TestSuiteInJSON(t *testing.T) {
 		[]byte(`{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"x","gauge":{"dataPoints":[{"asInt":"z"}]}}]}]}]}`),
 	}
 	c.Request = func(t testing.TB, url string, message []byte) *http.Request {
-		q := post(t, url, jsonType, packed(t, message))
+		q := post(t, url, jsonType, receivertest.Gzip(t, message))
 		q.Header.Set("Content-Encoding", "gzip")
 		return q
 	}
@@ -342,7 +325,7 @@ func TestPartial(t *testing.T) {
 func TestHostileBodies(t *testing.T) {
 	r := receivertest.Start(t, suite(t), new(receivertest.Recorder), nil)
 	good := suite(t).Message(1)
-	bomb := packed(t, make([]byte, 64<<20))
+	bomb := receivertest.Gzip(t, make([]byte, 64<<20))
 	lying := append(bytes.Clone(bomb[:len(bomb)-4]), 100, 0, 0, 0)
 	deep := text("x")
 	for range 100 {
@@ -358,7 +341,7 @@ func TestHostileBodies(t *testing.T) {
 		"bomb":           {protobuf, "gzip", bomb, 413},
 		"bomb that lies": {protobuf, "gzip", lying, 400},
 		"bomb of JSON":   {jsonType, "gzip", bomb, 413},
-		"truncated":      {protobuf, "gzip", packed(t, good)[:30], 413},
+		"truncated":      {protobuf, "gzip", receivertest.Gzip(t, good)[:30], 413},
 		"no gzip":        {protobuf, "gzip", []byte("no gzip at all\x00\x00\x00\x00"), 400},
 		"short":          {protobuf, "gzip", nil, 400},
 		"other encoding": {protobuf, "zstd", good, 415},

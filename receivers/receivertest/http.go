@@ -1,11 +1,14 @@
 package receivertest
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -188,4 +191,21 @@ func limitsRequests(t *testing.T, c Case) {
 	if st := r.Stats(); st.Dropped[receivers.Limit] != 2 {
 		t.Errorf("stats %+v, want 2 samples over the limit", st)
 	}
+}
+
+// Gzip returns the body of a request packed by gzip.
+func Gzip(t testing.TB, body []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.StatelessCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
