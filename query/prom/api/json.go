@@ -77,12 +77,79 @@ func (o *output) list(of []string) {
 
 // point writes a time in milliseconds as seconds, and a value.
 func (o *output) point(t int64, v float64) {
-	b := append(appendTime(append(o.buf, '['), t), ',', '"')
+	o.buf = appendValue(appendTime(append(o.buf, '['), t), v)
+}
+
+// appendValue appends what follows the time of a point: its value, in quotes.
+func appendValue(b []byte, v float64) []byte {
+	b = append(b, ',', '"')
+	if short, ok := appendShort(b, v); ok {
+		return append(short, '"', ']')
+	}
 	format := byte('f')
 	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
-	o.buf = append(strconv.AppendFloat(b, v, format, -1, 64), '"', ']')
+	return append(strconv.AppendFloat(b, v, format, -1, 64), '"', ']')
+}
+
+// appendShort appends a number that has at most 15 digits, three of them behind the point. It
+// returns false for all others. Two decimals of at most 15 digits are never the same double: so no
+// other text of v is shorter, and strconv would write this one, at more than twice the cost.
+func appendShort(b []byte, v float64) ([]byte, bool) {
+	m := v * 1000
+	if !(math.Abs(m) < 1e15) || m != math.Trunc(m) || m/1000 != v || m == 0 {
+		return b, false
+	}
+	n := int64(m)
+	if n < 0 {
+		b, n = append(b, '-'), -n
+	}
+	b = strconv.AppendInt(b, n/1000, 10)
+	return appendThousandths(b, int(n%1000)), true
+}
+
+// appendThousandths appends a point and n thousandths, without zeroes at the end.
+func appendThousandths(b []byte, n int) []byte {
+	digits := [3]byte{byte('0' + n/100), byte('0' + n/10%10), byte('0' + n%10)}
+	switch {
+	case n == 0:
+		return b
+	case n%100 == 0:
+		return append(b, '.', digits[0])
+	case n%10 == 0:
+		return append(b, '.', digits[0], digits[1])
+	}
+	return append(b, '.', digits[0], digits[1], digits[2])
+}
+
+// A clock remembers the times of the points of the first series of an answer as text. The points of
+// the other series mostly have the same times.
+type clock struct {
+	times []int64
+	ends  []int // of the texts
+	text  []byte
+}
+
+// maxClock is how many times are remembered.
+const maxClock = 16 << 10
+
+// append appends the time of point j of a series.
+func (c *clock) append(b []byte, j int, t int64) []byte {
+	if j < len(c.times) && c.times[j] == t {
+		from := 0
+		if j > 0 {
+			from = c.ends[j-1]
+		}
+		return append(b, c.text[from:c.ends[j]]...)
+	}
+	from := len(b)
+	b = appendTime(b, t)
+	if j == len(c.times) && j < maxClock {
+		c.text = append(c.text, b[from:]...)
+		c.times, c.ends = append(c.times, t), append(c.ends, len(c.text))
+	}
+	return b
 }
 
 // appendTime appends a time in milliseconds as seconds with at most three decimals.
@@ -93,18 +160,7 @@ func appendTime(b []byte, t int64) []byte {
 		u = -u
 	}
 	b = strconv.AppendUint(b, u/1000, 10)
-	if u %= 1000; u == 0 {
-		return b
-	}
-	b = append(b, '.', byte('0'+u/100))
-	if u %= 100; u == 0 {
-		return b
-	}
-	b = append(b, byte('0'+u/10))
-	if u %= 10; u == 0 {
-		return b
-	}
-	return append(b, byte('0'+u))
+	return appendThousandths(b, int(u%1000))
 }
 
 // labels writes labels as an object.
@@ -147,12 +203,16 @@ func (o *output) value(v parser.Value) {
 }
 
 func (o *output) matrix(m promql.Matrix) {
+	var c clock
 	o.text("[")
 	o.items(len(m), func(i int) {
 		o.text(`{"metric":`)
 		o.labels(m[i].Metric)
 		o.text(`,"values":[`)
-		o.items(len(m[i].Floats), func(j int) { o.point(m[i].Floats[j].T, m[i].Floats[j].F) })
+		o.items(len(m[i].Floats), func(j int) {
+			p := &m[i].Floats[j]
+			o.buf = appendValue(c.append(append(o.buf, '['), j, p.T), p.F)
+		})
 		o.text("]}")
 	})
 	o.text("]")
