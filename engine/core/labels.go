@@ -99,8 +99,9 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 		return nil, err
 	}
 	var passed passedOver
-	set := make(map[string]bool)
+	set := make(map[string]bool) // those of records
 	add := func(v string) { set[v] = true }
+	var out []string // those of the index, which come in order, most of them once
 	found, changed := s.catalogue.overlaySelect(ms, terms)
 	for _, x := range found {
 		fromRecord(x.rec.labels, add)
@@ -114,7 +115,7 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 			w.set = w.set.without(changed)
 			budget = filterEach * w.set.len()
 		}
-		if !exact || !fromIndex(r, w, budget, add) {
+		if !exact || !fromIndex(r, w, budget, func(v string) { out = append(out, v) }) {
 			refs = s.catalogue.refsOf(nil, w.set)
 		}
 	})
@@ -129,7 +130,11 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 	if err == nil {
 		err = passed.err()
 	}
-	return slices.Sorted(maps.Keys(set)), err
+	out = slices.AppendSeq(out, maps.Keys(set))
+	if !slices.IsSorted(out) {
+		slices.Sort(out)
+	}
+	return slices.Compact(out), err
 }
 
 // names adds the names of labels that series of w carry.

@@ -26,7 +26,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 		}
 		return nil
 	})
-	return limited(c.set, hints), nil, access.From(ctx).Hide(err)
+	return c.limited(hints), nil, access.From(ctx).Hide(err)
 }
 
 // LabelNames returns the names of the labels of the metrics that match ms, sorted.
@@ -35,26 +35,33 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, ms 
 	err := c.collect(ctx, ms, func(f *found) {
 		f.metric.labels.Range(func(l labels.Label) { c.add(l.Name) })
 	}, func(sel query, sch scheme, _ []string) error { return c.names(ctx, sel, sch) })
-	return limited(c.set, hints), nil, access.From(ctx).Hide(err)
+	return c.limited(hints), nil, access.From(ctx).Hide(err)
 }
 
-// limited returns the first names of a set, in order.
-func limited(set map[string]bool, hints *storage.LabelHints) []string {
-	delete(set, "")
-	out := slices.Sorted(maps.Keys(set))
+// A collecting collects names or values of labels.
+type collecting struct {
+	q      *querier
+	set    map[string]bool
+	sorted []string // further ones, in order where one list is all there is
+}
+
+func (c *collecting) add(v string) { c.set[v] = true }
+
+// limited returns the first names or values, in order.
+func (c *collecting) limited(hints *storage.LabelHints) []string {
+	out := slices.AppendSeq(c.sorted, maps.Keys(c.set))
+	if !slices.IsSorted(out) {
+		slices.Sort(out)
+	}
+	out = slices.Compact(out)
+	if len(out) > 0 && out[0] == "" {
+		out = out[1:]
+	}
 	if hints != nil && hints.Limit > 0 && len(out) > hints.Limit {
 		out = out[:hints.Limit]
 	}
 	return out
 }
-
-// A collecting collects names or values of labels.
-type collecting struct {
-	q   *querier
-	set map[string]bool
-}
-
-func (c *collecting) add(v string) { c.set[v] = true }
 
 // collect calls fromIndex for each selection of stored labels if these tell exactly what ms select:
 // if ms are about the name only. names are the names of metrics that the selection finds. collect
@@ -146,15 +153,15 @@ func (c *collecting) values(ctx context.Context, sel query, sch scheme, name str
 			if cleanLabel(plugin) != name {
 				return nil
 			}
-			if err := c.addValues(ctx, sel, "plugin_instance", same); err != nil {
+			if err := c.addValues(ctx, sel, "plugin_instance", nil); err != nil {
 				return err
 			}
-			return c.addValues(ctx, sel.with(missing("plugin_instance")), "type_instance", same)
+			return c.addValues(ctx, sel.with(missing("plugin_instance")), "type_instance", nil)
 		})
 	case !ok:
 		return nil
 	}
-	public := same
+	var public func(string) string
 	if sch == mono {
 		public = func(v string) string {
 			address, process := agent(v)
@@ -167,12 +174,13 @@ func (c *collecting) values(ctx context.Context, sel query, sch scheme, name str
 	return c.addValues(ctx, sel, stored, public)
 }
 
-// same is for values that are shown as they are stored.
-func same(v string) string { return v }
-
-// addValues adds the values of a stored label, as public returns them.
+// addValues adds the values of a stored label, as public returns them; nil: as they are.
 func (c *collecting) addValues(ctx context.Context, sel query, name string, public func(string) string) error {
 	values, err := c.q.s.store.LabelValuesOf(ctx, name, sel, 0)
+	if public == nil {
+		c.sorted = append(c.sorted, values...)
+		return err
+	}
 	for _, v := range values {
 		c.add(public(v))
 	}
