@@ -106,7 +106,7 @@ var notOurs = []string{
 }
 
 // dataFiles are the ends of names of files that no module has.
-var dataFiles = []string{".rrd", ".xml", ".db", ".bolt", ".sock", ".spool", ".new", ".conf", ".cfg", ".pm", ".py", ".yaml", ".service"}
+var dataFiles = []string{".rrd", ".xml", ".db", ".bolt", ".sock", ".spool", ".new", ".compacting", ".conf", ".cfg", ".pm", ".py", ".yaml", ".service"}
 
 // TestNamesInPages looks for what pages name in backquotes: files and folders of the module,
 // packages, and what they declare. A name that stands behind a Go file, or a test that stands

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -59,6 +60,10 @@ func newStats(c *common) *cobra.Command {
 			} else {
 				m = rpc.StatsOf(o.Store.Stats())
 				m.Version = version()
+			}
+			if health.MuchFree(m.GetDatabaseBytes(), m.GetDatabaseFreeBytes()) && format == table.Formats[0] {
+				// If this fails, the hint cannot be delivered.
+				_, _ = fmt.Fprintf(c.stderr, "%d MiB of the database file are free pages: rondo compact gives them back to the file system\n", m.GetDatabaseFreeBytes()>>20)
 			}
 			return printStats(c, format, m)
 		},

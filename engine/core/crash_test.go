@@ -43,6 +43,7 @@ var crashPoints = map[string]int{
 	"open-log": 1, "open-replayed": 1, "catalogue-create": 40, "log-durable": 150, "record-applied": 300,
 	"checkpoint-tx": 8, "checkpoint-between": 8, "checkpoint-groups": 8, "checkpoint-catalogue": 8, "checkpoint-end": 8,
 	"expire": 12, "merge": 12,
+	"compact-slice": 6, "compact-round": 2, "compact-copied": 2, "compact-renamed": 2, "compact-end": 2,
 }
 
 // A crashTask is what the parent asks of a child.
@@ -79,7 +80,8 @@ func parseCrashTask(s string) (c crashTask) {
 
 // options of a generation: how the log syncs does not matter to a killed process.
 func (c *crashTask) options() core.Options {
-	return core.Options{CheckpointBytes: 24 << 10, Sync: []wal.Sync{wal.SyncAlways, wal.SyncNone, wal.SyncInterval}[c.gen%3]}
+	o := core.Options{CheckpointBytes: 24 << 10, Sync: []wal.Sync{wal.SyncAlways, wal.SyncNone, wal.SyncInterval}[c.gen%3]}
+	return o.WithSlice(64 << 10)
 }
 
 // say writes a line to the parent. It is there when the call returns, whatever becomes of the
@@ -130,10 +132,16 @@ func crashChild() {
 	childReads(s)
 }
 
-// childReads fetches and lists what is there as long as the process lives.
+// childReads fetches and lists what is there as long as the process lives, and compacts the
+// database now and then.
 func childReads(s *core.Store) {
 	ctx := context.Background()
-	for {
+	for n := 1; ; n++ {
+		if n%5 == 0 {
+			if _, err := s.Compact(ctx); err != nil {
+				childFatal("compact: %v", err)
+			}
+		}
 		var refs []core.Ref
 		for x, err := range s.List(ctx, "a0/k0/s1", "") {
 			if err != nil {
@@ -201,6 +209,9 @@ func (c *crashRun) generation(point string) {
 	limit := 1 + c.r.IntN(160)
 	if point != "" {
 		limit = 600
+	}
+	if strings.HasPrefix(point, "compact-") { // a compaction takes its time
+		limit = 6000
 	}
 	c.child(limit)
 	c.verify()
@@ -486,7 +497,7 @@ func TestCrash(t *testing.T) {
 	})
 	t.Logf("%d kills, at named points: %v", total, hit)
 	for _, name := range points {
-		if total >= 50 && hit[name] == 0 && !t.Failed() {
+		if total >= 6*len(points) && hit[name] == 0 && !t.Failed() {
 			t.Errorf("no child died at %s", name)
 		}
 	}

@@ -29,16 +29,24 @@ const sector = 512
 
 // A baseDisk stands under the database's file.
 type baseDisk struct {
-	mu      sync.Mutex
-	r       *rand.Rand
-	durable []byte
-	pending []baseWrite
-	calls   map[string]int
+	mu    sync.Mutex
+	r     *rand.Rand
+	dir   string               // of the store
+	files map[uint64]*baseFile // by inode
+	// replaced is the file whose name another file has got since the folder was synced, or nil.
+	replaced *baseFile
+	calls    map[string]int
 
 	kind    string // fails, the n-th call from now on
 	n       int
 	forever bool
 	cut     func() bool // says whether power is lost with this call
+}
+
+// A baseFile is what a loss of power may leave of a file.
+type baseFile struct {
+	durable []byte
+	pending []baseWrite
 }
 
 // A baseWrite is not synced yet: bytes, or with none of them a new size.
@@ -47,8 +55,8 @@ type baseWrite struct {
 	b   []byte
 }
 
-func newBaseDisk(t *testing.T, seed uint64) *baseDisk {
-	d := &baseDisk{r: rand.New(rand.NewPCG(seed, 21)), calls: make(map[string]int)}
+func newBaseDisk(t *testing.T, seed uint64, dir string) *baseDisk {
+	d := &baseDisk{r: rand.New(rand.NewPCG(seed, 21)), dir: dir, files: make(map[uint64]*baseFile), calls: make(map[string]int)}
 	bolt.Fault = d.fault
 	t.Cleanup(func() { bolt.Fault = nil })
 	return d
@@ -60,6 +68,35 @@ func (d *baseDisk) fail(kind string, n int, forever bool) {
 	d.kind, d.n, d.forever = kind, n, forever
 }
 
+// named returns the file that has the name, or nil.
+func (d *baseDisk) named(name string) *baseFile {
+	st, err := os.Stat(filepath.Join(d.dir, name))
+	if err != nil {
+		return nil
+	}
+	ino := st.Sys().(*syscall.Stat_t).Ino
+	if d.files[ino] == nil {
+		d.files[ino] = new(baseFile)
+	}
+	return d.files[ino]
+}
+
+// of returns what is known of f; nil is the database.
+func (d *baseDisk) of(f *os.File) *baseFile {
+	if f == nil {
+		return d.named("rondo.bolt")
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return new(baseFile)
+	}
+	ino := st.Sys().(*syscall.Stat_t).Ino
+	if d.files[ino] == nil {
+		d.files[ino] = new(baseFile)
+	}
+	return d.files[ino]
+}
+
 func (d *baseDisk) fault(op string, f *os.File, off int64, b []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -68,13 +105,14 @@ func (d *baseDisk) fault(op string, f *os.File, off int64, b []byte) error {
 		return nil
 	}
 	d.calls[op]++
-	changes := op == "write" || op == "sync" || op == "truncate"
-	if op == "write" && off == 0 && len(b) > 2*4096 && strings.HasSuffix(f.Name(), ".new") { // the first of a file
-		d.durable, d.pending = nil, nil
+	x := d.of(f)
+	changes := op == "write" || op == "sync" || op == "truncate" || op == "rename" || op == "folder"
+	if op == "write" && off == 0 && len(b) > 2*4096 { // the first of a file
+		x.durable, x.pending = nil, nil
 	}
 	if changes && d.cut != nil && d.cut() {
 		if op == "write" {
-			d.pending = append(d.pending, baseWrite{off, slices.Clone(b[:d.r.IntN(len(b)+1)])})
+			x.pending = append(x.pending, baseWrite{off, slices.Clone(b[:d.r.IntN(len(b)+1)])})
 		}
 		return waltest.ErrPower
 	}
@@ -89,36 +127,40 @@ func (d *baseDisk) fault(op string, f *os.File, off int64, b []byte) error {
 				if _, err := f.WriteAt(b, off); err != nil {
 					return err
 				}
-				d.pending = append(d.pending, baseWrite{off, slices.Clone(b)})
+				x.pending = append(x.pending, baseWrite{off, slices.Clone(b)})
 			case "sync": // a part is durable, and the kernel forgets that the rest is not
-				d.durable = d.keep(2 + d.r.IntN(2))
-				d.pending = nil
+				x.durable = d.keep(x, 2+d.r.IntN(2))
+				x.pending = nil
 			}
 			return syscall.EIO
 		}
 	}
 	switch op {
 	case "write":
-		d.pending = append(d.pending, baseWrite{off, slices.Clone(b)})
+		x.pending = append(x.pending, baseWrite{off, slices.Clone(b)})
 	case "truncate":
-		d.pending = append(d.pending, baseWrite{off, nil})
+		x.pending = append(x.pending, baseWrite{off, nil})
 	case "sync":
-		d.durable, d.pending = d.keep(0), nil
+		x.durable, x.pending = d.keep(x, 0), nil
+	case "rename":
+		d.replaced = d.named("rondo.bolt")
+	case "folder":
+		d.replaced = nil
 	}
 	return nil
 }
 
 // keep gives what is durable with all of the pending writes (0), none (1), the first few, the last
 // torn (2), or any sectors of any of them in any order (3).
-func (d *baseDisk) keep(how int) []byte {
-	img := slices.Clone(d.durable)
+func (d *baseDisk) keep(x *baseFile, how int) []byte {
+	img := slices.Clone(x.durable)
 	put := func(off int64, b []byte) {
 		if n := int(off) + len(b); n > len(img) {
 			img = append(img, make([]byte, n-len(img))...)
 		}
 		copy(img[off:], b)
 	}
-	pending := d.pending
+	pending := x.pending
 	switch how {
 	case 1:
 		return img
@@ -143,9 +185,10 @@ func (d *baseDisk) keep(how int) []byte {
 			b = b[:d.r.IntN(len(b)+1)/sector*sector]
 		}
 		if w.b == nil {
-			if int(w.off) > len(img) { // files only grow
+			if int(w.off) > len(img) {
 				img = append(img, make([]byte, int(w.off)-len(img))...)
 			}
+			img = img[:w.off]
 			continue
 		}
 		put(w.off, b)
@@ -153,22 +196,30 @@ func (d *baseDisk) keep(how int) []byte {
 	return img
 }
 
-// restart makes the database in dir what loss of power leaves of it.
-func (d *baseDisk) restart(t *testing.T, dir string) {
+// restart makes the database what loss of power leaves of it.
+func (d *baseDisk) restart(t *testing.T) {
 	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.durable, d.pending, d.n, d.cut = d.keep(d.r.IntN(4)), nil, 0, nil
-	name := filepath.Join(dir, "rondo.bolt")
-	if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
+	d.n, d.cut = 0, nil
+	name := "rondo.bolt"
+	x := d.named(name)
+	if x == nil {
 		name += ".new"
-		if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
+		if x = d.named(name); x == nil {
 			return
 		}
 	}
-	if err := os.WriteFile(name, d.durable, 0o600); err != nil {
+	if d.replaced != nil && d.r.IntN(2) == 0 {
+		x = d.replaced // the folder shows the old file again
+	}
+	d.replaced = nil
+	x.durable, x.pending = d.keep(x, d.r.IntN(4)), nil
+	if err := os.WriteFile(filepath.Join(d.dir, name), x.durable, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	d.files = make(map[uint64]*baseFile)
+	d.named(name).durable = x.durable
 }
 
 // faultRun is one run of the crash tests' operations on two disks.
@@ -181,9 +232,10 @@ type faultRun struct {
 }
 
 func newFaultRun(t *testing.T, seed uint64) *faultRun {
-	f := &faultRun{crashRun: newCrashRun(t, seed), base: newBaseDisk(t, seed), log: waltest.NewDisk(seed)}
+	c := newCrashRun(t, seed)
+	f := &faultRun{crashRun: c, base: newBaseDisk(t, seed, c.task.dir), log: waltest.NewDisk(seed)}
 	f.more = f.extras
-	f.wrap = func(o core.Options) core.Options { return o.WithFS(f.log).WithFault(f.base.fault) }
+	f.wrap = func(o core.Options) core.Options { return o.WithFS(f.log).WithFault(f.base.fault).WithSlice(16 << 10) }
 	return f
 }
 
@@ -237,6 +289,9 @@ func (f *faultRun) script(kind string, n int, forever bool) (met int) {
 		note("checkpoint", err)
 	}
 	f.copies(ctx, s, note)
+	if _, err := s.Compact(ctx); err != nil {
+		note("compact", err)
+	}
 	if err := s.Close(); err != nil {
 		note("close", err)
 	}
@@ -274,7 +329,7 @@ func (f *faultRun) script(kind string, n int, forever bool) (met int) {
 	for kind, n := range f.log.Calls() {
 		f.calls["log "+kind] = n
 	}
-	f.base.restart(t, f.task.dir)
+	f.base.restart(t)
 	f.log = f.log.Restart()
 	f.verify()
 	return met
@@ -340,17 +395,24 @@ func TestDiskCuts(t *testing.T) {
 		}
 		s, err := core.Open(f.task.dir, f.wrap(core.Options{CheckpointBytes: 16 << 10}))
 		if err == nil {
+			var compacting sync.WaitGroup
+			compacting.Go(func() {
+				for err == nil {
+					_, err = s.Compact(t.Context()) // the last one meets the loss of power
+				}
+			})
 			f.load(s, 3, 1<<30, func(err error) bool {
 				if !errors.Is(err, waltest.ErrPower) {
 					t.Errorf("an operation met %v", err)
 				}
 				return false
 			})
+			compacting.Wait()
 			_ = s.Abandon() // the disks are gone
 		} else if !errors.Is(err, waltest.ErrPower) {
 			t.Fatalf("open: %v", err)
 		}
-		f.base.restart(t, f.task.dir)
+		f.base.restart(t)
 		f.log = f.log.Restart()
 		f.verify()
 		f.task.gen++

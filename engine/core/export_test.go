@@ -14,6 +14,18 @@ func (o Options) WithHook(fn func(string)) Options {
 	return o
 }
 
+// WithRoom returns o with a disk that has as many bytes free as fn tells.
+func (o Options) WithRoom(fn func() (int64, error)) Options {
+	o.room = fn
+	return o
+}
+
+// WithSlice returns o with a Compact that copies so many bytes in one transaction.
+func (o Options) WithSlice(bytes int) Options {
+	o.slice = bytes
+	return o
+}
+
 // WithFS returns o with the log on another file system.
 func (o Options) WithFS(fs wal.FS) Options {
 	o.fs = fs

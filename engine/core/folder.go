@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
@@ -54,6 +55,14 @@ func checkForeign(dir string) error {
 		return errForeign
 	}
 	return nil
+}
+
+// removeLeft removes what a crash leaves of a backup and of a compaction. A failure only costs
+// space.
+func removeLeft(dir string) {
+	for _, name := range []string{fileSpool, fileDB + boltfile.CompactSuffix} {
+		_ = os.Remove(filepath.Join(dir, name))
+	}
 }
 
 // asideName returns the name that the damaged file or folder name is renamed to. No file has it.

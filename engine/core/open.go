@@ -50,7 +50,7 @@ func (s *Store) open() (err error) {
 		if err := finishRestore(s.dir); err != nil {
 			return err
 		}
-		s.removeSpool()
+		removeLeft(s.dir)
 	}
 	madeAnew, err := s.openVersion()
 	if err != nil {

@@ -53,6 +53,9 @@ type Options struct {
 	// For tests: the file system of the log, and the function called at failpoints.
 	fs   wal.FS
 	hook func(string)
+	// room tells the free bytes of the disk; nil: the system is asked.
+	room  func() (int64, error)
+	slice int // bytes that Compact copies in one transaction
 	// fault is called before calls on the database's file.
 	fault func(op string, f *os.File, off int64, b []byte) error
 }
@@ -100,6 +103,9 @@ func (o Options) withDefaults() Options {
 	def(&o.CheckpointBytes, 64<<20)
 	def((*int64)(&o.CheckpointInterval), int64(20*time.Minute))
 	def((*int64)(&o.SyncInterval), int64(time.Second))
+	if o.slice == 0 {
+		o.slice = compactSlice
+	}
 	if o.Owner == "" {
 		o.Owner = filepath.Base(os.Args[0])
 	}

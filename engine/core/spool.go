@@ -91,6 +91,3 @@ func (s *Store) createSpool() (*os.File, error) {
 	_ = os.Remove(f.Name()) // some systems refuse while the file is open: close removes it then
 	return f, nil
 }
-
-// removeSpool removes a spool's file that a crash left. A failure only costs space.
-func (s *Store) removeSpool() { _ = os.Remove(filepath.Join(s.dir, fileSpool)) }

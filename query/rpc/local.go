@@ -193,6 +193,15 @@ func (l *Local) Check(ctx context.Context, _ *connect.Request[rondov1.CheckReque
 	return nil
 }
 
+// Compact gives free pages of the database's file back to the file system.
+func (l *Local) Compact(ctx context.Context, _ *connect.Request[rondov1.CompactRequest]) (*connect.Response[rondov1.CompactResponse], error) {
+	done, err := l.Store.Compact(ctx)
+	if err != nil {
+		return nil, coded(err)
+	}
+	return connect.NewResponse(&rondov1.CompactResponse{Before: done.Before, After: done.After, TookUs: done.Took.Microseconds()}), nil
+}
+
 // Control passes a command to a receiver and returns its answer.
 func (l *Local) Control(ctx context.Context, req *connect.Request[rondov1.ControlRequest]) (*connect.Response[rondov1.ControlResponse], error) {
 	if l.Command == nil {

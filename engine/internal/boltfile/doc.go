@@ -18,9 +18,12 @@
 //   - Reopening (reopen.go). After a failed commit nobody knows what the disk holds. The file is
 //     opened anew before it is written again.
 //
+// Compact (compact.go) puts a smaller copy in the place of the file while others use it.
+//
 // Salvage (salvage.go) reads what is left of a file that Open refuses.
 //
-// Locks: File.writing is held for the length of an Update and of a Mend. File.trustMu and
+// Locks: File.writing is held for the length of an Update and of a Mend, and at the end of a
+// Compact. File.trustMu and
 // File.toldMu are taken inside of transactions and held while a page is walked or a line is
 // logged. No function that holds one of the last two takes another lock of this package.
 package boltfile

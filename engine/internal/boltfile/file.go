@@ -32,6 +32,12 @@ type File struct {
 	broken  error
 	doubt   *doubt
 	leaving *opening // replaced by current; it may still have readers
+	// unsynced says that the name belongs to another file since the folder was last synced. See
+	// compact.go.
+	unsynced bool
+	parted   []*opening // of files that were replaced; they may still have readers
+
+	compacting atomic.Bool
 }
 
 // Options say how a file is opened. The zero Options open it for reading and writing.
@@ -52,6 +58,9 @@ type opening struct {
 	file  *os.File // bbolt's
 	info  os.FileInfo
 	metas *metaPages
+	// base is added to bbolt's numbers of transactions, so that numbers of a file that takes the
+	// place of another go on from there.
+	base int
 
 	readers atomic.Int64
 	retired atomic.Bool
@@ -77,6 +86,14 @@ func (f *File) Ask(op string) error {
 		return nil
 	}
 	return f.options.Fault(op, nil, 0, nil)
+}
+
+// ask is Ask for a call on a file.
+func (f *File) ask(op string, file *os.File, off int64) error {
+	if f.options.Fault == nil {
+		return nil
+	}
+	return f.options.Fault(op, file, off, nil)
 }
 
 // SetFault replaces Options.Fault. Only tests call it; no other call may be under way.
@@ -108,7 +125,10 @@ func (f *File) Close() error {
 	if f.leaving != nil {
 		err = f.leaving.close()
 	}
-	return errors.Join(err, f.current.Load().close())
+	for _, o := range f.parted {
+		err = errors.Join(err, o.close())
+	}
+	return errors.Join(err, f.syncName(), f.current.Load().close())
 }
 
 // close waits for the transactions of o to end and closes it.

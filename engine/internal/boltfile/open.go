@@ -36,15 +36,21 @@ func Open(name string, o Options) (*File, error) {
 }
 
 // open opens the file with bbolt; old is the opening that it replaces, or nil.
-func (f *File) open(old *opening) (*opening, error) {
+func (f *File) open(old *opening) (*opening, error) { return f.openAs(f.name, old) }
+
+// openAs opens the file name, which is or becomes the file of f.
+func (f *File) openAs(name string, old *opening) (*opening, error) {
 	o := &opening{idle: make(chan struct{}, 1)}
-	if err := f.checkFile(); err != nil {
+	if old != nil {
+		o.base = old.base
+	}
+	size, err := f.checkFile(name)
+	if err != nil {
 		return nil, err
 	}
-	if err := f.openBolt(o, old); err != nil {
+	if err := f.openBolt(o, old, name, size); err != nil {
 		return nil, err
 	}
-	var err error
 	if o.info, err = o.file.Stat(); err == nil {
 		err = checkBranches(o.file, o.info.Size())
 	}
@@ -57,8 +63,8 @@ func (f *File) open(old *opening) (*opening, error) {
 	return o, nil
 }
 
-// openBolt calls bbolt's Open.
-func (f *File) openBolt(o, old *opening) error {
+// openBolt calls bbolt's Open on the file name, which has size bytes.
+func (f *File) openBolt(o, old *opening, name string, size int64) error {
 	opt := bolt.Options{
 		FreelistType: bolt.FreelistMapType, ReadOnly: f.options.ReadOnly, NoSync: f.options.NoSync, Timeout: 2 * time.Second,
 		NoStatistics: true, // they cost a reading transaction two locks and a dozen additions
@@ -77,13 +83,13 @@ func (f *File) openBolt(o, old *opening) error {
 	}
 	// A large mapping takes address space, not memory. To grow a mapping bbolt waits for all
 	// readers. A process that is short of address space gets a smaller mapping.
-	for _, size := range mapSizes() {
+	for _, size := range mapSizes(size) {
 		if !opt.ReadOnly {
 			opt.InitialMmapSize = size
 		}
 		var err error
 		damaged := f.Guard(nil, func() error {
-			o.bolt, err = bolt.Open(f.name, 0o600, &opt)
+			o.bolt, err = bolt.Open(name, 0o600, &opt)
 			return nil
 		})
 		if damaged != nil { // the panic kept bbolt from closing it
@@ -109,42 +115,43 @@ func openError(err error) error {
 	return err
 }
 
-// mapSizes are the sizes of mapping to try, in bytes. Windows would make the file as large as its
-// mapping.
-func mapSizes() []int {
+// mapSizes are the sizes of mapping to try, in bytes, for a file of size bytes. Windows would make
+// the file as large as its mapping.
+func mapSizes(size int64) []int {
 	if strconv.IntSize < 64 || !mapsSparsely {
 		return []int{0}
 	}
-	return []int{1 << (strconv.IntSize - 29), 0}
+	return []int{max(1<<(strconv.IntSize-29), int(min(size, 1<<44))*4), 0}
 }
 
 // checkFile refuses a file that bbolt would open and then fail to read: a file that ends before its
 // pages do, or one with a damaged list of free pages. A missing file passes: bbolt makes it.
-func (f *File) checkFile() error {
+// It returns the bytes of the file.
+func (f *File) checkFile(name string) (size int64, err error) {
 	if err := f.Ask("read"); err != nil {
-		return err
+		return 0, err
 	}
-	file, err := os.Open(f.name)
+	file, err := os.Open(name)
 	if os.IsNotExist(err) {
-		return nil
+		return 0, nil
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	st, err := file.Stat()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if st.Size() == 0 {
-		return &damage.Error{Err: errors.New("the file is empty: it was cut")}
+		return 0, &damage.Error{Err: errors.New("the file is empty: it was cut")}
 	}
 	m, err := wholeMeta(file, st.Size())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	_, _, err = readFreelist(file, m)
-	return err
+	return st.Size(), err
 }
 
 // checkLength refuses a file that ends before its pages do. A transaction would make the file long

@@ -69,6 +69,9 @@ func (f *File) Mend() error {
 
 // mend is Mend for a caller that holds writing.
 func (f *File) mend() error {
+	if err := f.syncName(); err != nil {
+		return fmt.Errorf("the database is not written until its folder could be synced: %w", err)
+	}
 	if f.broken == nil && !f.current.Load().stuck.Load() {
 		return nil
 	}

@@ -10,7 +10,7 @@ func (f *File) Size() (bytes, free int64) {
 		}
 		bytes = t.tx.Size()
 		m, _, _, err := newestMeta(t.from.file, bytes)
-		same := m.tx == uint64(t.ID())
+		same := m.tx == uint64(t.tx.ID())
 		var list freelist
 		if err == nil && same { // t keeps the list from being overwritten
 			list, err = findFreelist(t.from.file, m)

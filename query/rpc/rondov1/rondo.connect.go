@@ -122,6 +122,8 @@ const (
 	LocalBackupProcedure = "/rondo.v1.Local/Backup"
 	// LocalCheckProcedure is the fully-qualified name of the Local's Check RPC.
 	LocalCheckProcedure = "/rondo.v1.Local/Check"
+	// LocalCompactProcedure is the fully-qualified name of the Local's Compact RPC.
+	LocalCompactProcedure = "/rondo.v1.Local/Compact"
 	// LocalControlProcedure is the fully-qualified name of the Local's Control RPC.
 	LocalControlProcedure = "/rondo.v1.Local/Control"
 	// LocalImportProcedure is the fully-qualified name of the Local's Import RPC.
@@ -1178,6 +1180,9 @@ type LocalClient interface {
 	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error)
 	// Check verifies every invariant of the store and streams the defects.
 	Check(context.Context, *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error)
+	// Compact gives free pages of the database's file back to the file system, and answers when that
+	// is done.
+	Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error)
 	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
 	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
 	// Import makes a series of each file in the requests, native files of rrdtool or XML, and answers
@@ -1216,6 +1221,12 @@ func NewLocalClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(localMethods.ByName("Check")),
 			connect.WithClientOptions(opts...),
 		),
+		compact: connect.NewClient[CompactRequest, CompactResponse](
+			httpClient,
+			baseURL+LocalCompactProcedure,
+			connect.WithSchema(localMethods.ByName("Compact")),
+			connect.WithClientOptions(opts...),
+		),
 		control: connect.NewClient[ControlRequest, ControlResponse](
 			httpClient,
 			baseURL+LocalControlProcedure,
@@ -1242,6 +1253,7 @@ type localClient struct {
 	exec    *connect.Client[ExecRequest, ExecResponse]
 	backup  *connect.Client[BackupRequest, BackupResponse]
 	check   *connect.Client[CheckRequest, CheckResponse]
+	compact *connect.Client[CompactRequest, CompactResponse]
 	control *connect.Client[ControlRequest, ControlResponse]
 	_import *connect.Client[ImportRequest, ImportResponse]
 	export  *connect.Client[ExportRequest, ExportResponse]
@@ -1260,6 +1272,11 @@ func (c *localClient) Backup(ctx context.Context, req *connect.Request[BackupReq
 // Check calls rondo.v1.Local.Check.
 func (c *localClient) Check(ctx context.Context, req *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error) {
 	return c.check.CallServerStream(ctx, req)
+}
+
+// Compact calls rondo.v1.Local.Compact.
+func (c *localClient) Compact(ctx context.Context, req *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error) {
+	return c.compact.CallUnary(ctx, req)
 }
 
 // Control calls rondo.v1.Local.Control.
@@ -1285,6 +1302,9 @@ type LocalHandler interface {
 	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error
 	// Check verifies every invariant of the store and streams the defects.
 	Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error
+	// Compact gives free pages of the database's file back to the file system, and answers when that
+	// is done.
+	Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error)
 	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
 	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
 	// Import makes a series of each file in the requests, native files of rrdtool or XML, and answers
@@ -1319,6 +1339,12 @@ func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(localMethods.ByName("Check")),
 		connect.WithHandlerOptions(opts...),
 	)
+	localCompactHandler := connect.NewUnaryHandler(
+		LocalCompactProcedure,
+		svc.Compact,
+		connect.WithSchema(localMethods.ByName("Compact")),
+		connect.WithHandlerOptions(opts...),
+	)
 	localControlHandler := connect.NewUnaryHandler(
 		LocalControlProcedure,
 		svc.Control,
@@ -1345,6 +1371,8 @@ func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, h
 			localBackupHandler.ServeHTTP(w, r)
 		case LocalCheckProcedure:
 			localCheckHandler.ServeHTTP(w, r)
+		case LocalCompactProcedure:
+			localCompactHandler.ServeHTTP(w, r)
 		case LocalControlProcedure:
 			localControlHandler.ServeHTTP(w, r)
 		case LocalImportProcedure:
@@ -1370,6 +1398,10 @@ func (UnimplementedLocalHandler) Backup(context.Context, *connect.Request[Backup
 
 func (UnimplementedLocalHandler) Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Check is not implemented"))
+}
+
+func (UnimplementedLocalHandler) Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Compact is not implemented"))
 }
 
 func (UnimplementedLocalHandler) Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {

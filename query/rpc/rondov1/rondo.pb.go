@@ -6798,6 +6798,103 @@ func (x *BackupResponse) GetData() []byte {
 	return nil
 }
 
+type CompactRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactRequest) Reset() {
+	*x = CompactRequest{}
+	mi := &file_rondo_proto_msgTypes[95]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactRequest) ProtoMessage() {}
+
+func (x *CompactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[95]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
+func (*CompactRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{95}
+}
+
+type CompactResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Bytes of the database's file.
+	Before        int64 `protobuf:"varint,1,opt,name=before,proto3" json:"before,omitempty"`
+	After         int64 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
+	TookUs        int64 `protobuf:"varint,3,opt,name=took_us,json=tookUs,proto3" json:"took_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactResponse) Reset() {
+	*x = CompactResponse{}
+	mi := &file_rondo_proto_msgTypes[96]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactResponse) ProtoMessage() {}
+
+func (x *CompactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[96]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
+func (*CompactResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{96}
+}
+
+func (x *CompactResponse) GetBefore() int64 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
+func (x *CompactResponse) GetAfter() int64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *CompactResponse) GetTookUs() int64 {
+	if x != nil {
+		return x.TookUs
+	}
+	return 0
+}
+
 type CheckRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -6806,7 +6903,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6818,7 +6915,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6831,7 +6928,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{95}
+	return file_rondo_proto_rawDescGZIP(), []int{97}
 }
 
 type CheckResponse struct {
@@ -6844,7 +6941,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6856,7 +6953,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6869,7 +6966,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{96}
+	return file_rondo_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -6897,7 +6994,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6909,7 +7006,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6922,7 +7019,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{97}
+	return file_rondo_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -6950,7 +7047,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6962,7 +7059,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6975,7 +7072,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{98}
+	return file_rondo_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -7011,7 +7108,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7023,7 +7120,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7036,7 +7133,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{99}
+	return file_rondo_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -7097,7 +7194,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7109,7 +7206,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7122,7 +7219,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{100}
+	return file_rondo_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -7165,7 +7262,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7177,7 +7274,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7190,7 +7287,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{101}
+	return file_rondo_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -7223,7 +7320,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7235,7 +7332,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7248,7 +7345,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{102}
+	return file_rondo_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -7289,7 +7386,7 @@ type AlterRequest_NewName struct {
 
 func (x *AlterRequest_NewName) Reset() {
 	*x = AlterRequest_NewName{}
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7301,7 +7398,7 @@ func (x *AlterRequest_NewName) String() string {
 func (*AlterRequest_NewName) ProtoMessage() {}
 
 func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7340,7 +7437,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7352,7 +7449,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7365,7 +7462,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{98, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{100, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -7911,7 +8008,12 @@ const file_rondo_proto_rawDesc = "" +
 	"_exit_code\"\x0f\n" +
 	"\rBackupRequest\"$\n" +
 	"\x0eBackupResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\"\x0e\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"\x10\n" +
+	"\x0eCompactRequest\"X\n" +
+	"\x0fCompactResponse\x12\x16\n" +
+	"\x06before\x18\x01 \x01(\x03R\x06before\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x17\n" +
+	"\atook_us\x18\x03 \x01(\x03R\x06tookUs\"\x0e\n" +
 	"\fCheckRequest\"9\n" +
 	"\rCheckResponse\x12\x14\n" +
 	"\x05where\x18\x01 \x01(\tR\x05where\x12\x12\n" +
@@ -7982,11 +8084,12 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01\x12=\n" +
 	"\x05Query\x12\x16.rondo.v1.QueryRequest\x1a\x17.rondo.v1.QueryResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\x05Xport\x12\x16.rondo.v1.XportRequest\x1a\x17.rondo.v1.XportResponse\"\x03\x90\x02\x01\x127\n" +
-	"\x04Tail\x12\x15.rondo.v1.TailRequest\x1a\x16.rondo.v1.TailResponse0\x012\xfb\x02\n" +
+	"\x04Tail\x12\x15.rondo.v1.TailRequest\x1a\x16.rondo.v1.TailResponse0\x012\xbb\x03\n" +
 	"\x05Local\x127\n" +
 	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x12=\n" +
 	"\x06Backup\x12\x17.rondo.v1.BackupRequest\x1a\x18.rondo.v1.BackupResponse0\x01\x12:\n" +
 	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01\x12>\n" +
+	"\aCompact\x12\x18.rondo.v1.CompactRequest\x1a\x19.rondo.v1.CompactResponse\x12>\n" +
 	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponse\x12?\n" +
 	"\x06Import\x12\x17.rondo.v1.ImportRequest\x1a\x18.rondo.v1.ImportResponse(\x010\x01\x12=\n" +
 	"\x06Export\x12\x17.rondo.v1.ExportRequest\x1a\x18.rondo.v1.ExportResponse0\x01B-Z+github.com/rondo-db/rondo/query/rpc/rondov1b\x06proto3"
@@ -8004,7 +8107,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 106)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 108)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Label)(nil),                 // 1: rondo.v1.Label
@@ -8102,17 +8205,19 @@ var file_rondo_proto_goTypes = []any{
 	(*ExecResponse)(nil),          // 93: rondo.v1.ExecResponse
 	(*BackupRequest)(nil),         // 94: rondo.v1.BackupRequest
 	(*BackupResponse)(nil),        // 95: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 96: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 97: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 98: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 99: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 100: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 101: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 102: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 103: rondo.v1.ExportResponse
-	(*AlterRequest_NewName)(nil),  // 104: rondo.v1.AlterRequest.NewName
-	nil,                           // 105: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 106: rondo.v1.ControlResponse.Row
+	(*CompactRequest)(nil),        // 96: rondo.v1.CompactRequest
+	(*CompactResponse)(nil),       // 97: rondo.v1.CompactResponse
+	(*CheckRequest)(nil),          // 98: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 99: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 100: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 101: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 102: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 103: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 104: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 105: rondo.v1.ExportResponse
+	(*AlterRequest_NewName)(nil),  // 106: rondo.v1.AlterRequest.NewName
+	nil,                           // 107: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 108: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	4,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -8153,7 +8258,7 @@ var file_rondo_proto_depIdxs = []int32{
 	63,  // 35: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
 	16,  // 36: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
 	68,  // 37: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	104, // 38: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	106, // 38: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
 	3,   // 39: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
 	3,   // 40: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
 	33,  // 41: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.v1.Metadata
@@ -8164,11 +8269,11 @@ var file_rondo_proto_depIdxs = []int32{
 	86,  // 46: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
 	2,   // 47: rondo.v1.TailRequest.matchers:type_name -> rondo.v1.Matcher
 	17,  // 48: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
-	105, // 49: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	107, // 49: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
 	91,  // 50: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
 	0,   // 51: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
 	92,  // 52: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	106, // 53: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	108, // 53: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
 	1,   // 54: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
 	6,   // 55: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
 	9,   // 56: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
@@ -8196,62 +8301,64 @@ var file_rondo_proto_depIdxs = []int32{
 	74,  // 78: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
 	76,  // 79: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
 	78,  // 80: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
-	100, // 81: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	102, // 81: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
 	80,  // 82: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
-	102, // 83: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	104, // 83: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
 	94,  // 84: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
-	96,  // 85: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	98,  // 85: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
 	82,  // 86: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
 	85,  // 87: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
 	88,  // 88: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
 	90,  // 89: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
 	94,  // 90: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	96,  // 91: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	98,  // 92: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	100, // 93: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	102, // 94: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	8,   // 95: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10,  // 96: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12,  // 97: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14,  // 98: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17,  // 99: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20,  // 100: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22,  // 101: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	26,  // 102: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	28,  // 103: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	31,  // 104: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	34,  // 105: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	37,  // 106: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	40,  // 107: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	44,  // 108: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	48,  // 109: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	51,  // 110: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	54,  // 111: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	56,  // 112: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	58,  // 113: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	60,  // 114: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	69,  // 115: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	71,  // 116: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	73,  // 117: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	75,  // 118: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	77,  // 119: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	79,  // 120: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	101, // 121: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	81,  // 122: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	103, // 123: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	95,  // 124: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	97,  // 125: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	84,  // 126: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	87,  // 127: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	89,  // 128: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	93,  // 129: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	95,  // 130: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	97,  // 131: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	99,  // 132: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	101, // 133: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	103, // 134: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	95,  // [95:135] is the sub-list for method output_type
-	55,  // [55:95] is the sub-list for method input_type
+	98,  // 91: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	96,  // 92: rondo.v1.Local.Compact:input_type -> rondo.v1.CompactRequest
+	100, // 93: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	102, // 94: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	104, // 95: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	8,   // 96: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10,  // 97: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12,  // 98: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14,  // 99: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17,  // 100: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20,  // 101: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22,  // 102: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	26,  // 103: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	28,  // 104: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	31,  // 105: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	34,  // 106: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	37,  // 107: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	40,  // 108: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	44,  // 109: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	48,  // 110: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	51,  // 111: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	54,  // 112: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	56,  // 113: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	58,  // 114: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	60,  // 115: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	69,  // 116: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	71,  // 117: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	73,  // 118: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	75,  // 119: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	77,  // 120: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	79,  // 121: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	103, // 122: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	81,  // 123: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	105, // 124: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	95,  // 125: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	99,  // 126: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	84,  // 127: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	87,  // 128: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	89,  // 129: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	93,  // 130: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	95,  // 131: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	99,  // 132: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	97,  // 133: rondo.v1.Local.Compact:output_type -> rondo.v1.CompactResponse
+	101, // 134: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	103, // 135: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	105, // 136: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	96,  // [96:137] is the sub-list for method output_type
+	55,  // [55:96] is the sub-list for method input_type
 	55,  // [55:55] is the sub-list for extension type_name
 	55,  // [55:55] is the sub-list for extension extendee
 	0,   // [0:55] is the sub-list for field type_name
@@ -8277,7 +8384,7 @@ func file_rondo_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   106,
+			NumMessages:   108,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"io"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -56,6 +57,19 @@ func (d *Database) Backup(ctx context.Context, w io.Writer) error {
 		return Explain(err)
 	}
 	return nil
+}
+
+// Compact gives free pages of the database's file back to the file system.
+func (d *Database) Compact(ctx context.Context) (core.Compacted, error) {
+	if d.Store != nil {
+		return d.Store.Compact(ctx)
+	}
+	answer, err := d.Client.Local.Compact(ctx, connect.NewRequest(&rondov1.CompactRequest{}))
+	if err != nil {
+		return core.Compacted{}, Explain(err)
+	}
+	m := answer.Msg
+	return core.Compacted{Before: m.GetBefore(), After: m.GetAfter(), Took: time.Duration(m.GetTookUs()) * time.Microsecond}, nil
 }
 
 // Check returns what is broken in the database.

@@ -41,3 +41,18 @@ func alerting(l *look) {
 		Advice: "Try the expression with rondo query. Alerts of these rules are not told meanwhile.",
 	})
 }
+
+// MuchFree reports whether so much of a database's file of size bytes is free that compacting it is
+// worth the trouble: a third of it, and 64 MiB.
+func MuchFree(bytes, free int64) bool { return free >= 64<<20 && free >= bytes/3 }
+
+// space tells of free pages that are many.
+func space(l *look) {
+	if bytes, free := l.Store.DatabaseBytes, l.Store.DatabaseFree; MuchFree(bytes, free) {
+		l.lasts(Problem{
+			ID: "space", Severity: Info,
+			Text:   fmt.Sprintf("%s of the %s of the database file are free pages, which only rondo uses again.", size(free), size(bytes)),
+			Advice: "If the disk's other users need the space, run rondo compact. The server goes on meanwhile.",
+		})
+	}
+}

@@ -39,6 +39,7 @@ func TestEachProblemIsTold(t *testing.T) {
 		{"checkpoint", func(s *health.State) { s.Store.CheckpointFailures = 1 }, "checkpoint", "The database file cannot be written", health.Error},
 		{"commit", func(s *health.State) { s.Store.DatabaseFailures = 1 }, "checkpoint", "The database file cannot be written", health.Error},
 		{"disk", func(s *health.State) { s.DiskFree = 500 << 20 }, "disk", "has only 500.0 MiB left", health.Warning},
+		{"free pages", func(s *health.State) { s.Store.DatabaseBytes, s.Store.DatabaseFree = 300<<20, 100<<20 }, "space", "100.0 MiB of the 300.0 MiB", health.Info},
 		{"full disk", func(s *health.State) { s.DiskFree = 0 }, "disk", "has only 0 B left", health.Error},
 		{"memory", func(s *health.State) { s.Store.MemoryBytes = 1 << 30 }, "memory", "1.0 GiB of the 1.0 GiB", health.Warning},
 		{"many series", func(s *health.State) { s.Store.Series = 950 }, "series", "there may be 1000", health.Warning},

@@ -80,6 +80,7 @@ var needs = map[string]need{
 	"/rondo.v1.Rondo/Xport":         reads,
 	"/rondo.v1.Local/Backup":        whole,
 	"/rondo.v1.Local/Check":         whole,
+	"/rondo.v1.Local/Compact":       whole,
 	"/rondo.v1.Local/Control":       whole,
 	"/rondo.v1.Local/":              reads, // as for Rondo
 	"/rondo.v1.Local/Exec":          reads,

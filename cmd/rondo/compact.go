@@ -1,0 +1,51 @@
+package main
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+func newCompact(c *common) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "compact",
+		Short: "Give free space in the database's file back to the file system",
+		Long: `Make the database's file as small as what it holds, and print its size before and after, in bytes, and the
+seconds that it took.
+
+Space of dropped series and of old rows is used again for new ones, but the file stays as large as it once was. compact
+copies the database into a second file beside it, rondo.bolt.compacting, which then takes its place. A running server goes
+on serving and storing; the copy is slower while samples come in. The disk needs room for both files: if it is too small,
+the command refuses and says how much is missing. A command or server that is killed meanwhile leaves the database as it
+was, and the next start removes the half-made copy.
+
+rondo stats tells database_bytes and database_free_bytes.`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			o, err := c.target().Must(cmd.Context(), core.Options{})
+			if err != nil {
+				return err
+			}
+			defer func() { err = cmp.Or(err, o.Close()) }()
+			done, err := o.Compact(cmd.Context())
+			if err != nil {
+				return err
+			}
+			w, err := table.New(c.stdout, format, "before", "after", "seconds")
+			if err != nil {
+				return err
+			}
+			if err := w.Row(done.Before, done.After, done.Took.Round(time.Millisecond).Seconds()); err != nil {
+				return err
+			}
+			return w.Close()
+		},
+	}
+	addOutput(cmd, &format)
+	return cmd
+}
