@@ -2,7 +2,7 @@ package rra
 
 import "math/bits"
 
-// maxLanes is how many lanes the straight path handles: Moment.closing has a bit for each.
+// maxLanes is how many lanes the straight path handles: moment.closing has a bit for each.
 const maxLanes = 64
 
 // reciprocal returns 2^64/d, rounded up. It divides by d without a division: for i below 2^32 the
@@ -10,10 +10,10 @@ const maxLanes = 64
 // reciprocal(d) (Lemire, Kaser, Kurz 2019: "Faster remainder by direct computation").
 func reciprocal(d int64) uint64 { return ^uint64(0)/uint64(d) + 1 }
 
-// A Moment caches what depends only on the times of a step. Series of one Machine that step from
-// the same time to the same time share it: they pass the same Moment to one step after the other,
-// and it is filled in again when the times differ. The zero value is ready.
-type Moment struct {
+// A moment caches what depends only on the times of a step. Series of one Machine that step from
+// the same time to the same time share it. It is filled in again when the times differ. The zero
+// value is ready.
+type moment struct {
 	m    *Machine
 	at   Time
 	last uint64 // time of the last update, as in the state
@@ -27,8 +27,8 @@ type Moment struct {
 }
 
 // make fills mo in for a step from last to at.
-func (mo *Moment) make(m *Machine, last uint64, at Time) {
-	*mo = Moment{m: m, at: at, last: last, sec: uint64(at) / 1e6, from: last / 1e6}
+func (mo *moment) make(m *Machine, last uint64, at Time) {
+	*mo = moment{m: m, at: at, last: last, sec: uint64(at) / 1e6, from: last / 1e6}
 	if uint64(at) <= last || mo.sec*1e6 != uint64(at) || mo.from*1e6 != last || mo.sec >= 1<<32 {
 		return
 	}

@@ -16,8 +16,8 @@ const scratch = 16
 // If the error is a *TimeError or a *CountError, s has not changed. If it is a *ValueError, s has
 // changed as rrdtool changes it.
 func (m *Machine) Step(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
-	var mo Moment
-	if out, ok := m.StepStraight(&mo, s.W, at, values, out); ok {
+	var mo moment
+	if out, ok := m.stepStraight(&mo, s.W, at, values, out); ok {
 		s.Text = nil
 		return out, nil
 	}

@@ -3,13 +3,13 @@ package rra
 import (
 	"math"
 	"slices"
-	"strings"
 )
 
 // The straight path is a fast version of Step for the common case: both times are whole seconds,
 // the series has neither COMPUTE nor Holt-Winters, the readings are numbers and no texts, the
 // heartbeats are kept, and at most one PDP ends. It performs the floating-point operations of the
-// general path in the same order, and leaves out everything else. TestStraight compares the two.
+// general path in the same order, and leaves out everything else. TestStraight compares the two. A
+// Block takes the same path for many series.
 
 // maxStraight is how many data sources the straight path handles.
 const maxStraight = 32
@@ -42,11 +42,11 @@ func (m *Machine) prepare() {
 	m.straight = len(m.sources) <= maxStraight && len(m.lanes) <= maxLanes && m.inputs == len(m.sources) && !m.family && m.own == nil
 }
 
-// StepStraight is Step for the common case: no COMPUTE, no archive of the Holt-Winters family,
+// stepStraight is Step for the common case: no COMPUTE, no archive of the Holt-Winters family,
 // times on whole seconds, readings that are numbers. In any other case it returns false and changes
 // nothing. After a step the state has no last readings kept as text: the caller must drop
-// State.Text. mo caches the times: pass the same Moment to successive steps.
-func (m *Machine) StepStraight(mo *Moment, w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
+// State.Text. mo caches the times.
+func (m *Machine) stepStraight(mo *moment, w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
 	if !m.straight || m.noStraight || len(values) != len(m.sources) {
 		return out, false
 	}
@@ -62,38 +62,8 @@ func (m *Machine) StepStraight(mo *Moment, w []uint64, at Time, values []Value, 
 	return m.straightMany(mo, w, values, out)
 }
 
-// Texted reports whether a last reading in w is kept as text.
-func (m *Machine) Texted(w []uint64) bool {
-	for i := range m.sources {
-		if Tag(m.ds(w, i)[dsMeta]) == TagText {
-			return true
-		}
-	}
-	return false
-}
-
-// StepText is StepStraight for a reading that must be kept as text. m must have one data source,
-// GAUGE or ABSOLUTE. remembered is the part of the text that the caller must keep as State.Text[0].
-func (m *Machine) StepText(mo *Moment, w []uint64, at Time, text string, out []Run) (runs []Run, remembered string, ok bool) {
-	if len(m.sources) != 1 || m.sources[0].kind != Gauge && m.sources[0].kind != Absolute || text == "" || text[0] == 'U' {
-		return out, "", false
-	}
-	f, err := ParseNumber(text)
-	if err != nil {
-		return out, "", false
-	}
-	values := [1]Value{Float(f)}
-	if out, ok = m.StepStraight(mo, w, at, values[:], out); !ok {
-		return out, "", false
-	}
-	ds := m.ds(w, 0)
-	ds[dsBits] = 0
-	ds[dsMeta] = ds[dsMeta]&^0xff | uint64(TagText)
-	return out, strings.Clone(cutReading(text)), true
-}
-
-// straightOne is StepStraight for one data source.
-func (m *Machine) straightOne(mo *Moment, w []uint64, v *Value, out []Run) ([]Run, bool) {
+// straightOne is stepStraight for one data source.
+func (m *Machine) straightOne(mo *moment, w []uint64, v *Value, out []Run) ([]Run, bool) {
 	ds := w[wordSources : wordSources+dsWords]
 	n, ok := m.sources[0].straight(ds[dsBits], ds[dsMeta], v, mo.iv)
 	if !ok {
@@ -128,8 +98,8 @@ func (m *Machine) straightOne(mo *Moment, w []uint64, v *Value, out []Run) ([]Ru
 	return out, true
 }
 
-// straightMany is StepStraight for several data sources.
-func (m *Machine) straightMany(mo *Moment, w []uint64, values []Value, out []Run) ([]Run, bool) {
+// straightMany is stepStraight for several data sources.
+func (m *Machine) straightMany(mo *moment, w []uint64, values []Value, out []Run) ([]Run, bool) {
 	var buf [maxStraight]float64
 	pdps := buf[:len(values)]
 	for i := range values {

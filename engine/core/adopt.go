@@ -8,8 +8,7 @@ import (
 // adopt begins a series at an index with a state and rows.
 func (g *group) adopt(i int, d *definition, x *importing) {
 	g.start(i, d, 0)
-	st := g.state(i)
-	copy(st.W, x.state.W)
+	g.storeWords(i, x.state.W)
 	g.setText(i, x.state.Text)
 	if x.lost {
 		g.flags[i] |= flagLost

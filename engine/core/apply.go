@@ -13,59 +13,107 @@ import (
 // rra.Machine.Step in the order of the log, and the rows that they close go into the buffers of the
 // group. The outcome depends on the log and on the state of the group alone.
 
-// applySamples applies the samples [from, to) of b to g, and counts their outcome in o. The caller
-// holds g.mu.
+// applySamples applies the samples [from, to) of b to g, and counts their outcome in o. Plain
+// ones of one time step together, in blocks. The caller holds g.mu.
 func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
-	c := g.c
 	// Without a window, samples that an earlier window held go first.
 	holds := sh.reorder != 0 || len(g.held) > 0
-	var d *definition
-	for i := from; i < to; i++ {
-		sm := &b.samples[i]
-		index := c.index(sm.ref.number())
-		if !g.alive(index) {
-			g.sawLost(index, b, i, i+1, 0)
-			o.reject(int(i), ErrNotFound)
-			continue
+	blocks := g.c.tabular && !holds
+	for from < to {
+		if blocks {
+			from = sh.applyBlock(g, b, from, to, o)
 		}
-		if err := g.refused[index]; err != nil {
-			o.reject(int(i), err)
-			continue
+		if from < to {
+			sh.applyOdd(g, b, from, o)
+			from++
 		}
-		if id := g.defs[index]; d == nil || d.id != id {
-			if d = g.c.defs.byID(id); d == nil {
-				o.reject(int(i), record.ErrParse)
-				continue
-			}
-		}
-		values := b.values[sm.first : sm.first+uint32(sm.n)]
-		if !holds && g.flags[index] == flagAlive { // the common case
-			w := g.words[index*c.words : (index+1)*c.words]
-			texted := len(g.texts) > 0 && d.m.Texted(w)
-			runs, ok := d.m.StepStraight(&sh.moment, w, sm.at, values, sh.runs[:0])
-			if ok && texted {
-				delete(g.texts, index)
-			} else if !ok && len(values) == 1 && values[0].Tag == rra.TagText {
-				var text string
-				if runs, text, ok = d.m.StepText(&sh.moment, w, sm.at, b.texts[values[0].Bits], sh.runs[:0]); ok {
-					g.keepText(index, text)
-				}
-			}
-			if ok {
-				sh.keepRuns(runs)
-				for j := range runs {
-					g.push(index, &runs[j])
-				}
-				o.accepted++
-				continue
-			}
-		}
-		if err := sh.applyOne(g, d, index, sm.at, values, b.texts); err != nil {
-			o.reject(int(i), err)
-			continue
-		}
-		o.accepted++
 	}
+}
+
+// applyBlock applies the samples of b from one on that can step together, in one block or in
+// several. It returns the first one that must be applied by itself.
+func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uint32 {
+	bl := &sh.block
+	for from < to {
+		at := b.samples[from].at
+		bl.Begin(g.table(), at)
+		for from < to && bl.Len() < rra.BlockSeries && b.samples[from].at == at {
+			d, n := sh.plain(g, b.samples[from:min(to, from+uint32(rra.BlockSeries-bl.Len()))])
+			if n == 0 {
+				break
+			}
+			first := b.samples[from].first
+			taken, texts := bl.Take(d.m, sh.index, b.values[first:first+uint32(n*d.values)], b.texts)
+			for _, t := range texts {
+				g.setText(int(t.Index), t.Texts)
+			}
+			from += uint32(taken)
+			if taken < n {
+				break
+			}
+		}
+		if bl.Len() == 0 {
+			break
+		}
+		o.accepted += bl.Len()
+		rows := bl.End()
+		for i := range rows {
+			g.pushBlock(bl.Index(), &rows[i])
+		}
+	}
+	return from
+}
+
+// plain returns how many samples, from the first on, are of series of one definition that nothing
+// is the matter with. Their indices are in sh.index then, and their values one behind the other.
+func (sh *shard) plain(g *group, samples []sample) (*definition, int) {
+	c := g.c
+	sh.index = sh.index[:0]
+	var d *definition
+	first := samples[0].first
+	for i := range samples {
+		sm := &samples[i]
+		index := c.index(sm.ref.number())
+		if index >= g.n || g.flags[index] != flagAlive || len(g.refused) > 0 && g.refused[index] != nil {
+			break
+		}
+		if d == nil {
+			if d = c.defs.byID(g.defs[index]); d == nil || int(sm.n) != d.values {
+				return nil, 0
+			}
+		}
+		if d.id != g.defs[index] || sm.first != first || sm.at != samples[0].at {
+			break
+		}
+		first += uint32(sm.n)
+		sh.index = append(sh.index, int32(index))
+	}
+	return d, len(sh.index)
+}
+
+// applyOdd applies a sample that does not step together with others.
+func (sh *shard) applyOdd(g *group, b *Batch, i uint32, o *outcome) {
+	sm := &b.samples[i]
+	index := g.c.index(sm.ref.number())
+	if !g.alive(index) {
+		g.sawLost(index, b, i, i+1, 0)
+		o.reject(int(i), ErrNotFound)
+		return
+	}
+	if err := g.refused[index]; err != nil {
+		o.reject(int(i), err)
+		return
+	}
+	d := g.definition(index)
+	if d == nil {
+		o.reject(int(i), record.ErrParse)
+		return
+	}
+	if err := sh.applyOne(g, d, index, sm.at, b.values[sm.first:sm.first+uint32(sm.n)], b.texts); err != nil {
+		o.reject(int(i), err)
+		return
+	}
+	o.accepted++
 }
 
 // applyOne applies a sample that is not plain: it holds the sample back if there is a reorder

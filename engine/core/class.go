@@ -54,6 +54,7 @@ type class struct {
 	words    int   // 64-bit words of the state of a series
 	sources  int   // data sources
 	seasonal bool
+	tabular  bool // states lie word by word: see rra.Table
 	streams  []rowblock.Geometry
 	cols     int   // columns of rows: one for each stream and data source
 	colOff   []int // by column: its first row among the rows of the buffers
@@ -91,7 +92,7 @@ func newClass(id uint32, m *rra.Machine, space *groupSpace, defs *definitions) *
 	d := m.Definition()
 	c := &class{
 		id: id, machine: m, space: space, defs: defs, shape: m.Shape(), step: d.Step, words: m.Words(),
-		sources: len(d.Sources), seasonal: m.Seasonal(), shift: groupShift,
+		sources: len(d.Sources), seasonal: m.Seasonal(), tabular: m.Tabular(), shift: groupShift,
 	}
 	finest := int64(1 << 62)
 	for _, s := range m.Streams() {

@@ -53,7 +53,7 @@ func (s *Store) digest(ctx context.Context, g *group) (uint64, error) {
 		}
 		refs = append(refs, g.ref(i))
 		put(uint64(g.defs[i]))
-		for _, w := range g.words[i*g.c.words : (i+1)*g.c.words] {
+		for _, w := range g.loadWords(i, nil) {
 			put(w)
 		}
 		for j := i * g.c.sources; j < (i+1)*g.c.sources; j++ {

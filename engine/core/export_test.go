@@ -73,7 +73,9 @@ func (s *Store) UnloadIdle() int64 {
 // EditState changes the words of a series' state behind the store's back, as damage would.
 func (s *Store) EditState(ref Ref, edit func(w []uint64)) error {
 	return s.withSeries(ref, func(g *group, index int) {
-		edit(g.words[index*g.c.words : (index+1)*g.c.words])
+		w := g.loadWords(index, nil)
+		edit(w)
+		g.storeWords(index, w)
 		g.dirty = true
 	})
 }

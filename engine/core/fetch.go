@@ -373,10 +373,10 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 			p := f.window(j, from, to)
 			p.Fill(r.first, r.rows, r.value)
 		}
-		if n := int(g.bufN[at]); n > 0 {
-			f.buf = g.openRows(f.buf[:0], index, first+j, n, g.bufBase[at])
+		if n, base := g.buffered(index, first+j); n > 0 {
+			f.buf = g.openRows(f.buf[:0], index, first+j, n, base)
 			p := f.window(j, from, to)
-			p.Put(fullIndex(g.bufBase[at], last), f.buf)
+			p.Put(fullIndex(base, last), f.buf)
 		}
 	}
 	return err

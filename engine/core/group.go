@@ -2,7 +2,6 @@ package core
 
 import (
 	"encoding/binary"
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -87,16 +86,37 @@ type deferredRun struct {
 // The arrays of a group hold its series side by side; they share one block of memory.
 type arrays struct {
 	capacity int
+	pitch    int // how far rows of the buffers, and words of states, lie apart
 	mem      []byte
-	words    []uint64  // rra state
+	words    []uint64  // rra states, word by word or series by series: see class.tabular
 	bufs     []float64 // rows not yet coded
 	ctx      []uint64  // last logged value of each source, as applied
-	bufBase  []uint32  // low half of the index of the first row in a buffer
+	bufBase  []uint32  // by column, then series: low half of the index of the first row in a buffer
 	defs     []uint32
-	bufN     []uint8 // rows in a buffer
+	bufN     []uint8 // likewise: rows in a buffer
 	ctxTag   []uint8
-	hints    []rows.Hint
+	hints    []rows.Hint // likewise
 	flags    []uint8
+}
+
+// A column is what the buffers of one column know beside their rows, by series.
+type column struct {
+	n     []uint8
+	base  []uint32
+	hints []rows.Hint
+}
+
+// column returns what the buffers of a column know.
+func (a *arrays) column(col int) column {
+	from, to := col*a.capacity, (col+1)*a.capacity
+	return column{a.bufN[from:to:to], a.bufBase[from:to:to], a.hints[from:to:to]}
+}
+
+// buffered returns how many rows the buffer of a series holds in a column, and the low half of the
+// index of the first.
+func (a *arrays) buffered(i, col int) (n int, base uint32) {
+	at := col*a.capacity + i
+	return int(a.bufN[at]), a.bufBase[at]
 }
 
 // The flags of a series in a group are part of the format.
@@ -122,36 +142,58 @@ func (g *group) resize(n int) {
 	}
 	capacity = min(capacity, 1<<g.c.shift)
 	g.carve(g.c.space.Alloc(g.c.groupBytes(capacity)), capacity)
-	copy(g.words, old.words)
+	if g.c.tabular {
+		for w := range g.c.words {
+			copy(g.words[w*g.pitch:], old.words[w*old.pitch:w*old.pitch+old.capacity])
+		}
+	} else {
+		copy(g.words, old.words)
+	}
 	for row := range g.c.bufRows {
-		copy(g.bufs[row*capacity:], old.bufs[row*old.capacity:(row+1)*old.capacity])
+		copy(g.bufs[row*g.pitch:], old.bufs[row*old.pitch:row*old.pitch+old.capacity])
+	}
+	for col := range g.c.cols {
+		from, to := old.column(col), g.column(col)
+		copy(to.n, from.n)
+		copy(to.base, from.base)
+		copy(to.hints, from.hints)
 	}
 	copy(g.ctx, old.ctx)
-	copy(g.bufBase, old.bufBase)
 	copy(g.defs, old.defs)
-	copy(g.bufN, old.bufN)
 	copy(g.ctxTag, old.ctxTag)
-	copy(g.hints, old.hints)
 	copy(g.flags, old.flags)
 	g.c.space.Release(old.mem)
 }
 
+// pitch returns how far the rows of the buffers lie apart, in series. For large groups it is no
+// power of two: else the same place in all rows would share a few lines of the processor's caches.
+func pitch(capacity int) int { return capacity + capacity/32 }
+
+// stateWords returns how many words the states of a group take.
+func (c *class) stateWords(capacity int) int {
+	if c.tabular {
+		return pitch(capacity) * c.words
+	}
+	return capacity * c.words
+}
+
 func (c *class) groupBytes(capacity int) int {
-	return capacity * (8*(c.words+c.bufRows+c.sources) + 4*(2*c.cols+1) + c.cols + c.sources + 1)
+	return 8*(c.stateWords(capacity)+pitch(capacity)*c.bufRows) +
+		capacity*(8*c.sources+4*(2*c.cols+1)+c.cols+c.sources+1)
 }
 
 // carve lays the arrays over b, widest elements first.
 func (g *group) carve(b []byte, capacity int) {
 	c := g.c
-	g.mem, g.capacity = b, capacity
+	g.mem, g.capacity, g.pitch = b, capacity, pitch(capacity)
 	take := func(n int) []byte {
 		p := b[:n:n]
 		b = b[n:]
 		return p
 	}
-	n := capacity * c.words
+	n := c.stateWords(capacity)
 	g.words = memory.View[uint64](take(8*n), n)
-	n = capacity * c.bufRows
+	n = g.pitch * c.bufRows
 	g.bufs = memory.View[float64](take(8*n), n)
 	n = capacity * c.sources
 	g.ctx = memory.View[uint64](take(8*n), n)
@@ -194,14 +236,40 @@ func (g *group) idle() bool {
 		len(g.frozen) == 0 && g.pend.Empty() && len(g.held) == 0
 }
 
-// state returns the rra state at index i. It shares its words with the group.
+// state returns a copy of the rra state at index i, except that it shares texts with the group. In
+// a class that is not tabular it shares the words too.
 func (g *group) state(i int) rra.State {
-	w := g.c.words
-	st := rra.State{W: g.words[i*w : (i+1)*w : (i+1)*w]}
+	st := rra.State{W: g.loadWords(i, nil)}
 	if g.texts != nil {
 		st.Text = g.texts[i]
 	}
 	return st
+}
+
+// table returns the states of a group of a tabular class.
+func (g *group) table() rra.Table { return rra.Table{W: g.words, N: g.pitch} }
+
+// loadWords returns the words of the state at index i, for storeWords. In a tabular class they are
+// a copy, in buf if that is not nil.
+func (g *group) loadWords(i int, buf []uint64) []uint64 {
+	w := g.c.words
+	if !g.c.tabular {
+		return g.words[i*w : (i+1)*w : (i+1)*w]
+	}
+	if cap(buf) < w {
+		buf = make([]uint64, w)
+	}
+	g.table().Load(i, buf[:w])
+	return buf[:w]
+}
+
+// storeWords makes w the words of the state at index i.
+func (g *group) storeWords(i int, w []uint64) {
+	if g.c.tabular {
+		g.table().Store(i, w)
+		return
+	}
+	copy(g.words[i*g.c.words:], w)
 }
 
 func (g *group) setText(i int, text []string) {
@@ -214,15 +282,6 @@ func (g *group) setText(i int, text []string) {
 	case g.texts != nil:
 		delete(g.texts, i)
 	}
-}
-
-// keepText makes text the last reading of a series of one data source.
-func (g *group) keepText(i int, text string) {
-	if t := g.texts[i]; len(t) == 1 {
-		t[0] = text
-		return
-	}
-	g.setText(i, []string{text})
 }
 
 // groupKey appends the numbers of a class and of a group, as keys of the database have them.
@@ -238,8 +297,10 @@ func (g *group) definition(i int) *definition { return g.c.defs.byID(g.defs[i]) 
 
 // lastUpdate returns the time of the last update of the series at index i.
 func (g *group) lastUpdate(i int) rra.Time {
-	w := g.c.words
-	return g.c.machine.LastUpdate(g.words[i*w : (i+1)*w])
+	if g.c.tabular {
+		return g.table().LastUpdate(i)
+	}
+	return g.c.machine.LastUpdate(g.loadWords(i, nil))
 }
 
 // alive says whether a series lives at index i.
@@ -251,8 +312,9 @@ func (g *group) alive(i int) bool {
 func (g *group) start(i int, d *definition, at rra.Time) {
 	g.resize(i + 1)
 	g.n = max(g.n, i+1)
-	st := g.state(i)
-	d.m.Init(st.W, at)
+	w := g.loadWords(i, nil)
+	d.m.Init(w, at)
+	g.storeWords(i, w)
 	g.defs[i] = d.id
 	g.flags[i] = flagAlive
 	delete(g.refused, i)
@@ -274,94 +336,6 @@ func (g *group) dropHeld(index int) {
 		g.c.space.Count(-h.Size())
 		delete(g.held, index)
 	}
-}
-
-// The rows of a column pass through its buffer. When the last row of a block has come, all rows of
-// the block are coded at once. A row that was never written is unknown, so that unknown rows at the
-// beginning of a block need no place in the buffer.
-//
-// Row k of a column stands in row k mod Buffer of its buffers. A row of the buffers holds the
-// values of all series of the group, so that series which are written together share cache lines.
-
-// buffer returns the row of the buffers that holds row k of a column.
-func (g *group) buffer(col int, st *rowblock.Geometry, k int64) []float64 {
-	at := (g.c.colOff[col] + int(k&(st.Buffer-1))) * g.capacity
-	return g.bufs[at : at+g.capacity]
-}
-
-// openRows appends to dst the n rows from base on that the buffer of series i holds.
-func (g *group) openRows(dst []float64, i, col, n int, base uint32) []float64 {
-	st := &g.c.streams[col/g.c.sources]
-	for j := range n {
-		dst = append(dst, g.buffer(col, st, int64(base)+int64(j))[i])
-	}
-	return dst
-}
-
-// push takes rows that the series at index i has closed into its buffer. Full buffers are coded.
-func (g *group) push(i int, r *rra.Run) {
-	c := g.c
-	col := int(r.Stream)
-	if c.sources != 1 {
-		col = col*c.sources + int(r.DS)
-	}
-	st := &c.streams[r.Stream]
-	at := i*c.cols + col
-	n := int(g.bufN[at])
-	k, count := r.First, r.Count
-	if n > 0 && g.bufBase[at]+uint32(n) != uint32(k) {
-		g.flush(i, col, n)
-		n = 0
-	}
-	mask := st.Buffer - 1
-	if count == 1 && n > 0 { // the common case
-		g.bufs[(c.colOff[col]+int(k&mask))*g.capacity+i] = r.Value
-		n++
-		if k&mask == mask {
-			g.flush(i, col, n)
-			n = 0
-		}
-		g.bufN[at] = uint8(n)
-		return
-	}
-	for count > 0 {
-		if n == 0 {
-			if math.IsNaN(r.Value) {
-				break
-			}
-			if count > st.Buffer {
-				k, count = g.pushRun(i, col, st, k, count, r.Value)
-				continue
-			}
-			g.bufBase[at] = uint32(k)
-		}
-		m := min(count, st.Buffer-k&mask)
-		for j := range m {
-			g.buffer(col, st, k+j)[i] = r.Value
-		}
-		n += int(m)
-		k += m
-		count -= m
-		if k&mask == 0 {
-			g.flush(i, col, n)
-			n = 0
-		}
-	}
-	g.bufN[at] = uint8(n)
-}
-
-// waiting returns the coded rows since the last snapshot, ready for more rows.
-func (g *group) waiting() *pending.Rows {
-	g.pend.Prepare(&g.c.space.Pool, g.capacity)
-	return &g.pend
-}
-
-// flush codes the n rows in the buffer of a column and adds them to the pending rows.
-func (g *group) flush(i, col, n int) {
-	at := i*g.c.cols + col
-	var rows [rowblock.MaxBuffer]float64
-	pdps := g.c.streams[col/g.c.sources].PDPs
-	g.waiting().Add(i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), pdps, &g.hints[at])
 }
 
 // fullIndex returns the number of a row from its low half: the largest number not above last+1 that

@@ -166,10 +166,21 @@ func (b *rebuild) prove(lg *lostGroup, stored *group) {
 		from, to := i*c.sources, (i+1)*c.sources
 		if !g.alive(i) || g.defs[i] != stored.defs[i] || !slices.Equal(x.W, y.W) || !slices.Equal(x.Text, y.Text) ||
 			!slices.Equal(g.ctx[from:to], stored.ctx[from:to]) || !slices.Equal(g.ctxTag[from:to], stored.ctxTag[from:to]) ||
-			!slices.Equal(g.bufN[i*c.cols:(i+1)*c.cols], stored.bufN[i*c.cols:(i+1)*c.cols]) {
+			!g.sameBuffered(stored, i) {
 			delete(lg.whole, i)
 		}
 	}
+}
+
+// sameBuffered reports whether the buffers of a series hold as many rows as those of o do.
+func (g *group) sameBuffered(o *group, i int) bool {
+	for col := range g.c.cols {
+		x, _ := g.buffered(i, col)
+		if y, _ := o.buffered(i, col); x != y {
+			return false
+		}
+	}
+	return true
 }
 
 // patchGroup makes row blocks and records of the bucket lag of one group anew.

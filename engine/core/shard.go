@@ -26,11 +26,13 @@ type shard struct {
 	newest  rra.Time // time of the newest sample appended since the store was opened
 
 	// The goroutine alone uses what follows, and keeps it from record to record.
-	runs   []rra.Run  // rows of one step
-	moment rra.Moment // of the last step
-	state  rra.State  // of the series at hand: a local variable would escape to the heap
-	batch  Batch      // decoded records
-	stats  shardStats
+	runs  []rra.Run // rows of one step
+	block rra.Block // series that step together
+	index []int32   // of the series that may join it
+	words []uint64  // a copy of the state at hand
+	state rra.State // of the series at hand: a local variable would escape to the heap
+	batch Batch     // decoded records
+	stats shardStats
 
 	_ [128]byte // shards do not share cache lines
 }
@@ -46,9 +48,10 @@ func (sh *shard) keepRuns(runs []rra.Run) {
 // not nil, is called with these rows. The caller holds the group's lock.
 func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
 	st := &sh.state
-	w := g.c.words
-	st.W = g.words[index*w : (index+1)*w : (index+1)*w]
-	st.Text = nil
+	st.W, st.Text = g.loadWords(index, sh.words), nil
+	if g.c.tabular {
+		sh.words = st.W
+	}
 	if g.texts != nil {
 		st.Text = g.texts[index]
 	}
@@ -62,6 +65,9 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 		if runs, done, err = d.m.Resume(st, at, values, texts, sh.runs[:0]); done {
 			g.flags[index] &^= flagLost
 		}
+	}
+	if g.c.tabular {
+		g.storeWords(index, st.W)
 	}
 	sh.keepRuns(runs)
 	if hadText || st.Text != nil {

@@ -33,8 +33,8 @@ func (g *group) appendState(dst []byte) []byte {
 		last = d
 	}
 	dst = append(dst, g.ctxTag[:n*c.sources]...)
-	dst = appendColumns(dst, g.ctx, n, c.sources)
-	dst = appendColumns(dst, g.words, n, c.words)
+	dst = appendColumns(dst, n, c.sources, g.contexts())
+	dst = appendColumns(dst, n, c.words, g.states())
 	for col := range c.cols {
 		dst = g.appendOpenRows(dst, col)
 	}
@@ -53,29 +53,43 @@ func endState(dst []byte, dir *rowblock.Directory, key []byte) []byte {
 func (g *group) appendOpenRows(dst []byte, col int) []byte {
 	c := g.c
 	pdps := c.streams[col/c.sources].PDPs
-	for i := range g.n {
-		dst = append(dst, g.bufN[i*c.cols+col])
-	}
+	b := g.column(col)
+	dst = append(dst, b.n[:g.n]...)
 	base := uint32(0)
-	for i := range g.n {
-		at := i*c.cols + col
-		n := int(g.bufN[at])
+	for i, n := range b.n[:g.n] {
 		if n == 0 {
 			continue
 		}
-		dst = binary.AppendUvarint(dst, record.Zigzag(int64(int32(g.bufBase[at]-base))))
-		base = g.bufBase[at]
+		dst = binary.AppendUvarint(dst, record.Zigzag(int64(int32(b.base[i]-base))))
+		base = b.base[i]
 		var buf [rowblock.MaxBuffer]float64
-		dst = rows.Append(dst, g.openRows(buf[:0], i, col, n, base), pdps, &g.hints[at])
+		dst = rows.Append(dst, g.openRows(buf[:0], i, col, int(n), base), pdps, &b.hints[i])
 	}
 	return dst
 }
 
-// appendColumns codes n series of w words each, a word of all series at a time. Each word is coded
+// A strided is words of many series: word j of series i stands at words[j*word+i*series].
+type strided struct {
+	words        []uint64
+	word, series int
+}
+
+// states returns the states of g, which lie in one of two ways: see class.tabular.
+func (g *group) states() strided {
+	if g.c.tabular {
+		return strided{g.words, g.pitch, 1}
+	}
+	return strided{g.words, 1, g.c.words}
+}
+
+// contexts returns the applied coding contexts of g.
+func (g *group) contexts() strided { return strided{g.ctx, 1, g.c.sources} }
+
+// appendColumns codes w words of n series, a word of all series at a time. Each word is coded
 // as its exclusive or with the same word of the series before, without zero bytes at one end. First
 // comes a nibble for each word: 0 means that all bytes are zero, k from 1 to 8 that the k low bytes
 // follow, k from 9 to 15 that the k-8 high bytes follow. Then come the bytes.
-func appendColumns(dst []byte, words []uint64, n, w int) []byte {
+func appendColumns(dst []byte, n, w int, of strided) []byte {
 	for j := range w {
 		at := len(dst)
 		for range (n + 1) / 2 {
@@ -83,7 +97,7 @@ func appendColumns(dst []byte, words []uint64, n, w int) []byte {
 		}
 		prev := uint64(0)
 		for i := range n {
-			x := words[i*w+j] ^ prev
+			x := of.words[j*of.word+i*of.series] ^ prev
 			prev ^= x
 			if x == 0 {
 				continue
@@ -110,7 +124,7 @@ func appendColumns(dst []byte, words []uint64, n, w int) []byte {
 	return dst
 }
 
-func readColumns(r *record.Reader, words []uint64, n, w int) {
+func readColumns(r *record.Reader, n, w int, of strided) {
 	for j := range w {
 		nibbles := r.Bytes(uint64((n + 1) / 2))
 		if r.Err != nil {
@@ -141,7 +155,7 @@ func readColumns(r *record.Reader, words []uint64, n, w int) {
 			}
 			r.Rest = r.Rest[k:]
 			prev ^= x << shift
-			words[i*w+j] = prev
+			of.words[j*of.word+i*of.series] = prev
 		}
 	}
 }
@@ -182,8 +196,8 @@ func (g *group) decodeState(b []byte) error {
 		g.defs[i] = uint32(last)
 	}
 	copy(g.ctxTag, r.Bytes(n*uint64(c.sources)))
-	readColumns(&r, g.ctx, g.n, c.sources)
-	readColumns(&r, g.words, g.n, c.words)
+	readColumns(&r, g.n, c.sources, g.contexts())
+	readColumns(&r, g.n, c.words, g.states())
 	for col := 0; col < c.cols && r.Err == nil; col++ {
 		readOpenRows(&r, g, col)
 	}
@@ -207,15 +221,15 @@ func readOpenRows(r *record.Reader, g *group, col int) {
 	c := g.c
 	st := &c.streams[col/c.sources]
 	counts := r.Bytes(uint64(g.n))
+	b := g.column(col)
 	base := uint32(0)
 	for i, n := range counts {
-		at := i*c.cols + col
-		g.bufN[at] = n
+		b.n[i] = n
 		if n == 0 {
 			continue
 		}
 		base += uint32(record.Unzigzag(r.Uvarint()))
-		g.bufBase[at] = base
+		b.base[i] = base
 		if int64(base)&(st.Buffer-1)+int64(n) >= st.Buffer || r.Err != nil {
 			r.Fail()
 			return
