@@ -139,55 +139,72 @@ func appendPoint(dst, digits []byte, decimals int) []byte {
 	return append(dst, digits...)
 }
 
-// plainDigits is how many significant digits every double holds.
-const plainDigits = 15
-
 // PlainReading is ParseReading for U, integers of up to 19 digits, and decimal numbers of up to 17
 // digits, with or without an exponent. It reports whether text is one of these.
+func PlainReading(k Kind, text []byte) (Value, bool) {
+	if v, n := ScanReading(k, text); n == len(text) && n > 0 {
+		return v, true
+	}
+	return Value{}, false
+}
+
+// ScanReading reads what [PlainReading] reads from the beginning of text. n is the number of bytes
+// it took; 0: text begins with none of these. Whatever follows is the caller's: the reading may be
+// the beginning of a text with another meaning, such as 1 of 1E5.
 //
 // A number of at most 15 digits that [FormatReading] prints again becomes a double. Any other
 // decimal number becomes a Value with TagDecimal or TagExponent.
-func PlainReading(k Kind, text []byte) (Value, bool) {
-	number := text
-	if len(text) > 0 && text[0] == '-' {
-		number = text[1:]
+func ScanReading(k Kind, text []byte) (v Value, n int) {
+	negative := len(text) > 0 && text[0] == '-'
+	b := text
+	if negative {
+		b = text[1:]
 	}
-	if len(number) == 0 || len(number) > maxPlain {
-		return Value{}, false
+	u, i := uint64(0), 0
+	for i < len(b) && b[i]-'0' <= 9 {
+		u = u*10 + uint64(b[i]-'0')
+		i++
 	}
-	u := uint64(0)
-	point, end := -1, len(number)
-	for i, c := range number {
-		d := c - '0'
-		if d <= 9 {
-			u = u*10 + uint64(d)
-		} else if c == '.' && point < 0 {
-			point = i
-		} else {
-			end = i
-			break
+	point := i
+	if i == 0 {
+		if !negative && len(b) > 0 && b[0] == 'U' {
+			return Unknown, 1
+		}
+		return Value{}, 0
+	}
+	if i < len(b) && b[i] == '.' {
+		for i++; i < len(b) && b[i]-'0' <= 9; i++ {
+			u = u*10 + uint64(b[i]-'0')
 		}
 	}
-	if end > 19 && significant(number[:end]) > 19 {
-		return Value{}, false // u has wrapped around
+	if i > 19 && significant(b[:i]) > 19 {
+		return Value{}, 0 // u has wrapped around
 	}
-	negative := len(number) < len(text)
+	ok := false
 	switch {
-	case end < len(number) && number[end] == 'e' && hasDecimals(k):
-		return exponentReading(u, number[:end], point, number[end+1:], negative)
-	case end < len(number):
-		return Unknown, len(text) == 1 && text[0] == 'U'
-	case point < 0:
-		return integerReading(k, u, number[0] == '0' && len(text) > 1, negative)
-	case !hasDecimals(k):
-		return Value{}, false
+	case i < len(b) && b[i] == 'e' && len(b)-i >= 4 && hasDecimals(k):
+		v, ok = exponentReading(u, b[:i], b[i+1:i+4], negative)
+		i += 4
+	case point == i:
+		v, ok = integerReading(k, u, b[0] == '0' && (negative || i > 1), negative)
+	case hasDecimals(k):
+		v, ok = decimalReading(u, b[:i], point, negative)
 	}
-	return decimalReading(u, number, point, negative)
+	if !ok {
+		return Value{}, 0
+	}
+	if negative {
+		i++
+	}
+	return v, i
 }
 
-// maxPlain is the length of the longest number that PlainReading reads, without its sign:
-// 0.000 and 17 digits, or 17 digits, a point and an exponent.
-const maxPlain = plainDigits + 10
+// maxPlain is the length of the longest text that ScanReading reads: a sign, 0, a point and 26
+// decimals.
+const maxPlain = 1 + 2 + maxDecimals
+
+// maxDecimals keeps decimals within the [LastReading] bytes that are remembered.
+const maxDecimals = LastReading - 3
 
 // hasDecimals reports whether a reading of kind k may be other than an integer.
 func hasDecimals(k Kind) bool { return k != Counter && k != Derive && k != Compute }
@@ -220,7 +237,7 @@ func integerReading(k Kind, u uint64, padded, negative bool) (Value, bool) {
 func decimalReading(u uint64, number []byte, point int, negative bool) (Value, bool) {
 	decimals := len(number) - 1 - point
 	below1 := number[0] == '0'
-	if point < 1 || decimals < 1 || below1 && point > 1 {
+	if decimals < 1 || decimals > maxDecimals || below1 && point > 1 {
 		return Value{}, false
 	}
 	if u < 1e15 && number[len(number)-1] != '0' && !(below1 && !startsBelow4(number[2:])) {
@@ -244,24 +261,21 @@ func startsBelow4(decimals []byte) bool {
 	return false
 }
 
-// exponentReading returns the number whose digits are u, from a text with a point at the given
-// index, and what stands behind its e.
-func exponentReading(u uint64, number []byte, point int, exponent []byte, negative bool) (Value, bool) {
-	if point < 0 && len(number) != 1 || point >= 0 && (point != 1 || len(number) < 3) || number[0] == '0' && u != 0 {
+// exponentReading returns the number whose digits are u. number is what stands before its e, and
+// exponent are the three bytes behind it.
+func exponentReading(u uint64, number, exponent []byte, negative bool) (Value, bool) {
+	if len(number) != 1 && (len(number) < 3 || number[1] != '.') || number[0] == '0' && u != 0 {
 		return Value{}, false // as %e and %g never print it
 	}
-	if len(exponent) != 3 || !isDigit(exponent[1]) || !isDigit(exponent[2]) {
+	tens, ones := exponent[1]-'0', exponent[2]-'0'
+	if tens > 9 || ones > 9 {
 		return Value{}, false
 	}
-	e := int(exponent[1]-'0')*10 + int(exponent[2]-'0')
-	switch exponent[0] {
-	case '+':
-	case '-':
-		if e == 0 {
-			return Value{}, false
-		}
+	e := int(tens)*10 + int(ones)
+	switch {
+	case exponent[0] == '-' && e > 0:
 		e = -e
-	default:
+	case exponent[0] != '+':
 		return Value{}, false
 	}
 	places := e + exponentBias

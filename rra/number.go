@@ -79,7 +79,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // The whole text is appended, because all of it counts in the arithmetic. Afterwards only its first
 // [LastReading] bytes are remembered.
 func ParseValue(k Kind, text string, texts *[]string) (Value, error) {
-	if len(text) <= maxPlain+1 {
+	if len(text) <= maxPlain {
 		if v, ok := PlainReading(k, []byte(text)); ok {
 			return v, nil
 		}

@@ -11,6 +11,22 @@ import (
 
 // BenchmarkParse reads UPDATE lines of names that are known into bursts.
 func BenchmarkParse(b *testing.B) {
+	gauge, counter := rra.DataSource{Kind: rra.Gauge}, rra.DataSource{Kind: rra.Counter}
+	for _, test := range []struct {
+		name    string
+		sources []rra.DataSource
+		reading func(i int) string
+	}{
+		{"hundredth", []rra.DataSource{gauge}, func(i int) string { return fmt.Sprintf("%d.%02d", i*7%100, i%99+1) }},
+		{"17digits", []rra.DataSource{gauge}, func(i int) string { return fmt.Sprintf("%.17g", 1/float64(i+2)) }},
+		{"exponent", []rra.DataSource{gauge}, func(i int) string { return fmt.Sprintf("%e", 1e5/float64(i+2)) }},
+		{"2counters", []rra.DataSource{counter, counter}, func(i int) string { return fmt.Sprintf("%d:%d", 12345678901+i, 9876543210987+i) }},
+	} {
+		b.Run("reading="+test.name, func(b *testing.B) { benchmarkParse(b, test.sources, test.reading) })
+	}
+}
+
+func benchmarkParse(b *testing.B, sources []rra.DataSource, reading func(i int) string) {
 	const series = 20_000
 	store, err := core.Open(b.TempDir(), core.Options{NoBackground: true})
 	if err != nil {
@@ -23,12 +39,12 @@ func BenchmarkParse(b *testing.B) {
 	}
 	defer s.Close()
 	s.cache.most = func() int { return 1 << 30 }
-	d := &rra.Definition{Sources: []rra.DataSource{{Kind: rra.Gauge}}}
+	d := &rra.Definition{Sources: sources}
 	var text []byte
 	for i := range series {
 		name := fmt.Sprintf("host%03d/metric-%02d/gauge.rrd", i/100, i%100)
 		s.cache.put(0, []byte(name), name, core.Ref(1<<32+uint64(i)), d)
-		text = fmt.Appendf(text, "UPDATE %s 1700000010:%d.%02d\n", name, i*7%100, i%99+1)
+		text = fmt.Appendf(text, "UPDATE %s 1700000010:%s\n", name, reading(i))
 	}
 	c := &conn{s: s}
 	b.SetBytes(int64(len(text)))

@@ -17,7 +17,7 @@ func (g *burst) fill(e *alias, r request) {
 	s := &g.slots[g.cur]
 	s.e = e
 	for r.has {
-		if len(s.e.kinds) == 1 && g.plain(s.e.kinds[0], &r) {
+		if g.plain(s.e.kinds, &r) {
 			continue
 		}
 		raw, ok := r.nextRaw()
@@ -37,9 +37,9 @@ func (g *burst) fill(e *alias, r request) {
 	}
 }
 
-// plain reads a word that is whole seconds and one reading of digits. If the next word is anything
-// else, plain returns false and changes nothing.
-func (g *burst) plain(k rra.Kind, r *request) bool {
+// plain reads a word that is whole seconds and plain readings (see [rra.ScanReading]) of all data
+// sources. If the next word is anything else, plain returns false and changes nothing.
+func (g *burst) plain(kinds []rra.Kind, r *request) bool {
 	b := r.args
 	i := len(g.second)
 	when := g.when
@@ -55,38 +55,29 @@ func (g *burst) plain(k rra.Kind, r *request) bool {
 		when = rra.Seconds(int64(at))
 		g.second, g.when = append(g.second[:0], b[:i]...), when
 	}
-	text := b[i+1:]
-	end := bytes.IndexByte(text, ' ')
-	if end >= 0 {
-		text = text[:end]
-	}
-	if v, ok := rra.PlainReading(k, text); ok {
-		g.batch.Add(g.slots[g.cur].e.ref, when, v)
-	} else if isDecimal(text) {
-		g.texts = g.texts[:0]
-		g.values = append(g.values[:0], rra.ParseReading(k, text, &g.texts))
-		g.batch.AddText(g.slots[g.cur].e.ref, when, g.values, g.texts)
-	} else {
-		return false
-	}
-	if end < 0 {
-		r.args, r.has = nil, false
-	} else {
-		r.args = b[i+1+end+1:]
-	}
-	g.own()
-	return true
-}
-
-// isDecimal reports whether text is digits, points and signs only, without any character that has
-// another meaning in a word of UPDATE.
-func isDecimal(text []byte) bool {
-	for _, c := range text {
-		if c-'0' > 9 && c != '.' && c != '-' {
+	g.values = g.values[:0]
+	for _, k := range kinds {
+		if i == len(b) || b[i] != ':' {
 			return false
 		}
+		v, n := rra.ScanReading(k, b[i+1:])
+		if n == 0 {
+			return false
+		}
+		g.values = append(g.values, v)
+		i += 1 + n
 	}
-	return len(text) > 0 && len(text) <= rra.LastReading
+	switch {
+	case i == len(b):
+		r.args, r.has = nil, false
+	case b[i] == ' ':
+		r.args = b[i+1:]
+	default:
+		return false
+	}
+	g.batch.Add(g.slots[g.cur].e.ref, when, g.values...)
+	g.own()
+	return true
 }
 
 // maxText is the longest text of a value that the store accepts, in bytes.
