@@ -51,27 +51,32 @@ func newConfig(c *common) *cobra.Command {
 	return cmd
 }
 
+// resolve returns an error if an address is neither empty nor one of a network.
+func resolve(network, addr string) (err error) {
+	switch {
+	case addr == "":
+	case network == "udp":
+		_, err = net.ResolveUDPAddr(network, addr)
+	default:
+		_, err = net.ResolveTCPAddr("tcp", addr)
+	}
+	return err
+}
+
 // elsewhere returns the mistakes in settings other than rules: invalid addresses, and a folder that
 // cannot hold a database.
 func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	wrong := func(format string, args ...any) {
 		found = append(found, problem{-1, fmt.Sprintf(format, args...)})
 	}
-	address := func(flag, network, addr string) {
-		if addr == "" {
-			return
-		}
-		var err error
-		if network == "udp" {
-			_, err = net.ResolveUDPAddr(network, addr)
-		} else {
-			_, err = net.ResolveTCPAddr("tcp", addr)
-		}
-		if err != nil {
-			wrong("%s: %v", flag, err)
+	address := func(flag, network string, addrs ...string) {
+		for _, addr := range addrs {
+			if err := resolve(network, addr); err != nil {
+				wrong("%s: %v", flag, err)
+			}
 		}
 	}
-	address("http", "tcp", p.http)
+	address("http", "tcp", p.http...)
 	for _, r := range ways.Receivers {
 		n := r.Protocol.Sockets()
 		switch info, err := os.Stat(r.Address.Addr); {

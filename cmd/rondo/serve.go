@@ -64,7 +64,7 @@ rondo policy test NAME shows what a name gets, rondo config check whether the fi
 type serve struct {
 	*common
 	flags   *pflag.FlagSet
-	http    string
+	http    []string
 	hosts   []string
 	web     string // the file of --web-config
 	engine  core.Options
@@ -101,7 +101,7 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&s.http, "http", "127.0.0.1:9180", "`address` on which RPC, metrics, health checks and the page / are served")
+	f.StringSliceVar(&s.http, "http", []string{"127.0.0.1:9180"}, "`address` on which RPC, metrics, health checks and the page / are served; repeatable; empty: none")
 	f.StringSliceVar(&s.hosts, "http-host", nil, "`name` by which clients reach --http, besides addresses, localhost and the host's own name; * allows any name")
 	f.StringVar(&s.web, "web-config", "", "`file` of TLS, users, passwords and tokens of --http, in the format of Prometheus' exporters; read again when it changes")
 	for _, p := range protocols {
@@ -174,7 +174,7 @@ func (s *serve) run(ctx context.Context) error {
 		DB:        t.DB,
 		Version:   version(),
 		Engine:    s.engine,
-		HTTP:      server.Address{Addr: s.http, Named: named["http"]},
+		HTTP:      s.addresses(named["http"]),
 		HTTPHosts: s.hosts,
 		WebConfig: s.web,
 		Ways:      ways,
@@ -193,6 +193,16 @@ func (s *serve) run(ctx context.Context) error {
 	defer done()
 	cfg.Reload = reload
 	return server.Run(ctx, cfg)
+}
+
+// addresses returns those of --http. named says that the user has named them.
+func (s *serve) addresses(named bool) (all []server.Address) {
+	for _, a := range s.http {
+		if a != "" {
+			all = append(all, server.Address{Addr: a, Named: named})
+		}
+	}
+	return all
 }
 
 // apply combines flags, environment and configuration file. It returns the addresses and receivers,

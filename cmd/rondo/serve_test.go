@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ collectd:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.http != "127.0.0.1:2" || s.engine.Reorder != 30*time.Second || s.memory != 64<<20 || s.sync.String() != "interval" {
+	if !slices.Equal(s.http, []string{"127.0.0.1:2"}) || s.engine.Reorder != 30*time.Second || s.memory != 64<<20 || s.sync.String() != "interval" {
 		t.Errorf("got %+v", s)
 	}
 	r := receiver(t, ways, "collectd")
@@ -97,7 +98,7 @@ collectd:
 	if diff := cmp.Diff(want, r.Options); diff != "" {
 		t.Errorf("options after the change (-want +got):\n%s", diff)
 	}
-	if (r.Address != server.Address{Addr: "127.0.0.1:3", Named: true}) || s.http != "127.0.0.1:2" || s.engine.Reorder != 0 {
+	if (r.Address != server.Address{Addr: "127.0.0.1:3", Named: true}) || !slices.Equal(s.http, []string{"127.0.0.1:2"}) || s.engine.Reorder != 0 {
 		t.Errorf("after the change: collectd at %+v, %+v", r.Address, s)
 	}
 }

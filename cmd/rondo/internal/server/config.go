@@ -19,7 +19,7 @@ type Config struct {
 	DB      string // the database's folder
 	Version string
 	Engine  core.Options
-	HTTP    Address
+	HTTP    []Address         // of the HTTP port; all have the same routes
 	Socket  unixsocket.Access // who may connect to the command line's socket
 	// HTTPHosts are names by which clients may reach the HTTP port, besides its own; "*" means
 	// every name.
@@ -93,7 +93,8 @@ type Receiver struct {
 
 // Addresses are the addresses on which a server listens.
 type Addresses struct {
-	HTTP      net.Addr // nil: off
+	HTTP      net.Addr // the first of the HTTP port; nil: off
+	AllHTTP   []net.Addr
 	Socket    string
 	Receivers map[string]net.Addr // by protocol
 	RRDCached []net.Addr

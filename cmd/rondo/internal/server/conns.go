@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -31,10 +32,11 @@ func limitConnections(l net.Listener, most, share int) *connections {
 	return &connections{Listener: l, most: most, share: share, clients: make(map[string]map[*conn]struct{})}
 }
 
-// A conn is one connection. Its fields are guarded by owner.mu.
+// A conn is one connection. Its counts are guarded by owner.mu.
 type conn struct {
 	net.Conn
 	owner    *connections
+	at       *entrance // where it came in; nil: unknown
 	client   string
 	requests int    // requests that have begun and not ended
 	admitted int    // requests among them that have a place
@@ -49,6 +51,9 @@ func (l *connections) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		k := &conn{Conn: c, owner: l, client: clientOf(c.RemoteAddr().String())}
+		if a, ok := c.(arrival); ok {
+			k.Conn, k.at = a.Conn, a.at
+		}
 		victim, ok := l.add(k)
 		if victim != nil {
 			_ = victim.Conn.Close() // the connection is given up in any case
@@ -185,6 +190,22 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c
+}
+
+// entranceOf returns where a request came in, or nil if that is not known.
+func entranceOf(r *http.Request) *entrance {
+	if c := connOf(r.Context()); c != nil {
+		return c.at
+	}
+	return nil
+}
+
+// hostsOf returns the names that are answered where r came in, or otherwise if that is not known.
+func hostsOf(r *http.Request, otherwise *hosts) *hosts {
+	if e := entranceOf(r); e != nil {
+		return e.hosts
+	}
+	return otherwise
 }
 
 // clientOf returns the client that a remote address belongs to: the address without its port, or

@@ -10,7 +10,11 @@ import (
 
 // identify returns the user of a request, as the file of --web-config says.
 func (s *server) identify(r *http.Request, client string) (*access.User, error) {
-	u, err := s.web.Identify(r, client)
+	key := ""
+	if e := entranceOf(r); e != nil {
+		key = e.key
+	}
+	u, err := s.web.Identify(r, client, key)
 	if err == nil {
 		return u, nil
 	}

@@ -75,7 +75,7 @@ func TestStreamsWithoutBodyHoldNoPlace(t *testing.T) {
 	b := smallBounds()
 	b.send.grace = time.Hour // nothing but the room helps
 	b.clientPending = streams + 1
-	r := start(t, Config{HTTP: anyPort, bounds: b, Grace: 50 * time.Millisecond})
+	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: 50 * time.Millisecond})
 	var p http.Protocols
 	p.SetUnencryptedHTTP2(true)
 	tr := &http.Transport{Protocols: &p}
@@ -129,7 +129,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	b := smallBounds()
 	b.answers, b.clientAnswers = 3*held, 2*held+held/2
 	b.read = pace{grace: time.Hour, rate: 1}
-	r := start(t, Config{HTTP: anyPort, bounds: b, Grace: 50 * time.Millisecond})
+	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: 50 * time.Millisecond})
 	fetch := bigSeries(t, r, rows)
 	body := fmt.Sprintf(`{"path":%q,"cf":%q,"start":%q,"end":%q}`, fetch.Path, fetch.Cf, fetch.Start, fetch.End)
 	large := func() *bufio.Reader {
@@ -208,7 +208,7 @@ func TestAnswerThatIsNotReadEnds(t *testing.T) {
 	b := smallBounds()
 	b.answers, b.clientAnswers = 32*rows, 32*rows
 	b.read = pace{grace: 200 * time.Millisecond, rate: 1 << 30}
-	r := start(t, Config{HTTP: anyPort, bounds: b})
+	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	m := protoFetch(t, bigSeries(t, r, rows))
 	c, err := net.Dial("tcp", r.HTTP.String())
 	if err != nil {
@@ -236,7 +236,7 @@ func TestIdleConnectionsTakeNothingAway(t *testing.T) {
 	b := smallBounds()
 	b.conns, b.clientConns = 20, 16
 	b.header, b.idle = time.Hour, time.Hour
-	r := start(t, Config{HTTP: anyPort, bounds: b})
+	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	conns := make([]net.Conn, idle)
 	for i := range conns {
 		c, err := net.Dial("tcp", r.HTTP.String())
@@ -336,7 +336,7 @@ func TestClientOf(t *testing.T) {
 func TestSlowBodyIsEnded(t *testing.T) {
 	b := smallBounds()
 	b.send = pace{grace: 50 * time.Millisecond, rate: 1 << 30}
-	r := start(t, Config{HTTP: anyPort, bounds: b})
+	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	for name, length := range map[string]int{"slow": 1000, "long": 1 << 30} {
 		c, err := net.Dial("tcp", r.HTTP.String())
 		if err != nil {
@@ -383,7 +383,7 @@ func TestPace(t *testing.T) {
 
 // TestEndIsBounded: SIGTERM took 9.7 s while requests were under way, and the log did not say why.
 func TestEndIsBounded(t *testing.T) {
-	r := start(t, Config{HTTP: anyPort, Grace: 50 * time.Millisecond})
+	r := start(t, Config{HTTP: anyPorts, Grace: 50 * time.Millisecond})
 	c, err := net.Dial("tcp", r.HTTP.String())
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,9 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
-// earlyRRDCached finds mistakes in the credentials of rrdcached's addresses.
-func (s *server) earlyRRDCached() error {
+// earlyDoors finds mistakes in the credentials of the addresses of rrdcached's protocol and of the
+// HTTP port.
+func (s *server) earlyDoors() error {
 	if f := s.RRDCached.TLS; f != [2]string{} {
 		var err error
 		if s.daemonTLS, err = webconfig.OpenPair(f[0], f[1], s.Logger); err != nil {
@@ -23,8 +24,13 @@ func (s *server) earlyRRDCached() error {
 		return nil
 	}
 	for _, key := range s.web.Config().Addresses() {
-		if !slices.ContainsFunc(s.RRDCached.Addresses, func(a rrdcached.Address) bool { return a.String() == key }) {
-			return fmt.Errorf("--web-config: listeners: %s is no address of --rrdcached as it is written there", key)
+		l := s.web.Config().Listener(key, key)
+		switch {
+		case slices.ContainsFunc(s.RRDCached.Addresses, func(a rrdcached.Address) bool { return a.String() == key }):
+		case !slices.ContainsFunc(s.HTTP, func(a Address) bool { return a.Addr == key }):
+			return fmt.Errorf("--web-config: listeners: %s is no address of --http or --rrdcached as it is written there", key)
+		case l.TLS || l.Auth:
+			return fmt.Errorf("--web-config: listeners: %s, an address of --http, has neither tls nor auth: tls_server_config turns TLS on, and anonymous says who needs credentials", key)
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ func TestRRDCachedByWebConfig(t *testing.T) {
 		t.Errorf("at the socket: %q", got)
 	}
 	err = Run(t.Context(), Config{DB: t.TempDir(), WebConfig: a.Write(t, "other.yml", "rondo: {listeners: {\"127.0.0.1:1\": {role: read}}}\n")})
-	if err == nil || !strings.Contains(err.Error(), "is no address of --rrdcached") {
+	if err == nil || !strings.Contains(err.Error(), "is no address of --http or --rrdcached") {
 		t.Errorf("a rule for an address that is not listened on: %v", err)
 	}
 }

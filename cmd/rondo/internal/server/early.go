@@ -32,7 +32,7 @@ func (s *server) early() error {
 			return err
 		}
 	}
-	if err := s.earlyRRDCached(); err != nil {
+	if err := s.earlyDoors(); err != nil {
 		return err
 	}
 	return CheckSocket(s.Socket)

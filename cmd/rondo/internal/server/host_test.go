@@ -106,7 +106,7 @@ func TestCheckHTTPHost(t *testing.T) {
 // TestReboundPageIsRefusedBeforeItsBody: a page of evil.example, whose name had been made to mean
 // this machine, dropped a series. The answer comes before the body, which is not waited for.
 func TestReboundPageIsRefusedBeforeItsBody(t *testing.T) {
-	r := start(t, Config{HTTP: anyPort, Ways: fakeWays(nil)})
+	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil)})
 	send(t, r.Receivers["fake"], "one")
 	info := func() int {
 		code, _ := post(t, r.url("/rondo.v1.Rondo/Info"), `{"path":"one"}`)

@@ -12,7 +12,7 @@ import (
 func TestReloadKeepsAllowances(t *testing.T) {
 	ways := fakeWays(nil)
 	reload := make(chan Ways)
-	r := start(t, Config{HTTP: anyPort, Ways: ways, Reload: reload, Limits: sink.Options{SenderBurst: 2, SenderRate: 1}})
+	r := start(t, Config{HTTP: anyPorts, Ways: ways, Reload: reload, Limits: sink.Options{SenderBurst: 2, SenderRate: 1}})
 	refused := func(path, want string) {
 		t.Helper()
 		send(t, r.Receivers["fake"], path)

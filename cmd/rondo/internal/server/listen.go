@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -20,22 +21,25 @@ const (
 	pingInterval = 30 * time.Second // silence after which a peer of HTTP/2 gets a ping
 )
 
-// listenHTTP opens the HTTP port. It returns nil if the port is off, or if the default address is
-// in use.
+// listenHTTP opens the HTTP port, which may have several addresses. It returns nil if the port is
+// off, or if the default address is in use.
 func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	b := defaultBounds(s.Memory)
 	if s.bounds != nil {
 		b = *s.bounds
 	}
-	l, err := s.socket("http", s.HTTP)
-	if l == nil || err != nil {
+	all, err := s.openEntrances()
+	if len(all) == 0 || err != nil {
 		s.page = newGate(b, newHosts(nil, nil, nil), s.Logger)
 		return nil, err
 	}
-	s.page = newGate(b, newHosts(l.Addr(), s.HTTPHosts, machineNames), s.Logger)
-	s.connections = limitConnections(l, b.conns, b.clientConns)
+	s.entrances = all
+	s.page = newGate(b, all[0].hosts, s.Logger)
+	s.connections = limitConnections(join(all), b.conns, b.clientConns)
 	s.page.receive(s.Ways.paths())
-	s.announce("http", l.Addr(), s.secured())
+	for _, e := range all {
+		s.announce("http", e.Addr(), s.secured())
+	}
 	if s.web != nil {
 		s.page.guard.identify, s.page.guard.challenges, s.page.guard.headers = s.identify, s.web.Challenges, s.web.SetHeaders
 	}
@@ -52,16 +56,62 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	return serve(s.connections, h, s.Logger, fail), nil
 }
 
-// socket returns the socket that systemd has passed under name, or else a new one at a.
-func (s *server) socket(name string, a Address) (net.Listener, error) {
-	if files := s.activated[name]; len(files) > 0 {
-		l, err := net.FileListener(files[0])
-		if err != nil {
-			return nil, fmt.Errorf("socket %s of systemd: %w", name, err)
+// beyond reports whether other machines reach one of the entrances.
+func beyond(all []*entrance) bool {
+	for _, e := range all {
+		if beyondLoopback(e.Addr()) {
+			return true
 		}
-		_ = files[0].Close() // l has its own copy
-		return l, nil
 	}
+	return false
+}
+
+// openEntrances opens the addresses of the HTTP port: the sockets that systemd has passed, or else
+// those of --http. The names of this machine are answered at addresses that other machines reach.
+func (s *server) openEntrances() (all []*entrance, err error) {
+	add := func(l net.Listener, key string) {
+		if l != nil {
+			all = append(all, &entrance{l, key, newHosts(l.Addr(), s.HTTPHosts, machineNames)})
+		}
+	}
+	if files := s.activated["http"]; len(files) > 0 {
+		for _, f := range files {
+			var l net.Listener
+			if l, err = inherited("http", f); err != nil {
+				break
+			}
+			add(l, l.Addr().String())
+		}
+	} else {
+		for _, a := range s.HTTP {
+			var l net.Listener
+			if l, err = s.socket("http", a); err != nil {
+				break
+			}
+			add(l, a.Addr)
+		}
+	}
+	if err != nil {
+		for _, e := range all {
+			_ = e.Close() // err says more
+		}
+		return nil, err
+	}
+	return all, nil
+}
+
+// inherited returns a socket that systemd has passed under name.
+func inherited(name string, f *os.File) (net.Listener, error) {
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("socket %s of systemd: %w", name, err)
+	}
+	_ = f.Close() // l has its own copy
+	return l, nil
+}
+
+// socket returns a new socket at a; nil if a is empty, or if a default address is in use.
+func (s *server) socket(name string, a Address) (net.Listener, error) {
 	if a.Addr == "" {
 		return nil, nil
 	}

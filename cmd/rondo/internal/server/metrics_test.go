@@ -15,7 +15,7 @@ import (
 func TestMetricsAreDocumented(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, Config{
-		DB: dir, HTTP: anyPort, Ways: fakeWays(nil),
+		DB: dir, HTTP: anyPorts, Ways: fakeWays(nil),
 		RRDCached: RRDCached{Addresses: []rrdcached.Address{{Network: "unix", Addr: filepath.Join(dir, "rrdcached.sock")}}},
 	})
 	post(t, r.url("/rondo.v1.Rondo/Info"), `{"path":"nosuch"}`) // counts a call
@@ -48,7 +48,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 // configuration were not told.
 func TestMetricsTellHowLongAndHowOften(t *testing.T) {
 	reload := make(chan Ways)
-	r := start(t, Config{HTTP: anyPort, Ways: fakeWays(nil), Reload: reload})
+	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil), Reload: reload})
 	send(t, r.Receivers["fake"], "one")
 	eventually(t, "the sample is stored", func() bool { return metric(t, r, "rondo_samples_accepted_total") == 1 })
 	post(t, r.url("/rondo.v1.Rondo/Fetch"), `{"path":"one"}`)

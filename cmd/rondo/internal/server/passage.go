@@ -43,7 +43,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	began := time.Now()
 	defer func() { g.endpoints.of(r.URL.Path).Observe(time.Since(began)) }()
-	if why := g.hosts.refuse(r); why != "" {
+	if why := hostsOf(r, g.hosts).refuse(r); why != "" {
 		g.stranger(r, why)
 		end(w, r)
 		w.Header().Set("X-Content-Type-Options", "nosniff")

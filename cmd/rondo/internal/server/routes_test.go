@@ -65,7 +65,7 @@ func request(t *testing.T, method, url, body string, header ...string) string {
 // TestRoutes: requests for the routes of a receiver reach it through the gate, which checks Host
 // and Origin, and the requests are counted by path.
 func TestRoutes(t *testing.T) {
-	r := start(t, Config{HTTP: anyPort, Ways: postedWays(receivers.On)})
+	r := start(t, Config{HTTP: anyPorts, Ways: postedWays(receivers.On)})
 	for _, tt := range []struct {
 		method, path, body, want string
 		header                   []string
@@ -102,7 +102,7 @@ func TestRoutes(t *testing.T) {
 // TestRoutesReload: a receiver over HTTP is turned off and on while the server runs.
 func TestRoutesReload(t *testing.T) {
 	reload := make(chan Ways)
-	r := start(t, Config{HTTP: anyPort, Ways: postedWays(""), Reload: reload})
+	r := start(t, Config{HTTP: anyPorts, Ways: postedWays(""), Reload: reload})
 	const off = "404 this server does not receive posted: it needs --posted on"
 	for i, tt := range []struct{ addr, want string }{{"", off}, {receivers.On, "200 POST x"}, {"", off}} {
 		if i > 0 {

@@ -73,7 +73,7 @@ func TestRRDCachedPorts(t *testing.T) {
 	}
 	base := t.TempDir()
 	r := start(t, Config{
-		HTTP: anyPort, Ways: Ways{Policy: policy}, Limits: sink.Options{SenderBurst: 3, SenderRate: 1},
+		HTTP: anyPorts, Ways: Ways{Policy: policy}, Limits: sink.Options{SenderBurst: 3, SenderRate: 1},
 		RRDCached: RRDCached{
 			Named: true, Base: base, Define: defineGauges,
 			Addresses: []rrdcached.Address{loopback(t, ""), loopback(t, "?allow=PING+LAST")},

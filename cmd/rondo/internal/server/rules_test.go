@@ -26,7 +26,7 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, reload := t.TempDir(), make(chan Ways)
-	r := start(t, Config{DB: dir, HTTP: anyPort, Ways: fakeWays(nil), Reload: reload, Rules: Rules{Files: []string{file}, Every: time.Minute, Webhooks: []string{hook.URL}}})
+	r := start(t, Config{DB: dir, HTTP: anyPorts, Ways: fakeWays(nil), Reload: reload, Rules: Rules{Files: []string{file}, Every: time.Minute, Webhooks: []string{hook.URL}}})
 	if body := <-told; !strings.Contains(body, `"alertname":"Always"`) || !strings.Contains(body, `"status":"firing"`) {
 		t.Errorf("the webhook is told %s", body)
 	}

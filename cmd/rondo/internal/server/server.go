@@ -94,6 +94,9 @@ func (s *server) serve(ctx context.Context) error {
 	addrs := Addresses{Socket: filepath.Join(s.DB, rpc.SocketName), Receivers: s.receivers.addrs()}
 	if s.http != nil {
 		addrs.HTTP = s.http.Addr()
+		for _, e := range s.entrances {
+			addrs.AllHTTP = append(addrs.AllHTTP, e.Addr())
+		}
 	}
 	if s.daemon != nil {
 		addrs.RRDCached = s.daemon.addrs
@@ -203,7 +206,7 @@ func (s *server) watchdog(ctx context.Context) {
 func (s *server) newRPC() *rpc.Server {
 	return &rpc.Server{
 		Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, Report: s.report,
-		Pages: dashboards.In(s.DB), MaySave: s.http == nil || !beyondLoopback(s.http.Addr()),
+		Pages: dashboards.In(s.DB), MaySave: !beyond(s.entrances),
 	}
 }
 

@@ -91,7 +91,10 @@ func start(t *testing.T, c Config) *running {
 
 func (r *running) url(path string) string { return "http://" + r.HTTP.String() + path }
 
-var anyPort = Address{Addr: "127.0.0.1:0", Named: true}
+var (
+	anyPort  = Address{Addr: "127.0.0.1:0", Named: true}
+	anyPorts = []Address{anyPort}
+)
 
 // fake is a protocol: every datagram is the path of a series that gets the value 1 at the time of
 // the test.
@@ -195,7 +198,7 @@ func fakeWays(check func(receivers.Config) error) Ways {
 }
 
 func TestMetrics(t *testing.T) {
-	r := start(t, Config{HTTP: anyPort, Ways: fakeWays(nil), Version: `1.0"quoted"`})
+	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil), Version: `1.0"quoted"`})
 	send(t, r.Receivers["fake"], "one")
 	send(t, r.Receivers["fake"], "drop")
 	var page string
@@ -231,14 +234,14 @@ func TestNamedPortTaken(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	dir := filepath.Join(t.TempDir(), "db")
-	err = Run(t.Context(), Config{DB: dir, HTTP: Address{Addr: l.Addr().String(), Named: true}})
+	err = Run(t.Context(), Config{DB: dir, HTTP: []Address{{Addr: l.Addr().String(), Named: true}}})
 	if err == nil || !strings.Contains(err.Error(), "--http "+l.Addr().String()) {
 		t.Errorf("got %v, want an error that names --http and its address", err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("a database was made: %v", err)
 	}
-	r := start(t, Config{HTTP: Address{Addr: l.Addr().String()}, Ways: fakeWays(nil)})
+	r := start(t, Config{HTTP: []Address{{Addr: l.Addr().String()}}, Ways: fakeWays(nil)})
 	if r.HTTP != nil || !strings.Contains(r.log.String(), "level=WARN") {
 		t.Errorf("a default port that is taken is no warning: listening at %v\n%s", r.HTTP, r.log)
 	}
@@ -261,7 +264,7 @@ func TestNothingListens(t *testing.T) {
 	ways := fakeWays(nil)
 	ways.Receivers[0].Address = Address{Addr: c.LocalAddr().String()}
 	config := Config{
-		DB: dir, HTTP: Address{Addr: l.Addr().String()}, Ways: ways,
+		DB: dir, HTTP: []Address{{Addr: l.Addr().String()}}, Ways: ways,
 		RRDCached: RRDCached{Addresses: []rrdcached.Address{{Network: "unix", Addr: filepath.Join(dir, "rrdcached.sock")}}},
 		Ready:     func(Addresses) { t.Error("the server is ready") },
 	}
@@ -275,7 +278,7 @@ func TestNothingListens(t *testing.T) {
 		t.Errorf("an empty database was left, which commands would find: %v", err)
 	}
 	// One way in is enough: a warning for the other.
-	config.HTTP, config.Ready = anyPort, nil
+	config.HTTP, config.Ready = anyPorts, nil
 	r := start(t, config)
 	if !strings.Contains(r.log.String(), "level=WARN") {
 		t.Errorf("no warning:\n%s", r.log)
@@ -303,7 +306,7 @@ func TestDefaultReceiverTaken(t *testing.T) {
 			}
 			return make(c, sink)
 		}
-		r := start(t, Config{HTTP: anyPort, Ways: Ways{Receivers: []Receiver{{Protocol: p, Address: Address{Addr: c.LocalAddr().String()}}}}})
+		r := start(t, Config{HTTP: anyPorts, Ways: Ways{Receivers: []Receiver{{Protocol: p, Address: Address{Addr: c.LocalAddr().String()}}}}})
 		want := []string{c.LocalAddr().String()}
 		if files {
 			want = append(want, "")
@@ -329,7 +332,7 @@ func TestNamedReceiverTaken(t *testing.T) {
 }
 
 func TestBeyondLoopbackIsWarnedOf(t *testing.T) {
-	r := start(t, Config{HTTP: anyPort})
+	r := start(t, Config{HTTP: anyPorts})
 	if strings.Contains(r.log.String(), "level=WARN") {
 		t.Errorf("warned of loopback:\n%s", r.log)
 	}
@@ -432,7 +435,7 @@ func TestReload(t *testing.T) {
 	}
 	ways := fakeWays(check)
 	reload := make(chan Ways)
-	r := start(t, Config{HTTP: anyPort, Ways: ways, Reload: reload})
+	r := start(t, Config{HTTP: anyPorts, Ways: ways, Reload: reload})
 	send(t, r.Receivers["fake"], "one")
 	hasSeries := func(name string) func() bool {
 		return func() bool {
@@ -542,7 +545,7 @@ func TestOwnSeries(t *testing.T) {
 // TestBackups: a server with a folder for backups makes one at once, and tells of it.
 func TestBackups(t *testing.T) {
 	dir := t.TempDir()
-	r := start(t, Config{HTTP: anyPort, Ways: fakeWays(nil), Backups: Backups{Dir: dir, Every: time.Hour, Keep: 1}})
+	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil), Backups: Backups{Dir: dir, Every: time.Hour, Keep: 1}})
 	eventually(t, "a backup is made", func() bool { return metric(t, r, "rondo_backups_total") == 1 })
 	files, err := filepath.Glob(filepath.Join(dir, "rondo-*Z.zst"))
 	if err != nil || len(files) != 1 {

@@ -11,7 +11,7 @@ import (
 // TestCommandSocketRefusesPages: what a page has a browser send is refused at the socket of the
 // command line, also where a proxy passes it on.
 func TestCommandSocketRefusesPages(t *testing.T) {
-	r := start(t, Config{HTTP: anyPort})
+	r := start(t, Config{HTTP: anyPorts})
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", r.Socket)
 	}}}

@@ -35,6 +35,7 @@ type server struct {
 	store       *core.Store
 	page        *gate
 	http        *listener
+	entrances   []*entrance       // the addresses of http
 	connections *connections      // of http
 	web         *webconfig.Keeper // nil: there is no file
 	daemonTLS   *webconfig.Keeper // the certificate of rrdcached's TCP addresses; nil: web's, or none

@@ -89,8 +89,8 @@ func (s *server) listeners() []listening {
 		}
 		ls = append(ls, listening{l, l.Reachable && !secured})
 	}
-	if s.http != nil {
-		add("http", s.http.Addr(), s.secured())
+	for _, e := range s.entrances {
+		add("http", e.Addr(), s.secured())
 	}
 	for _, r := range s.receivers.all() {
 		p := r.settings.Protocol

@@ -30,7 +30,7 @@ func hasProblem(st *rondov1.StatusResponse, id string) bool {
 func TestStatusTellsTheState(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, Config{
-		DB: dir, Version: "1.2", HTTP: anyPort, Ways: fakeWays(nil),
+		DB: dir, Version: "1.2", HTTP: anyPorts, Ways: fakeWays(nil),
 		RRDCached: RRDCached{Addresses: []rrdcached.Address{{Network: "unix", Addr: filepath.Join(dir, "rrdcached.sock")}}},
 	})
 	send(t, r.Receivers["fake"], "fake/one")
@@ -72,7 +72,7 @@ func TestStatusTellsTheState(t *testing.T) {
 
 // TestStatusListsSendersUpToAMost: an answer would grow with the number of senders.
 func TestStatusListsSendersUpToAMost(t *testing.T) {
-	r := start(t, Config{HTTP: anyPort, Ways: fakeWays(nil)})
+	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil)})
 	const many = 5
 	for i := range many {
 		send(t, r.Receivers["fake"], fmt.Sprintf("p%d/one", i)) // the fake's senders differ by prefix

@@ -47,8 +47,8 @@ func startGuarded(t *testing.T, c Config) (*running, *webconfigtest.Authority) {
 	a := webconfigtest.New(t, "rondo tests")
 	a.Leaf(t, "server", webconfigtest.Leaf{})
 	c.WebConfig = a.Write(t, "web.yml", guarded(t))
-	if c.HTTP == (Address{}) {
-		c.HTTP = anyPort
+	if c.HTTP == nil {
+		c.HTTP = anyPorts
 	}
 	return start(t, c), a
 }
@@ -298,7 +298,7 @@ func TestNothingIsReadOfStrangers(t *testing.T) {
 func TestAnonymousReads(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
 	a.Leaf(t, "server", webconfigtest.Leaf{})
-	r := start(t, Config{HTTP: anyPort, WebConfig: a.Write(t, "web.yml", strings.Replace(guarded(t), "rondo:\n", "rondo:\n  anonymous: read\n", 1))})
+	r := start(t, Config{HTTP: anyPorts, WebConfig: a.Write(t, "web.yml", strings.Replace(guarded(t), "rondo:\n", "rondo:\n  anonymous: read\n", 1))})
 	c, url := secureClient(t, a, "", false), "https://"+r.HTTP.String()
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, tt := range []struct {

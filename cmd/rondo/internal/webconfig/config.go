@@ -54,8 +54,8 @@ func (l Listener) Cap(u *access.User) *access.User {
 	return &access.User{Name: u.Name, Role: min(u.Role, l.Role), Folders: access.Within(u.Folders, l.Folders)}
 }
 
-// HTTPListener and RRDCachedListener are the keys of listeners. rrdcached stands for all addresses
-// of --rrdcached that have no key of their own.
+// HTTPListener and RRDCachedListener are the keys of listeners. They stand for all addresses of
+// --http, and of --rrdcached, that have no key of their own.
 const (
 	HTTPListener      = "http"
 	RRDCachedListener = "rrdcached"
@@ -261,7 +261,7 @@ func (c *Config) setListeners(all map[string]listenerSection) error {
 	return nil
 }
 
-// Listener returns what the file says about a listener. An address goes before RRDCachedListener.
+// Listener returns what the file says about a listener. An address goes before a name.
 func (c *Config) Listener(name, addr string) Listener {
 	for _, key := range []string{addr, name} {
 		if l, ok := c.listeners[key]; ok {

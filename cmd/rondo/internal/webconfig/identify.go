@@ -31,8 +31,9 @@ var (
 const hashBytes = sha256.Size
 
 // Identify returns the user of a request that comes by the HTTP port from a client, which is an
-// address. It may wait for its turn to check a password. The error is one of this package's.
-func (k *Keeper) Identify(r *http.Request, client string) (*access.User, error) {
+// address. at is the address of the port where it came in, as --http has it. Identify may wait for
+// its turn to check a password. The error is one of this package's.
+func (k *Keeper) Identify(r *http.Request, client, at string) (*access.User, error) {
 	c := k.Config()
 	if !k.admitted(c) {
 		return nil, ErrRate
@@ -41,7 +42,7 @@ func (k *Keeper) Identify(r *http.Request, client string) (*access.User, error) 
 	if err != nil {
 		return nil, err
 	}
-	return c.Listener(HTTPListener, "").Cap(u), nil
+	return c.Listener(HTTPListener, at).Cap(u), nil
 }
 
 // admitted reports whether rate_limit allows one more request now.

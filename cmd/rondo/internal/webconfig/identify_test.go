@@ -88,7 +88,7 @@ rondo:
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		tt.set(r)
-		u, err := k.Identify(r, tt.name)
+		u, err := k.Identify(r, tt.name, "")
 		if !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) {
 			t.Errorf("%s: got %v, want %v", tt.name, err, tt.err)
 		}
@@ -121,7 +121,7 @@ func TestPasswordsAreComparedOnce(t *testing.T) {
 	try := func(client, password string) error {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.SetBasicAuth("alice", password)
-		_, err := k.Identify(r, client)
+		_, err := k.Identify(r, client, "")
 		return err
 	}
 	var running sync.WaitGroup
@@ -164,7 +164,7 @@ func TestFloodOfPasswordsIsBounded(t *testing.T) {
 	try := func(client, password string) error {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.SetBasicAuth("alice", password)
-		_, err := k.Identify(r, client)
+		_, err := k.Identify(r, client, "")
 		return err
 	}
 	for i := range 500 {
@@ -224,7 +224,7 @@ func TestOnePasswordAtATime(t *testing.T) {
 		go func() {
 			r := httptest.NewRequest("GET", "/", nil).WithContext(ctx)
 			r.SetBasicAuth("alice", fmt.Sprint("guess ", i))
-			_, err := k.Identify(r, fmt.Sprint("client ", i%20))
+			_, err := k.Identify(r, fmt.Sprint("client ", i%20), "")
 			results <- err
 		}()
 	}
@@ -257,7 +257,7 @@ func TestRateLimit(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	k.now = func() time.Time { return now }
 	ask := func() error {
-		_, err := k.Identify(httptest.NewRequest("GET", "/", nil), "a")
+		_, err := k.Identify(httptest.NewRequest("GET", "/", nil), "a", "")
 		return err
 	}
 	for i := range 5 {
