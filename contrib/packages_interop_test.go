@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,14 +19,37 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// packages builds packages of the kinds given into a folder of the test and returns their names.
-func packages(t *testing.T, kinds ...string) []string {
-	t.Helper()
-	if testing.Short() || os.Getenv("RONDO_REQUIRE_PEERS") == "" {
-		t.Skip("packages are built where RONDO_REQUIRE_PEERS is set: they need a program of the Go proxy")
+// TestPackages builds the packages twice. The same commit gives the same bytes, and each package is
+// right.
+func TestPackages(t *testing.T) {
+	needNFPM(t)
+	all, again := packages(t), packages(t)
+	if len(all) != 3 || len(again) != 3 {
+		t.Fatalf("built %q, then %q", all, again)
 	}
+	for i := range all {
+		a, err := os.ReadFile(all[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(again[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s differs from %s", all[i], again[i])
+		}
+	}
+	t.Run("deb", func(t *testing.T) { installsDeb(t, all[0]) })
+	t.Run("rpm", func(t *testing.T) { installsRPM(t, all[1]) })
+	t.Run("tar", func(t *testing.T) { unpacksTar(t, all[2]) })
+}
+
+// packages builds the three packages into a folder of the test and returns their names.
+func packages(t *testing.T) []string {
+	t.Helper()
 	dist := t.TempDir()
-	cmd := exec.Command("packages/build", kinds...)
+	cmd := exec.Command("packages/build", "deb", "rpm", "tar")
 	cmd.Env = append(os.Environ(), "RONDO_DIST="+dist, "RONDO_VERSION=0.1.0", "SOURCE_DATE_EPOCH=1700000000", "RONDO_BUILDVCS=false")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -36,24 +60,20 @@ func packages(t *testing.T, kinds ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// TestPackagesAgain: the same commit gives the same bytes.
-func TestPackagesAgain(t *testing.T) {
-	one, two := packages(t), packages(t)
-	if len(one) != 3 || len(two) != 3 {
-		t.Fatalf("built %q, then %q", one, two)
+// needNFPM ends the test as rrdtooltest.Lacks does if nfpm, which writes packages, is missing. Go
+// fetches it as contrib/packages/build does.
+func needNFPM(t *testing.T) {
+	t.Helper()
+	script, err := os.ReadFile("packages/build")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i := range one {
-		a, err := os.ReadFile(one[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(two[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(a, b) {
-			t.Errorf("%s differs from %s", one[i], two[i])
-		}
+	m := regexp.MustCompile(`(?m)^nfpm=(\S+)$`).FindSubmatch(script)
+	if m == nil {
+		t.Fatal("packages/build does not say which nfpm it runs")
+	}
+	if out, err := exec.Command("go", "run", string(m[1]), "--version").CombinedOutput(); err != nil {
+		rrdtooltest.Lacks(t, "nfpm is missing: ", err, "\n", string(out))
 	}
 }
 
@@ -64,16 +84,16 @@ var installed = []string{
 	"/usr/share/rondo/perl/RRDs.pm", "/usr/share/doc/rondo/copyright",
 }
 
-// TestDebInCleanRoot installs the package in an empty root, starts what it installed as the user
+// installsDeb installs the package in an empty root, starts what it installed as the user
 // that it made, upgrades it and removes it. Data and a changed configuration stay.
-func TestDebInCleanRoot(t *testing.T) {
+func installsDeb(t *testing.T, deb string) {
+	t.Helper()
 	for _, p := range []string{"dpkg", "systemd-sysusers", "systemd-tmpfiles", "systemd-analyze"} {
 		rrdtooltest.Peer(t, p)
 	}
 	if os.Getuid() != 0 {
 		rrdtooltest.Lacks(t, "only root can install packages")
 	}
-	deb := packages(t, "deb")[0]
 	root := cleanRoot(t)
 	dpkg := func(args ...string) {
 		t.Helper()
@@ -118,10 +138,10 @@ func TestDebInCleanRoot(t *testing.T) {
 	}
 }
 
-// TestRPM installs the package in an empty root, without its scripts: they would need a shell there.
-func TestRPM(t *testing.T) {
+// installsRPM installs the package in an empty root, without its scripts: they would need a shell there.
+func installsRPM(t *testing.T, rpm string) {
+	t.Helper()
 	rrdtooltest.Peer(t, "rpm")
-	rpm := packages(t, "rpm")[0]
 	root := t.TempDir()
 	out, err := exec.Command("rpm", "--root", root, "--nodeps", "--noscripts", "--ignorearch", "-i", rpm).CombinedOutput()
 	if err != nil {
@@ -138,9 +158,9 @@ func TestRPM(t *testing.T) {
 	}
 }
 
-// TestTar: the archive holds one folder, from which the program runs.
-func TestTar(t *testing.T) {
-	archive := packages(t, "tar")[0]
+// unpacksTar: the archive holds one folder, from which the program runs.
+func unpacksTar(t *testing.T, archive string) {
+	t.Helper()
 	dir := t.TempDir()
 	if out, err := exec.Command("tar", "-C", dir, "-xzf", archive).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
