@@ -49,10 +49,24 @@ type postingList struct {
 }
 
 func (r *indexReader) list(l Label) *postingList {
+	return r.listFrom(l, groupID{})
+}
+
+// listFrom returns the list of a label from a group on.
+func (r *indexReader) listFrom(l Label, id groupID) *postingList {
 	x := &postingList{r: r, cursor: r.tx.Bucket(bucketLabels).Cursor(), key: labelKey(l)}
 	r.passed.over(r.tx.PrefixSound(bucketLabels, x.key))
-	x.settle(x.cursor.Seek(x.key))
+	first := x.key
+	if id != (groupID{}) {
+		first = x.keyOf(id)
+	}
+	x.settle(x.cursor.Seek(first))
 	return x
+}
+
+// keyOf returns the key of a group. It is valid until the next call.
+func (x *postingList) keyOf(id groupID) []byte {
+	return groupKey(x.key, id.class, id.group) // labelKey has left room for it
 }
 
 // settle takes an entry of the cursor, if it belongs to the label.
@@ -95,7 +109,7 @@ func (x *postingList) seek(id groupID) {
 		x.next()
 	}
 	if x.k != nil && x.group().compare(id) < 0 {
-		x.settle(x.cursor.Seek(groupKey(x.key[:len(x.key):len(x.key)], id.class, id.group)))
+		x.settle(x.cursor.Seek(x.keyOf(id)))
 	}
 }
 
@@ -159,7 +173,10 @@ func (r *indexReader) join(labels []Label) refSet {
 
 // within adds to out the series of set that carry a label. out has the groups of set.
 func (r *indexReader) within(set, out refSet, l Label) {
-	x := r.list(l)
+	if len(set) == 0 {
+		return
+	}
+	x := r.listFrom(l, set[0].id)
 	for at := 0; at < len(set) && x.k != nil; {
 		x.seek(set[at].id)
 		if x.k == nil {

@@ -111,7 +111,7 @@ func (r *indexReader) narrow(set refSet, t *term, exact bool) (refSet, bool) {
 
 // fewEntries is how many entries of a value are read in a walk. A value with more is then read by
 // itself, so that the reader can jump to the groups that matter.
-const fewEntries = 16
+const fewEntries = 4
 
 // walk adds to carry the series of set that fulfil t, whose values are not known. It returns false
 // if that would take long.

@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A term is a matcher as the label index answers it: the series that carry, or do not carry, one of
@@ -38,6 +39,9 @@ func (m *Matcher) termOf() (t term, any bool) {
 	}
 	x := analyse(m.Regexp)
 	matches := m.Regexp.MatchString
+	if x.suffix != "" {
+		matches = func(v string) bool { return strings.HasSuffix(v, x.suffix) && m.Regexp.MatchString(v) }
+	}
 	if !matches("") {
 		t.exclude = m.Op == MatchNotRegexp
 		t.values, t.all, t.prefix, t.takes = x.values, x.some, x.prefix, matches
@@ -72,6 +76,7 @@ func (t *term) one() (Label, bool) {
 type expression struct {
 	values []string // all of them; nil: there may be others
 	prefix string   // how all of them begin
+	suffix string   // how all of them end
 	any    bool     // it matches every text
 	some   bool     // it matches every text but the empty one
 }
@@ -100,6 +105,9 @@ func analyse(re *regexp.Regexp) (x expression) {
 	}
 	for n > 0 && parts[n-1].Op == syntax.OpEndText {
 		parts, n = parts[:n-1], n-1
+	}
+	if n > 0 {
+		x.suffix = suffixOf(parts[n-1])
 	}
 	if n == 1 && len(parts[0].Sub) == 1 && parts[0].Sub[0].Op == syntax.OpAnyChar {
 		x.any, x.some = parts[0].Op == syntax.OpStar, parts[0].Op == syntax.OpPlus
@@ -211,6 +219,15 @@ func joined(a, b []string) []string {
 		}
 	}
 	return out
+}
+
+// suffixOf returns how every text ends that re matches, if re is a text itself. U+FFFD also matches
+// bytes that are no UTF-8.
+func suffixOf(re *syntax.Regexp) string {
+	if texts := textsOf(re); len(texts) == 1 && !strings.ContainsRune(texts[0], utf8.RuneError) {
+		return texts[0]
+	}
+	return ""
 }
 
 // prefixOf returns how every text begins that re matches.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestExpressionsAreReducedToValuesAndPrefixes(t *testing.T) {
+func TestExpressionsAreReducedToValuesPrefixesAndSuffixes(t *testing.T) {
 	for _, c := range []struct {
 		text, prefix string
 		values       []string
@@ -38,6 +38,17 @@ func TestExpressionsAreReducedToValuesAndPrefixes(t *testing.T) {
 			t.Errorf("%q: values %q, prefix %q; want %q, %q", c.text, x.values, x.prefix, c.values, c.prefix)
 		}
 	}
+	for text, suffix := range map[string]string{
+		".*web": "web", ".*[.](com|net)": "", "a.*(web)$": "web", ".*(?i)web": "", ".*(?:web){2}": "b", ".*(web)?": "", ".*\ufffd": "", ".*web|x": "",
+	} {
+		m, err := NewMatcher(MatchRegexp, "l", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := analyse(m.Regexp); !strings.HasSuffix(x.suffix, suffix) || suffix == "" && x.suffix != "" {
+			t.Errorf("%q: suffix %q, want %q", text, x.suffix, suffix)
+		}
+	}
 	if x := analyse(regexp.MustCompile("web")); x.values != nil || x.prefix != "" {
 		t.Errorf("an expression that is not anchored: %+v", x)
 	}
@@ -51,19 +62,24 @@ func FuzzExpression(f *testing.F) {
 	f.Add("|x.*", "")
 	f.Add("a$|^b", "b") // anchors within
 	f.Add(".+", "\n")
+	f.Add(".*\ufffd", "\xff") // matches bytes that are no UTF-8
+	f.Add(".*(web)\\b", "aweb")
+	f.Add(".*web$", "aweb")
 	f.Fuzz(func(t *testing.T, text, value string) {
 		m, err := NewMatcher(MatchRegexp, "l", text)
 		if err != nil {
 			return
 		}
 		x := analyse(m.Regexp)
-		for _, v := range append(slices.Clone(x.values), value, x.prefix+value) {
+		for _, v := range append(slices.Clone(x.values), value, x.prefix+value, value+x.suffix) {
 			match := m.Regexp.MatchString(v)
 			switch {
 			case x.values != nil && match != slices.Contains(x.values, v):
 				t.Errorf("%q matches %q: %v; its values: %q", text, v, match, x.values)
 			case match && !strings.HasPrefix(v, x.prefix):
 				t.Errorf("%q matches %q, without the prefix %q", text, v, x.prefix)
+			case match && !strings.HasSuffix(v, x.suffix):
+				t.Errorf("%q matches %q, without the suffix %q", text, v, x.suffix)
 			case x.any && !match, x.some && match != (v != ""):
 				t.Errorf("%q matches %q: %v", text, v, match)
 			}
