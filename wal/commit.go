@@ -9,6 +9,10 @@ import (
 // memory.
 const chunkBytes = 4 << 20
 
+// gatherRecords is how many records are enough for a commit: the committer then gives no time to
+// appenders that may have more.
+const gatherRecords = 16
+
 // commits runs the committer, which commits one batch after the other until the log is closed and
 // no record is pending.
 func (l *Log) commits() {
@@ -30,10 +34,15 @@ func (l *Log) commits() {
 // closing and none is pending.
 func (l *Log) nextBatch() *batch {
 	// Appenders that were just told get the processor first, and put their next records into this
-	// batch: with 32 appenders a sync covers 26 records instead of 16.
-	runtime.Gosched()
+	// batch: with 32 appenders a sync covers 26 records instead of 16. Where many records wait
+	// already, it is they that would wait longer: under full load for as long as a batch takes.
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.pending.count < gatherRecords {
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
+	}
 	for l.pending.count == 0 && !l.closing {
 		l.work.Wait()
 	}
