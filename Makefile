@@ -1,4 +1,4 @@
-.PHONY: build rondo-bench deb rpm tar check test fuzz crash interop bench million clean
+.PHONY: build rondo-bench deb rpm tar check test fuzz crash interop bench million databases clean
 
 build:
 	CGO_ENABLED=0 go build -o rondo ./cmd/rondo
@@ -34,6 +34,10 @@ bench: build
 
 million: build
 	./rondo bench million
+
+# The database that a test of later releases opens: docs/upgrading.md says when this is allowed.
+databases:
+	go test ./engine/core -count=1 -run '^TestDatabasesOfReleases$$' -write-databases
 
 clean:
 	rm -rf rondo rondo-bench dist

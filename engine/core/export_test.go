@@ -108,3 +108,6 @@ func (o Options) WithFault(fn func(op string, f *os.File, off int64, b []byte) e
 
 // MaxSlots is how many slots of an archive there are at most.
 const MaxSlots = rowblock.MaxSlots
+
+// FormatVersion is the version of the database that this program writes.
+const FormatVersion = formatVersion
