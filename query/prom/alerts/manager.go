@@ -23,7 +23,8 @@ type Config struct {
 	Every time.Duration
 	// Query evaluates an expression at a time.
 	Query func(ctx context.Context, expr string, at time.Time) (promql.Vector, error)
-	// Record stores the samples of a recording rule, which is evaluated every step.
+	// Record stores the samples of a recording rule. at is a whole multiple of step, which is whole
+	// seconds, and no rule records twice for one time.
 	Record func(ctx context.Context, at time.Time, step time.Duration, samples []Sample) error
 	// Alertmanagers and Webhooks are the addresses of those who are told.
 	Alertmanagers, Webhooks []string
@@ -246,18 +247,11 @@ func (m *Manager) evaluate(ctx context.Context, g *group, at time.Time) {
 
 // evaluateRule evaluates one rule. It returns the alerts that are to be sent.
 func (m *Manager) evaluateRule(ctx context.Context, g *group, r *rule, at time.Time) (out []message, changed bool, err error) {
+	if !r.alerting {
+		return nil, false, m.record(ctx, g, r, at.Add(-g.offset))
+	}
 	vector, err := m.Query(ctx, r.expr, at.Add(-g.offset))
 	if err != nil {
-		return nil, false, err
-	}
-	if !r.alerting {
-		samples, err := r.recorded(vector)
-		if err == nil && g.limit > 0 && len(samples) > g.limit {
-			err = fmt.Errorf("%d samples: the limit of the group is %d", len(samples), g.limit)
-		}
-		if err == nil && len(samples) > 0 {
-			err = m.Record(ctx, at, g.interval, samples)
-		}
 		return nil, false, err
 	}
 	found, err := r.alerts(ctx, expander{m.Query, m.ExternalURL, at}, vector)
@@ -284,6 +278,33 @@ func (m *Manager) evaluateRule(ctx context.Context, g *group, r *rule, at time.T
 	}
 	return out, changed, nil
 }
+
+// record evaluates a recording rule for the end of the last row at a time, and stores the result.
+func (m *Manager) record(ctx context.Context, g *group, r *rule, at time.Time) error {
+	step := g.step()
+	end := time.Unix(at.Unix()-at.Unix()%int64(step/time.Second), 0)
+	if !end.After(r.recordedTo) { // groups may have intervals of less than a second
+		return nil
+	}
+	vector, err := m.Query(ctx, r.expr, end)
+	if err != nil {
+		return err
+	}
+	samples, err := r.recorded(vector)
+	if err == nil && g.limit > 0 && len(samples) > g.limit {
+		err = fmt.Errorf("%d samples: the limit of the group is %d", len(samples), g.limit)
+	}
+	if err == nil && len(samples) > 0 {
+		err = m.Record(ctx, end, step, samples)
+	}
+	if err == nil {
+		r.recordedTo = end
+	}
+	return err
+}
+
+// step returns the step of the series that the group records: its interval in whole seconds.
+func (g *group) step() time.Duration { return max(g.interval.Truncate(time.Second), time.Second) }
 
 // warn logs, and not the same again and again.
 func (m *Manager) warn(what string, args ...any) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -26,20 +27,24 @@ type world struct {
 	mu       sync.Mutex
 	answers  map[string]promql.Vector
 	errs     map[string]error
+	asked    []time.Time // times of queries
 	recorded []Sample
+	rows     []string // times and steps of what was recorded
 	bodies   []string
 	status   int
 }
 
-func (w *world) query(_ context.Context, expr string, _ time.Time) (promql.Vector, error) {
+func (w *world) query(_ context.Context, expr string, at time.Time) (promql.Vector, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.asked = append(w.asked, at)
 	return slices.Clone(w.answers[expr]), w.errs[expr]
 }
 
-func (w *world) record(_ context.Context, _ time.Time, _ time.Duration, ss []Sample) error {
+func (w *world) record(_ context.Context, at time.Time, step time.Duration, ss []Sample) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.rows = append(w.rows, fmt.Sprintf("%d+%s", at.UnixNano(), step))
 	w.recorded = append(w.recorded, ss...)
 	return nil
 }
@@ -185,6 +190,49 @@ func TestRecording(t *testing.T) {
 	if f := m.Failing(); len(f) != 2 || !strings.Contains(f[1].Err, "several samples") {
 		t.Errorf("%v", f)
 	}
+}
+
+// TestEvaluationIsARow: a recording rule stored samples somewhere within a row, so that a row held
+// parts of two evaluations. What it stores is the value at the end of a row, and each row gets one
+// sample, wherever in the interval the group is evaluated.
+func TestEvaluationIsARow(t *testing.T) {
+	for _, tt := range []struct{ interval, offset, step string }{
+		{"30s", "0s", "30s"},
+		{"7s", "0s", "7s"}, // 1970 began in the middle of such an interval since the year 1
+		{"1m", "90s", "1m0s"},
+		{"2500ms", "0s", "2s"},
+		{"300ms", "0s", "1s"},
+	} {
+		m, w := manager(t, fmt.Sprintf("groups: [{name: g, interval: %s, query_offset: %s, rules: [{record: r, expr: m}]}]", tt.interval, tt.offset), nil)
+		w.set("m", map[string]float64{"a": 1})
+		g := m.groups[0]
+		step, offset := must(time.ParseDuration(tt.step)), must(time.ParseDuration(tt.offset))
+		var want []string
+		at, last := g.next(time.Unix(1_700_000_003, 0)), time.Time{}
+		for range 12 {
+			m.evaluate(t.Context(), g, at)
+			if end := time.Unix(0, at.Add(-offset).UnixNano()/int64(step)*int64(step)); end.After(last) {
+				want, last = append(want, fmt.Sprintf("%d+%s", end.UnixNano(), step)), end
+				if got := w.asked[len(w.asked)-1]; !got.Equal(end) {
+					t.Errorf("%s: the row that ends at %s has the value of %s", tt.interval, end, got)
+				}
+			}
+			at = at.Add(g.interval)
+		}
+		if !slices.Equal(w.rows, want) {
+			t.Errorf("%s: recorded %v, want %v", tt.interval, w.rows, want)
+		}
+		if g.interval == step && len(want) != 12 {
+			t.Errorf("%s: 12 evaluations give %d rows", tt.interval, len(want))
+		}
+	}
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 // fire returns a manager whose alert fires at once, and where it sends to.

@@ -30,6 +30,7 @@ type rule struct {
 	err         error             // of the last evaluation
 	evaluated   time.Time
 	took        time.Duration
+	recordedTo  time.Time // end of the last row that was recorded
 }
 
 // maxAlerts is how many alerts one rule may have. A rule with more is an error, and has none.

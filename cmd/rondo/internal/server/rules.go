@@ -55,15 +55,15 @@ func (s *server) newRules() (*alerts.Manager, error) {
 // recordRule stores the samples of a recording rule.
 func (s *server) recordRule(ctx context.Context, at time.Time, step time.Duration, samples []alerts.Sample) error {
 	reqs := make([]receivers.Request, len(samples))
-	second := rra.TimeOf(at.Truncate(time.Second)) // rows begin at whole seconds
 	for i, sample := range samples {
 		var ls []core.Label
 		sample.Labels.Range(func(l labels.Label) { ls = append(ls, core.Label{Name: l.Name, Value: l.Value}) })
 		reqs[i] = receivers.Request{
-			Identity: remotewrite.Identify(ls), Sender: rulesClient, Time: second,
+			Identity: remotewrite.Identify(ls), Sender: rulesClient,
+			Time: rra.TimeOf(at.Add(time.Second - step)), // the first sample is a whole row
 			Define: func(policy int64) *rra.Definition {
 				if policy == 0 {
-					policy = max(int64(step/time.Second), 1)
+					policy = int64(step / time.Second)
 				}
 				return receivers.StandardDefinition(policy)
 			},
@@ -80,7 +80,7 @@ func (s *server) recordRule(ctx context.Context, at time.Time, step time.Duratio
 			errs = append(errs, fmt.Errorf("%s: %w", r.Path, r.Err))
 			continue
 		}
-		b.Add(r.Ref, second, rra.Float(samples[i].Value))
+		b.Add(r.Ref, rra.TimeOf(at), rra.Float(samples[i].Value))
 	}
 	p, err := sink.Submit(ctx, &b)
 	if err == nil {
