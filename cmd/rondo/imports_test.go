@@ -52,7 +52,7 @@ var rooms = map[string][]string{
 	"query/graph/canvas":       {"query/graph/canvas"},
 	"query/search":             {"engine", "rra"},
 	"query/charts":             {},
-	"query/rpc":                {"=query", "query/charts", "query/dashboards", "query/search", "query/rpc", "query/rrd/attime", "query/rrd/rrdtool", "query/rrd/transfer", "query/unixsocket", "internal", "engine", "rra"},
+	"query/rpc":                {"=query", "query/charts", "query/dashboards", "query/graphdata", "query/search", "query/rpc", "query/rrd/attime", "query/rrd/rrdtool", "query/rrd/transfer", "query/unixsocket", "internal", "engine", "rra"},
 	"query/dashboards":         {"internal/access", "internal/text", "query/rrd/rrdtool"},
 	"query/prom":               {"=query", "internal", "engine", "rra"},
 	"query/rpc/rondov1":        {},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // A View is a store as one user sees it. Series outside the user's folders are not yielded. A path
@@ -199,4 +200,62 @@ func (v View) Rename(ctx context.Context, path, to string) error {
 		return err
 	}
 	return v.store.Rename(ctx, path, to)
+}
+
+// Last returns the time of the last update of a series.
+func (v View) Last(ref core.Ref) (rra.Time, error) {
+	if v.user.Limited() {
+		if _, err := v.Series(ref); err != nil {
+			return 0, err
+		}
+	}
+	return v.store.Last(ref)
+}
+
+// Alter replaces a series by the result of change.
+func (v View) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
+	if err := v.user.Check(path); err != nil {
+		return 0, err
+	}
+	return v.store.Alter(ctx, path, change)
+}
+
+// Export returns a whole series.
+func (v View) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
+	if v.user.Limited() {
+		if _, err := v.Series(ref); err != nil {
+			return core.Copy{}, err
+		}
+	}
+	return v.store.Export(ctx, ref)
+}
+
+// Import makes series. If one of them is not the user's, it makes none.
+func (v View) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
+	for i := range copies {
+		if err := v.user.Check(copies[i].Path); err != nil {
+			return nil, err
+		}
+	}
+	return v.store.Import(ctx, copies, overwrite)
+}
+
+// SetMetadata replaces the metadata of paths. out[i] is nil or says why ms[i] was not stored.
+func (v View) SetMetadata(ctx context.Context, ms []core.PathMetadata) (out []error, err error) {
+	out = make([]error, len(ms))
+	own := make([]core.PathMetadata, 0, len(ms))
+	var index []int // of own in ms
+	for i := range ms {
+		if out[i] = v.user.Check(ms[i].Path); out[i] == nil {
+			own, index = append(own, ms[i]), append(index, i)
+		}
+	}
+	if len(own) == 0 {
+		return out, nil
+	}
+	errs, err := v.store.SetMetadata(ctx, own)
+	for i, err := range errs {
+		out[index[i]] = err
+	}
+	return out, err
 }

@@ -76,6 +76,14 @@ func (a *Account) Close() {
 	a.held = 0
 }
 
+// Another returns an account of the same client that is closed by itself. It is nil if a is.
+func (a *Account) Another() *Account {
+	if a == nil {
+		return nil
+	}
+	return a.budget.Open(a.client)
+}
+
 type accountKey struct{}
 
 // WithAccount returns ctx with an account. The answer of a request in that context is charged to

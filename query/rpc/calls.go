@@ -71,19 +71,37 @@ func (c *Calls) count(h http.Handler) http.Handler {
 	})
 }
 
-// intercept counts the calls that reach their method.
-func (c *Calls) intercept(next connect.UnaryFunc) connect.UnaryFunc {
+// A callCounter is an interceptor that counts the calls that reach their method.
+type callCounter struct{ *Calls }
+
+func (c callCounter) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		answer, err := next(ctx, req)
-		if answered, ok := ctx.Value(answeredKey{}).(*bool); ok {
-			*answered = true
-		}
-		code := "ok"
-		if err != nil {
-			code = connect.CodeOf(err).String()
-		}
-		procedure := req.Spec().Procedure
-		c.add(Call{procedure[strings.LastIndexByte(procedure, '/')+1:], code})
+		c.ended(ctx, req.Spec(), err)
 		return answer, err
 	}
+}
+
+func (callCounter) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+func (c callCounter) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		err := next(ctx, conn)
+		c.ended(ctx, conn.Spec(), err)
+		return err
+	}
+}
+
+// ended counts a call that has ended.
+func (c callCounter) ended(ctx context.Context, spec connect.Spec, err error) {
+	if answered, ok := ctx.Value(answeredKey{}).(*bool); ok {
+		*answered = true
+	}
+	code := "ok"
+	if err != nil {
+		code = connect.CodeOf(err).String()
+	}
+	c.add(Call{spec.Procedure[strings.LastIndexByte(spec.Procedure, '/')+1:], code})
 }

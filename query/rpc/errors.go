@@ -35,6 +35,7 @@ var codes = []struct {
 	{search.ErrPage, connect.CodeInvalidArgument},
 	{core.ErrExists, connect.CodeAlreadyExists},
 	{ErrBudget, connect.CodeResourceExhausted},
+	{errFileLong, connect.CodeResourceExhausted},
 	{core.ErrSeriesLimit, connect.CodeResourceExhausted},
 	{core.ErrMemory, connect.CodeResourceExhausted},
 	{core.ErrFull, connect.CodeResourceExhausted},
@@ -128,6 +129,9 @@ func cut(text string) string {
 	}
 	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
+
+// errFileLong says that a file does not fit into the memory that there is for it.
+var errFileLong = errors.New("the file is too long")
 
 // ErrBudget says that a request would hold more memory than is left for it.
 var ErrBudget = errors.New("too much memory is held for requests and answers under way: ask for less at once, or later")

@@ -34,6 +34,12 @@ const (
 	maxLatestPaths  = 1_000     // paths of one Latest
 	maxLatestRows   = 64        // rows of a series in one answer of Latest
 	maxLabelValues  = 1_000_000 // names or values in one answer of Labels
+	maxAltered      = 64 << 20  // values that the rows of a series that Alter makes have room for
+	maxXportLines   = 1_000     // lines of one Xport
+	maxXportWork    = 8 << 20   // values of all CDEFs of one Xport together, and the work of each
+	maxTailed       = 10_000    // series of one Tail
+	maxTailedAll    = 100_000   // series of all Tails together
+	maxTailValues   = 1 << 20   // values in one answer of Tail
 )
 
 // The limits of the service Local.

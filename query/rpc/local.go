@@ -172,8 +172,17 @@ const SeriesFile = "series:"
 
 // Backup streams a consistent copy of the store.
 func (l *Local) Backup(ctx context.Context, _ *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
+	return backup(ctx, l.Store, stream)
+}
+
+// Backup streams a consistent copy of the store.
+func (s *Server) Backup(ctx context.Context, _ *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
+	return backup(ctx, s.Store, stream)
+}
+
+func backup(ctx context.Context, store *core.Store, stream *connect.ServerStream[rondov1.BackupResponse]) error {
 	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.BackupResponse{Data: p}) })
-	if err := l.Store.Backup(ctx, out); err != nil {
+	if err := store.Backup(ctx, out); err != nil {
 		return fail(err, "backup")
 	}
 	return out.flush()
@@ -181,7 +190,16 @@ func (l *Local) Backup(ctx context.Context, _ *connect.Request[rondov1.BackupReq
 
 // Check streams the defects that [core.Store.Check] finds.
 func (l *Local) Check(ctx context.Context, _ *connect.Request[rondov1.CheckRequest], stream *connect.ServerStream[rondov1.CheckResponse]) error {
-	problems, err := l.Store.Check(ctx)
+	return check(ctx, l.Store, stream)
+}
+
+// Check streams the defects that [core.Store.Check] finds.
+func (s *Server) Check(ctx context.Context, _ *connect.Request[rondov1.CheckRequest], stream *connect.ServerStream[rondov1.CheckResponse]) error {
+	return check(ctx, s.Store, stream)
+}
+
+func check(ctx context.Context, store *core.Store, stream *connect.ServerStream[rondov1.CheckResponse]) error {
+	problems, err := store.Check(ctx)
 	if err != nil {
 		return fail(err, "check")
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// maxParts bounds the samples and values of one Write together. They are counted in the bytes of
-// the request, before they are decoded: an empty message takes 2 bytes on the wire and more than
-// 100 bytes in memory.
+// maxParts bounds the samples, values and labels of one Write together. They are counted in the
+// bytes of the request, before they are decoded: an empty message takes 2 bytes on the wire and
+// more than 100 bytes in memory.
 const maxParts = 500_000
 
 func tooManyParts(n int) error {
@@ -64,6 +64,16 @@ func noUnknown(m proto.Message) error {
 					return err
 				}
 			}
+			for _, l := range sample.GetLabels() {
+				if err := unknownIn(l.ProtoReflect()); err != nil {
+					return err
+				}
+			}
+		}
+		if d := w.GetDefinition(); d != nil {
+			if err := unknownIn(d.ProtoReflect()); err != nil {
+				return err
+			}
 		}
 		return unknownIn(w.ProtoReflect())
 	}
@@ -103,6 +113,7 @@ func unknownIn(m protoreflect.Message) error {
 const (
 	fieldSamples = 1 // of WriteRequest
 	fieldValues  = 4 // of Sample
+	fieldLabels  = 6 // of Sample
 )
 
 // writeParts counts the samples and values in the bytes of a WriteRequest. It stops at bytes that
@@ -111,10 +122,12 @@ func writeParts(b []byte) int {
 	n := 0
 	fields(b, fieldSamples, func(sample []byte) bool {
 		n++
-		fields(sample, fieldValues, func([]byte) bool {
-			n++
-			return n <= maxParts
-		})
+		for _, field := range [...]protowire.Number{fieldValues, fieldLabels} {
+			fields(sample, field, func([]byte) bool {
+				n++
+				return n <= maxParts
+			})
+		}
 		return n <= maxParts
 	})
 	return n

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -42,13 +43,26 @@ type Server struct {
 	// own.
 	Index *search.Index
 
+	// Make makes the series that a Write asks for. The errors, one for each, say why a series was
+	// not made. Nil means that a Write makes none.
+	Make func(ctx context.Context, list []Newcomer) ([]error, error)
+	// Evaluate evaluates an expression of PromQL. An error may be a *connect.Error. Nil means that
+	// there is no Query.
+	Evaluate func(ctx context.Context, q Question) (*rondov1.QueryResponse, error)
+	// Ending is closed when the server is about to end, which ends every Tail. Nil means never.
+	Ending <-chan struct{}
+	// TailEvery is how often a Tail looks for new rows; 0 means once a second.
+	TailEvery time.Duration
+
+	tailed atomic.Int64 // series of all Tails
+
 	indexOnce sync.Once
 }
 
 // Handler returns the path of the service and the handler that answers below it.
 func (s *Server) Handler() (string, http.Handler) {
 	path, h := rondov1.NewRondoHandler(
-		s, connect.WithConditionalHandlerOptions(messageLimits), connect.WithInterceptors(connect.UnaryInterceptorFunc(s.Calls.intercept)),
+		s, connect.WithConditionalHandlerOptions(messageLimits), connect.WithInterceptors(callCounter{&s.Calls}),
 	)
 	h = s.Calls.count(h)
 	methods := Procedures()

@@ -11,8 +11,10 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
@@ -22,26 +24,87 @@ const maxFileBytes = transfer.MaxFile
 // Import makes a series of each file that arrives.
 func (l *Local) Import(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse]) error {
 	first, err := stream.Receive()
+	if err != nil {
+		return endOf(err)
+	}
+	return importFiles(ctx, stream, first, l.Store, transfer.Options{Jobs: int(first.GetJobs())}, maxFileBytes)
+}
+
+// ImportMany makes a series of each file that arrives.
+func (s *Server) ImportMany(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse]) error {
+	first, err := stream.Receive()
+	if err != nil {
+		return endOf(err)
+	}
+	if err := mayOverwrite(ctx, first.GetOverwrite()); err != nil {
+		return err
+	}
+	o, most := transfer.Options{Jobs: 1}, int64(maxFileBytes)
+	if account := AccountOf(ctx).Another(); account != nil {
+		defer account.Close()
+		if most, err = importRoom(account); err != nil {
+			return err
+		}
+		o.Inside = most
+	}
+	return importFiles(ctx, stream, first, s.view(ctx), o, most)
+}
+
+// endOf returns the error of a stream's first message; nil if there is none.
+func endOf(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// mayOverwrite returns an error if series are to be overwritten and the user of ctx may not.
+func mayOverwrite(ctx context.Context, overwrite bool) error {
+	if !overwrite {
+		return nil
 	}
-	o := transfer.Options{Overwrite: first.GetOverwrite(), Jobs: min(int(first.GetJobs()), runtime.GOMAXPROCS(0))}
-	for _, label := range first.GetLabels() {
-		o.Labels = append(o.Labels, core.Label{Name: label.GetName(), Value: label.GetValue()})
+	if err := access.From(ctx).Need(access.Admin); err != nil {
+		return fail(err, "overwrite")
 	}
+	return nil
+}
+
+// The most and the fewest bytes of files that one ImportMany may hold, and what a byte of them
+// takes: in the message, in the file, and as rows.
+const (
+	mostInside  = 64 << 20
+	leastInside = 1 << 20
+	insideBytes = 3
+)
+
+// importRoom charges the memory of one ImportMany: as much as there is, up to a limit. It returns
+// how many bytes of files the import may hold.
+func importRoom(account *Account) (int64, error) {
+	for n := int64(mostInside); ; n /= 2 {
+		err := account.Charge(n * insideBytes)
+		switch {
+		case err == nil:
+			return n, nil
+		case n <= leastInside:
+			return 0, fail(err, "import")
+		}
+	}
+}
+
+// importFiles makes a series of each file that arrives on a stream whose first message is first. No
+// file may have more than most bytes.
+func importFiles(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse], first *rondov1.ImportRequest, to transfer.ImportStore, o transfer.Options, most int64) error {
+	o.Overwrite, o.Jobs, o.Labels = first.GetOverwrite(), min(o.Jobs, runtime.GOMAXPROCS(0)), labelsOf(first.GetLabels())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	items := make(chan transfer.Item)
 	go func() {
 		defer close(items)
-		if err := receiveFiles(ctx, stream, first, items); err != nil {
+		if err := receiveFiles(ctx, stream, first, items, most); err != nil {
 			cancel(err)
 		}
 	}()
-	err = transfer.Import(ctx, l.Store, o, items, func(r transfer.Result) {
+	err := transfer.Import(ctx, to, o, items, func(r transfer.Result) {
 		answer := &rondov1.ImportResponse{Path: r.Path, Index: int64(r.Index), Skipped: r.Outcome == transfer.Skipped}
 		if r.Err != nil {
 			answer.Error = text.EscapeLines(r.Err.Error()) // the error may quote the file
@@ -60,7 +123,7 @@ func (l *Local) Import(ctx context.Context, stream *connect.BidiStream[rondov1.I
 }
 
 // receiveFiles puts files together from the pieces that arrive and sends each to items.
-func receiveFiles(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse], m *rondov1.ImportRequest, items chan<- transfer.Item) error {
+func receiveFiles(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse], m *rondov1.ImportRequest, items chan<- transfer.Item, most int64) error {
 	var item transfer.Item
 	for {
 		if path := m.GetPath(); path != "" {
@@ -71,8 +134,8 @@ func receiveFiles(ctx context.Context, stream *connect.BidiStream[rondov1.Import
 		} else {
 			item.Data = append(item.Data, m.GetData()...)
 		}
-		if len(item.Data) > maxFileBytes {
-			return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the file of %s has more than %d bytes", item.Path, maxFileBytes))
+		if int64(len(item.Data)) > most {
+			return fmt.Errorf("%w: that of %.200q has more than %d bytes", errFileLong, item.Path, most)
 		}
 		if m.GetComplete() {
 			if item.Data == nil {
@@ -98,9 +161,50 @@ func receiveFiles(ctx context.Context, stream *connect.BidiStream[rondov1.Import
 
 // Export streams the files of series.
 func (l *Local) Export(ctx context.Context, req *connect.Request[rondov1.ExportRequest], stream *connect.ServerStream[rondov1.ExportResponse]) error {
-	o := transfer.ExportOptions{XML: req.Msg.GetXml(), Jobs: runtime.GOMAXPROCS(0)}
+	return exportFiles(ctx, l.Store, req.Msg, stream, runtime.GOMAXPROCS(0))
+}
+
+// ExportMany streams the files of series.
+func (s *Server) ExportMany(ctx context.Context, req *connect.Request[rondov1.ExportRequest], stream *connect.ServerStream[rondov1.ExportResponse]) error {
+	from := &chargedExport{View: s.view(ctx), account: AccountOf(ctx).Another(), xml: req.Msg.GetXml()}
+	defer from.account.Close()
+	return exportFiles(ctx, from, req.Msg, stream, 1)
+}
+
+// A chargedExport charges each series that is exported to an account, until the next one is.
+type chargedExport struct {
+	access.View
+	account *Account
+	xml     bool
+}
+
+// Export returns a whole series.
+func (e *chargedExport) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
+	series, err := e.Series(ref)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	e.account.Close()
+	if err := e.account.Charge(fileBytes(series, e.xml)); err != nil {
+		return core.Copy{}, err
+	}
+	return e.View.Export(ctx, ref)
+}
+
+// fileBytes returns how many bytes the copy and the file of a series take in memory, about.
+func fileBytes(series core.Series, xml bool) int64 {
+	value := int64(8 + 8)
+	if xml {
+		value = 8 + 80
+	}
+	return value * rrdtool.Values(series.Definition)
+}
+
+// exportFiles streams the files of series, jobs of them at a time.
+func exportFiles(ctx context.Context, from transfer.ExportStore, req *rondov1.ExportRequest, stream *connect.ServerStream[rondov1.ExportResponse], jobs int) error {
+	o := transfer.ExportOptions{XML: req.GetXml(), Jobs: jobs}
 	var sending sync.Mutex
-	err := transfer.Export(ctx, l.Store, req.Msg.GetPrefix(), o, func(path string, data []byte, err error) error {
+	err := transfer.Export(ctx, from, req.GetPrefix(), o, func(path string, data []byte, err error) error {
 		sending.Lock()
 		defer sending.Unlock()
 		if err != nil {

@@ -3,254 +3,48 @@ package rpc
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Write appends samples to existing series. It stores every sample that can be stored; the answer
-// counts the others and lists the first few with their errors.
+// Write appends samples to series and makes those that do not exist, if the request says so. It
+// stores every sample that can be stored; the answer counts the others and lists the first few with
+// their errors.
 func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRequest]) (*connect.Response[rondov1.WriteResponse], error) {
 	samples := req.Msg.GetSamples()
 	if len(samples) > maxSamples {
 		return nil, invalid("%d samples in one request, at most %d are possible", len(samples), maxSamples)
 	}
-	w := writer{Server: s, view: s.view(ctx), now: rra.TimeOf(s.now()), refs: make(map[string]core.Series)}
+	if err := s.checkCreate(req.Msg); err != nil {
+		return nil, err
+	}
+	w := writer{
+		Server: s, request: req.Msg, sender: req.Peer().Addr,
+		view: s.view(ctx), now: rra.TimeOf(s.now()), refs: make(map[string]core.Series),
+	}
 	for i, m := range samples {
 		err := w.add(m)
-		if errors.Is(err, core.ErrClosed) {
+		if err != nil {
+			var waits bool
+			if waits, err = w.absent(i, m, err); waits {
+				continue
+			}
+		}
+		if err := w.took(i, err); err != nil {
 			return nil, fail(err, "write")
 		}
-		if err != nil {
-			w.reject(i, err)
-			w.answer.Refused++
-			continue
-		}
-		w.index = append(w.index, i)
+	}
+	if err := w.make(ctx); err != nil {
+		return nil, fail(err, "write")
 	}
 	if err := w.append(ctx); err != nil {
 		return nil, fail(err, "write")
 	}
 	slices.SortStableFunc(w.answer.Rejections, func(a, b *rondov1.Rejection) int { return cmp.Compare(a.GetIndex(), b.GetIndex()) })
 	return connect.NewResponse(&w.answer), nil
-}
-
-// A writer turns the samples of one request into a batch.
-type writer struct {
-	*Server
-	view   access.View
-	now    rra.Time
-	refs   map[string]core.Series // by path
-	batch  core.Batch
-	index  []int // of the batch's samples in the request
-	values []rra.Value
-	texts  []string
-	answer rondov1.WriteResponse
-}
-
-// earliestUs, a moment of 1973, is the smallest time_us that is accepted. A smaller one counts
-// seconds or milliseconds by mistake, and its sample would be stored in 1970 or refused as late.
-const earliestUs = 1e14
-
-func (w *writer) add(m *rondov1.Sample) error {
-	series, err := w.lookup(m)
-	if err != nil {
-		return err
-	}
-	w.values, w.texts = w.values[:0], w.texts[:0]
-	at := rra.Time(m.GetTimeUs())
-	if at == 0 {
-		at = w.now
-	}
-	if m.GetUpdate() != "" {
-		if m.GetTimeUs() != 0 || len(m.GetValues()) > 0 {
-			return errors.New("update stands beside time_us or values")
-		}
-		at, err = w.update(series.Definition, m.GetUpdate())
-	} else if at > 0 && at < earliestUs {
-		err = fmt.Errorf("time_us is %d, but counts microseconds: that is %s", at, at.Std().UTC().Format(time.DateTime))
-	} else {
-		err = w.typed(series.Definition, m.GetValues())
-	}
-	switch {
-	case err != nil:
-		return err
-	case w.MaxFuture > 0 && at > w.now+rra.Time(w.MaxFuture.Microseconds()):
-		return fmt.Errorf("%s: the time %d is more than %v ahead", series.Path, at.Unix(), w.MaxFuture)
-	}
-	w.batch.AddText(series.Ref, at, w.values, w.texts)
-	return nil
-}
-
-func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
-	if m.GetRef() != 0 {
-		series, err := w.view.Series(core.Ref(m.GetRef()))
-		if err != nil {
-			return core.Series{}, err // the error names the ref already
-		}
-		return series, nil
-	}
-	if series, ok := w.refs[m.GetPath()]; ok {
-		return series, nil
-	}
-	ref, err := w.view.Lookup(m.GetPath())
-	if err != nil {
-		return core.Series{}, fmt.Errorf("%.200q: %w", m.GetPath(), err)
-	}
-	series, err := w.Store.Series(ref)
-	if err != nil {
-		return core.Series{}, fmt.Errorf("%.200q: %w", m.GetPath(), err)
-	}
-	w.refs[m.GetPath()] = series
-	return series, nil
-}
-
-// typed takes the values of a sample, one for each data source that is read.
-func (w *writer) typed(d *rra.Definition, values []*rondov1.Value) error {
-	for i := range d.Sources {
-		ds := &d.Sources[i]
-		if ds.Kind == rra.Compute {
-			continue
-		}
-		n := len(w.values)
-		if n == len(values) {
-			return fmt.Errorf("%w: %d, the data source %s has none", core.ErrShape, len(values), ds.Name)
-		}
-		v, err := w.value(ds.Kind, values[n])
-		if err != nil {
-			return fmt.Errorf("data source %s: %w", ds.Name, err)
-		}
-		w.values = append(w.values, v)
-	}
-	if len(w.values) != len(values) {
-		return fmt.Errorf("%w: %d, of which %d are too many", core.ErrShape, len(values), len(values)-len(w.values))
-	}
-	return nil
-}
-
-func (w *writer) value(kind rra.Kind, v *rondov1.Value) (rra.Value, error) {
-	switch v := v.GetValue().(type) {
-	case *rondov1.Value_Int:
-		return rra.Int(v.Int), nil
-	case *rondov1.Value_Uint:
-		return rra.Uint(v.Uint), nil
-	case *rondov1.Value_Float:
-		return float(kind, v.Float)
-	case *rondov1.Value_Text:
-		return w.text(kind, v.Text)
-	}
-	return rra.Unknown, nil
-}
-
-// float is a reading given as a double; counters take integers only.
-func float(kind rra.Kind, v float64) (rra.Value, error) {
-	switch {
-	case math.IsNaN(v):
-		return rra.Unknown, nil
-	case kind != rra.Counter && kind != rra.Derive:
-		return rra.Float(v), nil
-	case v == math.Trunc(v) && math.Abs(v) <= 1<<53:
-		return rra.Int(int64(v)), nil
-	}
-	return rra.Value{}, fmt.Errorf("%v is no integer that a double holds exactly, which COUNTER and DERIVE need", v)
-}
-
-func (w *writer) text(kind rra.Kind, text string) (rra.Value, error) {
-	if len(text) > maxReading {
-		return rra.Value{}, fmt.Errorf("a reading of %d bytes: more than %d", len(text), maxReading)
-	}
-	v, err := rra.ParseValue(kind, text, &w.texts)
-	if err != nil {
-		return v, err
-	}
-	if v.Tag == rra.TagInvalid {
-		return v, fmt.Errorf("%.200q is no reading", text)
-	}
-	return v, nil
-}
-
-// update takes an argument of rrdtool's update: a time and values, with colons between.
-func (w *writer) update(d *rra.Definition, arg string) (rra.Time, error) {
-	when, rest, ok := strings.Cut(arg, ":")
-	if !ok {
-		return 0, fmt.Errorf("%.200q: no values", arg)
-	}
-	at, err := w.time(when)
-	if err != nil {
-		return 0, err
-	}
-	if n := strings.Count(rest, ":") + 1; n > len(d.Sources) {
-		return 0, fmt.Errorf("%w: %.200q has %d too many", core.ErrShape, arg, n-len(d.Sources))
-	}
-	readings := strings.Split(rest, ":")
-	for i := range d.Sources {
-		ds := &d.Sources[i]
-		if ds.Kind == rra.Compute {
-			continue
-		}
-		n := len(w.values)
-		if n == len(readings) {
-			return 0, fmt.Errorf("%w: %.200q, the data source %s has none", core.ErrShape, arg, ds.Name)
-		}
-		v, err := w.text(ds.Kind, readings[n])
-		if err != nil {
-			return 0, fmt.Errorf("data source %s: %w", ds.Name, err)
-		}
-		w.values = append(w.values, v)
-	}
-	if len(w.values) != len(readings) {
-		return 0, fmt.Errorf("%w: %.200q has %d too many", core.ErrShape, arg, len(readings)-len(w.values))
-	}
-	return at, nil
-}
-
-func (w *writer) time(text string) (rra.Time, error) {
-	if text == "N" {
-		return w.now, nil
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(math.Abs(v) < 1<<42) {
-		return 0, fmt.Errorf("%.200q is no time: N, or seconds since 1970", text)
-	}
-	return rra.Time(math.Round(v * 1e6)), nil
-}
-
-// append stores the batch and counts the outcome.
-func (w *writer) append(ctx context.Context) error {
-	if w.batch.Len() == 0 {
-		return nil
-	}
-	err := w.Store.Append(ctx, &w.batch)
-	var rejected *core.RejectedError
-	switch {
-	case err == nil:
-		w.answer.Accepted = int64(w.batch.Len())
-		return nil
-	case !errors.As(err, &rejected):
-		return err
-	}
-	w.answer.Accepted = int64(rejected.Accepted)
-	w.answer.Late = int64(rejected.Late)
-	w.answer.Refused += int64(rejected.Other)
-	for _, r := range rejected.First {
-		w.reject(w.index[r.Index], r.Err)
-	}
-	return nil
-}
-
-func (w *writer) reject(index int, err error) {
-	if len(w.answer.GetRejections()) < maxRejections {
-		w.answer.Rejections = append(w.answer.Rejections, &rondov1.Rejection{Index: new(int64(index)), Error: bounded(err).Error()})
-	}
 }

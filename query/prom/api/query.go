@@ -92,11 +92,16 @@ func stepParam(r *http.Request, start, end time.Time) (time.Duration, error) {
 		return 0, badParameter("step", errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
 	case step < time.Millisecond:
 		return 0, badParameter("step", errors.New("steps of less than a millisecond are not accepted"))
-	// A Duration ends at 292 years, and the difference of two times may not fit an int64.
-	case (uint64(end.UnixMilli())-uint64(start.UnixMilli()))/uint64(step.Milliseconds()) > maxPoints:
+	case points(step, start, end) > maxPoints:
 		return 0, bad("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")
 	}
 	return step, nil
+}
+
+// points returns how many steps of at least a millisecond lie between two times. A Duration ends at
+// 292 years, and the difference of two times may not fit an int64.
+func points(step time.Duration, start, end time.Time) uint64 {
+	return (uint64(end.UnixMilli()) - uint64(start.UnixMilli())) / uint64(step.Milliseconds())
 }
 
 // withTimeout returns the context of a query with the timeout of its request.

@@ -6240,7 +6240,9 @@ type TailRequest struct {
 	// Series without one are left out.
 	Cf string `protobuf:"bytes,4,opt,name=cf,proto3" json:"cf,omitempty"`
 	// Begin with the rows that end after this time; empty means "now".
-	Start         string `protobuf:"bytes,5,opt,name=start,proto3" json:"start,omitempty"`
+	Start string `protobuf:"bytes,5,opt,name=start,proto3" json:"start,omitempty"`
+	// End the stream after so many answers with rows; 0 means that it goes on.
+	Answers       int32 `protobuf:"varint,6,opt,name=answers,proto3" json:"answers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6308,6 +6310,13 @@ func (x *TailRequest) GetStart() string {
 		return x.Start
 	}
 	return ""
+}
+
+func (x *TailRequest) GetAnswers() int32 {
+	if x != nil {
+		return x.Answers
+	}
+	return 0
 }
 
 // TailResponse has rows that have closed since the answer before. One without rows says that the
@@ -7954,13 +7963,14 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x10\n" +
 	"\x03end\x18\x02 \x01(\x03R\x03end\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x03R\x04step\x12/\n" +
-	"\acolumns\x18\x04 \x03(\v2\x15.rondo.v1.XportColumnR\acolumns\"\x90\x01\n" +
+	"\acolumns\x18\x04 \x03(\v2\x15.rondo.v1.XportColumnR\acolumns\"\xaa\x01\n" +
 	"\vTailRequest\x12\x14\n" +
 	"\x05paths\x18\x01 \x03(\tR\x05paths\x12\x16\n" +
 	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12-\n" +
 	"\bmatchers\x18\x03 \x03(\v2\x11.rondo.v1.MatcherR\bmatchers\x12\x0e\n" +
 	"\x02cf\x18\x04 \x01(\tR\x02cf\x12\x14\n" +
-	"\x05start\x18\x05 \x01(\tR\x05start\";\n" +
+	"\x05start\x18\x05 \x01(\tR\x05start\x12\x18\n" +
+	"\aanswers\x18\x06 \x01(\x05R\aanswers\";\n" +
 	"\fTailResponse\x12+\n" +
 	"\x04rows\x18\x01 \x03(\v2\x17.rondo.v1.FetchResponseR\x04rows\"\x8e\x03\n" +
 	"\vExecRequest\x12\x12\n" +

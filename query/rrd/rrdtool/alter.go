@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rrd/reshape"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -39,15 +38,9 @@ var alterOptions = []option{
 
 // An alteration is the options of alter.
 type alteration struct {
-	step     int64       // --step in seconds; 0: unchanged
-	archives []string    // --rra
-	added    []string    // --add-rra
-	dropped  []int64     // --drop-rra
-	sources  []string    // --ds
-	without  []string    // --drop-ds
-	renamed  [][2]string // --rename: old name and new name
-	dry      bool
-	output   string
+	Alteration
+	dry    bool
+	output string
 }
 
 // alter changes the data sources, archives and step of a series, and keeps its history.
@@ -79,10 +72,10 @@ func (c *command) alter(args []string) error {
 	}
 	var made core.Copy
 	if a.dry {
-		made, err = a.copy(series)
+		made, err = a.Apply(series)
 	} else {
 		_, err = c.Store.Alter(c.ctx, series.Path, func(old core.Copy) (core.Copy, error) {
-			made, err = a.copy(old)
+			made, err = a.Apply(old)
 			return made, err
 		})
 	}
@@ -95,27 +88,27 @@ func (c *command) alter(args []string) error {
 func (a *alteration) option(name, arg string) (err error) {
 	switch name {
 	case "rra":
-		a.archives = append(a.archives, arg)
+		a.Archives = append(a.Archives, arg)
 	case "add-rra":
-		a.added = append(a.added, arg)
+		a.Added = append(a.Added, arg)
 	case "drop-rra":
 		i, err := strconv.ParseUint(arg, 10, 31)
 		if err != nil {
 			return fmt.Errorf("--drop-rra %s: not the index of an archive", arg)
 		}
-		a.dropped = append(a.dropped, int64(i))
+		a.Dropped = append(a.Dropped, int64(i))
 	case "ds":
-		a.sources = append(a.sources, arg)
+		a.Sources = append(a.Sources, arg)
 	case "drop-ds":
-		a.without = append(a.without, arg)
+		a.Without = append(a.Without, arg)
 	case "rename":
 		old, next, ok := strings.Cut(arg, ":")
 		if word, rest := leadingName(next); !ok || word == "" || rest != "" {
 			return fmt.Errorf("--rename %s: must be OLD:NEW", arg)
 		}
-		a.renamed = append(a.renamed, [2]string{old, next})
+		a.Renamed = append(a.Renamed, [2]string{old, next})
 	case "step":
-		if a.step, err = rra.ParseDuration(arg); err != nil {
+		if a.Step, err = rra.ParseDuration(arg); err != nil {
 			return fmt.Errorf("step size: %w", err)
 		}
 	case "dry-run":
@@ -126,127 +119,10 @@ func (a *alteration) option(name, arg string) (err error) {
 		}
 		a.output = arg
 	}
-	if len(a.archives) > 0 && len(a.added)+len(a.dropped) > 0 {
+	if len(a.Archives) > 0 && len(a.Added)+len(a.Dropped) > 0 {
 		return errors.New("--rra names all archives: --add-rra and --drop-rra do not go with it")
 	}
 	return nil
-}
-
-// copy returns the altered series. Its errors have messages for users.
-func (a *alteration) copy(old core.Copy) (core.Copy, error) {
-	made, err := a.reshaped(old)
-	return made, worded(err)
-}
-
-func (a *alteration) reshaped(old core.Copy) (core.Copy, error) {
-	p, err := reshape.Apart(old)
-	if err != nil {
-		return core.Copy{}, err
-	}
-	for _, r := range a.renamed {
-		i := p.Source(r[0])
-		if i < 0 {
-			return core.Copy{}, fmt.Errorf("unknown data source name '%s'", r[0])
-		}
-		if err := p.Rename(i, r[1]); err != nil {
-			return core.Copy{}, err
-		}
-	}
-	gone := make(map[int]bool)
-	for _, name := range a.without {
-		i := p.Source(name)
-		if i < 0 {
-			return core.Copy{}, fmt.Errorf("unknown data source name '%s'", name)
-		}
-		gone[i] = true
-	}
-	if err := p.DropSources(gone); err != nil {
-		return core.Copy{}, err
-	}
-	d, err := a.definition(p)
-	if err != nil {
-		return core.Copy{}, err
-	}
-	plan := reshape.Plan{
-		Path: old.Path, Name: old.Path, Labels: old.Labels, Definition: d, Last: p.State.LastUpdate,
-		From: []*reshape.Series{p}, Mapped: mappings(d.Sources, nil), GoesOn: true,
-	}
-	return plan.Fill()
-}
-
-// definition returns the definition of the altered series. p must lack the dropped data sources
-// already.
-func (a *alteration) definition(p *reshape.Series) (*rra.Definition, error) {
-	step := a.step
-	if step == 0 {
-		step = p.Definition.Step
-	}
-	gone := make(map[int]bool)
-	for _, i := range a.dropped {
-		if i >= int64(len(p.Definition.Archives)) {
-			return nil, fmt.Errorf("there is no archive %d", i)
-		}
-		gone[int(i)] = true
-	}
-	var stay []rra.Archive
-	if len(a.archives) == 0 {
-		if len(gone) < len(p.Definition.Archives) || len(a.added) == 0 {
-			var err error
-			if stay, err = reshape.DropArchives(p.Definition.Archives, gone); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for i := range stay {
-		b := &stay[i]
-		if b.CF > rra.Last || step == p.Definition.Step {
-			continue
-		}
-		span := b.PDPs * p.Definition.Step
-		if span%step != 0 {
-			return nil, fmt.Errorf("archive %s has rows of %d s, which the step %d does not divide: say --rra", b, span, step)
-		}
-		b.PDPs = span / step
-		b.Own = b.Own && b.PDPs == 1
-	}
-	args := a.sourceArgs(p.Definition.Sources)
-	before := len(args)
-	for i := range stay {
-		args = append(args, stay[i].String())
-	}
-	d, err := rra.ParseDefinition(step, append(append(args, a.archives...), a.added...))
-	if err != nil {
-		return nil, err
-	}
-	// Unchanged parts are copied, because their text does not have the full precision.
-	copy(d.Archives, stay)
-	for i := range min(before, len(p.Definition.Sources)) {
-		if args[i] == p.Definition.Sources[i].String() {
-			d.Sources[i] = p.Definition.Sources[i]
-		}
-	}
-	return d, d.Validate()
-}
-
-// sourceArgs returns the data sources as texts. A data source of --ds replaces the one of the same
-// name; others of --ds come last.
-func (a *alteration) sourceArgs(sources []rra.DataSource) []string {
-	var args []string
-	index := make(map[string]int)
-	for i := range sources {
-		index[sources[i].Name] = len(args)
-		args = append(args, sources[i].String())
-	}
-	for _, s := range a.sources {
-		name, _ := leadingName(strings.TrimPrefix(s, "DS:"))
-		if i, ok := index[name]; ok {
-			args[i] = s
-			continue
-		}
-		index[name] = len(args)
-		args = append(args, s)
-	}
-	return args
 }
 
 // altered prints the definition of the altered series and how many rows of each archive are known.
@@ -255,22 +131,13 @@ func (c *command) altered(output string, made *core.Copy) error {
 		Archive string `json:"archive"`
 		Seconds int64  `json:"seconds"`
 		Rows    int64  `json:"rows"`
-		Known   int    `json:"known"`
+		Known   int64  `json:"known"`
 	}
 	var archives []archive
-	d := made.Definition
+	d, known := made.Definition, KnownRows(made)
 	for i := range d.Archives {
 		a := &d.Archives[i]
-		known := 0
-		for k := 0; k < len(made.Rows[i]); k += len(d.Sources) {
-			for _, v := range made.Rows[i][k : k+len(d.Sources)] {
-				if v == v {
-					known++
-					break
-				}
-			}
-		}
-		archives = append(archives, archive{a.String(), a.PDPs * d.Step, a.Rows, known})
+		archives = append(archives, archive{a.String(), a.PDPs * d.Step, a.Rows, known[i]})
 	}
 	switch output {
 	case "json":

@@ -70,15 +70,15 @@ func exportOne(ctx context.Context, s ExportStore, series core.Series, buf []byt
 	case err != nil: // other series may be intact
 		return buf, fn(series.Path, nil, err)
 	}
-	data, err := encode(buf, &c, xml)
+	data, err := Encode(buf, &c, xml)
 	if cap(data) > cap(buf) {
 		buf = data
 	}
 	return buf, fn(series.Path, data, err)
 }
 
-// encode appends the file of a series to b.
-func encode(b []byte, c *core.Copy, xml bool) ([]byte, error) {
+// Encode appends the file of a series to b: a native file, or XML.
+func Encode(b []byte, c *core.Copy, xml bool) ([]byte, error) {
 	f, err := FileOf(c)
 	if err != nil {
 		return b, err

@@ -6,9 +6,6 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
-// Hold bounds the size of the files that an import holds together.
-func (o *Options) Hold(bytes int64) { o.hold = bytes }
-
 // Decode reads a native file or XML. Of XML it reads the whole history of FAILURES archives.
 func Decode(b []byte) (*rrdfile.File, error) {
 	if IsNative(b) {

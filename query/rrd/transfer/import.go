@@ -45,7 +45,8 @@ type Options struct {
 	Labels    []core.Label // labels of every series
 	Jobs      int          // files that are decoded at the same time; less than 1 means 1
 
-	hold int64 // for tests: bytes of files in memory together; 0: maxInside
+	// Inside bounds the bytes of files in memory together; 0: 256 MiB. A larger file is alone.
+	Inside int64
 }
 
 // Import makes a series of each item, until items is closed. It calls done for each item once its
@@ -57,10 +58,10 @@ func Import(ctx context.Context, s ImportStore, o Options, items <-chan Item, do
 	defer cancel(nil)
 	var told sync.Mutex
 	var workers sync.WaitGroup
-	if o.hold == 0 {
-		o.hold = maxInside
+	if o.Inside == 0 {
+		o.Inside = maxInside
 	}
-	inside := semaphore.NewWeighted(o.hold)
+	inside := semaphore.NewWeighted(o.Inside)
 	for range max(o.Jobs, 1) {
 		workers.Go(func() {
 			w := worker{s: s, o: &o, inside: inside, done: func(r Result) {
@@ -198,7 +199,7 @@ func (w *worker) admit(ctx context.Context, item *Item) error {
 		return nil
 	}
 	defer func() { _ = in.Close() }() // nothing was written
-	inside := min(size, w.o.hold)
+	inside := min(size, w.o.Inside)
 	if !w.inside.TryAcquire(inside) {
 		// A worker that waits holds no files itself: else workers could wait for each other.
 		if err := w.flush(ctx); err != nil {

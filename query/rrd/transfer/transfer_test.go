@@ -118,7 +118,7 @@ func TestImportLarge(t *testing.T) {
 		items[15].Data = data[:1000] // one that fails, and one that is there
 		items[20].Path = items[0].Path
 		o := transfer.Options{Jobs: 5}
-		o.Hold(int64(most))
+		o.Inside = int64(most)
 		s := enginetest.Open(t)
 		imported(t, s, transfer.Options{}, items[0])
 		queue := make(chan transfer.Item, len(items))

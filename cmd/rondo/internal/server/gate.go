@@ -25,6 +25,7 @@ type bounds struct {
 	graphs, clientGraphs   int           // requests for graphs, waiting or not
 	queries, clientQueries int           // requests of Prometheus' API that read series, likewise
 	commands, clientCmds   int           // commands that run, and sessions of pipe mode
+	flows, clientFlows     int           // requests that stream
 	streams                int           // requests at a time on one connection of HTTP/2
 	patience               time.Duration // how long a request waits for a place
 	work, command          time.Duration // how long a request may be handled, and a command
@@ -50,6 +51,7 @@ func defaultBounds(memory int64) bounds {
 		graphs: 128, clientGraphs: 64,
 		queries: 128, clientQueries: 64,
 		commands: 64, clientCmds: 32,
+		flows: 64, clientFlows: 32,
 		streams:  100,
 		patience: 5 * time.Second,
 		work:     2 * time.Minute, command: 10 * time.Minute,
@@ -80,6 +82,8 @@ type gate struct {
 	query   *room.Room                   // requests of Prometheus' API that read series
 	command *room.Room                   // commands of the command line
 	session *room.Room                   // sessions of pipe mode
+	flowing *room.Room                   // requests that stream
+	ended   chan struct{}                // closed when the server is about to stop
 	bodies  *rpc.Budget
 	answers *rpc.Budget
 	refused [refusals]atomic.Uint64
@@ -102,11 +106,13 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 		query:   room.New(b.queries, b.clientQueries),
 		command: room.New(b.commands, b.clientCmds),
 		session: room.New(b.commands, b.clientCmds),
+		flowing: room.New(b.flows, b.clientFlows),
 		bodies:  rpc.NewBudget(b.bodies, b.clientBodies),
 		answers: rpc.NewBudget(b.answers, b.clientAnswers),
 
 		endpoints: newEndpoints(),
 		samples:   make(map[string]bool),
+		ended:     make(chan struct{}),
 	}
 	g.setState("starting")
 	return g
@@ -133,8 +139,12 @@ func (g *gate) open(h, metrics http.Handler) {
 	g.state.Store(nil)
 }
 
-// stopping makes the server not ready. The gate goes on serving.
-func (g *gate) stopping() { g.setState("stopping") }
+// stopping makes the server not ready, and ends the requests that would never end. The gate goes on
+// serving.
+func (g *gate) stopping() {
+	g.setState("stopping")
+	close(g.ended)
+}
 
 // shed returns how many requests were refused because too many were under way.
 func (g *gate) shed() uint64 {

@@ -37,12 +37,14 @@ var (
 // The service Local is answered at rondo.sock as well, whose file says who may. Over HTTP what a
 // command of Exec and Pipe needs depends on the command: access.Commands says so.
 var needs = map[string]need{
-	"/":                             reads,
-	"/login":                        reads,
-	"/rondo.proto":                  reads,
-	"/metrics":                      readAll,
-	"/api/v1/":                      reads, // Prometheus' API
-	"/grpc.health.v1.Health/Check":  free,
+	"/":                            reads,
+	"/login":                       reads,
+	"/rondo.proto":                 reads,
+	"/metrics":                     readAll,
+	"/api/v1/":                     reads, // Prometheus' API
+	"/grpc.health.v1.Health/Check": free,
+	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      reads,
+	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": reads,
 	"/rondo.v1.Rondo/":              reads, // what is no method of it: the answer is 404
 	"/rondo.v1.Rondo/Alter":         admins,
 	"/rondo.v1.Rondo/Backup":        whole,
@@ -66,7 +68,7 @@ var needs = map[string]need{
 	"/rondo.v1.Rondo/List":          reads,
 	"/rondo.v1.Rondo/Metadata":      reads,
 	"/rondo.v1.Rondo/Notes":         reads,
-	"/rondo.v1.Rondo/Query":         readAll, // as Prometheus' API
+	"/rondo.v1.Rondo/Query":         reads,
 	"/rondo.v1.Rondo/Rename":        admins,
 	"/rondo.v1.Rondo/SaveDashboard": saves,
 	"/rondo.v1.Rondo/Search":        reads,

@@ -82,11 +82,15 @@ func (g *gate) dispatch(c *http.ResponseController, w http.ResponseWriter, r *ht
 		return
 	}
 	defer g.pending.Leave(client)
+	if flows[r.URL.Path] != oneMessage {
+		g.stream(c, w, r, *g.inner.Load(), client)
+		return
+	}
 	in := g.work
 	switch {
 	case web.Draws(r.URL.Path):
 		in = g.graph // graphs that wait for their turn keep nobody from the other places
-	case api.Queries(r.URL.Path):
+	case api.Queries(r.URL.Path), r.URL.Path == rondov1.RondoQueryProcedure:
 		in = g.query // likewise
 	case g.samples[r.URL.Path]:
 		in = g.write // likewise
@@ -140,19 +144,8 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 		most, work = rpc.MaxCommandBytes, g.bounds.command
 	}
 	body, err := readBody(c, r, most, g.send, arriving)
-	switch {
-	case errors.Is(err, errBodyLong):
-		g.refuse(w, r, refusedLong)
-		return
-	case errors.Is(err, errBodySlow):
-		g.refuse(w, r, refusedSlow)
-		return
-	case errors.Is(err, rpc.ErrBudget):
-		g.refuse(w, r, refusedMemory)
-		return
-	case err != nil:
-		end(w, r)
-		http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
+	if err != nil {
+		g.refuseBody(w, r, err)
 		return
 	}
 	if !in.Enter(r.Context(), client, g.patience) {
@@ -179,4 +172,19 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 		begun = func() {}
 	}
 	g.pass(c, w, whole, h, begun)
+}
+
+// refuseBody answers a request whose body was not read.
+func (g *gate) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, errBodyLong):
+		g.refuse(w, r, refusedLong)
+	case errors.Is(err, errBodySlow):
+		g.refuse(w, r, refusedSlow)
+	case errors.Is(err, rpc.ErrBudget):
+		g.refuse(w, r, refusedMemory)
+	default:
+		end(w, r)
+		http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
+	}
 }

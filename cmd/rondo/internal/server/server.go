@@ -207,6 +207,7 @@ func (s *server) newRPC() *rpc.Server {
 	return &rpc.Server{
 		Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, Report: s.report,
 		Pages: dashboards.In(s.DB), MaySave: !beyond(s.entrances),
+		Make: s.makeNewcomers, Evaluate: s.evaluate, Ending: s.page.ended,
 	}
 }
 
@@ -216,6 +217,7 @@ func (s *server) handlers() (all, scrapes *routes) {
 	mux, metrics := new(routes), new(routes)
 	mux.Handle(s.rpc.Handler())
 	s.mountCommands(mux)
+	mountReflection(mux)
 	mux.Handle("/", s.pages)
 	mux.Handle(api.Prefix, s.queries)
 	s.receivers.mount(mux, s.Ways)

@@ -1,0 +1,32 @@
+package server
+
+import (
+	"net/http"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpcreflect"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// reflections are the paths of gRPC's server reflection, in both of its versions.
+var reflections = []string{
+	"/" + grpcreflect.ReflectV1ServiceName + "/ServerReflectionInfo",
+	"/" + grpcreflect.ReflectV1AlphaServiceName + "/ServerReflectionInfo",
+}
+
+// mountReflection lets clients such as grpcurl ask for the service Rondo. gRPC's health check is
+// not in the answers: its messages would clash with those of a program that links gRPC.
+func mountReflection(mux *routes) {
+	r := grpcreflect.NewStaticReflector(rondov1.RondoName)
+	limit := connect.WithReadMaxBytes(maxReflection)
+	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){
+		grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha,
+	} {
+		path, h := mount(r, limit)
+		mux.Handle(path+"ServerReflectionInfo", h)
+	}
+}
+
+// maxReflection bounds one question of a client, in bytes.
+const maxReflection = 4 << 10

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"connectrpc.com/grpcreflect"
+
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// TestReflection: grpcurl and its like needed a copy of rondo.proto. They ask question after
+// question on one stream, which must not keep the server from its end.
+func TestReflection(t *testing.T) {
+	r := start(t, Config{HTTP: anyPorts})
+	var p http.Protocols
+	p.SetUnencryptedHTTP2(true)
+	tr := &http.Transport{Protocols: &p}
+	defer tr.CloseIdleConnections()
+	s := grpcreflect.NewClient(&http.Client{Transport: tr}, r.url("")).NewStream(t.Context())
+	names, err := s.ListServices()
+	if err != nil || len(names) != 1 || string(names[0]) != rondov1.RondoName {
+		t.Fatalf("%v, %v", names, err)
+	}
+	files, err := s.FileContainingSymbol(rondov1.RondoName)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	var methods []string
+	for _, m := range files[0].GetService()[0].GetMethod() {
+		methods = append(methods, "/"+rondov1.RondoName+"/"+m.GetName())
+	}
+	if !slices.Equal(methods, rpc.Procedures()) {
+		t.Errorf("methods %v", methods)
+	}
+	if err := r.stop(); err != nil { // the stream is still open, and the grace is long
+		t.Error(err)
+	}
+	if strings.Contains(r.log.String(), "cut off") {
+		t.Errorf("the open stream was waited for:\n%s", r.log)
+	}
+}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// A flow says which way a request sends more than one message.
+type flow int
+
+const (
+	oneMessage  flow = iota // neither way
+	manyAnswers             // the server streams
+	bothWays                // the client streams, too
+)
+
+// flows are the requests that stream, by their paths: methods of the service Rondo, and reflection.
+var flows = flowsOf(rondov1.File_rondo_proto.Services().ByName("Rondo"))
+
+func flowsOf(s protoreflect.ServiceDescriptor) map[string]flow {
+	all := make(map[string]flow)
+	for _, path := range reflections {
+		all[path] = bothWays
+	}
+	for i := range s.Methods().Len() {
+		m := s.Methods().Get(i)
+		path := "/" + string(s.FullName()) + "/" + string(m.Name())
+		switch {
+		case m.IsStreamingClient():
+			all[path] = bothWays
+		case m.IsStreamingServer():
+			all[path] = manyAnswers
+		}
+	}
+	return all
+}
+
+// stream lets h answer a request that streams. Such a request has a place in a room of its own for
+// as long as it lasts, which nothing bounds but the pace of the client: each piece of what is sent
+// or read has its own deadline.
+func (g *gate) stream(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string) {
+	conn := connOf(r.Context())
+	whole := flows[r.URL.Path] != bothWays
+	var body []byte
+	if whole { // the one message arrives before the request takes a place
+		arriving := g.bodies.Open(client)
+		defer arriving.Close()
+		var err error
+		if body, err = readBody(c, r, g.body, g.send, arriving); err != nil {
+			g.refuseBody(w, r, err)
+			return
+		}
+	}
+	if !g.flowing.Enter(r.Context(), client, g.patience) {
+		g.refuse(w, r, refusedPlace)
+		return
+	}
+	defer g.flowing.Leave(client)
+	conn.admit()
+	defer conn.leave()
+	held := g.answers.Open(client)
+	defer held.Close()
+	ctx, cancel := context.WithCancel(rpc.WithAccount(r.Context(), held))
+	defer cancel()
+	in := r.WithContext(ctx)
+	if whole {
+		in.ContentLength = int64(len(body))
+		if in.Body = http.NoBody; body != nil {
+			in.Body = receivers.NewWholeBody(body)
+		}
+	} else {
+		b := &streamBody{ReadCloser: r.Body, control: c, idle: g.idle}
+		if slices.Contains(reflections, r.URL.Path) {
+			b.ended = g.ended
+			go func() {
+				select {
+				case <-g.ended:
+					_ = c.SetReadDeadline(time.Unix(1, 0))
+				case <-ctx.Done():
+				}
+			}()
+		}
+		in.Body = b
+	}
+	_ = c.SetReadDeadline(time.Time{})
+	a := &streamAnswer{ResponseWriter: w, control: c, pace: g.read}
+	h.ServeHTTP(a, in)
+	_ = c.SetWriteDeadline(a.pace.deadline(time.Now(), 0)) // for the end of the answer
+}
+
+// A streamBody is the body of a request whose client streams. Each piece of it may take as long as
+// the client may be idle.
+type streamBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	idle    time.Duration
+	ended   <-chan struct{} // closed when nothing more is to be read; nil: never
+}
+
+// errEnded says that a stream has ended because the server is about to.
+var errEnded = errors.New("the server is about to end")
+
+// errIdle says that a stream has ended because its client sent nothing.
+var errIdle = errors.New("nothing was sent on the stream for too long")
+
+func (b *streamBody) Read(p []byte) (int, error) {
+	_ = b.control.SetReadDeadline(time.Now().Add(b.idle))
+	select {
+	case <-b.ended:
+		return 0, errEnded
+	default:
+	}
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, errIdle
+	}
+	if err == nil {
+		// A deadline that passed while the server is at work would end the stream.
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// A streamAnswer passes the messages of a stream to its client. A deadline holds while something is
+// being sent, and not between two messages.
+type streamAnswer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	pace    pace
+}
+
+// Unwrap returns the underlying writer, for http.ResponseController.
+func (a *streamAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// Write writes p in pieces, each with a deadline of its own.
+func (a *streamAnswer) Write(p []byte) (written int, err error) {
+	for {
+		piece := p[written:min(written+pieceBytes, len(p))]
+		_ = a.control.SetWriteDeadline(a.pace.deadline(time.Now(), int64(len(piece))))
+		n, err := a.ResponseWriter.Write(piece)
+		written += n
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
+
+// Flush sends what is buffered.
+func (a *streamAnswer) Flush() {
+	_ = a.control.SetWriteDeadline(a.pace.deadline(time.Now(), pieceBytes))
+	if a.control.Flush() == nil {
+		_ = a.control.SetWriteDeadline(time.Time{})
+	}
+}

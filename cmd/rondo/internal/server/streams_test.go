@@ -1,0 +1,251 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// dial returns a client that speaks gRPC to url.
+func dial(t *testing.T, url string) rondov1.RondoClient {
+	t.Helper()
+	var p http.Protocols
+	p.SetUnencryptedHTTP2(true)
+	tr := &http.Transport{Protocols: &p}
+	t.Cleanup(tr.CloseIdleConnections)
+	return rondov1.NewRondoClient(&http.Client{Transport: tr}, url, connect.WithGRPC())
+}
+
+// served serves a handler with HTTP/2.
+func served(t *testing.T, h http.Handler) rondov1.RondoClient {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	t.Cleanup(s.Close)
+	return dial(t, s.URL)
+}
+
+// refusals of streams come with the first message, or with the stream.
+func firstOf[A any](s *connect.ServerStreamForClient[A], err error) error {
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	for s.Receive() {
+		continue
+	}
+	return s.Err()
+}
+
+// TestLimitedUserStreams: the procedures that stream show a limited user its own series only.
+func TestLimitedUserStreams(t *testing.T) {
+	store, h := limitedServer(t)
+	c := served(t, h)
+	ctx := t.Context()
+	for name, err := range map[string]error{
+		"Backup": firstOf(c.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))),
+		"Check":  firstOf(c.Check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))),
+		"Tail":   firstOf(c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{Paths: []string{"secret/x"}}))),
+	} {
+		if connect.CodeOf(err) != connect.CodePermissionDenied {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	down, err := c.ExportMany(ctx, connect.NewRequest(&rondov1.ExportRequest{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	var file []byte
+	for down.Receive() {
+		if seen++; strings.Contains(down.Msg().GetPath(), "secret") || down.Msg().GetError() != "" {
+			t.Errorf("%s is exported: %s", down.Msg().GetPath(), down.Msg().GetError())
+		}
+		file = down.Msg().GetData()
+	}
+	if err := errors.Join(down.Err(), down.Close()); err != nil || seen != len(ownPaths) {
+		t.Errorf("%d files, %v", seen, err)
+	}
+	up := c.ImportMany(ctx)
+	for _, path := range []string{"secret/new", "team/a/new", "secret/x"} {
+		if err := up.Send(&rondov1.ImportRequest{Path: path, Data: file, Complete: true, Overwrite: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := up.CloseRequest(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		m, err := up.Receive()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil { // an import with overwrite asks nothing about the series before
+			if connect.CodeOf(err) != connect.CodePermissionDenied {
+				t.Error(err)
+			}
+			break
+		}
+		if outside := strings.HasPrefix(m.GetPath(), "secret"); outside != (m.GetError() != "") {
+			t.Errorf("%v", m)
+		}
+	}
+	if _, err := store.Lookup("secret/new"); err == nil {
+		t.Error("secret/new was imported")
+	}
+	live, err := c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{}))
+	if err != nil || !live.Receive() {
+		t.Fatal(err, live.Err())
+	}
+	all, _ := access.Folders([]string{"team/a"})
+	for _, path := range []string{"secret/x", "team/a/cpu"} {
+		ref, err := store.Lookup(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendSample(t, store, ref, 1_700_000_010)
+	}
+	for n := 0; n == 0; n += len(live.Msg().GetRows()) {
+		if !live.Receive() {
+			t.Fatal(live.Err())
+		}
+		for _, r := range live.Msg().GetRows() {
+			if !(&access.User{Folders: all}).Reaches(r.GetPath()) {
+				t.Errorf("rows of %s", r.GetPath())
+			}
+		}
+	}
+	_ = live.Close()
+}
+
+// TestStreamsOutliveRequests: a request is handled for so long and then cancelled. A stream lasts,
+// occupies no place of requests, and ends at once when the server ends.
+func TestStreamsOutliveRequests(t *testing.T) {
+	b := smallBounds()
+	b.work, b.read.grace, b.flows, b.clientFlows = 20*time.Millisecond, 20*time.Millisecond, 6, 6
+	b.places, b.clientPlaces = 1, 1
+	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: time.Hour})
+	c := dial(t, r.url(""))
+	makeSeries(t, c, "a")
+	var live []*connect.ServerStreamForClient[rondov1.TailResponse]
+	for range b.flows {
+		s, err := c.Tail(t.Context(), connect.NewRequest(&rondov1.TailRequest{Paths: []string{"a"}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.Receive() {
+			t.Fatal(s.Err())
+		}
+		live = append(live, s)
+	}
+	time.Sleep(4 * b.work) // what bounds requests is over
+	if _, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Samples: []*rondov1.Sample{{Path: "a", Update: "1700000010:5"}}})); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range live {
+		for n := 0; n == 0; n += len(s.Msg().GetRows()) {
+			if !s.Receive() {
+				t.Fatal(s.Err())
+			}
+		}
+	}
+	ended := make(chan error)
+	go func() { ended <- r.stop() }()
+	for _, s := range live {
+		for s.Receive() {
+			continue
+		}
+		if connect.CodeOf(s.Err()) != connect.CodeUnavailable {
+			t.Errorf("at the end of the server: %v", s.Err())
+		}
+		_ = s.Close()
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStreamsAreBounded: one client may not have all places of streams.
+func TestStreamsAreBounded(t *testing.T) {
+	b := smallBounds()
+	b.flows, b.clientFlows, b.patience = 2, 1, time.Millisecond
+	r := start(t, Config{HTTP: anyPorts, bounds: b})
+	c := dial(t, r.url(""))
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{}))
+	if err != nil || !s.Receive() {
+		t.Fatal(err, s.Err())
+	}
+	if err := firstOf(c.Check(t.Context(), connect.NewRequest(&rondov1.CheckRequest{}))); connect.CodeOf(err) != connect.CodeUnavailable {
+		t.Errorf("a second stream: %v", err)
+	}
+	cancel()
+	eventually(t, "the place is free again", func() bool {
+		return firstOf(c.Check(t.Context(), connect.NewRequest(&rondov1.CheckRequest{}))) == nil
+	})
+}
+
+// TestImportManyHoldsWhatItMay: a file that is larger than the memory of an import ends it with an
+// error, and many files that are not do not add up.
+func TestImportManyHoldsWhatItMay(t *testing.T) {
+	r := start(t, Config{HTTP: anyPorts})
+	c := dial(t, r.url(""))
+	makeSeries(t, c, "a")
+	file, err := c.Export(t.Context(), connect.NewRequest(&rondov1.ExportFileRequest{Path: "a"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(files int, data []byte) (outcomes int, err error) {
+		up := c.ImportMany(t.Context())
+		go func() {
+			for i := range files {
+				if up.Send(&rondov1.ImportRequest{Path: fmt.Sprint("many/", i), Data: data, Complete: true}) != nil {
+					break // Receive says why
+				}
+			}
+			_ = up.CloseRequest()
+		}()
+		for {
+			m, err := up.Receive()
+			if errors.Is(err, io.EOF) {
+				return outcomes, nil
+			}
+			if err != nil {
+				return outcomes, err
+			}
+			if outcomes++; m.GetError() != "" {
+				t.Errorf("%v", m)
+			}
+		}
+	}
+	if n, err := send(200, file.Msg.GetData()); n != 200 || err != nil {
+		t.Errorf("%d files, %v", n, err)
+	}
+	up := c.ImportMany(t.Context())
+	go func() {
+		piece := bytes.Repeat([]byte("x"), 1<<20)
+		for range 16 {
+			if up.Send(&rondov1.ImportRequest{Path: "long", Data: piece}) != nil {
+				break
+			}
+		}
+		_ = up.CloseRequest()
+	}()
+	if _, err := up.Receive(); connect.CodeOf(err) != connect.CodeResourceExhausted {
+		t.Errorf("a file of 16 MiB: %v", err)
+	}
+}

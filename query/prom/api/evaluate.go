@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// A Question is an expression and the times at which it is evaluated, for a client of this process.
+type Question struct {
+	Expr       string
+	Start, End time.Time
+	Step       time.Duration // at least a millisecond; 0: the expression is evaluated at End
+	Lookback   time.Duration // how far an instant vector looks back; 0: five minutes
+	Limit      int           // series in the result; 0: no limit
+}
+
+// Evaluate evaluates an expression as a request to query or query_range does. fn may use the result
+// until it returns. The error is that of such a request, which ReasonOf sorts, or that of fn.
+func (h *Handler) Evaluate(ctx context.Context, client string, q Question, fn func(result parser.Value, warnings []string) error) error {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	began := time.Now()
+	defer func() { h.counts.seconds.Observe(time.Since(began)) }()
+	err := h.evaluate(ctx, client, q, fn)
+	if err == nil {
+		h.counts.answered.Add(1)
+		return nil
+	}
+	h.counts.failed.Add(1)
+	if asFailure(err).kind == unavailable {
+		h.counts.busy.Add(1)
+	}
+	return err
+}
+
+func (h *Handler) evaluate(ctx context.Context, client string, q Question, fn func(result parser.Value, warnings []string) error) error {
+	if q.Step >= time.Millisecond && points(q.Step, q.Start, q.End) > maxPoints {
+		return bad("more than %d times: take a longer step, or a shorter range", maxPoints)
+	}
+	t, err := h.queue.enter(ctx, client)
+	if err != nil {
+		return err
+	}
+	defer t.leave()
+	var prepared promql.Query
+	opts := promql.NewPrometheusQueryOpts(false, q.Lookback)
+	if q.Step > 0 {
+		prepared, err = h.engine.NewRangeQuery(ctx, h.Storage, opts, q.Expr, q.Start, q.End, q.Step)
+	} else {
+		prepared, err = h.engine.NewInstantQuery(ctx, h.Storage, opts, q.Expr, q.End)
+	}
+	if err != nil {
+		return &failure{badData, err}
+	}
+	defer prepared.Close()
+	out := prepared.Exec(ctx)
+	if out.Err != nil {
+		return out.Err
+	}
+	if q.Limit > 0 && cut(out, q.Limit) {
+		out.Warnings = out.Warnings.Add(errCut)
+	}
+	if err := h.Charge(ctx, sizeOf(out.Value)); err != nil {
+		return err
+	}
+	const most = 10 // of each kind
+	warnings, infos := out.Warnings.AsStrings(q.Expr, most, most)
+	return fn(out.Value, append(warnings, infos...))
+}
+
+// A Reason says why an expression has no result.
+type Reason int
+
+// The reasons.
+const (
+	Mistaken Reason = iota // the expression is wrong, or cannot be evaluated
+	Late                   // it took too long
+	Gone                   // the client has ended it
+	Busy                   // too many are under way
+	Broken                 // the storage has failed
+)
+
+// ReasonOf returns the reason that an error of Evaluate gives.
+func ReasonOf(err error) Reason {
+	switch asFailure(err).kind {
+	case timeout:
+		return Late
+	case canceled:
+		return Gone
+	case unavailable:
+		return Busy
+	case internal:
+		return Broken
+	}
+	return Mistaken
+}

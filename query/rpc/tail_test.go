@@ -1,0 +1,150 @@
+package rpc_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// tailing serves a new store whose Tails look for rows all the time. The server ends when end is
+// called.
+func tailing(t *testing.T) (store *core.Store, c rondov1.RondoClient, end func()) {
+	t.Helper()
+	store = enginetest.Open(t)
+	ending := make(chan struct{})
+	s := &rpc.Server{Store: store, TailEvery: time.Millisecond, Ending: ending, Now: func() time.Time { return time.Unix(epoch, 0).UTC() }}
+	mux := http.NewServeMux()
+	mux.Handle(s.Handler())
+	h := httptest.NewServer(mux)
+	t.Cleanup(h.Close)
+	return store, client(t, h.URL, false), func() { close(ending) }
+}
+
+// tail begins a Tail, and returns once its series are chosen.
+func tail(t *testing.T, c rondov1.RondoClient, m *rondov1.TailRequest) *connect.ServerStreamForClient[rondov1.TailResponse] {
+	t.Helper()
+	stream, err := c.Tail(t.Context(), connect.NewRequest(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stream.Close() })
+	if !stream.Receive() {
+		t.Fatal(stream.Err())
+	}
+	return stream
+}
+
+// rowsOf receives n rows, and returns the ends and values of each series' rows.
+func rowsOf(t *testing.T, stream *connect.ServerStreamForClient[rondov1.TailResponse], n int) map[string]string {
+	t.Helper()
+	got := make(map[string]string)
+	for n > 0 {
+		if !stream.Receive() {
+			t.Fatalf("%v, after %v", stream.Err(), got)
+		}
+		for _, r := range stream.Msg().GetRows() {
+			for i, v := range r.GetColumns()[1].GetValues() {
+				got[r.GetPath()] += fmt.Sprintf("%d:%v ", r.GetStart()+int64(i+1)*r.GetStep(), v)
+				n--
+			}
+		}
+	}
+	return got
+}
+
+func TestTailSendsNewRows(t *testing.T) {
+	_, c, end := tailing(t)
+	create(t, c, "web/a", &rondov1.Label{Name: "host", Value: "web"})
+	create(t, c, "web/b", &rondov1.Label{Name: "host", Value: "web"})
+	create(t, c, "other/c")
+	samples := func(path string, from, to int) {
+		for at := from; at <= to; at += 10 {
+			write(t, c, &rondov1.Sample{Path: path, Update: fmt.Sprintf("%d:1:%d", at, at%1000)})
+		}
+	}
+	samples("web/a", 1699999010, 1699999020)
+	streams := []*connect.ServerStreamForClient[rondov1.TailResponse]{
+		tail(t, c, &rondov1.TailRequest{Prefix: "web/"}),
+		tail(t, c, &rondov1.TailRequest{Matchers: []*rondov1.Matcher{{Name: "host", Value: "web"}}}),
+		tail(t, c, &rondov1.TailRequest{Paths: []string{"web/a", "web/b", "web/none"}}),
+	}
+	samples("other/c", 1699999010, 1699999030)
+	samples("web/a", 1699999030, 1699999049)
+	samples("web/b", 1699999010, 1699999020)
+	want := map[string]string{"web/a": "1699999030:30 1699999040:40 ", "web/b": "1699999010:10 1699999020:20 "}
+	for _, s := range streams {
+		if got := rowsOf(t, s, 4); !cmp.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	since := tail(t, c, &rondov1.TailRequest{Paths: []string{"web/a"}, Start: "1699999020", Cf: "average"})
+	if got := rowsOf(t, since, 2); !cmp.Equal(got, map[string]string{"web/a": want["web/a"]}) {
+		t.Errorf("from a start: %v", got)
+	}
+	end()
+	for _, s := range append(streams, since) {
+		for s.Receive() {
+			if len(s.Msg().GetRows()) > 0 {
+				t.Errorf("more rows: %v", s.Msg())
+			}
+		}
+		if err := s.Err(); connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "about to end") {
+			t.Errorf("the server ends: %v", err)
+		}
+	}
+}
+
+// TestTailOfDroppedSeries: a series that is dropped ends without an error, and the others go on.
+func TestTailOfDroppedSeries(t *testing.T) {
+	_, c, _ := tailing(t)
+	create(t, c, "a")
+	create(t, c, "b")
+	s := tail(t, c, &rondov1.TailRequest{})
+	if _, err := c.Drop(t.Context(), connect.NewRequest(&rondov1.DropRequest{Path: "a"})); err != nil {
+		t.Fatal(err)
+	}
+	write(t, c, &rondov1.Sample{Path: "b", Update: "1699999010:1:7"})
+	if got := rowsOf(t, s, 1); got["b"] != "1699999010:7 " {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestTailRefuses(t *testing.T) {
+	_, c, _ := tailing(t)
+	for _, tt := range []struct {
+		m    *rondov1.TailRequest
+		code connect.Code
+		text string
+	}{
+		{&rondov1.TailRequest{Cf: "nosuch"}, connect.CodeInvalidArgument, "cf"},
+		{&rondov1.TailRequest{Cf: "HWPREDICT"}, connect.CodeInvalidArgument, "cf"},
+		{&rondov1.TailRequest{Start: "nosuch"}, connect.CodeInvalidArgument, "start"},
+		{&rondov1.TailRequest{Paths: []string{"a"}, Prefix: "b"}, connect.CodeInvalidArgument, "paths"},
+		{&rondov1.TailRequest{Paths: []string{"../a"}}, connect.CodeInvalidArgument, "a"},
+		{&rondov1.TailRequest{Paths: make([]string, 10_001)}, connect.CodeInvalidArgument, "10001 paths"},
+		{&rondov1.TailRequest{Matchers: []*rondov1.Matcher{{Name: "x", Op: "=~", Value: "("}}}, connect.CodeInvalidArgument, "matcher 0"},
+	} {
+		stream, err := c.Tail(t.Context(), connect.NewRequest(tt.m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stream.Receive() {
+			t.Errorf("%.80v is answered", tt.m)
+		}
+		if err := stream.Err(); connect.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%.80v: %v, want %v with %q", tt.m, err, tt.code, tt.text)
+		}
+		_ = stream.Close()
+	}
+}

@@ -1,0 +1,196 @@
+package rpc_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// TestFilesComeAndGo: a series goes out as a native file and as XML, and comes in again with the
+// same rows.
+func TestFilesComeAndGo(t *testing.T) {
+	_, url := serve(t)
+	c := client(t, url, false, connect.WithProtoJSON())
+	create(t, c, "a")
+	write(t, c, &rondov1.Sample{Path: "a", Update: "1699999010:100:1.5"}, &rondov1.Sample{Path: "a", Update: "1699999020:200:2.5"})
+	for _, xml := range []bool{false, true} {
+		file := exported(t, c, "a", xml)
+		if bytes.HasPrefix(file, []byte("RRD\x00")) == xml {
+			t.Errorf("XML %v: the file begins with %.20q", xml, file)
+		}
+		path := fmt.Sprint("copy/", xml)
+		r, err := c.Import(t.Context(), connect.NewRequest(&rondov1.ImportFileRequest{
+			Path: path, Data: file, Labels: []*rondov1.Label{{Name: "from", Value: "file"}},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := info.Msg.GetSeries(); s.GetRef() != r.Msg.GetRef() || r.Msg.GetSkipped() || s.GetLabels()[0].GetValue() != "file" {
+			t.Errorf("%v is imported as %v", s, r.Msg)
+		}
+		if !bytes.Equal(exported(t, c, path, xml), exported(t, c, "a", xml)) {
+			t.Errorf("XML %v: the copy is another series", xml)
+		}
+		again, err := c.Import(t.Context(), connect.NewRequest(&rondov1.ImportFileRequest{Path: path, Data: file}))
+		if err != nil || !again.Msg.GetSkipped() {
+			t.Errorf("the same file again: %v, %v", again, err)
+		}
+	}
+	old := exported(t, c, "a", false)
+	write(t, c, &rondov1.Sample{Path: "a", Update: "1699999030:300:3.5"})
+	for _, tt := range []struct {
+		m    *rondov1.ImportFileRequest
+		code connect.Code
+	}{
+		{&rondov1.ImportFileRequest{Data: old}, connect.CodeInvalidArgument},
+		{&rondov1.ImportFileRequest{Path: "b"}, connect.CodeInvalidArgument},
+		{&rondov1.ImportFileRequest{Path: "b", Data: []byte("no file")}, connect.CodeInvalidArgument},
+		{&rondov1.ImportFileRequest{Path: "b", Data: old[:len(old)/2]}, connect.CodeInvalidArgument},
+		{&rondov1.ImportFileRequest{Path: "../b", Data: old}, connect.CodeInvalidArgument},
+		{&rondov1.ImportFileRequest{Path: "a", Data: old}, connect.CodeAlreadyExists},
+	} {
+		if _, err := c.Import(t.Context(), connect.NewRequest(tt.m)); connect.CodeOf(err) != tt.code {
+			t.Errorf("import %.60v: %v, want %v", tt.m, err, tt.code)
+		}
+	}
+	if _, err := c.Import(t.Context(), connect.NewRequest(&rondov1.ImportFileRequest{Path: "a", Data: old, Overwrite: true})); err != nil {
+		t.Error(err)
+	}
+	if !bytes.Equal(exported(t, c, "a", false), old) {
+		t.Error("overwriting has not brought the old rows")
+	}
+	if _, err := c.Export(t.Context(), connect.NewRequest(&rondov1.ExportFileRequest{Path: "nosuch"})); connect.CodeOf(err) != connect.CodeNotFound {
+		t.Errorf("export what is not there: %v", err)
+	}
+}
+
+func exported(t *testing.T, c rondov1.RondoClient, path string, xml bool) []byte {
+	t.Helper()
+	r, err := c.Export(t.Context(), connect.NewRequest(&rondov1.ExportFileRequest{Path: path, Xml: xml}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Msg.GetData()
+}
+
+// TestManyFilesStream: ExportMany streams the files of all series below a prefix, and ImportMany
+// takes them in pieces. It speaks gRPC, as grpcurl does.
+func TestManyFilesStream(t *testing.T) {
+	_, url := serve(t)
+	c := client(t, url, true, connect.WithGRPC())
+	for i := range 5 {
+		path := fmt.Sprint("web/", i)
+		create(t, c, path)
+		write(t, c, &rondov1.Sample{Path: path, Update: fmt.Sprintf("1699999010:%d:1.5", i)})
+	}
+	create(t, c, "other")
+	down, err := c.ExportMany(t.Context(), connect.NewRequest(&rondov1.ExportRequest{Prefix: "web/"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string][]byte)
+	path := ""
+	for down.Receive() {
+		m := down.Msg()
+		if m.GetPath() != "" {
+			path = m.GetPath()
+		}
+		files[path] = append(files[path], m.GetData()...)
+	}
+	if err := errors.Join(down.Err(), down.Close()); err != nil || len(files) != 5 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	up := c.ImportMany(t.Context())
+	var order []string
+	first := true
+	for path, data := range files {
+		order = append(order, path)
+		for i := 0; i < len(data); i += 1000 {
+			m := &rondov1.ImportRequest{Data: data[i:min(i+1000, len(data))], Complete: i+1000 >= len(data)}
+			if i == 0 {
+				m.Path = strings.Replace(path, "web", "copy", 1)
+			}
+			if first {
+				m.Labels = []*rondov1.Label{{Name: "from", Value: "files"}}
+				first = false
+			}
+			if err := up.Send(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := up.Send(&rondov1.ImportRequest{Path: "bad", Data: []byte("x"), Complete: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := up.CloseRequest(); err != nil {
+		t.Fatal(err)
+	}
+	outcomes := 0
+	for {
+		m, err := up.Receive()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes++
+		if bad := m.GetIndex() == 5; bad != (m.GetError() != "") || m.GetSkipped() || !bad && m.GetPath() != strings.Replace(order[m.GetIndex()], "web", "copy", 1) {
+			t.Errorf("outcome %v", m)
+		}
+	}
+	if outcomes != 6 {
+		t.Errorf("%d outcomes", outcomes)
+	}
+	for path, data := range files {
+		if !bytes.Equal(exported(t, c, strings.Replace(path, "web", "copy", 1), false), data) {
+			t.Errorf("%s came in as another series", path)
+		}
+	}
+}
+
+// TestBackupAndCheckByRPC: both were to be had at the socket only.
+func TestBackupAndCheckByRPC(t *testing.T) {
+	store, url := serve(t)
+	c := client(t, url, false)
+	create(t, c, "a")
+	stream, err := c.Backup(t.Context(), connect.NewRequest(&rondov1.BackupRequest{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	for stream.Receive() {
+		got.Write(stream.Msg().GetData())
+	}
+	if err := errors.Join(stream.Err(), stream.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	if err := store.Backup(t.Context(), &want); err != nil {
+		t.Fatal(err)
+	}
+	if got.Len() < 100 || got.Len() != want.Len() {
+		t.Errorf("a backup of %d bytes, want %d", got.Len(), want.Len())
+	}
+	defects, err := c.Check(t.Context(), connect.NewRequest(&rondov1.CheckRequest{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for defects.Receive() {
+		t.Errorf("a defect: %v", defects.Msg())
+	}
+	if err := errors.Join(defects.Err(), defects.Close()); err != nil {
+		t.Error(err)
+	}
+}
