@@ -9,7 +9,9 @@ import (
 )
 
 // Everything returns the labels of all metrics that a user reaches, by a walk over all series.
-func Everything(s *Storage, u *access.User) (all []labels.Labels) {
+// shown are those with which answers have them.
+func Everything(s *Storage, u *access.User) (all, shown []labels.Labels) {
+	var fs []found
 	for x, err := range s.store.All(context.Background()) {
 		if err != nil {
 			panic(err)
@@ -17,9 +19,15 @@ func Everything(s *Storage, u *access.User) (all []labels.Labels) {
 		if !u.Reaches(x.Path) {
 			continue
 		}
-		for _, m := range s.entryOf(&x).metrics {
-			all = append(all, m.labels)
+		e := s.entryOf(&x)
+		for i := range e.metrics {
+			fs = append(fs, found{x.Ref, e, &e.metrics[i]})
+			all = append(all, e.metrics[i].labels)
 		}
 	}
-	return all
+	others := apart(fs)
+	for i := range fs {
+		shown = append(shown, labelsAt(fs, others, i))
+	}
+	return all, shown
 }

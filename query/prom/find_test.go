@@ -108,8 +108,8 @@ func (c *census) step() {
 
 // matcher returns a random matcher.
 func (c *census) matcher() *labels.Matcher {
-	names := []string{"instance", "cpu", "type", "cpu_freq", "df", "cluster", "scope", "plugin", "process", "index", "job", "path", "ds", "room", "none"}
-	values := []string{"", "h1", "h2", "0", "idle", "c1", "vm", "2", "a", "s/1", "value", "7", "h.*", "h1|h3", ".+", ".*", "[0-9]", "s/.*", "|h1"}
+	names := []string{"instance", "cpu", "type", "cpu_freq", "df", "cluster", "scope", "plugin", "process", "index", "job", "path", "ds", "room", "raw_name", "none"}
+	values := []string{"", "h1", "h2", "0", "idle", "c1", "vm", "2", "a", "s/1", "value", "7", "h.*", "h1|h3", ".+", ".*", "[0-9]", "s/.*", "|h1", "load.one", "cpu-freq/.*"}
 	if c.r.IntN(3) == 0 {
 		names = []string{"__name__"}
 		values = []string{
@@ -164,7 +164,7 @@ func (c *census) tenant() *access.User {
 func (c *census) compare(u *access.User) {
 	c.Helper()
 	ctx := access.With(context.Background(), u)
-	all := prom.Everything(c.prom, u)
+	all, shown := prom.Everything(c.prom, u)
 	for range 25 {
 		var ms []*labels.Matcher
 		for range c.r.IntN(4) {
@@ -172,12 +172,12 @@ func (c *census) compare(u *access.User) {
 		}
 		var want []labels.Labels
 		names, values := make(map[string]bool), make(map[string]bool)
-		name := c.pick("__name__", "instance", "cpu", "type", "process", "path", "job", "cluster")
-		for _, ls := range all {
+		name := c.pick("__name__", "instance", "cpu", "type", "process", "path", "job", "cluster", "raw_name")
+		for i, ls := range all {
 			if slices.ContainsFunc(ms, func(m *labels.Matcher) bool { return !m.Matches(ls.Get(m.Name)) }) {
 				continue
 			}
-			want = append(want, ls)
+			want = append(want, shown[i])
 			ls.Range(func(l labels.Label) {
 				names[l.Name] = true
 				if l.Name == name {
@@ -186,8 +186,14 @@ func (c *census) compare(u *access.User) {
 			})
 		}
 		slices.SortFunc(want, labels.Compare)
-		if got := c.selected(ctx, ms...); !slices.EqualFunc(got, want, labels.Equal) {
+		got := c.selected(ctx, ms...)
+		if !slices.EqualFunc(got, want, labels.Equal) {
 			c.Fatalf("%v:\n%v\nwant\n%v", ms, got, want)
+		}
+		for i := 1; i < len(got); i++ {
+			if labels.Equal(got[i-1], got[i]) {
+				c.Fatalf("%v: two metrics %v", ms, got[i])
+			}
 		}
 		q, err := c.prom.Querier(0, 1)
 		if err != nil {

@@ -17,7 +17,12 @@ import (
 // LabelValues returns the values of a label of the metrics that match ms, sorted.
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	c := &collecting{q: q, set: make(map[string]bool)}
-	err := c.collect(ctx, ms, func(f *found) { c.add(f.metric.labels.Get(name)) }, func(sel query, sch scheme, names []string) error {
+	err := c.collect(ctx, ms, func(f *found) { c.add(f.metric.labels.Get(name)) }, func(sel query, sch scheme, names, raws []string) error {
+		if name == rawLabel {
+			for _, raw := range raws {
+				c.add(raw)
+			}
+		}
 		if name != model.MetricNameLabel {
 			return c.values(ctx, sel, sch, name)
 		}
@@ -34,7 +39,12 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, ms 
 	c := &collecting{q: q, set: make(map[string]bool)}
 	err := c.collect(ctx, ms, func(f *found) {
 		f.metric.labels.Range(func(l labels.Label) { c.add(l.Name) })
-	}, func(sel query, sch scheme, _ []string) error { return c.names(ctx, sel, sch) })
+	}, func(sel query, sch scheme, _, raws []string) error {
+		if slices.ContainsFunc(raws, func(raw string) bool { return raw != "" }) {
+			c.add(rawLabel)
+		}
+		return c.names(ctx, sel, sch)
+	})
 	return c.limited(hints), nil, access.From(ctx).Hide(err)
 }
 
@@ -64,9 +74,9 @@ func (c *collecting) limited(hints *storage.LabelHints) []string {
 }
 
 // collect calls fromIndex for each selection of stored labels if these tell exactly what ms select:
-// if ms are about the name only. names are the names of metrics that the selection finds. collect
-// calls fromMetric for each metric that no index tells.
-func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetric func(f *found), fromIndex func(sel query, sch scheme, names []string) error) error {
+// if ms are about the name only. names are the names of metrics that the selection finds, raws
+// their values of rawLabel. collect calls fromMetric for each metric that no index tells.
+func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetric func(f *found), fromIndex func(sel query, sch scheme, names, raws []string) error) error {
 	sel, err := newSelector(ms)
 	if err != nil {
 		return err
@@ -87,9 +97,13 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 		if len(n.found) == 0 {
 			continue
 		}
-		var names []string
+		var names, raws []string
 		for _, x := range n.found {
-			names = append(names, slices.DeleteFunc(slices.Clone(x.names), func(name string) bool { return !sel.mayBe(name) })...)
+			for k, name := range x.names {
+				if sel.mayBe(name) {
+					names, raws = append(names, name), append(raws, x.raws[k])
+				}
+			}
 		}
 		queries, exact := byName(scheme(sch), sel, n.found, n.all)
 		for i := range queries {
@@ -102,7 +116,7 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 			continue
 		}
 		for _, one := range queries {
-			if err := fromIndex(one, scheme(sch), names); err != nil {
+			if err := fromIndex(one, scheme(sch), names, raws); err != nil {
 				return err
 			}
 		}

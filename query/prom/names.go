@@ -76,8 +76,9 @@ func schemeOf(ls []core.Label) scheme {
 // A metric is a data source of a series as Prometheus sees it.
 type metric struct {
 	labels  labels.Labels
-	source  int  // index of the data source
-	counter bool // the virtual counter, not the rows
+	hash    uint64 // of labels
+	source  int    // index of the data source
+	counter bool   // the virtual counter, not the rows
 }
 
 // An entry is what a storage knows of a stored series.
@@ -107,7 +108,8 @@ func (s *Storage) entryOf(x *core.Series) *entry {
 		add := func(name string, counter bool) {
 			b.Add(model.MetricNameLabel, name)
 			b.Sort()
-			e.metrics = append(e.metrics, metric{distinct(&b), j, counter})
+			ls := distinct(&b)
+			e.metrics = append(e.metrics, metric{ls, ls.Hash(), j, counter})
 		}
 		if !isRate(ds.Kind) {
 			add(name, false)
@@ -122,7 +124,7 @@ func (s *Storage) entryOf(x *core.Series) *entry {
 
 // rateName returns the name of the stored rate of a data source called name.
 func rateName(sch scheme, name string) string {
-	if sch == asSent {
+	if sch == asSent || strings.HasSuffix(name, "_total") {
 		return name + ":rate"
 	}
 	return name
@@ -164,6 +166,9 @@ func hasEmpty(ls labels.Labels) bool {
 func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series, ds string) string {
 	b.Reset()
 	get := func(name string) string { return labelOf(x.Labels, name) }
+	if raw := rawName(sch, get, ds); raw != "" {
+		b.Add(rawLabel, raw)
+	}
 	switch sch {
 	case asSent:
 		for _, l := range x.Labels {

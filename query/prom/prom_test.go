@@ -152,7 +152,7 @@ func TestNames(t *testing.T) {
 		`collectd_memory{memory="free"}`:                  `collectd_memory{instance="h1", memory="free"} => 1200`,
 		`collectd_interface_if_octets_rx`:                 `collectd_interface_if_octets_rx{instance="h1", interface="eth0"} => 10`,
 		`rate(collectd_interface_if_octets_tx_total[1m])`: `{instance="h1", interface="eth0"} => 10`,
-		`ganglia_load_one`:                                `ganglia_load_one{cluster="c1", group="load", instance="h1", units="x"} => 1200`,
+		`ganglia_load_one`:                                `ganglia_load_one{cluster="c1", group="load", instance="h1", raw_name="load.one", units="x"} => 1200`,
 		`xen_cpu0{scope="vm"}`:                            `xen_cpu0{plugin="x", scope="vm", uuid="u1"} => 1200`,
 		`mono_Threads_Created{process="2"}`:               `mono_Threads_Created{instance="10.0.0.1", process="2"} => 10`,
 		`irate(mono_Threads_Created_total[1m])`:           `{instance="10.0.0.1", process="2"} => 10`,

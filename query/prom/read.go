@@ -27,6 +27,7 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	if err != nil {
 		return storage.ErrSeriesSet(u.Hide(err))
 	}
+	others := apart(all)
 	if hints != nil && hints.Limit > 0 && len(all) > hints.Limit {
 		all = all[:hints.Limit]
 	}
@@ -39,7 +40,7 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	}
 	set := &seriesSet{all: out[:0]}
 	for i := range out {
-		out[i].labels = all[i].metric.labels
+		out[i].labels = labelsAt(all, others, i)
 		if !out[i].gone {
 			set.all = append(set.all, out[i])
 		}

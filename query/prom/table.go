@@ -27,6 +27,7 @@ type combination struct {
 	scheme scheme
 	values []string // of the labels that make the name: see keyLabels
 	names  []string // of the metrics
+	raws   []string // the values of rawLabel, as names
 	alike  *int     // how many combinations have these values, with several definitions
 }
 
@@ -220,6 +221,10 @@ func (s *Storage) combine(t *nameTable, sch scheme, values []string, d *rra.Defi
 			c.names = append(c.names, rateName(sch, name), counterName(sch, name))
 		} else {
 			c.names = append(c.names, name)
+		}
+		raw := rawName(sch, func(name string) string { return labelOf(x.Labels, name) }, d.Sources[j].Name)
+		for len(c.raws) < len(c.names) {
+			c.raws = append(c.raws, raw)
 		}
 	}
 	t.counts[sch]++

@@ -78,6 +78,8 @@ func translate(sch scheme, sel *selector) []query {
 		switch {
 		case sch == asSent:
 			name, ok = m.Name, true
+		case m.Name == rawLabel:
+			continue // no stored label has it
 		case ok:
 		case sch == collectd:
 			queries = translateCollectd(queries, m)
