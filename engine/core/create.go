@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // Create makes one series and returns once it is durable. If the path is taken, it returns the
@@ -73,8 +74,14 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 // plan checks specs and compiles their definitions, each distinct one once.
 func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 	plan := make([]planned, 0, len(specs))
-	var last planned // has the definition that was compiled last
-	var bad error    // why that definition is invalid
+	type admitted struct {
+		m    *rra.Machine
+		code string
+		err  error // why the definition is invalid
+	}
+	known := make(map[*rra.Definition]admitted)
+	var last admitted
+	var lastOf *rra.Definition
 	for i, sp := range specs {
 		key, p, err := cleanPath(sp.Path)
 		if err != nil { // it names the path, as far as that is printable
@@ -85,12 +92,16 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 		if err == nil && (sp.Definition == nil || sp.Start > MaxTime || sp.Start < -MaxTime) {
 			err = invalid("a series needs a definition and a start within range")
 		}
-		if err == nil && sp.Definition != last.Definition {
-			last = planned{Spec: Spec{Definition: sp.Definition}}
-			last.m, last.def, bad = cat.admitDefinition(sp.Definition)
+		if err == nil && sp.Definition != lastOf {
+			was := false
+			if last, was = known[sp.Definition]; !was {
+				last.m, last.code, last.err = cat.admitDefinition(sp.Definition)
+				known[sp.Definition] = last
+			}
+			lastOf = sp.Definition
 		}
 		if err == nil {
-			err = bad
+			err = last.err
 		}
 		if err != nil {
 			out[i].Err = fmt.Errorf("create %.200q: %w", sp.Path, err)
@@ -98,7 +109,7 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 		}
 		// Keep no slice of the caller's.
 		sp.Path, sp.Labels, sp.Definition = p, slices.Clone(sp.Labels), nil
-		plan = append(plan, planned{sp, key, last.m, last.def, i})
+		plan = append(plan, planned{sp, key, last.m, last.code, i})
 	}
 	return plan
 }

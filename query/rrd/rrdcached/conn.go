@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // One goroutine serves a connection. It reads the requests that have arrived, collects their
@@ -47,8 +48,6 @@ type conn struct {
 	errorBytes int                 // bytes in errors
 	failures   int                 // lines in errors
 	unlisted   int                 // errors of the BATCH that are only counted
-	creates    []creating          // CREATEs that run side by side
-	created    map[string]struct{} // their paths
 	fetches    []fetching          // FETCHes that are read together
 	values     []float64           // their values
 	headed     int                 // bytes of the head of an answer with rows
@@ -67,6 +66,11 @@ type conn struct {
 	// host is the name under which places and room are counted: the address of the peer, or its
 	// 64-bit network if it is one of IPv6.
 	host string
+
+	creates     []creating                 // CREATEs that run together
+	created     map[string]struct{}        // their paths
+	createBytes int                        // bytes of their arguments
+	definitions map[string]*rra.Definition // of earlier CREATEs, by step and arguments
 }
 
 // A count is the requests of one command, and how many of them failed.

@@ -8,16 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
-
-// CREATEs that follow each other run side by side, so that they wait for the disk together.
-
-// maxCreates is how many CREATEs run side by side.
-const maxCreates = 64
 
 // create gathers a CREATE. It runs together with the CREATEs that follow it directly.
 func (c *conn) create(r *request) {
@@ -49,61 +43,25 @@ func (c *conn) create(r *request) {
 	if c.peer == sockets.Local && strings.HasPrefix(args[0], "/") {
 		seen = path
 	}
+	full := path
 	path = strings.TrimSuffix(path, ".rrd")
-	if _, twice := c.created[path]; twice || words.alone || len(c.creates) == maxCreates {
+	if _, twice := c.created[path]; twice || words.alone || len(c.creates) == maxCreates || c.createBytes > maxCreateBytes {
 		c.createAll()
 	}
 	if c.created == nil {
 		c.created = make(map[string]struct{})
 	}
 	c.created[path] = struct{}{}
-	c.creates = append(c.creates, creating{number: c.number(), alone: words.alone, base: base, seen: seen, args: slices.Concat([]string{"create"}, words.verb[0], []string{"--", file}, words.verb[1])})
+	c.creates = append(c.creates, creating{
+		number: c.number(), alone: words.alone, base: base, seen: seen, path: full, file: file, start: words.start, d: c.definition(&words),
+		args: slices.Concat([]string{"create"}, words.verb[0], []string{"--", file}, words.verb[1]),
+	})
+	for _, arg := range args {
+		c.createBytes += len(arg)
+	}
 	if words.alone {
 		c.createAll()
 	}
-}
-
-// createAll runs the CREATEs that were gathered, and answers them.
-func (c *conn) createAll() {
-	if len(c.creates) == 0 {
-		return
-	}
-	c.drain()
-	var running sync.WaitGroup
-	for i := range c.creates {
-		x := &c.creates[i]
-		make := func() {
-			x.answer = "0 RRD created OK"
-			if x.alone {
-				end, err := c.s.turns.wait(c.ctx, true)
-				if err != nil {
-					x.answer = failure(err.Error())
-					return
-				}
-				defer end()
-			}
-			if err := c.makeSeen(x); err != nil {
-				x.answer = failure(createError(err).Error())
-			}
-		}
-		if len(c.creates) == 1 {
-			make()
-		} else {
-			running.Go(make)
-		}
-	}
-	running.Wait()
-	for i := range c.creates {
-		answer := c.creates[i].answer
-		if answer[0] == '-' {
-			c.counts[cmdCreate].errors++
-		}
-		c.slot(answer)
-		c.burst.slots[c.burst.cur].number = c.creates[i].number
-	}
-	clear(c.creates)
-	clear(c.created)
-	c.creates = c.creates[:0]
 }
 
 // A createWords is what the words of a CREATE behind its name say.
@@ -111,6 +69,8 @@ type createWords struct {
 	verb  [2][]string // the options and the arguments of rrdtool create
 	alone bool        // other series are read
 	keeps bool        // a series that exists is kept
+	start int64       // seconds since 1970; 0: not given
+	step  int64       // seconds; 0: not given
 }
 
 // createArgs reads the words of a CREATE behind its name. below converts the names of other series.
@@ -141,9 +101,11 @@ func createArgs(words []string, below func(name string) string) (c createWords, 
 			if n < firstSecond {
 				return c, fmt.Errorf("The first entry must be after 1980.")
 			}
+			c.start = n
 			c.verb[0] = append(c.verb[0], "--start", startText(n))
 		case "-s":
 			if n, _, _ := scanInt([]byte(value), 10); n > 0 {
+				c.step = n
 				c.verb[0] = append(c.verb[0], "--step", strconv.FormatInt(n, 10))
 			}
 		case "-t":

@@ -19,7 +19,13 @@ type creating struct {
 	alone  bool     // it reads other series, so it cannot run beside other CREATEs
 	seen   string   // where the client looks for the file, below the base; empty: nowhere
 	number int32    // number of the request in its BATCH
-	answer string
+	answer string   // empty: it has not run yet
+
+	// what the series will be, unless d is nil: then rrdtool has to say what is wrong
+	d     *rra.Definition
+	path  string
+	file  string // absolute name, which decides where seasons are smoothed
+	start int64  // seconds since 1970; 0: ten seconds ago
 }
 
 // A fetching is a FETCH or FETCHBIN that was parsed and is not answered yet.

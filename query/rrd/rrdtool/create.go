@@ -156,6 +156,17 @@ func (c *command) create(args []string) error {
 
 func exists(name string) error { return fmt.Errorf("creating '%s': File exists", name) }
 
+// Definition returns the definition that create makes of a step in seconds (0: 300) and of DS and
+// RRA arguments.
+func Definition(step int64, args []string) (*rra.Definition, error) {
+	d, err := rra.ParseDefinition(cmp.Or(step, defaultStep), args)
+	if err != nil {
+		return nil, err
+	}
+	unsmooth(d, args)
+	return d, nil
+}
+
 // created returns the definition of the series that create makes: the template's, if there is one,
 // extended by args. If no start was given, the series begins when the template was last updated.
 func (c *command) created(o *creating, args []string) (d *rra.Definition, err error) {
