@@ -18,8 +18,12 @@ import (
 func TestNamesThatCleanToOneAreApart(t *testing.T) {
 	w := newWorld(t, prom.Options{})
 	for _, x := range [][2]string{
-		{"g/1", "host=h metric=load-one"}, {"g/2", "host=h metric=load.one"}, {"g/3", "host=h metric=load_one"},
-		{"same/1", "__name__=up job=a"}, {"same/3", "__name__=up job=a path=same/1"}, {"same/2.rrd", "__name__=up job=a"},
+		{"g/1", "host=h metric=load-one"},
+		{"g/2", "host=h metric=load.one"},
+		{"g/3", "host=h metric=load_one"},
+		{"same/1", "__name__=up job=a"},
+		{"same/3", "__name__=up job=a path=same/1"},
+		{"same/2.rrd", "__name__=up job=a"},
 	} {
 		w.feed(w.create(x[0], x[1], definition(rra.Gauge, 10, 1)), 10, 3, gauge(1))
 	}
@@ -51,8 +55,13 @@ func TestNoTwoMetricsHaveTheSameLabels(t *testing.T) {
 		return strings.Repeat("a", r.IntN(2)) + []string{"", ".", "-", "_", ":", "_total", ":1", ":rate", "é"}[r.IntN(9)] + "b"[:r.IntN(2)]
 	}
 	kinds := [][]string{
-		{"host", "metric", "cluster"}, {"host", "plugin", "type", "plugin_instance", "type_instance"}, {"plugin", "owner", "name", "uuid"},
-		{"peer", "category", "name"}, {"peer", "token", "index"}, {"__name__", "path", "_path", "raw_name"}, {"path", "raw_name", "x"},
+		{"host", "metric", "cluster"},
+		{"host", "plugin", "type", "plugin_instance", "type_instance"},
+		{"plugin", "owner", "name", "uuid"},
+		{"peer", "category", "name"},
+		{"peer", "token", "index"},
+		{"__name__", "path", "_path", "raw_name"},
+		{"path", "raw_name", "x"},
 	}
 	for i := range 600 {
 		d := definition([]rra.Kind{rra.Gauge, rra.Derive}[r.IntN(2)], 10, 1)
