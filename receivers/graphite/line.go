@@ -1,8 +1,9 @@
 package graphite
 
 import (
-	"bytes"
+	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/decimal"
@@ -74,16 +75,31 @@ func trimLeft(b []byte) []byte {
 // field returns the first word of b and what follows it.
 func field(b []byte) (word, rest []byte) {
 	b = trimLeft(b)
-	i := bytes.IndexByte(b, ' ')
-	if i < 0 {
-		i = len(b)
-	}
-	for j, c := range b[:i] {
-		if c-'\t' <= '\r'-'\t' {
-			return b[:j], b[j:]
+	for i := 0; ; i++ {
+		if i = low(b, i); i == len(b) || isSpace(b[i]) {
+			return b[:i], b[i:]
 		}
 	}
-	return b[:i], b[i:]
+}
+
+// low returns the place of the first byte of b at or behind i that is a space or below; len(b):
+// there is none. It looks at eight bytes at once.
+func low(b []byte, i int) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for ; len(b)-i >= 8; i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		// The lowest top bit set here is that of the first byte below '!'. Bits above it may be
+		// set by what that byte has borrowed.
+		if m := (w - ones*'!') &^ w & tops; m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] <= ' ' {
+			break
+		}
+	}
+	return i
 }
 
 // parseValue reads a value. One that is no finite number is an error.
