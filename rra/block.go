@@ -58,7 +58,7 @@ func (b *Block) Len() int { return len(b.index) }
 func (b *Block) Index() []int32 { return b.index }
 
 // Take folds a reading of each of some series into the block. index says which series of the table;
-// all are of m, whose shape is that of the table. values has a reading of every data source for
+// all are of m, which has the shape of the table. values has a reading of every data source for
 // each index. Values of TagText refer to texts.
 //
 // Take returns how many series it has taken. It stops at the first one that does not fit the block

@@ -24,8 +24,8 @@ after the other, and sends both the same requests of Prometheus' remote write 1.
 several connections, each one request after the other: first a round that makes all
 series, which is told apart, then rounds until the time is over. The samples of a series
 are 10 s apart. A series of rondo has one data source and five archives, and rondo
-answers when samples are synced to the disk. Processor time is that of the servers; what
-the driver takes is told beside it. The last column is rondo's figure divided by
+answers when samples are synced to the disk. CPU seconds are those that the servers take;
+what the driver takes is told beside them. The last column is rondo's figure divided by
 Prometheus'.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },

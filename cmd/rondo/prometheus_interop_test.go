@@ -226,7 +226,7 @@ func TestQueriesAsPrometheusInterop(t *testing.T) {
 			compare(promtest.At(expr, strconv.FormatInt(base+905, 10)), 1e-9) // the order of sums differs
 		}
 	}
-	// The rows of a COUNTER are rates, of which a counter is made again.
+	// The rows of a COUNTER are rates. Queries make a counter of them again.
 	for _, expr := range []string{
 		"rate(frames_total[5m])", "sum(rate(frames_total[2m]))", "increase(frames_total[5m])", "irate(frames_total[5m])", `rate(frames_total{camera="a"}[1m])`,
 		"sum by (camera) (increase(frames_total[10m]))", "rate(frames_total[5m] offset 2m)", "avg_over_time(rate(frames_total[1m] offset 5s)[5m:1m])",

@@ -139,7 +139,8 @@ func (m *combining) read(r *indexReader, set refSet) bool {
 	return true
 }
 
-// each adds the combinations of the series p of a group: values holds those of the labels before n.
+// each adds the combinations of the series p of a group. values holds the values of the labels
+// before n.
 func (m *combining) each(columns []map[groupID][]valued, id groupID, p posting, values []string, n int, d *rra.Definition) {
 	if n == len(columns) {
 		m.add(values, d)

@@ -106,7 +106,7 @@ func TestCompactKeepsEverything(t *testing.T) {
 	}
 }
 
-// loadMore does ops operations of each appender, all of which succeed.
+// loadMore does ops operations of each appender; all succeed.
 func (c *crashRun) loadMore(s *core.Store, ops int) {
 	c.t.Helper()
 	c.load(s, 0, ops, func(err error) bool { c.t.Error(err); return false })

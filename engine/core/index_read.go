@@ -194,7 +194,8 @@ func (r *indexReader) within(set, out refSet, l Label) {
 
 // values walks the values of a label name that begin with prefix, in order. take is told each value
 // once, and says whether to look at its entries; entry gets these, and says whether to go on with
-// those of the value. The walk ends early, and values returns false, when it has read most entries.
+// the entries of the value. The walk ends early, and values returns false, when it has read most
+// entries.
 func (r *indexReader) values(name, prefix string, most int, take func(v string) bool, entry func(id groupID, p *posting) bool) bool {
 	first := append(append([]byte(name), 0), prefix...)
 	head := len(name) + 1

@@ -84,9 +84,9 @@ func (w *within) any(id groupID, p posting) bool {
 	return ok && !p.empty()
 }
 
-// strings returns the strings of the series that match ms, sorted. fromRecord adds those of a
-// record. fromIndex adds those of the database by the index; it returns false if it has read as
-// many entries as budget says, so that reading the records takes no longer.
+// strings returns the strings of the series that match ms, sorted. fromRecord adds the strings of a
+// record. fromIndex adds the strings of the database by the index. It returns false if it has read
+// as many entries as budget says, so that reading the records takes no longer.
 func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec []Label, add func(string)),
 	fromIndex func(r *indexReader, w *within, budget int, add func(string)) bool,
 ) ([]string, error) {
@@ -99,9 +99,9 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 		return nil, err
 	}
 	var passed passedOver
-	set := make(map[string]bool) // those of records
+	set := make(map[string]bool) // strings of records
 	add := func(v string) { set[v] = true }
-	var out []string // those of the index, which come in order, most of them once
+	var out []string // strings of the index, in order; most come once
 	found, changed := s.catalogue.overlaySelect(ms, terms)
 	for _, x := range found {
 		fromRecord(x.rec.labels, add)

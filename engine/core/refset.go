@@ -69,8 +69,8 @@ func (s refSet) within(other refSet) refSet {
 	return out
 }
 
-// gathered returns the set of the groups in any order, each of which may be there several times. It
-// sorts them in place.
+// gathered returns the set of groups that come in any order. A group may come several times. It
+// sorts groups in place.
 func gathered(groups []groupSet) refSet {
 	byID := func(a, b groupSet) int { return a.id.compare(b.id) }
 	if !slices.IsSortedFunc(groups, byID) {

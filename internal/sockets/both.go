@@ -63,7 +63,7 @@ func (b *Both) Addr() net.Addr {
 	return b.udp.Addr()
 }
 
-// UDP returns the socket for datagrams; nil: there is none.
+// UDP returns the socket for datagrams; nil: it does not listen for them.
 func (b *Both) UDP() *UDP { return b.udp }
 
 // Close closes the sockets. A second call does nothing.

@@ -10,7 +10,7 @@ import (
 
 // A column is the rows of one data source. Times are in milliseconds.
 //
-// Its samples lie on a grid: parts places a row, the first of which is the end of the row. The
+// Its samples lie on a grid: parts places a row. The first place is the end of the row. The
 // places between two rows have samples only if the rows are wider than what the query looks at:
 // then a place repeats the row before it, or lies on the line between two values of a counter.
 type column struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestMetadata: units and descriptions of series are those of their metrics, each once; a virtual
+// TestMetadata: metrics have the units and descriptions of their series, each once; a virtual
 // counter is a counter and its stored rate a gauge; the parts of a histogram are one metric.
 func TestMetadata(t *testing.T) {
 	w := newWorld(t, prom.Options{})

@@ -67,7 +67,7 @@ type Storage struct {
 // rules returns the rules in force.
 func (s *Storage) rules() []Rule { return *s.named.Load() }
 
-// SetRules puts other rules in force, instead of those of the options.
+// SetRules puts other rules in force, in place of Options.Rules.
 func (s *Storage) SetRules(rules []Rule) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()

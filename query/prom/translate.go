@@ -152,7 +152,7 @@ func byName(sch scheme, sel *selector, found []*combination, all bool) (out []qu
 		return queries, true
 	}
 	names := keyLabels[sch]
-	byFirst := make(map[string][]string) // the values of the last label by those of the first
+	byFirst := make(map[string][]string) // values of the last label, by the value of the first
 	for _, c := range found {
 		first := ""
 		if len(names) > 1 {

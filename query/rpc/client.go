@@ -18,7 +18,7 @@ import (
 // A Client speaks to one server.
 type Client struct {
 	rondov1.RondoClient
-	Local rondov1.LocalClient // of which servers answer a part over the network
+	Local rondov1.LocalClient // over the network, servers answer only some of its methods
 	// Streams is Local over HTTP/2, which Import needs because it streams both ways at once.
 	Streams rondov1.LocalClient
 

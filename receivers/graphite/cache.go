@@ -28,7 +28,7 @@ type cache struct {
 
 // An entry is what is known of one name.
 type entry struct {
-	ref   core.Ref         // the series; 0: there is none
+	ref   core.Ref         // the series; 0: no series
 	key   uint32           // place of the name in keys
 	size  uint16           // length of the name
 	why   receivers.Reason // if ref is 0: why values are dropped,
@@ -128,7 +128,7 @@ func (c *cache) set(name []byte, x outcome) {
 // An outcome is the series that a request has led to.
 type outcome struct {
 	ref   core.Ref
-	why   receivers.Reason // if ref is 0: why there is none,
+	why   receivers.Reason // if ref is 0: why,
 	retry uint32           // and the second from which it is asked for again
 	kind  rra.Kind         // if ref is not 0: of its data source
 }

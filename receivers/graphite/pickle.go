@@ -9,8 +9,8 @@ import (
 
 // Unpickle reads a pickle, and calls take for each point in it. Names are valid until the next
 // call. now is the second that a time of -1 stands for. An item of the list that is no point is
-// left out: bad is called with what is wrong with it. The error concerns the whole pickle, of which
-// nothing is taken then.
+// left out: bad is called with what is wrong with it. The error concerns the whole pickle:
+// nothing of it is taken then.
 func (u *Unpickler) Unpickle(pickle []byte, now int64, take func(Point), bad func(*receivers.Error)) *receivers.Error {
 	if len(pickle) > MaxPickle {
 		return u.fault(receivers.Limit, "a pickle of %d bytes", len(pickle))

@@ -156,7 +156,7 @@ func TestUnpickleLeavesOut(t *testing.T) {
 	}
 }
 
-// TestPickleBombs: small pickles of which an unpickler could make much, or recurse without end.
+// TestPickleBombs: small pickles that could take an unpickler much memory, or recurse without end.
 func TestPickleBombs(t *testing.T) {
 	nested := strings.Repeat("(", 1<<19) + strings.Repeat("t", 1<<19) + "."
 	doubled := "(X\x01\x00\x00\x00aq\x00" + "l" + strings.Repeat("q\x00(h\x00h\x00l", 100_000) + "."

@@ -63,7 +63,7 @@ func (s *Schemas) refresh(now time.Time) {
 }
 
 // Define returns the definition of a new series. name is its name with its tags. step is in
-// seconds; 0: that of the schema.
+// seconds; 0: as the schema says.
 func (s *Schemas) Define(name string, step int64) *rra.Definition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Schemas) Define(name string, step int64) *rra.Definition {
 	return d
 }
 
-// archives returns the archives for a step. If the step is not that of the schema, rows are as long
+// archives returns the archives for a step. If the schema has another step, rows are as long
 // as the step allows, and are kept for at least as long as the schema says.
 func (x *schema) archives(step int64, a *aggregation) []rra.Archive {
 	as := make([]rra.Archive, 0, len(x.retentions))
@@ -147,7 +147,7 @@ func parseAggregation(s section) (a aggregation, err error) {
 	return a, nil
 }
 
-// mostUnknown is the xff of a row of which one known value is enough: just below 1.
+// mostUnknown is an xff just below 1: one known value is enough for a row.
 const mostUnknown = 0.999999
 
 func (s section) pattern() (*regexp.Regexp, error) {

@@ -20,7 +20,7 @@ var (
 	flagConns = receivers.NewConnFlags("graphite", "a sender", "senders")
 )
 
-// flags are those of the receiver of lines. That of pickles shares them.
+// flags are the flags of the receiver of lines. The receiver of pickles shares them.
 var flags = append([]receivers.Flag{flagSchemas, flagAggregation, flagStep}, flagConns.All()...)
 
 // settings are the values of the protocol's flags.
@@ -42,7 +42,7 @@ func configure(cfg receivers.Config) (s settings, err error) {
 	return s, err
 }
 
-// openSchemas returns the schemas of two files, either of which may be empty. step is in seconds.
+// openSchemas returns the schemas of two files. A name may be empty. step is in seconds.
 func openSchemas(step int64, storage, aggregations string, log *slog.Logger) (*Schemas, error) {
 	s := &Schemas{step: step, log: log}
 	if err := s.storage.open(storage, parseSchema); err != nil {

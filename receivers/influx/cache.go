@@ -34,7 +34,7 @@ type keyEntry struct {
 
 // A fieldEntry is the series of a field of a key.
 type fieldEntry struct {
-	ref   core.Ref // 0: there is none
+	ref   core.Ref // 0: no series
 	key   uint32   // number of the key's entry
 	place uint32   // of the name
 	retry uint32   // if there is no series: second from which on to ask for it again

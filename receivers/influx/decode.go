@@ -248,7 +248,7 @@ func stringEnd(b []byte) int {
 	return 0
 }
 
-// bool reads a truth value, which becomes 1 or 0, and returns its length; 0: it is none.
+// bool reads a truth value, which becomes 1 or 0, and returns its length; 0: b begins otherwise.
 func (f *Field) bool(b []byte) int {
 	n := 1
 	for n < len(b) && b[n] != ',' && b[n] != ' ' {

@@ -16,7 +16,7 @@ var powers = [...]float64{
 }
 
 // parseNumber reads the number with which b begins, up to a comma, a space or the end of b. It
-// returns how long the number is; 0: it is none.
+// returns how long the number is; 0: b begins otherwise.
 func parseNumber(b []byte) (v rra.Value, n int) {
 	negative := b[0] == '-'
 	if negative {

@@ -201,8 +201,8 @@ func (d *decoder) dataPoint(b []byte) error {
 	return err
 }
 
-// common reads the fields that all data points have. num is the number of the attributes, flags
-// that of the flags.
+// common reads the fields that all data points have. num is the number of the field with
+// attributes, flags the number of the field with flags.
 func (d *decoder) common(f *field, num, flags protowire.Number) {
 	switch {
 	case f.is(num, protowire.BytesType):

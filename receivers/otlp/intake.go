@@ -40,9 +40,9 @@ type key [2]uint64
 
 // A series is where the values of a key go.
 type series struct {
-	ref   core.Ref // 0: there is none
+	ref   core.Ref // 0: no series
 	kind  rra.Kind
-	why   receivers.Reason // if there is none: why,
+	why   receivers.Reason // if ref is 0: why,
 	retry uint32           // and the second from which on to ask for it again
 	last  resets.Counter   // the last value that was handed over
 }

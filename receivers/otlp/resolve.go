@@ -68,7 +68,8 @@ func (e *export) request(p *part, r reading) (receivers.Request, error) {
 	return q, nil
 }
 
-// define returns the definition of a new series. step is that of the policy; 0: own.
+// define returns the definition of a new series. step is the step of the policy;
+// 0: own.
 func define(m mode, own, step int64) *rra.Definition {
 	if step == 0 {
 		step = own

@@ -98,7 +98,7 @@ func (w *work) series2(r reader) error {
 	return nil
 }
 
-// packed reads a field of references, of which there may be one or many.
+// packed reads a field with one reference or many.
 func (r *reader) packed(f field) (reader, error) {
 	if f.kind == protowire.BytesType {
 		return r.message(f, "references")

@@ -77,7 +77,7 @@ func (s *server) replace(ctx context.Context, rs []receivers.Replacement, of []u
 }
 
 // after returns the time from the last sample of e to the first one behind it in series i of w, as
-// a step; 0: there is none.
+// a step; 0: the series has no such sample.
 func (w *work) after(i int, e *series) int64 {
 	last := int64(e.last.at) / 1000
 	if e.state&(offsetKnown|asSent) == offsetKnown {

@@ -136,7 +136,7 @@ func (w *work) distance(i int) int64 {
 	return apart(x[1].ms - x[0].ms)
 }
 
-// apart returns milliseconds between samples as a step in seconds; 0: it is none.
+// apart returns milliseconds between samples as a step in seconds; 0: ms is not above 0.
 func apart(ms int64) int64 {
 	if ms <= 0 {
 		return 0

@@ -333,7 +333,7 @@ func TestResets(t *testing.T) {
 	r.want("prometheus/-/-/z", kept{0, 10}, kept{10, 5})
 }
 
-// TestStep: the step of new series is that of the flag, else the time between the first two samples
+// TestStep: the flag gives the step of new series, else the time between the first two samples
 // of the job, which may come in one request or in two.
 func TestStep(t *testing.T) {
 	steps := func(r running) map[string]int64 {

@@ -107,7 +107,7 @@ func clientOf(r *http.Request) string {
 	return r.RemoteAddr
 }
 
-// bad answers a request of which nothing is stored, and which must not be sent again.
+// bad answers a request that is not stored and must not be sent again.
 func (s *server) bad(rw http.ResponseWriter, r *http.Request, status int, why receivers.Reason, text string) {
 	s.Drop(why, 1)
 	s.warn(r, text)

@@ -47,7 +47,7 @@ type tableKey struct {
 
 // A series is where the samples of one set of labels go, and what is remembered of the last one.
 type series struct {
-	ref    core.Ref // 0: there is none, see table.refused
+	ref    core.Ref // 0: no series, see table.refused
 	last   sample
 	offset int32 // of its times within the unit to which they are rounded, in milliseconds
 	step   int32 // seconds
@@ -66,7 +66,7 @@ type sample struct {
 type state uint8
 
 const (
-	lastKnown   state = 1 << iota // last is that of the store
+	lastKnown   state = 1 << iota // last is the last sample in the store
 	offsetKnown                   // offset is
 	asSent                        // its times are not rounded: their offset is not constant
 	zeroes                        // a fall is a reset: see package resets

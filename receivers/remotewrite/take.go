@@ -91,7 +91,7 @@ func (s *server) ask(ctx context.Context, reqs []receivers.Request) error {
 	return nil
 }
 
-// refresh makes w.entry that of the table as it is. The table is emptied if references may be
+// refresh makes w.entry the entry that the table has now. The table is emptied if references may be
 // stale, or if it is full.
 func (s *server) refresh(w *work) {
 	if g := s.Generation(); g != s.generation || s.table.full() {

@@ -111,8 +111,8 @@ type sample struct {
 	values []rra.Value
 }
 
-// flush returns the samples of the time up to the second at, and begins anew. With last it returns
-// only those of metrics of which something has arrived. The metrics stay the caller's to resolve:
+// flush returns the samples of the time up to the second at, and begins anew. With last it leaves
+// out metrics that nothing has arrived for. The metrics stay the caller's to resolve:
 // only one flush runs at a time.
 func (a *aggregator) flush(at int64, last bool) []sample {
 	a.mu.Lock()
@@ -138,13 +138,13 @@ func (a *aggregator) flush(at int64, last bool) []sample {
 	return samples
 }
 
-// zero returns the values of a counter or a timer of which nothing has arrived.
+// zero returns the values of a counter or a timer for which nothing has arrived.
 func zero(t Type, stats []statistic) []rra.Value {
 	m := metric{typ: t}
 	return m.appendValues(nil, stats)
 }
 
-// sleeps reports whether a metric of which nothing has arrived has no sample.
+// sleeps reports whether a metric has no sample when nothing has arrived for it.
 func (a *aggregator) sleeps(m *metric) bool {
 	if m.typ == Gauge && a.set.deleteGauges {
 		m.value = 0 // a difference begins there
@@ -153,8 +153,8 @@ func (a *aggregator) sleeps(m *metric) bool {
 	return a.set.deleteIdle
 }
 
-// forget forgets the metrics of which nothing has arrived for a long time, or since the last flush
-// if there is no series for them.
+// forget forgets the metrics for which nothing has arrived for a long time. A metric that has no
+// series is forgotten if nothing has arrived since the last flush.
 func (a *aggregator) forget(now int64) {
 	a.all = slices.DeleteFunc(a.all, func(m *metric) bool {
 		silent := a.set.forget > 0 && now-m.heard >= a.set.forget

@@ -127,7 +127,7 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// TestForgottenTakesNoMemory: names of which nothing arrives any more leave nothing behind, and
+// TestForgottenTakesNoMemory: names that do not arrive any more leave nothing behind, and
 // there are no more names than the limit.
 func TestForgottenTakesNoMemory(t *testing.T) {
 	a := newTest(t, "statsd-forget", "10")

@@ -130,7 +130,7 @@ func (r *Reading) fields(text []byte) (rest []byte, more bool, err *receivers.Er
 }
 
 // cut returns what stands before the first of the bytes in ends, what stands behind it, and this
-// byte; 0: there is none.
+// byte; 0: text has none of ends.
 func cut(text []byte, ends string) (word, rest []byte, end byte) {
 	i := bytes.IndexAny(text, ends)
 	if i < 0 {

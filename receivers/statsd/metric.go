@@ -18,17 +18,17 @@ type metric struct {
 
 	active  bool    // something has arrived since the last flush
 	heard   int64   // second of the last reading
-	flushed int64   // second of its last sample; 0: there is none
+	flushed int64   // second of its last sample; 0: no sample yet
 	value   float64 // of a counter, what was counted; of a gauge, its value
 	timer   timer
 	set     set
 
 	// Only flushes use these.
-	ref     core.Ref         // the series; 0: there is none
+	ref     core.Ref         // the series; 0: no series
 	why     receivers.Reason // if ref is 0: why samples are dropped,
 	retry   int64            // and until which second
 	asked   bool             // the reference is being asked for
-	columns []int            // of a timer: the statistic of each data source; -1: there is none
+	columns []int            // of a timer: the statistic of each data source; -1: none of ours
 }
 
 // add takes a reading of any type but Set. room says that one more value of a timer may be kept.

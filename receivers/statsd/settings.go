@@ -21,15 +21,15 @@ var (
 	}
 	flagDeleteGauges = receivers.Flag{
 		Name: "statsd-delete-gauges", Switch: true,
-		Usage: "store no gauge of which nothing has arrived since the last flush, in place of its last value",
+		Usage: "store nothing for a gauge that has not arrived since the last flush, in place of its last value",
 	}
 	flagDeleteIdle = receivers.Flag{
 		Name: "statsd-delete-idle", Switch: true,
-		Usage: "store nothing of any metric of which nothing has arrived since the last flush, in place of 0",
+		Usage: "store nothing for any metric that has not arrived since the last flush, in place of 0",
 	}
 	flagForget = receivers.Flag{
 		Name: "statsd-forget", Default: "1d",
-		Usage: "forget a metric of which nothing has arrived for this `time`; 0: never",
+		Usage: "forget a metric that has not arrived for this `time`; 0: never",
 	}
 	flagConns = receivers.NewConnFlags("statsd", "a client", "clients")
 )

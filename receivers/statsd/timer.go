@@ -24,7 +24,7 @@ type timer struct {
 	kept         []float64
 }
 
-// add adds a value of which one in 1/rate was sent. room says that one more value may be kept.
+// add adds a value that stands for 1/rate values. room says that one more value may be kept.
 func (t *timer) add(v, rate float64, room bool) (kept bool) {
 	if t.seen == 0 {
 		t.lower, t.upper = v, v
@@ -60,8 +60,8 @@ type statistic struct {
 	of   func(*timer) float64 // if there are values, which are sorted
 }
 
-// statistics are those of every timer. Those that statsd has are computed as it does, but for
-// values of which only a part was sent.
+// statistics are the statistics of every timer. Where statsd has the same statistic the result is
+// the same, except for values that were sampled.
 var statistics = []statistic{
 	{"count", rra.Absolute, func(t *timer) float64 { return t.count }},
 	{"sum", rra.Absolute, func(t *timer) float64 { return t.sum }},

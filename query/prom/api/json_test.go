@@ -29,8 +29,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestClock: the points of every series have their own times, also where those of the first series
-// are others.
+// TestClock: the points of every series have their own times, also where the first series has other
+// times.
 func TestClock(t *testing.T) {
 	many := make([]int64, 2*maxClock)
 	for j := range many {

@@ -19,8 +19,8 @@ var (
 	maxTime = time.Unix(math.MaxInt64/1000-62135596801, 999999999).UTC()
 )
 
-// form reads the parameters of a request: those of the address and those of a form in the body,
-// which come first. Parameters that cannot be read are left out.
+// form reads the parameters of a request from its address and from a form in its body, whose values
+// come first. Parameters that cannot be read are left out.
 func form(r *http.Request) error {
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
@@ -99,8 +99,8 @@ func limitParam(r *http.Request, name string) (int, error) {
 	return n, nil
 }
 
-// matchers returns the sets of matchers of match[], each of which must have one that the empty text
-// does not match: otherwise it would find everything.
+// matchers returns the sets of matchers of match[]. Each set needs a matcher that does not match
+// the empty text: without one it would find everything.
 func matchers(r *http.Request) ([][]*labels.Matcher, error) {
 	texts := r.Form["match[]"]
 	if len(texts) > maxSelectors {

@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Dir            string // to work in; empty
 	Rondo          string // the program
-	Carbon         string // go-carbon; empty: there is none
+	Carbon         string // go-carbon; empty: do not compare
 	Names, Rounds  int
 	Conns          int
 	Say            func(format string, args ...any)

@@ -135,8 +135,8 @@ func (c *connection) pipelined(requests []byte, n int, read func() error) error 
 	})
 }
 
-// windowed sends requests, of which at most window are on their way, and reads the answer to each
-// with read.
+// windowed sends requests and reads the answer to each with read. At most window requests wait for
+// their answers.
 func (c *connection) windowed(requests [][]byte, window int, read func() error) error {
 	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return err

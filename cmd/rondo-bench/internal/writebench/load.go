@@ -51,8 +51,8 @@ func newRequests(series, samples int, start int64) []*request {
 	return all
 }
 
-// body returns the body of the request in a round, the first of which is 0. It is valid until the
-// next call.
+// body returns the body of the request in a round. The first round is 0. The body is valid until
+// the next call.
 func (r *request) body(round int, start int64) []byte {
 	var at [timeBytes]byte
 	protowire.AppendVarint(at[:0], uint64(start+int64(round)*interval))

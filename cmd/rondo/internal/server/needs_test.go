@@ -49,7 +49,7 @@ func TestEveryRouteNeedsARole(t *testing.T) {
 	}
 }
 
-// TestNeedOfRequest: what a request needs is that of the handler that answers it, however its path
+// TestNeedOfRequest: a request needs what the handler that answers it needs, however its path
 // is written.
 func TestNeedOfRequest(t *testing.T) {
 	all, _ := routed(t)

@@ -89,8 +89,8 @@ func (s *server) recordRule(ctx context.Context, at time.Time, step time.Duratio
 	return errors.Join(append(errs, err)...)
 }
 
-// rulesJSON and alertsJSON answer Prometheus' API. Rules are evaluated over all series, and neither
-// their texts nor their alerts tell of which: users who are limited to folders see none.
+// rulesJSON and alertsJSON answer Prometheus' API. Users who are limited to folders see no rules
+// and no alerts: rules are evaluated over all series, and an alert does not say which it is about.
 func (s *server) rulesJSON(ctx context.Context, r *http.Request) ([]byte, error) {
 	if s.rules == nil || access.From(ctx).Limited() {
 		return []byte("[]"), nil

@@ -64,8 +64,8 @@ const (
 // maxCost is the most that a bcrypt hash may cost: a check takes some seconds.
 const maxCost = 16
 
-// load reads a file and those that it names. The stamps are those of the files it has looked at,
-// after an error, too.
+// load reads a file and the files that it names. It returns the stamps of all files it has looked
+// at, also with an error.
 func load(file string) (c *Config, stamps []stamp, err error) {
 	r := &reader{file: file}
 	data, err := r.read(file)
