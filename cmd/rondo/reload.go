@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 )
 
 // fixed returns the settings that hold until a restart, by flag. The policy and the flags of
@@ -41,25 +44,68 @@ func (s *serve) warnOfReload(log *slog.Logger, running map[string]string) (resta
 			log.Warn("a changed setting needs a restart", "setting", name, "in_force", running[name], "configured", now[name])
 		}
 	}
+	s.warnOfFiles(log)
+	if strings.TrimSpace(s.file) != "" {
+		log.Debug("configuration file read", "file", s.file)
+	}
+	return restart
+}
+
+// warnOfFiles logs the files that settings name and that cannot be read. The files of --web-config
+// and --rule-file are read again at once, and the server tells what is wrong with them.
+func (s *serve) warnOfFiles(log *slog.Logger) {
+	look := func(setting, name string) {
+		if name == "" {
+			return
+		}
+		if f, err := os.Open(name); err != nil {
+			log.Warn("a file cannot be read: what was read of it before stays in force", "setting", setting, "err", err)
+		} else {
+			_ = f.Close() // it was opened only to see whether it can be
+		}
+	}
 	for _, w := range s.ways {
 		for _, o := range w.protocol.Flags {
 			if !o.File {
 				continue
 			}
 			for _, name := range w.options[o.Name]() {
-				if name == "" {
-					continue
-				}
-				if f, err := os.Open(name); err != nil {
-					log.Warn("a file cannot be read: what was read of it before stays in force", "setting", o.Name, "err", err)
-				} else {
-					_ = f.Close() // it was opened only to see whether it can be
-				}
+				look(o.Name, name)
 			}
 		}
 	}
-	if strings.TrimSpace(s.file) != "" {
-		log.Debug("configuration file read", "file", s.file)
+	for _, name := range s.rrd.tls {
+		look("rrdcached-tls", name)
 	}
-	return restart
+}
+
+// live returns the settings that take effect while the server runs: for each protocol its own flags,
+// and under "" the policy.
+func (s *serve) live() map[string][]server.Setting {
+	var policy []string
+	for _, r := range s.rules {
+		policy = append(policy, r.Text)
+	}
+	all := map[string][]server.Setting{"": {{Name: rules.Key, Value: strings.Join(policy, "; ")}}}
+	for _, w := range s.ways {
+		own := []server.Setting{{Name: w.protocol.Name, Value: *w.address}}
+		for _, f := range w.protocol.Flags {
+			own = append(own, server.Setting{Name: f.Name, Value: strings.Join(w.options[f.Name](), ",")})
+		}
+		all[w.protocol.Name] = own
+	}
+	return all
+}
+
+// changed returns the settings of now that were different or missing before.
+func changed(before, now map[string][]server.Setting) map[string][]server.Setting {
+	diff := make(map[string][]server.Setting)
+	for name, all := range now {
+		for _, x := range all {
+			if !slices.Contains(before[name], x) {
+				diff[name] = append(diff[name], x)
+			}
+		}
+	}
+	return diff
 }

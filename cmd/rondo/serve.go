@@ -333,7 +333,7 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 	hup := make(chan os.Signal, 1) // a second one while the first waits adds nothing
 	signal.Notify(hup, syscall.SIGHUP)
 	reload := make(chan server.Ways)
-	running := s.fixed()
+	running, live := s.fixed(), s.live()
 	quit, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -348,6 +348,8 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 				ways = server.Ways{Err: err}
 			} else {
 				ways.Restart = s.warnOfReload(log, running)
+				now := s.live()
+				ways.Changed, live = changed(live, now), now
 			}
 			select {
 			case reload <- ways:

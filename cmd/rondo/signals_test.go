@@ -74,7 +74,7 @@ func TestHUP(t *testing.T) {
 	hup()
 	// Asking for the port would take it away from the server at times.
 	waitFor(t, "the new address is listened on", func() bool {
-		return strings.Contains(log(), "addr="+addr)
+		return strings.Contains(log(), "addr="+addr) && strings.Contains(log(), `has taken effect" setting=collectd value=`+addr)
 	})
 
 	// What is not taken is named: settings of the server itself, and files that are gone.
@@ -82,14 +82,22 @@ func TestHUP(t *testing.T) {
 	if err := os.WriteFile(users, []byte("alice: secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	settings := "http: 127.0.0.1:0\nmemory: 64M\nbase: " + dir + "\ncollectd: {addr: " + addr + ", security-level: sign, auth-file: " + users + "}\n"
+	settings := "http: 127.0.0.1:0\nmemory: 64M\nbase: " + dir + "\ncollectd: {addr: " + addr + ", security-level: sign, auth-file: " + users + "}\n" +
+		"policy: [{path: a/**, step: 60}]\nrrdcached: {tls: [" + dir + "/nosuch.crt, " + dir + "/nosuch.key]}\n"
 	configure(settings)
 	hup()
 	waitFor(t, "settings that need a restart are named", func() bool {
 		return strings.Contains(log(), `needs a restart" setting=memory in_force=4G configured=64M`) &&
 			strings.Contains(log(), `needs a restart" setting=base in_force="" configured=`+dir)
 	})
-	if strings.Contains(log(), "setting=collectd") || strings.Contains(log(), "setting=sync") {
+	waitFor(t, "settings that have taken effect are named", func() bool {
+		return strings.Contains(log(), `has taken effect" setting=collectd-security-level value=sign`) &&
+			strings.Contains(log(), `has taken effect" setting=policy value=`) && strings.Contains(log(), "collectd-auth-file value="+users)
+	})
+	waitFor(t, "a certificate that is not there is named", func() bool {
+		return strings.Contains(log(), `stays in force" setting=rrdcached-tls err="open `+dir+"/nosuch.key")
+	})
+	if strings.Contains(log(), `restart" setting=collectd`) || strings.Contains(log(), "effect\" setting=memory") || strings.Contains(log(), "effect\" setting=gmetric") || strings.Contains(log(), "setting=sync ") {
 		t.Errorf("settings that were taken, or did not change, are said to need a restart:\n%s", log())
 	}
 	if err := os.Remove(users); err != nil {

@@ -68,7 +68,13 @@ type Ways struct {
 	Err error
 	// Restart is the number of changed settings that take effect only after a restart.
 	Restart int
+	// Changed are the changed settings that take effect at once, by the name of their protocol;
+	// those of no protocol have the name "".
+	Changed map[string][]Setting
 }
+
+// A Setting is a flag and its value.
+type Setting struct{ Name, Value string }
 
 // Backups says where and how often backups are made. An empty Dir means never.
 type Backups struct {

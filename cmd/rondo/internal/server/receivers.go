@@ -194,13 +194,30 @@ func (m *manager) reload(w Ways) (ok bool) {
 		case old != nil && now == nil:
 			m.Logger.Info("no longer listening", "for", name)
 		}
+		if err == nil {
+			m.tellChanged(w.Changed[name])
+		}
 	}
+	m.tellChanged(w.Changed[""])
 	if len(stay) > 0 {
 		m.Logger.Warn("configuration read again, and not taken by all receivers", "not_by", strings.Join(stay, " "))
 		return false
 	}
 	m.Logger.Info("configuration read again")
 	return true
+}
+
+// toldValue is how many bytes of a setting the log tells.
+const toldValue = 200
+
+// tellChanged logs settings that have taken effect.
+func (m *manager) tellChanged(all []Setting) {
+	for _, x := range all {
+		if len(x.Value) > toldValue {
+			x.Value = strings.ToValidUTF8(x.Value[:toldValue], "") + "…"
+		}
+		m.Logger.Info("a changed setting has taken effect", "setting", x.Name, "value", x.Value)
+	}
 }
 
 func (m *manager) replace(old *run, r Receiver) error {
