@@ -79,8 +79,8 @@ func (s *serve) warnOfFiles(log *slog.Logger) {
 	}
 }
 
-// live returns the settings that take effect while the server runs: for each protocol its own flags,
-// and under "" the policy.
+// live returns the settings that take effect while the server runs: for each protocol its own
+// flags, and under "" the policy.
 func (s *serve) live() map[string][]server.Setting {
 	var policy []string
 	for _, r := range s.rules {
