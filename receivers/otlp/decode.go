@@ -26,6 +26,7 @@ type decoder struct {
 	named    bool   // one of them names the service or its instance,
 	more     bool   // and one is something else
 	name     []byte // of the metric
+	help     []byte // what describes it
 	unit     []byte
 	typ      metricType
 	mode     mode
@@ -115,7 +116,7 @@ func appendAttribute(dst, kv []byte) []byte {
 
 // metric reads a Metric: its name first, wherever it stands.
 func (d *decoder) metric(b []byte) error {
-	d.name, d.unit = d.name[:0], d.unit[:0]
+	d.name, d.help, d.unit = d.name[:0], d.help[:0], d.unit[:0]
 	d.fresh++
 	var data []byte
 	d.typ = 0
@@ -126,6 +127,8 @@ func (d *decoder) metric(b []byte) error {
 		switch f.num {
 		case 1:
 			d.name = append(d.name[:0], f.bytes...)
+		case 2:
+			d.help = append(d.help[:0], f.bytes...)
 		case 3:
 			d.unit = append(d.unit[:0], f.bytes...)
 		case 5, 7, 9, 10, 11:

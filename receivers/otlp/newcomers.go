@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -10,8 +11,9 @@ type newcomers struct {
 	values     []newcomer
 	generation uint64 // of the intake's series when the first of them came
 	reqs       []receivers.Request
-	keys       []key       // of reqs
-	byKey      map[key]int // index of the request
+	keys       []key          // of reqs
+	texts      [][]core.Label // of reqs: what their metrics say of themselves
+	byKey      map[key]int    // index of the request
 }
 
 // A newcomer is a value without a series.
@@ -26,7 +28,8 @@ func (n *newcomers) full() bool { return len(n.values) >= receivers.MaxNewcomers
 func (n *newcomers) reset() {
 	n.values = n.values[:0]
 	clear(n.reqs)
-	n.reqs, n.keys = n.reqs[:0], n.keys[:0]
+	clear(n.texts)
+	n.reqs, n.keys, n.texts = n.reqs[:0], n.keys[:0], n.texts[:0]
 	clear(n.byKey)
 }
 

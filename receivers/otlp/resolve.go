@@ -28,7 +28,7 @@ func (e *export) newcomer(k key, p *part, r reading) {
 		}
 		i = len(n.reqs)
 		n.byKey[k] = i
-		n.reqs, n.keys = append(n.reqs, q), append(n.keys, k)
+		n.reqs, n.keys, n.texts = append(n.reqs, q), append(n.keys, k), append(n.texts, e.dec.texts())
 	}
 	n.values = append(n.values, newcomer{i, r})
 }
@@ -116,6 +116,7 @@ func (e *export) resolve() error {
 		}
 		return err
 	}
+	e.describe()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.series) >= maxSeries {

@@ -1,0 +1,81 @@
+package otlp
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/prometheus/otlptranslator"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// The longest texts that are kept of a metric, in bytes.
+const (
+	maxHelp = 2000
+	maxUnit = 200
+)
+
+// texts returns what the metric at hand says of itself, as attributes of metadata.
+func (d *decoder) texts() []core.Label {
+	if d.mode == info {
+		return nil
+	}
+	kind := "gauge"
+	switch {
+	case d.typ == typeHistogram, d.typ == typeExponential:
+		kind = "histogram"
+	case d.typ == typeSummary:
+		kind = "summary"
+	case d.mode == counter, d.mode == delta:
+		kind = "counter"
+	}
+	namer := otlptranslator.UnitNamer{}
+	out := []core.Label{{Name: "type", Value: kind}}
+	for _, a := range []core.Label{{Name: "help", Value: kept(receivers.Text(d.help), maxHelp)}, {Name: "unit", Value: kept(namer.Build(receivers.Text(d.unit)), maxUnit)}} {
+		if a.Value != "" {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// kept returns a text that an attribute can hold.
+func kept(s string, most int) string {
+	s = strings.ReplaceAll(s, "\x00", "")
+	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+}
+
+// describe stores the texts of the newcomers whose series there are, where they differ from what is
+// stored. A failure is counted, and does not keep values from being stored.
+func (e *export) describe() {
+	var ds []receivers.Description
+	for i := range e.news.reqs {
+		q, texts := &e.news.reqs[i], e.news.texts[i]
+		if q.Err != nil || texts == nil {
+			continue
+		}
+		if m, err := e.sink.Metadata(e.ctx, q.Path); err == nil && slices.Equal(m.Attributes, texts) {
+			continue
+		}
+		m := core.Metadata{Time: rra.TimeOf(e.now), Attributes: texts}
+		ds = append(ds, receivers.Description{PathMetadata: core.PathMetadata{Path: q.Path, Metadata: m}, Sender: q.Sender})
+	}
+	if len(ds) == 0 {
+		return
+	}
+	out, err := e.sink.Describe(e.ctx, ds)
+	for _, refused := range out {
+		if err == nil && refused != nil {
+			e.Drop(receivers.Limit, 1)
+		}
+	}
+	if err != nil {
+		e.Drop(receivers.FailureReason(err), uint64(len(ds)))
+		if ok, held := e.lines.Allow("describe", e.now); ok {
+			e.cfg.Logger.Error("otlp: metadata not stored", "series", len(ds), "err", err, "held_back_lines", held)
+		}
+	}
+}
