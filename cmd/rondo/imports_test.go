@@ -56,6 +56,7 @@ var rooms = map[string][]string{
 	"query/dashboards":         {"internal/access", "internal/text", "query/rrd/rrdtool"},
 	"query/prom":               {"=query", "internal", "engine", "rra"},
 	"query/rpc/rondov1":        {},
+	"query/rpc/client":         {"query/rpc/rondov1"},
 	"query/unixsocket":         {},
 	"query/web":                {"query", "internal", "engine", "rra"},
 	"query/prom/api":           {"internal"},

@@ -82,7 +82,9 @@ func TestImportOfBadNames(t *testing.T) {
 				t.Errorf("served=%v: import says\n%s, want %s", served, got, want)
 			}
 		}
-		if got := rondo(t, db, "list"); got != "a.rrd\nd.rrd\n" {
+		// The server's own series, which it makes every ten seconds of the clock, sort behind.
+		got, _, _ = strings.Cut(rondo(t, db, "list"), "rondo/")
+		if got != "a.rrd\nd.rrd\n" {
 			t.Errorf("served=%v: list prints %q", served, got)
 		}
 	}
