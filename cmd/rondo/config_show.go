@@ -34,7 +34,7 @@ func (p *policy) show() error {
 	return w.Close()
 }
 
-// inForce returns the settings that serve would use.
+// inForce returns the settings that serve would use, and the daemon that other commands would ask.
 func (p *policy) inForce() ([]setting, error) {
 	_, named, err := p.apply()
 	if err != nil {
@@ -51,6 +51,9 @@ func (p *policy) inForce() ([]setting, error) {
 	all := []setting{{"db", t.Folder(), p.origin("db", t.Named)}}
 	if base := p.base(); base != "" {
 		all = append(all, setting{baseKey, base, p.origin(baseKey, true)})
+	}
+	if t.Daemon != "" { // serve does not use it, but every other command does
+		all = append(all, setting{"daemon", t.Daemon, p.origin("daemon", true)})
 	}
 	p.flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "db" || f.Name == "help" || f.Name == "daemon" {
