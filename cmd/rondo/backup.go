@@ -79,8 +79,8 @@ func newRestoreBackup(c *common) *cobra.Command {
 		Args:  oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := c.target()
-			if t.Err != nil {
-				return t.Err
+			if err := t.OnlyHere("restore-backup"); err != nil {
+				return err
 			}
 			in := c.stdin
 			if args[0] != "-" {

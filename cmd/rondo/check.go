@@ -63,6 +63,9 @@ are known again from the second reading on. It prints what was found, what was m
 // repair makes a damaged database usable and prints a line for each change.
 func repair(cmd *cobra.Command, c *common, format string) error {
 	t := c.target()
+	if err := t.OnlyHere("check --repair"); err != nil {
+		return err
+	}
 	if err := t.Here(); err != nil {
 		return err
 	}

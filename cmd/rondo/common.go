@@ -10,15 +10,15 @@ import (
 // common are the flags that every command has.
 type common struct {
 	*process
-	db, daemon, sync, config string // flags
+	targetFlags
 }
 
 // target returns the database or server that a command works on.
 func (c *common) target() backend.Target {
-	return c.newTarget(c.db, c.daemon, c.sync, c.config)
+	return c.newTarget(c.targetFlags)
 }
 
-// takeFlags takes --db, --daemon, --sync and --config out of the arguments of a verb.
+// takeFlags takes the flags of every command out of the arguments of a verb.
 func (c *common) takeFlags(args []string) ([]string, error) {
 	var rest []string
 	for len(args) > 0 {
@@ -53,7 +53,11 @@ func (c *common) leadingFlags(args []string) ([]string, error) {
 // takeFlag takes a flag of every command off the front of args. It returns how many arguments the
 // flag occupies, or 0 if args begin with anything else.
 func (c *common) takeFlag(args []string) (int, error) {
-	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon, "--sync": &c.sync, "--config": &c.config} {
+	if !strings.HasPrefix(args[0], "--") {
+		return 0, nil
+	}
+	for _, f := range c.list() {
+		name, value := "--"+f.name, f.value
 		if v, ok := strings.CutPrefix(args[0], name+"="); ok {
 			*value = v
 			return 1, nil

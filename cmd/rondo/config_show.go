@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,7 @@ func (p *policy) inForce() ([]setting, error) {
 		all = append(all, setting{"daemon", t.Daemon, p.origin("daemon", true)})
 	}
 	p.flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "db" || f.Name == "help" || f.Name == "daemon" {
+		if f.Hidden || f.Name == "db" || f.Name == "help" || f.Name == "daemon" || slices.Contains(credentialKeys, f.Name) {
 			return
 		}
 		s := setting{f.Name, valueOf(f), p.origin(f.Name, named[f.Name])}

@@ -19,6 +19,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/replace"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
@@ -81,7 +82,7 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		return nil
 	}
 	if s.Client != nil {
-		err = exportThrough(ctx, s.Client.Local, prefix, e.xml, e.jobs, write)
+		err = exportThrough(ctx, s.Client, prefix, e.xml, e.jobs, write)
 	} else {
 		err = transfer.Export(ctx, s.Store, prefix, transfer.ExportOptions{XML: e.xml, Jobs: e.jobs}, write)
 	}
@@ -154,9 +155,13 @@ type made struct {
 
 // exportThrough lets a server make the files.
 func exportThrough(
-	ctx context.Context, server rondov1.LocalClient, prefix string, xml bool, jobs int, fn func(path string, data []byte, err error) error,
+	ctx context.Context, server *rpc.Client, prefix string, xml bool, jobs int, fn func(path string, data []byte, err error) error,
 ) error {
-	stream, err := server.Export(ctx, connect.NewRequest(&rondov1.ExportRequest{Prefix: prefix, Xml: xml}))
+	export := server.Local.Export
+	if !server.IsSocket() {
+		export = server.Far.ExportMany
+	}
+	stream, err := export(ctx, connect.NewRequest(&rondov1.ExportRequest{Prefix: prefix, Xml: xml}))
 	if err != nil {
 		return backend.Explain(err)
 	}

@@ -94,7 +94,7 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 		done(r)
 	}
 	if s.Client != nil {
-		err = backend.Upload(ctx, s.Client.Streams, o, items, done)
+		err = backend.Upload(ctx, s.Client, o, items, done)
 	} else {
 		err = importInto(ctx, s.Store, o, items, done)
 	}

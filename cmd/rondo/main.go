@@ -29,7 +29,7 @@ func run(p *process) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(together, stop) })
 	if base := filepath.Base(p.args[0]); strings.TrimSuffix(base, ".exe") == "rrdtool" {
-		t := p.newTarget("", "", "", "")
+		t := p.newTarget(targetFlags{})
 		t.Strict = true
 		return runVerb(ctx, p, t, p.args[1:], true)
 	}

@@ -14,7 +14,7 @@ import (
 var manualTail = []manual.Section{
 	{Title: "ENVIRONMENT", Text: `Every option of rondo serve is also a variable: --max-series is RONDO_MAX_SERIES. An option on the command line takes precedence over
 the variable, and the variable over the configuration file. RONDO_DB names the database's folder, RONDO_DAEMON a server
-elsewhere, RONDO_CONFIG the configuration file, RONDO_BASE the folder below which the names of files are names of series.`},
+elsewhere, RONDO_DAEMON_PASSWORD and RONDO_DAEMON_TOKEN what that server asks for, RONDO_CONFIG the configuration file, RONDO_BASE the folder below which the names of files are names of series.`},
 	{Title: "FILES", Text: `  /etc/rondo/rondo.yaml         the configuration, for the server and every command
   ~/.config/rondo/rondo.yaml    one's own, in its place
   ./rondo.db                    the database, where nothing else is named`},

@@ -67,8 +67,6 @@ func control(ctx context.Context, c *common, format, receiver string, args []str
 	answer, err := client.Local.Control(ctx, connect.NewRequest(&rondov1.ControlRequest{Receiver: receiver, Args: args}))
 	var told *connect.Error
 	switch {
-	case connect.CodeOf(err) == connect.CodeUnimplemented:
-		return errors.New("a server takes commands for its receivers only at its socket, not at its HTTP port (--daemon, or RONDO_DAEMON)")
 	case errors.As(err, &told):
 		return errors.New(told.Message())
 	case err != nil:

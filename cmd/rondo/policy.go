@@ -75,7 +75,7 @@ func newPolicySettings(c *common) *policy {
 
 // begin applies the flags that every command has, because they are keys of the file, too.
 func (p *policy) begin(cmd *cobra.Command, _ []string) {
-	for _, name := range []string{"db", "daemon"} {
+	for _, name := range append([]string{"db", "daemon"}, credentialKeys...) {
 		p.flags.AddFlag(cmd.Flag(name))
 	}
 }

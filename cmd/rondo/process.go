@@ -44,6 +44,9 @@ func (p *process) tell(err error) {
 		told = rpc.ErrEnded.Error()
 	}
 	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(told)) // a failure cannot be reported
+	if connect.CodeOf(err) == connect.CodeUnauthenticated {
+		_, _ = fmt.Fprintln(p.stderr, "A user is named by --daemon https://USER@HOST, with --daemon-password-file; a token by --daemon-token-file, a certificate by --daemon-tls.")
+	}
 	if errors.Is(err, core.ErrVersion) {
 		_, _ = fmt.Fprintln(p.stderr, "Nothing was changed. The rondo that wrote it takes the series out (rondo export --to FOLDER), this one takes them in (rondo --db NEW import FOLDER).")
 	}

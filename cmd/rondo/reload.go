@@ -24,12 +24,12 @@ func (s *serve) fixed() map[string]string {
 			}
 		}
 		switch f.Name {
-		case "help", "config", "daemon", "db":
+		case "help", "config", "daemon", "db", passwordFileFlag, tokenFileFlag, caFlag, pairFlag:
 		default:
 			values[f.Name] = f.Value.String()
 		}
 	})
-	t := s.newTarget(s.db, "", "", s.config)
+	t := s.newTarget(targetFlags{db: s.db, config: s.config})
 	values["db"], values[baseKey] = t.Folder(), s.base()
 	return values
 }

@@ -33,10 +33,9 @@ func newRoot(p *process) *cobra.Command {
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
-	root.PersistentFlags().StringVar(&c.db, "db", "", "the database's `folder` (default: RONDO_DB, db: in the configuration file, ./rondo.db)")
-	root.PersistentFlags().StringVar(&c.daemon, "daemon", "", "the `address` of a server to ask instead (default: RONDO_DAEMON, daemon: in the configuration file)")
-	root.PersistentFlags().StringVar(&c.sync, "sync", "", "the sync `mode` if no server runs: always, interval or none (default: RONDO_SYNC, sync: in the configuration file, always)")
-	root.PersistentFlags().StringVar(&c.config, "config", "", "the configuration `file` (default: RONDO_CONFIG, ~/.config/rondo/rondo.yaml, /etc/rondo/rondo.yaml)")
+	for _, f := range c.list() {
+		root.PersistentFlags().StringVar(f.value, f.name, "", f.usage)
+	}
 	root.AddGroup(
 		&cobra.Group{ID: "server", Title: "Server:"},
 		&cobra.Group{ID: "rrdtool", Title: "As in rrdtool:"},

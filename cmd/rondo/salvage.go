@@ -21,6 +21,9 @@ back before you use this. No server may run.`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t := c.target()
+			if err := t.OnlyHere("wal salvage"); err != nil {
+				return err
+			}
 			if err := t.Here(); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ func serveUsage(cmd *cobra.Command) error {
 	var rest []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		switch {
-		case f.Hidden || f.Name == "help" || f.Name == "daemon":
+		case f.Hidden || f.Name == "help" || f.Name == "daemon" || slices.Contains(credentialKeys, f.Name):
 			return
 		}
 		for i := range sections {

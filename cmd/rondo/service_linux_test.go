@@ -19,7 +19,7 @@ const systemdFolder = root + "/contrib/systemd"
 // TestServiceConfiguration checks the configuration of the unit as a server would read it.
 func TestServiceConfiguration(t *testing.T) {
 	p := &process{lookupEnv: func(string) (string, bool) { return "", false }, now: time.Now}
-	c := &common{process: p, config: filepath.Join(systemdFolder, "rondo.yaml")}
+	c := &common{process: p, targetFlags: targetFlags{config: filepath.Join(systemdFolder, "rondo.yaml")}}
 	s, cmd := newServeSettings(c)
 	cmd.Flags().StringVar(&c.db, "db", "", "") // the root's
 	if _, _, err := s.apply(); err != nil {

@@ -19,7 +19,7 @@ const configVariable = "RONDO_CONFIG"
 const baseKey = "base"
 
 // settingKeys are the keys that every command reads. All others are the server's.
-var settingKeys = []string{"db", "daemon", "sync", baseKey}
+var settingKeys = append([]string{"db", "daemon", "sync", baseKey}, credentialKeys...)
 
 // configFile returns the name of the configuration file. The flag names it, or else RONDO_CONFIG.
 // If neither is set, the user's own file is read, or else the machine's. The name is "" if no file
@@ -66,7 +66,7 @@ func (p *process) configure(flag string) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range []string{"db", baseKey} {
+	for _, key := range []string{"db", baseKey, passwordFileFlag, tokenFileFlag, caFlag} {
 		if v := values[key]; v != "" {
 			values[key] = config.Beside(file, v)
 		}
@@ -107,14 +107,17 @@ func (p *process) waits(line string) {
 
 // newTarget returns what a command works on, from its flags, the environment and the
 // configuration file.
-func (p *process) newTarget(db, daemon, sync, configFile string) backend.Target {
-	t := backend.Target{Err: p.configure(configFile), Tell: p.waits}
-	t.DB = p.choose(db, "RONDO_DB", "db")
+func (p *process) newTarget(f targetFlags) backend.Target {
+	t := backend.Target{Err: p.configure(f.config), Tell: p.waits}
+	t.DB = p.choose(f.db, "RONDO_DB", "db")
 	t.Named = t.DB != ""
 	if !t.Named {
 		t.DB = backend.DefaultFolder
 	}
-	t.Daemon = p.choose(daemon, "RONDO_DAEMON", "daemon")
-	t.Sync = p.choose(sync, "RONDO_SYNC", "sync")
+	t.Daemon = p.choose(f.daemon, "RONDO_DAEMON", "daemon")
+	t.Sync = p.choose(f.sync, "RONDO_SYNC", "sync")
+	if t.Daemon != "" {
+		t.Credentials = p.credentials(f, t.Daemon)
+	}
 	return t
 }

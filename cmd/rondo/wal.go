@@ -51,6 +51,9 @@ func logFolder(c *common, args []string) (string, error) {
 		return args[0], nil
 	}
 	t := c.target()
+	if err := t.OnlyHere("wal"); err != nil {
+		return "", err
+	}
 	return filepath.Join(t.DB, backend.LogFolder), t.Here()
 }
 

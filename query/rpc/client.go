@@ -19,8 +19,10 @@ import (
 type Client struct {
 	rondov1.RondoClient
 	Local rondov1.LocalClient // over the network, servers answer only some of its methods
-	// Streams is Local over HTTP/2, which Import needs because it streams both ways at once.
+	// Streams is Local over HTTP/2, which Import needs because it streams both ways at once, and
+	// Far is Rondo over HTTP/2, which ImportMany needs.
 	Streams rondov1.LocalClient
+	Far     rondov1.RondoClient
 
 	http *http.Client
 	url  string
@@ -69,14 +71,16 @@ func DialWith(ctx context.Context, addr string, o Options) (*Client, error) {
 func newClient(t *http.Transport, url, authorization string) *Client {
 	two := t.Clone()
 	two.Protocols = new(http.Protocols)
-	two.Protocols.SetUnencryptedHTTP2(t.TLSClientConfig == nil)
-	two.Protocols.SetHTTP2(true)
+	encrypted := strings.HasPrefix(url, "https:")
+	two.Protocols.SetUnencryptedHTTP2(!encrypted)
+	two.Protocols.SetHTTP2(encrypted)
 	limit := connect.WithClientOptions(connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(utf8Checker{}, endTeller{}))
-	h := callingBy(t, url, authorization)
+	h, far := callingBy(t, url, authorization), callingBy(two, url, authorization)
 	return &Client{
 		RondoClient:   rondov1.NewRondoClient(h, url, limit),
 		Local:         rondov1.NewLocalClient(h, url, limit),
-		Streams:       rondov1.NewLocalClient(callingBy(two, url, authorization), url, limit),
+		Streams:       rondov1.NewLocalClient(far, url, limit),
+		Far:           rondov1.NewRondoClient(far, url, limit),
 		http:          h,
 		url:           url,
 		transport:     t,
@@ -87,6 +91,14 @@ func newClient(t *http.Transport, url, authorization string) *Client {
 
 // IsSocket reports whether c speaks to a server's socket, where everything is allowed.
 func (c *Client) IsSocket() bool { return c.socket }
+
+// Imports begins an import. The service Local has it at a socket, and Rondo over the network.
+func (c *Client) Imports(ctx context.Context) *connect.BidiStreamForClient[rondov1.ImportRequest, rondov1.ImportResponse] {
+	if c.socket {
+		return c.Streams.Import(ctx)
+	}
+	return c.Far.ImportMany(ctx)
+}
 
 // PostForm sends a form to a path of the server that is no procedure, such as those of Prometheus'
 // API. The caller closes the body of the answer.

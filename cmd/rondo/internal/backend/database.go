@@ -43,7 +43,11 @@ func (d *Database) Backup(ctx context.Context, w io.Writer) error {
 	if d.Store != nil {
 		return d.Store.Backup(ctx, w)
 	}
-	stream, err := d.Client.Local.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))
+	backup := d.Client.Local.Backup
+	if !d.Client.IsSocket() {
+		backup = d.Client.Backup
+	}
+	stream, err := backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))
 	if err != nil {
 		return Explain(err)
 	}
@@ -77,7 +81,11 @@ func (d *Database) Check(ctx context.Context) ([]core.Problem, error) {
 	if d.Store != nil {
 		return d.Store.Check(ctx)
 	}
-	stream, err := d.Client.Local.Check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))
+	check := d.Client.Local.Check
+	if !d.Client.IsSocket() {
+		check = d.Client.Check
+	}
+	stream, err := check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))
 	if err != nil {
 		return nil, Explain(err)
 	}

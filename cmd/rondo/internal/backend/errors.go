@@ -14,8 +14,8 @@ func Explain(err error) error {
 	if errors.Is(err, rpc.ErrEnded) {
 		return rpc.ErrEnded
 	}
-	if connect.CodeOf(err) == connect.CodeUnimplemented {
-		return fmt.Errorf("the server serves the command line on its socket only (unix:…/rondo.sock): %w", err)
+	if e, ok := errors.AsType[*connect.Error](err); ok && e.Code() == connect.CodeUnimplemented && !errors.As(err, new(*rpc.UnreachedError)) {
+		return fmt.Errorf("the server is older than this rondo: it %s", e.Message())
 	}
 	return err
 }

@@ -27,7 +27,7 @@ func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Databas
 		return nil, t.Err
 	}
 	if t.Daemon != "" {
-		c, err := rpc.Dial(ctx, t.Daemon)
+		c, err := t.dial(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -73,5 +73,8 @@ func answered(err error) error {
 	if connect.CodeOf(err) == connect.CodeNotFound {
 		return core.ErrNotFound
 	}
+	if e, ok := errors.AsType[*connect.Error](err); ok { // without its code, a word for programs
+		return errors.New(e.Message())
+	}
 	return err
 }

@@ -109,7 +109,7 @@ func (s server) adopt(ctx context.Context, env *rrdtool.Env, name string) error 
 		return nil // the verb says so
 	}
 	var failed error
-	err = Upload(ctx, s.client.Streams, transfer.Options{}, []transfer.Item{{Path: path, Name: name}}, func(r transfer.Result) { failed = r.Err })
+	err = Upload(ctx, s.client, transfer.Options{}, []transfer.Item{{Path: path, Name: name}}, func(r transfer.Result) { failed = r.Err })
 	if err == nil && failed != nil {
 		if known, e := s.hasSeries(ctx, env, name); known && e == nil { // another has been quicker
 			return nil

@@ -39,6 +39,9 @@ const (
 type Target struct {
 	DB     string // the database's folder
 	Daemon string // the address of a server to use in its place; empty: none
+	// Credentials say who the command is to a server at an address of HTTP.
+	Credentials Credentials
+
 	Sync   string // always, interval or none, where no server decides; empty: always
 	Stays  bool   // the command runs for long, and its store writes checkpoints by itself
 	Named  bool   // a flag, the environment or the configuration file names the database
@@ -141,13 +144,22 @@ func (t Target) makes(adopts bool) error {
 	return nil
 }
 
+// OnlyHere returns an error if t is a server that is asked by its address. what says what works on
+// the files of a database.
+func (t Target) OnlyHere(what string) error {
+	if t.Err == nil && t.Daemon != "" && !t.Named {
+		return fmt.Errorf("%s works on the files of a database, not through --daemon (or RONDO_DAEMON): run it on the server's machine, with --db FOLDER", what)
+	}
+	return t.Err
+}
+
 // Server connects to the running server of t, for commands that need one.
 func (t Target) Server(ctx context.Context) (*rpc.Client, error) {
 	if t.Err != nil {
 		return nil, t.Err
 	}
 	if t.Daemon != "" {
-		return rpc.Dial(ctx, t.Daemon)
+		return t.dial(ctx)
 	}
 	client, err := rpc.DialLocal(ctx, t.DB)
 	if err != nil {

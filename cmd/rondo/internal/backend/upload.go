@@ -6,20 +6,21 @@ import (
 	"io"
 	"sync"
 
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
 // Upload sends files to a server, which makes series of them. It calls done for each file,
 // from one goroutine at a time.
-func Upload(ctx context.Context, server rondov1.LocalClient, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
+func Upload(ctx context.Context, server *rpc.Client, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var sender sync.WaitGroup
 	defer func() {
 		cancel()
 		sender.Wait()
 	}()
-	stream := server.Import(ctx)
+	stream := server.Imports(ctx)
 	first := &rondov1.ImportRequest{Overwrite: o.Overwrite, Jobs: int32(o.Jobs)}
 	for _, l := range o.Labels {
 		first.Labels = append(first.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})

@@ -21,7 +21,7 @@ const (
 )
 
 // remoteProcedures are the methods of the service Local that the HTTP port answers, by name.
-var remoteProcedures = []string{"Exec", "Control", "Pipe"}
+var remoteProcedures = []string{"Exec", "Compact", "Control", "Pipe"}
 
 // mountCommands lets the HTTP port serve the command line.
 func (s *server) mountCommands(mux *routes) {
