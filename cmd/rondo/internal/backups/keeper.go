@@ -135,7 +135,7 @@ func (k *Keeper) Make(ctx context.Context) error {
 		return err
 	}
 	k.Logger.Info("backup made", "file", k.path(began), "bytes", size, "took", took.Round(time.Millisecond))
-	if err := k.prune(); err != nil {
+	if err := k.prune(began); err != nil {
 		k.Logger.Error("old backups not removed", "dir", k.Dir, "err", err)
 	}
 	return nil
@@ -179,11 +179,16 @@ func verify(ctx context.Context, name string) (size int64, err error) {
 	return info.Size(), err
 }
 
-// prune removes the oldest backups until Keep are left.
-func (k *Keeper) prune() error {
+// prune removes the oldest backups until Keep are left. The newest one was made at a time; backups
+// with later names are older than all others, because the clock was set back since they were made.
+func (k *Keeper) prune(newest time.Time) error {
 	all, err := k.list()
 	if err != nil {
 		return err
+	}
+	later := slices.IndexFunc(all, func(name string) bool { return timeOf(name).After(newest) })
+	if later >= 0 {
+		all = slices.Concat(all[later:], all[:later])
 	}
 	var errs []error
 	for _, name := range all[:max(len(all)-max(k.Keep, 1), 0)] {

@@ -98,6 +98,31 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// TestBackupOfClockSetBackStays: when the clock was set back, the backups with names in the future
+// stayed, and each new backup was removed as soon as it was made.
+func TestBackupOfClockSetBackStays(t *testing.T) {
+	now := time.Date(2036, 1, 1, 0, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	k := &backups.Keeper{Source: &source{backup: whole(t)}, Dir: dir, Every: time.Hour, Keep: 2, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+	for _, step := range []struct {
+		at   time.Time
+		want []string
+	}{
+		{now, []string{"rondo-20360101T000000Z.zst"}},
+		{now.Add(time.Hour), []string{"rondo-20360101T000000Z.zst", "rondo-20360101T010000Z.zst"}},
+		{now.AddDate(-10, 0, 0), []string{"rondo-20260101T000000Z.zst", "rondo-20360101T010000Z.zst"}},
+		{now.AddDate(-10, 0, 1), []string{"rondo-20260101T000000Z.zst", "rondo-20260102T000000Z.zst"}},
+	} {
+		now = step.at
+		if err := k.Make(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(t, dir); !slices.Equal(got, step.want) {
+			t.Errorf("after the backup of %s the folder holds %q, want %q", now, got, step.want)
+		}
+	}
+}
+
 // TestFailures: a backup that fails, is damaged or has no place leaves the old ones alone.
 func TestFailures(t *testing.T) {
 	good := whole(t)
