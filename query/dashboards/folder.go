@@ -161,6 +161,9 @@ func read(root *os.Root, name string) (string, error) {
 		return "", fmt.Errorf("%w: it has %d bytes, at most %d are possible", ErrFile, info.Size(), MaxText)
 	}
 	file, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) { // it was dropped meanwhile
+		return "", ErrNotFound
+	}
 	if err != nil {
 		return "", err
 	}
