@@ -69,7 +69,7 @@ func TestReadmeTranscript(t *testing.T) {
 			continue
 		}
 		_, flags := newServeSettings(&common{process: &process{lookupEnv: func(string) (string, bool) { return "", false }}})
-		if want := flags.Flags().Lookup(m[1]).DefValue; m[2] != want || got == "" {
+		if want := strings.Trim(flags.Flags().Lookup(m[1]).DefValue, "[]"); m[2] != want || got == "" {
 			t.Errorf("README.md:%d: %s listens at %s; its default is %s", f.line, m[1], m[2], want)
 		}
 	}

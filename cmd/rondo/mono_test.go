@@ -65,7 +65,7 @@ func TestMono(t *testing.T) {
 			do(true, `{"category": "Mono Custom", "name": "jobs", "index": "0",`, "remove", "--peer", "127.0.0.1", "0", "-o", "jsonl")
 			do(false, "no agent \"nobody\" is connected, but 127.0.0.1\n", "list", "--peer", "nobody")
 			do(false, "invalid argument \"xml\"", "list", "-o", "xml")
-			if out, ok := runProgram(t, "mono", "peers", "--daemon", d.listens["http"]); ok || !strings.Contains(out, "only at its socket") {
+			if out, ok := runProgram(t, "mono", "peers", "--daemon", "http://"+d.listens["http"], "-o", "tsv"); !ok || !strings.Contains(out, "127.0.0.1\t") {
 				t.Errorf("at the HTTP port: %s", out)
 			}
 			d.stop(t)

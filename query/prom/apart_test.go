@@ -67,7 +67,7 @@ func TestNoTwoMetricsHaveTheSameLabels(t *testing.T) {
 		d := definition([]rra.Kind{rra.Gauge, rra.Derive}[r.IntN(2)], 10, 1)
 		d.Sources = append(d.Sources, d.Sources[0])
 		d.Sources[0].Name, d.Sources[1].Name = []string{"v", "sum", "value"}[r.IntN(3)], []string{"v_total", "rx"}[r.IntN(2)]
-		spec := core.Spec{Path: fmt.Sprintf("%s%d", word(), i), Definition: d, Start: rra.Seconds(t0)}
+		spec := core.Spec{Path: fmt.Sprintf("%s/%d", word(), i), Definition: d, Start: rra.Seconds(t0)}
 		for _, name := range kinds[r.IntN(len(kinds))] {
 			if v := word(); v != "" {
 				spec.Labels = append(spec.Labels, core.Label{Name: name, Value: v})
