@@ -148,7 +148,7 @@ func (f *File) rewriteMeta(old *opening) (tx uint64, err error) {
 	if _, err := file.WriteAt(page, at); err != nil {
 		return 0, err
 	}
-	if err := f.Ask("sync"); err != nil {
+	if err := f.ask("sync", file, 0); err != nil {
 		return 0, err
 	}
 	return m.tx, file.Sync()
