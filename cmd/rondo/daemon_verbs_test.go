@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -88,7 +90,8 @@ var verbSteps = []struct {
 var changing = regexp.MustCompile(`r:[0-9.]+\n|20[2-9][0-9]-[0-9-]+[T ][0-9:.]+( UTC|Z)?|<!-- [^>]* -->|[0-9]+ of [0-9]+ files, .*`)
 
 // TestVerbsThroughHTTP: every command says the same, with the same exit code, on a database of its
-// own, through a server's socket, by http and by https.
+// own, through a server's socket, by http and by https. It starts some 350 processes, which takes
+// minutes with the race detector; the tests of package server run the same in one process.
 func TestVerbsThroughHTTP(t *testing.T) {
 	var named []string
 	for _, v := range verbSteps {

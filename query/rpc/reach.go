@@ -74,7 +74,11 @@ func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", w.authorization)
 	}
-	a, err := w.next.RoundTrip(r)
+	var c connOf
+	a, err := w.next.RoundTrip(c.trace(r))
+	if err != nil && !c.speaksHTTP() {
+		return nil, &UnreachedError{w.url, noHTTP, nil} // err would say that the server has ended
+	}
 	if err != nil {
 		return nil, unreached(w.url, err)
 	}
@@ -95,6 +99,8 @@ func (e *UnreachedError) Error() string { return e.URL + ": " + e.Why }
 
 // Unwrap returns the error beneath.
 func (e *UnreachedError) Unwrap() error { return e.err }
+
+const noHTTP = "what listens there speaks no HTTP. A server of rrdcached's protocol is named without http://"
 
 // unreached returns the error of a connection to a server in words that say what to do.
 func unreached(url string, err error) error {
@@ -125,7 +131,7 @@ func unreached(url string, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		why = "connection refused: no server listens there"
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		why = "what listens there speaks no HTTP. A server of rrdcached's protocol is named without http://"
+		why = noHTTP
 	default:
 		return err
 	}
