@@ -54,7 +54,9 @@ func TestPrometheusWriteInterop(t *testing.T) {
 	d = serveProcess(t, db, append(args, "--http", addr)...)
 	scraped(3)
 	total, level := samplesOf(t, p.URL, "rw_total"), samplesOf(t, p.URL, "rw_level")
-	p.Stop() // sends what waits
+	// A Prometheus that ends may leave out the sample of a moment ago.
+	waitFor(t, "the last samples", func() bool { return sentUpTo(t, d, total) && sentUpTo(t, d, level) })
+	p.Stop()
 	compareRows(t, d, "prometheus/rw/"+instance+"/rw_total", total, before, rra.DataSource{Name: "value", Kind: rra.DDerive, Heartbeat: 3, Min: 0, Max: math.NaN()})
 	var path struct {
 		Series []struct{ Path string }
@@ -67,6 +69,25 @@ func TestPrometheusWriteInterop(t *testing.T) {
 		t.Errorf("the help is not kept: %s", m)
 	}
 	d.stop(t)
+}
+
+// sentUpTo says whether all series of Prometheus' metrics have been updated at the last of points,
+// or later.
+func sentUpTo(t *testing.T, d *daemon, points []promSample) bool {
+	t.Helper()
+	var got struct {
+		Series []struct{ LastUpdateUs string }
+	}
+	text := d.call(t, "Latest", `{"prefix":"prometheus/rw","rows":1}`)
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	for _, s := range got.Series {
+		if us, err := strconv.ParseInt(s.LastUpdateUs, 10, 64); err != nil || rra.Time(us) < points[len(points)-1].at {
+			return false
+		}
+	}
+	return len(got.Series) > 0
 }
 
 // sendingPrometheus runs a Prometheus that scrapes a target each second and sends to the address
