@@ -290,47 +290,6 @@ func TestCompactRefused(t *testing.T) {
 	mustClose(t, ro.Close())
 }
 
-// TestCompactOfDamagedPages refuses pages that hide entries: the copy would lack them.
-func TestCompactOfDamagedPages(t *testing.T) {
-	dir := t.TempDir()
-	good := smallDatabase(t, dir)
-	name := filepath.Join(dir, "rondo.bolt")
-	s := mustOpen(t, dir, core.Options{NoBackground: true})
-	want := mustDigest(t, s)
-	mustClose(t, s.Abandon())
-	var used []int // pages that have elements; some of them are free again
-	for page := 2; page < len(good)/4096; page++ {
-		// A branch or a leaf. With one element less, a leaf of one is that of an empty bucket.
-		if good[page*4096+8]&3 != 0 && good[page*4096+10] > 1 {
-			used = append(used, page)
-		}
-	}
-	refused := 0
-	for i := 0; i < len(used); i += 1 + len(used)/40 {
-		page := used[i]
-		bad := bytes.Clone(good)
-		bad[page*4096+10]-- // one element less
-		if err := os.WriteFile(name, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, err := core.Open(dir, core.Options{NoBackground: true})
-		if err != nil {
-			continue
-		}
-		if _, err := s.Compact(t.Context()); err == nil {
-			sameDigest(t, fmt.Sprint("page ", page), mustDigest(t, s), want)
-		} else if refused++; !errors.Is(err, core.ErrDamaged) {
-			t.Errorf("page %d: %v", page, err)
-		}
-		noCopyLeft(t, dir)
-		_ = s.Abandon() // it may say that it is damaged
-	}
-	t.Logf("%d pages, %d refused", len(used), refused)
-	if refused == 0 {
-		t.Error("no damage was refused")
-	}
-}
-
 // TestCompactFails has each step of a compaction fail, once. The database goes on, and the next
 // compaction succeeds.
 func TestCompactFails(t *testing.T) {

@@ -22,12 +22,15 @@ var errElement = errors.New("an element is not where it belongs")
 // checkElements checks three things of a page. Its keys and values lie within the page, one behind
 // the other without gaps, as bbolt writes them; otherwise an element is hidden, and the error is
 // errElement. The keys are in order, from low on and below high. Less than pageSize bytes are
-// unused at the end.
+// unused at the end. A page without elements has zeros only, as bbolt writes it.
 func checkElements(b []byte, branch bool, pageSize int64, low, high []byte) error {
 	e := binary.NativeEndian
 	n := int(e.Uint16(b[10:]))
 	if pageHeader+n*pageElement > len(b) || branch && n == 0 {
 		return fmt.Errorf("has %d elements: %w", n, errElement)
+	}
+	if n == 0 && len(bytes.TrimLeft(b[pageHeader:], "\x00")) > 0 {
+		return fmt.Errorf("has remains of elements: %w", errElement)
 	}
 	last, end := low, uint64(pageHeader+n*pageElement)
 	for i := range n {
