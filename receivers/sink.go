@@ -2,6 +2,7 @@ package receivers
 
 import (
 	"context"
+	"math"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
@@ -34,17 +35,31 @@ type Sink interface {
 	// without samples, and the reading of the first data source that takes values; NaN: unknown.
 	Last(ctx context.Context, ref core.Ref) (at rra.Time, reading float64, err error)
 
-	// Replace gives existing series, which have had one sample, the definitions that Define returns
-	// and the policy changes, all with one wait for the store. It fills in the requests as Resolve
-	// does; the references are new.
+	// Replace gives existing series, which have had Samples and no others, the definitions that
+	// Define returns and the policy changes, all with one wait for the store. It fills in the
+	// requests as Resolve does; the references are new.
 	Replace(ctx context.Context, rs []Replacement) error
 }
 
-// A Replacement asks for another definition of a series that has had one sample: Value, at the time
-// Request.Time.
+// A Replacement asks for another definition of a series that has had few samples. Request.Time is
+// the time of the first of them.
 type Replacement struct {
 	Request
+	Samples []Sample // all, in the order of their times
+}
+
+// A Sample is a reading of the one data source of a series.
+type Sample struct {
+	At    rra.Time
 	Value rra.Value
+}
+
+// Reading returns a value as a GAUGE or DDERIVE takes it. NaN is unknown.
+func Reading(value float64) rra.Value {
+	if math.IsNaN(value) {
+		return rra.Unknown
+	}
+	return rra.Float(value)
 }
 
 // A Description is metadata of one path. A new path counts against its sender as a new series does.

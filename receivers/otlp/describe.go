@@ -53,7 +53,7 @@ func kept(s string, most int) string {
 func (e *export) describe() {
 	var ds []receivers.Description
 	for i := range e.news.reqs {
-		q, texts := &e.news.reqs[i], e.news.texts[i]
+		q, texts := &e.news.reqs[i], e.news.asked[i].texts
 		if q.Err != nil || texts == nil {
 			continue
 		}

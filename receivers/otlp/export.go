@@ -27,6 +27,8 @@ type export struct {
 
 	batch    core.Batch
 	news     newcomers
+	begins   []*first // of series whose first value is in batch
+	seconds  []second
 	name     string // of the metric, as Prometheus has it, if named is dec.fresh
 	named    int
 	nameErr  error
@@ -45,6 +47,9 @@ func (e *export) begin(ctx context.Context, from string, now time.Time) {
 	e.points, e.rejected, e.told, e.failed = 0, 0, e.told[:0], nil
 	e.batch.Reset()
 	e.news.reset()
+	clear(e.begins)
+	clear(e.seconds)
+	e.begins, e.seconds = e.begins[:0], e.seconds[:0]
 }
 
 // tell keeps a reason for the answer.
@@ -79,14 +84,14 @@ func (e *export) add(s *series, r reading) {
 	switch r.mode {
 	case counter:
 		if zero, ok := s.last.Zero(r.at, r.value, r.start); ok && counts {
-			e.put(s, zero, 0)
+			e.zero(s, zero)
 		}
 	case delta, balance:
 		sum := s.last.Value
 		if math.IsNaN(sum) {
 			sum = 0
 			if zero, ok := s.last.Zero(r.at, r.value, r.start); ok && counts {
-				e.put(s, zero, 0)
+				e.zero(s, zero)
 			}
 		}
 		if !math.IsNaN(r.value) {
@@ -95,6 +100,14 @@ func (e *export) add(s *series, r reading) {
 	}
 	e.put(s, r.at, r.value)
 	s.last.At, s.last.Value = r.at, r.value
+}
+
+// zero puts a reading of 0 in, at which the counter of a series has begun.
+func (e *export) zero(s *series, at rra.Time) {
+	if s.first != nil {
+		s.first.zero = at
+	}
+	e.put(s, at, 0)
 }
 
 // put adds a sample to the batch.
@@ -115,3 +128,25 @@ func (e *export) put(s *series, at rra.Time, v float64) {
 }
 
 const textLate = "values are not after the last ones of their series"
+
+// settle notes that the step of a new series is a guess, or what it tells of the series of its job.
+// e.mu is held.
+func (e *export) settle(s *series, a *asked, q *receivers.Request) {
+	switch {
+	case s.ref == 0:
+	case a.guessed:
+		if s.kind == rra.Gauge || s.kind == rra.DDerive {
+			s.first = &first{job: a.job, step: q.Definition.Step}
+		}
+	case a.between != 0 && a.known == 0:
+		e.learnOf(a.job, a.between)
+	}
+}
+
+// begun notes that a value of a series is in the batch. e.mu is held.
+func (e *export) begun(s *series) {
+	if f := s.first; f != nil && f.at == 0 {
+		f.at, f.value = s.last.At, s.last.Value
+		e.begins = append(e.begins, f)
+	}
+}

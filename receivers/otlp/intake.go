@@ -11,6 +11,7 @@ import (
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/resets"
+	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -19,7 +20,7 @@ type intake struct {
 	receivers.Counters
 	cfg   receivers.Config
 	sink  receivers.Sink
-	step  int64 // of new series, in seconds
+	step  int64 // of new series, in seconds; 0: learned
 	began time.Time
 	seeds [2]maphash.Seed
 	lines loglimit.Limit[string]
@@ -29,6 +30,9 @@ type intake struct {
 	generation uint64          // how often series was emptied
 	pause      receivers.Pause // newcomers are shed while it lasts
 	forgot     time.Time       // when forget last emptied series
+	learned    steps.Groups    // by job: the step of new series
+
+	learning sync.Mutex // is held while series are replaced; taken before mu
 }
 
 // maxSeries is how many series are remembered. Beyond it all are forgotten, and resolved again.
@@ -45,6 +49,18 @@ type series struct {
 	why   receivers.Reason // if ref is 0: why,
 	retry uint32           // and the second from which on to ask for it again
 	last  resets.Counter   // the last value that was handed over
+	first *first           // nil: its step is settled
+}
+
+// A first is the first value of a series whose step is a guess. It is kept until the second value
+// has told the step. The labels are not kept: the second value comes with them.
+type first struct {
+	job    string
+	step   int64    // the guess
+	zero   rra.Time // of the reading of 0 before it; 0: none
+	at     rra.Time // 0: it has not come yet
+	value  float64
+	stored bool // it is in the store
 }
 
 func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
@@ -88,4 +104,12 @@ func (d *decoder) appendKey(dst []byte, p *part) []byte {
 // keyOf returns the key of what appendKey has returned.
 func (t *intake) keyOf(b []byte) key {
 	return key{maphash.Bytes(t.seeds[0], b), maphash.Bytes(t.seeds[1], b)}
+}
+
+// learnOf enters the step of a job, and returns the step that its series have. e.mu is held.
+func (t *intake) learnOf(job string, step int64) int64 {
+	if job == "" {
+		return step // such series may come from anywhere
+	}
+	return t.learned.Learn(job, step)
 }

@@ -11,9 +11,32 @@ type newcomers struct {
 	values     []newcomer
 	generation uint64 // of the intake's series when the first of them came
 	reqs       []receivers.Request
-	keys       []key          // of reqs
-	texts      [][]core.Label // of reqs: what their metrics say of themselves
-	byKey      map[key]int    // index of the request
+	asked      []*asked    // of reqs
+	byKey      map[key]int // index of the request
+}
+
+// An asked is what is known of a series that is asked for.
+type asked struct {
+	key     key
+	texts   []core.Label // what its metric says of itself
+	job     string
+	mode    mode
+	first   rra.Time // its first value
+	known   int64    // the step that the flag or its job has told; 0: none
+	between int64    // the step that its first values tell; 0: none
+	guessed bool     // it was made, and its step is a guess
+}
+
+// define returns the definition of the series. step is the step of the policy; 0: own.
+func (a *asked) define(step int64) *rra.Definition {
+	a.guessed = false
+	for _, own := range []int64{a.known, a.between} {
+		if step == 0 {
+			step = own
+		}
+	}
+	a.guessed = step == 0
+	return define(a.mode, step)
 }
 
 // A newcomer is a value without a series.
@@ -28,8 +51,8 @@ func (n *newcomers) full() bool { return len(n.values) >= receivers.MaxNewcomers
 func (n *newcomers) reset() {
 	n.values = n.values[:0]
 	clear(n.reqs)
-	clear(n.texts)
-	n.reqs, n.keys, n.texts = n.reqs[:0], n.keys[:0], n.texts[:0]
+	clear(n.asked)
+	n.reqs, n.asked = n.reqs[:0], n.asked[:0]
 	clear(n.byKey)
 }
 
@@ -38,4 +61,21 @@ type reading struct {
 	mode      mode
 	at, start rra.Time
 	value     float64 // NaN: unknown
+}
+
+// A second is a value that waits until the step of its series is settled.
+type second struct {
+	series  *series
+	request receivers.Request
+	reading reading
+}
+
+// jobOf returns the job of the series that a request asks for; "": none.
+func jobOf(q *receivers.Request) string {
+	for _, l := range q.Labels {
+		if l.Name == "job" {
+			return l.Value
+		}
+	}
+	return ""
 }

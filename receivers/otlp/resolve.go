@@ -1,11 +1,13 @@
 package otlp
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -28,12 +30,19 @@ func (e *export) newcomer(k key, p *part, r reading) {
 		}
 		i = len(n.reqs)
 		n.byKey[k] = i
-		n.reqs, n.keys, n.texts = append(n.reqs, q), append(n.keys, k), append(n.texts, e.dec.texts())
+		a := &asked{key: k, texts: e.dec.texts(), job: jobOf(&q), mode: r.mode, first: r.at, known: e.step}
+		if a.known == 0 && a.job != "" {
+			a.known = e.learned.Step(a.job)
+		}
+		q.Define = a.define
+		n.reqs, n.asked = append(n.reqs, q), append(n.asked, a)
+	} else if a := n.asked[i]; a.between == 0 {
+		a.between = steps.Apart(r.at - a.first)
 	}
 	n.values = append(n.values, newcomer{i, r})
 }
 
-// request returns the request for the series of a value.
+// request returns the request for the series of a value, without Define.
 func (e *export) request(p *part, r reading) (receivers.Request, error) {
 	d := &e.dec
 	if e.named != d.fresh {
@@ -55,26 +64,28 @@ func (e *export) request(p *part, r reading) (receivers.Request, error) {
 		Identity: identify(resource, attrs, e.name, p, r.mode == info),
 		Sender:   e.from,
 		Time:     r.at,
-		Define:   func(step int64) *rra.Definition { return define(r.mode, e.step, step) },
 	}
 	for _, a := range resource {
 		if a.name == "host.name" {
 			q.Sender = receivers.LabelText(a.value)
 		}
 	}
-	if since := r.at - r.start; r.start > 0 && since > 0 && since <= rra.Seconds(2*e.step) {
+	if since := r.at - r.start; r.start > 0 && since > 0 && since <= rra.Seconds(2*cmp.Or(e.step, guessedStep)) {
 		q.Time = r.start // a counter that has just begun is known from its beginning on
 	}
 	return q, nil
 }
 
-// define returns the definition of a new series. step is the step of the policy;
-// 0: own.
-func define(m mode, own, step int64) *rra.Definition {
-	if step == 0 {
-		step = own
-	}
-	d := receivers.StandardDefinition(step)
+// guessedStep is the step of a new series that nothing is known of, in seconds: the interval of the
+// exporters of OpenTelemetry's SDKs.
+const guessedStep = 60
+
+// define returns the definition of a new series. step is in seconds; 0: guessedStep. An SDK also
+// sends when its program ends, so that a step may be learned that is too short. Therefore the
+// heartbeat is no shorter than two steps of the SDKs.
+func define(m mode, step int64) *rra.Definition {
+	d := receivers.StandardDefinition(cmp.Or(step, guessedStep))
+	d.Sources[0].Heartbeat = max(d.Sources[0].Heartbeat, 2*guessedStep)
 	if m == counter || m == delta {
 		d.Sources[0].Kind, d.Sources[0].Min = rra.DDerive, 0
 	}
@@ -123,21 +134,24 @@ func (e *export) resolve() error {
 		e.empty()
 	}
 	for i := range found {
-		k := n.keys[i]
-		if s := e.series[k]; s == nil || s.ref == 0 { // else another request has resolved it meanwhile
-			e.series[k] = &found[i]
+		a := n.asked[i]
+		if s := e.series[a.key]; s != nil && s.ref != 0 {
+			continue // another request has resolved it meanwhile
 		}
+		e.series[a.key] = &found[i]
+		e.settle(&found[i], a, &n.reqs[i])
 	}
 	e.Series.Store(int64(len(e.series)))
 	for i := range n.values {
 		v := &n.values[i]
-		s := e.series[n.keys[v.request]]
+		s := e.series[n.asked[v.request].key]
 		if s.ref == 0 {
 			e.Drop(s.why, 1)
 			e.reject(n.reqs[v.request].Err.Error(), 1)
 			continue
 		}
 		e.add(s, v.reading)
+		e.begun(s)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (e *export) value(p *part, m mode, v float64) error {
 	}
 	e.key = d.appendKey(e.key[:0], p)
 	e.find(e.keyOf(e.key), p, reading{mode: m, at: d.point.at, start: d.point.start, value: v})
-	if e.batch.Len() >= batchSamples || e.news.full() {
+	if e.batch.Len() >= batchSamples || e.news.full() || len(e.seconds) >= receivers.MaxNewcomers {
 		e.flush()
 	}
 	if e.failed != nil {
@@ -55,7 +55,9 @@ func (e *export) find(k key, p *part, r reading) {
 	s := e.series[k]
 	switch {
 	case s != nil && s.ref != 0:
-		e.add(s, r)
+		if !e.second(s, p, r) {
+			e.add(s, r)
+		}
 	case s != nil && e.tick < s.retry:
 		e.Drop(s.why, 1)
 		e.reject("series were refused", 1)
@@ -64,11 +66,14 @@ func (e *export) find(k key, p *part, r reading) {
 	}
 }
 
-// flush resolves the newcomers and stores the batch.
+// flush resolves the newcomers, learns steps, and stores the batch.
 func (e *export) flush() {
-	e.failed = e.resolve()
+	if e.failed = e.resolve(); e.failed != nil {
+		return
+	}
+	e.learn()
 	n := e.batch.Len()
-	if e.failed != nil || n == 0 {
+	if n == 0 {
 		return
 	}
 	known := e.Requests.Generation()
@@ -80,6 +85,7 @@ func (e *export) flush() {
 	var rejected *core.RejectedError
 	switch {
 	case err == nil:
+		e.stored()
 	case errors.As(err, &rejected):
 		if rejected.Late > 0 {
 			e.reject(textLate, int64(rejected.Late))

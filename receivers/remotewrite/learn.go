@@ -2,8 +2,11 @@ package remotewrite
 
 import (
 	"context"
+	"math"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/resets"
+	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -17,7 +20,7 @@ func (s *server) learn(ctx context.Context, w *work, sender string) {
 			continue
 		}
 		e := &s.table.series[n]
-		step := w.after(i, e)
+		step, created := w.after(i, e)
 		if step == 0 {
 			continue
 		}
@@ -27,28 +30,28 @@ func (s *server) learn(ctx context.Context, w *work, sender string) {
 		}
 		e.state &^= guess
 		s.table.guessed--
-		job := valueOf(labels, "job")
-		if known := s.table.learned[job]; known != 0 {
-			step = known
-		} else if len(s.table.learned) < maxJobs {
-			s.table.learned[job] = step
-		}
+		step = s.table.learned.Learn(valueOf(labels, "job"), step)
 		if int32(step) == e.step {
 			continue
 		}
 		counts := e.state&zeroes != 0
-		rs = append(rs, receivers.Replacement{
-			Request: receivers.Request{
-				Identity: Identify(labels), Sender: sender, Time: e.last.at, Untyped: true,
-				Define: func(own int64) *rra.Definition {
-					if own == 0 {
-						own = step
-					}
-					return definition(own, counts)
-				},
+		q := receivers.Request{
+			Identity: Identify(labels), Sender: sender, Time: e.last.at, Untyped: true,
+			Define: func(own int64) *rra.Definition {
+				if own == 0 {
+					own = step
+				}
+				return definition(own, counts)
 			},
-			Value: reading(e.last.value),
-		})
+		}
+		zero := rra.Time(0)
+		if counts { // as begins and add have had it
+			before := resets.Counter{At: e.last.at - rra.Time(recent.Microseconds()), Value: math.NaN()}
+			if at, ok := before.Zero(e.last.at, e.last.value, created); ok {
+				zero, q.Time = at, at
+			}
+		}
+		rs = append(rs, receivers.Replacement{Request: q, Samples: steps.First(zero, e.last.at, e.last.value)})
 		of = append(of, n)
 	}
 	if len(rs) > 0 {
@@ -58,35 +61,33 @@ func (s *server) learn(ctx context.Context, w *work, sender string) {
 
 // replace replaces the series of.
 func (s *server) replace(ctx context.Context, rs []receivers.Replacement, of []uint32) {
-	ctx, cancel := receivers.Asking(ctx)
-	defer cancel()
-	err := s.sink.Replace(ctx, rs)
-	for i, n := range of {
-		if err == nil {
-			err = rs[i].Err
-		}
-		if err != nil { // it keeps the step that was guessed
-			s.cfg.Logger.Error("remotewrite: the step of series is not changed", "path", rs[i].Path, "series", len(rs), "err", err)
-			return
-		}
-		e := &s.table.series[n]
+	err := steps.Replace(ctx, s.sink, rs, func(i int) {
+		e := &s.table.series[of[i]]
 		delete(s.table.byRef, e.ref)
 		e.ref, e.step = rs[i].Ref, int32(rs[i].Definition.Step)
-		s.table.byRef[e.ref] = n
+		s.table.byRef[e.ref] = of[i]
+	})
+	if err != nil { // they keep the step that was guessed
+		s.cfg.Logger.Error("remotewrite: the step of series is not changed", "path", rs[0].Path, "series", len(rs), "err", err)
 	}
 }
 
 // after returns the time from the last sample of e to the first one behind it in series i of w, as
-// a step; 0: the series has no such sample.
-func (w *work) after(i int, e *series) int64 {
+// a step, and when the sender says that the counter began; 0: the series has no such sample.
+func (w *work) after(i int, e *series) (step int64, created rra.Time) {
 	last := int64(e.last.at) / 1000
 	if e.state&(offsetKnown|asSent) == offsetKnown {
 		last += int64(e.offset)
 	}
 	for _, x := range w.samples[w.series[i].from:w.series[i].to] {
-		if x.bits != staleBits && x.ms > last {
-			return apart(x.ms - last)
+		if x.bits == staleBits || x.ms <= last {
+			continue
 		}
+		begun := w.series[i].created
+		if x.start != 0 {
+			begun = x.start
+		}
+		return steps.Apart(milli(x.ms) - milli(last)), milli(begun)
 	}
-	return 0
+	return 0, 0
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -92,7 +93,7 @@ func (s *server) newcomer(w *work, i int) (x *newcomer, ok bool) {
 		k = s.families.kind(name)
 	}
 	x = &newcomer{of: []int{i}, labels: labels, job: valueOf(labels, "job"), counts: k.counts(name)}
-	for _, step := range []int64{s.set.step, s.table.learned[x.job], w.distance(i)} {
+	for _, step := range []int64{s.set.step, s.table.learned.Step(x.job), w.distance(i)} {
 		if x.step == 0 {
 			x.step = step
 		}
@@ -133,15 +134,7 @@ func (w *work) distance(i int) int64 {
 	if len(x) < 2 {
 		return 0
 	}
-	return apart(x[1].ms - x[0].ms)
-}
-
-// apart returns milliseconds between samples as a step in seconds; 0: ms is not above 0.
-func apart(ms int64) int64 {
-	if ms <= 0 {
-		return 0
-	}
-	return min(max(1, (ms+500)/1000), mostStep)
+	return steps.Apart(milli(x[1].ms) - milli(x[0].ms))
 }
 
 // begins returns the time of the first sample of series i of w, or that at which its counter began
@@ -152,7 +145,7 @@ func (s *server) begins(w *work, i int) rra.Time {
 	first := w.samples[x.from]
 	at := max(milli(first.ms), 2e6)
 	if s.set.round == toStep {
-		return max(at-rra.Seconds(mostStep), 2e6)
+		return max(at-rra.Seconds(steps.Most), 2e6)
 	}
 	created := milli(x.created)
 	if first.start != 0 {
@@ -198,8 +191,8 @@ func (s *server) resolved(w *work, x *newcomer, r *receivers.Request, now time.T
 		number = s.admit(w.entry[x.of[0]], x, r, source)
 		w.fresh = append(w.fresh, fresh{number, x.of[0]})
 	}
-	if t.learned[x.job] == 0 && len(t.learned) < maxJobs && !x.guess {
-		t.learned[x.job] = r.Definition.Step
+	if !x.guess {
+		t.learned.Learn(x.job, r.Definition.Step)
 	}
 	s.enterKeys(w, x.of, number)
 }
@@ -230,9 +223,6 @@ func (s *server) admit(was uint32, x *newcomer, r *receivers.Request, source rra
 	t.byName[name] = append(t.byName[name], number)
 	return number
 }
-
-// maxJobs is how many jobs have a step that is remembered.
-const maxJobs = 1 << 16
 
 var errSources = errors.New("the series has more than one value")
 

@@ -56,8 +56,7 @@ func configure(c receivers.Config) (settings, error) {
 
 const (
 	guessedStep = 15 // seconds, of a series whose job is not known yet
-	mostStep    = 3600
-	heartbeats  = 3 // steps in a heartbeat: one scrape may fail
+	heartbeats  = 3  // steps in a heartbeat: one scrape may fail
 )
 
 // definition returns the definition of a new series. step is in seconds; 0: guessedStep.

@@ -88,3 +88,25 @@ func TestLearnedInStore(t *testing.T) {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }
+
+// TestLearnedWithCreated: a series that was replaced because of its second sample lost what its
+// counter had counted before the first one, since it was created.
+func TestLearnedWithCreated(t *testing.T) {
+	r, store := stored(t, t.TempDir(), nil)
+	for _, x := range []remotewrite.Sample{sample(100, 60), sample(160, 180), sample(220, 360)} {
+		series := ts("x_total job=a", x)
+		series.Created = sample(40, 0).Time
+		r.send2(204, "", series)
+	}
+	ref, err := store.Lookup("prometheus/a/-/x_total")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := store.Fetch(t.Context(), ref, 0, receivertest.Epoch+40, receivertest.Epoch+220)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]float64{1, 2, 3}, rows.Values); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}

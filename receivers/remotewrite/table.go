@@ -7,6 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/receivers/internal/successor"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -36,7 +37,7 @@ type table struct {
 	series  []series // by number
 	byRef   map[core.Ref]uint32
 	byName  map[string][]uint32 // by the name of the metric
-	learned map[string]int64    // by job: the step of new series, in seconds
+	learned steps.Groups        // by job: the step of new series
 	guessed int                 // series that may need another step
 	refused map[uint32]refusal  // by number of the series
 }
@@ -82,7 +83,7 @@ type refusal struct {
 }
 
 func newTable(most int) *table {
-	t := &table{seed: maphash.MakeSeed(), most: most, use: ^uint32(0), learned: make(map[string]int64)}
+	t := &table{seed: maphash.MakeSeed(), most: most, use: ^uint32(0)}
 	t.forget()
 	return t
 }

@@ -217,7 +217,7 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 		}
 		return wrongDuplicate
 	}
-	v := reading(value)
+	v := receivers.Reading(value)
 	switch {
 	case math.IsNaN(value):
 	case e.kind == rra.Counter || e.kind == rra.Derive:
@@ -237,14 +237,6 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 	e.last = sample{at, value}
 	e.state |= offered
 	return nil
-}
-
-// reading returns a value as the store takes it.
-func reading(value float64) rra.Value {
-	if math.IsNaN(value) {
-		return rra.Unknown
-	}
-	return rra.Float(value)
 }
 
 // milli returns a time in milliseconds; 0 if it is not one at which anything can have begun.

@@ -66,8 +66,17 @@ func (s *Sink) replacement(r *receivers.Replacement) (core.Copy, error) {
 		return core.Copy{}, err
 	}
 	state := m.NewState(rra.Seconds(r.Time.Unix() - 1))
-	if _, err := m.Step(&state, r.Time, []rra.Value{r.Value}, nil, nil); err != nil {
-		return core.Copy{}, err
+	rows := make([][]float64, len(d.Archives))
+	for _, x := range r.Samples {
+		runs, err := m.Step(&state, x.At, []rra.Value{x.Value}, nil, nil)
+		if err != nil {
+			return core.Copy{}, err
+		}
+		for _, row := range m.Rows(runs) {
+			all := append(rows[row.Archive], row.Values...)
+			most := min(int64(len(all)), d.Archives[row.Archive].Rows*int64(len(d.Sources)))
+			rows[row.Archive] = all[int64(len(all))-most:]
+		}
 	}
-	return core.Copy{Path: r.Path, Labels: labels(&r.Request), Definition: d, State: state}, nil
+	return core.Copy{Path: r.Path, Labels: labels(&r.Request), Definition: d, State: state, Rows: rows}, nil
 }

@@ -43,7 +43,7 @@ func TestLast(t *testing.T) {
 	rs := []receivers.Replacement{{Request: receivers.Request{
 		Identity: receivers.Identity{Path: "a"}, Time: rra.Seconds(1000),
 		Define: func(int64) *rra.Definition { return receivers.StandardDefinition(60) },
-	}, Value: rra.Float(7)}}
+	}, Samples: []receivers.Sample{{At: rra.Seconds(1000), Value: rra.Float(7)}}}}
 	if err := s.Replace(ctx, rs); err != nil || rs[0].Err != nil || rs[0].Definition.Step != 60 {
 		t.Fatalf("%v %+v", err, rs[0])
 	}

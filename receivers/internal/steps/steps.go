@@ -1,0 +1,87 @@
+// Package steps learns the steps of series from the times between their samples.
+//
+// Senders of Prometheus' and OpenTelemetry's protocols do not say how often they send. So a new
+// series begins with a step that is a guess. Its second sample tells the step. If that is another
+// one, the series is replaced by one of the right step, which has had the first sample; see
+// [Replace]. The step is also kept for other series that the same source sends; see [Groups].
+package steps
+
+import (
+	"context"
+
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Most is the longest step that is learned, in seconds.
+const Most = 3600
+
+// Apart returns the time between two samples as a step: in whole seconds, at least 1 and at most
+// Most. It returns 0 if between is not above 0.
+func Apart(between rra.Time) int64 {
+	const second = 1_000_000
+	if between <= 0 {
+		return 0
+	}
+	if between >= rra.Seconds(Most) {
+		return Most
+	}
+	return max(1, (int64(between)+second/2)/second)
+}
+
+// maxGroups is how many groups have a step that is remembered.
+const maxGroups = 1 << 16
+
+// Groups are the steps of groups of series that are sent equally often, by name. The first step
+// that is learned of a group stays. The zero value is ready. A Groups may be used by one goroutine
+// at a time.
+type Groups struct{ steps map[string]int64 }
+
+// Step returns the step of a group in seconds; 0: it is not known.
+func (g *Groups) Step(group string) int64 { return g.steps[group] }
+
+// Learn enters the step that a series of group tells, unless the group has one, and returns the
+// step of the group. A step that is not remembered because there are too many groups is returned
+// as it is.
+func (g *Groups) Learn(group string, step int64) int64 {
+	if known := g.steps[group]; known != 0 {
+		return known
+	}
+	if len(g.steps) < maxGroups {
+		if g.steps == nil {
+			g.steps = make(map[string]int64)
+		}
+		g.steps[group] = step
+	}
+	return step
+}
+
+// First returns what a series has had when its second sample tells its step: the first sample, and
+// before it, if zero is not 0, a reading of 0 at that time, because its counter has begun then.
+func First(zero, at rra.Time, value float64) []receivers.Sample {
+	first := receivers.Sample{At: at, Value: receivers.Reading(value)}
+	if zero == 0 {
+		return []receivers.Sample{first}
+	}
+	return []receivers.Sample{{At: zero, Value: rra.Float(0)}, first}
+}
+
+// Replace has the sink replace series, and waits for it as long as receivers.Asking says. done is
+// called for each series that was replaced. failed, which may be nil, is the first thing that went
+// wrong: the other series keep the step that was guessed.
+func Replace(ctx context.Context, sink receivers.Sink, rs []receivers.Replacement, done func(i int)) (failed error) {
+	ctx, cancel := receivers.Asking(ctx)
+	defer cancel()
+	if err := sink.Replace(ctx, rs); err != nil {
+		return err
+	}
+	for i := range rs {
+		switch {
+		case rs[i].Err == nil:
+			done(i)
+		case failed == nil:
+			failed = rs[i].Err
+		}
+	}
+	return failed
+}

@@ -1,0 +1,107 @@
+package otlp
+
+import (
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/steps"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// stored notes that the batch is stored.
+func (e *export) stored() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, f := range e.begins {
+		f.stored = true
+	}
+	clear(e.begins)
+	e.begins = e.begins[:0]
+}
+
+// second keeps a value if it tells the step of its series, or if another value that does is on its
+// way. Otherwise it returns false. e.mu is held.
+func (e *export) second(s *series, p *part, r reading) bool {
+	f := s.first
+	if f == nil || r.at <= f.at {
+		return false
+	}
+	q, err := e.request(p, r)
+	if !f.stored || err != nil { // the guess stays: the first value is on its way to the old series
+		s.first = nil
+		return false
+	}
+	e.seconds = append(e.seconds, second{s, q, r})
+	return true
+}
+
+// learn settles the steps of the series of e.seconds, and takes their values. Series whose step was
+// guessed wrong are replaced by series that have had the first value. Until that is done no request
+// adds values to them.
+func (e *export) learn() {
+	if len(e.seconds) == 0 {
+		return
+	}
+	e.learning.Lock()
+	defer e.learning.Unlock()
+	of, rs := e.replacements()
+	if len(rs) > 0 {
+		e.replace(of, rs)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range e.seconds {
+		x := &e.seconds[i]
+		x.series.first = nil
+		e.add(x.series, x.reading)
+	}
+	clear(e.seconds)
+	e.seconds = e.seconds[:0]
+}
+
+// replacements returns the series of e.seconds that need another step, and by what they are
+// replaced.
+func (e *export) replacements() (of []*series, rs []receivers.Replacement) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	seen := make(map[*series]bool)
+	for i := range e.seconds {
+		x := &e.seconds[i]
+		f := x.series.first
+		if f == nil || seen[x.series] { // another request was first
+			continue
+		}
+		seen[x.series] = true
+		step := e.learnOf(f.job, steps.Apart(x.reading.at-f.at))
+		if step == f.step {
+			continue
+		}
+		q, m := x.request, x.reading.mode
+		q.Time = f.at
+		if f.zero != 0 {
+			q.Time = f.zero
+		}
+		q.Define = func(own int64) *rra.Definition {
+			if own == 0 {
+				own = step
+			}
+			return define(m, own)
+		}
+		of = append(of, x.series)
+		rs = append(rs, receivers.Replacement{Request: q, Samples: steps.First(f.zero, f.at, f.value)})
+	}
+	return of, rs
+}
+
+// replace replaces the series of. e.learning is held.
+func (e *export) replace(of []*series, rs []receivers.Replacement) {
+	err := steps.Replace(e.ctx, e.sink, rs, func(i int) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		of[i].ref = rs[i].Ref
+	})
+	if err == nil {
+		return
+	}
+	if ok, held := e.lines.Allow("step", e.now); ok { // they keep the step that was guessed
+		e.cfg.Logger.Error("otlp: the step of series is not changed", "path", rs[0].Path, "series", len(rs), "err", err, "held_back_lines", held)
+	}
+}

@@ -1,0 +1,186 @@
+package otlp_test
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/otlp"
+	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
+)
+
+// TestStep: the flag or the policy gives the step of new series, else the time between the first two
+// points, of which other series of the job have it too.
+func TestStep(t *testing.T) {
+	steps := func(rec *receivertest.Recorder) map[string]int64 {
+		m := make(map[string]int64)
+		for _, s := range rec.Series() {
+			m[s.Path] = s.Definition.Step
+			if h, want := s.Definition.Sources[0].Heartbeat, max(120, 2*s.Definition.Step); h != want {
+				t.Errorf("%s has the heartbeat %d, want %d", s.Path, h, want)
+			}
+		}
+		return m
+	}
+	job := func(name string) *metrics.MetricsData { return request(attrs("service.name", name)) }
+	send := func(r *receivertest.Running, of *metrics.MetricsData, ms ...*metrics.Metric) {
+		t.Helper()
+		of.ResourceMetrics[0].ScopeMetrics[0].Metrics = ms
+		if a := r.Ask(marshal(t, of)); a.Status != http.StatusOK || a.Text != "" {
+			t.Errorf("%d %q", a.Status, a.Text)
+		}
+	}
+	want := func(rec *receivertest.Recorder, want map[string]int64) {
+		t.Helper()
+		if diff := cmp.Diff(want, steps(rec)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	const cumulative = metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+
+	rec := new(receivertest.Recorder)
+	r := receivertest.Start(t, suite(t), rec, nil)
+	send(r, job("a"), gaugeOf("x", "", 0, 1))
+	send(r, job("b"), sumOf("n", cumulative, true, 0, 10, 1, 40, 2, 41, 3))
+	send(r, request(nil), gaugeOf("x", "", 0, 1), gaugeOf("y", "", 0, 1))
+	want(rec, map[string]int64{"otlp/a/-/x": 60, "otlp/b/-/n_total": 30, "otlp/-/-/x": 60, "otlp/-/-/y": 60})
+	send(r, job("a"), gaugeOf("x", "", 10, 1), gaugeOf("y", "", 10, 1))
+	send(r, job("b"), gaugeOf("y", "", 10, 1))
+	send(r, request(nil), gaugeOf("x", "", 10, 1), gaugeOf("y", "", 300, 1))
+	send(r, request(nil), gaugeOf("x", "", 300, 1), gaugeOf("z", "", 300, 1))
+	want(rec, map[string]int64{
+		"otlp/a/-/x": 10, "otlp/a/-/y": 60, "otlp/b/-/n_total": 30, "otlp/b/-/y": 30, "otlp/-/-/x": 10, "otlp/-/-/y": 300, "otlp/-/-/z": 60,
+	})
+	send(r, job("a"), gaugeOf("y", "", 70, 1), gaugeOf("z", "", 70, 1))
+	if got := steps(rec); got["otlp/a/-/y"] != 10 || got["otlp/a/-/z"] != 10 {
+		t.Errorf("later series of a job do not have its step: %v", got)
+	}
+
+	for name, c := range map[string]receivertest.Case{"flag": suite(t), "policy": suite(t)} {
+		rec := new(receivertest.Recorder)
+		if name == "flag" {
+			c.Options = map[string][]string{"otlp-step": {"20"}}
+		} else {
+			var err error
+			if rec.Policy, err = sink.NewPolicy([]sink.Rule{{Step: 20}}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := receivertest.Start(t, c, rec, nil)
+		send(r, job("a"), gaugeOf("x", "", 0, 1))
+		send(r, job("a"), gaugeOf("x", "", 60, 1))
+		want(rec, map[string]int64{"otlp/a/-/x": 20})
+	}
+}
+
+// stored starts a receiver over a store.
+func stored(t *testing.T) (*receivertest.Running, *core.Store) {
+	t.Helper()
+	store, err := core.Open(t.TempDir(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := suite(t)
+	s := sink.New(store, sink.Options{})
+	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
+		return otlp.Protocol.New(cfg, s)
+	}
+	return receivertest.Start(t, c, new(receivertest.Recorder), nil), store
+}
+
+// rows returns the step of a series and its rows between two times after receivertest.Epoch.
+func rows(t *testing.T, store *core.Store, path string, from, to int) (step int64, values []float64) {
+	t.Helper()
+	ref, err := store.Lookup(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Series(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := store.Fetch(t.Context(), ref, 0, receivertest.Epoch+int64(from), receivertest.Epoch+int64(to))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Definition.Step, got.Values
+}
+
+// TestLearnedInStore: a series whose step was guessed is replaced by one of the step that its second
+// point tells. It keeps its first point, and what its counter had counted before.
+func TestLearnedInStore(t *testing.T) {
+	const cumulative, differences = metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE, metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA
+	r, store := stored(t)
+	const begin = 10 // receivertest.Epoch is 10 s before a full half minute
+	for n := 30; n <= 90; n += 30 {
+		at := begin + n
+		a := r.Ask(marshal(t, request(nil,
+			sumOf("n", cumulative, true, begin, at, n*n), sumOf("delta", differences, true, at-30, at, n), gaugeOf("level", "", at, float64(n)),
+		)))
+		if a.Status != http.StatusOK || a.Text != "" {
+			t.Fatalf("%d %q", a.Status, a.Text)
+		}
+	}
+	for path, want := range map[string][]float64{
+		"otlp/-/-/n_total": {30, 90, 150}, "otlp/-/-/delta_total": {1, 2, 3}, "otlp/-/-/level": {math.NaN(), 60, 90},
+	} {
+		step, got := rows(t, store, path, begin, begin+90)
+		if step != 30 {
+			t.Errorf("%s has the step %d", path, step)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// TestLearnedTogether: clients that send at the same time, even the same points, lose none of them
+// while the series are replaced.
+func TestLearnedTogether(t *testing.T) {
+	r, store := stored(t)
+	const clients, series, points = 4, 20, 5
+	var all sync.WaitGroup
+	for c := range clients {
+		all.Go(func() {
+			for n := 10; n <= 10*points; n += 10 {
+				var ms []*metrics.Metric
+				for i := range series {
+					ms = append(ms, gaugeOf(fmt.Sprintf("own.%d.%d", c, i), "", n, float64(n+i)))
+				}
+				if a := r.Ask(marshal(t, request(nil, ms...))); a.Status != http.StatusOK || a.Text != "" {
+					t.Errorf("%d %q", a.Status, a.Text)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for c := range clients {
+		for i := range series {
+			path := fmt.Sprintf("otlp/-/-/own_%d_%d", c, i)
+			step, got := rows(t, store, path, 0, 10*points)
+			if step != 10 {
+				t.Fatalf("%s has the step %d", path, step)
+			}
+			for k, v := range got {
+				if want := float64(10*(k+1) + i); k > 0 && v != want || k == 0 && !math.IsNaN(v) && v != want {
+					t.Fatalf("%s: row %d is %v, want %v", path, k, v, want)
+				}
+			}
+		}
+	}
+}
