@@ -63,7 +63,7 @@ func newQuery(c *common) *cobra.Command {
 		Short:             "Evaluate an expression in PromQL",
 		Long:              queryHelp,
 		Args:              takes(1, 1),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: q.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := q.check(cmd); err != nil {
 				return &usageError{err, "rondo query --help"}

@@ -101,15 +101,26 @@ func (c *Client) Imports(ctx context.Context) *connect.BidiStreamForClient[rondo
 	return c.Far.ImportMany(ctx)
 }
 
-// PostForm sends a form to a path of the server that is no procedure, such as those of Prometheus'
-// API. The caller closes the body of the answer.
-func (c *Client) PostForm(ctx context.Context, path string, form url.Values) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+path, strings.NewReader(form.Encode()))
+// SendForm sends a form, by GET or POST, to a path of the server that is no procedure, such as those
+// of Prometheus' API. The caller closes the body of the answer.
+func (c *Client) SendForm(ctx context.Context, method, path string, form url.Values) (*http.Response, error) {
+	r, err := FormRequest(ctx, method, c.url+path, form)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return c.http.Do(r)
+}
+
+// FormRequest returns a request that sends a form, in its address or, by POST, in its body.
+func FormRequest(ctx context.Context, method, address string, form url.Values) (*http.Request, error) {
+	if method != http.MethodPost {
+		return http.NewRequestWithContext(ctx, method, address+"?"+form.Encode(), http.NoBody)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
+	if err == nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	return r, err
 }
 
 // Close closes the idle connections of c.

@@ -24,6 +24,8 @@ type Config struct {
 	// Rules returns the groups of rules, and Alerts the alerts that are active, as JSON arrays. Nil
 	// means that there are none.
 	Rules, Alerts func(ctx context.Context, r *http.Request) ([]byte, error)
+	// Damages returns how many places of damage were met in the database. Nil means none.
+	Damages func() int64
 	// Memory is the memory budget of the process in bytes. It bounds the samples of a query. 0
 	// means no budget.
 	Memory int64
@@ -59,6 +61,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Alerts == nil {
 		c.Alerts = none
+	}
+	if c.Damages == nil {
+		c.Damages = func() int64 { return 0 }
 	}
 	if c.now == nil {
 		c.now = time.Now

@@ -36,6 +36,7 @@ func (h *Handler) table() map[string]route {
 		labelValuesPath:      reads(get, h.labelValues),
 		"metadata":           reads(get, h.metadata),
 		"read":               {post, h.remoteRead},
+		"status/tsdb":        reads(get, h.tsdb),
 		"query_exemplars":    simple(both, h.exemplars),
 		"format_query":       simple(both, h.formatQuery),
 		"parse_query":        simple(both, h.parseQuery),
@@ -49,6 +50,7 @@ func (h *Handler) table() map[string]route {
 		"scrape_pools":       simple(get, constant(`{"scrapePools":[]}`)),
 		"alertmanagers":      simple(get, constant(`{"activeAlertmanagers":[],"droppedAlertmanagers":[]}`)),
 		"status/config":      simple(get, constant(`{"yaml":""}`)),
+		"status/walreplay":   simple(get, constant(`{"min":0,"max":0,"current":0}`)),
 		"notifications":      simple(get, constant(`[]`)),
 		"targets/relabel_steps": simple(get, func(*http.Request, string) (*result, error) {
 			return nil, bad("no scrapePool parameter provided")
@@ -74,7 +76,7 @@ func Queries(path string) bool {
 		return false
 	}
 	switch path {
-	case "query", "query_range", "series", "labels", "metadata", "read":
+	case "query", "query_range", "series", "labels", "metadata", "read", "status/tsdb":
 		return true
 	}
 	return strings.HasPrefix(path, "label/")

@@ -43,19 +43,27 @@ func (h *Handler) buildInfo(*http.Request, string) (*result, error) {
 	}{Version: speaks, Revision: "rondo " + h.Version, GoVersion: runtime.Version()})
 }
 
-// runtimeInfo answers with those fields of Prometheus that rondo has.
+// runtimeInfo answers with the fields of Prometheus. The folder and the name of the machine are
+// empty: not everybody who may ask should know them.
 func (h *Handler) runtimeInfo(*http.Request, string) (*result, error) {
 	return encoded(struct {
 		Start      time.Time `json:"startTime"`
+		Folder     string    `json:"CWD"`
+		Host       string    `json:"hostname"`
 		Server     time.Time `json:"serverTime"`
+		Reloaded   bool      `json:"reloadConfigSuccess"`
+		Loaded     time.Time `json:"lastConfigTime"`
+		Damages    int64     `json:"corruptionCount"`
 		Goroutines int       `json:"goroutineCount"`
 		Processors int       `json:"GOMAXPROCS"`
 		Memory     int64     `json:"GOMEMLIMIT"`
 		GOGC       string    `json:"GOGC"`
 		GODEBUG    string    `json:"GODEBUG"`
+		Retention  string    `json:"storageRetention"`
 	}{
-		h.Started.UTC(), h.now().UTC(), runtime.NumGoroutine(), runtime.GOMAXPROCS(0), debug.SetMemoryLimit(-1),
-		os.Getenv("GOGC"), os.Getenv("GODEBUG"),
+		Start: h.Started.UTC(), Server: h.now().UTC(), Reloaded: true, Loaded: h.Started.UTC(), Damages: h.Damages(),
+		Goroutines: runtime.NumGoroutine(), Processors: runtime.GOMAXPROCS(0), Memory: debug.SetMemoryLimit(-1),
+		GOGC: os.Getenv("GOGC"), GODEBUG: os.Getenv("GODEBUG"), Retention: "as the archives of each series say",
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
+	"github.com/rondo-db/rondo/query/rpc"
 )
 
 // A PromAnswer is an answer of Prometheus' API.
@@ -27,7 +28,24 @@ const mostPromAnswer = 256 << 20
 // PromQL asks Prometheus' API, of the server or over the store that this process has opened. path
 // is the part behind /api/v1/. rules name the metrics of the store; a server has rules of its own.
 func (d *Database) PromQL(ctx context.Context, path string, form url.Values, rules []prom.Rule) (*PromAnswer, error) {
-	code, body, err := d.postForm(ctx, api.Prefix+path, form, rules)
+	return d.promQL(ctx, http.MethodPost, path, form, rules)
+}
+
+// PromList asks Prometheus' API for the values of a label; for the names of labels if label is "".
+func (d *Database) PromList(ctx context.Context, label string, form url.Values, rules []prom.Rule) (json.RawMessage, error) {
+	method, path := http.MethodPost, "labels"
+	if label != "" {
+		method, path = http.MethodGet, "label/"+url.PathEscape(label)+"/values"
+	}
+	a, err := d.promQL(ctx, method, path, form, rules)
+	if err != nil {
+		return nil, err
+	}
+	return a.Data, nil
+}
+
+func (d *Database) promQL(ctx context.Context, method, path string, form url.Values, rules []prom.Rule) (*PromAnswer, error) {
+	code, body, err := d.sendForm(ctx, method, api.Prefix+path, form, rules)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +64,9 @@ func (d *Database) PromQL(ctx context.Context, path string, form url.Values, rul
 	return &a.PromAnswer, nil
 }
 
-func (d *Database) postForm(ctx context.Context, path string, form url.Values, rules []prom.Rule) (code int, body []byte, err error) {
+func (d *Database) sendForm(ctx context.Context, method, path string, form url.Values, rules []prom.Rule) (code int, body []byte, err error) {
 	if d.Client != nil {
-		answer, err := d.Client.PostForm(ctx, path, form)
+		answer, err := d.Client.SendForm(ctx, method, path, form)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -59,11 +77,10 @@ func (d *Database) postForm(ctx context.Context, path string, form url.Values, r
 		}
 		return answer.StatusCode, body, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(form.Encode()))
+	r, err := rpc.FormRequest(ctx, method, path, form)
 	if err != nil {
 		return 0, nil, err
 	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := &kept{header: make(http.Header), code: http.StatusOK}
 	api.New(api.Config{Storage: prom.New(d.Store, prom.Options{Rules: rules})}).ServeHTTP(w, r)
 	return w.code, w.body.Bytes(), nil

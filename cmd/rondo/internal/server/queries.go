@@ -16,9 +16,10 @@ func (s *server) newQueries() *api.Handler {
 	s.series = series
 	return api.New(api.Config{
 		Storage: series, Metadata: series.Metadata, Memory: s.Memory,
-		Client: func(r *http.Request) string { return clientOf(r.RemoteAddr) },
-		Charge: func(ctx context.Context, n int64) error { return rpc.AccountOf(ctx).Charge(n) },
-		Rules:  s.rulesJSON, Alerts: s.alertsJSON,
+		Client:  func(r *http.Request) string { return clientOf(r.RemoteAddr) },
+		Charge:  func(ctx context.Context, n int64) error { return rpc.AccountOf(ctx).Charge(n) },
+		Damages: func() int64 { return s.store.Stats().Damaged },
+		Rules:   s.rulesJSON, Alerts: s.alertsJSON,
 		Version: s.Version, Started: s.started,
 	})
 }
