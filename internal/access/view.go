@@ -230,14 +230,27 @@ func (v View) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	return v.store.Export(ctx, ref)
 }
 
-// Import makes series. If one of them is not the user's, it makes none.
+// Import makes series. Those that are not the user's are not made; Err says so.
 func (v View) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
+	if !v.user.Limited() {
+		return v.store.Import(ctx, copies, overwrite)
+	}
+	out := make([]core.Created, len(copies))
+	own := make([]core.Copy, 0, len(copies))
+	var index []int // of own in copies
 	for i := range copies {
-		if err := v.user.Check(copies[i].Path); err != nil {
-			return nil, err
+		if out[i].Err = v.user.Check(copies[i].Path); out[i].Err == nil {
+			own, index = append(own, copies[i]), append(index, i)
 		}
 	}
-	return v.store.Import(ctx, copies, overwrite)
+	if len(own) == 0 {
+		return out, nil
+	}
+	made, err := v.store.Import(ctx, own, overwrite)
+	for i := range made {
+		out[index[i]] = made[i]
+	}
+	return out, err
 }
 
 // SetMetadata replaces the metadata of paths. out[i] is nil or says why ms[i] was not stored.

@@ -47,7 +47,7 @@ func (s *Server) Tune(ctx context.Context, req *connect.Request[rondov1.TuneRequ
 	if m.GetPath() == "" {
 		return nil, invalid("no path")
 	}
-	made, err := s.altered(ctx, m.GetPath(), false, func(old core.Copy) (core.Copy, error) { return rrdtool.Tune(old, m.GetArgs()) })
+	made, err := s.altered(ctx, m.GetPath(), false, func(old core.Copy) (core.Copy, error) { return rrdtool.Tune(old, m.GetArgs(), maxAltered) })
 	if err != nil {
 		return nil, failOr(connect.CodeInvalidArgument, err, "tune %.200q", m.GetPath())
 	}

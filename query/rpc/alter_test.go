@@ -99,6 +99,22 @@ func TestTuneIsAllOrNothing(t *testing.T) {
 	}
 }
 
+// TestTuneTakesNoMemoryForWhatIsTooLarge: rows were made before anything had looked at how many
+// there would be: one request took 8 GB for each data source.
+func TestTuneTakesNoMemoryForWhatIsTooLarge(t *testing.T) {
+	_, url := serve(t)
+	c := client(t, url, false)
+	create(t, c, "a")
+	for _, args := range [][]string{
+		{"RRA#0:+1000000000"}, {"RRA#0:=1000000000"}, {"RRA#0:=1000000000", "DELRRA:0"}, {"RRA:LAST:0.5:1:100000000"}, {"RRA#0:+99999999999999999"},
+	} {
+		_, err := c.Tune(t.Context(), connect.NewRequest(&rondov1.TuneRequest{Path: "a", Args: args}))
+		if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), "values, at most") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
 func TestAlterRefuses(t *testing.T) {
 	_, url := serve(t)
 	c := client(t, url, false)

@@ -53,6 +53,9 @@ type Server struct {
 	Ending <-chan struct{}
 	// TailEvery is how often a Tail looks for new rows; 0 means once a second.
 	TailEvery time.Duration
+	// TailRound is how long a client of a Tail may take to read the rows of one look; 0 means 30
+	// seconds.
+	TailRound time.Duration
 
 	tailed atomic.Int64 // series of all Tails
 

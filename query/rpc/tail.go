@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -85,6 +86,11 @@ func (t *tail) run(ctx context.Context) error {
 	if every == 0 {
 		every = tailEvery
 	}
+	round := t.server.TailRound
+	if round == 0 {
+		round = tailRound
+	}
+	asked := time.Now()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	life := time.NewTimer(tailLife)
@@ -98,8 +104,14 @@ func (t *tail) run(ctx context.Context) error {
 		if done, err := t.round(ctx); done || err != nil {
 			return err
 		}
+		if time.Since(asked) >= recheck {
+			asked = time.Now()
+			if err := access.Again(ctx); err != nil {
+				return fail(err, "tail")
+			}
+		}
 		switch took := time.Since(began); {
-		case caughtUp && took > tailRound:
+		case caughtUp && took > round:
 			return connect.NewError(connect.CodeResourceExhausted, errTailSlow)
 		case time.Since(t.sent) > tailSilence:
 			if err := t.answer(&rondov1.TailResponse{}); err != nil {

@@ -15,7 +15,7 @@ const (
 	tailSelect  = 5 * time.Second  // at least, between two looks for new series
 	tailSilence = 30 * time.Second // after which an empty answer is sent
 	tailRound   = 30 * time.Second // that a client may take to read the rows of one look
-	tailLife    = time.Hour        // of a stream, which keeps the rights that its user had at first
+	tailLife    = time.Hour        // of a stream
 )
 
 // A tail is one Tail.

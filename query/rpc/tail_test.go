@@ -1,10 +1,12 @@
 package rpc_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -146,5 +149,61 @@ func TestTailRefuses(t *testing.T) {
 			t.Errorf("%.80v: %v, want %v with %q", tt.m, err, tt.code, tt.text)
 		}
 		_ = stream.Close()
+	}
+}
+
+// TestTailEndsForSlowReaders: a client that takes longer to read the rows of one look than it may is
+// told to begin again with fewer series.
+func TestTailEndsForSlowReaders(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle((&rpc.Server{Store: enginetest.Open(t), TailEvery: time.Millisecond, TailRound: 1}).Handler())
+	h := httptest.NewServer(mux)
+	t.Cleanup(h.Close)
+	c := client(t, h.URL, false)
+	for i := range 20 {
+		create(t, c, fmt.Sprint("a/", i))
+	}
+	s := tail(t, c, &rondov1.TailRequest{})
+	for s.Receive() {
+		if n := len(s.Msg().GetRows()); n > 0 {
+			t.Errorf("%d rows of series without any", n)
+		}
+	}
+	if err := s.Err(); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "reads too slowly") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestTailEndsWithTheRights: a Tail went on for an hour with the rights that its user had at first.
+func TestTailEndsWithTheRights(t *testing.T) {
+	for name, changed := range map[string]func() (*access.User, error){
+		"other folders": func() (*access.User, error) {
+			return &access.User{Name: "u", Role: access.Read, Folders: []string{"b"}}, nil
+		},
+		"removed": func() (*access.User, error) { return nil, errors.New("no such user") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var gone atomic.Bool
+			was := access.User{Name: "u", Role: access.Read}
+			_, rondo := (&rpc.Server{Store: enginetest.Open(t), TailEvery: time.Millisecond}).Handler()
+			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ctx := access.WithAsk(access.With(r.Context(), &was), func() (*access.User, error) {
+					if gone.Load() {
+						return changed()
+					}
+					same := was
+					return &same, nil
+				})
+				rondo.ServeHTTP(w, r.WithContext(ctx))
+			}))
+			t.Cleanup(h.Close)
+			s := tail(t, client(t, h.URL, false), &rondov1.TailRequest{})
+			gone.Store(true)
+			for s.Receive() {
+			}
+			if err := s.Err(); connect.CodeOf(err) != connect.CodePermissionDenied {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

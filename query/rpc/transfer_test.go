@@ -5,11 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -192,5 +199,50 @@ func TestBackupAndCheckByRPC(t *testing.T) {
 	}
 	if err := errors.Join(defects.Err(), defects.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestImportManyRefusesOneFile: a file for a series outside of a limited user's folders ended the
+// whole stream, and the files beside it were not imported.
+func TestImportManyRefusesOneFile(t *testing.T) {
+	store := enginetest.Open(t)
+	_, rondo := (&rpc.Server{Store: store}).Handler()
+	h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		u := &access.User{Name: "u", Role: access.Write, Folders: []string{"own"}}
+		rondo.ServeHTTP(w, r.WithContext(access.With(r.Context(), u)))
+	}))
+	h.Config.Protocols = new(http.Protocols)
+	h.Config.Protocols.SetUnencryptedHTTP2(true)
+	h.Start()
+	t.Cleanup(h.Close)
+	_, url := serve(t)
+	c := client(t, url, false)
+	create(t, c, "a")
+	file := exported(t, c, "a", false)
+	up := client(t, h.URL, true, connect.WithGRPC()).ImportMany(t.Context())
+	for _, path := range []string{"own/a", "other/b", "own/c"} {
+		if err := up.Send(&rondov1.ImportRequest{Path: path, Data: file, Complete: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := up.CloseRequest(); err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]bool)
+	for {
+		m, err := up.Receive()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[m.GetPath()] = m.GetError() == ""
+	}
+	if want := map[string]bool{"own/a": true, "other/b": false, "own/c": true}; !maps.Equal(got, want) {
+		t.Errorf("outcomes %v, want %v", got, want)
+	}
+	if _, err := store.Lookup("other/b"); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("the series of others: %v", err)
 	}
 }

@@ -147,9 +147,12 @@ func (a *Alteration) sourceArgs(sources []rra.DataSource) []string {
 }
 
 // admit returns an error if the rows of a definition have more values than there may be.
-func (a *Alteration) admit(d *rra.Definition) error {
-	if n := Values(d); a.Most > 0 && n > a.Most {
-		return fmt.Errorf("%w: the archives have room for %d values, at most %d are possible here", core.ErrTooLarge, n, a.Most)
+func (a *Alteration) admit(d *rra.Definition) error { return admit(Values(d), a.Most) }
+
+// admit returns an error if n values are more than most; 0: no bound.
+func admit(n, most int64) error {
+	if most > 0 && n > most {
+		return fmt.Errorf("%w: the archives have room for %d values, at most %d are possible here", core.ErrTooLarge, n, most)
 	}
 	return nil
 }
@@ -179,8 +182,10 @@ func KnownRows(c *core.Copy) []int64 {
 }
 
 // Tune returns a series as the options and changes of tune leave it. It does not change old. If one
-// of args is wrong, nothing is tuned: the error has rrdtool's message.
-func Tune(old core.Copy, args []string) (core.Copy, error) {
+// of args is wrong, nothing is tuned: the error has rrdtool's message. most bounds the values that
+// the rows have room for, before memory is taken for them; 0: no bound. Beyond it the error is a
+// core.ErrTooLarge.
+func Tune(old core.Copy, args []string, most int64) (core.Copy, error) {
 	if len(args) == 0 {
 		return core.Copy{}, errors.New("nothing to tune")
 	}
@@ -194,7 +199,7 @@ func Tune(old core.Copy, args []string) (core.Copy, error) {
 		return core.Copy{}, err
 	}
 	const name = "." // the name of the series stands before the changes
-	made, err := tuneCopy(old, old.Path, append([]string{name}, args...))
+	made, err := tuneCopy(old, old.Path, append([]string{name}, args...), most)
 	if err != nil {
 		return core.Copy{}, worded(err)
 	}

@@ -82,20 +82,21 @@ func parseRowChange(arg string) (rowChange, error) {
 	return r, nil
 }
 
-// restructure applies the changes in args, and sets the step in seconds if step is not 0.
-func restructure(p *reshape.Series, args []string, step int64) (core.Copy, error) {
+// restructure applies the changes in args, and sets the step in seconds if step is not 0. most is as
+// in Tune.
+func restructure(p *reshape.Series, args []string, step, most int64) (core.Copy, error) {
 	c, err := parseChanges(args)
 	if err != nil {
 		return core.Copy{}, err
 	}
-	if err := c.apply(p, step); err != nil {
+	if err := c.apply(p, step, most); err != nil {
 		return core.Copy{}, worded(err)
 	}
 	p.Rewind()
 	return p.Copy()
 }
 
-func (c *changes) apply(p *reshape.Series, step int64) error {
+func (c *changes) apply(p *reshape.Series, step, most int64) error {
 	if step > 0 {
 		if p.Definition.Step%step != 0 {
 			return errors.New("invalid 'newstep' parameter. The newsize must divide the old step parameter without a remainder.")
@@ -104,6 +105,9 @@ func (c *changes) apply(p *reshape.Series, step int64) error {
 	}
 	sources, archives, err := c.parse(p)
 	if err != nil {
+		return err
+	}
+	if err := admit(c.values(p, len(sources), archives), most); err != nil {
 		return err
 	}
 	drop := make(map[int]bool)
@@ -126,14 +130,7 @@ func (c *changes) apply(p *reshape.Series, step int64) error {
 		}
 		done[r.index] = true // rrdtool applies only the first change of an archive
 		i := int(r.index)
-		rows := r.number
-		switch r.op {
-		case '+':
-			rows = p.Definition.Archives[i].Rows + min(r.number, reshape.MaxRows)
-		case '-':
-			rows = p.Definition.Archives[i].Rows - r.number
-		}
-		if err := p.Resize(i, rows, from); err != nil {
+		if err := p.Resize(i, r.of(p.Definition.Archives[i].Rows), from); err != nil {
 			return err
 		}
 	}
@@ -147,6 +144,36 @@ func (c *changes) apply(p *reshape.Series, step int64) error {
 		return err
 	}
 	return p.DropArchives(gone)
+}
+
+// of returns how many rows an archive of some rows has after the change.
+func (r rowChange) of(rows int64) int64 {
+	switch n := min(r.number, reshape.MaxRows); r.op {
+	case '+':
+		return rows + n
+	case '-':
+		return rows - r.number
+	}
+	return r.number
+}
+
+// values returns how many values the rows have room for while the changes are applied: dropped data
+// sources and archives go last. sources and archives are added.
+func (c *changes) values(p *reshape.Series, sources int, archives []rra.Archive) (n int64) {
+	done := make(map[int64]bool)
+	for _, r := range c.rows {
+		if r.index >= 0 && r.index < int64(len(p.Definition.Archives)) && !done[r.index] {
+			done[r.index] = true
+			rows := p.Definition.Archives[r.index].Rows
+			n += max(0, min(r.of(rows), 2*reshape.MaxRows)-rows)
+		}
+	}
+	for _, of := range [][]rra.Archive{p.Definition.Archives, archives} {
+		for i := range of {
+			n += of[i].Rows
+		}
+	}
+	return n * int64(len(p.Definition.Sources)+sources)
 }
 
 // parse reads the data sources and archives that are added. As in rrdtool, an error in an archive

@@ -75,7 +75,7 @@ func (c *command) tune(args []string) error {
 	var failed error
 	_, err = c.Store.Alter(c.ctx, series.Path, func(old core.Copy) (core.Copy, error) {
 		var out core.Copy
-		out, failed = tuneCopy(old, name, args)
+		out, failed = tuneCopy(old, name, args, 0)
 		if out.Definition == nil {
 			return out, failed
 		}
@@ -150,8 +150,8 @@ func (c *command) tuned(args []string) (name string, ordered []string, err error
 
 // tuneCopy applies the arguments of tune to a series. name is how the caller has named it. With an
 // error, tuneCopy returns the series as the options before the mistake have changed it, or a Copy
-// without a definition if they changed nothing.
-func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
+// without a definition if they changed nothing. most is as in Tune.
+func tuneCopy(old core.Copy, name string, args []string, most int64) (core.Copy, error) {
 	p, err := reshape.Apart(old)
 	if err != nil {
 		return core.Copy{}, err
@@ -172,7 +172,7 @@ func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
 		}
 		return out, failed
 	}
-	next, err := restructure(p, changes[1:], t.step)
+	next, err := restructure(p, changes[1:], t.step, most)
 	if err != nil {
 		return out, err
 	}

@@ -53,5 +53,10 @@ func (g *guard) check(r *http.Request, client string) (*http.Request, error) {
 	if g.identify == nil {
 		return r, nil
 	}
-	return r.WithContext(access.With(r.Context(), u)), nil
+	ctx := access.With(r.Context(), u)
+	if n != free {
+		asked := r
+		ctx = access.WithAsk(ctx, func() (*access.User, error) { return g.identify(asked, client) })
+	}
+	return r.WithContext(ctx), nil
 }
