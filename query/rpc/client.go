@@ -101,8 +101,8 @@ func (c *Client) Imports(ctx context.Context) *connect.BidiStreamForClient[rondo
 	return c.Far.ImportMany(ctx)
 }
 
-// SendForm sends a form, by GET or POST, to a path of the server that is no procedure, such as those
-// of Prometheus' API. The caller closes the body of the answer.
+// SendForm sends a form, by GET or POST, to a path of the server that is no procedure, such as a
+// path of Prometheus' API. The caller closes the body of the answer.
 func (c *Client) SendForm(ctx context.Context, method, path string, form url.Values) (*http.Response, error) {
 	r, err := FormRequest(ctx, method, c.url+path, form)
 	if err != nil {

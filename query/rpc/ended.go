@@ -19,6 +19,9 @@ func brokeOff(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
+// closed reports whether err says that the other end has closed a connection.
+func closed(err error) bool { return brokeOff(err) || errors.Is(err, io.EOF) }
+
 // ended returns ErrEnded in place of an error of a connection that broke off.
 func ended(err error) error {
 	if brokeOff(err) {

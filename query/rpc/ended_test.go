@@ -84,3 +84,35 @@ func dies(nc net.Conn, answer string, reads int) {
 	_, _ = nc.Write([]byte(answer))
 	_ = nc.Close()
 }
+
+// TestPortWithoutHTTPIsToldOf: http:// in front of the address of a port of rrdcached's protocol,
+// which closes such connections, was "the server ended before it had answered".
+func TestPortWithoutHTTPIsToldOf(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			dies(nc, "", 1<<16)
+		}
+	}()
+	c := rpcAt(t, "http://"+l.Addr().String())
+	_, call := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: "a"}))
+	_, session := c.Pipe(t.Context())
+	stream, err := c.Far.Tail(t.Context(), connect.NewRequest(&rondov1.TailRequest{Paths: []string{"a"}}))
+	if err == nil {
+		stream.Receive()
+		err = stream.Err()
+	}
+	for what, err := range map[string]error{"a call": call, "a session": session, "a stream": err} {
+		if err == nil || errors.Is(err, rpc.ErrEnded) || !strings.Contains(err.Error(), "speaks no HTTP. A server of rrdcached's protocol is named without http://") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

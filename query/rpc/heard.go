@@ -72,3 +72,14 @@ func (c *connOf) speaksHTTP() bool {
 	h := c.conn.Load()
 	return h == nil || h.speaksHTTP()
 }
+
+// silent reports whether nothing has come on the connection.
+func (c *connOf) silent() bool {
+	h := c.conn.Load()
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.first) == 0
+}

@@ -79,6 +79,9 @@ func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil && !c.speaksHTTP() {
 		return nil, &UnreachedError{w.url, noHTTP, nil} // err would say that the server has ended
 	}
+	if err != nil && r.Context().Err() == nil && c.silent() && closedEarly(err) {
+		return nil, silent(w.url)
+	}
 	if err != nil {
 		return nil, unreached(w.url, err)
 	}
@@ -101,6 +104,19 @@ func (e *UnreachedError) Error() string { return e.URL + ": " + e.Why }
 func (e *UnreachedError) Unwrap() error { return e.err }
 
 const noHTTP = "what listens there speaks no HTTP. A server of rrdcached's protocol is named without http://"
+
+// closedEarly reports whether err says that a connection was closed on which nothing had come. HTTP/2
+// has words of its own where the connection goes before the settings have been read.
+func closedEarly(err error) bool {
+	return closed(err) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "client conn could not be established")
+}
+
+// silent returns the error for a connection that was closed before anything had come. So does a
+// server that ends, and rondo's port of rrdcached's protocol, whoever speaks HTTP to it. The error
+// beneath is left out: Connect takes an io.EOF for the end of a request.
+func silent(url string) error {
+	return &UnreachedError{url, "the connection was closed without an answer: either the server ended, and whether it did what it was asked for is not known, or " + noHTTP, nil}
+}
 
 // unreached returns the error of a connection to a server in words that say what to do.
 func unreached(url string, err error) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -58,6 +59,9 @@ func (c *Client) Pipe(ctx context.Context) (Session, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the session is over anyway
 	s := &session{messages: newMessages(conn, maxAnswerBytes), stop: stop}
 	answer, err := c.greet(s)
+	if err != nil && closed(err) && !c.socket && strings.HasPrefix(c.url, "http:") {
+		return nil, errors.Join(silent(c.url), s.Close())
+	}
 	if err != nil {
 		return nil, errors.Join(ended(unreached(c.url, err)), s.Close())
 	}

@@ -152,8 +152,8 @@ func TestTailRefuses(t *testing.T) {
 	}
 }
 
-// TestTailEndsForSlowReaders: a client that takes longer to read the rows of one look than it may is
-// told to begin again with fewer series.
+// TestTailEndsForSlowReaders: a client that takes longer to read the rows of one look than it may
+// is told to begin again with fewer series.
 func TestTailEndsForSlowReaders(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle((&rpc.Server{Store: enginetest.Open(t), TailEvery: time.Millisecond, TailRound: 1}).Handler())

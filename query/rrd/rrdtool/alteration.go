@@ -149,14 +149,6 @@ func (a *Alteration) sourceArgs(sources []rra.DataSource) []string {
 // admit returns an error if the rows of a definition have more values than there may be.
 func (a *Alteration) admit(d *rra.Definition) error { return admit(Values(d), a.Most) }
 
-// admit returns an error if n values are more than most; 0: no bound.
-func admit(n, most int64) error {
-	if most > 0 && n > most {
-		return fmt.Errorf("%w: the archives have room for %d values, at most %d are possible here", core.ErrTooLarge, n, most)
-	}
-	return nil
-}
-
 // Values returns how many values the rows of a definition have room for.
 func Values(d *rra.Definition) (n int64) {
 	for i := range d.Archives {

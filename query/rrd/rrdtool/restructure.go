@@ -82,8 +82,8 @@ func parseRowChange(arg string) (rowChange, error) {
 	return r, nil
 }
 
-// restructure applies the changes in args, and sets the step in seconds if step is not 0. most is as
-// in Tune.
+// restructure applies the changes in args, and sets the step in seconds if step is not 0. It takes
+// most as Tune does.
 func restructure(p *reshape.Series, args []string, step, most int64) (core.Copy, error) {
 	c, err := parseChanges(args)
 	if err != nil {
@@ -174,6 +174,14 @@ func (c *changes) values(p *reshape.Series, sources int, archives []rra.Archive)
 		}
 	}
 	return n * int64(len(p.Definition.Sources)+sources)
+}
+
+// admit returns an error if n values are more than most; 0: no bound.
+func admit(n, most int64) error {
+	if most > 0 && n > most {
+		return fmt.Errorf("%w: the archives have room for %d values, at most %d are possible here", core.ErrTooLarge, n, most)
+	}
+	return nil
 }
 
 // parse reads the data sources and archives that are added. As in rrdtool, an error in an archive
