@@ -105,8 +105,8 @@ func (e *UnreachedError) Unwrap() error { return e.err }
 
 const noHTTP = "what listens there speaks no HTTP. A server of rrdcached's protocol is named without http://"
 
-// closedEarly reports whether err says that a connection was closed on which nothing had come. HTTP/2
-// has words of its own where the connection goes before the settings have been read.
+// closedEarly reports whether err says that a connection was closed on which nothing had come.
+// HTTP/2 has words of its own where the connection goes before the settings have been read.
 func closedEarly(err error) bool {
 	return closed(err) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "client conn could not be established")
 }
