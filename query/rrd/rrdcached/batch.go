@@ -11,8 +11,13 @@ const (
 	allErrors = 64 << 20 // of all BATCHes
 )
 
-// endBatch answers a BATCH with its errors.
-func (c *conn) endBatch() {
+// endOfBatch stands for the samples of a slot that is the end of a BATCH. While a BATCH is on its
+// way to the disk, the next one is read. So its errors are those of the slots that were answered
+// since the end of the BATCH before.
+const endOfBatch = -1
+
+// endBatch answers a BATCH of n commands with its errors.
+func (c *conn) endBatch(commands int32) {
 	n := c.failures
 	if c.unlisted > 0 {
 		n++
@@ -25,9 +30,8 @@ func (c *conn) endBatch() {
 		}
 	}
 	if c.unlisted > 0 {
-		c.out = fmt.Appendf(c.out, "%d and %d further errors are not shown\n", c.batch-1, c.unlisted)
+		c.out = fmt.Appendf(c.out, "%d and %d further errors are not shown\n", commands, c.unlisted)
 	}
-	c.batch = 0
 	c.dropErrors()
 }
 

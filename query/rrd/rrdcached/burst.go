@@ -34,7 +34,7 @@ type slot struct {
 	e      *alias // the series of an UPDATE; nil: the answer is known
 	answer string // the error of an UPDATE, or the whole answer
 	number int32  // number of the request in its BATCH, from 1; -1: no BATCH
-	stored int32  // samples of the request
+	stored int32  // samples of the request; endOfBatch: it ends a BATCH
 }
 
 // An exactTime is the time of a sample that is no whole second, as the request gives it.

@@ -237,6 +237,13 @@ func (c *conn) request(r *request) {
 		c.fetch(r)
 	case cmd.id == cmdCreate:
 		c.create(r)
+	case cmd.id == cmdBatch:
+		c.slot("0 Go ahead.  End with dot '.' on its own line.")
+		c.batch = 1
+	case cmd.id == cmdEnd:
+		c.slot("")
+		c.burst.slots[c.burst.cur].stored = endOfBatch
+		c.batch = 0
 	default:
 		c.drain()
 		c.run(r)

@@ -67,6 +67,8 @@ func (c *conn) answer(s *slot) {
 		c.counts[cmdUpdate].errors++
 	}
 	switch {
+	case s.stored == endOfBatch:
+		c.endBatch(s.number)
 	case s.number >= 0 && failed:
 		c.batchError(s.number, s.answer[len("-1 "):])
 	case s.number >= 0:

@@ -99,12 +99,6 @@ func (c *conn) run(r *request) {
 	switch r.cmd.id {
 	case cmdQuit:
 		c.closing = true
-	case cmdBatch:
-		c.slot("0 Go ahead.  End with dot '.' on its own line.")
-		c.drain()
-		c.batch = 1
-	case cmdEnd:
-		c.endBatch()
 	case cmdStats:
 		c.showStats()
 	case cmdInfo:
