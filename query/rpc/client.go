@@ -69,13 +69,14 @@ func DialWith(ctx context.Context, addr string, o Options) (*Client, error) {
 	return c, nil
 }
 
-func newClient(t *http.Transport, url, authorization string) *Client {
+func newClient(t *http.Transport, url, authorization string, options ...connect.ClientOption) *Client {
 	two := t.Clone()
 	two.Protocols = new(http.Protocols)
 	encrypted := strings.HasPrefix(url, "https:")
 	two.Protocols.SetUnencryptedHTTP2(!encrypted)
 	two.Protocols.SetHTTP2(encrypted)
-	limit := connect.WithClientOptions(connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(utf8Checker{}, endTeller{}))
+	options = append(options, connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(utf8Checker{}, endTeller{}))
+	limit := connect.WithClientOptions(options...)
 	h, far := callingBy(t, url, authorization), callingBy(two, url, authorization)
 	return &Client{
 		RondoClient:   rondov1.NewRondoClient(h, url, limit),
@@ -146,7 +147,9 @@ func dialUnix(ctx context.Context, name string) (*Client, error) {
 func clientOf(name string) *Client {
 	dial := func(ctx context.Context) (net.Conn, error) { return unixsocket.Dial(ctx, name) }
 	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
-	client := newClient(t, "http://"+SocketName, "")
+	t.DisableCompression = true
+	unpacked := connect.WithAcceptCompression("gzip", nil, nil) // nothing is gained on one machine
+	client := newClient(t, "http://"+SocketName, "", unpacked)
 	client.dial, client.host, client.socket = dial, SocketName, true
 	return client
 }

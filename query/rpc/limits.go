@@ -40,6 +40,7 @@ const (
 	maxTailed       = 10_000    // series of one Tail
 	maxTailedAll    = 100_000   // series of all Tails together
 	maxTailValues   = 1 << 20   // values in one answer of Tail
+	minPackedBytes  = 1 << 10   // bytes of the shortest answer that is packed
 )
 
 // The limits of the service Local.
@@ -64,6 +65,7 @@ func messageLimits(spec connect.Spec) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(n),
 		connect.WithCompression("gzip", gunzip, func() connect.Compressor { return gzip.NewWriter(io.Discard) }),
+		connect.WithCompressMinBytes(minPackedBytes),
 		connect.WithCodec(binaryCodec{}),
 		connect.WithCodec(jsonCodec{"json"}),
 		connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
@@ -80,6 +82,7 @@ func (l *Local) limits() []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(n),
 		connect.WithCompression("gzip", gunzip, func() connect.Compressor { return gzip.NewWriter(io.Discard) }),
+		connect.WithCompressMinBytes(minPackedBytes),
 	}
 }
 
