@@ -3,7 +3,6 @@ package metrics
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -17,6 +16,7 @@ const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 type Writer struct {
 	w      *bufio.Writer
 	family string
+	line   []byte // what is being put together: room that is used again
 }
 
 // NewWriter returns a Writer that writes to w.
@@ -37,43 +37,53 @@ func (w *Writer) Counter(name, help string, v float64) {
 // Family begins the family name, of kind gauge, counter or histogram.
 func (w *Writer) Family(name, kind, help string) {
 	w.family = name
-	// The bufio.Writer keeps the first error for Flush.
-	_, _ = fmt.Fprintf(w.w, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscaper.Replace(help), name, kind)
+	b := append(append(w.line[:0], "# HELP "...), name...)
+	b = appendEscaped(append(b, ' '), help, helpEscaper)
+	b = append(append(b, "\n# TYPE "...), name...)
+	b = append(append(append(b, ' '), kind...), '\n')
+	w.write(b)
 }
 
 // Sample writes a sample of the last family. labels are names and values in turn.
-func (w *Writer) Sample(v float64, labels ...string) {
-	_, _ = w.w.WriteString(w.family)
-	for i := 0; i+1 < len(labels); i += 2 {
-		sep := `{`
-		if i > 0 {
-			sep = `,`
-		}
-		_, _ = fmt.Fprintf(w.w, `%s%s="%s"`, sep, labels[i], labelEscaper.Replace(labels[i+1]))
-	}
+func (w *Writer) Sample(v float64, labels ...string) { w.sample("", v, labels) }
+
+// sample writes a sample whose name is that of the last family and suffix.
+func (w *Writer) sample(suffix string, v float64, labels []string) {
+	b := appendLabels(append(append(w.line[:0], w.family...), suffix...), labels)
 	if len(labels) > 1 {
-		_ = w.w.WriteByte('}')
+		b = append(b, '}')
 	}
-	_ = w.w.WriteByte(' ')
-	_, _ = w.w.WriteString(format(v))
-	_ = w.w.WriteByte('\n')
+	w.write(append(appendNumber(append(b, ' '), v), '\n'))
 }
 
 // Histogram writes a sample of the last family, whose kind is histogram. buckets calls its argument
 // for each bucket except the last, in order, with the upper bound and the number of observations up
 // to it. count and sum are those of all observations.
 func (w *Writer) Histogram(buckets func(func(bound float64, n uint64)), count uint64, sum float64, labels ...string) {
-	family := w.family
-	w.family = family + "_bucket"
-	buckets(func(bound float64, n uint64) {
-		w.Sample(float64(n), append(labels[:len(labels):len(labels)], "le", format(bound))...)
-	})
-	w.Sample(float64(count), append(labels[:len(labels):len(labels)], "le", "+Inf")...)
-	w.family = family + "_sum"
-	w.Sample(sum, labels...)
-	w.family = family + "_count"
-	w.Sample(float64(count), labels...)
-	w.family = family
+	// All buckets begin alike.
+	b := appendLabels(append(append(w.line[:0], w.family...), "_bucket"...), labels)
+	if len(labels) > 1 {
+		b = append(b, ',')
+	} else {
+		b = append(b, '{')
+	}
+	b = append(b, `le="`...)
+	start := len(b)
+	bucket := func(bound float64, n uint64) {
+		b = append(appendNumber(b[:start], bound), `"} `...)
+		b = append(appendNumber(b, float64(n)), '\n')
+		w.write(b)
+	}
+	buckets(bucket)
+	bucket(math.Inf(1), count)
+	w.sample("_sum", sum, labels)
+	w.sample("_count", float64(count), labels)
+}
+
+// write writes a line and keeps its room.
+func (w *Writer) write(line []byte) {
+	w.line = line
+	_, _ = w.w.Write(line) // the bufio.Writer keeps the first error for Flush
 }
 
 // Flush writes the buffered text and returns the first error of all writes.
@@ -84,14 +94,29 @@ var (
 	labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-func format(v float64) string {
-	switch {
-	case math.IsInf(v, 1):
-		return "+Inf"
-	case math.IsInf(v, -1):
-		return "-Inf"
-	case v == math.Trunc(v) && math.Abs(v) < 1e15:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+// appendLabels appends labels, names and values in turn, without the bracket at their end.
+func appendLabels(b []byte, labels []string) []byte {
+	sep := byte('{')
+	for i := 0; i+1 < len(labels); i += 2 {
+		b = append(append(append(b, sep), labels[i]...), `="`...)
+		b = append(appendEscaped(b, labels[i+1], labelEscaper), '"')
+		sep = ','
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	return b
+}
+
+// appendEscaped appends s, with what e replaces replaced.
+func appendEscaped(b []byte, s string, e *strings.Replacer) []byte {
+	if !strings.ContainsAny(s, "\\\n\"") {
+		return append(b, s...)
+	}
+	return append(b, e.Replace(s)...)
+}
+
+// appendNumber appends v, integers without an exponent.
+func appendNumber(b []byte, v float64) []byte {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.AppendInt(b, int64(v), 10)
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, 64)
 }

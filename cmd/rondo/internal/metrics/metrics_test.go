@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"testing"
 
@@ -57,6 +58,33 @@ h_seconds_count{x="y"} 4
 `
 	if got := out.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestWriterAllocatesNothingALine: a page of /metrics allocated twice for each of its lines.
+func TestWriterAllocatesNothingALine(t *testing.T) {
+	w := metrics.NewWriter(io.Discard)
+	if n := testing.AllocsPerRun(100, func() { w.Sample(0.25, "path", "/metrics", "code", "200") }); n > 0 {
+		t.Errorf("a sample: %v allocations", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { writeHistogram(w) }); n > 2 {
+		t.Errorf("a histogram of 18 lines: %v allocations, want 2 at most", n)
+	}
+}
+
+func writeHistogram(w *metrics.Writer) {
+	w.Histogram(func(f func(float64, uint64)) {
+		for i := range 16 {
+			f(float64(i)/4, uint64(i))
+		}
+	}, 40, 7.5, "path", "/metrics")
+}
+
+func BenchmarkHistogram(b *testing.B) {
+	w := metrics.NewWriter(io.Discard)
+	w.Family("h_seconds", "histogram", "H.")
+	for b.Loop() {
+		writeHistogram(w)
 	}
 }
 
