@@ -7,7 +7,7 @@ import (
 
 // adopt begins a series at an index with a state and rows.
 func (g *group) adopt(i int, d *definition, x *importing) {
-	g.start(i, d, 0)
+	g.start(i, d, 0, nil)
 	g.storeWords(i, x.state.W)
 	g.setText(i, x.state.Text)
 	if x.lost {

@@ -43,7 +43,7 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 		at := len(rec)
 		rec = binary.AppendUvarint(append(rec, 0, 0, 0), uint64(index))
 		putLength(rec[at:])
-		do = append(do, groupOp{g, func(sh *shard, g *group) { sh.applyAllHeld(g, index) }, 0})
+		do = append(do, groupOp{g, func(sh *shard, g *group) { sh.applyAllHeld(g, index) }, nil})
 	}
 	if len(do) == 0 {
 		s.leave()

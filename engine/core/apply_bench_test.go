@@ -57,7 +57,7 @@ func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 	for i := range groups {
 		groups[i] = &group{c: c, id: uint32(i)}
 		for j := range 1 << c.shift {
-			groups[i].start(j, s.catalogue.definition(1), rra.Seconds(start))
+			groups[i].start(j, s.catalogue.definition(1), rra.Seconds(start), nil)
 		}
 	}
 	batches := make([]Batch, hosts)

@@ -51,7 +51,7 @@ type catalogue struct {
 	stored   int64                  // how many series the database holds
 	arriving map[Ref]struct{}       // series of the catalogue that are not yet in their groups
 
-	forgotten uint64 // how often changes left ops, because the database has them
+	forgotten uint64 // 1, and once more for each time that changes left ops: the database has them
 
 	fresh overlayIndex
 }
@@ -59,6 +59,7 @@ type catalogue struct {
 // init connects an empty catalogue to what it works with. Its groups go to n shards.
 func (cat *catalogue) init(s *Store, n int) {
 	cat.db, cat.damage, cat.space, cat.admission, cat.options, cat.shards = s.db, &s.damage, &s.space, &s.admission, &s.options, n
+	cat.forgotten = 1
 	cat.byShape, cat.byDef = make(map[string]*class), make(map[string]*definition)
 	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*seriesRecord)
 	cat.classes.Store(&[]*class{})

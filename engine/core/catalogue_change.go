@@ -8,8 +8,9 @@ import (
 )
 
 // enlist puts a new series, the nth of its record, into the catalogue. If old is not 0, the new
-// series replaces the series old in the same step. enlist runs in log order.
-func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int) (*definition, Ref, *group) {
+// series replaces the series old in the same step. enlist fills rec, which the catalogue keeps. It
+// runs in log order.
+func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int, rec *seriesRecord) (*definition, Ref, *group) {
 	if b := cat.options.rebuild; b != nil {
 		b.learn(p, t.pos)
 	}
@@ -28,7 +29,8 @@ func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int) (*definiti
 	o.ref = makeRef(d.class.id, d.class.next.Load())
 	d.class.next.Add(1)
 	g := cat.makeGroup(d.class, o.ref.number()>>d.class.shift)
-	o.add = &seriesRecord{path: p.Path, labels: p.Labels, def: d.id, born: birth{t.pos, uint32(nth)}}
+	*rec = seriesRecord{path: p.Path, labels: p.Labels, def: d.id, born: birth{t.pos, uint32(nth)}}
+	o.add = rec
 	cat.names[p.key] = o.ref
 	cat.records[o.ref] = o.add
 	cat.append(o)
@@ -41,11 +43,13 @@ func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int) (*definiti
 	return d, o.ref, g
 }
 
-// arrived notes that a series is in its group.
-func (cat *catalogue) arrived(ref Ref) {
+// arrived notes that series are in their group.
+func (cat *catalogue) arrived(refs []Ref) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	delete(cat.arriving, ref)
+	for _, ref := range refs {
+		delete(cat.arriving, ref)
+	}
 	cat.arrives.Store(int32(len(cat.arriving)))
 }
 

@@ -154,14 +154,6 @@ func (cat *catalogue) recordOr(ref Ref) *seriesRecord {
 	return rec
 }
 
-// overlaid reports whether the overlay has a name, so that the stored name no longer counts.
-func (cat *catalogue) overlaid(key string) bool {
-	cat.mu.RLock()
-	defer cat.mu.RUnlock()
-	_, ok := cat.names[key]
-	return ok
-}
-
 // whileReplaying returns err. If the log is being replayed and err is damage, Open fails with it.
 func (cat *catalogue) whileReplaying(err error) error {
 	if cat.replayFailed != nil && errors.Is(err, ErrDamaged) {

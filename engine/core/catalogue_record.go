@@ -8,7 +8,15 @@ import (
 
 // The records of the catalogue in the log.
 
-func appendCreate(dst []byte, plan []planned) []byte {
+func appendCreate(plan []planned) []byte {
+	size := 16
+	for i := range plan {
+		size += createBytes + len(plan[i].Path)
+		for _, l := range plan[i].Labels {
+			size += 2 + len(l.Name) + len(l.Value)
+		}
+	}
+	dst := make([]byte, 0, size)
 	dst = append(dst, record.KindCreate)
 	dst = binary.AppendUvarint(dst, uint64(len(plan)))
 	last := ""
@@ -39,6 +47,9 @@ func appendCreate(dst []byte, plan []planned) []byte {
 	}
 	return dst
 }
+
+// createBytes is more than most series take in a create record, beside path and labels.
+const createBytes = 16
 
 // replayCreate decodes a create record.
 func (cat *catalogue) replayCreate(r *record.Reader) ([]planned, error) {

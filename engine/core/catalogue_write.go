@@ -94,9 +94,9 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		defer cat.fresh.release()
 		cat.mu.Lock()
 		defer cat.mu.Unlock()
-		cat.ops = slices.Clone(cat.ops[n:])
+		cat.ops = behind(cat.ops, n)
 		cat.forgotten++
-		cat.settings = slices.Clone(cat.settings[m:])
+		cat.settings = behind(cat.settings, m)
 		cat.pos, cat.stored = b, w.count
 		cat.forget(ops)
 	})
@@ -134,143 +134,49 @@ func putAll(tx *boltfile.Tx, bucket []byte, pairs map[string][]byte) error {
 	return nil
 }
 
-// A catalogueTx writes changes of the catalogue: it gathers them by bucket, so
-// that each is written once and in order.
-type catalogueTx struct {
-	cat    *catalogue
-	tx     *boltfile.Tx
-	count  int64
-	names  map[string][]byte
-	series map[string][]byte
-	labels map[string]*posting
-	next   map[*class]uint32
-}
-
-func (w *catalogueTx) write(ops []catOp) error {
-	w.names, w.series = make(map[string][]byte), make(map[string][]byte)
-	w.labels, w.next = make(map[string]*posting), make(map[*class]uint32)
-	for i := range ops {
-		o := &ops[i]
-		if o.def != nil {
-			v := appendDefinition(nil, o.def.m.Definition())
-			if err := w.tx.Put(bucketDefs, binary.BigEndian.AppendUint32(nil, o.def.id), v); err != nil {
-				return err
-			}
-		}
-		w.apply(o)
-	}
-	for c, next := range w.next {
-		if err := w.tx.Put(bucketClasses, binary.BigEndian.AppendUint32(nil, c.id), c.append(nil, next)); err != nil {
-			return err
-		}
-	}
-	postings := make(map[string][]byte, len(w.labels))
-	for k, p := range w.labels {
-		if p == nil {
-			continue
-		}
-		postings[k] = nil
-		if p.count() > 0 {
-			postings[k] = p.append(nil)
-		}
-	}
-	for bucket, pairs := range map[*[]byte]map[string][]byte{&bucketNames: w.names, &bucketSeries: w.series, &bucketLabels: postings} {
-		for k := range pairs {
-			if err := w.tx.Sound(*bucket, []byte(k), []byte(k)); err != nil {
-				return err // bbolt would write the page anew without what it cannot see
-			}
-		}
-	}
-	if err := putAll(w.tx, bucketNames, w.names); err != nil {
-		return err
-	}
-	if err := putAll(w.tx, bucketSeries, w.series); err != nil {
-		return err
-	}
-	return putAll(w.tx, bucketLabels, postings)
-}
-
-func (w *catalogueTx) apply(o *catOp) {
-	c := w.cat.class(o.ref.class())
-	switch {
-	case o.rename:
-		w.names[o.oldKey] = nil
-	case o.add != nil:
-		w.next[c] = o.ref.number() + 1
-		w.count++
-	default:
-		w.count--
-	}
-	if o.old != nil && (!o.rename || o.relabel) {
-		w.index(c, o.ref, o.old, false)
-	}
-	if o.add == nil {
-		w.names[o.key], w.series[string(refKey(o.ref))] = nil, nil
-		return
-	}
-	w.names[o.key] = refKey(o.ref)
-	w.series[string(refKey(o.ref))] = o.add.append(nil)
-	if !o.rename || o.relabel {
-		w.index(c, o.ref, o.add, true)
-	}
-}
-
-// index adds a series to the postings of its labels, or takes it out. A damaged posting stays as it
-// is: whoever reads it is told, and a repair makes it anew.
-func (w *catalogueTx) index(c *class, ref Ref, rec *seriesRecord, add bool) {
-	for l := range rec.indexed() {
-		k := groupKey(labelKey(l), c.id, ref.number()>>c.shift)
-		p, known := w.labels[string(k)]
-		if !known {
-			p = w.posting(k)
-			w.labels[string(k)] = p
-		}
-		if p == nil {
-			continue
-		}
-		if add {
-			p.set(c.index(ref.number()))
-		} else {
-			p.clear(c.index(ref.number()))
-		}
-	}
-}
-
-// posting returns a stored posting: empty if the database has no such posting, nil if it is
-// damaged.
-func (w *catalogueTx) posting(k []byte) *posting {
-	v := w.tx.Bucket(bucketLabels).Get(k)
-	if v == nil {
-		if w.tx.Absent(bucketLabels, k) != nil {
-			return nil
-		}
-		return new(posting)
-	}
-	_, p, err := w.cat.storedPosting(k, v)
-	if err != nil {
-		return nil
-	}
-	return &p
-}
-
-// forget drops from the overlay what the database now holds. The caller holds mu.
+// forget drops from the overlay what the database now holds: the oldest changes, ops. The caller
+// holds mu.
 func (cat *catalogue) forget(ops []catOp) {
 	for i := range ops {
 		o := &ops[i]
-		delete(cat.names, o.key)
-		delete(cat.records, o.ref)
-		if o.rename {
+		if cat.records[o.ref] == o.add { // no later change
+			delete(cat.records, o.ref)
+		}
+		ref := o.ref
+		if o.add == nil {
+			ref = 0
+		}
+		if cat.names[o.key] == ref {
+			delete(cat.names, o.key)
+		}
+		if o.rename && cat.names[o.oldKey] == 0 {
 			delete(cat.names, o.oldKey)
 		}
 	}
-	for i := range cat.ops { // what later changes say stays
-		o := &cat.ops[i]
+	// A name may mean the same again after later changes. Only a series that is dropped or renamed
+	// makes that possible: a new series has a new number.
+	later := slices.IndexFunc(cat.ops, func(o catOp) bool { return o.add == nil || o.rename })
+	if later < 0 {
+		return
+	}
+	for i := range cat.ops[later:] {
+		o := &cat.ops[later+i]
 		if o.rename {
 			cat.names[o.oldKey] = 0
 		}
-		cat.names[o.key], cat.records[o.ref] = o.ref, o.add
+		cat.names[o.key] = o.ref
 		if o.add == nil {
 			cat.names[o.key] = 0
 		}
 	}
+}
+
+// behind returns list without its first n elements. It copies what is left when that is the smaller
+// part, so that all copies together are no longer than the list was, and little memory stays in
+// use.
+func behind[T any](list []T, n int) []T {
+	if len(list)-n <= n {
+		return slices.Clone(list[n:])
+	}
+	return list[n:]
 }

@@ -2,11 +2,9 @@ package core
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -30,7 +28,10 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 		return nil, err
 	}
 	out := make([]Created, len(specs))
-	plan := s.catalogue.reserve(s.catalogue.passDamaged(s.catalogue.plan(specs, out), out), out)
+	plan := s.catalogue.plan(specs, out)
+	since := s.catalogue.find(plan)
+	s.failpoint("catalogue-found")
+	plan = s.catalogue.reserve(passDamaged(plan, out), out)
 	if len(plan) == 0 {
 		s.leave()
 		return out, nil
@@ -40,7 +41,7 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 		s.leave()
 		return nil, err
 	}
-	rec := appendCreate(nil, plan)
+	rec := appendCreate(plan)
 	if err := checkRecord(rec); err != nil {
 		return giveUp(err)
 	}
@@ -54,7 +55,7 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	t.op = &op{rec: rec}
 	applied := false
 	t.op.apply = func(t *Ticket) {
-		s.catalogue.arrive(len(plan), func() { s.applyCreate(t, plan, out) })
+		s.catalogue.arrive(len(plan), func() { s.applyCreate(t, plan, since, out) })
 		applied = true
 	}
 	if err = s.appender.submitOp(t, s.appender.lock); err != nil {
@@ -82,6 +83,7 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 	known := make(map[*rra.Definition]admitted)
 	var last admitted
 	var lastOf *rra.Definition
+	var labels labelRoom
 	for i, sp := range specs {
 		key, p, err := cleanPath(sp.Path)
 		if err != nil { // it names the path, as far as that is printable
@@ -108,42 +110,37 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 			continue
 		}
 		// Keep no slice of the caller's.
-		sp.Path, sp.Labels, sp.Definition = p, slices.Clone(sp.Labels), nil
-		plan = append(plan, planned{sp, key, last.m, last.code, i})
+		sp.Path, sp.Labels, sp.Definition = p, labels.clone(sp.Labels), nil
+		plan = append(plan, planned{Spec: sp, key: key, m: last.m, def: last.code, at: i})
 	}
 	return plan
 }
 
-// passDamaged removes the series with damaged names from plan.
-func (cat *catalogue) passDamaged(plan []planned, out []Created) []planned {
-	var damaged error
-	err := cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
-		b := tx.Bucket(bucketNames)
-		kept := plan[:0]
-		for _, p := range plan {
-			var err error
-			if v := b.Get([]byte(p.key)); v != nil {
-				_, err = cat.decodeName([]byte(p.key), v)
-			} else {
-				err = tx.Absent(bucketNames, []byte(p.key))
-			}
-			if err != nil && !cat.overlaid(p.key) {
-				out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, err)
-				damaged = err
-				continue
-			}
-			kept = append(kept, p)
-		}
-		plan = kept
-		return nil
-	})
-	if err != nil && damaged == nil { // no name can be looked up
-		for _, p := range plan {
-			out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, err)
-		}
+// A labelRoom makes copies of labels, many in one piece of memory.
+type labelRoom struct{ free []Label }
+
+func (r *labelRoom) clone(labels []Label) []Label {
+	n := len(labels)
+	if n == 0 {
 		return nil
 	}
-	return plan
+	if n > len(r.free) {
+		r.free = make([]Label, max(n, 256))
+	}
+	c := r.free[:n:n]
+	r.free = r.free[n:]
+	copy(c, labels)
+	return c
+}
+
+// passDamaged removes the series whose names cannot be looked up from plan.
+func passDamaged(plan []planned, out []Created) []planned {
+	return slices.DeleteFunc(plan, func(p planned) bool {
+		if p.unknown != nil {
+			out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, p.unknown)
+		}
+		return p.unknown != nil
+	})
 }
 
 // reserve removes the series from plan that the series limit leaves no room for. It looks up names
@@ -180,28 +177,4 @@ func (cat *catalogue) arrive(n int, apply func()) {
 	defer cat.planMu.Unlock()
 	apply()
 	cat.coming -= int64(n)
-}
-
-// applyCreate puts the planned series into the catalogue and numbers them. It runs in log order.
-func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
-	for i := range plan {
-		p := &plan[i]
-		old, err := s.catalogue.lookup(p.key)
-		if err == nil && !p.Overwrite {
-			out[p.at] = Created{Ref: old, Err: fmt.Errorf("create %q: %w", p.Path, ErrExists)}
-			continue
-		}
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			out[p.at].Err = err
-			continue
-		}
-		d, ref, g := s.catalogue.enlist(t, p, old, i)
-		s.failpoint("catalogue-create")
-		out[p.at].Ref = ref
-		index, at, hash := d.class.index(ref.number()), p.Start, p.smoothBy()
-		t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
-			g.start(index, d, at)
-			d.m.SmoothBy(g.state(index).W, hash)
-		}, ref})
-	}
 }

@@ -133,7 +133,7 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 
 // applyGroupOp applies to one group what a record that is not samples does to it.
 func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
-	if d.arrives != 0 {
+	if len(d.arrives) > 0 {
 		defer s.catalogue.arrived(d.arrives)
 	}
 	if err := s.loader.lockGroup(d.g); err != nil {

@@ -118,7 +118,7 @@ func TestPageState(t *testing.T) {
 	b := pageExample(t, "state")
 	g := &group{c: c}
 	for i := range 2 {
-		g.start(i, s.catalogue.definition(1), rra.Seconds(1_000_000_000))
+		g.start(i, s.catalogue.definition(1), rra.Seconds(1_000_000_000), nil)
 	}
 	var batch Batch
 	batch.Add(makeRef(1, 0), rra.Seconds(1_000_000_010), rra.Float(1.5))

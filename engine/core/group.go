@@ -308,17 +308,22 @@ func (g *group) alive(i int) bool {
 	return i < g.n && g.flags[i]&flagAlive != 0
 }
 
-// start begins a series at index i.
-func (g *group) start(i int, d *definition, at rra.Time) {
+// start begins a series at index i. buf is room for its words, or nil. start returns buf, or the
+// room that it has made.
+func (g *group) start(i int, d *definition, at rra.Time, buf []uint64) []uint64 {
 	g.resize(i + 1)
 	g.n = max(g.n, i+1)
-	w := g.loadWords(i, nil)
+	w := g.loadWords(i, buf)
 	d.m.Init(w, at)
 	g.storeWords(i, w)
 	g.defs[i] = d.id
 	g.flags[i] = flagAlive
 	delete(g.refused, i)
 	g.dirty = true
+	if g.c.tabular {
+		return w
+	}
+	return buf
 }
 
 // countHeld counts the held samples of a group that was decoded.

@@ -139,12 +139,12 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 		out.Err = err
 		return
 	}
-	d, ref, g := s.catalogue.enlist(t, &x.planned, old, 0)
+	d, ref, g := s.catalogue.enlist(t, &x.planned, old, 0, new(seriesRecord))
 	s.failpoint("catalogue-import")
 	out.Ref = ref
 	index := d.class.index(ref.number())
 	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
 		g.adopt(index, d, x)
 		x.reserved.end()
-	}, ref})
+	}, []Ref{ref}})
 }

@@ -9,6 +9,10 @@ type planned struct {
 	m   *rra.Machine
 	def string // canonical code of the definition
 	at  int    // its place in the result
+
+	// What find noted.
+	old     Ref   // the series that has the name; 0: none
+	unknown error // why that cannot be told
 }
 
 // smoothBy returns the hash that decides when the SEASONAL archives of p smooth.

@@ -31,8 +31,6 @@ func (p *posting) set(i int) { p[i/64] |= 1 << (i % 64) }
 
 func (p *posting) clear(i int) { p[i/64] &^= 1 << (i % 64) }
 
-func (p *posting) has(i int) bool { return p[i/64]>>(i%64)&1 != 0 }
-
 func (p *posting) count() (n int) {
 	for _, w := range p {
 		n += bits.OnesCount64(w)
@@ -66,9 +64,9 @@ func (p *posting) remove(q *posting) {
 // append codes p: a byte an index where there are fewer than 32, else 32 bytes of bitmap.
 func (p *posting) append(dst []byte) []byte {
 	if p.count() < 32 {
-		for i := range 1 << groupShift {
-			if p.has(i) {
-				dst = append(dst, byte(i))
+		for i, w := range p {
+			for ; w != 0; w &= w - 1 {
+				dst = append(dst, byte(64*i+bits.TrailingZeros64(w)))
 			}
 		}
 		return dst
@@ -139,9 +137,12 @@ func (rec *seriesRecord) indexed() iter.Seq[Label] {
 func definitionLabel(def uint32) Label { return Label{Value: strconv.FormatUint(uint64(def), 10)} }
 
 func labelKey(l Label) []byte {
-	k := make([]byte, 0, len(l.Name)+len(l.Value)+10)
-	k = append(append(k, l.Name...), 0)
-	return append(append(k, l.Value...), 0)
+	return appendLabelKey(make([]byte, 0, len(l.Name)+len(l.Value)+10), l)
+}
+
+func appendLabelKey(dst []byte, l Label) []byte {
+	dst = append(append(dst, l.Name...), 0)
+	return append(append(dst, l.Value...), 0)
 }
 
 type groupID struct{ class, group uint32 }

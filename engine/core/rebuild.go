@@ -266,7 +266,7 @@ func (b *rebuild) restartAll() {
 func (b *rebuild) restart(lg *lostGroup, i int, rec *seriesRecord) {
 	at := lg.newest[i]
 	d := b.s.catalogue.definition(rec.def)
-	lg.g.start(i, d, at)
+	lg.g.start(i, d, at, nil)
 	d.m.SmoothBy(lg.g.state(i).W, rra.NameHash(rec.path))
 	lg.g.flags[i] |= flagLost
 	why := fmt.Sprintf("the log begins at record %d, after the one that made it", b.reach.first)

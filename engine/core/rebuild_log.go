@@ -108,7 +108,7 @@ func (b *rebuild) starts(p wal.Pos, rec []byte) (map[bornSeries]func(), error) {
 			it, d := &plan[x.rec.born.nth], s.catalogue.definition(x.rec.def)
 			if s.catalogue.byDef[it.def] == d {
 				out[x] = func() {
-					x.lg.g.start(x.index, d, it.Start)
+					x.lg.g.start(x.index, d, it.Start, nil)
 					d.m.SmoothBy(x.lg.g.state(x.index).W, it.smoothBy())
 				}
 			}

@@ -172,7 +172,7 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}
 		out := make([]Created, len(plan))
-		t.op.apply = func(t *Ticket) { s.applyCreate(t, plan, out) }
+		t.op.apply = func(t *Ticket) { s.applyCreate(t, plan, 0, out) }
 	case record.KindDrop:
 		key, only := r.Text(), Ref(r.Uvarint())
 		t.op.apply = func(t *Ticket) { _ = s.applyDrop(t, key, only) } // its caller was told

@@ -46,9 +46,8 @@ type op struct {
 type groupOp struct {
 	g  *group
 	fn func(sh *shard, g *group)
-	// arrives is a series that the group holds afterwards, whether or not it held the series
-	// before; 0: none.
-	arrives Ref
+	// arrives is the series that the group holds afterwards, whether or not it held them before.
+	arrives []Ref
 }
 
 // reset readies t for another batch.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"iter"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
@@ -23,6 +25,22 @@ const wholeAfter = 64
 // Sound checks the pages of bucket that may hold keys from from to to. The error is a
 // *damage.Error.
 func (t *Tx) Sound(bucket, from, to []byte) error {
+	_, err := t.sound(bucket, from, to)
+	return err
+}
+
+// SoundKeys is Sound for each of keys.
+func (t *Tx) SoundKeys(bucket []byte, keys iter.Seq[[]byte]) error {
+	for k := range keys {
+		if whole, err := t.sound(bucket, k, k); err != nil || whole {
+			return err
+		}
+	}
+	return nil
+}
+
+// sound is Sound. It also tells whether all pages of the bucket are checked.
+func (t *Tx) sound(bucket, from, to []byte) (whole bool, err error) {
 	t.file.trustMu.Lock()
 	defer t.file.trustMu.Unlock()
 	if t.file.trusted == nil {
@@ -34,7 +52,7 @@ func (t *Tx) Sound(bucket, from, to []byte) error {
 		t.file.trusted[string(bucket)] = known
 	}
 	if known.whole || known.err != nil {
-		return known.err
+		return known.whole, known.err
 	}
 	known.asked++
 	known.whole = known.asked > wholeAfter
@@ -48,14 +66,14 @@ func (t *Tx) Sound(bucket, from, to []byte) error {
 	}
 	if root := uint64(t.tx.Bucket(bucket).Root()); root != 0 {
 		w.tree(root, false)
-		return known.err
+		return known.whole, known.err
 	}
 	w.within = nil // the bucket is kept inside of a page of the bucket of buckets
 	w.only = string(bucket)
 	w.bucket = ""
 	w.tree(uint64(t.tx.Cursor().Bucket().Root()), true)
 	known.whole = true
-	return known.err
+	return true, known.err
 }
 
 // walkOf returns a walk over the pages of a bucket as t sees them. found is called with damage.
@@ -95,20 +113,47 @@ func (t *Tx) SoundNear(bucket []byte, keys iter.Seq[[]byte]) (err error) {
 // Absent returns nil if bucket certainly does not hold key, which the caller did not find there. If
 // damage may hide the key, it returns the damage.
 func (t *Tx) Absent(bucket, key []byte) error {
-	if err := t.Sound(bucket, key, key); err != nil {
+	f := t.Finder(bucket)
+	k, v := f.cursor.Seek(key)
+	return f.absent(key, k, v)
+}
+
+// A Finder looks up many keys of one bucket. A change of the bucket ends its use.
+type Finder struct {
+	tx     *Tx
+	bucket []byte
+	cursor *bolt.Cursor
+}
+
+// Finder returns a Finder of a bucket.
+func (t *Tx) Finder(bucket []byte) Finder {
+	return Finder{tx: t, bucket: bucket, cursor: t.tx.Bucket(bucket).Cursor()}
+}
+
+// Find returns the raw value of key, or nil if the bucket certainly does not hold key. If damage
+// may hide the key, it returns the damage.
+func (f *Finder) Find(key []byte) ([]byte, error) {
+	k, v := f.cursor.Seek(key)
+	if v != nil && bytes.Equal(k, key) {
+		return v, nil
+	}
+	return nil, f.absent(key, k, v)
+}
+
+// absent is Absent. k and v are the entry at or behind the place of key, where the cursor stands.
+func (f *Finder) absent(key, k, v []byte) error {
+	if err := f.tx.Sound(f.bucket, key, key); err != nil {
 		return err
 	}
-	c := t.tx.Bucket(bucket).Cursor()
-	k, v := c.Seek(key)
-	if err := t.mayBe(bucket, key, k, v); err != nil {
+	if err := f.tx.mayBe(f.bucket, key, k, v); err != nil {
 		return err
 	}
 	if k == nil {
-		k, v = c.Last()
+		k, v = f.cursor.Last()
 	} else {
-		k, v = c.Prev()
+		k, v = f.cursor.Prev()
 	}
-	return t.mayBe(bucket, key, k, v)
+	return f.tx.mayBe(f.bucket, key, k, v)
 }
 
 // mayBe returns damage if k and v, the entry before or behind the place of key, were written as the

@@ -11,6 +11,9 @@ import (
 // MaxKey is the length of the longest key, in bytes.
 const MaxKey = bolt.MaxKeySize
 
+// FillDefault is how full bbolt leaves pages, unless a Bucket's FillPercent says otherwise.
+const FillDefault = bolt.DefaultFillPercent
+
 // A Bucket is one key space of the database. Its values are raw: with their checksums.
 type Bucket = bolt.Bucket
 
