@@ -30,6 +30,8 @@ type pipeInput struct {
 func (r *pipeInput) Read(p []byte) (int, error) {
 	for len(r.next) == 0 {
 		switch {
+		case r.why != nil: // ask has noticed it
+			return 0, r.why
 		case len(r.waits) > 0:
 			r.next, r.waits = r.waits[0], r.waits[1:]
 			r.size -= len(r.next)
@@ -72,6 +74,9 @@ func (r *pipeInput) ask(req *rondov1.FileRequest) (*rondov1.FileAnswer, error) {
 		m, err := r.stream.Receive()
 		if err != nil {
 			return nil, err
+		}
+		if r.why = r.watch(); r.why != nil {
+			return nil, r.why
 		}
 		if a := m.GetFile(); a != nil {
 			return a, fileError(req, a)
@@ -122,6 +127,27 @@ func (f remoteFiles) Create(name string) (io.WriteCloser, error) {
 		return nil, err
 	}
 	return &remoteFile{in: f.in}, nil
+}
+
+// InputFile is the name by which a [rondov1.FileRequest] opens the input of the only command of a
+// session.
+const InputFile = "-"
+
+// A callerInput is the input of a command. It is opened when the command reads it.
+type callerInput struct {
+	in   *pipeInput
+	file io.Reader
+}
+
+func (c *callerInput) Read(p []byte) (int, error) {
+	if c.file == nil {
+		f, err := remoteFiles{c.in}.Open(InputFile)
+		if err != nil {
+			return 0, err
+		}
+		c.file = f
+	}
+	return c.file.Read(p)
 }
 
 // remoteInfo is the answer to a Stat: whether the file is a regular one, when it was written, and
@@ -176,7 +202,7 @@ func (f *remoteFile) Read(p []byte) (int, error) {
 			return 0, fmt.Errorf("the file has more than %d MiB, which a server does not take over the network: rondo import does", f.in.most>>20)
 		}
 		if err := f.in.account.Charge(int64(len(f.read))); err != nil {
-			return 0, err
+			return 0, fmt.Errorf("%w. More --memory lets the server take longer files; rondo import brings them in pieces", err)
 		}
 	}
 	n := copy(p, f.read)

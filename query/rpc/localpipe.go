@@ -64,13 +64,8 @@ func (l *Local) pipe(ctx context.Context, in *pipeInput) error {
 	if err != nil {
 		return stream.refuse(err)
 	}
-	env.Now = nil
 	env.Stdout = sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
 	env.Stderr = sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
-	run := rrdtool.Pipe
-	if slices.Equal(first.GetArgv(), []string{FramesWord}) {
-		run = rrdtool.Frames
-	}
 	in.next = first.GetStdin()
 	if first.GetFiles() {
 		env.Files = remoteFiles{in}
@@ -85,7 +80,7 @@ func (l *Local) pipe(ctx context.Context, in *pipeInput) error {
 			}
 		}
 	}
-	code := int32(run(ctx, env, in))
+	code := int32(runSession(ctx, env, in, first.GetArgv()))
 	if in.why != nil {
 		return stream.refuse(in.why)
 	}
@@ -93,4 +88,20 @@ func (l *Local) pipe(ctx context.Context, in *pipeInput) error {
 		return in.err // not the end of the input
 	}
 	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
+}
+
+// runSession runs the commands of a session. With one word it is a mode: FramesWord for
+// [rrdtool.Frames], any other for [rrdtool.Pipe]. With more words it is one command, whose input
+// the server asks the caller for.
+func runSession(ctx context.Context, env *rrdtool.Env, in *pipeInput, argv []string) int {
+	switch {
+	case len(argv) > 1:
+		env.Stdin = &callerInput{in: in}
+		return rrdtool.Run(ctx, env, argv)
+	case slices.Equal(argv, []string{FramesWord}):
+		env.Now = nil
+		return rrdtool.Frames(ctx, env, in)
+	}
+	env.Now = nil
+	return rrdtool.Pipe(ctx, env, in)
 }

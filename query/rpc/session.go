@@ -20,8 +20,9 @@ import (
 // Pipe mode runs over a connection of its own. A POST to PipePath with the header "Upgrade:
 // rondo-pipe" turns an HTTP/1.1 connection into a session. The caller then sends ExecRequests and
 // the server sends ExecResponses. Each message follows its length, 4 bytes in big-endian order. The
-// first request says how to run (argv, cwd, environment, plain). The field stdin of every request
-// is a piece of the input. The last answer holds the exit code.
+// first request says how to run (argv, cwd, environment, plain). With more than one word in argv
+// the session runs that one command, and the server asks for its input as for a file. Otherwise the
+// field stdin of every request is a piece of the input. The last answer holds the exit code.
 //
 // A session replaces a stream of HTTP/2 because a line and its answer then take a third of the
 // processor time.

@@ -75,11 +75,6 @@ func (s server) storeHere(ctx context.Context, env *rrdtool.Env, args []string) 
 func (s server) runThere(ctx context.Context, c *Call, env *rrdtool.Env, args []string) (code int, err error) {
 	args, in, out := rrdtool.Split(args)
 	req := c.request(args, c.Plain)
-	if in != "" {
-		if req.Stdin, err = c.input(in); err != nil {
-			return 1, err
-		}
-	}
 	name := rrdtool.Makes(args)
 	path, unknown := env.Path(name)
 	makes := name != "" && unknown == nil && env.Made != nil
@@ -87,7 +82,11 @@ func (s server) runThere(ctx context.Context, c *Call, env *rrdtool.Env, args []
 		req.Environment[rpc.KeepVariable] = rpc.KeepSame
 	}
 	if out == "" {
-		code, err := s.execute(ctx, c.Stdout, c.Stderr, req)
+		if in != "" {
+			code, err = s.executeWith(ctx, c, req, in)
+		} else {
+			code, err = s.execute(ctx, c.Stdout, c.Stderr, req)
+		}
 		if err == nil && code == 0 && makes {
 			env.Made(path)
 		}

@@ -2,38 +2,75 @@ package backend
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// maxInput is the largest input, in bytes, of a command that a server runs. A message may be a
-// little larger.
-const maxInput = 60 << 20
+// maxInput is the largest input, in bytes, that goes to a server in one message with its command. A
+// server asks for the pieces of a larger one.
+const maxInput = 4 << 20
 
-// input returns the content of the file that a verb reads; "-" is standard input.
-func (c *Call) input(name string) ([]byte, error) {
+// executeWith has the server run a request whose verb reads the file of the name in; "-" is
+// standard input.
+func (s server) executeWith(ctx context.Context, c *Call, req *rondov1.ExecRequest, in string) (int, error) {
 	r := c.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
+	if in != "-" {
+		f, err := os.Open(in)
 		if err != nil {
-			return nil, rrdtool.NoXML(name)
+			return 1, rrdtool.NoXML(in)
 		}
 		defer func() { _ = f.Close() }() // it is only read
 		r = f
 	}
-	var b bytes.Buffer
-	n, err := io.Copy(&b, io.LimitReader(r, maxInput+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("error reading/parsing XML: %w", err)
-	case n > maxInput:
-		return nil, fmt.Errorf("%s has more than %d MiB, which a running server does not take: rondo import does", name, maxInput>>20)
+	begin, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return 1, fmt.Errorf("error reading/parsing XML: %w", err)
 	}
-	return b.Bytes(), nil
+	if len(begin) <= maxInput {
+		req.Stdin = begin
+		return s.execute(ctx, c.Stdout, c.Stderr, req)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.client.Pipe(ctx)
+	if err != nil {
+		return 1, Explain(err)
+	}
+	defer func() { _ = stream.Close() }() // what matters has been received
+	req.Files = true
+	if err := stream.Send(req); err != nil {
+		return 1, Explain(err)
+	}
+	files := inputFile{io.MultiReader(bytes.NewReader(begin), r)}
+	talk := &conversation{stream: stream, answer: files.answer, stdout: c.Stdout, stderr: c.Stderr}
+	return talk.receive()
+}
+
+// An inputFile is the only file that the server gets of a command that runs alone: its input.
+type inputFile struct{ in io.Reader }
+
+// answer does what the server asks.
+func (f inputFile) answer(req *rondov1.FileRequest) *rondov1.FileAnswer {
+	switch op := req.GetOp(); {
+	case op == rondov1.FileRequest_OPEN && req.GetName() == rpc.InputFile:
+		return &rondov1.FileAnswer{}
+	case op != rondov1.FileRequest_READ:
+		return &rondov1.FileAnswer{Error: "the command has its input and no other file"}
+	}
+	buf := make([]byte, min(max(req.GetSize(), 1), maxRead))
+	n, err := io.ReadFull(f.in, buf)
+	a := &rondov1.FileAnswer{Data: buf[:n]}
+	if n == 0 && !errors.Is(err, io.EOF) {
+		a.Error = err.Error()
+	}
+	return a
 }
 
 // A laterFile is a file that the first byte written to it makes.

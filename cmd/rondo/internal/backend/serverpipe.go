@@ -24,8 +24,8 @@ func (s server) Pipe(ctx context.Context, c *Call, kind PipeKind) (int, error) {
 	if err := stream.Send(first); err != nil {
 		return 1, Explain(err)
 	}
-	talk := &conversation{stream: stream, files: files, stdout: c.Stdout, stderr: c.Stderr}
-	go talk.sendInput(c.Stdin)
+	talk := &conversation{stream: stream, answer: files.answer, stdout: c.Stdout, stderr: c.Stderr}
+	go talk.sendInput(c.Stdin, files.scan)
 	return talk.receive()
 }
 
@@ -51,7 +51,7 @@ func (c *Call) firstRequest(kind PipeKind) (*rondov1.ExecRequest, *callerFiles) 
 // A conversation is a session that a server runs.
 type conversation struct {
 	stream         rpc.Session
-	files          *callerFiles
+	answer         func(*rondov1.FileRequest) *rondov1.FileAnswer
 	stdout, stderr io.Writer
 
 	sending sync.Mutex // held while a request is sent
@@ -63,17 +63,18 @@ func (t *conversation) send(req *rondov1.ExecRequest) error {
 	return t.stream.Send(req)
 }
 
-// sendInput sends the input until it ends or cannot be sent. receive says why it could not.
-func (t *conversation) sendInput(in io.Reader) {
+// sendInput sends the input until it ends or cannot be sent. receive says why it could not. Each
+// piece goes to scan before it is sent.
+func (t *conversation) sendInput(in io.Reader, scan func([]byte)) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := in.Read(buf)
-		t.files.scan(buf[:n])
+		scan(buf[:n])
 		if n > 0 && t.send(&rondov1.ExecRequest{Stdin: append([]byte(nil), buf[:n]...)}) != nil {
 			return
 		}
 		if err != nil {
-			t.files.scan([]byte{'\n'})
+			scan([]byte{'\n'})
 			_ = t.send(&rondov1.ExecRequest{StdinEnd: true})
 			return
 		}
@@ -90,7 +91,7 @@ func (t *conversation) receive() (int, error) {
 		case m.ExitCode != nil:
 			return int(m.GetExitCode()), nil
 		case m.GetFile() != nil:
-			if err := t.send(&rondov1.ExecRequest{File: t.files.answer(m.GetFile())}); err != nil {
+			if err := t.send(&rondov1.ExecRequest{File: t.answer(m.GetFile())}); err != nil {
 				return 1, Explain(err)
 			}
 		}
