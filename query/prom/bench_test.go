@@ -90,3 +90,21 @@ func BenchmarkQuery(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkLabelValues lists the 10,000 values of a label, known from before or, after a change of
+// the catalogue, anew.
+func BenchmarkLabelValues(b *testing.B) {
+	w := benchWorld(b, 10_000)
+	for _, anew := range []bool{false, true} {
+		b.Run(fmt.Sprintf("anew=%t", anew), func(b *testing.B) {
+			for b.Loop() {
+				if anew {
+					w.prom.SetRules(nil)
+				}
+				if got := len(w.values(b.Context(), "instance", nil)); got != 10_000 {
+					b.Fatalf("%d values", got)
+				}
+			}
+		})
+	}
+}

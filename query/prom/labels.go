@@ -14,8 +14,14 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 )
 
-// LabelValues returns the values of a label of the metrics that match ms, sorted.
+// LabelValues returns the values of a label of the metrics that match ms, sorted. The caller must
+// not change them.
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	out, err := q.s.listed(ctx, "values\x00"+name, hints, ms, func() ([]string, error) { return q.labelValues(ctx, name, ms) })
+	return out, nil, access.From(ctx).Hide(err)
+}
+
+func (q *querier) labelValues(ctx context.Context, name string, ms []*labels.Matcher) ([]string, error) {
 	c := &collecting{q: q, set: make(map[string]bool)}
 	err := c.collect(ctx, ms, func(f *found) { c.add(f.metric.labels.Get(name)) }, func(sel query, sch scheme, names, raws []string) error {
 		if name == rawLabel {
@@ -31,11 +37,17 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 		}
 		return nil
 	})
-	return c.limited(hints), nil, access.From(ctx).Hide(err)
+	return c.inOrder(), err
 }
 
-// LabelNames returns the names of the labels of the metrics that match ms, sorted.
+// LabelNames returns the names of the labels of the metrics that match ms, sorted. The caller must
+// not change them.
 func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	out, err := q.s.listed(ctx, "names", hints, ms, func() ([]string, error) { return q.labelNames(ctx, ms) })
+	return out, nil, access.From(ctx).Hide(err)
+}
+
+func (q *querier) labelNames(ctx context.Context, ms []*labels.Matcher) ([]string, error) {
 	c := &collecting{q: q, set: make(map[string]bool)}
 	err := c.collect(ctx, ms, func(f *found) {
 		f.metric.labels.Range(func(l labels.Label) { c.add(l.Name) })
@@ -45,7 +57,7 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, ms 
 		}
 		return c.names(ctx, sel, sch)
 	})
-	return c.limited(hints), nil, access.From(ctx).Hide(err)
+	return c.inOrder(), err
 }
 
 // A collecting collects names or values of labels.
@@ -57,8 +69,8 @@ type collecting struct {
 
 func (c *collecting) add(v string) { c.set[v] = true }
 
-// limited returns the first names or values, in order.
-func (c *collecting) limited(hints *storage.LabelHints) []string {
+// inOrder returns the names or values in order, each once.
+func (c *collecting) inOrder() []string {
 	out := slices.AppendSeq(c.sorted, maps.Keys(c.set))
 	if !slices.IsSorted(out) {
 		slices.Sort(out)
@@ -66,9 +78,6 @@ func (c *collecting) limited(hints *storage.LabelHints) []string {
 	out = slices.Compact(out)
 	if len(out) > 0 && out[0] == "" {
 		out = out[1:]
-	}
-	if hints != nil && hints.Limit > 0 && len(out) > hints.Limit {
-		out = out[:hints.Limit]
 	}
 	return out
 }

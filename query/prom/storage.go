@@ -79,7 +79,7 @@ func (s *Storage) SetRules(rules []Rule) {
 // New returns the storage of a store. It follows the catalogue of the store for as long as the
 // store is open.
 func New(s *core.Store, o Options) *Storage {
-	x := &Storage{store: s, options: o.withDefaults(), table: table{share: s.MemoryShare()}}
+	x := &Storage{store: s, options: o.withDefaults(), table: table{share: s.MemoryShare(), listings: listings{share: s.MemoryShare()}}}
 	x.named.Store(&o.Rules)
 	return x
 }

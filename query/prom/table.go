@@ -76,13 +76,16 @@ type table struct {
 	moves   int  // how many series have changed or gone
 	entries map[core.Ref]*entry
 	share   *core.MemoryShare // for entries
+
+	listings listings
 }
 
 // entryBytes is about what a remembered series takes.
 const entryBytes = 720
 
-// forget forgets the metrics of all series.
+// forget forgets the metrics of all series, and all listings.
 func (t *table) forget() {
+	t.listings.forget()
 	t.entries = make(map[core.Ref]*entry)
 	_ = t.share.Resize(0) // less memory is always there
 }
@@ -151,6 +154,7 @@ func (s *Storage) follow(c *core.Change) {
 	if c.Metadata {
 		return
 	}
+	t.listings.forget()
 	if c.Was != "" {
 		t.dropped = true
 		t.moves++

@@ -130,7 +130,7 @@ func (h *Handler) names(ctx context.Context, s span, ask lister) (*result, error
 			return res, err
 		}
 		if len(s.sets) == 1 {
-			names = slices.Clone(got)
+			names = got
 			break
 		}
 		for _, name := range got {
@@ -138,9 +138,8 @@ func (h *Handler) names(ctx context.Context, s span, ask lister) (*result, error
 		}
 	}
 	if len(s.sets) > 1 {
-		names = slices.AppendSeq(names, maps.Keys(seen))
+		names = slices.Sorted(maps.Keys(seen))
 	}
-	slices.Sort(names)
 	if len(names) > s.most() {
 		names = names[:s.most()]
 		res.warnings = res.warnings.Add(errCut)
