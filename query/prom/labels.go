@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -58,6 +59,50 @@ func (q *querier) labelNames(ctx context.Context, ms []*labels.Matcher) ([]strin
 		return c.names(ctx, sel, sch)
 	})
 	return c.inOrder(), err
+}
+
+// listed returns the list of what for ms, as hints limit it: a list that is kept, or what list
+// returns. Nobody may change it. Users who are limited to folders have lists of their own, which
+// are not kept.
+func (s *Storage) listed(ctx context.Context, what string, hints *storage.LabelHints, ms []*labels.Matcher, list func() ([]string, error)) ([]string, error) {
+	t := &s.table
+	key := what + listingKey(ms)
+	kept := !access.From(ctx).Limited()
+	var out []string
+	age, has := 0, false
+	if kept {
+		t.mu.Lock()
+		err := s.update(ctx, false)
+		out, has = t.listings.kept[key]
+		age = t.listings.age
+		t.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if !has {
+		out, err = list()
+	}
+	if kept && !has && err == nil {
+		t.mu.Lock()
+		t.listings.keep(age, key, out)
+		t.mu.Unlock()
+	}
+	if hints != nil && hints.Limit > 0 && len(out) > hints.Limit {
+		out = out[:hints.Limit]
+	}
+	return out, err
+}
+
+// listingKey returns matchers as text.
+func listingKey(ms []*labels.Matcher) string {
+	var b strings.Builder
+	for _, m := range ms {
+		b.WriteByte(0)
+		b.WriteString(m.String())
+	}
+	return b.String()
 }
 
 // A collecting collects names or values of labels.
