@@ -20,7 +20,13 @@ import (
 // Backup writes a consistent copy of the store to w, as a zstd stream. The copy includes everything
 // that was acknowledged before the call. Appends and checkpoints go on meanwhile. A slow reader of
 // w costs space of the log, not memory.
-func (s *Store) Backup(ctx context.Context, w io.Writer) error {
+func (s *Store) Backup(ctx context.Context, w io.Writer) error { return s.BackupSince(ctx, w, nil) }
+
+// BackupSince writes what has changed since the backup with the head base, as Backup does. It
+// restores only together with that backup and those which that builds on. A nil base makes a backup
+// of everything. The error wraps ErrBase if base is of another store, or of a later state of this
+// one: that was restored, repaired or put back from a copy meanwhile.
+func (s *Store) BackupSince(ctx context.Context, w io.Writer, base *BackupHead) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -29,7 +35,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b := &backupWriter{w: z, sum: crc32.New(record.Castagnoli)}
+	b := &backupWriter{w: z, sum: crc32.New(record.Castagnoli), base: base}
 	if err := s.backup(ctx, b); err != nil {
 		_ = z.Close() // the first error is the one to tell
 		return fmt.Errorf("backup: %w", err)
@@ -38,6 +44,9 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 }
 
 func (s *Store) backup(ctx context.Context, b *backupWriter) error {
+	if err := s.checkBase(b.base); err != nil {
+		return err
+	}
 	if !s.options.ReadOnly {
 		err := s.checkpoints.run(ctx)
 		if ctx.Err() != nil {
@@ -47,15 +56,15 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 			s.options.Logger.Warn("no checkpoint before the backup, which holds more of the log therefore", "err", err)
 		}
 	}
-	if err := b.write([]byte(backupMagic)); err != nil {
-		return err
-	}
-	spool, pos, err := s.spoolCatalogue()
+	spool, head, err := s.spoolCatalogue()
 	if err != nil {
 		return err
 	}
 	defer s.checkpoints.unpin()
 	defer spool.close()
+	if err := s.backupHead(b, head); err != nil {
+		return err
+	}
 	if err := spool.copyTo(b.write); err != nil {
 		return err
 	}
@@ -69,26 +78,59 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 			}
 		}
 	}
-	if err := s.backupLog(ctx, b, pos); err != nil {
+	if err := s.backupLog(ctx, b, head.to); err != nil {
 		return err
 	}
 	sum := b.sum.Sum32()
 	return b.write(binary.LittleEndian.AppendUint32([]byte{backupEnd}, sum))
 }
 
+// checkBase refuses a base that is not of this store, or not of its past.
+func (s *Store) checkBase(base *BackupHead) error {
+	if base == nil {
+		return nil
+	}
+	return s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
+		id, err := readStoreID(tx)
+		if err != nil {
+			return err
+		}
+		if id != base.store {
+			return fmt.Errorf("the base is a backup of another database, or of this one before it was restored or repaired: %w", ErrBase)
+		}
+		return nil
+	})
+}
+
+// backupHead writes the head, once the catalogue is read.
+func (s *Store) backupHead(b *backupWriter, head *BackupHead) error {
+	if base := b.base; base != nil {
+		if base.store != head.store || base.to > head.to {
+			return fmt.Errorf("the base reaches to log position %d, the database to %d: %w", base.to, head.to, ErrBase)
+		}
+		head.base, head.from = base.id, base.to
+	}
+	code, _ := head.AppendBinary(nil) // it does not fail
+	b.buf = binary.AppendUvarint(append(b.buf[:0], backupMagic...), uint64(len(code)))
+	return b.write(append(b.buf, code...))
+}
+
 // spoolCatalogue copies the catalogue out of the database in one short transaction. It returns the
-// position of the catalogue, and pins the log behind it.
-func (s *Store) spoolCatalogue() (*spool, wal.Pos, error) {
+// head of a backup that begins with it, and pins the log behind its position.
+func (s *Store) spoolCatalogue() (*spool, *BackupHead, error) {
 	out := &spool{s: s}
-	var pos wal.Pos
+	head := &BackupHead{id: newBackupID()}
 	s.checkpoints.mu.Lock()
 	defer s.checkpoints.mu.Unlock()
-	err := s.db.View(nil, func(tx *boltfile.Tx) error {
+	err := s.db.View(nil, func(tx *boltfile.Tx) (err error) {
+		if head.store, err = readStoreID(tx); err != nil {
+			return err
+		}
 		p, err := metaNumber(tx, metaCatalogue)
 		if err != nil {
 			return err
 		}
-		pos = wal.Pos(p)
+		head.to = wal.Pos(p)
 		var buf []byte
 		for _, name := range catalogueBuckets {
 			cur := tx.Bucket(name).Cursor()
@@ -106,13 +148,13 @@ func (s *Store) spoolCatalogue() (*spool, wal.Pos, error) {
 	})
 	if err != nil {
 		out.close()
-		return nil, 0, err
+		return nil, nil, err
 	}
-	s.checkpoints.pin(pos)
-	return out, pos, nil
+	s.checkpoints.pin(head.to)
+	return out, head, nil
 }
 
-// backupGroup copies what the database holds of one group.
+// backupGroup copies what the database holds of one group, and has changed since the base.
 func (s *Store) backupGroup(b *backupWriter, g *group) error {
 	buf := b.buf[:0]
 	err := s.db.View(bucketRows, func(tx *boltfile.Tx) error {
@@ -120,24 +162,27 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 		if v == nil {
 			return nil
 		}
-		buf = appendPair(buf, bucketState, g.stateKey(), v)
+		id := groupID{g.c.id, g.id}
+		if b.base != nil {
+			body, err := boltfile.OpenValue(bucketState, g.stateKey(), v)
+			if err != nil {
+				return err
+			}
+			if pos := statePos(body); pos <= b.base.to {
+				buf = appendSame(buf, id, pos)
+				return nil
+			}
+		}
 		copied := &group{c: g.c, id: g.id}
 		defer copied.unload()
 		if err := copied.decodeState(v); err != nil {
 			return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
 		}
-		rows := tx.Bucket(bucketRows)
-		for st, entries := range copied.dir.Slots {
-			for _, e := range entries {
-				for sub := e.Lo; sub < e.Hi; sub++ {
-					k := rowblock.Key(nil, g.c.id, st, e.Slot, sub, g.id)
-					v := rows.Get(k)
-					if err := s.wholeBlock(tx, g, st, e.Slot, sub, k, v); err != nil {
-						return err
-					}
-					buf = appendPair(buf, bucketRows, k, v)
-				}
-			}
+		buf = appendGroup(buf, id, copied.pos, copied.dir)
+		buf = appendPair(buf, bucketState, g.stateKey(), v)
+		var err error
+		if buf, err = s.backupRows(buf, tx, g, copied.dir, b.base); err != nil {
+			return err
 		}
 		cur := tx.Bucket(bucketLag).Cursor()
 		for k, v := cur.Seek(g.stateKey()); bytes.HasPrefix(k, g.stateKey()); k, v = cur.Next() {
@@ -153,6 +198,27 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 		return err
 	}
 	return b.write(buf)
+}
+
+// backupRows appends the blocks that a directory names, of slots that have changed since the base.
+func (s *Store) backupRows(buf []byte, tx *boltfile.Tx, g *group, dir *rowblock.Directory, base *BackupHead) ([]byte, error) {
+	rows := tx.Bucket(bucketRows)
+	for st, entries := range dir.Slots {
+		for _, e := range entries {
+			if base != nil && wal.Pos(e.Pos) <= base.to {
+				continue
+			}
+			for sub := e.Lo; sub < e.Hi; sub++ {
+				k := rowblock.Key(nil, g.c.id, st, e.Slot, sub, g.id)
+				v := rows.Get(k)
+				if err := s.wholeBlock(tx, g, st, e.Slot, sub, k, v); err != nil {
+					return buf, err
+				}
+				buf = appendPair(buf, bucketRows, k, v)
+			}
+		}
+	}
+	return buf, nil
 }
 
 // wholeBlock checks all bytes of a row block.

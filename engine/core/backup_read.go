@@ -10,14 +10,12 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/rondo-db/rondo/engine/internal/boltfile"
-	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
-	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -26,21 +24,42 @@ type backupReader struct {
 	z   *zstd.Decoder
 	r   *bufio.Reader
 	sum hash.Hash32
+
+	head BackupHead
 }
 
-// newBackupReader begins to read a backup. The error wraps errBackup if r does not hold a
-// backup.
+// newBackupReader begins to read a backup, and reads its head. The error wraps errBackup if r does
+// not hold a backup.
 func newBackupReader(r io.Reader) (*backupReader, error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(backupWindow))
 	if err != nil {
 		return nil, err
 	}
 	b := &backupReader{z: z, r: bufio.NewReaderSize(z, 1<<20), sum: crc32.New(record.Castagnoli)}
-	if magic, err := b.read(uint64(len(backupMagic))); err != nil || string(magic) != backupMagic {
+	if magic, err := b.read(uint64(len(backupMagic)), maxPart); err != nil || string(magic) != backupMagic {
 		b.close()
 		return nil, errBackup
 	}
+	if err := b.readHead(); err != nil {
+		b.close()
+		return nil, err
+	}
 	return b, nil
+}
+
+func (b *backupReader) readHead() error {
+	n, err := b.number()
+	if err != nil {
+		return err
+	}
+	code, err := b.read(n, maxHead)
+	if err != nil {
+		return err
+	}
+	if err := b.head.UnmarshalBinary(code); err != nil {
+		return fmt.Errorf("%w: %w", errBackup, err)
+	}
+	return nil
 }
 
 func (b *backupReader) close() { b.z.Close() }
@@ -54,9 +73,9 @@ func (b *backupReader) ReadByte() (byte, error) {
 	return c, err
 }
 
-// read returns the next n bytes, and sums them.
-func (b *backupReader) read(n uint64) ([]byte, error) {
-	if n > maxPart {
+// read returns the next n bytes, of which there may be most, and sums them.
+func (b *backupReader) read(n, most uint64) ([]byte, error) {
+	if n > most {
 		return nil, fmt.Errorf("entry of %d bytes: %w", n, errBackup)
 	}
 	var out bytes.Buffer // grows as bytes come, whatever n claims
@@ -67,13 +86,13 @@ func (b *backupReader) read(n uint64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// string reads a length and as many bytes.
-func (b *backupReader) string() ([]byte, error) {
+// string reads a length, which is most or less, and as many bytes.
+func (b *backupReader) string(most uint64) ([]byte, error) {
 	n, err := b.number()
 	if err != nil {
 		return nil, err
 	}
-	return b.read(n)
+	return b.read(n, most)
 }
 
 func (b *backupReader) number() (uint64, error) {
@@ -84,9 +103,17 @@ func (b *backupReader) number() (uint64, error) {
 	return n, nil
 }
 
+// A backupSink takes what backups hold. It may keep the slices.
+type backupSink interface {
+	// pair takes a pair: bucket, key, value. keep: it belongs into the database.
+	pair(p [3][]byte, keep bool) error
+	// record takes a record of the log. keep: it belongs into the log.
+	record(p wal.Pos, rec []byte, keep bool) error
+}
+
 // parts reads everything up to the end, and checks that the end is there and that the sum is right.
-// It gives each pair (bucket, key, value) and each log record to the functions. They may keep them.
-func (b *backupReader) parts(ctx context.Context, pair func([3][]byte) error, rec func(wal.Pos, []byte) error) error {
+func (b *backupReader) parts(ctx context.Context, plan *backupPlan, to backupSink) error {
+	plan.file(&b.head)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -98,10 +125,15 @@ func (b *backupReader) parts(ctx context.Context, pair func([3][]byte) error, re
 		}
 		switch kind {
 		case backupPair:
-			err = b.pair(pair)
+			err = b.pair(plan, to)
 		case backupRecord:
-			err = b.record(rec)
+			err = b.record(plan, to)
+		case backupGroup, backupSame:
+			err = b.group(plan, kind)
 		case backupEnd:
+			if err := plan.endGroup(); err != nil {
+				return err
+			}
 			return b.end(sum)
 		default:
 			err = errBackup
@@ -113,101 +145,72 @@ func (b *backupReader) parts(ctx context.Context, pair func([3][]byte) error, re
 }
 
 // pair reads a pair.
-func (b *backupReader) pair(take func([3][]byte) error) error {
+func (b *backupReader) pair(plan *backupPlan, to backupSink) error {
 	var parts [3][]byte
 	for i := range parts {
 		var err error
-		if parts[i], err = b.string(); err != nil {
+		if parts[i], err = b.string(maxPart); err != nil {
 			return err
 		}
 	}
 	if !slices.ContainsFunc(buckets, func(b []byte) bool { return bytes.Equal(b, parts[0]) }) {
 		return fmt.Errorf("bucket %.20q: %w", parts[0], errBackup)
 	}
-	return take(parts)
+	keep, err := plan.pair(parts)
+	if err != nil {
+		return err
+	}
+	return to.pair(parts, keep)
+}
+
+// group reads what stands before the pairs of a group.
+func (b *backupReader) group(plan *backupPlan, kind byte) error {
+	var n [3]uint64
+	for i := range n {
+		var err error
+		if n[i], err = b.number(); err != nil {
+			return err
+		}
+	}
+	if max(n[0], n[1]) > math.MaxUint32 {
+		return fmt.Errorf("group %d of class %d: %w", n[1], n[0], errBackup)
+	}
+	id, pos := groupID{uint32(n[0]), uint32(n[1])}, wal.Pos(n[2])
+	if kind == backupSame {
+		return plan.same(id, pos)
+	}
+	code, err := b.string(maxDirectory)
+	if err != nil {
+		return err
+	}
+	return plan.group(id, pos, code)
 }
 
 // record reads a record of the log.
-func (b *backupReader) record(take func(wal.Pos, []byte) error) error {
+func (b *backupReader) record(plan *backupPlan, to backupSink) error {
 	p, err := b.number()
 	if err != nil {
 		return err
 	}
-	rec, err := b.string()
+	rec, err := b.string(maxPart)
 	if err != nil {
 		return err
 	}
-	if p == 0 {
-		return fmt.Errorf("log record 0: %w", errBackup)
+	keep, err := plan.record(wal.Pos(p))
+	if err != nil {
+		return err
 	}
-	return take(wal.Pos(p), rec)
+	return to.record(wal.Pos(p), rec, keep)
 }
 
 // end checks the sum of everything before the end, and that nothing follows.
 func (b *backupReader) end(sum uint32) error {
-	p, err := b.read(4)
+	p, err := b.read(4, 4)
 	if err != nil || binary.LittleEndian.Uint32(p) != sum {
 		return fmt.Errorf("%w: %w", errBackup, record.ErrSum)
 	}
 	if _, err := b.r.ReadByte(); err != io.EOF {
 		return fmt.Errorf("behind the end: %w", errors.Join(errBackup, err))
-	}
-	return nil
-}
-
-// A BackupContent is what VerifyBackup has found in a backup.
-type BackupContent struct {
-	Entries int64 // entries of the database
-	Records int64 // records of the log
-	Bytes   int64 // of entries and records, before compression
-}
-
-// VerifyBackup reads a whole backup, as Restore does, and writes nothing. It checks the sum of the
-// backup and the checksum of every entry of the database in it. An error means that Restore would
-// fail, or that the restored database would be damaged.
-func VerifyBackup(ctx context.Context, r io.Reader) (got BackupContent, err error) {
-	b, err := newBackupReader(r)
-	if err != nil {
-		return got, fmt.Errorf("verify a backup: %w", err)
-	}
-	defer b.close()
-	version, last := false, wal.Pos(0)
-	pair := func(p [3][]byte) error {
-		got.Entries++
-		got.Bytes += int64(len(p[0]) + len(p[1]) + len(p[2]))
-		version = version || bytes.Equal(p[0], bucketMeta) && bytes.Equal(p[1], metaVersion)
-		return soundEntry(p[0], p[1], p[2])
-	}
-	rec := func(p wal.Pos, rec []byte) error {
-		if last != 0 && p != last+1 {
-			return fmt.Errorf("log record %d where %d belongs: %w", p, last+1, errBackup)
-		}
-		last = p
-		got.Records++
-		got.Bytes += int64(len(rec))
-		return nil
-	}
-	if err = b.parts(ctx, pair, rec); err == nil && !version {
-		err = fmt.Errorf("no version: %w", errBackup)
-	}
-	if err != nil {
-		return got, fmt.Errorf("verify a backup: %w", err)
-	}
-	return got, nil
-}
-
-// soundEntry checks the checksums of an entry of the database.
-func soundEntry(bucket, k, v []byte) error {
-	if !bytes.Equal(bucket, bucketRows) {
-		_, err := boltfile.OpenValue(bucket, k, v)
-		return err
-	}
-	b, err := rowblock.Open(k, v)
-	for i := 0; err == nil && i < b.Columns; i++ {
-		_, err = b.Column(i)
-	}
-	if err != nil {
-		return damage.InValue(bucket, k, err)
 	}
 	return nil
 }

@@ -474,8 +474,8 @@ func FuzzRestore(f *testing.F) {
 	f.Add(whole)                                  // a backup
 	f.Add(whole[:len(whole)/2])                   // half of one
 	f.Add(decompress(f, whole))                   // its content: compressed by the target
-	f.Add([]byte("rondo backup 1\n\x02\x00\x00")) // record 0
-	f.Add([]byte("rondo backup 1\n\x01\x04meta\x07version\xff\xff\xff\x7f"))
+	f.Add([]byte("rondo backup 2\n\x02\x00\x00")) // record 0
+	f.Add([]byte("rondo backup 2\n\x01\x04meta\x07version\xff\xff\xff\x7f"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if bytes.HasPrefix(in, []byte("rondo backup")) {
 			in = compress(t, in)

@@ -150,6 +150,9 @@ func (c *checker) meta() {
 		}
 		numbers[string(key)] = n
 	}
+	if _, err := readStoreID(c.tx); err != nil {
+		c.add("meta "+string(metaStore), "%v", errors.Unwrap(err))
+	}
 	c.pos = wal.Pos(numbers[string(metaCatalogue)])
 	c.top = max(wal.Pos(numbers[string(metaGroups)]), c.pos, c.s.log.Last())
 }

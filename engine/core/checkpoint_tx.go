@@ -113,6 +113,7 @@ func (w *checkpointTx) putBlock(sn *snapshot, stream int, slot int64, strips []r
 	e := sn.dir.Slot(stream, slot)
 	k := rowblock.Key(nil, sn.g.c.id, stream, slot, e.Hi, sn.g.id)
 	e.Hi++
+	e.Pos = uint64(sn.pos)
 	from := len(w.buf)
 	w.buf = rowblock.Append(w.buf, k, strips)
 	w.puts = append(w.puts, pair{k, w.buf[from:len(w.buf):len(w.buf)]})
@@ -240,6 +241,7 @@ func (w *checkpointTx) mergeSlot(sn *snapshot, stream int, e *rowblock.SubBlocks
 	}
 	w.remove(sn.g, stream, rowblock.SubBlocks{Slot: e.Slot, Lo: from, Hi: e.Hi})
 	e.RemoveFrom(from)
+	e.Pos = uint64(sn.pos)
 	strips, err := rowblock.Join(strips, st)
 	if err != nil {
 		return err

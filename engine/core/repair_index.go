@@ -31,6 +31,9 @@ func (r *repairing) numbers() error {
 				return err
 			}
 		}
+		if err := r.newName(tx); err != nil {
+			return err
+		}
 		if meta.Get(metaLog) == nil {
 			var m wal.Mark
 			if l, err := wal.Open(filepath.Join(r.s.dir, dirLog), wal.Options{ReadOnly: true}); err == nil {
@@ -72,6 +75,14 @@ func (r *repairing) numbers() error {
 		}
 		return putNumber(tx, metaMetadata, n)
 	}, nil)
+}
+
+// newName gives the store a new name: no backup of before tells what is here now.
+func (r *repairing) newName(tx *boltfile.Tx) error {
+	if tx.Bucket(bucketMeta).Get(metaStore) == nil {
+		r.done("the database has a new name")
+	}
+	return putStoreID(tx)
 }
 
 // window puts the reorder window that was in force at the catalogue's position, as the log tells

@@ -51,9 +51,7 @@ func newestState(tx *boltfile.Tx) (top wal.Pos) {
 	c := b.Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		if b, err := record.CutSum(v, bucketState, k); err == nil && len(b) > 0 {
-			x := record.Reader{Rest: b[1:]}
-			_ = x.Uvarint() // series
-			top = max(top, wal.Pos(x.Uvarint()))
+			top = max(top, statePos(b))
 		}
 	}
 	return top

@@ -21,7 +21,14 @@ const dirRestore = "restoring"
 // Restore left. After an error Restore removes what it wrote. It returns nil only after it has
 // checked the whole backup. The error wraps ErrLocked if another process restores into dir or has
 // it open.
-func Restore(r io.Reader, dir string) (err error) {
+func Restore(r io.Reader, dir string) error { return restoreFiles(oneBackup(r), dir) }
+
+// RestoreFiles does what Restore does with the files of a backup of everything and of increments,
+// each made since the one before it. The error wraps ErrBase, and nothing was read but the first
+// bytes of each file, if one of them is missing, not at its place, or of another database.
+func RestoreFiles(dir string, names ...string) error { return restoreFiles(namedBackups(names), dir) }
+
+func restoreFiles(files []backupFile, dir string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("restore into %s: %w", dir, err)
@@ -41,7 +48,7 @@ func Restore(r io.Reader, dir string) (err error) {
 	}
 	// Check again: another Restore may just have ended.
 	if err = checkEmpty(dir); err == nil {
-		err = restore(r, dir)
+		err = restore(files, dir)
 	}
 	if err != nil {
 		removeRestored(dir)
@@ -55,7 +62,7 @@ func Restore(r io.Reader, dir string) (err error) {
 	return lock.Close()
 }
 
-func restore(r io.Reader, dir string) error {
+func restore(files []backupFile, dir string) error {
 	removeRestored(dir)
 	inside := filepath.Join(dir, dirRestore)
 	if err := owner.Mkdir(inside, 0o700); err != nil {
@@ -64,7 +71,7 @@ func restore(r io.Reader, dir string) error {
 	if err := syncFolder(dir); err != nil {
 		return err
 	}
-	if err := restoreInto(r, inside); err != nil {
+	if err := restoreInto(files, inside); err != nil {
 		return err
 	}
 	for _, name := range []string{dirLog, fileDB} {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -13,19 +12,15 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// restoreInto makes a database and a log in the folder dir, which is empty, from a backup.
-func restoreInto(r io.Reader, dir string) error {
-	b, err := newBackupReader(r)
-	if err != nil {
-		return err
-	}
-	defer b.close()
+// restoreInto makes a database and a log in the folder dir, which is empty, from a backup and its
+// increments.
+func restoreInto(files []backupFile, dir string) error {
 	db, err := boltfile.Open(filepath.Join(dir, fileDB), boltfile.Options{NoSync: true})
 	if err != nil {
 		return err
 	}
 	re := &restorer{db: db, dir: dir}
-	err = re.run(b)
+	err = re.run(files)
 	if err == nil {
 		err = db.Sync()
 	}
@@ -50,12 +45,12 @@ type restorer struct {
 	version []byte
 }
 
-// run reads the whole backup.
-func (re *restorer) run(b *backupReader) error {
+// run reads the backups.
+func (re *restorer) run(files []backupFile) error {
 	if err := re.write(); err != nil { // buckets without a version: not a new store
 		return err
 	}
-	if err := b.parts(context.Background(), re.pair, re.record); err != nil {
+	if err := readBackups(context.Background(), files, re); err != nil {
 		return err
 	}
 	return re.end()
@@ -81,13 +76,16 @@ func (re *restorer) write() error {
 }
 
 // pair takes a pair.
-func (re *restorer) pair(parts [3][]byte) error {
+func (re *restorer) pair(parts [3][]byte, keep bool) error {
+	if !keep {
+		return nil
+	}
 	if bytes.Equal(parts[0], bucketMeta) && bytes.Equal(parts[1], metaVersion) {
 		re.version = parts[2]
 		return nil
 	}
-	if bytes.Equal(parts[0], bucketMeta) && bytes.Equal(parts[1], metaLog) {
-		return nil // the log of the store that was backed up
+	if bytes.Equal(parts[0], bucketMeta) && (bytes.Equal(parts[1], metaLog) || bytes.Equal(parts[1], metaStore)) {
+		return nil // of the store that was backed up: this is another one, with a log of its own
 	}
 	re.pairs = append(re.pairs, parts)
 	if re.size += len(parts[1]) + len(parts[2]); re.size > txBytes {
@@ -97,7 +95,10 @@ func (re *restorer) pair(parts [3][]byte) error {
 }
 
 // record puts a record into the log.
-func (re *restorer) record(p wal.Pos, rec []byte) error {
+func (re *restorer) record(p wal.Pos, rec []byte, keep bool) error {
+	if !keep {
+		return nil
+	}
 	if re.log == nil {
 		if err := re.openLog(p - 1); err != nil {
 			return err
@@ -137,6 +138,8 @@ func (re *restorer) end() error {
 		return err
 	}
 	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, record.AppendSum(mark, bucketMeta, metaLog)})
+	id := newBackupID()
+	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaStore, record.AppendSum(id[:], bucketMeta, metaStore)})
 	if err := re.write(); err != nil { // what came before the version, durably
 		return err
 	}

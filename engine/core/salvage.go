@@ -149,5 +149,10 @@ func (s *Store) replaceLog(ctx context.Context, from string, got *Salvaged) erro
 		return err
 	}
 	mark := to.Mark()
-	return s.db.Update(bucketMeta, func(tx *boltfile.Tx) error { return putMark(tx, mark) }, nil)
+	return s.db.Update(bucketMeta, func(tx *boltfile.Tx) error {
+		if err := putStoreID(tx); err != nil { // positions of lost records come again
+			return err
+		}
+		return putMark(tx, mark)
+	}, nil)
 }

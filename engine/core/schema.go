@@ -46,12 +46,13 @@ var (
 	metaCount     = []byte("count")     // series
 	metaMetadata  = []byte("metadata")  // paths with metadata
 	metaReorder   = []byte("reorder")   // reorder window at the catalogue's position, microseconds
+	metaStore     = []byte("store")     // storeID
 
 	metaNumbers = [][]byte{metaCatalogue, metaGroups, metaCount, metaMetadata, metaReorder}
 )
 
 // formatVersion is the version of the database that this program writes and reads.
-const formatVersion = 4
+const formatVersion = 5
 
 // otherFormat returns the error of a database whose version v is not the one that this program
 // reads.
@@ -153,6 +154,9 @@ func makeBuckets(tx *boltfile.Tx, log wal.Mark) error {
 		if err := putNumber(tx, key, 0); err != nil {
 			return err
 		}
+	}
+	if err := putStoreID(tx); err != nil {
+		return err
 	}
 	return tx.Put(bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
 }

@@ -18,7 +18,7 @@ import (
 // that it includes, the directory of its blocks, and the states, open rows and coding contexts of
 // its series. docs/format.md gives every byte.
 
-const stateVersion = 1 // part of the format
+const stateVersion = 2 // part of the format
 
 // appendState codes everything but the directory, which endState adds. The caller holds g.mu.
 func (g *group) appendState(dst []byte) []byte {
@@ -41,6 +41,14 @@ func (g *group) appendState(dst []byte) []byte {
 	dst = appendTexts(dst, g.texts)
 	dst = held.Append(dst, g.held)
 	return g.appendLongRuns(dst)
+}
+
+// statePos reads the log position of a state record without its checksum; 0: it has none.
+func statePos(body []byte) wal.Pos {
+	r := record.Reader{Rest: body}
+	_ = r.Byte()    // version
+	_ = r.Uvarint() // series
+	return wal.Pos(r.Uvarint())
 }
 
 // endState adds the directory and the checksum to the state record of key.

@@ -32,6 +32,10 @@ const MaxSubBlocks = 1 << 8
 type SubBlocks struct {
 	Slot   int64
 	Lo, Hi uint16
+	// Pos is the log position that the group stood for when a block of the slot was last written or
+	// deleted. Numbers come again after a slot has gone, so they do not tell whether a block is the
+	// one that was there before. A repair puts 0.
+	Pos uint64
 }
 
 // Clone returns a copy that may be changed, with room for the given number of streams. d may be
@@ -116,17 +120,18 @@ func (e *LagCount) Remove(key []byte) {
 }
 
 // Append appends d: for each stream the number of slots and for each slot its distance from the
-// slot before it, lo and hi; then the number of lagging series and for each its index, records and
-// keys. Part of the format.
+// slot before it, lo, hi, and the difference of its log position from that of the slot before it;
+// then the number of lagging series and for each its index, records and keys. Part of the format.
 func (d *Directory) Append(dst []byte) []byte {
 	for _, entries := range d.Slots {
 		dst = binary.AppendUvarint(dst, uint64(len(entries)))
-		last := int64(0)
+		var last SubBlocks
 		for _, e := range entries {
-			dst = binary.AppendVarint(dst, e.Slot-last)
+			dst = binary.AppendVarint(dst, e.Slot-last.Slot)
 			dst = binary.AppendUvarint(dst, uint64(e.Lo))
 			dst = binary.AppendUvarint(dst, uint64(e.Hi))
-			last = e.Slot
+			dst = binary.AppendVarint(dst, int64(e.Pos-last.Pos))
+			last = e
 		}
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(d.Lags)))
@@ -147,10 +152,13 @@ func ReadDirectory(r *record.Reader, streams int) *Directory {
 			r.Fail()
 			return d
 		}
-		last := int64(0)
+		var last SubBlocks
 		for range n {
-			last += r.Varint()
-			d.Slots[st] = append(d.Slots[st], SubBlocks{last, r.Uint16(), r.Uint16()})
+			if r.Err != nil {
+				return d
+			}
+			last = SubBlocks{last.Slot + r.Varint(), r.Uint16(), r.Uint16(), last.Pos + uint64(r.Varint())}
+			d.Slots[st] = append(d.Slots[st], last)
 		}
 	}
 	n := r.Uvarint()
