@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 
 func newBackup(c *common) *cobra.Command {
 	var force, check bool
+	var since string
 	cmd := &cobra.Command{
 		Use:   "backup FILE|-",
 		Short: "Write a consistent copy of the database to a file",
@@ -24,79 +26,120 @@ func newBackup(c *common) *cobra.Command {
 A running server goes on serving meanwhile. FILE appears only when the copy is whole and on disk; until then it is
 FILE.partial. A FILE that exists is left alone, unless --force replaces it.
 
+With --since the copy holds only what has changed since the backup BASE, which may itself be one since another. It is
+restored together with all of them: rondo restore-backup FULL FILE...
+
 With --check nothing is written: FILE is read, every checksum in it is compared, and the exit code is 1 if anything is
-wrong. rondo serve --backup-to makes backups at regular times.`,
-		Args: oneArg,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+wrong. Backups of what changed are checked with those they were made since: rondo backup --check FULL FILE...
+rondo serve --backup-to makes backups at regular times.`,
+		Args: func(cmd *cobra.Command, args []string) error {
 			if check {
-				return c.checkBackup(cmd.Context(), args[0])
+				return someBackups(cmd, args)
 			}
-			if args[0] == "-" && isTerminal(c.stdout) {
-				return errors.New("a backup is binary: not written to a terminal")
+			return oneArg(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if check {
+				return c.checkBackup(cmd.Context(), args)
 			}
-			if _, err := os.Lstat(args[0]); args[0] != "-" && err == nil && !force {
-				return fmt.Errorf("%s exists; --force replaces it", args[0])
-			}
-			o, err := c.target().Must(cmd.Context(), core.Options{ReadOnly: true})
-			if err != nil {
-				return err
-			}
-			defer func() { err = cmp.Or(err, o.Close()) }()
-			if args[0] == "-" {
-				return o.Backup(cmd.Context(), c.stdout)
-			}
-			return replace.File(args[0], func(w io.Writer) error { return o.Backup(cmd.Context(), w) })
+			return c.backup(cmd.Context(), args[0], since, force)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
 	cmd.Flags().BoolVar(&check, "check", false, "read FILE and say whether it is a whole backup")
+	cmd.Flags().StringVar(&since, "since", "", "write only what has changed since the backup `BASE`")
+	cmd.MarkFlagsMutuallyExclusive("check", "since")
 	return cmd
 }
 
-// checkBackup reads a backup and prints what it holds.
-func (c *common) checkBackup(ctx context.Context, name string) error {
-	in := c.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }() // read only
-		in = f
+// backup writes a backup to a file, or to standard output.
+func (c *common) backup(ctx context.Context, name, since string, force bool) (err error) {
+	if name == "-" && isTerminal(c.stdout) {
+		return errors.New("a backup is binary: not written to a terminal")
 	}
-	if _, err := core.VerifyBackup(ctx, bufio.NewReaderSize(in, 1<<20)); err != nil {
+	if _, err := os.Lstat(name); name != "-" && err == nil && !force {
+		return fmt.Errorf("%s exists; --force replaces it", name)
+	}
+	base, err := readBase(since)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(c.stdout, "no problem found")
+	o, err := c.target().Must(ctx, core.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, o.Close()) }()
+	if name == "-" {
+		return o.Backup(ctx, c.stdout, base)
+	}
+	return replace.File(name, func(w io.Writer) error { return o.Backup(ctx, w, base) })
+}
+
+// readBase reads the head of the backup in a file; nil: name is empty.
+func readBase(name string) (*core.BackupHead, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	head, err := core.ReadBackupHead(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return head, nil
+}
+
+// checkBackup reads backups and says that they are right.
+func (c *common) checkBackup(ctx context.Context, names []string) (err error) {
+	if names[0] == "-" {
+		_, err = core.VerifyBackup(ctx, bufio.NewReaderSize(c.stdin, 1<<20))
+	} else {
+		_, err = core.VerifyBackups(ctx, names...)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.stdout, "no problem found")
 	return err
 }
 
 func newRestoreBackup(c *common) *cobra.Command {
 	return &cobra.Command{
-		Use:   "restore-backup FILE|-",
+		Use:   "restore-backup FILE...|-",
 		Short: "Make a database from a backup",
-		Long:  `Make the database's folder, which must be empty or absent, from what rondo backup wrote; "-" is standard input.`,
-		Args:  oneArg,
+		Long: `Make the database's folder, which must be empty or absent, from what rondo backup wrote; "-" is standard input.
+Several FILEs are one backup of everything and those of what changed since, in the order in which they were made.`,
+		Args: someBackups,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := c.target()
 			if err := t.OnlyHere("restore-backup"); err != nil {
 				return err
 			}
-			in := c.stdin
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
+			for _, name := range args {
+				if _, err := os.Stat(name); name != "-" && err != nil {
 					return err
 				}
-				defer func() { _ = f.Close() }() // read only
-				in = f
 			}
 			if err := t.Makeable(); err != nil {
 				return err
 			}
-			return core.Restore(bufio.NewReaderSize(in, 1<<20), t.DB) // its errors name the folder
+			if args[0] == "-" {
+				return core.Restore(bufio.NewReaderSize(c.stdin, 1<<20), t.DB) // its errors name the folder
+			}
+			return core.RestoreFiles(t.DB, args...)
 		},
 	}
+}
+
+// someBackups returns an error unless there are files, or only standard input.
+func someBackups(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || len(args) > 1 && slices.Contains(args, "-") {
+		return fmt.Errorf("usage: %s", cmd.UseLine())
+	}
+	return nil
 }
 
 // oneArg returns an error that names the argument unless there is exactly one.

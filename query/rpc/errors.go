@@ -43,6 +43,8 @@ var codes = []struct {
 	{syscall.ENOSPC, connect.CodeResourceExhausted},
 	{syscall.EDQUOT, connect.CodeResourceExhausted},
 	{core.ErrReadOnly, connect.CodeFailedPrecondition},
+	{core.ErrBase, connect.CodeFailedPrecondition},
+	{core.ErrVersion, connect.CodeFailedPrecondition},
 	{core.ErrCompacting, connect.CodeFailedPrecondition},
 	{core.ErrClosed, connect.CodeUnavailable},
 	{core.ErrLogClosed, connect.CodeUnavailable},

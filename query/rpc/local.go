@@ -170,19 +170,26 @@ const (
 // the series has been made.
 const SeriesFile = "series:"
 
-// Backup streams a consistent copy of the store.
-func (l *Local) Backup(ctx context.Context, _ *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
-	return backup(ctx, l.Store, stream)
+// Backup streams a consistent copy of the store, or what changed since another one.
+func (l *Local) Backup(ctx context.Context, req *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
+	return backup(ctx, l.Store, req.Msg.GetSince(), stream)
 }
 
-// Backup streams a consistent copy of the store.
-func (s *Server) Backup(ctx context.Context, _ *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
-	return backup(ctx, s.Store, stream)
+// Backup streams a consistent copy of the store, or what changed since another one.
+func (s *Server) Backup(ctx context.Context, req *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
+	return backup(ctx, s.Store, req.Msg.GetSince(), stream)
 }
 
-func backup(ctx context.Context, store *core.Store, stream *connect.ServerStream[rondov1.BackupResponse]) error {
+func backup(ctx context.Context, store *core.Store, since []byte, stream *connect.ServerStream[rondov1.BackupResponse]) error {
+	var base *core.BackupHead
+	if len(since) > 0 {
+		base = new(core.BackupHead)
+		if err := base.UnmarshalBinary(since); err != nil {
+			return fail(err, "backup: field since")
+		}
+	}
 	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.BackupResponse{Data: p}) })
-	if err := store.Backup(ctx, out); err != nil {
+	if err := store.BackupSince(ctx, out, base); err != nil {
 		return fail(err, "backup")
 	}
 	return out.flush()

@@ -109,8 +109,13 @@ func (c *Client) List(ctx context.Context, prefix string, matchers ...*rondov1.M
 }
 
 // Backup writes a consistent copy of the whole store to w. It needs the role admin.
-func (c *Client) Backup(ctx context.Context, w io.Writer) error {
-	stream, err := c.API.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))
+func (c *Client) Backup(ctx context.Context, w io.Writer) error { return c.BackupSince(ctx, w, nil) }
+
+// BackupSince writes what has changed since another backup, whose head is given: as
+// core.ReadBackupHead reads it from that backup and AppendBinary codes it. An empty head makes a
+// backup of everything.
+func (c *Client) BackupSince(ctx context.Context, w io.Writer, head []byte) error {
+	stream, err := c.API.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{Since: head}))
 	if err != nil {
 		return err
 	}

@@ -196,7 +196,8 @@ type RondoClient interface {
 	Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error)
 	// ExportMany streams series as rrdtool's files.
 	ExportMany(context.Context, *connect.Request[ExportRequest]) (*connect.ServerStreamForClient[ExportResponse], error)
-	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
+	// Backup streams a consistent copy of the store, or what changed since another backup, as `rondo
+	// backup` writes it.
 	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error)
 	// Check verifies every invariant of the store and streams the defects.
 	Check(context.Context, *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error)
@@ -716,7 +717,8 @@ type RondoHandler interface {
 	Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error)
 	// ExportMany streams series as rrdtool's files.
 	ExportMany(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error
-	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
+	// Backup streams a consistent copy of the store, or what changed since another backup, as `rondo
+	// backup` writes it.
 	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error
 	// Check verifies every invariant of the store and streams the defects.
 	Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error
@@ -1176,7 +1178,8 @@ func (UnimplementedRondoHandler) Tail(context.Context, *connect.Request[TailRequ
 type LocalClient interface {
 	// Exec runs one of rrdtool's verbs inside the server and streams its output.
 	Exec(context.Context, *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error)
-	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
+	// Backup streams a consistent copy of the store, or what changed since another backup, as `rondo
+	// backup` writes it.
 	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error)
 	// Check verifies every invariant of the store and streams the defects.
 	Check(context.Context, *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error)
@@ -1298,7 +1301,8 @@ func (c *localClient) Export(ctx context.Context, req *connect.Request[ExportReq
 type LocalHandler interface {
 	// Exec runs one of rrdtool's verbs inside the server and streams its output.
 	Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error
-	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
+	// Backup streams a consistent copy of the store, or what changed since another backup, as `rondo
+	// backup` writes it.
 	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error
 	// Check verifies every invariant of the store and streams the defects.
 	Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error

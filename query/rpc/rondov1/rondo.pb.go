@@ -6728,7 +6728,10 @@ func (x *ExecResponse) GetFile() *FileRequest {
 }
 
 type BackupRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The head of another backup, its first bytes uncompressed, as `rondo backup --since` sends it:
+	// only what has changed since then. Empty: everything.
+	Since         []byte `protobuf:"bytes,1,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6761,6 +6764,13 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
 	return file_rondo_proto_rawDescGZIP(), []int{93}
+}
+
+func (x *BackupRequest) GetSince() []byte {
+	if x != nil {
+		return x.Since
+	}
+	return nil
 }
 
 type BackupResponse struct {
@@ -8015,8 +8025,9 @@ const file_rondo_proto_rawDesc = "" +
 	"\texit_code\x18\x03 \x01(\x05H\x00R\bexitCode\x88\x01\x01\x12)\n" +
 	"\x04file\x18\x04 \x01(\v2\x15.rondo.v1.FileRequestR\x04fileB\f\n" +
 	"\n" +
-	"_exit_code\"\x0f\n" +
-	"\rBackupRequest\"$\n" +
+	"_exit_code\"%\n" +
+	"\rBackupRequest\x12\x14\n" +
+	"\x05since\x18\x01 \x01(\fR\x05since\"$\n" +
 	"\x0eBackupResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"\x10\n" +
 	"\x0eCompactRequest\"X\n" +

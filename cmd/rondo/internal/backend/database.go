@@ -38,16 +38,21 @@ func (d *Database) API() rpc.API {
 	return &rpc.Server{Store: d.Store}
 }
 
-// Backup writes a consistent copy of the database to w.
-func (d *Database) Backup(ctx context.Context, w io.Writer) error {
+// Backup writes a consistent copy of the database to w, or what has changed since the backup with
+// the head base. Of that backup a server is sent the head only.
+func (d *Database) Backup(ctx context.Context, w io.Writer, base *core.BackupHead) error {
 	if d.Store != nil {
-		return d.Store.Backup(ctx, w)
+		return d.Store.BackupSince(ctx, w, base)
+	}
+	var req rondov1.BackupRequest
+	if base != nil {
+		req.Since, _ = base.AppendBinary(nil) // it does not fail
 	}
 	backup := d.Client.Local.Backup
 	if !d.Client.IsSocket() {
 		backup = d.Client.Backup
 	}
-	stream, err := backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))
+	stream, err := backup(ctx, connect.NewRequest(&req))
 	if err != nil {
 		return Explain(err)
 	}
