@@ -126,3 +126,47 @@ func TestDiskFaultsOfRestore(t *testing.T) {
 		t.Error("nothing was tried")
 	}
 }
+
+// chainOfZoo returns a backup of everything and one of what changed since, and what is then in the
+// store.
+func chainOfZoo(t *testing.T) (chain [][]byte, want answers) {
+	t.Helper()
+	s := mustOpen(t, zoo(t), core.Options{NoBackground: true, Reorder: 25e9})
+	full := mustBackup(t, s)
+	goOn(t, s)
+	chain = [][]byte{full, since(t, s, full)}
+	want = ask(s, programStart+4800)
+	mustClose(t, s.Close())
+	return chain, want
+}
+
+// A restore of increments whose disk fails leaves no database that could be taken for a whole one,
+// and can be tried again.
+func TestDiskFaultsOfIncrements(t *testing.T) {
+	chain, want := chainOfZoo(t)
+	names := backupFiles(t, chain...)
+	failed := 0
+	tried := failing(t, func(t *testing.T, what string) {
+		dir := filepath.Join(t.TempDir(), "to")
+		err := core.RestoreFiles(dir, names...)
+		bolt.Fault = nil
+		if err != nil {
+			failed++
+			if _, e := os.Stat(dir); !errors.Is(e, os.ErrNotExist) {
+				t.Errorf("%s: %v, and the folder is there: %v", what, err, e)
+			}
+			if err := core.RestoreFiles(dir, names...); err != nil {
+				t.Errorf("%s: tried again: %v", what, err)
+				return
+			}
+		}
+		if got := answersOf(t, dir); !maps.Equal(got, want) {
+			t.Errorf("%s: %s", what, got.differs(want))
+		}
+		_ = os.RemoveAll(dir) // a folder that stays is the system's to clean
+	})
+	t.Logf("%d calls failed, %d restores with them", tried, failed)
+	if tried < 10 || failed == 0 {
+		t.Error("nothing was tried")
+	}
+}

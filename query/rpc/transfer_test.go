@@ -8,6 +8,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -167,28 +169,82 @@ func TestManyFilesStream(t *testing.T) {
 	}
 }
 
-// TestBackupAndCheckByRPC: both were to be had at the socket only.
-func TestBackupAndCheckByRPC(t *testing.T) {
-	store, url := serve(t)
-	c := client(t, url, false)
-	create(t, c, "a")
-	stream, err := c.Backup(t.Context(), connect.NewRequest(&rondov1.BackupRequest{}))
+// backedUp makes a backup of everything, or of what changed since one with a head.
+func backedUp(t *testing.T, c rondov1.RondoClient, head []byte) ([]byte, error) {
+	t.Helper()
+	stream, err := c.Backup(t.Context(), connect.NewRequest(&rondov1.BackupRequest{Since: head}))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var got bytes.Buffer
 	for stream.Receive() {
 		got.Write(stream.Msg().GetData())
 	}
-	if err := errors.Join(stream.Err(), stream.Close()); err != nil {
+	return got.Bytes(), errors.Join(stream.Err(), stream.Close())
+}
+
+// TestBackupSinceByRPC: a client sends the head of a backup, and gets what changed since.
+func TestBackupSinceByRPC(t *testing.T) {
+	_, url := serve(t)
+	c := client(t, url, false)
+	create(t, c, "a")
+	full, err := backedUp(t, c, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	var want bytes.Buffer
-	if err := store.Backup(t.Context(), &want); err != nil {
+	base, err := core.ReadBackupHead(bytes.NewReader(full))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Len() < 100 || got.Len() != want.Len() {
-		t.Errorf("a backup of %d bytes, want %d", got.Len(), want.Len())
+	head, _ := base.AppendBinary(nil) // it does not fail
+	create(t, c, "b")
+	part, err := backedUp(t, c, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	names := []string{filepath.Join(dir, "full"), filepath.Join(dir, "part")}
+	to := filepath.Join(dir, "restored")
+	if err := errors.Join(os.WriteFile(names[0], full, 0o600), os.WriteFile(names[1], part, 0o600), core.RestoreFiles(to, names...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := enginetest.OpenDir(t, to, core.Options{}).Lookup("b"); err != nil {
+		t.Error(err)
+	}
+	_, other := serve(t)
+	if _, err := backedUp(t, client(t, other, false), head); connect.CodeOf(err) != connect.CodeFailedPrecondition {
+		t.Errorf("the head of another database: %v", err)
+	}
+	for _, bad := range [][]byte{{1}, head[:len(head)-1], append(bytes.Clone(head), 0), make([]byte, 1<<10)} {
+		want := connect.CodeInvalidArgument
+		if bad[0] != head[0] {
+			want = connect.CodeFailedPrecondition // of another format
+		}
+		if _, err := backedUp(t, c, bad); connect.CodeOf(err) != want {
+			t.Errorf("%.10x…: %v", bad, err)
+		}
+	}
+}
+
+// TestBackupAndCheckByRPC: both were to be had at the socket only.
+func TestBackupAndCheckByRPC(t *testing.T) {
+	store, url := serve(t)
+	c := client(t, url, false)
+	create(t, c, "a")
+	full, err := backedUp(t, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := core.VerifyBackup(t.Context(), bytes.NewReader(full))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := store.Backup(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	if want, err := core.VerifyBackup(t.Context(), &out); err != nil || got != want || got.Entries == 0 {
+		t.Errorf("a backup of %+v, want %+v, %v", got, want, err)
 	}
 	defects, err := c.Check(t.Context(), connect.NewRequest(&rondov1.CheckRequest{}))
 	if err != nil {
