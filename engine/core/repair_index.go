@@ -31,9 +31,6 @@ func (r *repairing) numbers() error {
 				return err
 			}
 		}
-		if err := r.newName(tx); err != nil {
-			return err
-		}
 		if meta.Get(metaLog) == nil {
 			var m wal.Mark
 			if l, err := wal.Open(filepath.Join(r.s.dir, dirLog), wal.Options{ReadOnly: true}); err == nil {
@@ -73,7 +70,7 @@ func (r *repairing) numbers() error {
 		} else if err != nil || was != n {
 			r.done("there are %d paths with metadata", n)
 		}
-		return putNumber(tx, metaMetadata, n)
+		return errors.Join(r.newName(tx), putNumber(tx, metaMetadata, n))
 	}, nil)
 }
 
