@@ -68,7 +68,7 @@ var verbSteps = []struct {
 	{"rename", []verbStep{{args: "rename lab/b.rrd lab/d.rrd"}, {args: "rename lab/nosuch lab/e"}, {args: "list -r lab"}}},
 	{"drop", []verbStep{{args: "drop lab/d.rrd"}, {args: "drop lab/d.rrd"}, {args: "drop -r in --dry-run"}, {args: "drop -r in"}, {args: "list in"}}},
 	{"check", []verbStep{{args: "check"}, {args: "check -o json"}}},
-	{"backup", []verbStep{{args: "backup {FOLDER}/backup"}, {args: "backup {FOLDER}/backup"}, {args: "backup --check {FOLDER}/backup"}}},
+	{"backup", []verbStep{{args: "backup {FOLDER}/backup"}, {args: "backup {FOLDER}/backup"}, {args: "backup --check {FOLDER}/backup"}, {args: "update lab/a.rrd 1000000070:7"}, {args: "backup --since {FOLDER}/backup {FOLDER}/since.backup"}, {args: "backup --check {FOLDER}/backup {FOLDER}/since.backup"}, {args: "backup --check {FOLDER}/since.backup"}, {args: "backup --since {FOLDER}/g.png {FOLDER}/none.backup"}}},
 	{"compact", []verbStep{{args: "compact"}}},
 	{"mono", nil},           // asks agents through a server, and needs one: TestMono
 	{"restore-backup", nil}, // works on files alone: TestDaemonCredentials
@@ -179,7 +179,7 @@ func (w *verbWay) files(t *testing.T) string {
 			return nil
 		}
 		data, err := os.ReadFile(name)
-		if filepath.Base(name) == "backup" {
+		if strings.HasSuffix(name, "backup") {
 			data = nil // databases differ in times
 		}
 		rel, _ := filepath.Rel(w.folder, name) // it is below
