@@ -300,6 +300,9 @@ func TestBaseRefused(t *testing.T) {
 	refuses("an older copy", old)
 
 	cut := copyStore(t, dir)
+	s = mustOpen(t, cut, core.Options{NoBackground: true})
+	mustClose(t, s.Checkpoint(t.Context())) // all of the log, or the database is not salvaged without it
+	mustClose(t, s.Close())
 	mustClose(t, os.RemoveAll(filepath.Join(cut, "wal")))
 	if _, err := core.Salvage(t.Context(), cut, core.Options{}, true); err != nil {
 		t.Fatal(err)

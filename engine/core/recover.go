@@ -222,6 +222,9 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 		if err := s.loadMark(tx); err != nil {
 			return err
 		}
+		if _, err := readStoreID(tx); err != nil {
+			return err
+		}
 		var numbers [4]uint64
 		for i, key := range [][]byte{metaCatalogue, metaCount, metaGroups, metaReorder} {
 			var err error

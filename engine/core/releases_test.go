@@ -224,7 +224,7 @@ func dump(t *testing.T, out *strings.Builder, s *core.Store) {
 func dumpRows(out *strings.Builder, rows []float64) {
 	for i := 0; i < len(rows); {
 		n := 1
-		for i+n < len(rows) && math.Float64bits(rows[i+n]) == math.Float64bits(rows[i]) {
+		for i+n < len(rows) && sameFloat(rows[i+n], rows[i]) {
 			n++
 		}
 		text := strconv.FormatFloat(rows[i], 'g', -1, 64)
