@@ -131,7 +131,8 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	f.StringVar(&s.backups.Dir, "backup-to", "", "`folder` into which backups are made, each checked after it was written; empty: none are made")
 	s.backups.Every = 24 * time.Hour
 	f.Var((*duration)(&s.backups.Every), "backup-every", "`time` from one backup to the next")
-	f.IntVar(&s.backups.Keep, "backup-keep", 7, "`number` of backups that are kept; older ones are removed")
+	f.Var((*duration)(&s.backups.Whole), "backup-whole-every", "`time` from one whole backup to the next; those between hold what has changed since the one before; 0: all are whole")
+	f.IntVar(&s.backups.Keep, "backup-keep", 7, "`number` of whole backups that are kept, with those that build on them; older ones are removed")
 	f.Var((*logLevel)(&s.level), "log-level", "least important `level` that is logged: debug, info, warn or error")
 	f.BoolVar(&s.logJSON, "log-json", false, "write log lines as JSON objects")
 	s.memory = 4 << 30
@@ -307,6 +308,8 @@ func (s *serve) check() error {
 		return fmt.Errorf("--rule-every %v: want a second or more", s.alerts.Every)
 	case s.backups.Every < time.Second:
 		return fmt.Errorf("--backup-every %v: want a second or more", s.backups.Every)
+	case s.backups.Whole != 0 && s.backups.Whole < s.backups.Every:
+		return fmt.Errorf("--backup-whole-every %v: want 0, or --backup-every (%v) or more", s.backups.Whole, s.backups.Every)
 	case s.backups.Keep < 1:
 		return fmt.Errorf("--backup-keep %d: want 1 or more", s.backups.Keep)
 	case s.memory < minMemory:

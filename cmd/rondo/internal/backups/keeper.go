@@ -3,10 +3,8 @@
 package backups
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -17,16 +15,15 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/owner"
-	"github.com/rondo-db/rondo/internal/replace"
 )
 
-// A backup's name is prefix, its time in stamp's form, and suffix: rondo-20261122T170831Z.zst.
+// A backup's name is prefix, its time in stamp's form, and a suffix: rondo-20261122T170831Z.zst.
 // Names sort by time. Other files of the folder are left alone.
 const (
 	prefix = "rondo-"
 	stamp  = "20060102T150405Z"
-	suffix = ".zst"
+	suffix = ".zst"       // of a whole backup
+	part   = ".since.zst" // of one that holds what has changed since the one before it
 )
 
 // retry is how long after a failure the next backup is made, if backups are not made more often
@@ -35,7 +32,8 @@ const retry = 10 * time.Minute
 
 // A Source writes a backup. *core.Store is one.
 type Source interface {
-	Backup(ctx context.Context, w io.Writer) error
+	// BackupSince writes what has changed since the backup with the head base, nil: everything.
+	BackupSince(ctx context.Context, w io.Writer, base *core.BackupHead) error
 }
 
 // A Keeper makes backups of a source.
@@ -43,7 +41,10 @@ type Keeper struct {
 	Source Source
 	Dir    string        // the folder; it is made if it is missing
 	Every  time.Duration // from one backup to the next, above 0
-	Keep   int           // how many backups are kept, 1 or more
+	// Whole is the time from one whole backup to the next. Those between them hold what has changed
+	// since the one before. 0: all are whole.
+	Whole  time.Duration
+	Keep   int // how many whole backups are kept, with those that build on them; 1 or more
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -116,7 +117,7 @@ func (k *Keeper) begin() time.Time {
 // and logs what went wrong. A backup that is not right does not stay, and does not make others go.
 func (k *Keeper) Make(ctx context.Context) error {
 	began := k.now()
-	size, err := k.make(ctx, began)
+	name, size, err := k.make(ctx, began)
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -134,53 +135,16 @@ func (k *Keeper) Make(ctx context.Context) error {
 		k.Logger.Error("no backup was made", "dir", k.Dir, "err", err)
 		return err
 	}
-	k.Logger.Info("backup made", "file", k.path(began), "bytes", size, "took", took.Round(time.Millisecond))
+	k.Logger.Info("backup made", "file", name, "bytes", size, "took", took.Round(time.Millisecond))
 	if err := k.prune(began); err != nil {
 		k.Logger.Error("old backups not removed", "dir", k.Dir, "err", err)
 	}
 	return nil
 }
 
-func (k *Keeper) path(at time.Time) string {
-	return filepath.Join(k.Dir, prefix+at.UTC().Format(stamp)+suffix)
-}
-
-// make writes a backup that began at a time, and returns its size in bytes.
-func (k *Keeper) make(ctx context.Context, at time.Time) (int64, error) {
-	if err := owner.MkdirAll(k.Dir, 0o700); err != nil {
-		return 0, err
-	}
-	name := k.path(at)
-	if _, err := os.Lstat(name); err == nil {
-		return 0, fmt.Errorf("%s exists", name) // two in a second
-	}
-	if err := replace.File(name, func(w io.Writer) error { return k.Source.Backup(ctx, w) }); err != nil {
-		return 0, err
-	}
-	size, err := verify(ctx, name)
-	if err != nil {
-		return 0, errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(name))
-	}
-	return size, nil
-}
-
-// verify reads a backup from the disk.
-func verify(ctx context.Context, name string) (size int64, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = f.Close() }() // read only
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	_, err = core.VerifyBackup(ctx, bufio.NewReaderSize(f, 1<<20))
-	return info.Size(), err
-}
-
-// prune removes the oldest backups until Keep are left. The newest one was made at a time; backups
-// with later names are older than all others, because the clock was set back since they were made.
+// prune removes the oldest whole backups until Keep are left, and what builds on them. The newest
+// backup was made at a time; backups with later names are older than all others, because the clock
+// was set back since they were made.
 func (k *Keeper) prune(newest time.Time) error {
 	all, err := k.list()
 	if err != nil {
@@ -190,8 +154,14 @@ func (k *Keeper) prune(newest time.Time) error {
 	if later >= 0 {
 		all = slices.Concat(all[later:], all[:later])
 	}
+	first := len(all) // the first that stays
+	for whole := 0; first > 0 && whole < max(k.Keep, 1); {
+		if first--; isWhole(all[first]) {
+			whole++
+		}
+	}
 	var errs []error
-	for _, name := range all[:max(len(all)-max(k.Keep, 1), 0)] {
+	for _, name := range all[:first] {
 		errs = append(errs, os.Remove(filepath.Join(k.Dir, name)))
 	}
 	return errors.Join(errs...)
@@ -217,6 +187,7 @@ func (k *Keeper) list() ([]string, error) {
 func timeOf(name string) time.Time {
 	text, ok := strings.CutPrefix(name, prefix)
 	text, end := strings.CutSuffix(text, suffix)
+	text = strings.TrimSuffix(text, strings.TrimSuffix(part, suffix))
 	if !ok || !end {
 		return time.Time{}
 	}

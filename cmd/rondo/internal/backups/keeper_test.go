@@ -33,7 +33,7 @@ func (s *source) fail(err error) {
 	s.err = err
 }
 
-func (s *source) Backup(_ context.Context, w io.Writer) error {
+func (s *source) BackupSince(_ context.Context, w io.Writer, _ *core.BackupHead) error {
 	if _, err := w.Write(s.backup); err != nil {
 		return err
 	}

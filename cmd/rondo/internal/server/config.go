@@ -80,7 +80,8 @@ type Setting struct{ Name, Value string }
 type Backups struct {
 	Dir   string
 	Every time.Duration // above 0
-	Keep  int           // 1 or more
+	Whole time.Duration // from one whole backup to the next; 0: all are whole
+	Keep  int           // whole ones, 1 or more
 }
 
 // An Address is a listen address. If the user has named it, failing to listen there ends the

@@ -66,7 +66,7 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	}
 	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
 		"recovery", time.Since(s.started).Round(time.Millisecond))
-	s.backups = &backups.Keeper{Source: s.store, Dir: s.Backups.Dir, Every: s.Backups.Every, Keep: s.Backups.Keep, Logger: s.Logger}
+	s.backups = &backups.Keeper{Source: s.store, Dir: s.Backups.Dir, Every: s.Backups.Every, Whole: s.Backups.Whole, Keep: s.Backups.Keep, Logger: s.Logger}
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
 	s.queries = s.newQueries()
