@@ -197,3 +197,48 @@ func ExampleStore_Backup() {
 	// Output:
 	// x 0
 }
+
+// ExampleStore_BackupSince writes what has changed since a backup, and restores both.
+func ExampleStore_BackupSince() {
+	inTemporary(func(ctx context.Context, s *engine.Store) error {
+		d, err := engine.Define(10*time.Second, "10s for 1h", "DS:v:GAUGE:20:U:U")
+		if err != nil {
+			return err
+		}
+		dir, err := os.MkdirTemp("", "rondo")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		var names []string
+		var last *engine.BackupHead // of the backup before; nil: there is none
+		for _, path := range []string{"x", "y"} {
+			if _, err := s.Create(ctx, engine.Spec{Path: path, Definition: d}); err != nil {
+				return err
+			}
+			var backup bytes.Buffer
+			if err := s.BackupSince(ctx, &backup, last); err != nil {
+				return err
+			}
+			names = append(names, filepath.Join(dir, path+".zst"))
+			if err := os.WriteFile(names[len(names)-1], backup.Bytes(), 0o600); err != nil {
+				return err
+			}
+			if last, err = engine.ReadBackupHead(&backup); err != nil {
+				return err
+			}
+		}
+		copied := filepath.Join(dir, "copy")
+		if err := engine.RestoreFiles(copied, names...); err != nil {
+			return err
+		}
+		c, err := engine.Open(copied, engine.Options{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		info, err := c.Info(ctx, "y")
+		fmt.Println(info.Path)
+		return errors.Join(err, c.Close())
+	})
+	// Output: y
+}

@@ -193,6 +193,29 @@ func (s *Store) Select(ctx context.Context, matchers ...Matcher) iter.Seq2[Serie
 // it.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error { return s.core.Backup(ctx, w) }
 
+// BackupSince writes what has changed since another backup, whose head [ReadBackupHead] reads. It
+// restores only together with that backup and those which that builds on: see [RestoreFiles]. A nil
+// head makes a backup of everything. The error wraps [ErrBase] if the other backup is of another
+// store, or of this one before it was restored or repaired.
+func (s *Store) BackupSince(ctx context.Context, w io.Writer, since *BackupHead) error {
+	return s.core.BackupSince(ctx, w, since)
+}
+
+// A BackupHead names a backup, and says how far it reaches. It is a few bytes at the beginning of
+// the backup, and can be kept elsewhere: AppendBinary and UnmarshalBinary code it.
+type BackupHead = core.BackupHead
+
+// ErrBase says that a backup does not build on the one that it was to build on.
+var ErrBase = core.ErrBase
+
+// ReadBackupHead reads the beginning of a backup.
+func ReadBackupHead(r io.Reader) (*BackupHead, error) { return core.ReadBackupHead(r) }
+
+// RestoreFiles makes the folder dir, which must not hold a store, from the files of a backup of
+// everything and those of what has changed, each since the one before it. The error wraps [ErrBase]
+// if one is missing, not at its place or of another store; nothing is restored then.
+func RestoreFiles(dir string, names ...string) error { return core.RestoreFiles(dir, names...) }
+
 // Restore makes the folder dir, which must not hold a store, from what Backup wrote.
 func Restore(dir string, r io.Reader) error { return core.Restore(r, dir) }
 
