@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -30,10 +31,14 @@ import (
 // release only. Afterwards a new format gets files of its own, beside the old ones.
 var writeDatabases = flag.Bool("write-databases", false, "write testdata/databases for the format of this program")
 
-const databasesFolder = "testdata/databases"
+const (
+	databasesFolder = "testdata/databases"
+	oldestFormat    = 5 // the oldest that this program reads
+)
 
 // TestDatabasesOfReleases opens each of the databases, compares all that is in it with the text,
-// and goes on with it.
+// and goes on with it. A database of a format that this program does not read is refused, and no
+// file of it is changed.
 func TestDatabasesOfReleases(t *testing.T) {
 	current := filepath.Join(databasesFolder, fmt.Sprintf("format-%d", core.FormatVersion))
 	if *writeDatabases {
@@ -48,6 +53,14 @@ func TestDatabasesOfReleases(t *testing.T) {
 		name = strings.TrimSuffix(name, ".tar.gz")
 		found = found || name == current
 		t.Run(filepath.Base(name), func(t *testing.T) {
+			var format int
+			if _, err := fmt.Sscanf(filepath.Base(name), "format-%d", &format); err != nil {
+				t.Fatal(err)
+			}
+			if format < oldestFormat {
+				refusesFormat(t, unpack(t, name+".tar.gz"), format)
+				return
+			}
 			want, err := os.ReadFile(name + ".txt")
 			if err != nil {
 				t.Fatal(err)
@@ -60,6 +73,39 @@ func TestDatabasesOfReleases(t *testing.T) {
 	if !found {
 		t.Errorf("%s.tar.gz is missing: make databases", current)
 	}
+}
+
+// refusesFormat opens a database whose format this program does not read.
+func refusesFormat(t *testing.T, dir string, format int) {
+	t.Helper()
+	before := databaseFiles(t, dir)
+	for _, readOnly := range []bool{false, true} {
+		_, err := core.Open(dir, core.Options{ReadOnly: readOnly})
+		if says := fmt.Sprintf("format %d, this program reads format %d", format, core.FormatVersion); !errors.Is(err, core.ErrVersion) || !strings.Contains(err.Error(), says) {
+			t.Errorf("opened, read only %v: %v", readOnly, err)
+		}
+	}
+	if after := databaseFiles(t, dir); !maps.Equal(before, after) {
+		t.Error("the files of the refused database have changed")
+	}
+}
+
+// databaseFiles returns what is in the files of a database, without its lock, by their names.
+func databaseFiles(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := make(map[string]string)
+	err := filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == "LOCK" {
+			return err
+		}
+		b, err := os.ReadFile(file)
+		out[file] = string(b)
+		return err
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatal(len(out), err)
+	}
+	return out
 }
 
 // writeDatabase writes the two files of a database.
