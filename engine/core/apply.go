@@ -19,6 +19,7 @@ func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 	// Without a window, samples that an earlier window held go first.
 	holds := sh.reorder != 0 || len(g.held) > 0
 	blocks := g.c.tabular && !holds
+	sh.reach = rra.BlockSeries
 	for from < to {
 		if blocks {
 			from = sh.applyBlock(g, b, from, to, o)
@@ -38,7 +39,7 @@ func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uin
 		at := b.samples[from].at
 		bl.Begin(g.table(), at)
 		for from < to && bl.Len() < rra.BlockSeries && b.samples[from].at == at {
-			d, n := sh.plain(g, b.samples[from:min(to, from+uint32(rra.BlockSeries-bl.Len()))])
+			d, n := sh.plain(g, b.samples[from:min(to, from+uint32(min(sh.reach, rra.BlockSeries-bl.Len())))])
 			if n == 0 {
 				break
 			}
@@ -49,8 +50,10 @@ func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uin
 			}
 			from += uint32(taken)
 			if taken < n {
+				sh.reach = max(1, taken) // samples in a row that do not fit are not looked at again and again
 				break
 			}
+			sh.reach = min(2*sh.reach, rra.BlockSeries)
 		}
 		if bl.Len() == 0 {
 			break

@@ -38,6 +38,19 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
+// BenchmarkApplyLate applies samples that are all too late, as a sender sends them whose clock
+// stands still.
+func BenchmarkApplyLate(b *testing.B) {
+	sh, g, batch := benchGroup(b)
+	var o outcome
+	sh.applySamples(g, batch, 0, uint32(len(batch.samples)), &o)
+	b.ResetTimer()
+	for range b.N / len(batch.samples) {
+		o = outcome{}
+		sh.applySamples(g, batch, 0, uint32(len(batch.samples)), &o)
+	}
+}
+
 func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 	b.ReportAllocs()
 	const start = 1_000_000_000
@@ -97,4 +110,28 @@ func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 	if err := o.error(); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// benchGroup returns a group of 256 series, and a sample of each.
+func benchGroup(b *testing.B) (*shard, *group, *Batch) {
+	b.Helper()
+	const start = 1_000_000_000
+	m, err := rra.Compile(&rra.Definition{
+		Step:     10,
+		Archives: benchArchives,
+		Sources:  []rra.DataSource{{Name: "v", Kind: rra.Gauge, Heartbeat: 20, Min: math.NaN(), Max: math.NaN()}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &Store{}
+	b.Cleanup(func() { s.space.Close() })
+	c := newClass(1, m, &s.space, &s.catalogue.defs)
+	s.catalogue.defs.Store(&[]*definition{newDefinition(1, m, c)})
+	g, batch := &group{c: c}, &Batch{}
+	for j := range 1 << c.shift {
+		g.start(j, s.catalogue.definition(1), rra.Seconds(start), nil)
+		batch.Add(makeRef(1, uint32(j)), rra.Seconds(start+10), rra.Float(1))
+	}
+	return &shard{}, g, batch
 }

@@ -29,6 +29,7 @@ type shard struct {
 	runs  []rra.Run // rows of one step
 	block rra.Block // series that step together
 	index []int32   // of the series that may join it
+	reach int       // how many samples are looked at for it
 	words []uint64  // a copy of the state at hand
 	state rra.State // of the series at hand: a local variable would escape to the heap
 	batch Batch     // decoded records
@@ -47,6 +48,10 @@ func (sh *shard) keepRuns(runs []rra.Run) {
 // step applies one reading to the series at an index and pushes the rows that it closes. trace, if
 // not nil, is called with these rows. The caller holds the group's lock.
 func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
+	lost := g.flags[index]&flagLost != 0
+	if last := g.lastUpdate(index); at <= last && !lost {
+		return &rra.TimeError{At: at, Last: last} // what Step says, without a copy of the state
+	}
 	st := &sh.state
 	st.W, st.Text = g.loadWords(index, sh.words), nil
 	if g.c.tabular {
@@ -58,7 +63,7 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 	hadText := st.Text != nil
 	var runs []rra.Run
 	var err error
-	if g.flags[index]&flagLost == 0 {
+	if !lost {
 		runs, err = d.m.Step(st, at, values, texts, sh.runs[:0])
 	} else {
 		var done bool
