@@ -185,7 +185,7 @@ func (b *Block) keep(m *Machine, d int, index []int32, values []Value) (odd bool
 	pdps := b.pdp[d*BlockSeries+len(b.index):][:len(index)]
 	open := mo.sec < mo.end
 	half, step := m.step/2, m.step
-	pre, post := float64(mo.end-mo.from), float64(mo.sec-mo.end)
+	pre, post := mo.pre, mo.post
 	for j, i := range index {
 		v := values[j*n+d]
 		meta := metas[i]
@@ -199,9 +199,9 @@ func (b *Block) keep(m *Machine, d int, index []int32, values []Value) (odd bool
 		if open || x != x {
 			ds := [dsWords]uint64{dsValue: vals[i], dsMeta: meta}
 			if open {
-				keepOpen(ds[:], &v, x, mo.sec-mo.from)
+				keepOpen(ds[:], &v, x, mo.iv)
 			} else {
-				pdps[j] = m.straightPDP(ds[:], &v, x, mo.iv, mo.end-mo.from, mo.sec-mo.end)
+				pdps[j] = m.straightPDP(ds[:], &v, x, mo)
 			}
 			bits[i], vals[i], metas[i] = ds[dsBits], ds[dsValue], ds[dsMeta]
 			continue

@@ -13,7 +13,7 @@ import (
 // words after every reading.
 func TestStraight(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 1))
-	straight := 0
+	straight, micros := 0, 0
 	var mo moment // of all machines
 	for range 400 {
 		p := newTrial(r, false)
@@ -25,6 +25,9 @@ func TestStraight(t *testing.T) {
 				w := slices.Clone(a.W)
 				if runs, ok := fast.stepStraight(&mo, w, at, values, nil); ok {
 					straight++
+					if at.Micro() != 0 {
+						micros++
+					}
 					again := slices.Clone(a.W) // a moment later
 					if runs2, ok := fast.stepStraight(&mo, again, at, values, nil); !ok || !sameRuns(runs, runs2) || !slices.Equal(w, again) {
 						t.Fatalf("%v: at %d, %v: not the same when the moment is used again", p.args, at, values)
@@ -42,6 +45,9 @@ func TestStraight(t *testing.T) {
 	}
 	if straight < 1000 {
 		t.Errorf("only %d readings took the straight path", straight)
+	}
+	if micros < 1000 {
+		t.Errorf("only %d readings within a second took the straight path", micros)
 	}
 }
 

@@ -20,6 +20,7 @@ type moment struct {
 
 	sec, from uint64  // seconds of at and last
 	iv        float64 // seconds from last to at
+	pre, post float64 // seconds from last to end, and from end to at
 	end       uint64  // second at which the open PDP ends
 	k         uint64  // number of the PDP that begins there
 	closing   uint64  // bit i: a row of lane i ends there
@@ -29,7 +30,7 @@ type moment struct {
 // make fills mo in for a step from last to at.
 func (mo *moment) make(m *Machine, last uint64, at Time) {
 	*mo = moment{m: m, at: at, last: last, sec: uint64(at) / 1e6, from: last / 1e6}
-	if uint64(at) <= last || mo.sec*1e6 != uint64(at) || mo.from*1e6 != last || mo.sec >= 1<<32 {
+	if uint64(at) <= last || mo.sec >= 1<<32 {
 		return
 	}
 	step := uint64(m.step)
@@ -37,12 +38,15 @@ func (mo *moment) make(m *Machine, last uint64, at Time) {
 	if step > 1 {
 		first, _ = bits.Mul64(mo.from, m.stepMagic)
 	}
-	mo.iv = float64(mo.sec - mo.from)
+	micro, fromMicro := at.Micro(), Time(last).Micro()
+	mo.iv = float64(mo.sec-mo.from) + float64(micro-fromMicro)/1e6
 	mo.k = first + 1
 	mo.end = mo.k * step
 	if mo.ok = mo.sec < mo.end+step; !mo.ok {
 		return
 	}
+	mo.pre = float64(int64(mo.end)-int64(mo.from)) - float64(fromMicro)/1e6
+	mo.post = float64(int64(mo.sec)-int64(mo.end)) + float64(micro)/1e6
 	for i := range m.lanes {
 		if l := &m.lanes[i]; mo.k*l.magic < l.magic {
 			mo.closing |= 1 << i

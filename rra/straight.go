@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// The straight path is a fast version of Step for the common case: both times are whole seconds,
-// the series has neither COMPUTE nor Holt-Winters, the readings are numbers and no texts, the
-// heartbeats are kept, and at most one PDP ends. It performs the floating-point operations of the
-// general path in the same order, and leaves out everything else. TestStraight compares the two. A
-// Block takes the same path for many series.
+// The straight path is a fast version of Step for the common case: the series has neither COMPUTE
+// nor Holt-Winters, the readings are numbers and no texts, the heartbeats are kept, and at most one
+// PDP ends. It performs the floating-point operations of the general path in the same order, and
+// leaves out everything else. TestStraight compares the two. A Block takes the same path for many
+// series.
 
 // maxStraight is how many data sources the straight path handles.
 const maxStraight = 32
@@ -43,7 +43,7 @@ func (m *Machine) prepare() {
 }
 
 // stepStraight is Step for the common case: no COMPUTE, no archive of the Holt-Winters family,
-// times on whole seconds, readings that are numbers. In any other case it returns false and changes
+// at most one PDP ends, readings that are numbers. In any other case it returns false and changes
 // nothing. After a step the state has no last readings kept as text: the caller must drop
 // State.Text. mo caches the times.
 func (m *Machine) stepStraight(mo *moment, w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
@@ -71,10 +71,10 @@ func (m *Machine) straightOne(mo *moment, w []uint64, v *Value, out []Run) ([]Ru
 	}
 	w[wordLast] = uint64(mo.at)
 	if mo.sec < mo.end {
-		keepOpen(ds, v, n, mo.sec-mo.from)
+		keepOpen(ds, v, n, mo.iv)
 		return out, true
 	}
-	pdp := m.straightPDP(ds, v, n, mo.iv, mo.end-mo.from, mo.sec-mo.end)
+	pdp := m.straightPDP(ds, v, n, mo)
 	if m.one != 0 {
 		w[m.one+onePrimary] = math.Float64bits(pdp)
 		out = appendRow(out, m.oneID, 0, int64(mo.k), pdp)
@@ -113,12 +113,12 @@ func (m *Machine) straightMany(mo *moment, w []uint64, values []Value, out []Run
 	w[wordLast] = uint64(mo.at)
 	if mo.sec < mo.end {
 		for i := range values {
-			keepOpen(m.ds(w, i), &values[i], pdps[i], mo.sec-mo.from)
+			keepOpen(m.ds(w, i), &values[i], pdps[i], mo.iv)
 		}
 		return out, true
 	}
 	for i := range values {
-		pdp := m.straightPDP(m.ds(w, i), &values[i], pdps[i], mo.iv, mo.end-mo.from, mo.sec-mo.end)
+		pdp := m.straightPDP(m.ds(w, i), &values[i], pdps[i], mo)
 		if m.one != 0 {
 			w[m.one+oneWords*i+onePrimary] = math.Float64bits(pdp)
 			out = appendRow(out, m.oneID, int32(i), int64(mo.k), pdp)
@@ -208,11 +208,11 @@ func (s *source) straight(old, meta uint64, v *Value, iv float64) (n float64, ok
 }
 
 // keepOpen does what Machine.gather and Machine.keep do for a PDP that stays open.
-func keepOpen(ds []uint64, v *Value, n float64, iv uint64) {
+func keepOpen(ds []uint64, v *Value, n, iv float64) {
 	ds[dsBits] = v.Bits
 	meta := ds[dsMeta]&^0xff | uint64(v.Tag)
 	if n != n {
-		ds[dsMeta] = moreUnknownSec(meta, iv)
+		ds[dsMeta] = moreUnknownSec(meta, uint64(iv)) // cut to whole seconds, as rrdtool does
 		return
 	}
 	ds[dsMeta] = meta
@@ -222,29 +222,29 @@ func keepOpen(ds []uint64, v *Value, n float64, iv uint64) {
 	ds[dsValue] = math.Float64bits(n)
 }
 
-// straightPDP does what closePDP and keep do, for one PDP and whole seconds.
-func (m *Machine) straightPDP(ds []uint64, v *Value, n, iv float64, pre, post uint64) float64 {
+// straightPDP does what closePDP and keep do, for one PDP.
+func (m *Machine) straightPDP(ds []uint64, v *Value, n float64, mo *moment) float64 {
 	val := math.Float64frombits(ds[dsValue])
 	unknown := int64(ds[dsMeta] >> 8)
 	ds[dsBits] = v.Bits
 	pdp := math.NaN()
 	if n != n {
 		if unknown <= m.step/2 {
-			pdp = val / (float64(m.step-unknown) - float64(pre))
+			pdp = val / (float64(m.step-unknown) - mo.pre)
 		}
 		ds[dsValue] = nanBits
-		ds[dsMeta] = post<<8 | uint64(v.Tag)
+		ds[dsMeta] = uint64(mo.post)<<8 | uint64(v.Tag)
 		return pdp
 	}
 	if val != val {
 		val = 0
 	}
-	rate := n / iv
-	val += float64(rate * float64(pre))
+	rate := n / mo.iv
+	val += float64(rate * mo.pre)
 	if unknown <= m.step/2 {
 		pdp = val / float64(m.step-unknown)
 	}
-	ds[dsValue] = math.Float64bits(float64(rate * float64(post)))
+	ds[dsValue] = math.Float64bits(float64(rate * mo.post))
 	ds[dsMeta] = uint64(v.Tag)
 	return pdp
 }
