@@ -9,24 +9,36 @@ package pending
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/rra/rows"
 )
 
-// The layout of a piece: offset and size of each field of its header, little-endian.
+// A piece begins with a short header, if its fields fit: offset and size of each, little-endian.
 //
-//	0  4  address of the piece before it of the same series, plus 1; 0: none
-//	4  4  low half of the number of its first row
-//	8  2  bytes of coded rows
-//	10 2  column
-//	12 1  rows; 0: there are more than 255, and their number follows
-//	13 4  rows, if the byte before is 0
+//	0  2  distance to the piece before it of the same series, in bytes; 0: none
+//	2  1  rows
+//	3  1  column
+//	4  1  bytes of coded rows
+//	5  2  first row: its distance from a row of the column that Rows.bases has, signed
 //
-// The coded rows stand behind the header. The layout stays in memory: it is not part of the format.
+// Otherwise it begins with a long header:
+//
+//	0  2  not used
+//	2  1  0, which no short header has here
+//	3  4  address of the piece before it of the same series, plus 1; 0: none
+//	7  4  low half of the number of its first row
+//	11 2  bytes of coded rows
+//	13 2  column
+//	15 4  rows
+//
+// The coded rows stand behind the header. A piece has eight rows in most cases, and these often
+// take less than ten bytes: every byte of the header counts. The layout stays in memory: it is not
+// part of the format.
 const (
-	shortHeader = 13
-	longHeader  = shortHeader + 4
+	shortHeader = 7
+	longHeader  = 19
 )
 
 // ChunkSize is the size of a chunk, in bytes.
@@ -41,14 +53,6 @@ func MaxCode(n int) int { return 10*n + 64 }
 // maxRunCode bounds the code of any number of rows of one value.
 const maxRunCode = 64
 
-// headerSize is the size of the header of a piece of n rows.
-func headerSize(n int) int {
-	if n > 255 {
-		return longHeader
-	}
-	return shortHeader
-}
-
 // A Rows is coded rows in the order in which they were added. The zero Rows is empty; Prepare must
 // be called before rows are added.
 type Rows struct {
@@ -56,6 +60,7 @@ type Rows struct {
 	chunks [][]byte
 	fill   []int    // bytes used of each chunk
 	newest []uint32 // by series: the address of its newest piece, plus 1; 0: none
+	bases  []uint32 // by column: the row that short headers count from; 0: none yet
 	bytes  int64
 	rows   uint64
 }
@@ -95,42 +100,64 @@ func (r *Rows) tail(n int) ([]byte, uint32) {
 // pdps is the number of primary data points a row, and hint the coder's memory of the column.
 func (r *Rows) Add(series, column int, first uint32, vals []float64, pdps int64, hint *rows.Hint) {
 	b, at := r.tail(MaxCode(len(vals)))
-	head := headerSize(len(vals))
-	code := rows.Append(b[:head], vals, pdps, hint)
-	r.finish(b, at, series, column, first, len(vals), len(code)-head)
+	code := rows.Append(b[:shortHeader], vals, pdps, hint)
+	r.finish(b, at, series, column, first, len(vals), len(code)-shortHeader)
 }
 
 // AddRun adds n rows of one value.
 func (r *Rows) AddRun(series, column int, first uint32, n int, v float64, pdps int64) {
 	b, at := r.tail(maxRunCode)
-	head := headerSize(n)
-	code := rows.AppendRun(b[:head], v, pdps)
-	r.finish(b, at, series, column, first, n, len(code)-head)
+	code := rows.AppendRun(b[:shortHeader], v, pdps)
+	r.finish(b, at, series, column, first, n, len(code)-shortHeader)
 }
 
 // AddCoded adds n rows that are coded already: at most MaxCode(256) bytes.
 func (r *Rows) AddCoded(series, column int, first uint32, n int, code []byte) {
 	b, at := r.tail(len(code))
-	copy(b[headerSize(n):], code)
+	copy(b[shortHeader:], code)
 	r.finish(b, at, series, column, first, n, len(code))
 }
 
-// finish writes the header of a piece, whose size bytes of coded rows stand in b already.
+// finish writes the header of a piece, whose size bytes of coded rows stand behind a short header
+// in b. For a long header it moves them.
 func (r *Rows) finish(b []byte, at uint32, series, column int, first uint32, n, size int) {
-	binary.LittleEndian.PutUint32(b, r.newest[series])
-	binary.LittleEndian.PutUint32(b[4:], first)
-	binary.LittleEndian.PutUint16(b[8:], uint16(size))
-	binary.LittleEndian.PutUint16(b[10:], uint16(column))
-	head := headerSize(n)
-	b[12] = byte(n)
-	if head == longHeader {
-		b[12] = 0
-		binary.LittleEndian.PutUint32(b[shortHeader:], uint32(n))
+	before := r.newest[series] // an address plus 1
+	distance := uint32(0)
+	if before > 0 {
+		distance = at + 1 - before
+	}
+	row := int32(first - r.base(column, first))
+	head := shortHeader
+	if uint(n-1) < math.MaxUint8 && size <= math.MaxUint8 && column <= math.MaxUint8 && distance <= math.MaxUint16 && row == int32(int16(row)) {
+		binary.LittleEndian.PutUint16(b, uint16(distance))
+		b[2], b[3], b[4] = byte(n), byte(column), byte(size)
+		binary.LittleEndian.PutUint16(b[5:], uint16(row))
+	} else {
+		head = longHeader
+		copy(b[longHeader:], b[shortHeader:shortHeader+size])
+		b[2] = 0
+		binary.LittleEndian.PutUint32(b[3:], before)
+		binary.LittleEndian.PutUint32(b[7:], first)
+		binary.LittleEndian.PutUint16(b[11:], uint16(size))
+		binary.LittleEndian.PutUint16(b[13:], uint16(column))
+		binary.LittleEndian.PutUint32(b[15:], uint32(n))
 	}
 	r.newest[series] = at + 1
 	r.fill[len(r.fill)-1] += head + size
 	r.bytes += int64(head + size)
 	r.rows += uint64(n)
+}
+
+// base returns the row that short headers of a column count from. The first piece of a column sets
+// it to its own first row or to the next one: 0 says that no piece has set it.
+func (r *Rows) base(column int, first uint32) uint32 {
+	if column >= len(r.bases) {
+		r.bases = append(r.bases, make([]uint32, column+1-len(r.bases))...)
+	}
+	if r.bases[column] == 0 {
+		r.bases[column] = first | 1
+	}
+	return r.bases[column]
 }
 
 // A Piece is coded rows of one column that were added at once.
@@ -140,20 +167,24 @@ type Piece struct {
 	Rows   int
 	Code   []byte // valid until Free
 
-	before uint32
+	before uint32 // the address of the piece before it, plus 1; 0: none
 }
 
 // piece decodes the piece at an address.
 func (r *Rows) piece(at uint32) Piece {
 	b := r.chunks[at/ChunkSize][at%ChunkSize:]
-	size, n, head := int(binary.LittleEndian.Uint16(b[8:])), int(b[12]), shortHeader
-	if n == 0 {
-		n, head = int(binary.LittleEndian.Uint32(b[shortHeader:])), longHeader
+	if n := int(b[2]); n > 0 {
+		p := Piece{Rows: n, Column: int(b[3]), Code: b[shortHeader : shortHeader+int(b[4])]}
+		p.First = r.bases[p.Column] + uint32(int16(binary.LittleEndian.Uint16(b[5:])))
+		if distance := uint32(binary.LittleEndian.Uint16(b)); distance > 0 {
+			p.before = at + 1 - distance
+		}
+		return p
 	}
 	return Piece{
-		before: binary.LittleEndian.Uint32(b), First: binary.LittleEndian.Uint32(b[4:]),
-		Column: int(binary.LittleEndian.Uint16(b[10:])), Rows: n,
-		Code: b[head : head+size],
+		before: binary.LittleEndian.Uint32(b[3:]), First: binary.LittleEndian.Uint32(b[7:]),
+		Column: int(binary.LittleEndian.Uint16(b[13:])), Rows: int(binary.LittleEndian.Uint32(b[15:])),
+		Code: b[longHeader : longHeader+int(binary.LittleEndian.Uint16(b[11:]))],
 	}
 }
 

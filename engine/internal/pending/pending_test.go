@@ -119,3 +119,94 @@ func TestEachStops(t *testing.T) {
 		waiting.Each(i, func(Piece) bool { t.Errorf("series %d has a piece", i); return false })
 	}
 }
+
+// Headers of 13 bytes were larger than the coded rows behind them.
+func TestHeadersAreShort(t *testing.T) {
+	var pool memory.Pool
+	defer pool.Close()
+	const series, rounds = 256, 20
+	var waiting Rows
+	defer waiting.Free()
+	waiting.Prepare(&pool, series)
+	code := rows.AppendRun(nil, 1, 1)
+	for n := range rounds {
+		for i := range series {
+			waiting.AddCoded(i, n%5, math.MaxUint32-40+uint32(8*n), 8, code) // row numbers overflow in between
+		}
+	}
+	if got, want := waiting.Bytes(), int64(series*rounds*(shortHeader+len(code))); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+	for i := range series {
+		n := rounds
+		waiting.Each(i, func(p Piece) bool {
+			n--
+			if p.Column != n%5 || p.First != math.MaxUint32-40+uint32(8*n) || p.Rows != 8 || string(p.Code) != string(code) {
+				t.Fatalf("series %d, piece %d is %+v", i, n, p)
+			}
+			return true
+		})
+		if n != 0 {
+			t.Fatalf("series %d: %d pieces are missing", i, n)
+		}
+	}
+}
+
+// Each field of a short header holds its least and its largest value, and the value behind is in a
+// long header.
+func TestHeadersAtTheirLimits(t *testing.T) {
+	var pool memory.Pool
+	defer pool.Close()
+	const first = 1 << 20
+	for _, c := range []struct {
+		name               string
+		rows, column, size int
+		first              uint32
+		between            int // chunks between this piece and the one before it
+		header             int
+	}{
+		{"one row", 1, 0, 1, first, 0, shortHeader},
+		{"255 rows", 255, 0, 1, first, 0, shortHeader},
+		{"256 rows", 256, 0, 1, first, 0, longHeader},
+		{"column 255", 8, 255, 1, first, 0, shortHeader},
+		{"column 256", 8, 256, 1, first, 0, longHeader},
+		{"255 bytes", 8, 0, 255, first, 0, shortHeader},
+		{"256 bytes", 8, 0, 256, first, 0, longHeader},
+		{"far before", 8, 0, 1, first + 1 - 1<<15, 0, shortHeader},
+		{"too far before", 8, 0, 1, first - 1<<15, 0, longHeader},
+		{"far behind", 8, 0, 1, first + 1<<15, 0, shortHeader},
+		{"too far behind", 8, 0, 1, first + 1<<15 + 1, 0, longHeader},
+		{"many bytes between", 8, 0, 1, first, 6, shortHeader},
+		{"too many bytes between", 8, 0, 1, first, 7, longHeader},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var waiting Rows
+			defer waiting.Free()
+			waiting.Prepare(&pool, 2)
+			waiting.AddCoded(0, 0, first, 8, []byte{1}) // sets the base of column 0
+			for range c.between {
+				waiting.AddCoded(1, 1, 1, 8, make([]byte, ChunkSize-longHeader))
+			}
+			code := make([]byte, c.size)
+			for i := range code {
+				code[i] = byte(i)
+			}
+			before := waiting.Bytes()
+			waiting.AddCoded(0, c.column, c.first, c.rows, code)
+			if got := int(waiting.Bytes()-before) - len(code); got != c.header {
+				t.Errorf("a header of %d bytes, want %d", got, c.header)
+			}
+			var pieces []Piece
+			waiting.Each(0, func(p Piece) bool { pieces = append(pieces, p); return true })
+			if len(pieces) != 2 {
+				t.Fatalf("%d pieces, want 2", len(pieces))
+			}
+			if p := pieces[0]; p.Column != c.column || p.First != c.first || p.Rows != c.rows || string(p.Code) != string(code) {
+				t.Errorf("the piece is %+v", p)
+			}
+			if p := pieces[1]; p.Column != 0 || p.First != first || p.Rows != 8 || string(p.Code) != "\x01" {
+				t.Errorf("the piece before it is %+v", p)
+			}
+		})
+	}
+}
