@@ -40,11 +40,17 @@ func Ingest(ctx context.Context, c Config) (r Result, err error) {
 	if err := l.measure(ctx, c, &r); err != nil {
 		return r, err
 	}
+	r.PeakRSSBytes, r.PeakAnonBytes = peakRSS(), watch()
+	if r.DiskP50Seconds, r.DiskP99Seconds, err = diskTimes(c.Dir); err != nil {
+		return r, err
+	}
+	if r.PeakReset {
+		_ = resetPeak() // it could be reset before
+	}
 	if err := l.measureFetch(ctx, c.Readings, &r); err != nil {
 		return r, err
 	}
-	r.PeakRSSBytes = peakRSS()
-	r.PeakAnonBytes = watch()
+	r.FetchPeakRSSBytes = peakRSS()
 	if c.Verify > 0 {
 		if r.Verified, err = l.verify(ctx, c.Verify, func(int) int { return c.Readings }); err != nil {
 			return r, err
@@ -107,6 +113,7 @@ func (l *load) measure(ctx context.Context, c Config, r *Result) error {
 	r.WrittenBytesPerSample = float64(written) / float64(r.Samples)
 	r.AckP50Seconds = acks.Quantile(0.50).Seconds()
 	r.AckP99Seconds = acks.Quantile(0.99).Seconds()
+	r.AckP999Seconds = acks.Quantile(0.999).Seconds()
 	r.Hours = l.hours
 	r.Stats = l.store.Stats()
 	r.CheckpointMaxSeconds = r.Stats.CheckpointSecondsMax

@@ -49,7 +49,8 @@ func testConfig(t *testing.T) Config {
 }
 
 func TestIngestMeasuresAndVerifies(t *testing.T) {
-	r, err := Ingest(t.Context(), testConfig(t))
+	c := testConfig(t)
+	r, err := Ingest(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +62,12 @@ func TestIngestMeasuresAndVerifies(t *testing.T) {
 	}
 	if r.RecoveredLogBytes < 1<<18 || r.Opened.Replayed == 0 {
 		t.Errorf("the log that was recovered had %d bytes, %d records", r.RecoveredLogBytes, r.Opened.Replayed)
+	}
+	if r.FetchPeakRSSBytes <= 0 || r.DiskP50Seconds <= 0 || r.DiskP99Seconds < r.DiskP50Seconds || r.AckP999Seconds < r.AckP99Seconds {
+		t.Errorf("peak with fetches %d, disk %v and %v, the slowest acknowledgements %v", r.FetchPeakRSSBytes, r.DiskP50Seconds, r.DiskP99Seconds, r.AckP999Seconds)
+	}
+	if left, err := filepath.Glob(filepath.Join(c.Dir, "disk-*")); err != nil || len(left) > 0 {
+		t.Errorf("%q stayed in the folder: %v", left, err)
 	}
 	var out bytes.Buffer
 	if err := r.WriteJSON(&out); err != nil {

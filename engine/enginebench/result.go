@@ -18,7 +18,7 @@ type Result struct {
 	WrittenBytesPerSample float64 `json:"written_bytes_per_sample"` // write_bytes of /proc/self/io
 	// blocks of the folder after the final checkpoint
 	DiskBytesPerSample float64 `json:"disk_bytes_per_sample"`
-	// of the load and the fetches; the series were there before
+	// of the load, until the final checkpoint is done; the series were there before
 	PeakRSSBytes         int64   `json:"peak_rss_bytes"`
 	AckP50Seconds        float64 `json:"ack_p50_seconds"` // Submit to the return of Wait
 	AckP99Seconds        float64 `json:"ack_p99_seconds"`
@@ -42,6 +42,10 @@ type Result struct {
 	GeneratorCPUPerMillion  float64 `json:"-"` // part of CPUSecondsPerMillion
 	FetchTenHostsP50Seconds float64 `json:"-"` // 1,000 series that are ten whole hosts
 	PeakAnonBytes           int64   `json:"-"` // of PeakRSSBytes, what is not pages of files
+	FetchPeakRSSBytes       int64   `json:"-"` // of the fetches, which come after the load
+	AckP999Seconds          float64 `json:"-"`
+	DiskP50Seconds          float64 `json:"-"` // one write of 64 kB and its fdatasync
+	DiskP99Seconds          float64 `json:"-"`
 	// PeakRSSBytes counts from Open, not from the start of the process
 	PeakReset         bool       `json:"-"`
 	Verified          int64      `json:"-"` // values compared after ingest
@@ -87,8 +91,9 @@ func (r *Result) WriteText(w io.Writer) error {
 	if !r.PeakReset {
 		since = ", since the start of the process"
 	}
-	line("peak memory", "%.1f MB (%.1f MB without pages of files%s)", mb(r.PeakRSSBytes), mb(r.PeakAnonBytes), since)
-	line("acknowledged after", "p50 %.2f ms, p99 %.2f ms", r.AckP50Seconds*1e3, r.AckP99Seconds*1e3)
+	line("peak memory", "%.1f MB (%.1f MB without pages of files%s), with fetches %.1f MB", mb(r.PeakRSSBytes), mb(r.PeakAnonBytes), since, mb(r.FetchPeakRSSBytes))
+	line("acknowledged after", "p50 %.2f ms, p99 %.2f ms, p99.9 %.2f ms", r.AckP50Seconds*1e3, r.AckP99Seconds*1e3, r.AckP999Seconds*1e3)
+	line("64 kB and fdatasync", "p50 %.2f ms, p99 %.2f ms", r.DiskP50Seconds*1e3, r.DiskP99Seconds*1e3)
 	line("checkpoints", "%d, the longest %.3f s", r.Stats.Checkpoints, r.CheckpointMaxSeconds)
 	line("one series, 360 rows", "p50 %.1f us, p99 %.1f us", r.FetchOneP50Seconds*1e6, r.FetchOneP99Seconds*1e6)
 	line("1,000 series, 360 rows", "p50 %.2f ms drawn from all, %.2f ms of ten hosts", r.FetchThousandP50Seconds*1e3, r.FetchTenHostsP50Seconds*1e3)
