@@ -44,11 +44,15 @@ var (
 type CorruptError struct {
 	Segment uint64 // id, as in the file's name; 0 is the file mark
 	Offset  int64  // of the first byte that is not what it should be
+	Place   string // of a log that has no segments: where it is damaged; "" in segments
 	Err     error
 }
 
-// Error names segment, offset and reason.
+// Error names the place, or segment and offset, and the reason.
 func (e *CorruptError) Error() string {
+	if e.Place != "" {
+		return fmt.Sprintf("%s: %v", e.Place, e.Err)
+	}
 	if e.Segment == 0 {
 		return fmt.Sprintf("file %s, offset %d: %v", markName, e.Offset, e.Err)
 	}

@@ -18,6 +18,7 @@ type Block struct {
 	Raw     int // bytes of payload unpacked
 
 	records []byte
+	place   string // as in CorruptError
 }
 
 // Last is the position of the block's last record.
@@ -48,7 +49,7 @@ func (b Block) Records() iter.Seq2[Pos, Record] {
 }
 
 func (b Block) corrupt(err error) error {
-	return &CorruptError{Segment: b.Segment, Offset: b.Offset, Err: err}
+	return &CorruptError{Segment: b.Segment, Offset: b.Offset, Place: b.place, Err: err}
 }
 
 // Record is a record of a Block, or the error that ends the block.
