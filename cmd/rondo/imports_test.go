@@ -39,7 +39,9 @@ var rooms = map[string][]string{
 	"rra":                    {"rra", "internal/text", "internal/rrdtooltest"},
 	"rra/rows":               {},
 	"wal":                    {"wal", "internal/histogram", "internal/owner"},
-	"engine":                 {"engine", "rra", "wal", "internal/text", "internal/histogram", "internal/loglimit", "internal/owner"},
+	"wal/stream":             {"wal/stream", "=wal", "wal/waltest"},
+	"wal/jetstream":          {"=wal", "wal/stream", "wal/waltest", "internal/rrdtooltest"},
+	"engine":                 {"engine", "rra", "=wal", "wal/waltest", "internal/text", "internal/histogram", "internal/loglimit", "internal/owner"},
 	"receivers":              {"internal", "engine", "rra"},
 	"receivers/*":            {"=receivers", "receivers/internal", "internal", "engine", "rra"}, // a protocol: neither the sink nor another one
 	"receivers/internal":     {"=receivers", "receivers/internal", "internal", "engine", "rra"},
@@ -106,6 +108,7 @@ var testOnly = map[string][]string{
 	"internal/rrdtooltest":                       nil,
 	"engine/enginetest":                          nil,
 	"wal/waltest":                                nil,
+	"wal/stream/streamtest":                      nil,
 	"receivers/receivertest":                     nil,
 	"receivers/lines":                            nil,
 	"query/prom/promtest":                        nil,
@@ -115,8 +118,10 @@ var testOnly = map[string][]string{
 
 // doors names modules that only one package may import, and that package.
 var doors = map[string]string{
-	"go.etcd.io/bbolt":        "engine/internal/boltfile",
-	"go.etcd.io/bbolt/errors": "engine/internal/boltfile",
+	"go.etcd.io/bbolt":                     "engine/internal/boltfile",
+	"go.etcd.io/bbolt/errors":              "engine/internal/boltfile",
+	"github.com/nats-io/nats.go":           "wal/jetstream",
+	"github.com/nats-io/nats.go/jetstream": "wal/jetstream",
 }
 
 // TestImports reads the sources itself instead of asking go list, so that a cached result notices a

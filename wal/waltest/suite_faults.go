@@ -46,6 +46,17 @@ func testEnqueueWhileTold(t *testing.T, s *suite) {
 // refusals are how a log answers when a record cannot be kept because of an error of the system.
 var refusals = []struct{ cause, want error }{{syscall.ENOSPC, wal.ErrFull}, {syscall.EIO, wal.ErrRetry}}
 
+// Refusal returns the error with which a log refuses records because of cause: wal.ErrFull or
+// wal.ErrRetry. It is for the logs that a Subject opens.
+func Refusal(cause error) error {
+	for _, r := range refusals {
+		if r.cause == cause {
+			return r.want
+		}
+	}
+	return wal.ErrRetry
+}
+
 // testRefused makes the log refuse records: the appender is told which of them, and why, and the
 // next record gets the position of the first refused one.
 func testRefused(t *testing.T, s *suite) {

@@ -1,0 +1,270 @@
+package jetstream_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-db/rondo/wal"
+	log "github.com/rondo-db/rondo/wal/jetstream"
+	"github.com/rondo-db/rondo/wal/stream"
+	"github.com/rondo-db/rondo/wal/waltest"
+)
+
+// A gate refuses messages as the suite says, and else hands them on.
+type gate struct {
+	stream.Server
+	*refusal
+}
+
+type refusal struct {
+	mu      sync.Mutex
+	err     error
+	damaged map[wal.Pos]bool
+}
+
+// Read flips a bit of the messages with damaged records.
+func (g gate) Read(ctx context.Context, replica int, from uint64, n int, fn func(seq uint64, msg []byte) error) error {
+	return g.Server.Read(ctx, replica, from, n, func(seq uint64, msg []byte) error {
+		first, count := wal.Pos(binary.LittleEndian.Uint64(msg[24:])), wal.Pos(binary.LittleEndian.Uint32(msg[20:]))
+		g.mu.Lock()
+		for p := range g.damaged {
+			if p >= first && p < first+count {
+				msg[len(msg)-1] ^= 1
+			}
+		}
+		g.mu.Unlock()
+		return fn(seq, msg)
+	})
+}
+
+func (r *refusal) set(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+}
+
+func (g gate) Publish(ctx context.Context, after uint64, id string, msg []byte) (uint64, error) {
+	g.mu.Lock()
+	err := g.err
+	g.mu.Unlock()
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", waltest.Refusal(err), err)
+	}
+	return g.Server.Publish(ctx, after, id, msg)
+}
+
+func TestSuite(t *testing.T) {
+	n := oneServer(t)
+	names := make(map[string]string) // of streams, by the suite's place
+	r := new(refusal)
+	waltest.Run(t, waltest.Subject{
+		Open: func(place string, onDurable func(first, last wal.Pos, err error)) (waltest.Log, error) {
+			if names[place] == "" {
+				names[place] = fmt.Sprintf("log%d", len(names))
+			}
+			s, err := log.Connect(t.Context(), log.Options{
+				URL: n.url, Monitor: []string{n.monitor}, Stream: names[place], MaxBytes: 64 << 20, AcceptFewerReplicas: true,
+			})
+			if err != nil {
+				return nil, err
+			}
+			return stream.Open(t.Context(), gate{s, r}, stream.Options{OnDurable: onDurable, Retry: -1, Linger: time.Millisecond})
+		},
+		Refuse: r.set,
+		Damage: func(_ waltest.Log, _ string, p wal.Pos) { // it is the suite's last test
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.damaged = map[wal.Pos]bool{p: true}
+		},
+	})
+}
+
+func open(t *testing.T, o log.Options) *stream.Log {
+	t.Helper()
+	l, err := log.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // a test that cares closes it itself
+	return l
+}
+
+func add(t *testing.T, l *stream.Log, rec string) {
+	t.Helper()
+	if _, err := l.Enqueue([]byte(rec)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Barrier(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSealed opens a stream twice: the servers refuse what the first process writes then.
+func TestSealed(t *testing.T) {
+	n := oneServer(t)
+	o := log.Options{URL: n.url, Monitor: []string{n.monitor}, Stream: "log", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
+	a := open(t, o)
+	add(t, a, "one")
+	b := open(t, o)
+	if _, err := a.Enqueue([]byte("of the first")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Barrier(t.Context()); !errors.Is(err, wal.ErrSealed) {
+		t.Errorf("barrier of the first writer: got %v, want ErrSealed", err)
+	}
+	if _, err := a.Enqueue(nil); !errors.Is(err, wal.ErrSealed) {
+		t.Errorf("enqueue of the first writer: got %v, want ErrSealed", err)
+	}
+	if err := a.Truncate(1); !errors.Is(err, wal.ErrSealed) {
+		t.Errorf("truncate of the first writer: got %v, want ErrSealed", err)
+	}
+	add(t, b, "two")
+	if err := wants(b, "one", "two"); err != nil {
+		t.Error(err)
+	}
+	if a.ID() != b.ID() || a.ID() == (wal.ID{}) {
+		t.Errorf("ids of the log: %v, %v", a.ID(), b.ID())
+	}
+}
+
+// wants replays and compares.
+func wants(l *stream.Log, want ...string) error {
+	n := 0
+	err := l.Replay(1, func(p wal.Pos, rec []byte) error {
+		if n++; n > len(want) || string(rec) != want[n-1] || p != wal.Pos(n) {
+			return fmt.Errorf("position %d: %q of %d records", p, rec, len(want))
+		}
+		return nil
+	})
+	if err == nil && n != len(want) {
+		err = fmt.Errorf("%d records, want %d", n, len(want))
+	}
+	return err
+}
+
+// TestFull fills a stream. Truncation makes it take records again.
+func TestFull(t *testing.T) {
+	n := oneServer(t)
+	l := open(t, log.Options{URL: n.url, Monitor: []string{n.monitor}, Stream: "log", MaxBytes: 20_000, AcceptFewerReplicas: true})
+	rec := make([]byte, 3000)
+	for i := range rec {
+		rec[i] = byte(i * i >> 3)
+	}
+	var err error
+	kept := wal.Pos(0)
+	for err == nil && kept < 1000 {
+		if _, err = l.Enqueue(rec); err == nil {
+			_, err = l.Barrier(t.Context())
+		}
+		if err == nil {
+			kept++
+		}
+	}
+	if !errors.Is(err, wal.ErrFull) || l.Last() != kept || kept < 2 {
+		t.Fatalf("after %d records, last is %d: got %v, want ErrFull", kept, l.Last(), err)
+	}
+	if err := l.Truncate(kept - 1); err != nil {
+		t.Fatal(err)
+	}
+	add(t, l, "again")
+	if l.Last() != kept+1 || l.First() != kept {
+		t.Errorf("the log has positions %d to %d, want %d to %d", l.First(), l.Last(), kept, kept+1)
+	}
+}
+
+// TestSettings opens streams and servers that would lose data: each is refused with the line to
+// write.
+func TestSettings(t *testing.T) {
+	n := oneServer(t)
+	nc, err := nats.Connect(n.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := log.Options{URL: n.url, Monitor: []string{n.monitor}, AcceptFewerReplicas: true}
+	good := jetstream.StreamConfig{
+		Discard: jetstream.DiscardNew, MaxBytes: 1 << 20, AllowDirect: true, DenyDelete: true,
+	}
+	for i, c := range []struct {
+		setting string
+		change  func(c *jetstream.StreamConfig, o *log.Options)
+	}{
+		{"", func(*jetstream.StreamConfig, *log.Options) {}},
+		{"subjects", func(c *jetstream.StreamConfig, _ *log.Options) { c.Subjects = []string{"rondo.log.>"} }},
+		{"num_replicas", func(_ *jetstream.StreamConfig, o *log.Options) { o.AcceptFewerReplicas = false }},
+		{"storage", func(c *jetstream.StreamConfig, _ *log.Options) { c.Storage = jetstream.MemoryStorage }},
+		{"retention", func(c *jetstream.StreamConfig, _ *log.Options) { c.Retention = jetstream.InterestPolicy }},
+		{"discard", func(c *jetstream.StreamConfig, _ *log.Options) { c.Discard = jetstream.DiscardOld }},
+		{"max_bytes", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxBytes = -1 }},
+		{"max_age", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxAge = time.Hour }},
+		{"max_msgs", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxMsgs = 1000 }},
+		{"max_msgs_per_subject", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxMsgsPerSubject = 1000 }},
+		{"max_msg_size", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxMsgSize = 1000 }},
+		{"allow_direct", func(c *jetstream.StreamConfig, _ *log.Options) { c.AllowDirect = false }},
+		{"deny_delete", func(c *jetstream.StreamConfig, _ *log.Options) { c.DenyDelete = false }},
+		{"deny_purge", func(c *jetstream.StreamConfig, _ *log.Options) { c.DenyPurge = true }},
+		{"allow_rollup_hdrs", func(c *jetstream.StreamConfig, _ *log.Options) { c.AllowRollup = true; c.DenyPurge = false }},
+		{"allow_msg_ttl", func(c *jetstream.StreamConfig, _ *log.Options) { c.AllowMsgTTL = true }},
+		{"no_ack", func(c *jetstream.StreamConfig, _ *log.Options) { c.NoAck = true }},
+		{"persist_mode", func(c *jetstream.StreamConfig, _ *log.Options) { c.PersistMode = jetstream.AsyncPersistMode }},
+		{"duplicate_window", func(c *jetstream.StreamConfig, _ *log.Options) { c.Duplicates = time.Second }},
+		{"sync_interval", func(_ *jetstream.StreamConfig, o *log.Options) { o.Monitor = nil }},
+	} {
+		t.Run("setting="+c.setting, func(t *testing.T) {
+			config, o := good, o
+			// A server removes the files of a deleted stream a little later: each case has a name of its
+			// own.
+			o.Stream = fmt.Sprintf("log%d", i)
+			config.Name, config.Subjects = o.Stream, []string{"rondo.log." + o.Stream}
+			c.change(&config, &o)
+			if _, err := js.CreateStream(t.Context(), config); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := js.DeleteStream(context.Background(), config.Name); err != nil {
+					t.Error(err)
+				}
+			}()
+			l, err := log.Open(t.Context(), o)
+			if err == nil {
+				err = l.Close()
+			}
+			setting, ok := errors.AsType[*log.SettingError](err)
+			if c.setting == "" {
+				if err != nil {
+					t.Errorf("good settings: %v", err)
+				}
+			} else if !ok || setting.Setting != c.setting || setting.Line == "" {
+				t.Errorf("got %v, want a SettingError of %s", err, c.setting)
+			}
+		})
+	}
+}
+
+// TestUnsynced starts a server with the default settings, which lose acknowledged messages.
+func TestUnsynced(t *testing.T) {
+	dir := t.TempDir()
+	n := startNATS(t, dir, "n1", "127.0.0.1:-1", fmt.Sprintf("jetstream { store_dir: %q }", dir))
+	if n == nil {
+		t.Fatal(logOf(dir))
+	}
+	o := log.Options{URL: n.url, Monitor: []string{n.monitor}, Stream: "log", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
+	_, err := log.Open(t.Context(), o)
+	if setting, ok := errors.AsType[*log.SettingError](err); !ok || setting.Line != "jetstream { sync_interval: always }" {
+		t.Errorf("got %v, want a SettingError with the line to write", err)
+	}
+	o.AcceptUnsynced = true
+	add(t, open(t, o), "accepted")
+}

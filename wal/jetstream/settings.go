@@ -1,0 +1,165 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// leastVersion is the oldest nats-server that is accepted.
+const leastVersion = "2.15.2"
+
+// duplicateWindow is how long a stream remembers the ids of messages.
+const duplicateWindow = 2 * time.Minute
+
+const (
+	whyVersion = "older servers have defects of replication that lose acknowledged messages"
+	whySync    = "a power cut of all servers loses what was acknowledged since their last sync, by default two minutes"
+)
+
+// A SettingError is a setting with which records that were acknowledged could be lost, or the log
+// would not work.
+type SettingError struct {
+	Where   string // the server or the stream
+	Setting string
+	Is      string // the setting's value
+	Line    string // what to write into the configuration
+	Why     string
+}
+
+// Error names the setting, the reason, and what to write.
+func (e *SettingError) Error() string {
+	return fmt.Sprintf("%s: %s is %s: %s. Set: %s", e.Where, e.Setting, e.Is, e.Why, e.Line)
+}
+
+// checkStream returns what is wrong with the settings of the stream.
+func checkStream(c jetstream.StreamConfig, o Options) error {
+	var all []error
+	check := func(ok bool, setting string, is any, line, why string) {
+		if !ok {
+			all = append(all, &SettingError{Where: "stream " + c.Name, Setting: setting, Is: fmt.Sprint(is), Line: line, Why: why})
+		}
+	}
+	check(len(c.Subjects) == 1 && c.Subjects[0] == subjectOf(o.Stream), "subjects", c.Subjects, "subjects: ["+subjectOf(o.Stream)+"]", "the log publishes to this subject, and nothing else may")
+	check(c.Replicas >= 3 || o.AcceptFewerReplicas, "num_replicas", c.Replicas, "num_replicas: 3", "the loss of one disk loses the log")
+	check(c.Storage == jetstream.FileStorage, "storage", c.Storage, "storage: file", "a restart loses the log")
+	check(c.Retention == jetstream.LimitsPolicy, "retention", c.Retention, "retention: limits", "messages vanish when they are read")
+	check(c.Discard == jetstream.DiscardNew, "discard", c.Discard, "discard: new", "a full stream drops its oldest messages")
+	check(c.MaxBytes > 0, "max_bytes", c.MaxBytes, "max_bytes: SIZE", "the stream fills the disk of its servers")
+	check(c.MaxAge == 0, "max_age", c.MaxAge, "max_age: 0", "old messages vanish")
+	check(c.MaxMsgs <= 0, "max_msgs", c.MaxMsgs, "max_msgs: -1", "the log is bounded by its size")
+	check(c.MaxMsgsPerSubject <= 0, "max_msgs_per_subject", c.MaxMsgsPerSubject, "max_msgs_per_subject: -1", "all messages have one subject, and old ones vanish")
+	check(c.MaxMsgSize <= 0 || c.MaxMsgSize >= leastMessage, "max_msg_size", c.MaxMsgSize, "max_msg_size: -1", "blocks of records do not fit")
+	check(c.AllowDirect, "allow_direct", c.AllowDirect, "allow_direct: true", "the log is read this way")
+	check(c.DenyDelete, "deny_delete", c.DenyDelete, "deny_delete: true", "a message that is deleted leaves a hole")
+	check(!c.DenyPurge, "deny_purge", c.DenyPurge, "deny_purge: false", "the log is truncated this way")
+	check(!c.AllowRollup, "allow_rollup_hdrs", c.AllowRollup, "allow_rollup_hdrs: false", "a message may remove all others")
+	check(!c.AllowMsgTTL, "allow_msg_ttl", c.AllowMsgTTL, "allow_msg_ttl: false", "messages may vanish")
+	check(!c.NoAck, "no_ack", c.NoAck, "no_ack: false", "nothing is acknowledged")
+	check(!c.Sealed, "sealed", c.Sealed, "a new stream", "it takes no messages any more")
+	check(c.Mirror == nil && len(c.Sources) == 0, "mirror or sources", "set", "none", "others write into the log")
+	check(c.SubjectTransform == nil, "subject_transform", "set", "none", "messages get another subject")
+	check(c.PersistMode == jetstream.DefaultPersistMode, "persist_mode", c.PersistMode, "persist_mode: default", whySync)
+	check(c.Duplicates >= duplicateWindow, "duplicate_window", c.Duplicates, "duplicate_window: 2m", "a message that is published again is recognised for that long")
+	return errors.Join(all...)
+}
+
+// serversOf returns the names of the servers that keep the stream.
+func serversOf(nc *nats.Conn, info *jetstream.StreamInfo) []string {
+	if info.Cluster == nil || info.Cluster.Leader == "" {
+		return []string{nc.ConnectedServerName()}
+	}
+	names := []string{info.Cluster.Leader}
+	for _, p := range info.Cluster.Replicas {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// varz is the part of a server's monitoring that is looked at.
+type varz struct {
+	Name      string `json:"server_name"`
+	Version   string `json:"version"`
+	JetStream struct {
+		Config struct {
+			SyncAlways bool `json:"sync_always"`
+		} `json:"config"`
+	} `json:"jetstream"`
+}
+
+// checkServers asks the servers how they sync. Each of names must answer.
+func checkServers(ctx context.Context, names []string, o Options) error {
+	seen := make(map[string]bool)
+	var all []error
+	for _, at := range o.Monitor {
+		v, err := monitor(ctx, at)
+		if err != nil {
+			all = append(all, err)
+			continue
+		}
+		seen[v.Name] = true
+		if !atLeast(v.Version) {
+			all = append(all, &SettingError{Where: "server " + v.Name, Setting: "version", Is: v.Version, Line: "nats-server " + leastVersion + " or later", Why: whyVersion})
+		}
+		if !v.JetStream.Config.SyncAlways && !o.AcceptUnsynced {
+			all = append(all, &SettingError{Where: "server " + v.Name, Setting: "sync_interval", Is: "not always", Line: "jetstream { sync_interval: always }", Why: whySync})
+		}
+	}
+	for _, name := range names {
+		if !seen[name] && !o.AcceptUnsynced {
+			all = append(all, &SettingError{
+				Where: "server " + name, Setting: "sync_interval", Is: "not known, because no monitoring port of it was named",
+				Line: "http: HOST:PORT, and name that address", Why: whySync,
+			})
+		}
+	}
+	if o.AcceptUnsynced {
+		return nil
+	}
+	return errors.Join(all...)
+}
+
+// monitor reads what a server says of itself.
+func monitor(ctx context.Context, at string) (v varz, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(at, "/")+"/varz", http.NoBody)
+	if err != nil {
+		return v, fmt.Errorf("monitoring port %s: %w", at, err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return v, fmt.Errorf("monitoring port %s: %w", at, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read
+	if resp.StatusCode != http.StatusOK {
+		return v, fmt.Errorf("monitoring port %s: %s", at, resp.Status)
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&v); err != nil {
+		return v, fmt.Errorf("monitoring port %s: %w", at, err)
+	}
+	return v, nil
+}
+
+// atLeast says whether a server's version is leastVersion or later.
+func atLeast(version string) bool {
+	var have, want [3]int
+	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &have[0], &have[1], &have[2]); n < 3 {
+		return false
+	}
+	_, _ = fmt.Sscanf(leastVersion, "%d.%d.%d", &want[0], &want[1], &want[2]) // a constant
+	for i := range have {
+		if have[i] != want[i] {
+			return have[i] > want[i]
+		}
+	}
+	return true
+}

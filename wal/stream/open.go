@@ -1,0 +1,107 @@
+package stream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// Open makes the caller the writer of the stream, and takes over the server, which Close closes. If
+// Open returns an error the server stays the caller's.
+//
+// The end of the stream is known for certain only when a claim was stored behind it: what a server
+// says of the end may be out of date.
+func Open(ctx context.Context, s Server, o Options) (*Log, error) {
+	l := &Log{o: o.withDefaults(), server: s, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	l.room.L = &l.mu
+	if s.MaxMessage() <= messageHeader {
+		return nil, fmt.Errorf("the stream takes messages of %d bytes, too few for a header", s.MaxMessage())
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	l.nonce = binary.LittleEndian.Uint64(b[:])
+	var h header
+	for {
+		var err error
+		if h, err = l.learn(ctx); err != nil {
+			return nil, fmt.Errorf("look for the end of the stream: %w", err)
+		}
+		l.writer = h.Writer
+		if err = l.publish(ctx, appendMessage(nil, h, nil)); err == nil {
+			break
+		}
+		// Another message stood in the claim's place: the end was further back, or somebody else
+		// was faster. The claims of two processes follow each other, and the last one counts.
+		if !errors.Is(err, wal.ErrSealed) || ctx.Err() != nil {
+			return nil, fmt.Errorf("become the writer of the stream: %w", err)
+		}
+	}
+	if h.First <= o.After {
+		return nil, fmt.Errorf("%w: the stream ends at position %d, and %d is already held", wal.ErrHole, h.First-1, o.After)
+	}
+	l.id, l.next = h.Log, h.First
+	l.acked.Store(uint64(l.next - 1))
+	first, err := l.findOldest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for the beginning of the stream: %w", err)
+	}
+	l.oldest = first
+	ctx, l.giveUp = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer l.giveUp()
+		l.writes(ctx)
+	}()
+	return l, nil
+}
+
+// learn finds what a claim must say, if the newest message that a server shows is the newest.
+func (l *Log) learn(ctx context.Context) (header, error) {
+	h := header{Kind: claim, First: l.o.After + 1, Writer: 1, Nonce: l.nonce}
+	oldest, newest, err := l.bounds(ctx)
+	if err != nil {
+		return h, err
+	}
+	l.tail.Store(newest)
+	if newest < oldest {
+		_, _ = rand.Read(h.Log[:]) // never fails
+		return h, nil
+	}
+	m, err := l.mustHave(ctx, newest)
+	for err == nil {
+		l.tail.Store(m.seq)
+		h.Log, h.Writer, h.First = m.Log, m.Writer+1, m.end()
+		m, err = l.message(ctx, m.seq+1)
+	}
+	if errors.Is(err, errNone) && h.Writer > 1 {
+		return h, nil
+	}
+	return h, err
+}
+
+// bounds asks for the bounds of the stream, for Options.Patience at most.
+func (l *Log) bounds(ctx context.Context) (oldest, newest uint64, err error) {
+	err = l.patiently(ctx, func(ctx context.Context) (bool, error) {
+		oldest, newest, err = l.server.Bounds(ctx)
+		return true, err
+	})
+	return oldest, newest, err
+}
+
+// findOldest returns the position of the oldest record that is whole, or of the next one.
+func (l *Log) findOldest(ctx context.Context) (wal.Pos, error) {
+	from, _, err := l.bounds(ctx)
+	for err == nil && from <= l.tail.Load() {
+		var m message
+		if m, err = l.mustHave(ctx, from); err == nil {
+			if m.Part == 0 {
+				return m.First, nil
+			}
+			from = m.seq + 1 // the block begins below what is kept
+		}
+	}
+	return l.next, err
+}
