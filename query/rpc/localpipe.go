@@ -57,6 +57,9 @@ const FramesWord = "pipe"
 func (l *Local) pipe(ctx context.Context, in *pipeInput) error {
 	stream := in.stream
 	first, err := stream.Receive()
+	if errors.Is(err, errIdle) {
+		return stream.refuse(err)
+	}
 	if err != nil {
 		return err
 	}

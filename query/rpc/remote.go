@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -117,6 +118,7 @@ type pacedConn struct {
 	stall time.Duration
 	idle  time.Duration
 	timer *time.Timer // ends Read; nil: Read waits for ever
+	late  atomic.Bool // timer has ended this Read, or the next one
 }
 
 // paced returns the connection of a session.
@@ -127,7 +129,10 @@ func (r *Remote) paced(conn net.Conn) net.Conn {
 	c := &pacedConn{Conn: conn, stall: r.Stall, idle: r.Idle}
 	if r.Idle > 0 {
 		// Local.Close sets a deadline of its own, which Read must not take back.
-		c.timer = time.AfterFunc(r.Idle, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+		c.timer = time.AfterFunc(r.Idle, func() {
+			c.late.Store(true)
+			_ = conn.SetReadDeadline(time.Unix(1, 0))
+		})
 		c.timer.Stop()
 	}
 	return c
@@ -139,7 +144,8 @@ func (c *pacedConn) Read(p []byte) (int, error) {
 	}
 	c.timer.Reset(c.idle)
 	n, err := c.Conn.Read(p)
-	if !c.timer.Stop() && errors.Is(err, os.ErrDeadlineExceeded) {
+	c.timer.Stop()
+	if c.late.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
 		err = errIdle
 	}
 	return n, err
