@@ -27,6 +27,7 @@ type Ticket struct {
 	left    atomic.Int32  // shards that have not applied the record
 	done    chan struct{} // gets a message when the ticket is complete; holds one
 	pending bool          // Wait has to be called
+	told    func()        // called when the ticket is complete; nil: nobody wants to know
 	err     error         // why nothing was stored
 
 	mu     sync.Mutex // guards result while several shards apply the record; taken alone
@@ -80,13 +81,24 @@ func (t *Ticket) Wait() error {
 	return t.result.error()
 }
 
+// Done reports whether Wait returns at once.
+func (t *Ticket) Done() bool { return !t.pending || len(t.done) > 0 }
+
+// Tell has told called when a batch that is submitted with t from now on is Done. It is for callers
+// who wait for other things too. told must neither block nor call the store.
+func (t *Ticket) Tell(told func()) { t.told = told }
+
 // complete acknowledges t.
 func (t *Ticket) complete() {
 	if !t.began.IsZero() && t.err == nil {
 		t.seconds.Observe(time.Since(t.began))
 	}
 	t.calls.leave()
+	told := t.told // the next line gives t away
 	t.done <- struct{}{}
+	if told != nil {
+		told()
+	}
 }
 
 // recall takes back that runs of t are on their way to their groups: the record was not logged.

@@ -57,6 +57,9 @@ func (in *Input) attempt(fd uintptr) bool {
 	}
 }
 
+// Polls reports whether Read without wait knows what has arrived.
+func (in *Input) Polls() bool { return in.raw != nil }
+
 // Read reads into buf, which must not be empty. Without wait it returns 0 if nothing has arrived.
 // What has arrived over TLS is not known without waiting for it, so Read returns 0 there.
 func (in *Input) Read(buf []byte, wait bool) (int, error) {

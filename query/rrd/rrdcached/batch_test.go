@@ -27,13 +27,14 @@ func heldLog(t *testing.T) (store *core.Store, log *waltest.Stream) {
 	}}), log
 }
 
-// eventually waits until the server has read so many requests of a command.
-func (s *served) eventually(t *testing.T, command string, requests uint64) {
+// eventually waits until something holds that the server brings about while the log is held, and
+// ends the test, releasing the log, if it takes too long.
+func eventually(t *testing.T, log *waltest.Stream, what string, holds func() bool) {
 	t.Helper()
-	i := slices.Index(rrdcached.CommandNames(), command)
-	for end := time.Now().Add(patience); s.Stats().Requests[i] < requests; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d requests of %s were read, not %d", s.Stats().Requests[i], command, requests)
+			log.Release() // the server could not end
+			t.Fatal(what)
 		}
 	}
 }
@@ -58,12 +59,33 @@ func TestBatchesOnTheirWay(t *testing.T) {
 		requests.WriteString(".\n")
 	}
 	p.send(requests.String())
-	s.eventually(t, ".", batches)
+	dot := slices.Index(rrdcached.CommandNames(), ".")
+	eventually(t, log, "BATCHes that have arrived are not read", func() bool { return s.Stats().Requests[dot] == batches })
 	if n := store.Stats().SamplesAccepted; n != 0 {
 		t.Errorf("%d samples are stored before they are durable", n)
 	}
 	log.Release()
 	p.expect("LAST a.rrd\n", want.String()+"0 1000000050\n")
+}
+
+// TestBatchArrivesLater: a BATCH that arrives while the disk writes the one before is read at once,
+// and what is stored meanwhile is answered although nothing more arrives.
+func TestBatchArrivesLater(t *testing.T) {
+	store, log := heldLog(t)
+	s := serve(t, rrdcached.Options{Store: store}, 0)
+	p := dial(t, s.addr)
+	p.expect("CREATE a.rrd"+definition+"\n", "0 RRD created OK\n")
+	const answer = "0 Go ahead.  End with dot '.' on its own line.\n0 errors\n"
+	for round := range 20 {
+		log.Hold()
+		for i := range 2 {
+			logged := store.Stats().Batches
+			p.send(fmt.Sprintf("BATCH\nUPDATE a.rrd %d:1\n.\n", 1_000_000_010+10*(2*round+i)))
+			eventually(t, log, "a BATCH is not on its way to the disk", func() bool { return store.Stats().Batches > logged })
+		}
+		log.Release()
+		p.expect("", answer+answer)
+	}
 }
 
 // TestErrorsBeyondTheLimit: a BATCH with more errors than are kept says how many commands it had

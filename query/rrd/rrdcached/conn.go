@@ -37,6 +37,7 @@ type conn struct {
 	large      bool   // buf is a large buffer
 	burst      *burst // is being filled; nil: no request is open
 	flight     []*burst
+	wake       wake
 	out        []byte // answers
 	last       *alias // of the last UPDATE
 	renames    uint64 // of the store, when the connection last looked

@@ -28,28 +28,16 @@ func (c *conn) serve() {
 	_ = c.flush() // the peer may have gone
 }
 
-// receive reads requests. While bursts are in flight it takes only requests that have arrived, and
-// if none have, waits for the first burst. more says whether there are bytes to parse.
+// receive reads requests. While bursts are in flight it takes requests that have arrived, and if
+// none have, waits for more of them or for the first burst. more says whether there are bytes to
+// parse.
 func (c *conn) receive() (more bool, err error) {
 	c.room()
 	if c.over || c.ctx.Err() != nil {
 		return c.receiveLast()
 	}
 	if len(c.flight) > 0 || c.burst != nil {
-		n, err := c.in.Read(c.buf[c.to:], false)
-		if n > 0 {
-			c.to += n
-			return true, nil
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.expired() // the next call reads
-		} else if err != nil {
-			return false, err
-		}
-		if c.submit(); len(c.flight) > 0 {
-			c.drainFirst()
-		}
-		return false, c.flush()
+		return c.receiveMore()
 	}
 	if err := c.flush(); err != nil {
 		return false, err

@@ -66,6 +66,7 @@ func (s *Server) newConn(ctx context.Context, nc net.Conn, d Door) (*conn, error
 	if a := sockets.Address(nc.RemoteAddr()); a.IsValid() {
 		c.peer, c.host = a.String(), sockets.Client(a)
 	}
+	c.wake.init(nc)
 	c.visit(d)
 	return c, nil
 }
