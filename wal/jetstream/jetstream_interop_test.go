@@ -224,8 +224,8 @@ func TestSettings(t *testing.T) {
 	} {
 		t.Run("setting="+c.setting, func(t *testing.T) {
 			config, o := good, o
-			// A server removes the files of a deleted stream a little later: each case has a name of its
-			// own.
+			// A server removes the files of a deleted stream a little later: each case has a name
+			// of its own.
 			o.Stream = fmt.Sprintf("log%d", i)
 			config.Name, config.Subjects = o.Stream, []string{"rondo.log." + o.Stream}
 			c.change(&config, &o)

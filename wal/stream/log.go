@@ -27,7 +27,7 @@ type Log struct {
 	giveUp  func()        // ends what the writing goroutine waits for
 
 	acked atomic.Uint64 // the newest position that was told as durable
-	tail  atomic.Uint64 // sequence number of the newest message known; only the writing goroutine stores
+	tail  atomic.Uint64 // the newest message known; only the writing goroutine stores it
 	sent  uint64        // messages made; only the writing goroutine uses it
 
 	mu       sync.Mutex // guards what follows

@@ -85,8 +85,9 @@ func TestMessageDamage(t *testing.T) {
 // FuzzMessage reads anything with a right checksum: what is read is written in the same way.
 func FuzzMessage(f *testing.F) {
 	h := header{Kind: part, Part: 1, Parts: 3, Count: 9, First: 5, Writer: 2, Log: exampleID, Nonce: 1}
-	f.Add(appendMessage(nil, h, []byte("part of a block")))                       // a record that spans messages
-	f.Add(appendMessage(nil, header{Kind: claim, First: 1, Log: exampleID}, nil)) // without a payload
+	// A record that spans messages, and a message without a payload.
+	f.Add(appendMessage(nil, h, []byte("part of a block")))
+	f.Add(appendMessage(nil, header{Kind: claim, First: 1, Log: exampleID}, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) >= messageHeader {
 			binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[8:], castagnoli))
