@@ -64,15 +64,15 @@ func (f ConnFlags) TCP(c Config) (sockets.TCPOptions, error) {
 	if o.Idle == 0 {
 		o.Idle = -1
 	}
-	if o.Conns, err = c.number(f.Conns); err != nil {
+	if o.Conns, err = c.Number(f.Conns); err != nil {
 		return o, err
 	}
-	o.HostConns, err = c.number(f.HostConns)
+	o.HostConns, err = c.Number(f.HostConns)
 	return o, err
 }
 
-// number returns the value of a flag that is a number above 0.
-func (c Config) number(f Flag) (int, error) {
+// Number returns the value of a flag that is a number above 0. The error names the flag.
+func (c Config) Number(f Flag) (int, error) {
 	n, err := strconv.Atoi(c.Option(f))
 	if err != nil || n < 1 {
 		return 0, f.Wrong(fmt.Errorf("%q is no number above 0", c.Option(f)))

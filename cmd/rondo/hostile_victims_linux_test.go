@@ -60,6 +60,7 @@ var victims = []victim{
 	},
 	{
 		name: "mono", path: "mono/127.0.0.1/**",
+		flags: monoFlags(),
 		seeds: monoSeeds, attacks: append(slices.Clip(streamAttacks), monoEcho), hoard: monoHoard,
 		fresh: monoFresh, flood: "mono/127.0.0.3/",
 		good:    newMonoSender,

@@ -62,8 +62,8 @@ func TestCarriedForwardIsBounded(t *testing.T) {
 	}
 	eventually(t, "the last is read", func() bool { return r.Stats().Packets == samples+2 })
 	r.Stop()
-	if n := len(rec.Samples()); n > carriedBurst+MaxCounters+1 || n < MaxCounters {
-		t.Errorf("%d samples stored, at most %d may be", n, carriedBurst+MaxCounters+1)
+	if n := len(rec.Samples()); n > carriedBurst*carriedRate+MaxCounters+1 || n < MaxCounters {
+		t.Errorf("%d samples stored, at most %d may be", n, carriedBurst*carriedRate+MaxCounters+1)
 	}
 	if st := r.Stats(); st.Dropped[receivers.Limit] == 0 {
 		t.Errorf("%+v: nothing was dropped", st)

@@ -22,7 +22,7 @@ var Protocol = receivers.Protocol{
 	Title:   "Mono's counters agents",
 	Network: "tcp",
 	Usage:   "TCP `address` that Mono's counters agents connect to; they look for " + DefaultAddress,
-	Flags:   append([]receivers.Flag{flagFile, flagDialect, flagAdd, flagStep}, flagConns.All()...),
+	Flags:   append([]receivers.Flag{flagFile, flagDialect, flagAdd, flagCarried, flagStep}, flagConns.All()...),
 	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
 	Default: func(c receivers.Config, step int64) *rra.Definition {
 		if s, err := configure(c); err == nil && step == 0 {
@@ -40,7 +40,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, set: set, sink: sink, maxHeld: maxHeld, answerTime: answerTime, peers: make(map[string]*agent)}
+	s := &server{cfg: cfg, set: set, sink: sink, maxHeld: maxHeld, answerTime: answerTime, carried: pace{rate: float64(set.carried)}, peers: make(map[string]*agent)}
 	for _, name := range set.files {
 		f, err := openRecording(name)
 		if err != nil {

@@ -9,12 +9,14 @@ import (
 // agent, up to 4096. To bound this work, only a limited number of values is carried forward for the
 // agents of one address. Values that are sent are not counted, because they take 8 bytes each.
 const (
-	carriedRate  = 1 << 18         // values a second
-	carriedBurst = 4 * carriedRate // values at once
+	carriedRate  = 1 << 18 // values a second, unless --mono-carried says otherwise
+	carriedBurst = 4       // seconds of them at once
 )
 
 // A pace limits how many values are carried forward. It is a token bucket for each address.
 type pace struct {
+	rate float64 // values a second
+
 	mu    sync.Mutex // guards what follows
 	hosts map[string]*carried
 }
@@ -35,7 +37,7 @@ func (p *pace) enter(host string, now time.Time) {
 	}
 	c := p.hosts[host]
 	if c == nil {
-		c = &carried{left: carriedBurst, at: now}
+		c = &carried{left: carriedBurst * p.rate, at: now}
 		p.hosts[host] = c
 	}
 	c.agents++
@@ -60,7 +62,7 @@ func (p *pace) allow(host string, n int, now time.Time) bool {
 		return true
 	}
 	if d := now.Sub(c.at); d > 0 {
-		c.left = min(c.left+d.Seconds()*carriedRate, carriedBurst)
+		c.left = min(c.left+d.Seconds()*p.rate, carriedBurst*p.rate)
 		c.at = now
 	}
 	if c.left < float64(n) {

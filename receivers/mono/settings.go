@@ -3,6 +3,7 @@ package mono
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/rondo-db/rondo/internal/sockets"
@@ -21,6 +22,10 @@ var (
 	flagAdd = receivers.Flag{
 		Name: "mono-add", Repeat: true,
 		Usage: "`counter` to ask every agent for, as category/name: 'Mono GC/Minor GC collections'",
+	}
+	flagCarried = receivers.Flag{
+		Name: "mono-carried", Default: strconv.Itoa(carriedRate),
+		Usage: "stored `values` a second, for the agents of one address, of counters that have not changed",
 	}
 	flagStep  = receivers.StepFlag("mono", "1s")
 	flagConns = receivers.NewConnFlags("mono", "an agent", "agents")
@@ -51,6 +56,7 @@ type settings struct {
 	files   []string
 	dialect Dialect
 	add     []wanted
+	carried int   // values a second
 	step    int64 // seconds
 	tcp     sockets.TCPOptions
 }
@@ -74,6 +80,9 @@ func configure(cfg receivers.Config) (s settings, err error) {
 	}
 	if len(s.add) > maxWanted {
 		return settings{}, flagAdd.Wrong(fmt.Errorf("%d counters, at most %d are allowed", len(s.add), maxWanted))
+	}
+	if s.carried, err = cfg.Number(flagCarried); err != nil {
+		return settings{}, err
 	}
 	if s.step, err = cfg.Step(flagStep); err != nil {
 		return settings{}, err
