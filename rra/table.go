@@ -27,6 +27,16 @@ func (t Table) Store(i int, w []uint64) {
 	}
 }
 
+// Fill makes w the state of n series from i on.
+func (t Table) Fill(i, n int, w []uint64) {
+	for j, v := range w {
+		col := t.W[j*t.N+i:][:n]
+		for k := range col {
+			col[k] = v
+		}
+	}
+}
+
 // LastUpdate returns the time of the last reading folded into the state of a series.
 func (t Table) LastUpdate(i int) Time { return Time(t.W[wordLast*t.N+i]) }
 

@@ -31,7 +31,7 @@ type catalogue struct {
 	defs    definitions
 	count   atomic.Int64  // series
 	renames atomic.Uint64 // since the store was opened
-	arrives atomic.Int32  // the length of arriving
+	arrives atomic.Int32  // how many series arriving has
 
 	watches watches
 
@@ -49,7 +49,7 @@ type catalogue struct {
 	settings []setting              // the same
 	pos      wal.Pos                // up to which the database holds the catalogue
 	stored   int64                  // how many series the database holds
-	arriving map[Ref]struct{}       // series of the catalogue that are not yet in their groups
+	arriving map[groupID]*posting   // series of the catalogue that are not yet in their groups
 
 	forgotten uint64 // 1, and once more for each time that changes left ops: the database has them
 
@@ -62,6 +62,7 @@ func (cat *catalogue) init(s *Store, n int) {
 	cat.forgotten = 1
 	cat.byShape, cat.byDef = make(map[string]*class), make(map[string]*definition)
 	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*seriesRecord)
+	cat.arriving = make(map[groupID]*posting)
 	cat.classes.Store(&[]*class{})
 	cat.defs.Store(&[]*definition{})
 }

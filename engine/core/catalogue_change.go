@@ -24,6 +24,11 @@ func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int, rec *serie
 	if old != 0 {
 		cat.remove(t, old, p.key, was)
 	}
+	return cat.add(t, p, nth, rec)
+}
+
+// add puts a new series into the catalogue, as enlist does. The caller holds mu.
+func (cat *catalogue) add(t *Ticket, p *planned, nth int, rec *seriesRecord) (*definition, Ref, *group) {
 	o := catOp{pos: t.pos, key: p.key}
 	d := cat.intern(p, &o)
 	o.ref = makeRef(d.class.id, d.class.next.Load())
@@ -35,22 +40,36 @@ func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int, rec *serie
 	cat.records[o.ref] = o.add
 	cat.append(o)
 	cat.count.Add(1)
-	if cat.arriving == nil {
-		cat.arriving = make(map[Ref]struct{})
-	}
-	cat.arriving[o.ref] = struct{}{}
-	cat.arrives.Add(1)
+	cat.expect(d.class, o.ref)
 	return d, o.ref, g
 }
 
-// arrived notes that series are in their group.
+// expect notes that a series of the catalogue is not yet in its group. The caller holds mu.
+func (cat *catalogue) expect(c *class, ref Ref) {
+	id := c.groupOf(ref.number())
+	p := cat.arriving[id]
+	if p == nil {
+		p = new(posting)
+		cat.arriving[id] = p
+	}
+	p.set(c.index(ref.number()))
+	cat.arrives.Add(1)
+}
+
+// arrived notes that series, all of one group, are in their group.
 func (cat *catalogue) arrived(refs []Ref) {
+	c := cat.class(refs[0].class())
+	id := c.groupOf(refs[0].number())
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
+	p := cat.arriving[id]
 	for _, ref := range refs {
-		delete(cat.arriving, ref)
+		p.clear(c.index(ref.number()))
 	}
-	cat.arrives.Store(int32(len(cat.arriving)))
+	if p.empty() {
+		delete(cat.arriving, id)
+	}
+	cat.arrives.Add(-int32(len(refs)))
 }
 
 // arrivalTime bounds how long a look-up waits for a series. Only a broken store takes that long.
@@ -62,9 +81,12 @@ func (cat *catalogue) awaitArrival(ref Ref) {
 	if cat.arrives.Load() == 0 {
 		return
 	}
+	c := cat.class(ref.class())
+	id := c.groupOf(ref.number())
 	for end := time.Now().Add(arrivalTime); time.Now().Before(end); time.Sleep(20 * time.Microsecond) {
 		cat.mu.RLock()
-		_, coming := cat.arriving[ref]
+		p := cat.arriving[id]
+		coming := p != nil && p.has(c.index(ref.number()))
 		cat.mu.RUnlock()
 		if !coming {
 			return

@@ -49,63 +49,91 @@ func (cat *catalogue) find(plan []planned) (since uint64) {
 	return since
 }
 
-// refind brings up to date what find noted in a plan. It runs in log order: while the plan is
-// applied, only the plan changes the catalogue.
+// refind looks the names of a plan up again if what find noted does not hold any more. It runs in
+// log order: while the plan is applied, only the plan changes the catalogue.
 func (cat *catalogue) refind(plan []planned, since uint64) {
 	cat.mu.RLock()
 	holds := since == cat.forgotten
-	if holds {
-		for i := range plan {
-			p := &plan[i]
-			if ref, ok := cat.names[p.key]; ok {
-				p.old, p.unknown = ref, nil
-			}
-		}
-	}
 	cat.mu.RUnlock()
 	if !holds {
 		cat.find(plan)
 	}
 }
 
-// again returns the series that a name of a plan means, now that the plan is applied in part: the
-// plan may have the name twice.
-func (cat *catalogue) again(p *planned) Ref {
-	cat.mu.RLock()
-	defer cat.mu.RUnlock()
+// now returns the series that the name of p means: what find noted, unless the overlay knows
+// better. A part of the plan may be applied by now, and the plan may have the name twice. The
+// caller holds mu.
+func (cat *catalogue) now(p *planned) (Ref, error) {
 	if ref, ok := cat.names[p.key]; ok {
-		return ref
+		return ref, nil
 	}
-	return p.old
+	return p.old, p.unknown
 }
 
 // applyCreate puts the planned series into the catalogue and numbers them. It runs in log order.
 // since is what find returned, or 0 if nothing was looked up before.
 func (s *Store) applyCreate(t *Ticket, plan []planned, since uint64, out []Created) {
-	cat := &s.catalogue
-	cat.refind(plan, since)
+	s.catalogue.refind(plan, since)
 	list := beginning{t: t, starts: make([]start, 0, len(plan)), refs: make([]Ref, 0, len(plan))}
 	records := make([]seriesRecord, len(plan))
-	for i := range plan {
-		p := &plan[i]
-		if p.unknown != nil {
-			out[p.at].Err = p.unknown
+	for at := 0; at < len(plan); {
+		if n := s.catalogue.enlistNew(&list, plan, at, records, out); n > 0 {
+			for range n {
+				s.failpoint("catalogue-create")
+			}
+			at += n
 			continue
 		}
-		old := cat.again(p)
-		if old != 0 && !p.Overwrite {
-			out[p.at] = Created{Ref: old, Err: fmt.Errorf("create %q: %w", p.Path, ErrExists)}
-			continue
-		}
-		if old != 0 {
-			list.flush() // the series ends before another one begins
-		}
-		d, ref, g := cat.enlist(t, p, old, i, &records[i])
-		s.failpoint("catalogue-create")
-		out[p.at].Ref = ref
-		list.add(g, ref, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
+		s.applyOne(&list, plan, at, &records[at], out)
+		at++
 	}
 	list.flush()
+}
+
+// enlistedAtOnce is how many series enlistNew puts into the catalogue, while readers wait.
+const enlistedAtOnce = 256
+
+// enlistNew puts the first series of plan[at:] into the catalogue, as far as their names are new.
+// It returns how many.
+func (cat *catalogue) enlistNew(list *beginning, plan []planned, at int, records []seriesRecord, out []Created) (n int) {
+	if cat.options.rebuild != nil { // it is told of each series
+		return 0
+	}
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	for i := at; i < len(plan) && n < enlistedAtOnce; i++ {
+		p := &plan[i]
+		if ref, err := cat.now(p); ref != 0 || err != nil {
+			break
+		}
+		d, ref, g := cat.add(list.t, p, i, &records[i])
+		out[p.at].Ref = ref
+		list.add(g, ref, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
+		n++
+	}
+	return n
+}
+
+// applyOne applies one series of a plan, whose name may be taken.
+func (s *Store) applyOne(list *beginning, plan []planned, at int, rec *seriesRecord, out []Created) {
+	cat, p := &s.catalogue, &plan[at]
+	cat.mu.RLock()
+	old, err := cat.now(p)
+	cat.mu.RUnlock()
+	switch {
+	case err != nil:
+		out[p.at].Err = err
+		return
+	case old != 0 && !p.Overwrite:
+		out[p.at] = Created{Ref: old, Err: fmt.Errorf("create %q: %w", p.Path, ErrExists)}
+		return
+	case old != 0:
+		list.flush() // the series ends before another one begins
+	}
+	d, ref, g := cat.enlist(list.t, p, old, at, rec)
+	s.failpoint("catalogue-create")
+	out[p.at].Ref = ref
+	list.add(g, ref, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
 }
 
 // A start is a new series of a group.
@@ -146,11 +174,28 @@ func (b *beginning) flush() {
 // start begins series of g, in the order of their numbers.
 func (sh *shard) start(g *group, starts []start) {
 	g.resize(starts[len(starts)-1].index + 1)
-	for i := range starts {
-		st := &starts[i]
+	for len(starts) > 0 {
+		st := &starts[0]
+		n := 1
+		if g.c.tabular && !g.c.seasonal {
+			n = alike(starts)
+		}
 		sh.words = g.start(st.index, st.d, st.at, sh.words)
+		if n > 1 {
+			g.startMore(st.index, n, sh.words)
+		}
 		if g.c.seasonal {
 			st.d.m.SmoothBy(g.state(st.index).W, st.smoothBy)
 		}
+		starts = starts[n:]
 	}
+}
+
+// alike returns how many of the first starts differ in their index only, which rises by one.
+func alike(starts []start) int {
+	n := 1
+	for n < len(starts) && starts[n].d == starts[0].d && starts[n].at == starts[0].at && starts[n].index == starts[0].index+n {
+		n++
+	}
+	return n
 }

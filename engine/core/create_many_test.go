@@ -7,6 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
 )
 
 func gaugeDefinition(t testing.TB) *rra.Definition {
@@ -129,4 +130,41 @@ func TestCreateBatchWithNamesThatChange(t *testing.T) {
 			mustClose(t, s.Close())
 		})
 	}
+}
+
+// TestSeriesOfABatchBeginAsSingleOnes makes series in one batch, and the same ones by one in
+// another store. Their definitions and starts change now and then.
+func TestSeriesOfABatchBeginAsSingleOnes(t *testing.T) {
+	var definitions []*rra.Definition
+	for _, lines := range [][]string{
+		{"DS:value:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:360"},
+		{"DS:other:GAUGE:30:0:U", "RRA:AVERAGE:0.2:1:360"}, // of the class of the first
+		{"DS:value:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:360", "RRA:HWPREDICT:720:0.1:0.0035:144"},
+		{"DS:in:COUNTER:20:U:U", "DS:out:DCOUNTER:20:U:U", "RRA:AVERAGE:0.5:1:360", "RRA:MAX:0.5:6:100"},
+	} {
+		d, err := rra.ParseDefinition(10, lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		definitions = append(definitions, d)
+	}
+	var specs []core.Spec
+	for i := range 700 {
+		specs = append(specs, core.Spec{
+			Path: fmt.Sprintf("s%03d", i), Definition: definitions[i/15%len(definitions)], Start: rra.Seconds(int64(1_000_000_000 + i/10)),
+		})
+	}
+	together := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
+	if _, err := together.CreateBatch(t.Context(), specs); err != nil {
+		t.Fatal(err)
+	}
+	single := mustOpen(t, t.TempDir(), core.Options{NoBackground: true, Sync: wal.SyncNone})
+	for _, spec := range specs {
+		if _, err := single.Create(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sameDigest(t, "together", mustDigest(t, together), mustDigest(t, single))
+	mustClose(t, together.Close())
+	mustClose(t, single.Close())
 }

@@ -326,6 +326,17 @@ func (g *group) start(i int, d *definition, at rra.Time, buf []uint64) []uint64 
 	return buf
 }
 
+// startMore begins n-1 series behind index i, as the one at i has begun, of which w are the words.
+// The class is tabular.
+func (g *group) startMore(i, n int, w []uint64) {
+	g.n = max(g.n, i+n)
+	g.table().Fill(i, n, w)
+	for j := i + 1; j < i+n; j++ {
+		g.defs[j], g.flags[j] = g.defs[i], flagAlive
+		delete(g.refused, j)
+	}
+}
+
 // countHeld counts the held samples of a group that was decoded.
 func (g *group) countHeld() {
 	for _, h := range g.held {
