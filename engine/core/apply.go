@@ -61,7 +61,7 @@ func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uin
 		o.accepted += bl.Len()
 		rows := bl.End()
 		for i := range rows {
-			g.pushBlock(bl.Index(), &rows[i])
+			g.pushBlock(&sh.coder, bl.Index(), &rows[i])
 		}
 	}
 	return from

@@ -6,6 +6,7 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rows"
 )
 
 // The rows of a column pass through its buffer. When the last row of a block has come, all rows of
@@ -30,8 +31,22 @@ func (g *group) openRows(dst []float64, i, col, n int, base uint32) []float64 {
 	return dst
 }
 
+// A bufferCoder is the working memory with which a shard codes the rows of full buffers.
+type bufferCoder struct {
+	rows.Coder
+	vals []float64 // the rows at hand, series by series
+}
+
+// room returns room for n rows.
+func (co *bufferCoder) room(n int) []float64 {
+	if n > len(co.vals) {
+		co.vals = make([]float64, n)
+	}
+	return co.vals[:n]
+}
+
 // push takes rows that the series at index i has closed into its buffer. Full buffers are coded.
-func (g *group) push(i int, r *rra.Run) {
+func (g *group) push(co *bufferCoder, i int, r *rra.Run) {
 	c := g.c
 	col := int(r.Stream)
 	if c.sources != 1 {
@@ -42,7 +57,7 @@ func (g *group) push(i int, r *rra.Run) {
 	n := int(g.bufN[at])
 	k, count := r.First, r.Count
 	if n > 0 && g.bufBase[at]+uint32(n) != uint32(k) {
-		g.flush(i, col, n)
+		g.flush(co, i, col, n)
 		n = 0
 	}
 	mask := st.Buffer - 1
@@ -50,7 +65,7 @@ func (g *group) push(i int, r *rra.Run) {
 		g.bufs[(c.colOff[col]+int(k&mask))*g.pitch+i] = r.Value
 		n++
 		if k&mask == mask {
-			g.flush(i, col, n)
+			g.flush(co, i, col, n)
 			n = 0
 		}
 		g.bufN[at] = uint8(n)
@@ -75,7 +90,7 @@ func (g *group) push(i int, r *rra.Run) {
 		k += m
 		count -= m
 		if k&mask == 0 {
-			g.flush(i, col, n)
+			g.flush(co, i, col, n)
 			n = 0
 		}
 	}
@@ -89,15 +104,21 @@ func (g *group) waiting() *pending.Rows {
 }
 
 // flush codes the n rows in the buffer of a column and adds them to the pending rows.
-func (g *group) flush(i, col, n int) {
+func (g *group) flush(co *bufferCoder, i, col, n int) {
+	c := g.c
 	at := col*g.capacity + i
-	var rows [rowblock.MaxBuffer]float64
-	pdps := g.c.streams[col/g.c.sources].PDPs
-	g.waiting().Add(i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), pdps, &g.hints[at])
+	st, base := &c.streams[col/c.sources], g.bufBase[at]
+	// A buffer never holds rows of two blocks, so they stand one after the other.
+	vals, from := co.room(n), (c.colOff[col]+int(base)&int(st.Buffer-1))*g.pitch+i
+	for j := range vals {
+		vals[j] = g.bufs[from]
+		from += g.pitch
+	}
+	g.waiting().Add(&co.Coder, i, col, base, vals, st.PDPs, &g.hints[at])
 }
 
 // pushBlock takes a row of a column of many series into their buffers.
-func (g *group) pushBlock(index []int32, r *rra.BlockRows) {
+func (g *group) pushBlock(co *bufferCoder, index []int32, r *rra.BlockRows) {
 	c := g.c
 	col := int(r.Stream)*c.sources + int(r.DS)
 	st := &c.streams[r.Stream]
@@ -116,15 +137,32 @@ func (g *group) pushBlock(index []int32, r *rra.BlockRows) {
 			line[i] = v
 			b.n[i] = n + 1
 		default:
-			g.push(int(i), &rra.Run{Stream: r.Stream, DS: r.DS, First: r.K, Count: 1, Value: v})
+			g.push(co, int(i), &rra.Run{Stream: r.Stream, DS: r.DS, First: r.K, Count: 1, Value: v})
 		}
 	}
 	if r.K&mask != mask {
 		return
 	}
-	for _, i := range index {
-		if n := b.n[i]; n > 0 {
-			g.flush(int(i), col, int(n))
+	g.flushBlock(co, index, col, st)
+}
+
+// flushBlock codes the buffers of a column of many series, whose last rows have come, and empties
+// them. It reads the buffers row by row, as they lie in memory.
+func (g *group) flushBlock(co *bufferCoder, index []int32, col int, st *rowblock.Geometry) {
+	size := int(st.Buffer)
+	vals := co.room(size * len(index))
+	for j := range size {
+		line := g.buffer(col, st, int64(j))
+		at := j
+		for _, i := range index {
+			vals[at] = line[i]
+			at += size
+		}
+	}
+	b, waiting := g.column(col), g.waiting()
+	for j, i := range index {
+		if n := int(b.n[i]); n > 0 {
+			waiting.Add(&co.Coder, int(i), col, b.base[i], vals[(j+1)*size-n:(j+1)*size], st.PDPs, &b.hints[i])
 			b.n[i] = 0
 		}
 	}

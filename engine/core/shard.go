@@ -33,6 +33,7 @@ type shard struct {
 	words []uint64  // a copy of the state at hand
 	state rra.State // of the series at hand: a local variable would escape to the heap
 	batch Batch     // decoded records
+	coder bufferCoder
 	stats shardStats
 
 	_ [128]byte // shards do not share cache lines
@@ -79,7 +80,7 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 		g.setText(index, st.Text)
 	}
 	for i := range runs {
-		g.push(index, &runs[i])
+		g.push(&sh.coder, index, &runs[i])
 	}
 	if trace != nil {
 		trace(runs)

@@ -32,6 +32,7 @@ func BenchmarkWorkload(b *testing.B) {
 
 func benchRows(b *testing.B, name string, series [][]float64, n int, pdps int64) {
 	rows := len(series[0])
+	var c Coder
 	total := len(series) * rows
 	hints := make([]Hint, len(series))
 	dst := make([]byte, 0, 16*n+16)
@@ -41,7 +42,7 @@ func benchRows(b *testing.B, name string, series [][]float64, n int, pdps int64)
 			size = 0
 			for i, s := range series {
 				for at := 0; at < rows; at += n {
-					size += len(Append(dst, s[at:at+n], pdps, &hints[i]))
+					size += len(c.Append(dst, s[at:at+n], pdps, &hints[i]))
 				}
 			}
 		}

@@ -7,64 +7,100 @@ import (
 	"slices"
 )
 
-// A blockEncoder is the working memory of one call of Append.
+// A blockEncoder is the working memory of [Append] and of a [Coder].
 type blockEncoder struct {
 	pdps     int64
 	hint     *Hint
+	notes    *scaleNotes         // nil: none are kept
+	corr     uint                // bits of a correction
 	outliers int                 // rows that have no q
 	q        [blockRows]int64    // integers of the block
 	ulp      [blockRows]int8     // corrections, in units in the last place
 	outlier  [blockRows / 4]byte // indices of the outliers
 }
 
-func appendUniform(dst []byte, x float64, pdps int64, h *Hint) []byte {
-	if x != x {
-		return append(dst, tagUnknownRest)
-	}
-	b := math.Float64bits(x)
-	if b == 0 {
-		return append(dst, tagZeroRest)
-	}
-	m, ok := uint64(h.scale), h.scale != 0
-	for range 2 {
-		if ok {
-			if q, ulp, fits := scaleTo(x, float64(m)); fits && ulp == 0 {
-				g := gcd(m, abs64(q))
-				dst = append(dst, tagIntegerRest)
-				at := len(dst)
-				dst = appendScale(dst, m/g, pdps)
-				dst = binary.AppendUvarint(dst, zigzag(q/int64(g)))
-				if len(dst)-at < 8 {
-					if h.scale == 0 {
-						h.scale = uint32(m / g)
-					}
-					return dst
-				}
-				dst = dst[:at-1]
-			}
+// appendBlocks appends rows, the first of which differ.
+func (e *blockEncoder) appendBlocks(dst []byte, rows []float64) []byte {
+	for at := 0; at < len(rows); {
+		rest := rows[at:]
+		if at > 0 && uniform(rest) {
+			return appendUniform(dst, rest[0], e.pdps, e.hint)
 		}
-		m, ok = findScale([]float64{x}, pdps)
-	}
-	return binary.LittleEndian.AppendUint64(append(dst, tagPatternRest), b)
-}
-
-// appendScale appends the scale of tagIntegerRest: its code, and m if no code stands for m.
-func appendScale(dst []byte, m uint64, pdps int64) []byte {
-	code := scaleCode(m, pdps)
-	dst = append(dst, byte(code))
-	if code == scaleEscape {
-		dst = binary.AppendUvarint(dst, m)
+		n := blockLen(len(rest))
+		dst = e.appendBlock(dst, rest[:n])
+		at += n
 	}
 	return dst
 }
 
 func (e *blockEncoder) appendBlock(dst []byte, rows []float64) []byte {
+	if m := e.hint.scale; m != 0 && e.applyAll(rows, float64(m)) {
+		n := len(rows)
+		m := e.reduce(uint64(m), n)
+		p := planIntegers(e.q[:n])
+		if p.bits+n*int(e.corr) <= dear*n {
+			e.hint.scale = uint32(m)
+			return e.appendScaled(dst, rows, m, &p, e.corr, nil)
+		}
+	}
 	for _, x := range rows {
 		if x != x {
 			return e.appendSparse(dst, rows)
 		}
 	}
 	return e.appendValues(dst, rows, nil)
+}
+
+// applyAll fills e.q, e.ulp and e.corr with vals at scale m, as apply and correctionBits do. It
+// returns false if any of them does not fit, or may not fit.
+func (e *blockEncoder) applyAll(vals []float64, m float64) bool {
+	// Of the corrections, and of the integers plus maxInteger: which bits are set in any of them.
+	e.outliers = 0
+	ulps, nonzero, large := int64(0), int64(0), uint64(0)
+	qs, us := e.q[:len(vals)], e.ulp[:len(vals)]
+	for i, x := range vals {
+		q := int64(math.Float64bits(float64(x*m)+roundMagic)) - roundMagicBits
+		u := int64(math.Float64bits(x) - math.Float64bits(float64(q)/m))
+		qs[i], us[i] = q, int8(u)
+		ulps |= u ^ (u >> 63)
+		nonzero |= u
+		large |= uint64(q + maxInteger)
+	}
+	switch {
+	case ulps >= 1<<(maxCorrection-1) || large >= 2*maxInteger:
+		return false
+	case ulps != 0:
+		e.corr = uint(bits.Len64(uint64(ulps))) + 1
+	default:
+		e.corr = uint(nonzero & 1)
+	}
+	return true
+}
+
+// reduce divides the scale m and the n integers by what they all have in common, and returns the
+// scale that is left. There are no outliers.
+func (e *blockEncoder) reduce(m uint64, n int) uint64 {
+	if m == 1 || e.notes != nil && e.notes.of(m, e.pdps).reduced(e.q[:n]) {
+		return m
+	}
+	g := divisor(m, e.q[:n])
+	if g != 1 {
+		for i := range n {
+			e.q[i] /= int64(g)
+		}
+	}
+	return m / g
+}
+
+// divisor returns the greatest common divisor of m and all of q.
+func divisor(m uint64, q []int64) uint64 {
+	for _, v := range q {
+		if m == 1 {
+			break
+		}
+		m = gcd(m, abs64(v))
+	}
+	return m
 }
 
 // appendSparse appends a block with unknown rows.
@@ -100,6 +136,9 @@ func (e *blockEncoder) appendSparse(dst []byte, rows []float64) []byte {
 	return e.appendValues(dst, known[:n], head[:1+len(buf)])
 }
 
+// dear is from how many bits a row on bit patterns may take fewer bytes than integers.
+const dear = 36
+
 // appendValues appends a block of vals, which has no NaN. unknown is the coded list of runs of
 // unknown rows, or empty.
 func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) []byte {
@@ -113,7 +152,7 @@ func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) 
 		corr = e.correctionBits(n)
 		cost = p.bits + n*int(corr) + e.outliers*72
 	}
-	if cost > 36*n {
+	if cost > dear*n {
 		// Bit patterns may take fewer bytes. Trying them overwrites the integers, which are made
 		// again if they are better.
 		shift := e.patterns(vals)
@@ -128,7 +167,7 @@ func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) 
 		p, corr = planIntegers(e.q[:n]), e.correctionBits(n)
 	}
 	e.hint.scale = uint32(m)
-	return e.appendScaled(dst, vals, m, p, corr, unknown)
+	return e.appendScaled(dst, vals, m, &p, corr, unknown)
 }
 
 // scale fills e.q, e.ulp and e.outlier with vals at the smallest scale that fits them, and returns
@@ -141,23 +180,13 @@ func (e *blockEncoder) scale(vals []float64) uint64 {
 			return 0
 		}
 	}
-	g := m
-	for _, q := range e.q[:len(vals)] {
-		if g == 1 {
-			return m
-		}
-		g = gcd(g, abs64(q))
+	if e.outliers == 0 {
+		return e.reduce(m, len(vals))
 	}
-	m /= g
-	switch {
-	case g == 1:
-	case e.outliers > 0: // a value too large for the larger scale may fit now
-		if !e.apply(vals, m) {
+	if g := divisor(m, e.q[:len(vals)]); g != 1 {
+		m /= g
+		if !e.apply(vals, m) { // a value too large for the larger scale may fit now
 			return 0
-		}
-	default:
-		for i := range vals {
-			e.q[i] /= int64(g)
 		}
 	}
 	return m
@@ -258,7 +287,15 @@ func (e *blockEncoder) appendPattern(dst []byte, n int, p packing, shift uint, u
 	return e.appendPacked(dst, n, &p, 0)
 }
 
-func (e *blockEncoder) appendScaled(dst []byte, vals []float64, m uint64, p packing, corr uint, unknown []byte) []byte {
+// scaleCode returns the code of scale m.
+func (e *blockEncoder) scaleCode(m uint64) uint {
+	if e.notes != nil {
+		return e.notes.of(m, e.pdps).code
+	}
+	return scaleCode(m, e.pdps)
+}
+
+func (e *blockEncoder) appendScaled(dst []byte, vals []float64, m uint64, p *packing, corr uint, unknown []byte) []byte {
 	tag := tagScaled | p.mode
 	if e.outliers > 0 {
 		tag |= flagOutlier
@@ -270,12 +307,12 @@ func (e *blockEncoder) appendScaled(dst []byte, vals []float64, m uint64, p pack
 		tag |= flagUnknown
 	}
 	dst = append(dst, tag)
-	code := scaleCode(m, e.pdps)
+	code := e.scaleCode(m)
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(p.width|corr<<6|code<<9))
 	if code == scaleEscape {
 		dst = binary.AppendUvarint(dst, m)
 	}
-	dst = e.appendLists(dst, len(vals), &p, unknown)
+	dst = e.appendLists(dst, len(vals), p, unknown)
 	if e.outliers > 0 {
 		dst = append(dst, byte(e.outliers))
 		for _, i := range e.outlier[:e.outliers] {
@@ -283,7 +320,7 @@ func (e *blockEncoder) appendScaled(dst []byte, vals []float64, m uint64, p pack
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(vals[i]))
 		}
 	}
-	return e.appendPacked(dst, len(vals), &p, corr)
+	return e.appendPacked(dst, len(vals), p, corr)
 }
 
 // appendLists appends base, drift, unknown runs and patches.
@@ -308,45 +345,4 @@ func (e *blockEncoder) appendLists(dst []byte, n int, p *packing, unknown []byte
 		prev = v
 	}
 	return dst
-}
-
-// appendPacked appends the integers and corrections of the block, width+corr bits for each row. The
-// first row is in the lowest bits.
-func (e *blockEncoder) appendPacked(dst []byte, n int, p *packing, corr uint) []byte {
-	width := p.width + corr
-	size := (n*int(width) + 7) / 8
-	if size == 0 {
-		return dst
-	}
-	at := len(dst)
-	dst = slices.Grow(dst, size+8)
-	buf := dst[at : at+size+8]
-	mask := uint64(1)<<p.width - 1
-	var bias int64
-	if corr > 0 {
-		bias = 1 << (corr - 1)
-	}
-	// With these start values, row 0 is packed as the low bits of its integer in every mode.
-	prev, step := p.base<<p.width, int64(0)
-	if p.mode == modeOffset {
-		prev = p.base << offsetShift(p.width)
-	}
-	acc, fill, pos := uint64(0), uint(0), 0
-	for i := range n {
-		q := e.q[i]
-		v := (uint64(q-prev-step)&mask)<<corr | uint64(int64(e.ulp[i])+bias)&(1<<corr-1)
-		if p.mode != modeOffset {
-			prev, step = q, p.step
-		}
-		acc |= v << fill
-		fill += width
-		if fill >= 64 {
-			binary.LittleEndian.PutUint64(buf[pos:], acc)
-			pos += 8
-			fill -= 64
-			acc = v >> (width - fill)
-		}
-	}
-	binary.LittleEndian.PutUint64(buf[pos:], acc)
-	return dst[:at+size]
 }

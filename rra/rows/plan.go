@@ -20,16 +20,11 @@ func planIntegers(q []int64) packing {
 	n := len(q)
 	lo, hi := q[0], q[0]
 	dlo, dhi := int64(math.MaxInt64), int64(math.MinInt64)
-	signs, total := uint64(0), 0
-	prev := q[0]
-	for _, v := range q[1:] {
-		d := v - prev
-		prev = v
+	before := q[:n-1] // of each integer from the second on, the one before it
+	for i, v := range q[1:] {
 		lo, hi = min(lo, v), max(hi, v)
+		d := v - before[i]
 		dlo, dhi = min(dlo, d), max(dhi, d)
-		z := uint64(d ^ (d >> 63))
-		signs |= z
-		total += bits.Len64(z)
 	}
 
 	w := uint(bits.Len64(uint64(hi - lo)))
@@ -46,7 +41,7 @@ func planIntegers(q []int64) packing {
 
 	d := packing{mode: modeDelta}
 	if dlo != 0 || dhi != 0 {
-		d.width = uint(bits.Len64(signs)) + 1
+		d.width = uint(bits.Len64(uint64(max(dlo^(dlo>>63), dhi^(dhi>>63))))) + 1
 	}
 	longest := int(d.width)
 	if d.width <= 64 {
@@ -62,13 +57,30 @@ func planIntegers(q []int64) packing {
 			best = d
 		}
 	}
-	// spare is how many bits a row may be saved by patching the longest deltas.
-	if spare := longest - 2 - total/(n-1); spare > 2 && spare*n > 40 {
+	if worthPatches(q, longest) {
 		if d, ok := planPatches(q, longest); ok && d.bits < best.bits {
 			best = d
 		}
 	}
 	return best
+}
+
+// worthPatches reports whether the longest deltas are so much longer than most that patches may
+// save enough bits.
+func worthPatches(q []int64, longest int) bool {
+	n := len(q)
+	spare := longest - 2 // bits a row that may be saved, if the others have none
+	if spare <= 2 || spare*n <= 40 {
+		return false
+	}
+	total, prev := 0, q[0]
+	for _, v := range q[1:] {
+		d := v - prev
+		prev = v
+		total += bits.Len64(uint64(d ^ (d >> 63)))
+	}
+	spare -= total / (n - 1)
+	return spare > 2 && spare*n > 40
 }
 
 // offsetShift returns how many low bits of the base of modeOffset are left out. It is part of the

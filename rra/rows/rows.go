@@ -2,7 +2,6 @@ package rows
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -17,7 +16,8 @@ func Append(dst []byte, rows []float64, pdpsPerRow int64, h *Hint) []byte {
 	if len(rows) > 0 && uniform(rows) {
 		return appendUniform(dst, rows[0], pdpsPerRow, h)
 	}
-	return appendBlocks(dst, rows, pdpsPerRow, h)
+	e := blockEncoder{pdps: pdpsPerRow, hint: h}
+	return e.appendBlocks(dst, rows)
 }
 
 // AppendRun appends rows that all have the value x, coded as one strip. The bytes are the same for
@@ -39,20 +39,6 @@ func RunOf(src []byte, pdpsPerRow int64) (x float64, used int, ok bool) {
 
 // MaxBytes returns the most bytes that Append writes for n rows.
 func MaxBytes(n int) int { return 10*n + 64 }
-
-func appendBlocks(dst []byte, rows []float64, pdps int64, h *Hint) []byte {
-	var e blockEncoder
-	e.pdps, e.hint = pdps, h
-	for len(rows) > 0 {
-		if uniform(rows) {
-			return appendUniform(dst, rows[0], pdps, h)
-		}
-		n := blockLen(len(rows))
-		dst = e.appendBlock(dst, rows[:n])
-		rows = rows[n:]
-	}
-	return dst
-}
 
 // Decode appends the n rows of the strip at the beginning of src to dst. used is the number of
 // bytes of the strip. n and pdpsPerRow must be those with which it was written. src may hold
@@ -114,24 +100,4 @@ func decodeStrip(out []float64, src []byte, n int, pdps int64, from int) (used i
 		row += size
 	}
 	return used, nil
-}
-
-// uniform reports whether all rows have the same bit pattern, or all are NaN.
-func uniform(rows []float64) bool {
-	first := rows[0]
-	if first != first {
-		for _, x := range rows[1:] {
-			if x == x {
-				return false
-			}
-		}
-		return true
-	}
-	b := math.Float64bits(first)
-	for _, x := range rows[1:] {
-		if math.Float64bits(x) != b {
-			return false
-		}
-	}
-	return true
 }

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -28,7 +29,18 @@ func sameRows(t testing.TB, got, want []float64) {
 func roundTrip(t testing.TB, rows []float64, pdps int64, h *Hint) []byte {
 	t.Helper()
 	prefix := []byte("before")
+	known := Hint{}
+	if h != nil {
+		known = *h
+	}
 	b := Append(prefix, rows, pdps, h)
+	var c Coder
+	for range 2 { // the second time with what it keeps
+		again := known
+		if got := c.Append([]byte("before"), rows, pdps, &again); !bytes.Equal(got, b) {
+			t.Fatalf("a coder gives %x, Append %x", got, b)
+		}
+	}
 	if string(b[:len(prefix)]) != "before" {
 		t.Fatal("bytes before the strip changed")
 	}

@@ -96,11 +96,12 @@ func (r *Rows) tail(n int) ([]byte, uint32) {
 	return r.chunks[last][r.fill[last]:], uint32(last*ChunkSize + r.fill[last])
 }
 
-// Add codes rows of a series and adds them. first is the low half of the number of the first row.
-// pdps is the number of primary data points a row, and hint the coder's memory of the column.
-func (r *Rows) Add(series, column int, first uint32, vals []float64, pdps int64, hint *rows.Hint) {
+// Add codes rows of a series with co and adds them. first is the low half of the number of the
+// first row. pdps is the number of primary data points a row, and hint what the coder knows of the
+// column.
+func (r *Rows) Add(co *rows.Coder, series, column int, first uint32, vals []float64, pdps int64, hint *rows.Hint) {
 	b, at := r.tail(MaxCode(len(vals)))
-	code := rows.Append(b[:shortHeader], vals, pdps, hint)
+	code := co.Append(b[:shortHeader], vals, pdps, hint)
 	r.finish(b, at, series, column, first, len(vals), len(code)-shortHeader)
 }
 

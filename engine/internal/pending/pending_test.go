@@ -23,6 +23,7 @@ func TestRowsComeBackNewestFirst(t *testing.T) {
 	const series, pdps = 7, 6
 	r := rand.New(rand.NewPCG(1, 2))
 	var waiting Rows
+	var coder rows.Coder
 	waiting.Prepare(&pool, 2)
 	waiting.Prepare(&pool, series)
 	want := make([][]added, series)
@@ -36,7 +37,7 @@ func TestRowsComeBackNewestFirst(t *testing.T) {
 		switch n % 3 {
 		case 0:
 			var hint rows.Hint
-			waiting.Add(i, a.column, a.first, a.vals, pdps, &hint)
+			waiting.Add(&coder, i, a.column, a.first, a.vals, pdps, &hint)
 		case 1: // a run, longer than the short header can say
 			a.vals = make([]float64, 200+r.IntN(3000))
 			v := float64(r.IntN(10))
