@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 // TestSeveralAddressesOfHTTP: --http took one address. Each of several has the same routes.
@@ -84,5 +87,46 @@ func TestRolesByAddressOfHTTP(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestCommandsByAddressOfHTTP: a command, alone or in a session, may do no more than the address
+// allows that it comes by.
+func TestCommandsByAddressOfHTTP(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "web.yml")
+	if err := os.WriteFile(file, []byte("rondo:\n  listeners:\n    'localhost:0': {role: write, prefixes: [mine]}\n    '127.0.0.2:0': {role: read}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, Config{
+		HTTP: []Address{anyPort, {Addr: "localhost:0", Named: true}, {Addr: "127.0.0.2:0", Named: true}}, WebConfig: file, Ways: fakeWays(nil),
+	})
+	for i, tt := range []struct {
+		at            int
+		command, want string
+	}{
+		{0, "create others/x" + madeOf, ""},
+		{0, "create mine/x" + madeOf, ""},
+		{1, "update mine/x 1000000010:1", ""},
+		{1, "update others/x 1000000010:1", "permission denied"},
+		{1, "create others/y" + madeOf, "permission denied"},
+		{1, "tune mine/x -h v:5", "permission denied"},
+		{2, "last mine/x", "1000000010"},
+		{2, "update mine/x 1000000020:1", "permission denied"},
+		{2, "create mine/y" + madeOf, "permission denied"},
+	} {
+		c, err := rpc.Dial(t.Context(), r.AllHTTP[tt.at].String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := alone(t, c, &rondov1.ExecRequest{Argv: strings.Fields(tt.command)})
+		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%d: %s answers %q, want %q", i, tt.command, got, tt.want)
+		}
+		if tt.want == "permission denied" {
+			if got := inSession(t, c, tt.command+"\n"); !strings.Contains(got, tt.want) {
+				t.Errorf("%d: %s in a session answers %q", i, tt.command, got)
+			}
+		}
+		c.Close()
 	}
 }
