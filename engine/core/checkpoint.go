@@ -58,10 +58,10 @@ type checkpointer struct {
 	// mu is held for the length of a checkpoint, and while somebody reads the buckets of the
 	// catalogue or walks the file. It guards what follows. It is taken before every other lock of
 	// the store.
-	mu          sync.Mutex
-	blockBuffer []byte
-	pins        int     // how many callers need the log behind pinned: backups, and a repair
-	pinned      wal.Pos // the log at and below this position may go
+	mu      sync.Mutex
+	scratch checkpointScratch
+	pins    int     // how many callers need the log behind pinned: backups, and a repair
+	pinned  wal.Pos // the log at and below this position may go
 
 	stop       context.CancelFunc // ends the background goroutine; nil: it does not run
 	background sync.WaitGroup
@@ -143,7 +143,10 @@ func (cp *checkpointer) write(ctx context.Context) error {
 	if err := cp.loader.applyAllDeferred(); err != nil {
 		return err
 	}
-	if err := cp.writeGroups(ctx); err != nil {
+	err := cp.writeGroups(ctx)
+	cp.scratch = checkpointScratch{}
+	cp.buffers.drop()
+	if err != nil {
 		return err
 	}
 	cp.failpoint("checkpoint-groups")
@@ -157,7 +160,7 @@ func (cp *checkpointer) write(ctx context.Context) error {
 	if cp.pins > 0 {
 		b = min(b, cp.pinned)
 	}
-	err := cp.appender.log.Truncate(b)
+	err = cp.appender.log.Truncate(b)
 	cp.failpoint("checkpoint-end")
 	return err
 }
@@ -274,7 +277,8 @@ func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
 		return err
 	}
 	err := cp.loader.db.Update(nil, func(tx *boltfile.Tx) error {
-		w := &checkpointTx{cp: cp, tx: tx, state: tx.Bucket(bucketState), rows: tx.Bucket(bucketRows), lag: tx.Bucket(bucketLag), buf: cp.blockBuffer[:0]}
+		w := &checkpointTx{cp: cp, tx: tx, state: tx.Bucket(bucketState), rows: tx.Bucket(bucketRows), lag: tx.Bucket(bucketLag), checkpointScratch: &cp.scratch}
+		w.buf = w.buf[:0]
 		for _, sn := range chunk {
 			if err := w.add(sn); err != nil {
 				return err
@@ -289,7 +293,6 @@ func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
 		if err := cp.raise(tx, chunk); err != nil {
 			return err
 		}
-		cp.blockBuffer = w.buf
 		cp.failpoint("checkpoint-tx")
 		return nil
 	}, func(written bool) {

@@ -31,7 +31,15 @@ type checkpointTx struct {
 	lags map[string][]byte
 	// lagging has the first part of the key of each column with new records in lags.
 	lagging map[string]bool
-	buf     []byte // blocks; values in puts point into it or its predecessors
+	*checkpointScratch
+}
+
+// A checkpointScratch is memory that the transactions of one checkpoint use one after the other.
+// The checkpoint lets go of it at its end: the next one may be far away.
+type checkpointScratch struct {
+	buf      []byte // blocks; values in puts point into it or its predecessors
+	arranger rowblock.Arranger
+	pieces   []pending.Piece // of one series
 }
 
 // add decides what the group of a snapshot writes.
@@ -40,7 +48,7 @@ func (w *checkpointTx) add(sn *snapshot) error {
 	for st := range sn.g.c.streams {
 		w.expire(sn, st)
 	}
-	blocks := slices.DeleteFunc(sn.collect(), func(b rowblock.NewBlock) bool {
+	blocks := slices.DeleteFunc(w.collect(sn), func(b rowblock.NewBlock) bool {
 		return b.Slot < sn.windowSlot(b.Stream) && w.addLags(sn, b.Stream, b.Slot, b.Strips)
 	})
 	for st := range sn.g.c.streams {
@@ -58,11 +66,12 @@ func (w *checkpointTx) add(sn *snapshot) error {
 	return nil
 }
 
-// collect makes blocks of the frozen rows that their series still keep.
-func (sn *snapshot) collect() []rowblock.NewBlock {
+// collect makes blocks of the frozen rows that their series still keep. They hold until the next
+// call.
+func (s *checkpointScratch) collect(sn *snapshot) []rowblock.NewBlock {
 	c := sn.g.c
-	a := rowblock.NewArranger(len(c.streams), len(sn.alive), c.sources)
-	var mine []pending.Piece
+	a, mine := &s.arranger, s.pieces
+	a.Reset(len(c.streams), len(sn.alive), c.sources)
 	for i := range sn.alive {
 		if !sn.alive[i] {
 			continue
@@ -78,6 +87,7 @@ func (sn *snapshot) collect() []rowblock.NewBlock {
 			sn.place(a, i, &mine[j])
 		}
 	}
+	s.pieces = mine[:0]
 	return a.Blocks()
 }
 

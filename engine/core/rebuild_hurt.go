@@ -196,7 +196,7 @@ func (b *rebuild) patchGroup(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Direc
 	}
 	sn := &snapshot{g: g, frozen: []*pending.Rows{&g.pend}}
 	g.windows(sn)
-	blocks := sn.collect()
+	blocks := new(checkpointScratch).collect(sn)
 	find := func(stream int, slot int64) []rowblock.Strip {
 		if b := rowblock.FindBlock(blocks, stream, slot); b != nil {
 			return b.Strips

@@ -2,7 +2,8 @@ package core
 
 import "sync"
 
-// stateBuffers keeps buffers that state records are coded into, for the next checkpoint.
+// stateBuffers keeps buffers that state records are coded into, for the next transaction of a
+// checkpoint.
 type stateBuffers struct {
 	limit int // of the capacity of all buffers that are kept, in bytes
 
@@ -33,4 +34,11 @@ func (sb *stateBuffers) put(b []byte) {
 		sb.free = append(sb.free, b)
 		sb.bytes += cap(b)
 	}
+}
+
+// drop lets go of all buffers: the next checkpoint may be far away.
+func (sb *stateBuffers) drop() {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	sb.free, sb.bytes = nil, 0
 }

@@ -14,13 +14,15 @@ type NewBlock struct {
 }
 
 // An Arranger sorts the new strips of a group into the blocks of their slots. Strips are added one
-// series after the other, and those of a column in the order in which their rows came.
+// series after the other, and those of a column in the order in which their rows came. The zero
+// Arranger must be Reset before it takes strips.
 type Arranger struct {
 	series  int // of the group
 	sources int // of a series
 	blocks  []NewBlock
 	at      map[slotAt]int
-	latest  []int // by stream: 1 more than the index of the block that was used last
+	latest  []int     // by stream: 1 more than the index of the block that was used last
+	spare   [][]Strip // of the blocks before the last Reset, empty
 }
 
 type slotAt struct {
@@ -28,10 +30,24 @@ type slotAt struct {
 	slot   int64
 }
 
-// NewArranger returns an Arranger for a group with a number of streams, series, and data sources a
-// series.
-func NewArranger(streams, series, sources int) *Arranger {
-	return &Arranger{series: series, sources: sources, at: make(map[slotAt]int), latest: make([]int, streams)}
+// Reset readies a for a group with a number of streams, series, and data sources a series. The
+// blocks that Blocks returned before, and their strips, must not be used any more.
+func (a *Arranger) Reset(streams, series, sources int) {
+	for i := range a.blocks {
+		if b := a.blocks[i].Strips; cap(b) > 0 { // the caller may have deleted a block
+			clear(b) // they would hold on to coded rows
+			a.spare = append(a.spare, b[:0])
+		}
+	}
+	a.series, a.sources = series, sources
+	clear(a.blocks)
+	a.blocks = a.blocks[:0]
+	a.latest = slices.Grow(a.latest[:0], streams)[:streams]
+	clear(a.latest)
+	if a.at == nil {
+		a.at = make(map[slotAt]int)
+	}
+	clear(a.at)
 }
 
 // Add adds a strip to the block of its slot.
@@ -48,15 +64,24 @@ func (a *Arranger) block(stream int, slot int64) *NewBlock {
 	n, ok := a.at[slotAt{stream, slot}]
 	if !ok {
 		n = len(a.blocks)
-		b := NewBlock{Stream: stream, Slot: slot}
-		if n < 4*len(a.latest) { // most series have rows in the first blocks, few in later ones
-			b.Strips = make([]Strip, 0, a.series)
-		}
-		a.blocks = append(a.blocks, b)
+		a.blocks = append(a.blocks, NewBlock{Stream: stream, Slot: slot, Strips: a.strips()})
 		a.at[slotAt{stream, slot}] = n
 	}
 	a.latest[stream] = n + 1
 	return &a.blocks[n]
+}
+
+// strips returns room for the strips of one more block.
+func (a *Arranger) strips() []Strip {
+	if n := len(a.spare); n > 0 {
+		b := a.spare[n-1]
+		a.spare = a.spare[:n-1]
+		return b
+	}
+	if len(a.blocks) < 4*len(a.latest) { // most series have rows in the first blocks, few in others
+		return make([]Strip, 0, a.series)
+	}
+	return nil
 }
 
 // Blocks returns the blocks in order of stream and slot.
