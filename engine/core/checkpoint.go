@@ -35,7 +35,7 @@ import (
 const (
 	groupsPerTx = 256
 	groupsFew   = 8
-	txBytes     = 8 << 20
+	txBytes     = 4 << 20
 	txMost      = 64 << 20
 )
 
