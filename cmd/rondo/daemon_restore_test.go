@@ -10,6 +10,9 @@ import (
 	"testing"
 )
 
+// madeLike is the definition of the series that commands work on.
+const madeLike = " -s 10 -b 1000000000 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10 RRA:MAX:0.5:2:5"
+
 // TestRestoreOfLongDumps: through HTTP a dump of 7.9 MiB was "the request is too long".
 func TestRestoreOfLongDumps(t *testing.T) {
 	d := serveProcess(t, filepath.Join(t.TempDir(), "db"), "--memory", "1G")

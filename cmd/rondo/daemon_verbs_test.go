@@ -21,9 +21,6 @@ import (
 // A verbStep is a command of a database, and its standard input. {FOLDER} is a folder of its own.
 type verbStep struct{ args, stdin string }
 
-// madeLike is the definition of the series that the steps work on.
-const madeLike = " -s 10 -b 1000000000 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10 RRA:MAX:0.5:2:5"
-
 // verbSteps are the steps of each command of `rondo --help`, run in order. A command without steps
 // touches no database, or says why it works on files alone.
 var verbSteps = []struct {
