@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"os"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -49,6 +50,20 @@ func (s *Store) Readers() int64 { return s.db.Readers() }
 
 // DB is the database of s, for tests that damage it or look into it.
 func (s *Store) DB() *boltfile.File { return s.db }
+
+// EntriesRead returns how many entries of the label index are read to select by ms.
+func (s *Store) EntriesRead(ctx context.Context, ms []Matcher) (n int, err error) {
+	terms, err := termsOf(ms)
+	if err != nil {
+		return 0, err
+	}
+	var passed passedOver
+	err = s.catalogue.view(ctx, &passed, func(r *indexReader) {
+		r.selected(terms)
+		n = r.read
+	})
+	return n, err
+}
 
 // GroupSize returns how many series a group of ref's class holds.
 func (s *Store) GroupSize(ref Ref) int { return 1 << s.catalogue.class(ref.class()).shift }

@@ -131,20 +131,21 @@ func (r *indexReader) all(l Label) refSet {
 	return gathered(out)
 }
 
-// join returns the series that carry all of the labels. It needs at least one label.
-func (r *indexReader) join(labels []Label) refSet {
+// join returns the series that carry all of the labels. It needs at least one label. It returns
+// false if it would read more than most entries.
+func (r *indexReader) join(labels []Label, most int) (out refSet, whole bool) {
 	lists := make([]*postingList, len(labels))
 	for i, l := range labels {
 		if lists[i] = r.list(l); lists[i].k == nil {
-			return nil
+			return nil, true
 		}
 	}
-	var out refSet
-	for id := lists[0].group(); ; {
+	first := r.read
+	for id := lists[0].group(); r.read-first < most; {
 		same := 0
 		for _, x := range lists {
 			if x.seek(id); x.k == nil {
-				return out
+				return out, true
 			}
 			if at := x.group(); at == id {
 				same++
@@ -165,10 +166,11 @@ func (r *indexReader) join(labels []Label) refSet {
 			out = append(out, g)
 		}
 		if lists[0].next(); lists[0].k == nil {
-			return out
+			return out, true
 		}
 		id = lists[0].group()
 	}
+	return nil, false
 }
 
 // within adds to out the series of set that carry a label. out has the groups of set.

@@ -1,6 +1,9 @@
 package core
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // filterEach is how many entries of the label index may be read for each series of a set. If more
 // are needed, the records of the series are compared instead.
@@ -9,20 +12,7 @@ const filterEach = 8
 // selected returns the series of the database that fulfil the terms. exact is false if their
 // records must be compared with the matchers: reading more of the index would take longer.
 func (r *indexReader) selected(terms []term) (set refSet, exact bool) {
-	var labels []Label
-	var rest []*term
-	for i := range terms {
-		t := &terms[i]
-		if l, ok := t.one(); ok && !t.exclude {
-			labels = append(labels, l)
-		} else {
-			rest = append(rest, t)
-		}
-	}
-	bounded := len(labels) > 0
-	if bounded {
-		set = r.join(labels)
-	}
+	set, rest, bounded := r.labelled(terms)
 	exact = true
 	// Terms with known values take the least work, walks over values the most.
 	for _, pass := range [...]func(t *term) bool{
@@ -51,6 +41,78 @@ func (r *indexReader) selected(terms []term) (set refSet, exact bool) {
 		}
 	}
 	return set, exact
+}
+
+// fewEach is how many entries of the index are read to learn whether something is told by few.
+const fewEach = 64
+
+// labelled returns the series that fulfil the terms of one label each, and the terms that are left.
+// bounded is false if there is no such term. If the labels are common ones, a term of the others
+// that few series fulfil comes first: its groups are then looked up in the lists of the labels,
+// which are not read as a whole.
+func (r *indexReader) labelled(terms []term) (set refSet, rest []*term, bounded bool) {
+	var labels []Label
+	var common []*term // those of labels
+	for i := range terms {
+		t := &terms[i]
+		if l, ok := t.one(); ok && !t.exclude {
+			labels, common = append(labels, l), append(common, t)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	if len(labels) == 0 {
+		return nil, rest, false
+	}
+	rare := func(t *term) bool { return !t.exclude }
+	if slices.ContainsFunc(rest, rare) {
+		set, whole := r.join(labels, fewEach)
+		if whole {
+			return set, rest, true
+		}
+		for i, t := range rest {
+			if !rare(t) {
+				continue
+			}
+			if set, whole = r.few(t, fewEach); !whole {
+				continue
+			}
+			for _, t := range common {
+				set, _ = r.narrow(set, t, true)
+			}
+			return set, slices.Delete(rest, i, i+1), true
+		}
+	}
+	set, _ = r.join(labels, math.MaxInt)
+	return set, rest, true
+}
+
+// few returns the series that fulfil t, which excludes none; false if more than most entries of the
+// index tell of them.
+func (r *indexReader) few(t *term, most int) (set refSet, whole bool) {
+	if t.below != nil {
+		return r.below(t.below, most)
+	}
+	var out []groupSet
+	if t.values == nil {
+		whole = r.values(t.name, t.prefix, most, t.takes, func(id groupID, p *posting) bool {
+			out = append(out, groupSet{id, *p})
+			return true
+		})
+		return gathered(out), whole
+	}
+	for _, v := range t.values {
+		if v == "" {
+			continue
+		}
+		for x := r.list(Label{t.name, v}); x.k != nil; x.next() {
+			if most--; most < 0 {
+				return nil, false
+			}
+			out = append(out, groupSet{x.group(), x.posting()})
+		}
+	}
+	return gathered(out), true
 }
 
 // union returns the series that fulfil t, which excludes none.
