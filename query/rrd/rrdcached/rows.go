@@ -3,6 +3,7 @@ package rrdcached
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -58,26 +59,48 @@ func (c *conn) textRows(t *query.Table, picked []int) error {
 	var buf [24]byte
 	end := append(appendPadded(buf[:0], t.Start), ':')
 	out := slices.Grow(c.out, min(t.Len(), 256)*(16+26*len(picked)))
+	// The first value of the row before, and where its text ends in out; 0: it was sent.
+	last, to, size := uint64(0), 0, 0
 	for i := range t.Len() {
 		at, values := t.Row(i)
 		if t.Start < 0 || !advance(end[:len(end)-1], uint64(t.Step)) {
 			end = append(appendPadded(buf[:0], at), ':')
 		}
 		out = append(out, end...)
-		for _, j := range picked {
-			out = appendValue(append(out, ' '), values[j])
+		from := len(out)
+		first := math.Float64bits(values[picked[0]])
+		if first == last && to > 0 && sameValues(t, i, picked) {
+			out = append(out, out[to-size:to]...)
+		} else {
+			for _, j := range picked {
+				out = appendValue(append(out, ' '), values[j])
+			}
 		}
+		last, to, size = first, len(out), len(out)-from
 		out = append(out, '\n')
 		if len(out) >= answerBytes {
 			c.out = out
 			if err := c.flush(); err != nil {
 				return err
 			}
-			out = c.out
+			out, to = c.out, 0
 		}
 	}
 	c.out = out
 	return nil
+}
+
+// sameValues reports whether a row has the picked values of the row before. Those of a series that
+// stands still, or is unknown, print the same text, which need not be made again.
+func sameValues(t *query.Table, i int, picked []int) bool {
+	_, a := t.Row(i - 1)
+	_, b := t.Row(i)
+	for _, j := range picked {
+		if math.Float64bits(a[j]) != math.Float64bits(b[j]) {
+			return false
+		}
+	}
+	return true
 }
 
 // binaryHead writes the head of an answer with columns of doubles.
