@@ -2,7 +2,9 @@ package streamtest
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/rondo-db/rondo/wal/stream"
 )
@@ -12,6 +14,14 @@ type Cluster struct {
 	mu       sync.Mutex
 	messages []message // dense: messages[i] has the sequence number purged+i+1
 	purged   uint64    // messages up to this one were removed
+	silent   time.Time // until when there is no leader
+	asked    uint64    // for the bounds
+	conns    uint64
+
+	// Seed makes the servers fail, unless it is 0: requests and answers are lost, requests arrive
+	// seconds late, the stream has no leader for 4 to 9 s, replicas lag, bounds are out of date.
+	// It is for a bubble of testing/synctest. Set it before the cluster is used.
+	Seed uint64
 
 	// Refuse is asked before a message is stored. An error that wraps wal.ErrFull or wal.ErrRetry
 	// refuses the message. Set it before the cluster is used.
@@ -22,8 +32,9 @@ type Cluster struct {
 }
 
 type message struct {
-	id   string
-	data []byte
+	id     string
+	data   []byte
+	stored time.Time
 }
 
 // replicas is how many servers have the stream.
@@ -36,22 +47,42 @@ const maxMessage = 64 << 10
 func (c *Cluster) newest() uint64 { return c.purged + uint64(len(c.messages)) }
 
 // Connect returns a process's connection.
-func (c *Cluster) Connect() stream.Server { return &conn{c} }
-
-type conn struct{ *Cluster }
-
-func (c *conn) Publish(_ context.Context, after uint64, id string, msg []byte) (uint64, error) {
+func (c *Cluster) Connect() stream.Server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.conns++
+	return &conn{Cluster: c, number: c.conns}
+}
+
+type conn struct {
+	*Cluster
+	number    uint64
+	published uint64 // attempts; mu guards it
+}
+
+func (c *conn) Publish(ctx context.Context, after uint64, id string, msg []byte) (uint64, error) {
 	if c.Refuse != nil {
 		if err := c.Refuse(); err != nil {
 			return 0, err
 		}
 	}
+	if err := c.suffer(ctx, c.fate(), after, id, msg); err != nil {
+		return 0, err
+	}
+	return c.store(after, id, msg)
+}
+
+// store compares and appends. A message that is stored already is not stored again.
+func (c *Cluster) store(after uint64, id string, msg []byte) (uint64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.IndexFunc(c.messages, func(m message) bool { return m.id == id }); i >= 0 {
+		return c.purged + uint64(i) + 1, nil
+	}
 	if c.newest() != after {
 		return 0, stream.ErrConflict
 	}
-	c.messages = append(c.messages, message{id, append([]byte(nil), msg...)})
+	c.messages = append(c.messages, message{id, append([]byte(nil), msg...), time.Now()})
 	return c.newest(), nil
 }
 
@@ -67,6 +98,9 @@ func (c *conn) Read(_ context.Context, replica int, from uint64, n int, fn func(
 	}
 	c.mu.Unlock()
 	for i, m := range got[:min(n, len(got))] {
+		if !c.shows(replica, from+uint64(i), m.stored) {
+			return nil
+		}
 		if c.Damaged != nil && c.Damaged(replica, m.data) {
 			m.data = append([]byte(nil), m.data...)
 			m.data[len(m.data)/2] ^= 1
@@ -81,7 +115,7 @@ func (c *conn) Read(_ context.Context, replica int, from uint64, n int, fn func(
 func (c *conn) Bounds(context.Context) (oldest, newest uint64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.purged + 1, c.newest(), nil
+	return c.purged + 1, max(c.purged, c.newest()-min(c.stale(), c.newest())), nil
 }
 
 func (c *conn) Purge(_ context.Context, below uint64) error {
