@@ -196,8 +196,8 @@ var queriedRequests = []string{
 	`read streamed`,
 }
 
-// timings are what an answer says of how long it took.
-var timings = regexp.MustCompile(`"timings":\{[^}]*\}`)
+// timings are what an answer says of how long it took and of when it was given.
+var timings = regexp.MustCompile(`"timings":\{[^}]*\}|"maxTime":\d+`)
 
 // TestPromQLShowsLimitedUsersTheirOwn: a user who was limited to folders could not ask in PromQL at
 // all. Each answer to such a user is the one of a server that has the user's series only.
