@@ -197,6 +197,11 @@ func TestSettings(t *testing.T) {
 	good := jetstream.StreamConfig{
 		Discard: jetstream.DiscardNew, MaxBytes: 1 << 20, AllowDirect: true, DenyDelete: true,
 	}
+	// The server removes the folder of all streams after the last one was deleted, also while it
+	// makes the next one.
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "stays"}); err != nil {
+		t.Fatal(err)
+	}
 	for i, c := range []struct {
 		setting string
 		change  func(c *jetstream.StreamConfig, o *log.Options)
