@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,6 +68,9 @@ func TestXportAsOriginal(t *testing.T) {
 	}
 }
 
+// shifts matches a SHIFT by a time that is not 0.
+var shifts = regexp.MustCompile(`^SHIFT:.*[:=][-+]?0*[1-9]`)
+
 // TestXportLinesAsOriginal runs xport with lines that are put together at random: keys, positions,
 // colons and backslashes.
 func TestXportLinesAsOriginal(t *testing.T) {
@@ -93,10 +97,16 @@ func TestXportLinesAsOriginal(t *testing.T) {
 			continue
 		case want.Exit == 1:
 			failed++
+		case slices.ContainsFunc(lines, shifts.MatchString):
+			crashed++ // it reads what lies in front of its rows
+			continue
 		}
 		if d := cmp.Diff(comparable(want), comparable(me.run(args))); d != "" {
 			t.Fatalf("program %d (-rrdtool +rondo):\nrrdtool %s\n%s", i, quoted(args), d)
 		}
+	}
+	if crashed > n/4 {
+		t.Errorf("rrdtool crashed, or told what lies in its memory, at %d of %d commands", crashed, n)
 	}
 	t.Logf("%d commands compared, of which %d failed alike; rrdtool crashed at %d", n, failed, crashed)
 }
