@@ -143,7 +143,10 @@ func (d *baseDisk) fault(op string, f *os.File, off int64, b []byte) error {
 	case "sync":
 		x.durable, x.pending = d.keep(x, 0), nil
 	case "rename":
-		d.replaced = d.named("rondo.bolt")
+		if old := d.named("rondo.bolt"); old != nil {
+			kept := *old // a new file may get its inode
+			d.replaced = &kept
+		}
 	case "folder":
 		d.replaced = nil
 	}
