@@ -78,7 +78,7 @@ func (k *Keeper) write(ctx context.Context, at time.Time, chain []string) (name 
 	var base *core.BackupHead
 	if len(chain) > 0 {
 		name = k.path(at, part)
-		if base, err = headOf(chain[len(chain)-1]); err != nil {
+		if base, err = Head(chain[len(chain)-1]); err != nil {
 			return "", 0, err
 		}
 	}
@@ -95,8 +95,8 @@ func (k *Keeper) write(ctx context.Context, at time.Time, chain []string) (name 
 	return name, info.Size(), nil
 }
 
-// headOf reads the head of the backup in a file.
-func headOf(name string) (*core.BackupHead, error) {
+// Head reads the head of the backup in the file name. The error names the file.
+func Head(name string) (*core.BackupHead, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
