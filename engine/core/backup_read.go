@@ -73,7 +73,7 @@ func (b *backupReader) ReadByte() (byte, error) {
 	return c, err
 }
 
-// read returns the next n bytes, of which there may be most, and sums them.
+// read returns the next n bytes and sums them. It fails if n is more than most.
 func (b *backupReader) read(n, most uint64) ([]byte, error) {
 	if n > most {
 		return nil, fmt.Errorf("entry of %d bytes: %w", n, errBackup)

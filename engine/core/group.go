@@ -326,7 +326,7 @@ func (g *group) start(i int, d *definition, at rra.Time, buf []uint64) []uint64 
 	return buf
 }
 
-// startMore begins n-1 series behind index i, as the one at i has begun, of which w are the words.
+// startMore begins n-1 series behind index i in the same way as the series at i, whose words are w.
 // The class is tabular.
 func (g *group) startMore(i, n int, w []uint64) {
 	g.n = max(g.n, i+n)

@@ -19,8 +19,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// TestStep: the flag or the policy gives the step of new series, else the time between the first two
-// points, of which other series of the job have it too.
+// TestStep: the flag or the policy gives the step of new series. Without both, the step is the time
+// between the first two points of a series, and other series of the job get the same step.
 func TestStep(t *testing.T) {
 	steps := func(rec *receivertest.Recorder) map[string]int64 {
 		m := make(map[string]int64)
