@@ -2,9 +2,6 @@ package wal
 
 import "fmt"
 
-// RecordOverhead is the most bytes that AppendRecord adds to a record.
-const RecordOverhead = recordOverhead
-
 // AppendRecord packs rec, as the payload of a block holds it: length, checksum, bytes. A log that
 // keeps blocks elsewhere than in segments collects records with it.
 func AppendRecord(dst, rec []byte) []byte { return appendRecord(dst, rec, checksum(rec)) }

@@ -40,6 +40,15 @@ var (
 	ErrHole = errors.New("positions are missing")
 )
 
+// A TruncatedError says which position of the log is the first that is kept. It wraps ErrTruncated.
+type TruncatedError struct{ First Pos }
+
+// Error names the position.
+func (e *TruncatedError) Error() string { return fmt.Sprintf("%v: first is %d", ErrTruncated, e.First) }
+
+// Unwrap returns ErrTruncated.
+func (e *TruncatedError) Unwrap() error { return ErrTruncated }
+
 // A CorruptError says where a log stops being readable.
 type CorruptError struct {
 	Segment uint64 // id, as in the file's name; 0 is the file mark

@@ -21,8 +21,9 @@ const (
 	// and a torn commit keeps its first blocks. A longer record has a block of its own.
 	blockBytes = 256 << 10
 
-	recordOverhead = binary.MaxVarintLen32 + 4
-	maxRawBytes    = MaxRecord + recordOverhead
+	// RecordOverhead is the most bytes that AppendRecord adds to a record.
+	RecordOverhead = binary.MaxVarintLen32 + 4
+	maxRawBytes    = MaxRecord + RecordOverhead
 
 	// snappyRatio is more than the best that snappy can do: a copy of 64 bytes takes 3.
 	snappyRatio = 22

@@ -100,7 +100,7 @@ func (l *Log) enqueue(rec []byte) (Pos, *batch, error) {
 		return 0, nil, ErrSealed
 	}
 	sum := checksum(rec) // before the lock: appenders do this side by side
-	size := len(rec) + recordOverhead
+	size := len(rec) + RecordOverhead
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.closing && !(l.telling && l.o.FailFast) && (l.failing != nil || l.held > 0 && l.held+int64(size) > l.o.MaxPendingBytes) {

@@ -167,7 +167,7 @@ func (l *Log) pin(from Pos) ([]*segment, Pos, error) {
 	last := l.Last()
 	switch {
 	case from != 0 && from < l.first():
-		return nil, 0, fmt.Errorf("replay from position %d: %w: first is %d", from, ErrTruncated, l.first())
+		return nil, 0, fmt.Errorf("replay from position %d: %w", from, &TruncatedError{First: l.first()})
 	case from > last+1 && l.tailErr != nil:
 		return nil, 0, l.tailErr
 	case from > last+1:

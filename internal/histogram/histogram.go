@@ -3,6 +3,10 @@
 package histogram
 
 import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 )
@@ -46,6 +50,47 @@ func (h *Histogram) Snapshot() (s Snapshot) {
 	s.sum = time.Duration(h.sum.Load())
 	return s
 }
+
+// Add adds what another histogram has counted.
+func (s *Snapshot) Add(o *Snapshot) {
+	for i := range s.counts {
+		s.counts[i] += o.counts[i]
+	}
+	s.sum += o.sum
+}
+
+// MarshalText returns s as hexadecimal digits, which UnmarshalText reads. It does not fail.
+func (s Snapshot) MarshalText() ([]byte, error) {
+	var b []byte
+	for _, c := range s.counts {
+		b = binary.AppendUvarint(b, c)
+	}
+	return hex.AppendEncode(nil, binary.AppendVarint(b, int64(s.sum))), nil
+}
+
+// UnmarshalText is the inverse of MarshalText.
+func (s *Snapshot) UnmarshalText(text []byte) error {
+	b, err := hex.DecodeString(string(text))
+	if err != nil {
+		return fmt.Errorf("histogram: %w", err)
+	}
+	*s = Snapshot{}
+	for i := range s.counts {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return errShort
+		}
+		s.counts[i], b = v, b[n:]
+	}
+	v, n := binary.Varint(b)
+	if n <= 0 {
+		return errShort
+	}
+	s.sum = time.Duration(v)
+	return nil
+}
+
+var errShort = errors.New("histogram: the text is too short")
 
 // Sum returns the sum of all durations, in seconds.
 func (s *Snapshot) Sum() float64 { return s.sum.Seconds() }

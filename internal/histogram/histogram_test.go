@@ -37,3 +37,16 @@ func TestHistogram(t *testing.T) {
 		}
 	})
 }
+
+func TestAddedSnapshotsCountAll(t *testing.T) {
+	var a, b, both histogram.Histogram
+	for i, d := range []time.Duration{time.Microsecond, 3 * time.Millisecond, time.Minute, 2 * time.Second} {
+		[]*histogram.Histogram{&a, &b}[i%2].Observe(d)
+		both.Observe(d)
+	}
+	got, other, want := a.Snapshot(), b.Snapshot(), both.Snapshot()
+	got.Add(&other)
+	if got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

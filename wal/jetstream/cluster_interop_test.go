@@ -6,48 +6,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
+	"github.com/rondo-db/rondo/internal/natstest"
 	"github.com/rondo-db/rondo/wal"
 	log "github.com/rondo-db/rondo/wal/jetstream"
 	"github.com/rondo-db/rondo/wal/stream"
 )
 
-// leader returns the number of the server that leads a stream.
-func (c *natsCluster) leader(t *testing.T, name string) int {
-	t.Helper()
-	nc, err := nats.Connect(c.urls())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if st, err := js.Stream(t.Context(), name); err == nil {
-			for i := range c.nodes {
-				if st.CachedInfo().Cluster.Leader == fmt.Sprintf("n%d", i+1) {
-					return i
-				}
-			}
-		}
-		if t.Context().Err() != nil {
-			t.Fatal("the stream has no leader")
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
 // TestKilledLeader kills the server that leads the stream while records are appended, and starts it
 // again later. No record that was told as durable is missing, none is there twice, and the writer
 // notices nothing but a pause. Then another process takes over.
 func TestKilledLeader(t *testing.T) {
-	c := threeServers(t)
+	c := natstest.Three(t)
 	o := log.Options{
-		URL: c.urls(), Monitor: c.monitors(), Stream: "log", MaxBytes: 64 << 20,
+		URL: c.URLs(), Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20,
 		Log: stream.Options{Patience: 2 * time.Minute, Retry: 2 * time.Minute},
 	}
 	var told atomic.Uint64
@@ -73,13 +44,13 @@ func TestKilledLeader(t *testing.T) {
 		}
 	}
 	enqueue(105) // some are under way when the leader is killed
-	i := c.leader(t, o.Stream)
-	c.nodes[i].kill()
+	i := leader(t, c, o.Stream)
+	c.Nodes[i].Kill()
 	enqueue(100)
 	if err := wants(l, want[:told.Load()]...); err != nil {
 		t.Errorf("without a server: %v", err)
 	}
-	if c.nodes[i] = c.again[i](); c.nodes[i] == nil {
+	if c.Nodes[i] = c.Again[i](); c.Nodes[i] == nil {
 		t.Fatal("a killed server does not start again")
 	}
 	enqueue(95)
@@ -87,7 +58,7 @@ func TestKilledLeader(t *testing.T) {
 		t.Fatalf("barrier: got %d, %v", p, err)
 	}
 	o.Log.OnDurable = nil
-	o.Monitor = c.monitors()
+	o.Monitor = c.Monitors()
 	b := openAmong(t, o)
 	if b.Last() != 300 || b.First() != 1 {
 		t.Errorf("the next writer has positions %d to %d, want 1 to 300", b.First(), b.Last())
@@ -98,7 +69,7 @@ func TestKilledLeader(t *testing.T) {
 }
 
 // openAmong opens a log on servers that may still be looking for a leader.
-func openAmong(t *testing.T, o log.Options) *stream.Log {
+func openAmong(t testing.TB, o log.Options) *stream.Log {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		l, err := log.Open(t.Context(), o)

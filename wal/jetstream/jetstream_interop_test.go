@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/rondo-db/rondo/internal/natstest"
 	"github.com/rondo-db/rondo/wal"
 	log "github.com/rondo-db/rondo/wal/jetstream"
 	"github.com/rondo-db/rondo/wal/stream"
@@ -45,6 +47,13 @@ func (g gate) Read(ctx context.Context, replica int, from uint64, n int, fn func
 	})
 }
 
+// damage says which records have a flipped bit.
+func (r *refusal) damage(damaged map[wal.Pos]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.damaged = damaged
+}
+
 func (r *refusal) set(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,28 +71,43 @@ func (g gate) Publish(ctx context.Context, after uint64, id string, msg []byte) 
 }
 
 func TestSuite(t *testing.T) {
-	n := oneServer(t)
+	n := natstest.One(t)
 	names := make(map[string]string) // of streams, by the suite's place
 	r := new(refusal)
-	waltest.Run(t, waltest.Subject{
+	c, err := log.Connect(log.Options{URL: n.URL, Monitor: []string{n.Monitor}, MaxBytes: 64 << 20, AcceptFewerReplicas: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	at := func(place string) (gate, error) {
+		place = filepath.Clean(place)
+		if names[place] == "" {
+			names[place] = fmt.Sprintf("log%d", len(names))
+		}
+		s, err := c.Stream(t.Context(), names[place])
+		return gate{s, r}, err
+	}
+	subject := waltest.Subject{
 		Open: func(place string, onDurable func(first, last wal.Pos, err error)) (waltest.Log, error) {
-			if names[place] == "" {
-				names[place] = fmt.Sprintf("log%d", len(names))
-			}
-			s, err := log.Connect(t.Context(), log.Options{
-				URL: n.url, Monitor: []string{n.monitor}, Stream: names[place], MaxBytes: 64 << 20, AcceptFewerReplicas: true,
-			})
+			s, err := at(place)
 			if err != nil {
 				return nil, err
 			}
-			return stream.Open(t.Context(), gate{s, r}, stream.Options{OnDurable: onDurable, Retry: -1, Linger: time.Millisecond})
+			return stream.Open(t.Context(), s, stream.Options{OnDurable: onDurable, Retry: -1, Linger: time.Millisecond})
 		},
 		Refuse: r.set,
 		Damage: func(_ waltest.Log, _ string, p wal.Pos) { // it is the suite's last test
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.damaged = map[wal.Pos]bool{p: true}
+			r.damage(map[wal.Pos]bool{p: true})
 		},
+	}
+	waltest.Run(t, subject)
+	r.damage(nil)
+	waltest.RunReader(t, subject, func(place string) (waltest.Reader, error) {
+		s, err := at(place)
+		if err != nil {
+			return nil, err
+		}
+		return stream.OpenReader(t.Context(), s, stream.ReaderOptions{})
 	})
 }
 
@@ -109,8 +133,8 @@ func add(t *testing.T, l *stream.Log, rec string) {
 
 // TestSealed opens a stream twice: the servers refuse what the first process writes then.
 func TestSealed(t *testing.T) {
-	n := oneServer(t)
-	o := log.Options{URL: n.url, Monitor: []string{n.monitor}, Stream: "log", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
+	n := natstest.One(t)
+	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "log", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
 	a := open(t, o)
 	add(t, a, "one")
 	b := open(t, o)
@@ -150,10 +174,12 @@ func wants(l *stream.Log, want ...string) error {
 	return err
 }
 
-// TestFull fills a stream. Truncation makes it take records again.
+// TestFull fills a stream. Another process can open it nevertheless, and many times: it could not,
+// because there was no room for its claim. Truncation makes it take records again.
 func TestFull(t *testing.T) {
-	n := oneServer(t)
-	l := open(t, log.Options{URL: n.url, Monitor: []string{n.monitor}, Stream: "log", MaxBytes: 20_000, AcceptFewerReplicas: true})
+	n := natstest.One(t)
+	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "log", MaxBytes: 40_000, AcceptFewerReplicas: true}
+	l := open(t, o)
 	rec := make([]byte, 3000)
 	for i := range rec {
 		rec[i] = byte(i * i >> 3)
@@ -171,6 +197,18 @@ func TestFull(t *testing.T) {
 	if !errors.Is(err, wal.ErrFull) || l.Last() != kept || kept < 2 {
 		t.Fatalf("after %d records, last is %d: got %v, want ErrFull", kept, l.Last(), err)
 	}
+	for range 10 {
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l = open(t, o)
+		if _, err = l.Enqueue(rec); err == nil {
+			_, err = l.Barrier(t.Context())
+		}
+		if !errors.Is(err, wal.ErrFull) || l.Last() != kept {
+			t.Fatalf("opened again, last is %d: got %v, want ErrFull behind %d", l.Last(), err, kept)
+		}
+	}
 	if err := l.Truncate(kept - 1); err != nil {
 		t.Fatal(err)
 	}
@@ -183,8 +221,8 @@ func TestFull(t *testing.T) {
 // TestSettings opens streams and servers that would lose data: each is refused with the line to
 // write.
 func TestSettings(t *testing.T) {
-	n := oneServer(t)
-	nc, err := nats.Connect(n.url)
+	n := natstest.One(t)
+	nc, err := nats.Connect(n.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +231,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := log.Options{URL: n.url, Monitor: []string{n.monitor}, AcceptFewerReplicas: true}
+	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, AcceptFewerReplicas: true}
 	good := jetstream.StreamConfig{
 		Discard: jetstream.DiscardNew, MaxBytes: 1 << 20, AllowDirect: true, DenyDelete: true,
 	}
@@ -246,7 +284,7 @@ func TestSettings(t *testing.T) {
 			if err == nil {
 				err = l.Close()
 			}
-			setting, ok := errors.AsType[*log.SettingError](err)
+			setting, ok := errors.AsType[*stream.SettingError](err)
 			if c.setting == "" {
 				if err != nil {
 					t.Errorf("good settings: %v", err)
@@ -261,13 +299,13 @@ func TestSettings(t *testing.T) {
 // TestUnsynced starts a server with the default settings, which lose acknowledged messages.
 func TestUnsynced(t *testing.T) {
 	dir := t.TempDir()
-	n := startNATS(t, dir, "n1", "127.0.0.1:-1", fmt.Sprintf("jetstream { store_dir: %q }", dir))
+	n := natstest.Start(t, dir, "n1", "127.0.0.1:-1", fmt.Sprintf("jetstream { store_dir: %q }", dir))
 	if n == nil {
-		t.Fatal(logOf(dir))
+		t.Fatal(natstest.LogOf(dir))
 	}
-	o := log.Options{URL: n.url, Monitor: []string{n.monitor}, Stream: "log", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
+	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "log", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
 	_, err := log.Open(t.Context(), o)
-	if setting, ok := errors.AsType[*log.SettingError](err); !ok || setting.Line != "jetstream { sync_interval: always }" {
+	if setting, ok := errors.AsType[*stream.SettingError](err); !ok || setting.Line != "jetstream { sync_interval: always }" {
 		t.Errorf("got %v, want a SettingError with the line to write", err)
 	}
 	o.AcceptUnsynced = true

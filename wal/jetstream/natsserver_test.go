@@ -1,175 +1,39 @@
 package jetstream_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"go/build"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-db/rondo/internal/natstest"
 )
 
-// natsServer returns the program nats-server, and logs its version. If it is missing the test is
-// skipped, or fails if RONDO_REQUIRE_PEERS is 1.
-func natsServer(t testing.TB) string {
+// leader returns the number of the server that leads a stream.
+func leader(t *testing.T, c *natstest.Cluster, name string) int {
 	t.Helper()
-	path := filepath.Join(build.Default.GOPATH, "bin", "nats-server")
-	if _, err := os.Stat(path); err != nil {
-		path = rrdtooltest.Peer(t, "nats-server")
-	}
-	version, err := exec.Command(path, "--version").Output()
+	nc, err := nats.Connect(c.URLs())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("peer %s", strings.TrimSpace(string(version)))
-	return path
-}
-
-// A natsProcess is a nats-server that runs.
-type natsProcess struct {
-	url, monitor string
-	dir          string
-	cmd          *exec.Cmd
-	exited       chan struct{}
-}
-
-// startNATS starts a server with more lines of configuration, waits until it is ready, and kills it
-// at the end of the test. It returns nil if the server ends by itself: a port may be taken.
-func startNATS(t testing.TB, dir, name, listen, config string) *natsProcess {
-	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	config = fmt.Sprintf("server_name: %s\nlisten: %q\nhttp: \"127.0.0.1:-1\"\nports_file_dir: %q\n%s\n", name, listen, dir, config)
-	file := filepath.Join(dir, "nats.conf")
-	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	log, err := os.Create(filepath.Join(dir, "log"))
+	defer nc.Close()
+	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &natsProcess{dir: dir, cmd: exec.Command(natsServer(t), "-c", file), exited: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = p.cmd.Wait() // it is killed
-		_ = log.Close()
-		close(p.exited)
-	}()
-	t.Cleanup(p.kill)
-	ports := filepath.Join(dir, fmt.Sprintf("nats-server_%d.ports", p.cmd.Process.Pid))
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		var found struct{ NATS, Monitoring []string }
-		if b, err := os.ReadFile(ports); err == nil && json.Unmarshal(b, &found) == nil && len(found.NATS) > 0 && len(found.Monitoring) > 0 {
-			p.url, p.monitor = found.NATS[0], found.Monitoring[0]
-			return p
-		}
-		select {
-		case <-p.exited:
-			return nil
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	t.Fatalf("%s did not start within a minute", name)
-	return nil
-}
-
-// kill ends the server by SIGKILL.
-func (p *natsProcess) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
-	<-p.exited
-}
-
-// oneServer starts a server that keeps streams and syncs always.
-func oneServer(t testing.TB) *natsProcess {
-	t.Helper()
-	dir := t.TempDir()
-	p := startNATS(t, dir, "n1", "127.0.0.1:-1", fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always }", dir))
-	if p == nil {
-		t.Fatal("nats-server ended by itself: " + logOf(dir))
-	}
-	return p
-}
-
-// logOf returns what a server logged.
-func logOf(dir string) string {
-	b, err := os.ReadFile(filepath.Join(dir, "log"))
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
-}
-
-// A natsCluster is three servers.
-type natsCluster struct {
-	nodes [3]*natsProcess
-	again [3]func() *natsProcess // starts a server with its former files, and other ports
-}
-
-// threeServers starts a cluster of three servers.
-func threeServers(t testing.TB) *natsCluster {
-	t.Helper()
-	for range 5 { // the ports are free when they are looked for, and may be taken since
-		c := &natsCluster{}
-		var route [3]string
-		var routes []string
-		for i := range c.nodes {
-			route[i] = freePort(t)
-			routes = append(routes, fmt.Sprintf("%q", "nats://"+route[i]))
-		}
-		dir, up := t.TempDir(), 0
-		for i := range c.nodes {
-			name := fmt.Sprintf("n%d", i+1)
-			start := func(listen string) *natsProcess {
-				return startNATS(t, filepath.Join(dir, name), name, "127.0.0.1:-1", fmt.Sprintf(
-					"jetstream { store_dir: %q, sync_interval: always }\ncluster { name: test, listen: %q, routes: [%s] }",
-					filepath.Join(dir, name), listen, strings.Join(routes, ", ")))
-			}
-			c.again[i] = func() *natsProcess { return start("127.0.0.1:-1") }
-			if c.nodes[i] = start(route[i]); c.nodes[i] != nil {
-				up++
+	for {
+		if st, err := js.Stream(t.Context(), name); err == nil {
+			for i := range c.Nodes {
+				if st.CachedInfo().Cluster.Leader == fmt.Sprintf("n%d", i+1) {
+					return i
+				}
 			}
 		}
-		if up == len(c.nodes) {
-			return c
+		if t.Context().Err() != nil {
+			t.Fatal("the stream has no leader")
 		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatal("no cluster of nats-servers started")
-	return nil
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // it is only looked for
-	return l.Addr().String()
-}
-
-// urls names the servers, as Options.URL has them.
-func (c *natsCluster) urls() string {
-	var all []string
-	for _, p := range c.nodes {
-		all = append(all, p.url)
-	}
-	return strings.Join(all, ",")
-}
-
-func (c *natsCluster) monitors() []string {
-	var all []string
-	for _, p := range c.nodes {
-		all = append(all, p.monitor)
-	}
-	return all
 }

@@ -38,10 +38,10 @@ type Options struct {
 	Log stream.Options
 }
 
-// Open connects to the servers and becomes the writer of the stream. If a setting would lose data,
-// the error is a *SettingError for each.
+// Open connects to the servers and becomes the writer of the stream. Closing the log closes the
+// connection. If a setting would lose data, the error is a *stream.SettingError for each.
 func Open(ctx context.Context, o Options) (*stream.Log, error) {
-	s, err := Connect(ctx, o)
+	s, err := alone(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -52,56 +52,42 @@ func Open(ctx context.Context, o Options) (*stream.Log, error) {
 	return l, nil
 }
 
-// Connect connects to the servers, makes the stream if it is missing, and checks the settings.
-func Connect(ctx context.Context, o Options) (*Server, error) {
-	options := append([]nats.Option{
-		nats.Name("rondo"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1),
-	}, o.Connect...)
-	nc, err := nats.Connect(o.URL, options...)
+// OpenReader connects to the servers and opens the stream for reading. Closing the reader closes
+// the connection.
+func OpenReader(ctx context.Context, o Options, how stream.ReaderOptions) (*stream.Reader, error) {
+	s, err := alone(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
-	}
-	s := &Server{nc: nc, connect: o.Connect, stream: o.Stream, subject: subjectOf(o.Stream)}
-	if s.js, err = jetstream.New(nc); err == nil {
-		err = s.prepare(ctx, o)
-	}
-	if err != nil {
-		nc.Close()
 		return nil, err
 	}
+	r, err := stream.OpenReader(ctx, s, how)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read stream %s: %w", o.Stream, err), s.Close())
+	}
+	return r, nil
+}
+
+// alone returns the Server of a stream that has a connection of its own.
+func alone(ctx context.Context, o Options) (*Server, error) {
+	c, err := Connect(o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.Stream(ctx, o.Stream)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	s.alone = true
 	return s, nil
 }
 
 // subjectOf returns the subject of a stream's messages.
 func subjectOf(stream string) string { return "rondo.log." + stream }
 
-// prepare finds or makes the stream, and checks it and its servers.
-func (s *Server) prepare(ctx context.Context, o Options) error {
-	if !atLeast(s.nc.ConnectedServerVersion()) { // before it is asked for what it may not know
-		return &SettingError{Where: "server " + s.nc.ConnectedServerName(), Setting: "version", Is: s.nc.ConnectedServerVersion(), Line: "nats-server " + leastVersion + " or later", Why: whyVersion}
-	}
-	st, err := s.js.Stream(ctx, o.Stream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if o.MaxBytes <= 0 {
-			return fmt.Errorf("make stream %s: its size is not set", o.Stream)
-		}
-		st, err = s.js.CreateStream(ctx, configOf(o))
-	}
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", o.Stream, err)
-	}
-	info := st.CachedInfo()
-	s.jsStream, s.most = st, min(int(s.nc.MaxPayload())-headerBytes, messageBytes)
-	if c := int(info.Config.MaxMsgSize); c > 0 {
-		s.most = min(s.most, c-headerBytes)
-	}
-	return errors.Join(checkStream(info.Config, o), checkServers(ctx, serversOf(s.nc, info), o))
-}
-
 // configOf returns the settings of a stream that keeps a log.
-func configOf(o Options) jetstream.StreamConfig {
+func configOf(name string, o Options) jetstream.StreamConfig {
 	c := jetstream.StreamConfig{
-		Name: o.Stream, Subjects: []string{subjectOf(o.Stream)}, Description: "a log of rondo",
+		Name: name, Subjects: []string{subjectOf(name)}, Description: "a log of rondo",
 		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
 		MaxBytes: o.MaxBytes, Replicas: 3, AllowDirect: true, DenyDelete: true, Duplicates: duplicateWindow,
 	}

@@ -23,6 +23,8 @@ const (
 	headerBytes = 1 << 10
 	// leastMessage is the least max_msg_size that is accepted.
 	leastMessage = 64 << 10
+	// reserveBytes of a stream are for claims, or an eighth of a small stream.
+	reserveBytes = 64 << 10
 	// readBytes bounds what a server sends for one request.
 	readBytes = 4 << 20
 	// reconnectWait is the time between attempts to connect again.
@@ -31,21 +33,24 @@ const (
 	answerTime = 5 * time.Second
 )
 
-// Server is a connection to a stream.
+// Server is a stream of a Conn.
 type Server struct {
-	nc       *nats.Conn
-	js       jetstream.JetStream
+	conn     *Conn
+	alone    bool // nobody else uses the connection
 	jsStream jetstream.Stream
-	connect  []nats.Option
 	stream   string
 	subject  string
 	most     int // bytes of a message
 
-	mu     sync.Mutex            // guards others
-	others map[string]*nats.Conn // connections to single servers, by URL
+	mu       sync.Mutex // guards what follows
+	left     int64      // bytes that records may still take, at least
+	admitted string     // id of the newest message that there was room for
 }
 
-var _ stream.Server = (*Server)(nil)
+var _ interface {
+	stream.Server
+	stream.NamedServer
+} = (*Server)(nil)
 
 // A pubAck is the answer to a publish.
 type pubAck struct {
@@ -69,12 +74,17 @@ const (
 
 // Publish is as stream.Server has it.
 func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byte) (uint64, error) {
+	if len(msg) > stream.ClaimBytes {
+		if err := s.admit(ctx, id, int64(len(msg))+headerBytes); err != nil {
+			return 0, err
+		}
+	}
 	m := nats.NewMsg(s.subject)
 	m.Header.Set(nats.ExpectedLastSeqHdr, strconv.FormatUint(after, 10))
 	m.Header.Set(nats.ExpectedStreamHdr, s.stream)
 	m.Header.Set(nats.MsgIdHdr, id)
 	m.Data = msg
-	resp, err := s.nc.RequestMsgWithContext(ctx, m)
+	resp, err := s.conn.main.nc.RequestMsgWithContext(ctx, m)
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded) {
 		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, err) // it was not sent, or nobody was there
 	}
@@ -110,6 +120,31 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	return 0, ack.Error
 }
 
+// admit returns an error that wraps wal.ErrFull if a message would take the room that is reserved
+// for claims. Without that room nobody could become the writer of a full stream, and truncate it. A
+// message that was admitted is admitted again: an earlier attempt may have been stored.
+func (s *Server) admit(ctx context.Context, id string, size int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id == s.admitted {
+		return nil
+	}
+	if s.left < size {
+		info, err := s.jsStream.Info(ctx)
+		if err != nil {
+			return fmt.Errorf("%w: %w", wal.ErrRetry, err)
+		}
+		most := info.Config.MaxBytes
+		s.left = most - min(most/8, reserveBytes) - int64(info.State.Bytes)
+		if s.left < size {
+			return fmt.Errorf("%w: %d bytes of %d are taken", wal.ErrFull, info.State.Bytes, most)
+		}
+	}
+	s.left -= size
+	s.admitted = id
+	return nil
+}
+
 // A request asks for messages.
 type request struct {
 	Seq      uint64 `json:"seq"`
@@ -120,79 +155,42 @@ type request struct {
 // Read is as stream.Server has it. The server that the connection is with answers itself if it has
 // a replica; for another replica, Read connects to another server.
 func (s *Server) Read(ctx context.Context, replica int, from uint64, n int, fn func(seq uint64, msg []byte) error) error {
-	nc, err := s.at(replica)
+	p, err := s.conn.replica(replica)
 	if err != nil {
 		return err
 	}
-	ask, err := json.Marshal(request{Seq: max(from, 1), Batch: n, MaxBytes: readBytes})
+	question, err := json.Marshal(request{Seq: max(from, 1), Batch: n, MaxBytes: readBytes})
 	if err != nil {
 		return err
 	}
-	inbox := nc.NewInbox()
-	sub, err := nc.SubscribeSync(inbox)
-	if err != nil {
-		return fmt.Errorf("read the stream: %w", err)
-	}
-	defer func() { _ = sub.Unsubscribe() }() // an error says that the connection is closed
-	if err := sub.SetPendingLimits(-1, -1); err != nil {
-		return fmt.Errorf("read the stream: %w", err)
-	}
-	if err := nc.PublishRequest("$JS.API.DIRECT.GET."+s.stream, inbox, ask); err != nil {
-		return fmt.Errorf("read the stream: %w", err)
-	}
-	for {
-		m, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return fmt.Errorf("read the stream: %w", err)
-		}
+	stopped := false
+	// Behind the messages comes one that says that there are no more.
+	err = p.ask(ctx, "$JS.API.DIRECT.GET."+s.stream, question, n+1, func(m *nats.Msg) (bool, error) {
 		switch status := m.Header.Get("Status"); status {
 		case "":
 		case "204", "404": // the end of the batch, or nothing there
-			return nil
+			return false, nil
 		default:
-			return fmt.Errorf("read the stream: status %s %s", status, m.Header.Get("Description"))
+			return false, fmt.Errorf("status %s %s", status, m.Header.Get("Description"))
 		}
 		seq, err := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
 		if err != nil {
-			return fmt.Errorf("read the stream: sequence: %w", err)
+			return false, fmt.Errorf("sequence: %w", err)
 		}
 		if err := fn(seq, m.Data); err != nil {
-			return err
+			stopped = true
+			return false, err
 		}
+		return true, nil
+	})
+	if err != nil && !stopped {
+		return fmt.Errorf("read the stream: %w", err)
 	}
+	return err
 }
 
-// at returns the connection for a replica: the usual one, or one to another server.
-func (s *Server) at(replica int) (*nats.Conn, error) {
-	if replica == 0 {
-		return s.nc, nil
-	}
-	var urls []string
-	for _, u := range s.nc.Servers() {
-		if u != s.nc.ConnectedUrl() {
-			urls = append(urls, u)
-		}
-	}
-	if replica > len(urls) {
-		return nil, stream.ErrNoReplica
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := urls[replica-1]
-	if nc := s.others[u]; nc != nil && nc.IsConnected() {
-		return nc, nil
-	}
-	options := append([]nats.Option{nats.Name("rondo"), nats.NoReconnect(), nats.IgnoreDiscoveredServers(), nats.Timeout(time.Second)}, s.connect...)
-	nc, err := nats.Connect(u, options...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", u, err)
-	}
-	if s.others == nil {
-		s.others = make(map[string]*nats.Conn)
-	}
-	s.others[u] = nc
-	return nc, nil
-}
+// Replica is as stream.NamedServer has it.
+func (s *Server) Replica(replica int) string { return s.conn.nameOf(replica) }
 
 // Bounds is as stream.Server has it.
 func (s *Server) Bounds(ctx context.Context) (oldest, newest uint64, err error) {
@@ -208,19 +206,19 @@ func (s *Server) Bounds(ctx context.Context) (oldest, newest uint64, err error) 
 
 // Purge is as stream.Server has it.
 func (s *Server) Purge(ctx context.Context, below uint64) error {
+	s.mu.Lock()
+	s.left = 0 // ask again
+	s.mu.Unlock()
 	return s.jsStream.Purge(ctx, jetstream.WithPurgeSequence(below))
 }
 
 // MaxMessage is as stream.Server has it.
 func (s *Server) MaxMessage() int { return s.most }
 
-// Close is as stream.Server has it.
+// Close is as stream.Server has it. A connection that others may use stays open.
 func (s *Server) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, nc := range s.others {
-		nc.Close()
+	if s.alone {
+		s.conn.Close()
 	}
-	s.nc.Close()
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-db/rondo/wal/stream"
 )
 
 // leastVersion is the oldest nats-server that is accepted.
@@ -25,30 +27,15 @@ const (
 	whySync    = "a power cut of all servers loses what was acknowledged since their last sync, by default two minutes"
 )
 
-// A SettingError is a setting with which records that were acknowledged could be lost, or the log
-// would not work.
-type SettingError struct {
-	Where   string // the server or the stream
-	Setting string
-	Is      string // the setting's value
-	Line    string // what to write into the configuration
-	Why     string
-}
-
-// Error names the setting, the reason, and what to write.
-func (e *SettingError) Error() string {
-	return fmt.Sprintf("%s: %s is %s: %s. Set: %s", e.Where, e.Setting, e.Is, e.Why, e.Line)
-}
-
 // checkStream returns what is wrong with the settings of the stream.
 func checkStream(c jetstream.StreamConfig, o Options) error {
 	var all []error
 	check := func(ok bool, setting string, is any, line, why string) {
 		if !ok {
-			all = append(all, &SettingError{Where: "stream " + c.Name, Setting: setting, Is: fmt.Sprint(is), Line: line, Why: why})
+			all = append(all, &stream.SettingError{Where: "stream " + c.Name, Setting: setting, Is: fmt.Sprint(is), Line: line, Why: why})
 		}
 	}
-	check(len(c.Subjects) == 1 && c.Subjects[0] == subjectOf(o.Stream), "subjects", c.Subjects, "subjects: ["+subjectOf(o.Stream)+"]", "the log publishes to this subject, and nothing else may")
+	check(len(c.Subjects) == 1 && c.Subjects[0] == subjectOf(c.Name), "subjects", c.Subjects, "subjects: ["+subjectOf(c.Name)+"]", "the log publishes to this subject, and nothing else may")
 	check(c.Replicas >= 3 || o.AcceptFewerReplicas, "num_replicas", c.Replicas, "num_replicas: 3", "the loss of one disk loses the log")
 	check(c.Storage == jetstream.FileStorage, "storage", c.Storage, "storage: file", "a restart loses the log")
 	check(c.Retention == jetstream.LimitsPolicy, "retention", c.Retention, "retention: limits", "messages vanish when they are read")
@@ -95,8 +82,12 @@ type varz struct {
 	} `json:"jetstream"`
 }
 
-// checkServers asks the servers how they sync. Each of names must answer.
+// checkServers asks the servers how they sync. Each of names must answer. With AcceptUnsynced it
+// asks none, because no answer matters.
 func checkServers(ctx context.Context, names []string, o Options) error {
+	if o.AcceptUnsynced {
+		return nil
+	}
 	seen := make(map[string]bool)
 	var all []error
 	for _, at := range o.Monitor {
@@ -106,23 +97,20 @@ func checkServers(ctx context.Context, names []string, o Options) error {
 			continue
 		}
 		seen[v.Name] = true
-		if !atLeast(v.Version) {
-			all = append(all, &SettingError{Where: "server " + v.Name, Setting: "version", Is: v.Version, Line: "nats-server " + leastVersion + " or later", Why: whyVersion})
+		if err := checkVersion(v.Name, v.Version); err != nil {
+			all = append(all, err)
 		}
-		if !v.JetStream.Config.SyncAlways && !o.AcceptUnsynced {
-			all = append(all, &SettingError{Where: "server " + v.Name, Setting: "sync_interval", Is: "not always", Line: "jetstream { sync_interval: always }", Why: whySync})
+		if !v.JetStream.Config.SyncAlways {
+			all = append(all, &stream.SettingError{Where: "server " + v.Name, Setting: "sync_interval", Is: "not always", Line: "jetstream { sync_interval: always }", Why: whySync})
 		}
 	}
 	for _, name := range names {
-		if !seen[name] && !o.AcceptUnsynced {
-			all = append(all, &SettingError{
+		if !seen[name] {
+			all = append(all, &stream.SettingError{
 				Where: "server " + name, Setting: "sync_interval", Is: "not known, because no monitoring port of it was named",
 				Line: "http: HOST:PORT, and name that address", Why: whySync,
 			})
 		}
-	}
-	if o.AcceptUnsynced {
-		return nil
 	}
 	return errors.Join(all...)
 }
@@ -147,6 +135,14 @@ func monitor(ctx context.Context, at string) (v varz, err error) {
 		return v, fmt.Errorf("monitoring port %s: %w", at, err)
 	}
 	return v, nil
+}
+
+// checkVersion returns an error if a server is too old.
+func checkVersion(server, version string) error {
+	if atLeast(version) {
+		return nil
+	}
+	return &stream.SettingError{Where: "server " + server, Setting: "version", Is: version, Line: "nats-server " + leastVersion + " or later", Why: whyVersion}
 }
 
 // atLeast says whether a server's version is leastVersion or later.

@@ -23,5 +23,11 @@
 // every attempt that it kept nothing. Otherwise a record told as failed might come to be stored
 // later.
 //
+// # Readers
+//
+// [OpenReader] opens a stream without becoming its writer. [Reader.Tail] yields the records of the
+// log and goes on with those that writers append. It reads whole blocks only and wants dense
+// positions. What one replica lacks or has damaged it reads from another one.
+//
 // docs/cluster.md describes the messages.
 package stream

@@ -6,8 +6,13 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// MessageOf returns the message that completes the record at p.
+// MessageOf returns the message that completes the record at p, of replicas that lack none.
 func (l *Log) MessageOf(p wal.Pos) ([]byte, error) {
-	m, err := l.search(context.Background(), func(h header) bool { return h.end() > p })
+	ctx := context.Background()
+	seq, err := l.find(ctx, p, l.tail.Load())
+	if err != nil {
+		return nil, err
+	}
+	m, err := l.message(ctx, seq)
 	return m.bytes, err
 }

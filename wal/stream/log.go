@@ -16,9 +16,8 @@ const blockBytes = 512 << 10
 // Log is an open log. Its methods may be called concurrently. Lock order: mu is never held while
 // the server or OnDurable is called.
 type Log struct {
+	finder
 	o      Options
-	server Server
-	id     wal.ID
 	writer uint64 // number of this writer's claim
 	nonce  uint64
 
@@ -93,7 +92,7 @@ func (l *Log) Enqueue(rec []byte) (wal.Pos, error) {
 // waitForRoom waits until a record of size bytes may be enqueued. l.mu is held.
 func (l *Log) waitForRoom(size int) error {
 	var since time.Time
-	for !l.closing && !l.telling && l.sealed == nil && l.held > 0 && l.held+size > l.o.MaxPendingBytes {
+	for l.writable() == nil && !l.telling && l.held > 0 && l.held+size > l.o.MaxPendingBytes {
 		if since.IsZero() {
 			since = time.Now()
 			defer time.AfterFunc(l.o.Patience, l.room.Broadcast).Stop()
@@ -104,11 +103,8 @@ func (l *Log) waitForRoom(size int) error {
 		l.signal()
 		l.room.Wait()
 	}
-	switch {
-	case l.closing:
-		return wal.ErrClosed
-	case l.sealed != nil:
-		return l.sealed
+	if err := l.writable(); err != nil {
+		return err
 	}
 	return l.failing
 }

@@ -17,6 +17,10 @@ const (
 	messageHeader  = 64 // bytes
 )
 
+// ClaimBytes is the size of a claim, the message without records by which a process becomes the
+// writer. All other messages are larger.
+const ClaimBytes = messageHeader
+
 // A kind says what a message is for.
 type kind uint8
 

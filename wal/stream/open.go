@@ -16,7 +16,11 @@ import (
 // The end of the stream is known for certain only when a claim was stored behind it: what a server
 // says of the end may be out of date.
 func Open(ctx context.Context, s Server, o Options) (*Log, error) {
-	l := &Log{o: o.withDefaults(), server: s, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	o = o.withDefaults()
+	l := &Log{
+		finder: finder{server: s, patience: o.Patience, logger: o.Logger},
+		o:      o, wake: make(chan struct{}, 1), stopped: make(chan struct{}),
+	}
 	l.room.L = &l.mu
 	if s.MaxMessage() <= messageHeader {
 		return nil, fmt.Errorf("the stream takes messages of %d bytes, too few for a header", s.MaxMessage())
@@ -45,7 +49,7 @@ func Open(ctx context.Context, s Server, o Options) (*Log, error) {
 	}
 	l.id, l.next = h.Log, h.First
 	l.acked.Store(uint64(l.next - 1))
-	first, err := l.findOldest(ctx)
+	first, err := l.findOldest(ctx, l.tail.Load(), l.next)
 	if err != nil {
 		return nil, fmt.Errorf("look for the beginning of the stream: %w", err)
 	}
@@ -80,28 +84,4 @@ func (l *Log) learn(ctx context.Context) (header, error) {
 		return h, nil
 	}
 	return h, err
-}
-
-// bounds asks for the bounds of the stream, for Options.Patience at most.
-func (l *Log) bounds(ctx context.Context) (oldest, newest uint64, err error) {
-	err = l.patiently(ctx, func(ctx context.Context) (bool, error) {
-		oldest, newest, err = l.server.Bounds(ctx)
-		return true, err
-	})
-	return oldest, newest, err
-}
-
-// findOldest returns the position of the oldest record that is whole, or of the next one.
-func (l *Log) findOldest(ctx context.Context) (wal.Pos, error) {
-	from, _, err := l.bounds(ctx)
-	for err == nil && from <= l.tail.Load() {
-		var m message
-		if m, err = l.mustHave(ctx, from); err == nil {
-			if m.Part == 0 {
-				return m.First, nil
-			}
-			from = m.seq + 1 // the block begins below what is kept
-		}
-	}
-	return l.next, err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/rondo-db/rondo/wal"
@@ -20,11 +22,19 @@ type message struct {
 	bytes   []byte // header and payload
 }
 
+// A finder reads single messages of a stream, from any replica.
+type finder struct {
+	server   Server
+	id       wal.ID // of the log; zero while it is not known
+	patience time.Duration
+	logger   *slog.Logger
+}
+
 // parse checks a message of this log.
-func (l *Log) parse(seq uint64, b []byte) (message, error) {
+func (f *finder) parse(seq uint64, b []byte) (message, error) {
 	h, payload, err := parseMessage(b)
-	if err == nil && l.id != (wal.ID{}) && h.Log != l.id {
-		err = fmt.Errorf("message is of log %v, this is log %v", h.Log, l.id)
+	if err == nil && f.id != (wal.ID{}) && h.Log != f.id {
+		err = fmt.Errorf("%w: its id is %v, not %v", ErrOtherLog, h.Log, f.id)
 	}
 	if err != nil {
 		return message{}, &wal.CorruptError{Place: place(seq), Err: err}
@@ -32,95 +42,138 @@ func (l *Log) parse(seq uint64, b []byte) (message, error) {
 	return message{header: h, seq: seq, payload: payload, bytes: b}, nil
 }
 
+// nameOf names a replica in messages.
+func (f *finder) nameOf(replica int) string {
+	if s, ok := f.server.(NamedServer); ok {
+		return s.Replica(replica)
+	}
+	return strconv.Itoa(replica)
+}
+
 // place names a message in errors.
 func place(seq uint64) string { return fmt.Sprintf("message %d of the stream", seq) }
 
 // message reads the first message from seq on. A replica that does not have it, or has it damaged,
-// does not count as long as another one has it. Without any the error is the damage, or errNone.
-func (l *Log) message(ctx context.Context, seq uint64) (message, error) {
-	var m message
-	var damage error
-	for replica := 0; ; replica++ {
-		timed, cancel := context.WithTimeout(ctx, attemptTime)
-		bad, found := error(nil), false
-		err := l.server.Read(timed, replica, seq, 1, func(s uint64, b []byte) error {
-			if !found {
-				found = true
-				m, bad = l.parse(s, append([]byte(nil), b...))
-			}
-			return nil
-		})
-		cancel()
+// does not count as long as another one has it. If a replica shows a later message than seq, the
+// others are asked, too: it may lack some. Without any the error is the damage if all replicas have
+// it damaged. Else one of them may show it later: then the error wraps errNone.
+func (f *finder) message(ctx context.Context, seq uint64) (found message, err error) {
+	err = errNone
+	for replica, bad := 0, 0; ; replica++ {
+		m, e := f.messageOf(ctx, replica, seq)
 		switch {
-		case errors.Is(err, ErrNoReplica), ctx.Err() != nil:
-			if damage == nil {
-				damage = errNone
+		case errors.Is(e, ErrNoReplica), ctx.Err() != nil:
+			if bad > 0 && (bad < replica || ctx.Err() != nil) && found.bytes == nil {
+				err = fmt.Errorf("%w: %w", errNone, err)
 			}
-			return m, damage
-		case bad != nil:
-			l.o.Logger.Error("a replica has a damaged message, asking another one", "replica", replica, "error", bad)
-			damage = bad
-		case err == nil && found:
-			return m, nil
+			return found, err
+		case isDamage(e):
+			f.logger.Error("a replica has a damaged message, asking another one", "replica", f.nameOf(replica), "error", e)
+			if bad++; found.bytes == nil {
+				err = e
+			}
+		case e == nil && m.bytes != nil && (found.bytes == nil || m.seq < found.seq):
+			if found, err = m, nil; m.seq <= seq {
+				return found, nil
+			}
 		}
 	}
 }
 
+// messageOf asks one replica for the first message from seq on. Without one it returns none.
+func (f *finder) messageOf(ctx context.Context, replica int, seq uint64) (m message, err error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	var bad error
+	err = f.server.Read(ctx, replica, seq, 1, func(s uint64, b []byte) error {
+		if m.bytes == nil && bad == nil {
+			m, bad = f.parse(s, append([]byte(nil), b...))
+		}
+		return nil
+	})
+	if bad != nil {
+		err = bad
+	}
+	return m, err
+}
+
 // mustHave reads the first message from seq on, which was durable. It waits for a replica that has
-// it for Options.Patience.
-func (l *Log) mustHave(ctx context.Context, seq uint64) (m message, err error) {
-	err = l.patiently(ctx, func(ctx context.Context) (bool, error) {
-		m, err = l.message(ctx, seq)
+// it, and gives up after the patience.
+func (f *finder) mustHave(ctx context.Context, seq uint64) (m message, err error) {
+	err = f.patiently(ctx, func(ctx context.Context) (bool, error) {
+		m, err = f.message(ctx, seq)
 		return errors.Is(err, errNone), err
 	})
 	return m, err
 }
 
-// patiently calls fn until it succeeds, does not want to be called again, or Options.Patience is
-// over.
-func (l *Log) patiently(ctx context.Context, fn func(ctx context.Context) (again bool, err error)) error {
+// patiently calls fn until it succeeds, does not want to be called again, or the patience is over.
+func (f *finder) patiently(ctx context.Context, fn func(ctx context.Context) (again bool, err error)) error {
 	began := time.Now()
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		timed, cancel := context.WithTimeout(ctx, attemptTime)
 		again, err := fn(timed)
 		cancel()
-		if err == nil || !again || time.Since(began) >= l.o.Patience || !sleep(ctx, wait) {
+		if err == nil || !again || time.Since(began) >= f.patience || !sleep(ctx, wait) {
 			return err
 		}
 	}
 }
 
-// find returns the message to read from in order to get the record at p, which must be in the log.
-// The position of its first record is at or below p.
-func (l *Log) find(ctx context.Context, p wal.Pos) (message, error) {
-	m, err := l.search(ctx, func(h header) bool { return h.end() > p })
-	if err != nil || m.Part == 0 {
-		return m, err
-	}
-	first := m.First // the block begins in an earlier message
-	return l.search(ctx, func(h header) bool { return h.First >= first })
+// bounds asks for the bounds of the stream, and gives up after the patience.
+func (f *finder) bounds(ctx context.Context) (oldest, newest uint64, err error) {
+	err = f.patiently(ctx, func(ctx context.Context) (bool, error) {
+		oldest, newest, err = f.server.Bounds(ctx)
+		return true, err
+	})
+	return oldest, newest, err
 }
 
-// search returns the oldest message of which after is true. It is true of all messages behind it.
-func (l *Log) search(ctx context.Context, after func(header) bool) (found message, err error) {
-	lo, _, err := l.bounds(ctx)
+// errBeyond says that no message is what was searched.
+var errBeyond = fmt.Errorf("%w: no message that is known has them", wal.ErrHole)
+
+// find returns a sequence number to read from in order to get the record at p. The record is in the
+// message of that number, or in one behind it. If no message up to newest has it the error is
+// errBeyond, and the number is that of the newest message.
+//
+// A replica that lacks messages shows a later one in their place. That makes the number smaller,
+// never larger, because all messages below it were seen or are older than one that was seen.
+func (f *finder) find(ctx context.Context, p wal.Pos, newest uint64) (seq uint64, err error) {
+	lo, _, err := f.bounds(ctx)
 	if err != nil {
-		return found, err
+		return 0, err
 	}
-	for hi := l.tail.Load() + 1; lo < hi; {
+	seq, err = newest, errBeyond
+	for hi := newest + 1; lo < hi; {
 		mid := lo + (hi-lo)/2
-		m, err := l.mustHave(ctx, mid)
-		if err != nil {
-			return found, err
+		m, e := f.mustHave(ctx, mid)
+		if e != nil {
+			return 0, e
 		}
-		if after(m.header) {
-			found, hi = m, mid
+		if m.end() > p {
+			hi, err = mid, nil
 		} else {
 			lo = m.seq + 1
 		}
 	}
-	if found.bytes == nil {
-		return found, fmt.Errorf("%w: no message up to %d has them", wal.ErrHole, l.tail.Load())
+	if err == nil {
+		seq = lo
 	}
-	return found, nil
+	return seq, err
+}
+
+// findOldest returns the position of the oldest record that is whole. Without one in the messages
+// up to newest it returns none, the position of the next record.
+func (f *finder) findOldest(ctx context.Context, newest uint64, none wal.Pos) (wal.Pos, error) {
+	from, _, err := f.bounds(ctx)
+	for err == nil && from <= newest {
+		var m message
+		if m, err = f.mustHave(ctx, from); err == nil {
+			if m.Part == 0 {
+				return m.First, nil
+			}
+			from = m.seq + 1 // the block begins below what is kept
+		}
+	}
+	return none, err
 }

@@ -40,6 +40,12 @@ type Server interface {
 	Close() error
 }
 
+// A NamedServer is a Server that knows what its replicas are called.
+type NamedServer interface {
+	// Replica names the replica that answers Read, for people.
+	Replica(replica int) string
+}
+
 // Errors of a Server.
 var (
 	// ErrConflict says that a message was not stored, because it does not follow on the newest one.

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -70,7 +71,7 @@ func TestSuite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := &clusters{made: make(map[string]*streamtest.Cluster), damaged: make(map[string]bool)}
-			waltest.Run(t, waltest.Subject{
+			subject := waltest.Subject{
 				Open: func(place string, onDurable func(first, last wal.Pos, err error)) (waltest.Log, error) {
 					o := o
 					o.OnDurable, o.Retry = onDurable, -1
@@ -78,6 +79,10 @@ func TestSuite(t *testing.T) {
 				},
 				Refuse: all.refuse,
 				Damage: all.damage,
+			}
+			waltest.Run(t, subject)
+			waltest.RunReader(t, subject, func(place string) (waltest.Reader, error) {
+				return stream.OpenReader(t.Context(), all.at(place).Connect(), stream.ReaderOptions{})
 			})
 		})
 	}
@@ -106,5 +111,56 @@ func TestDamagedReplica(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestReplicaThatLacks lets one replica lose every third message: Replay began behind the record
+// that was asked for, First was above the oldest record, and Truncate would have removed too much.
+func TestReplicaThatLacks(t *testing.T) {
+	lossy := false
+	c := &streamtest.Cluster{Lacks: func(replica int, seq uint64) bool { return lossy && replica == 0 && seq%3 == 1 }}
+	l := openLog(t, c, stream.Options{})
+	addRecords(t, l, 30)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lossy = true
+	l = openLog(t, c, stream.Options{})
+	if l.First() != 1 {
+		t.Errorf("the oldest record is %d, want 1", l.First())
+	}
+	for keep := wal.Pos(1); keep <= 30; keep++ {
+		if err := l.Truncate(keep - 1); err != nil {
+			t.Fatal(err)
+		}
+		for from := keep; from <= 30; from++ {
+			next := from
+			if err := l.Replay(from, func(p wal.Pos, _ []byte) error {
+				if p != next {
+					return fmt.Errorf("got position %d, want %d", p, next)
+				}
+				next++
+				return nil
+			}); err != nil || next != 31 {
+				t.Fatalf("truncated up to %d, replay from %d: ended at %d, %v", keep-1, from, next, err)
+			}
+		}
+	}
+}
+
+// TestTruncateOfDeposedWriter lets a writer truncate that does not know yet that it was deposed.
+func TestTruncateOfDeposedWriter(t *testing.T) {
+	c := &streamtest.Cluster{}
+	a := openLog(t, c, stream.Options{})
+	addRecords(t, a, 30)
+	b := openLog(t, c, stream.Options{})
+	if err := a.Truncate(20); !errors.Is(err, wal.ErrSealed) {
+		t.Errorf("truncate by the former writer: got %v, want ErrSealed", err)
+	}
+	if next, err := tail(t, openReader(t, c, stream.ReaderOptions{}), 1, 30); err != errEnough {
+		t.Errorf("behind the truncation by the former writer: got records up to %d, %v", next-1, err)
+	}
+	if err := b.Truncate(20); err != nil || b.First() != 21 {
+		t.Errorf("truncate by the writer: got %v, first is %d, want 21", err, b.First())
 	}
 }

@@ -2,13 +2,15 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rondo-db/rondo/wal"
 )
 
 // Truncate is as core.Log has it. It drops whole messages, and always keeps the newest records, so
-// that the stream still says which position is the next.
+// that the stream still says which position is the next. If another process writes the log, it
+// drops nothing and returns wal.ErrSealed.
 func (l *Log) Truncate(upto wal.Pos) error {
 	l.mu.Lock()
 	err, first := l.writable(), l.oldest
@@ -17,16 +19,52 @@ func (l *Log) Truncate(upto wal.Pos) error {
 	if err != nil || keep <= first {
 		return err
 	}
-	ctx := context.Background()
-	m, err := l.find(ctx, keep)
-	if err == nil {
-		err = l.patiently(ctx, func(ctx context.Context) (bool, error) { return true, l.server.Purge(ctx, m.seq) })
-	}
-	if err != nil {
+	if first, err = l.purge(context.Background(), keep); err != nil {
 		return fmt.Errorf("truncate up to position %d: %w", upto, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.oldest = max(l.oldest, m.First)
+	l.oldest = max(l.oldest, first)
 	return nil
+}
+
+// purge removes the messages below the block that has the record at keep, and returns the block's
+// first position. If the replicas that answer lack a part of the block, it removes nothing and
+// returns 0: the next truncation removes more.
+func (l *Log) purge(ctx context.Context, keep wal.Pos) (wal.Pos, error) {
+	seq, err := l.find(ctx, keep, l.tail.Load())
+	if err != nil {
+		return 0, err
+	}
+	m, err := l.mustHave(ctx, seq)
+	if err != nil || keep < m.First || keep >= m.end() {
+		return 0, err
+	}
+	for m.Part > 0 { // on some servers the parts are not dense
+		before, err := l.mustHave(ctx, m.seq-min(m.seq-1, uint64(m.Part)))
+		if err != nil || before.seq >= m.seq || before.First != m.First {
+			return 0, err
+		}
+		m = before
+	}
+	if err := l.stillWriter(ctx); err != nil {
+		return 0, err
+	}
+	err = l.patiently(ctx, func(ctx context.Context) (bool, error) { return true, l.server.Purge(ctx, m.seq) })
+	return m.First, err
+}
+
+// stillWriter returns wal.ErrSealed if a replica shows another writer's claim. A writer learns it
+// with its next record otherwise, and there may be none for a long time.
+func (l *Log) stillWriter(ctx context.Context) error {
+	m, err := l.message(ctx, l.tail.Load()+1)
+	switch {
+	case errors.Is(err, errNone):
+		return nil
+	case err != nil:
+		return err
+	case m.Writer == l.writer && m.Nonce == l.nonce:
+		return nil // written since
+	}
+	return l.deposed(m)
 }

@@ -174,7 +174,12 @@ func (l *Log) attempt(ctx context.Context, id string, msg []byte) (uint64, error
 	case bytes.Equal(m.bytes, msg):
 		return m.seq, nil
 	}
-	return 0, fmt.Errorf("%w: message %d is of writer %d, this is writer %d", wal.ErrSealed, m.seq, m.Writer, l.writer)
+	return 0, l.deposed(m)
+}
+
+// deposed returns the error for a message of another writer behind this one's.
+func (l *Log) deposed(m message) error {
+	return fmt.Errorf("%w: message %d is of writer %d, this is writer %d", wal.ErrSealed, m.seq, m.Writer, l.writer)
 }
 
 // sleep waits and says whether ctx goes on.

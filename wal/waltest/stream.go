@@ -15,6 +15,7 @@ import (
 // it. The process that opened it last is its only writer: the stream refuses all others. The fields
 // and methods below inject faults.
 type Stream struct {
+	id      wal.ID
 	mu      sync.Mutex
 	rnd     *rand.Rand
 	first   wal.Pos  // position of records[0]
@@ -26,7 +27,8 @@ type Stream struct {
 	commits int
 	cutAt   int // the commit in which power is lost; 0: none
 
-	held sync.RWMutex // locked by Hold
+	held  sync.RWMutex  // locked by Hold
+	grown chan struct{} // closed when there are more records, or power is lost
 
 	// Capacity bounds the bytes of all records; 0: unbounded. What goes beyond fails with
 	// wal.ErrFull.
@@ -34,6 +36,8 @@ type Stream struct {
 	// Fault is asked before records become durable. If it returns an error, they are refused: with
 	// wal.ErrFull if the error is ENOSPC, else with wal.ErrRetry.
 	Fault func(first, last wal.Pos) error
+	// Cut is asked before a reader gives away the record at p. An error ends its Tail.
+	Cut func(p wal.Pos) error
 }
 
 // A writer is a process's end of a stream.
@@ -45,7 +49,10 @@ type writer interface {
 // NewStream returns an empty stream. How it divides records into commits, and what survives a loss
 // of power, follows from seed.
 func NewStream(seed uint64) *Stream {
-	return &Stream{rnd: rand.New(rand.NewPCG(seed, 2)), first: 1, damaged: make(map[wal.Pos]bool)}
+	return &Stream{
+		id: wal.ID(fmt.Appendf(nil, "%016x", seed)), rnd: rand.New(rand.NewPCG(seed, 2)),
+		first: 1, damaged: make(map[wal.Pos]bool), grown: make(chan struct{}),
+	}
 }
 
 // Hold keeps records from becoming durable until Release.
@@ -85,6 +92,7 @@ func (s *Stream) Restart() *Stream {
 		s.cut()
 	}
 	n := NewStream(s.rnd.Uint64())
+	n.id, n.Cut = s.id, s.Cut
 	n.first, n.records, n.bytes, n.damaged, n.Capacity = s.first, slices.Clone(s.records), s.bytes, s.damaged, s.Capacity
 	return n
 }
@@ -92,6 +100,7 @@ func (s *Stream) Restart() *Stream {
 // cut ends the stream. Some of the records that are on their way are kept. s.mu is held.
 func (s *Stream) cut() {
 	s.dead = true
+	defer s.wakeReaders()
 	if s.writer != nil {
 		recs := s.writer.underway(s.last() + 1)
 		s.keep(recs[:s.rnd.IntN(len(recs)+1)])
@@ -107,6 +116,13 @@ func (s *Stream) keep(recs [][]byte) {
 		s.records = append(s.records, rec)
 		s.bytes += int64(len(rec))
 	}
+	s.wakeReaders()
+}
+
+// wakeReaders tells the readers that wait to look again. s.mu is held.
+func (s *Stream) wakeReaders() {
+	close(s.grown)
+	s.grown = make(chan struct{})
 }
 
 // commit makes recs durable, in whole or not at all.
@@ -172,6 +188,11 @@ func (s *Stream) truncate(by writer, upto wal.Pos) error {
 func (s *Stream) read(from wal.Pos) ([][]byte, wal.Pos, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.readHeld(from)
+}
+
+// readHeld is read. s.mu is held.
+func (s *Stream) readHeld(from wal.Pos) ([][]byte, wal.Pos, error) {
 	if from == 0 {
 		from = s.first
 	}
@@ -179,7 +200,7 @@ func (s *Stream) read(from wal.Pos) ([][]byte, wal.Pos, error) {
 	case s.dead:
 		return nil, 0, ErrPower
 	case from < s.first:
-		return nil, 0, fmt.Errorf("replay from position %d: %w: first is %d", from, wal.ErrTruncated, s.first)
+		return nil, 0, fmt.Errorf("replay from position %d: %w", from, &wal.TruncatedError{First: s.first})
 	case from > s.last()+1:
 		return nil, 0, fmt.Errorf("replay from position %d: %w: last is %d", from, wal.ErrHole, s.last())
 	}

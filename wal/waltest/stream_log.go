@@ -229,6 +229,9 @@ func (l *StreamLog) First() wal.Pos {
 // Last is as the engine's Log has it.
 func (l *StreamLog) Last() wal.Pos { return wal.Pos(l.acked.Load()) }
 
+// ID is that of the stream.
+func (l *StreamLog) ID() wal.ID { return l.stream.id }
+
 // Close is as the engine's Log has it.
 func (l *StreamLog) Close() error {
 	l.mu.Lock()

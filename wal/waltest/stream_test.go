@@ -42,13 +42,15 @@ func (s *streams) refuse(err error) {
 
 func TestStream(t *testing.T) {
 	all := &streams{made: make(map[string]*waltest.Stream)}
-	waltest.Run(t, waltest.Subject{
+	subject := waltest.Subject{
 		Open: func(place string, onDurable func(first, last wal.Pos, err error)) (waltest.Log, error) {
 			return all.at(place).Open(0, onDurable)
 		},
 		Refuse: all.refuse,
 		Damage: func(_ waltest.Log, place string, p wal.Pos) { all.at(place).Damage(p) },
-	})
+	}
+	waltest.Run(t, subject)
+	waltest.RunReader(t, subject, func(place string) (waltest.Reader, error) { return all.at(place).Reader(), nil })
 }
 
 func openStream(t *testing.T, s *waltest.Stream, after wal.Pos) *waltest.StreamLog {

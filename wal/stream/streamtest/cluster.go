@@ -2,6 +2,7 @@ package streamtest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ type Cluster struct {
 	silent   time.Time // until when there is no leader
 	asked    uint64    // for the bounds
 	conns    uint64
+	asks     int // calls of Read
 
 	// Seed makes the servers fail, unless it is 0: requests and answers are lost, requests arrive
 	// seconds late, the stream has no leader for 4 to 9 s, replicas lag, bounds are out of date.
@@ -29,6 +31,13 @@ type Cluster struct {
 	// Damaged says whether replica shows a message with a flipped bit. Set it before the cluster is
 	// used.
 	Damaged func(replica int, msg []byte) bool
+	// Lacks says whether replica has lost a message that it had. Set it before the cluster is used.
+	Lacks func(replica int, seq uint64) bool
+	// Behind says whether replica does not have a message yet, nor those behind it. Set it before
+	// the cluster is used.
+	Behind func(replica int, seq uint64) bool
+	// Down says whether replica does not answer. Set it before the cluster is used.
+	Down func(replica int) bool
 }
 
 type message struct {
@@ -46,6 +55,13 @@ const maxMessage = 64 << 10
 // newest returns the sequence number of the newest message. c.mu is held.
 func (c *Cluster) newest() uint64 { return c.purged + uint64(len(c.messages)) }
 
+// Asks returns how often the servers were asked for messages.
+func (c *Cluster) Asks() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asks
+}
+
 // Connect returns a process's connection.
 func (c *Cluster) Connect() stream.Server {
 	c.mu.Lock()
@@ -58,6 +74,7 @@ type conn struct {
 	*Cluster
 	number    uint64
 	published uint64 // attempts; mu guards it
+	reads     uint64 // mu guards it
 }
 
 func (c *conn) Publish(ctx context.Context, after uint64, id string, msg []byte) (uint64, error) {
@@ -86,9 +103,13 @@ func (c *Cluster) store(after uint64, id string, msg []byte) (uint64, error) {
 	return c.newest(), nil
 }
 
-func (c *conn) Read(_ context.Context, replica int, from uint64, n int, fn func(seq uint64, msg []byte) error) error {
+func (c *conn) Read(ctx context.Context, replica int, from uint64, n int, fn func(seq uint64, msg []byte) error) error {
 	if replica >= replicas {
 		return stream.ErrNoReplica
+	}
+	breaks, err := c.sufferRead(ctx, replica)
+	if err != nil {
+		return err
 	}
 	c.mu.Lock()
 	from = max(from, c.purged+1)
@@ -97,20 +118,30 @@ func (c *conn) Read(_ context.Context, replica int, from uint64, n int, fn func(
 		got = c.messages[from-c.purged-1:]
 	}
 	c.mu.Unlock()
-	for i, m := range got[:min(n, len(got))] {
-		if !c.shows(replica, from+uint64(i), m.stored) {
+	for i, m := range got {
+		seq := from + uint64(i)
+		switch {
+		case n == 0 || !c.shows(replica, seq, m.stored):
 			return nil
-		}
-		if c.Damaged != nil && c.Damaged(replica, m.data) {
+		case breaks == 0:
+			return errBroken
+		case c.Lacks != nil && c.Lacks(replica, seq):
+			continue
+		case c.Damaged != nil && c.Damaged(replica, m.data):
 			m.data = append([]byte(nil), m.data...)
 			m.data[len(m.data)/2] ^= 1
 		}
-		if err := fn(from+uint64(i), m.data); err != nil {
+		if err := fn(seq, m.data); err != nil {
 			return err
 		}
+		n--
+		breaks--
 	}
 	return nil
 }
+
+// Replica names a replica.
+func (c *conn) Replica(replica int) string { return fmt.Sprintf("server %c", 'a'+replica) }
 
 func (c *conn) Bounds(context.Context) (oldest, newest uint64, err error) {
 	c.mu.Lock()

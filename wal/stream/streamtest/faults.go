@@ -2,6 +2,7 @@ package streamtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -71,8 +72,42 @@ func (c *conn) suffer(ctx context.Context, f fate, after uint64, id string, msg 
 	return ctx.Err()
 }
 
+// errBroken is the error of an answer that breaks off.
+var errBroken = errors.New("connection lost")
+
+// sufferRead lets a question for messages meet its fate: it is answered, maybe after a while, or
+// gets an error. breaks is how many messages come before the connection is lost; -1: it is not.
+func (c *conn) sufferRead(ctx context.Context, replica int) (breaks int, err error) {
+	c.mu.Lock()
+	c.asks++
+	c.reads++
+	r := rand.New(rand.NewPCG(^c.Seed, c.number<<32|c.reads))
+	c.mu.Unlock()
+	if c.Down != nil && c.Down(replica) {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	if c.Seed == 0 {
+		return -1, nil
+	}
+	time.Sleep(time.Duration(1+r.IntN(3)) * time.Millisecond)
+	switch n := r.IntN(100); {
+	case n < 2: // the question or the answer is lost
+		<-ctx.Done()
+		return 0, ctx.Err()
+	case n < 4:
+		return 0, errBroken
+	case n < 10:
+		return r.IntN(4), nil
+	}
+	return -1, nil
+}
+
 // shows says whether a replica has a message already.
 func (c *Cluster) shows(replica int, seq uint64, stored time.Time) bool {
+	if c.Behind != nil && c.Behind(replica, seq) {
+		return false
+	}
 	if c.Seed == 0 {
 		return true
 	}

@@ -1,0 +1,216 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-db/rondo/wal/stream"
+)
+
+const (
+	// checkedTime is how long what servers said of how they sync is believed.
+	checkedTime = time.Minute
+	// failedTime is how long a server that could not be reached is not tried again.
+	failedTime = time.Second
+)
+
+// Conn is a connection to servers. Many streams may share it. Its methods may be called
+// concurrently.
+type Conn struct {
+	o    Options
+	main *peer
+	js   jetstream.JetStream
+
+	mu      sync.Mutex           // guards what follows; held while a single server is connected to
+	others  map[string]*peer     // connections to single servers, by URL
+	failed  map[string]failure   // servers that could not be reached, by URL
+	checked map[string]time.Time // when a server was last seen to sync, by name
+}
+
+// A failure is an attempt to connect that failed.
+type failure struct {
+	at  time.Time
+	err error
+}
+
+// Connect connects to the servers that o names. It does not use the fields Stream and Log.
+func Connect(o Options) (*Conn, error) {
+	options := append([]nats.Option{
+		nats.Name("rondo"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1),
+	}, o.Connect...)
+	nc, err := nats.Connect(o.URL, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
+	}
+	c := &Conn{o: o, others: make(map[string]*peer), failed: make(map[string]failure), checked: make(map[string]time.Time)}
+	// The server's version comes before questions that an old server may not know.
+	if err = checkVersion(nc.ConnectedServerName(), nc.ConnectedServerVersion()); err == nil {
+		c.js, err = jetstream.New(nc)
+	}
+	if err == nil {
+		c.main, err = newPeer(nc)
+	}
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Stream finds a stream, makes it if it is missing, and checks the settings. Closing the Server
+// leaves the connection open.
+func (c *Conn) Stream(ctx context.Context, name string) (*Server, error) {
+	st, err := c.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if c.o.MaxBytes <= 0 {
+			return nil, fmt.Errorf("make stream %s: its size is not set", name)
+		}
+		st, err = c.js.CreateStream(ctx, configOf(name, c.o))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", name, err)
+	}
+	info := st.CachedInfo()
+	s := &Server{
+		conn: c, jsStream: st, stream: name, subject: subjectOf(name),
+		most: min(int(c.main.nc.MaxPayload())-headerBytes, messageBytes),
+	}
+	if n := int(info.Config.MaxMsgSize); n > 0 {
+		s.most = min(s.most, n-headerBytes)
+	}
+	if err := errors.Join(checkStream(info.Config, c.o), c.checkServers(ctx, serversOf(c.main.nc, info))); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// checkServers asks the servers how they sync, unless they said so a moment ago.
+func (c *Conn) checkServers(ctx context.Context, names []string) error {
+	fresh := func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, name := range names {
+			if time.Since(c.checked[name]) > checkedTime {
+				return false
+			}
+		}
+		return true
+	}
+	if fresh() {
+		return nil
+	}
+	if err := checkServers(ctx, names, c.o); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range names {
+		c.checked[name] = time.Now()
+	}
+	return nil
+}
+
+// Open becomes the writer of a stream. Closing the log leaves the connection open.
+func (c *Conn) Open(ctx context.Context, name string, o stream.Options) (*stream.Log, error) {
+	s, err := c.Stream(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	l, err := stream.Open(ctx, s, o)
+	if err != nil {
+		return nil, fmt.Errorf("open stream %s: %w", name, err)
+	}
+	return l, nil
+}
+
+// OpenReader opens a stream for reading. Closing the reader leaves the connection open.
+func (c *Conn) OpenReader(ctx context.Context, name string, o stream.ReaderOptions) (*stream.Reader, error) {
+	s, err := c.Stream(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := stream.OpenReader(ctx, s, o)
+	if err != nil {
+		return nil, fmt.Errorf("read stream %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// replica returns the connection for a replica: the usual one, or one to another server.
+func (c *Conn) replica(n int) (*peer, error) {
+	if n == 0 {
+		return c.main, nil
+	}
+	urls := c.otherURLs()
+	if n > len(urls) {
+		return nil, stream.ErrNoReplica
+	}
+	u := urls[n-1]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.others[u]; p != nil && p.nc.IsConnected() {
+		return p, nil
+	}
+	if f, ok := c.failed[u]; ok && time.Since(f.at) < failedTime {
+		return nil, f.err
+	}
+	options := append([]nats.Option{nats.Name("rondo"), nats.NoReconnect(), nats.IgnoreDiscoveredServers(), nats.Timeout(time.Second)}, c.o.Connect...)
+	nc, err := nats.Connect(u, options...)
+	var p *peer
+	if err == nil {
+		if p, err = newPeer(nc); err != nil {
+			nc.Close()
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("connect to %s: %w", u, err)
+		c.failed[u] = failure{time.Now(), err}
+		return nil, err
+	}
+	delete(c.failed, u)
+	c.others[u] = p
+	return p, nil
+}
+
+// otherURLs returns the servers that the connection is not with.
+func (c *Conn) otherURLs() (urls []string) {
+	for _, u := range c.main.nc.Servers() {
+		if u != c.main.nc.ConnectedUrl() {
+			urls = append(urls, u)
+		}
+	}
+	return urls
+}
+
+// nameOf names the server that stands for a replica.
+func (c *Conn) nameOf(n int) string {
+	if n == 0 {
+		return c.main.nc.ConnectedServerName()
+	}
+	urls := c.otherURLs()
+	if n > len(urls) {
+		return fmt.Sprint("replica ", n)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.others[urls[n-1]]; p != nil {
+		return p.nc.ConnectedServerName()
+	}
+	return urls[n-1]
+}
+
+// Close ends the connection, and with it all that use it.
+func (c *Conn) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.others {
+		p.nc.Close()
+	}
+	c.main.nc.Close()
+}

@@ -1,0 +1,171 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// Tail calls fn for each record from position from on (0: from the oldest), in order, and goes on
+// with the records that writers append, until ctx ends. The record is valid during the call. Tail
+// never returns nil. It returns
+//   - the error of fn, as it is;
+//   - the error of ctx, or wal.ErrClosed;
+//   - a *wal.TruncatedError if the log no longer reaches back to the next position;
+//   - an error that wraps wal.ErrHole or is a *wal.CorruptError, if no replica has the next record
+//     whole. The error wraps wal.ErrHole, too, if the log ends before from-1;
+//   - an error that wraps ErrOtherLog.
+//
+// Tail yields the records of whole blocks only. It waits for servers that do not answer.
+func (r *Reader) Tail(ctx context.Context, from wal.Pos, fn func(p wal.Pos, rec []byte) error) error {
+	ctx, done := r.enter(ctx)
+	defer done()
+	w, err := r.start(ctx, from)
+	if err == nil {
+		w.fn = func(p wal.Pos, rec []byte) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fn(p, rec)
+		}
+		err = r.follow(ctx, w)
+	}
+	if stop, ok := errors.AsType[stopError](err); ok {
+		return stop.error
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("follow the stream from position %d: %w", from, err)
+}
+
+// start finds the message to begin with. It waits for servers that do not answer, and for the first
+// message.
+func (r *Reader) start(ctx context.Context, from wal.Pos) (*walk, error) {
+	q := quiet{reader: r}
+	for {
+		w, err := r.tryStart(ctx, from)
+		switch {
+		case err == nil, isFinal(err):
+			return w, err
+		case errors.Is(err, errEmpty):
+			q.answered()
+		default:
+			q.failed(err)
+		}
+		if !sleep(ctx, q.pause()) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// isFinal says whether err stays what it is, however long one waits.
+func isFinal(err error) bool { return isDamage(err) || errors.Is(err, wal.ErrTruncated) }
+
+// tryStart finds the message to begin with.
+func (r *Reader) tryStart(ctx context.Context, from wal.Pos) (*walk, error) {
+	f := r.finder()
+	oldest, newest, err := f.bounds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if newest < oldest {
+		return nil, errEmpty
+	}
+	m, err := r.look(ctx, newest)
+	if err != nil {
+		return nil, err
+	}
+	f = r.finder() // it knows the log now
+	first, err := f.findOldest(ctx, m.seq, m.end())
+	switch {
+	case err != nil:
+		return nil, err
+	case from == 0:
+		from = first
+	case from < first:
+		return nil, &wal.TruncatedError{First: first}
+	}
+	// If the record is still to come, or the bounds were out of date, the newest message is the one
+	// to begin with.
+	seq, err := f.find(ctx, from, m.seq)
+	if err != nil && err != errBeyond {
+		return nil, err
+	}
+	return &walk{finder: f, seq: seq, from: from, last: math.MaxUint64, reached: r.reached}, nil
+}
+
+// follow reads without end.
+func (r *Reader) follow(ctx context.Context, w *walk) error {
+	q := quiet{reader: r}
+	began := time.Now() // when the walk last came on, or no replica answered
+	for fruitless := 0; ; {
+		seq, short := w.seq, w.next < w.from
+		damage, err := w.round(ctx, fruitless%allEvery == allEvery-1 || short)
+		if err != nil {
+			return err
+		}
+		if w.seq != seq {
+			q.answered()
+			q.wait, began, fruitless = 0, time.Now(), 0
+			continue
+		}
+		switch {
+		case damage.everywhere:
+			return w.missing(ctx, damage.error)
+		case damage.answers == 0:
+			q.failed(damage.silent)
+			began = time.Now()
+		default:
+			q.answered()
+		}
+		if time.Since(began) >= w.patience {
+			if damage.error != nil {
+				return w.missing(ctx, damage.error)
+			}
+			if short {
+				return fmt.Errorf("%w: the stream ends at position %d, and %d is already held", wal.ErrHole, w.next-1, w.from-1)
+			}
+		}
+		if !sleep(ctx, q.pause()) {
+			return ctx.Err()
+		}
+		fruitless++
+	}
+}
+
+// quiet is a time without new messages.
+type quiet struct {
+	reader *Reader
+	wait   time.Duration // the last pause
+	mute   time.Time     // since when no replica answers; zero: one does
+	told   bool          // that none does
+}
+
+// pause returns how long to wait before the next question.
+func (q *quiet) pause() time.Duration {
+	q.wait = min(max(2*q.wait, busyWait), idleWait)
+	return q.wait
+}
+
+// answered says that a replica has answered.
+func (q *quiet) answered() {
+	if q.told {
+		q.reader.o.Logger.Info("stream answers again", "after", time.Since(q.mute))
+	}
+	q.mute, q.told = time.Time{}, false
+}
+
+// failed says that a question had no answer. If that goes on, an operator is told.
+func (q *quiet) failed(err error) {
+	if q.mute.IsZero() {
+		q.mute = time.Now()
+	} else if !q.told && time.Since(q.mute) >= q.reader.o.Patience {
+		q.reader.o.Logger.Warn("stream does not answer: waiting", "error", err)
+		q.told = true
+	}
+}
