@@ -29,9 +29,9 @@ func ReasonOf(err error) Reason {
 }
 
 // FailureReason returns the reason that an error of a sink is counted as: Overload if the store
-// could not take the samples in time, else Failed.
+// could not take the samples in time, or could not be reached, else Failed.
 func FailureReason(err error) Reason {
-	if errors.Is(err, core.ErrMemory) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, core.ErrMemory) || errors.Is(err, core.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		return Overload
 	}
 	return Failed

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -139,22 +140,17 @@ func (q *querying) offered(ctx context.Context, u *unfinished) (names []string, 
 	if err != nil {
 		return nil, err
 	}
-	label, form := "__name__", url.Values{"limit": {strconv.Itoa(mostComplete)}}
-	matchers := ""
+	label, matchers := "", []string(nil)
 	if u.metric != "" {
-		matchers = "__name__=" + strconv.Quote(u.metric)
+		matchers = append(matchers, "__name__="+strconv.Quote(u.metric))
 	}
-	switch {
-	case u.labels:
-		label = ""
-	case u.label != "":
-		label = u.label
-		fallthrough
-	default:
-		matchers = strings.TrimPrefix(matchers+","+label+"=~"+strconv.Quote(regexp.QuoteMeta(u.word)+".*"), ",")
+	if !u.labels {
+		label = cmp.Or(u.label, "__name__")
+		matchers = append(matchers, label+"=~"+strconv.Quote(regexp.QuoteMeta(u.word)+".*"))
 	}
-	if matchers != "" {
-		form.Set("match[]", "{"+matchers+"}")
+	form := url.Values{"limit": {strconv.Itoa(mostComplete)}}
+	if len(matchers) > 0 {
+		form.Set("match[]", "{"+strings.Join(matchers, ",")+"}")
 	}
 	data, err := o.PromList(ctx, label, form, rules)
 	if err != nil {

@@ -15,6 +15,7 @@ type admission struct {
 	budget     int64 // of memory, in bytes
 	logBytes   int64 // of records after which a checkpoint is due
 	background bool  // a goroutine writes checkpoints when it is woken
+	shared     bool  // others may write the log
 
 	logged atomic.Int64 // bytes of records since the last checkpoint began
 	// bytes that definitions take: they stay until the store is closed
@@ -30,6 +31,7 @@ type admission struct {
 // init sets the limits. Before it, an admission only counts: a repair needs no more.
 func (a *admission) init(space *groupSpace, o *Options) {
 	a.space, a.budget, a.logBytes, a.background = space, o.Memory, o.CheckpointBytes, !o.NoBackground
+	a.shared = o.Follow != nil
 	a.due, a.next = make(chan struct{}, 1), make(chan struct{})
 }
 
@@ -76,6 +78,27 @@ func (a *admission) wait(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// hold holds back what comes from the log while the store is full. It must be applied, however much
+// memory it takes: hold gives up only if checkpoints succeed and do not help. The error is ctx's.
+func (a *admission) hold(ctx context.Context) error {
+	for tries := 0; a.full(); {
+		if !a.background || tries > 2 {
+			return ctx.Err()
+		}
+		next := a.nextCheckpoint()
+		if !a.full() {
+			break
+		}
+		if err := a.awaitCheckpoint(ctx, next); err != nil {
+			return err
+		}
+		if a.failure.Load() == nil {
+			tries++
+		}
+	}
+	return ctx.Err()
 }
 
 // failed returns an error if the last checkpoint has failed, and asks for another one.

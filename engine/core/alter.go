@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -71,7 +72,7 @@ func (s *Store) Alter(ctx context.Context, path string, change func(Copy) (Copy,
 
 // enterAlter enters the store for one try of Alter, and leaves it even if change panics.
 func (s *Store) enterAlter(ctx context.Context, path string, change func(Copy) (Copy, error), hold bool) (Ref, error) {
-	if err := s.enterWrite(); err != nil {
+	if err := s.enterLead(); err != nil {
 		return 0, err
 	}
 	defer s.leave()
@@ -96,6 +97,9 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	}
 	ref, err := s.catalogue.lookup(key)
 	if err != nil {
+		if !hold { // the caller of pause would wait for itself
+			err = cmp.Or(s.confirm(ctx), err)
+		}
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
 	if hold {
@@ -131,6 +135,10 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
 	defer x.reserved.end()
+	if err := s.catalogue.reserveClass(&x.planned); err != nil {
+		return 0, fmt.Errorf("alter %q: %w", path, err)
+	}
+	defer s.catalogue.arriveClass(&x.planned)
 	return s.replace(x, rec, ref, kept, lock)
 }
 

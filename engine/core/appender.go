@@ -26,7 +26,7 @@ import (
 // durable without waiting for Enqueue, because durable takes mu when the log has failed. queue.mu
 // and underway.mu are taken last and alone.
 type appender struct {
-	log       Log            // set when the log is open
+	log       *currentLog    // the store's
 	shards    []*shard       // set before the log is open
 	running   sync.WaitGroup // goroutines of shards
 	catalogue *catalogue
@@ -35,6 +35,8 @@ type appender struct {
 	lockGroup func(*group) error // locks a group with its state in memory
 	failpoint func(string)
 	logger    *slog.Logger
+	// lost is told of each error of the log, and returns the one for the caller
+	lost func(error) error
 
 	// mu guards what follows, the coding contexts of all groups, and the order of the log.
 	mu     sync.Mutex
@@ -58,6 +60,7 @@ type appender struct {
 func (a *appender) init(s *Store) {
 	a.catalogue, a.admission, a.calls = &s.catalogue, &s.admission, &s.calls
 	a.lockGroup, a.failpoint, a.logger = s.loader.lockGroup, s.failpoint, s.options.Logger
+	a.log, a.lost = &s.log, s.replica.lost
 	a.queue.empty.L = &a.queue.mu
 	a.tickets.New = func() any { return new(Ticket) }
 }
@@ -82,6 +85,9 @@ func (a *appender) submit(t *Ticket, b *Batch) error {
 	}
 	a.shards[0].stats.add(&t.result)
 	if len(t.runs) == 0 {
+		if a.admission.shared { // it leads, or knows less than the leader
+			return a.enqueue(t, barrierRecord)
+		}
 		t.complete()
 		return nil
 	}
@@ -110,7 +116,7 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 	if t.op != nil {
 		a.underway.add(t.op.keys)
 	}
-	if _, err := a.log.Enqueue(rec); err != nil {
+	if _, err := a.log.get().Enqueue(rec); err != nil {
 		// No ticket is queued behind this one, and the log will not tell of it.
 		a.queue.unpush()
 		a.stale = true
@@ -118,7 +124,7 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 			a.underway.done(t.op.keys)
 		}
 		t.recall()
-		return fmt.Errorf("log: %w", err)
+		return fmt.Errorf("log: %w", a.lost(err))
 	}
 	a.admission.addLogged(t.size)
 	a.batches.Add(1)
@@ -145,6 +151,7 @@ func (a *appender) durable(first, last wal.Pos, err error) {
 func (a *appender) failed(first, last wal.Pos, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	err = a.lost(err)
 	tickets := a.queue.shift(min(int(last-first+1), a.queue.len()))
 	a.drain()
 	a.resetContexts()

@@ -71,27 +71,30 @@ func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uin
 // is the matter with. Their indices are in sh.index then, and their values one behind the other.
 func (sh *shard) plain(g *group, samples []sample) (*definition, int) {
 	c := g.c
-	sh.index = sh.index[:0]
+	flags, defs, refused := g.flags[:g.n], g.defs[:g.n], len(g.refused) > 0
+	mask := uint32(1)<<c.shift - 1
+	list := sh.index[:0]
 	var d *definition
-	first := samples[0].first
+	first, at := samples[0].first, samples[0].at
 	for i := range samples {
 		sm := &samples[i]
-		index := c.index(sm.ref.number())
-		if index >= g.n || g.flags[index] != flagAlive || len(g.refused) > 0 && g.refused[index] != nil {
+		index := sm.ref.number() & mask
+		if int(index) >= len(flags) || flags[index] != flagAlive || refused && g.refused[int(index)] != nil {
 			break
 		}
 		if d == nil {
-			if d = c.defs.byID(g.defs[index]); d == nil || int(sm.n) != d.values {
+			if d = c.defs.byID(defs[index]); d == nil || int(sm.n) != d.values {
 				return nil, 0
 			}
 		}
-		if d.id != g.defs[index] || sm.first != first || sm.at != samples[0].at {
+		if d.id != defs[index] || sm.first != first || sm.at != at {
 			break
 		}
 		first += uint32(sm.n)
-		sh.index = append(sh.index, int32(index))
+		list = append(list, int32(index))
 	}
-	return d, len(sh.index)
+	sh.index = list
+	return d, len(list)
 }
 
 // applyOdd applies a sample that does not step together with others.
@@ -204,6 +207,10 @@ func (g *group) changed(pos wal.Pos) {
 // their record would.
 func (g *group) follow(b *Batch, from, to uint32) {
 	c := g.c
+	if c.sources == 1 {
+		g.followOne(b.samples[from:to], b.values)
+		return
+	}
 	for i := from; i < to; i++ {
 		sm := &b.samples[i]
 		at := c.index(sm.ref.number()) * c.sources
@@ -213,6 +220,24 @@ func (g *group) follow(b *Batch, from, to uint32) {
 				g.ctx[at+int(j)] = v.Bits
 				g.ctxTag[at+int(j)] = uint8(v.Tag)
 			}
+		}
+	}
+}
+
+// followOne is follow for a class of one data source.
+func (g *group) followOne(samples []sample, values []rra.Value) {
+	mask := uint32(1)<<g.c.shift - 1
+	ctx := g.ctx
+	tags := g.ctxTag[:len(ctx)]
+	for i := range samples {
+		sm := &samples[i]
+		if sm.n == 0 {
+			continue
+		}
+		v := &values[sm.first]
+		if v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
+			at := sm.ref.number() & mask
+			ctx[at], tags[at] = v.Bits, uint8(v.Tag)
 		}
 	}
 }

@@ -240,10 +240,11 @@ func (s *Store) wholeBlock(tx *boltfile.Tx, g *group, stream int, slot int64, su
 
 // backupLog copies the log behind position pos.
 func (s *Store) backupLog(ctx context.Context, b *backupWriter, pos wal.Pos) error {
-	if s.log.Last() <= pos {
+	log := s.log.get()
+	if log.Last() <= pos {
 		return nil
 	}
-	return s.log.Replay(pos+1, func(p wal.Pos, rec []byte) error {
+	return log.Replay(pos+1, func(p wal.Pos, rec []byte) error {
 		b.buf = append(b.buf[:0], backupRecord)
 		b.buf = binary.AppendUvarint(b.buf, uint64(p))
 		b.buf = binary.AppendUvarint(b.buf, uint64(len(rec)))

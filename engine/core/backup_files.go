@@ -47,13 +47,40 @@ func (f *backupFile) use(read func(*backupReader) error) error {
 }
 
 // readBackups reads a backup of everything and increments, each made since the one before it, and
-// gives what they hold to a sink, the newest first. It looks at all heads before anything else.
+// gives what they hold to a sink, the newest first. It looks at all heads before anything else,
+// except that a backup alone is read once: it may be a stream.
 func readBackups(ctx context.Context, files []backupFile, to backupSink) error {
+	var heads []BackupHead // nil: not yet looked at
+	if len(files) > 1 {
+		var err error
+		if heads, err = readHeads(files); err != nil {
+			return err
+		}
+	}
+	plan := new(backupPlan)
+	for i := len(files) - 1; i >= 0; i-- {
+		err := files[i].use(func(b *backupReader) error {
+			if heads == nil {
+				if err := b.head.first(); err != nil {
+					return err
+				}
+			} else if b.head != heads[i] {
+				return fmt.Errorf("it changed while it was read: %w", errBackup)
+			}
+			return b.parts(ctx, plan, to)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return plan.end()
+}
+
+// readHeads reads the heads of a backup and its increments, and checks that each was made since the
+// one before it.
+func readHeads(files []backupFile) ([]BackupHead, error) {
 	heads := make([]BackupHead, len(files))
 	for i := range files {
-		if len(files) == 1 {
-			break // it cannot be read twice, perhaps
-		}
 		err := files[i].use(func(b *backupReader) error {
 			heads[i] = b.head
 			if i == 0 {
@@ -65,28 +92,8 @@ func readBackups(ctx context.Context, files []backupFile, to backupSink) error {
 			return nil
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	plan := new(backupPlan)
-	for i := len(files) - 1; i >= 0; i-- {
-		err := files[i].use(func(b *backupReader) error {
-			if len(files) == 1 {
-				heads[0] = b.head
-			}
-			if i == 0 {
-				if err := b.head.first(); err != nil {
-					return err
-				}
-			}
-			if b.head != heads[i] {
-				return fmt.Errorf("it changed while it was read: %w", errBackup)
-			}
-			return b.parts(ctx, plan, to)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return plan.end()
+	return heads, nil
 }

@@ -48,11 +48,7 @@ func newBackupReader(r io.Reader) (*backupReader, error) {
 }
 
 func (b *backupReader) readHead() error {
-	n, err := b.number()
-	if err != nil {
-		return err
-	}
-	code, err := b.read(n, maxHead)
+	code, err := b.string(maxHead)
 	if err != nil {
 		return err
 	}

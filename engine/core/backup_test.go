@@ -488,19 +488,25 @@ func FuzzRestore(f *testing.F) {
 		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20+uint64(len(in))<<12 {
 			t.Errorf("%d bytes for an input of %d", n, len(in))
 		}
-		if err != nil {
-			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the folder is still there: %v", err)
-			}
-			return
-		}
-		s, err := core.Open(dir, core.Options{NoBackground: true})
-		if err != nil {
-			return // a checksum is no signature
-		}
-		if _, err := s.Check(context.Background()); err != nil {
-			t.Error(err)
-		}
-		mustClose(t, s.Close())
+		looksRestored(t, dir, err)
 	})
+}
+
+// looksRestored compares a folder with the error of restoring into it.
+func looksRestored(t *testing.T, dir string, err error) {
+	t.Helper()
+	if err != nil {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the folder is still there: %v", err)
+		}
+		return
+	}
+	s, err := core.Open(dir, core.Options{NoBackground: true})
+	if err != nil {
+		return // a checksum is no signature
+	}
+	if _, err := s.Check(context.Background()); err != nil {
+		t.Error(err)
+	}
+	mustClose(t, s.Close())
 }

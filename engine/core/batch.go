@@ -2,6 +2,7 @@ package core
 
 import (
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/rondo-db/rondo/rra"
@@ -85,7 +86,7 @@ func (b *Batch) All() iter.Seq[BatchSample] {
 	return func(yield func(BatchSample) bool) {
 		for i := range b.samples {
 			s := &b.samples[i]
-			if !yield(BatchSample{s.ref, s.at, b.values[s.first:][:s.n], b.texts}) {
+			if !yield(BatchSample{s.ref, s.at, b.values[s.first:][:s.n], b.texts, s.more}) {
 				return
 			}
 		}
@@ -98,6 +99,50 @@ type BatchSample struct {
 	At     rra.Time
 	Values []rra.Value
 	Texts  []string // rra.Text(i) among Values stands for Texts[i]
+	// Follows says that the sample is in one update command with the sample before it: see
+	// Batch.Follow.
+	Follows bool
+}
+
+// Split adds the samples of b to other batches, in order. For sample i, which is of the series ref,
+// to returns the batch and the reference that the series has there. A nil batch leaves the sample
+// out. The batches get SkipPast, Stopped and Rejections of b. What Follow has put together stays
+// together. Once the batches have grown, Split allocates nothing.
+func (b *Batch) Split(to func(i int, ref Ref) (*Batch, Ref)) {
+	var last *Batch
+	for i := range b.samples {
+		s := &b.samples[i]
+		part, ref := to(i, s.ref)
+		if part == nil {
+			continue
+		}
+		if part != last {
+			part.SkipPast, part.Stopped, part.Rejections = b.SkipPast, b.Stopped, b.Rejections
+			last = part
+		}
+		from := len(part.values)
+		part.Add(ref, s.at, b.values[s.first:][:s.n]...)
+		if len(b.texts) > 0 {
+			part.moveTexts(from, b.texts)
+		}
+		if s.more {
+			part.Follow()
+		}
+	}
+}
+
+// moveTexts copies the texts that the values from an index on stand for, and that are in texts.
+func (b *Batch) moveTexts(from int, texts []string) {
+	for i := from; i < len(b.values); i++ {
+		if v := &b.values[i]; v.Tag == rra.TagText || v.Tag == rra.TagInvalid {
+			if v.Bits >= uint64(len(texts)) {
+				v.Bits = math.MaxUint64 // it stays a text that is not there, and the sample is refused
+				continue
+			}
+			b.texts = append(b.texts, texts[v.Bits])
+			v.Bits = uint64(len(b.texts) - 1)
+		}
+	}
 }
 
 // keep returns how many refused samples of b an error names.
@@ -113,6 +158,10 @@ func (b *Batch) Len() int { return len(b.samples) }
 
 // Ref returns the series of sample i, counted from 0. It panics if i is not below Len.
 func (b *Batch) Ref(i int) Ref { return b.samples[i].ref }
+
+// Follows reports whether sample i is in one update command with the sample before it. It panics if
+// i is not below Len.
+func (b *Batch) Follows(i int) bool { return b.samples[i].more }
 
 // Reset empties b and keeps its memory.
 func (b *Batch) Reset() {

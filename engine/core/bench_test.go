@@ -166,6 +166,21 @@ func BenchmarkList(b *testing.B) {
 			}
 		}
 	})
+	b.Run("all=10000", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			n := 0
+			for _, err := range s.List(ctx, "", "") {
+				if err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+			if n != 10_000 {
+				b.Fatalf("%d series", n)
+			}
+		}
+	})
 	b.Run("label=100", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

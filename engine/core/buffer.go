@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
@@ -24,9 +25,14 @@ func (g *group) buffer(col int, st *rowblock.Geometry, k int64) []float64 {
 
 // openRows appends to dst the n rows from base on that the buffer of series i holds.
 func (g *group) openRows(dst []float64, i, col, n int, base uint32) []float64 {
-	st := &g.c.streams[col/g.c.sources]
-	for j := range n {
-		dst = append(dst, g.buffer(col, st, int64(base)+int64(j))[i])
+	c := g.c
+	at := len(dst)
+	dst = slices.Grow(dst, n)[:at+n]
+	// A buffer never holds rows of two blocks, so they stand one after the other.
+	from := (c.colOff[col]+int(base)&int(c.streams[col/c.sources].Buffer-1))*g.pitch + i
+	for j := range dst[at:] {
+		dst[at+j] = g.bufs[from]
+		from += g.pitch
 	}
 	return dst
 }
@@ -105,16 +111,10 @@ func (g *group) waiting() *pending.Rows {
 
 // flush codes the n rows in the buffer of a column and adds them to the pending rows.
 func (g *group) flush(co *bufferCoder, i, col, n int) {
-	c := g.c
 	at := col*g.capacity + i
-	st, base := &c.streams[col/c.sources], g.bufBase[at]
-	// A buffer never holds rows of two blocks, so they stand one after the other.
-	vals, from := co.room(n), (c.colOff[col]+int(base)&int(st.Buffer-1))*g.pitch+i
-	for j := range vals {
-		vals[j] = g.bufs[from]
-		from += g.pitch
-	}
-	g.waiting().Add(&co.Coder, i, col, base, vals, st.PDPs, &g.hints[at])
+	base := g.bufBase[at]
+	vals := g.openRows(co.room(n)[:0], i, col, n, base)
+	g.waiting().Add(&co.Coder, i, col, base, vals, g.c.streams[col/g.c.sources].PDPs, &g.hints[at])
 }
 
 // pushBlock takes a row of a column of many series into their buffers.

@@ -19,13 +19,12 @@ import (
 // A catalogue is the catalogue of one store. It knows the database and the memory of the groups,
 // not the store.
 type catalogue struct {
-	db           *boltfile.File
-	damage       *damage.Seen
-	space        *groupSpace
-	admission    *admission
-	options      *Options
-	shards       int         // groups are spread over this many
-	replayFailed func(error) // not nil while the log is replayed: takes damage, which makes Open fail
+	db        *boltfile.File
+	damage    *damage.Seen
+	space     *groupSpace
+	admission *admission
+	options   *Options
+	shards    int // groups are spread over this many
 
 	classes atomic.Pointer[[]*class] // by id - 1
 	defs    definitions
@@ -35,8 +34,9 @@ type catalogue struct {
 
 	watches watches
 
-	planMu sync.Mutex // guards coming
-	coming int64      // series planned and not yet in the catalogue
+	planMu sync.Mutex     // guards what follows
+	coming int64          // series planned and not yet in the catalogue
+	shapes map[string]int // of classes planned and not yet in the catalogue: how many series
 
 	// mu guards the overlay and what follows it. A group's mu may be held when it is taken. While
 	// it is held, no transaction is begun.
@@ -62,6 +62,7 @@ func (cat *catalogue) init(s *Store, n int) {
 	cat.forgotten = 1
 	cat.byShape, cat.byDef = make(map[string]*class), make(map[string]*definition)
 	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*seriesRecord)
+	cat.shapes = make(map[string]int)
 	cat.arriving = make(map[groupID]*posting)
 	cat.classes.Store(&[]*class{})
 	cat.defs.Store(&[]*definition{})
@@ -96,6 +97,14 @@ type catOp struct {
 	relabel bool
 }
 
+// holder returns the series that has the name key after the change; 0: none.
+func (o *catOp) holder() Ref {
+	if o.add == nil {
+		return 0
+	}
+	return o.ref
+}
+
 // append adds a change to the overlay. The caller holds mu.
 func (cat *catalogue) append(o catOp) {
 	cat.ops = append(cat.ops, o)
@@ -103,6 +112,13 @@ func (cat *catalogue) append(o catOp) {
 	if len(cat.ops) > overlayOps {
 		cat.admission.wake()
 	}
+}
+
+// checkpointed returns the position up to which the database holds the catalogue.
+func (cat *catalogue) checkpointed() wal.Pos {
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	return cat.pos
 }
 
 // removed tells whether a series was taken out of the catalogue, although it may still be in its

@@ -94,7 +94,7 @@ func (cat *catalogue) awaitArrival(ref Ref) {
 	}
 }
 
-// remove takes a series out of the catalogue and its group.
+// drop takes a series out of the catalogue and its group.
 func (cat *catalogue) drop(t *Ticket, ref Ref, key string) {
 	rec := cat.recordOr(ref)
 	cat.mu.Lock()

@@ -2,7 +2,6 @@ package core
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -24,7 +23,7 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 			return tx.Absent(bucketNames, []byte(key))
 		})
 		if err != nil {
-			return 0, cat.whileReplaying(err)
+			return 0, err
 		}
 		if ref != 0 { // the overlay may have changed meanwhile
 			cat.mu.RLock()
@@ -152,14 +151,6 @@ func (cat *catalogue) recordOr(ref Ref) *seriesRecord {
 		return &seriesRecord{}
 	}
 	return rec
-}
-
-// whileReplaying returns err. If the log is being replayed and err is damage, Open fails with it.
-func (cat *catalogue) whileReplaying(err error) error {
-	if cat.replayFailed != nil && errors.Is(err, ErrDamaged) {
-		cat.replayFailed(err)
-	}
-	return err
 }
 
 func (cat *catalogue) seriesOf(ref Ref, rec *seriesRecord) Series {

@@ -172,11 +172,7 @@ func (w *catalogueTx) apply(o *catOp) {
 	if o.old != nil && (!o.rename || o.relabel) {
 		w.index(c, o.ref, o.old, false)
 	}
-	ref := o.ref
-	if o.add == nil {
-		ref = 0
-	}
-	w.names = append(w.names, w.name(o.key, ref))
+	w.names = append(w.names, w.name(o.key, o.holder()))
 	w.series = append(w.series, w.record(o.ref, o.add))
 	if o.add != nil && (!o.rename || o.relabel) {
 		w.index(c, o.ref, o.add, true)

@@ -142,11 +142,7 @@ func (cat *catalogue) forget(ops []catOp) {
 		if cat.records[o.ref] == o.add { // no later change
 			delete(cat.records, o.ref)
 		}
-		ref := o.ref
-		if o.add == nil {
-			ref = 0
-		}
-		if cat.names[o.key] == ref {
+		if cat.names[o.key] == o.holder() {
 			delete(cat.names, o.key)
 		}
 		if o.rename && cat.names[o.oldKey] == 0 {
@@ -164,10 +160,7 @@ func (cat *catalogue) forget(ops []catOp) {
 		if o.rename {
 			cat.names[o.oldKey] = 0
 		}
-		cat.names[o.key] = o.ref
-		if o.add == nil {
-			cat.names[o.key] = 0
-		}
+		cat.names[o.key] = o.holder()
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *Store) checkWith(ctx context.Context, mend *mender) ([]Problem, error) 
 	if err != nil {
 		return c.problems, err
 	}
-	if err := s.log.Replay(0, func(wal.Pos, []byte) error { return ctx.Err() }); err != nil {
+	if err := s.log.get().Replay(0, func(wal.Pos, []byte) error { return ctx.Err() }); err != nil {
 		c.add(dirLog, "%v", err)
 	}
 	return c.problems, ctx.Err()
@@ -154,7 +154,7 @@ func (c *checker) meta() {
 		c.add("meta "+string(metaStore), "%v", errors.Unwrap(err))
 	}
 	c.pos = wal.Pos(numbers[string(metaCatalogue)])
-	c.top = max(wal.Pos(numbers[string(metaGroups)]), c.pos, c.s.log.Last())
+	c.top = max(wal.Pos(numbers[string(metaGroups)]), c.pos, c.s.log.get().Last())
 }
 
 // counted compares a number of the bucket meta with what there is.

@@ -22,7 +22,7 @@ import (
 //     the rows in blocks. Write blocks and states of some groups in one transaction. Then forget
 //     the coded rows.
 //  3. Write the changes of the catalogue at or below B, together with B.
-//  4. Truncate the log up to B.
+//  4. Truncate the log up to B, unless stores share it: see Store.Truncate.
 //
 // A crash between any two steps loses nothing. The state record of each group carries the log
 // position that it includes, and replay skips records at or below that position. The catalogue
@@ -157,21 +157,30 @@ func (cp *checkpointer) write(ctx context.Context) error {
 		return err
 	}
 	cp.failpoint("checkpoint-catalogue")
-	if cp.pins > 0 {
-		b = min(b, cp.pinned)
+	if cp.options.Follow == nil {
+		err = cp.truncate(b)
 	}
-	err = cp.appender.log.Truncate(b)
 	cp.failpoint("checkpoint-end")
 	return err
 }
 
+// truncate allows the log to drop the records at and below b that nobody needs. The caller holds
+// mu.
+func (cp *checkpointer) truncate(b wal.Pos) error {
+	if cp.pins > 0 {
+		b = min(b, cp.pinned)
+	}
+	return cp.appender.log.get().Truncate(b)
+}
+
 // awaitLog waits until everything in the log is durable, because the database must not run ahead of
-// the log. With SyncAlways every applied record is durable already.
+// the log. With SyncAlways, and in a log of another kind than segments, every applied record is
+// durable already.
 func (cp *checkpointer) awaitLog() error {
-	if cp.options.Sync == wal.SyncAlways {
+	if cp.options.Sync == wal.SyncAlways || cp.options.elsewhere() {
 		return nil
 	}
-	_, err := cp.appender.log.Barrier(context.Background())
+	_, err := cp.appender.log.get().Barrier(context.Background())
 	return err
 }
 

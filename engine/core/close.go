@@ -21,6 +21,7 @@ func (s *Store) Close() error {
 	if err := s.calls.close(); err != nil {
 		return err
 	}
+	s.replica.close()
 	s.checkpoints.end()
 	var err error
 	if !s.options.ReadOnly && (s.admission.logged.Load()+s.checkpoints.replayed.Load() > closeBytes || s.logStats().Bytes > closeLog) {
@@ -47,9 +48,10 @@ func (s *Store) unlessFull(err error) error {
 
 // abandon releases everything without writing.
 func (s *Store) abandon() error {
+	s.replica.close()
 	var errs []error
-	if s.log != nil {
-		errs = append(errs, s.log.Close())
+	if l := s.log.get(); l != nil {
+		errs = append(errs, l.Close())
 	}
 	for _, sh := range s.appender.shards {
 		close(sh.work)

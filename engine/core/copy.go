@@ -32,6 +32,7 @@ type importing struct {
 	lost     bool
 	replaces Ref // the only series that it may replace; 0: Overwrite decides
 	reserved *reservation
+	plan     []planned // what reserve has returned
 }
 
 // An importStrip is coded rows of one column, all in one slot: rowblock.MaxMixed rows at most, or

@@ -34,10 +34,10 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	plan = s.catalogue.reserve(passDamaged(plan, out), out)
 	if len(plan) == 0 {
 		s.leave()
-		return out, nil
+		return out, s.confirm(ctx)
 	}
 	giveUp := func(err error) ([]Created, error) {
-		s.catalogue.arrive(len(plan), func() {})
+		s.catalogue.arrive(plan, func() {})
 		s.leave()
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	t.op = &op{rec: rec}
 	applied := false
 	t.op.apply = func(t *Ticket) {
-		s.catalogue.arrive(len(plan), func() { s.applyCreate(t, plan, since, out) })
+		s.catalogue.arrive(plan, func() { s.applyCreate(t, plan, since, out) })
 		applied = true
 	}
 	if err = s.appender.submitOp(t, s.appender.lock); err != nil {
@@ -64,12 +64,36 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 		err = t.Wait()
 	}
 	if !applied {
-		s.catalogue.arrive(len(plan), func() {})
+		s.catalogue.arrive(plan, func() {})
 	}
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// Check returns why no store can make the series, or nil. A store may have limits of its own.
+func (x *Spec) Check() error {
+	_, _, err := cleanPath(x.Path)
+	if err == nil {
+		err = checkLabels(x.Labels)
+	}
+	if err == nil {
+		err = x.checkRest()
+	}
+	if err == nil {
+		_, err = rra.Compile(x.Definition)
+		err = asInvalid(err)
+	}
+	return err
+}
+
+// checkRest refuses what is neither path nor labels nor a definition that does not compile.
+func (x *Spec) checkRest() error {
+	if x.Definition == nil || x.Start > MaxTime || x.Start < -MaxTime {
+		return invalid("a series needs a definition and a start within range")
+	}
+	return nil
 }
 
 // plan checks specs and compiles their definitions, each distinct one once.
@@ -91,8 +115,8 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 			continue
 		}
 		err = checkLabels(sp.Labels)
-		if err == nil && (sp.Definition == nil || sp.Start > MaxTime || sp.Start < -MaxTime) {
-			err = invalid("a series needs a definition and a start within range")
+		if err == nil {
+			err = sp.checkRest()
 		}
 		if err == nil && sp.Definition != lastOf {
 			was := false
@@ -143,11 +167,12 @@ func passDamaged(plan []planned, out []Created) []planned {
 	})
 }
 
-// reserve removes the series from plan that the series limit leaves no room for. It looks up names
-// only if the limit is near.
+// reserve removes the series from plan that the limits of series and of classes leave no room for.
+// It looks up names only if the limit of series is near.
 func (cat *catalogue) reserve(plan []planned, out []Created) []planned {
 	cat.planMu.Lock()
 	defer cat.planMu.Unlock()
+	plan = cat.reserveClasses(plan, out)
 	room := int64(cat.options.MaxSeries) - cat.count.Load() - cat.coming
 	if room < int64(len(plan)) {
 		plan = slices.DeleteFunc(plan, func(p planned) bool {
@@ -157,24 +182,26 @@ func (cat *catalogue) reserve(plan []planned, out []Created) []planned {
 				return false
 			case err == nil:
 				out[p.at] = Created{Ref: ref, Err: fmt.Errorf("create %q: %w", p.Path, ErrExists)}
-				return true
 			case room <= 0:
 				out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, ErrSeriesLimit)
-				return true
+			default:
+				room--
+				return false
 			}
-			room--
-			return false
+			cat.releaseClasses([]planned{p})
+			return true
 		})
 	}
 	cat.coming += int64(len(plan))
 	return plan
 }
 
-// arrive runs apply, and then counts n series as no longer planned: they are in the catalogue now,
-// or never will be.
-func (cat *catalogue) arrive(n int, apply func()) {
+// arrive runs apply, and then counts the series of plan as no longer planned: they are in the
+// catalogue now, or never will be.
+func (cat *catalogue) arrive(plan []planned, apply func()) {
 	cat.planMu.Lock()
 	defer cat.planMu.Unlock()
 	apply()
-	cat.coming -= int64(n)
+	cat.coming -= int64(len(plan))
+	cat.releaseClasses(plan)
 }

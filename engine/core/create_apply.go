@@ -37,14 +37,14 @@ func (cat *catalogue) find(plan []planned) (since uint64) {
 				p.old, err = cat.decodeName(key, v)
 			}
 			if err != nil {
-				p.unknown = cat.whileReplaying(err)
+				p.unknown = err
 			}
 			stored = stored[1:]
 		}
 		return nil
 	})
 	for _, p := range stored { // nothing can be looked up, or nothing any more
-		p.unknown = cat.whileReplaying(err)
+		p.unknown = err
 	}
 	return since
 }

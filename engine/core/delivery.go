@@ -14,8 +14,11 @@ type delivery struct {
 	masks   []uint64
 	records []rawRecord // of a replay: records of samples, in buf
 	buf     []byte
-	last    wal.Pos         // of all records in it; 0: none
-	wait    *sync.WaitGroup // not nil: told when a shard has applied the delivery
+	// replayed says that the records come from the log. Once one of those could not be applied,
+	// none behind it is.
+	replayed bool
+	last     wal.Pos         // of all records in it; 0: none
+	wait     *sync.WaitGroup // not nil: told when a shard has applied the delivery
 }
 
 // A rawRecord is a record of samples in a delivery's buf, from byte from to byte to.
@@ -45,6 +48,9 @@ func (t *Ticket) shards(n int) (mask uint64) {
 func (sh *shard) run(s *Store) {
 	for d := range sh.work {
 		for i := range d.records {
+			if s.loader.failure.Load() != nil {
+				break
+			}
 			r := &d.records[i]
 			if err := s.applyRecord(sh, r.pos, d.buf[r.from:r.to]); err != nil {
 				s.loader.failed(err)
@@ -56,8 +62,11 @@ func (sh *shard) run(s *Store) {
 				sh.apply(s, t)
 			}
 		}
-		if d.last != 0 {
+		if d.last != 0 && !(d.replayed && s.loader.failure.Load() != nil) {
 			sh.applied.Store(uint64(d.last))
+			if s.replica.waiting.Load() != 0 {
+				s.replica.move()
+			}
 		}
 		if d.wait != nil {
 			d.wait.Done()

@@ -101,17 +101,24 @@ func TestDiskFaultsOfRestore(t *testing.T) {
 	mustClose(t, s.Backup(context.Background(), &backup))
 	want := ask(s, programStart+4800)
 	mustClose(t, s.Close())
+	restoresThatFail(t, want, func(dir string) error { return core.Restore(bytes.NewReader(backup.Bytes()), dir) })
+}
+
+// restoresThatFail lets each call of a restore fail in turn. Then no folder is there, and restoring
+// again gives a database that answers want.
+func restoresThatFail(t *testing.T, want answers, restore func(dir string) error) {
+	t.Helper()
 	failed := 0
 	tried := failing(t, func(t *testing.T, what string) {
 		dir := filepath.Join(t.TempDir(), "to")
-		err := core.Restore(bytes.NewReader(backup.Bytes()), dir)
+		err := restore(dir)
 		bolt.Fault = nil
 		if err != nil {
 			failed++
 			if _, e := os.Stat(dir); !errors.Is(e, os.ErrNotExist) {
 				t.Errorf("%s: %v, and the folder is there: %v", what, err, e)
 			}
-			if err := core.Restore(bytes.NewReader(backup.Bytes()), dir); err != nil {
+			if err := restore(dir); err != nil {
 				t.Errorf("%s: tried again: %v", what, err)
 				return
 			}
@@ -145,28 +152,5 @@ func chainOfZoo(t *testing.T) (chain [][]byte, want answers) {
 func TestDiskFaultsOfIncrements(t *testing.T) {
 	chain, want := chainOfZoo(t)
 	names := backupFiles(t, chain...)
-	failed := 0
-	tried := failing(t, func(t *testing.T, what string) {
-		dir := filepath.Join(t.TempDir(), "to")
-		err := core.RestoreFiles(dir, names...)
-		bolt.Fault = nil
-		if err != nil {
-			failed++
-			if _, e := os.Stat(dir); !errors.Is(e, os.ErrNotExist) {
-				t.Errorf("%s: %v, and the folder is there: %v", what, err, e)
-			}
-			if err := core.RestoreFiles(dir, names...); err != nil {
-				t.Errorf("%s: tried again: %v", what, err)
-				return
-			}
-		}
-		if got := answersOf(t, dir); !maps.Equal(got, want) {
-			t.Errorf("%s: %s", what, got.differs(want))
-		}
-		_ = os.RemoveAll(dir) // a folder that stays is the system's to clean
-	})
-	t.Logf("%d calls failed, %d restores with them", tried, failed)
-	if tried < 10 || failed == 0 {
-		t.Error("nothing was tried")
-	}
+	restoresThatFail(t, want, func(dir string) error { return core.RestoreFiles(dir, names...) })
 }

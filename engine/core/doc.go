@@ -49,23 +49,33 @@
 //
 // After a crash, Open replays the log behind the last checkpoint through step 4 (recover.go).
 //
+// # Leader and follower
+//
+// Several stores may share a log that is not in their folders: [Options].OpenLog and Follow. Open
+// then returns a follower, which applies the log through step 4 without end (follow.go, inbox.go)
+// and writes checkpoints. [Store.Promote] makes it the leader, which is the only one that writes.
+// [Store.Demote] makes it a follower again, and so does the log when another process has become
+// its writer (replica.go). Nothing is opened anew, because what is in memory was applied, and only
+// durable records are applied. [Store.Standing] tells the role and how far the store has come.
+//
 // # Locks
 //
 // Whoever takes several of these locks takes them in this order:
 //
-//  1. checkpointer.mu: one checkpoint at a time
-//  2. boltfile.File.writing: one writing transaction at a time
-//  3. appender.mu: coding and the order of the log
-//  4. appender.dispatching: one delivery to the shards at a time
-//  5. catalogue.planMu: how many series are about to be made
-//  6. shard.mu: one record at a time
-//  7. group.mu: the series of a group
-//  8. overlayIndex.mu: the labels of what the database does not hold yet
-//  9. catalogue.mu: what the database does not hold of the catalogue yet
+//  1. replica.changing: one change of the role at a time
+//  2. checkpointer.mu: one checkpoint at a time
+//  3. boltfile.File.writing: one writing transaction at a time
+//  4. appender.mu: coding and the order of the log
+//  5. appender.dispatching: one delivery to the shards at a time
+//  6. catalogue.planMu: how many series are about to be made
+//  7. shard.mu: one record at a time
+//  8. group.mu: the series of a group
+//  9. overlayIndex.mu: the labels of what the database does not hold yet
+//  10. catalogue.mu: what the database does not hold of the catalogue yet
 //
 // The other locks are taken last. Nobody who holds one of them takes another lock, with one
-// exception: trustMu is held around damage.Seen.mu. They are metadata.mu, notes.mu, queue.mu,
-// underway.mu, Ticket.mu, admission.mu, stateBuffers.mu, checkpointCounts.mu,
+// exception: trustMu is held around damage.Seen.mu. They are replica.mu, inbox.mu, metadata.mu,
+// notes.mu, queue.mu, underway.mu, Ticket.mu, admission.mu, stateBuffers.mu, checkpointCounts.mu,
 // boltfile.File.trustMu, boltfile.File.toldMu, damage.Seen.mu and memory.Pool.mu.
 //
 // No transaction begins while the lock of a group or of the catalogue is held: bbolt may make a new

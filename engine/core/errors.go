@@ -30,6 +30,10 @@ var (
 	// ErrInvalid says that a name, labels, a definition or a range is not allowed. The same call
 	// fails whenever it is made again. The error that matches ErrInvalid says what is wrong.
 	ErrInvalid = errors.New("invalid argument")
+	// ErrUnavailable says that the series cannot be reached now: the machine that has them is gone,
+	// or another one is about to take its place. The same call may succeed later. If the call was
+	// to change something, that may have happened nevertheless, unless the error says otherwise.
+	ErrUnavailable = errors.New("not available now, try again")
 )
 
 // Errors of the log, for programs that do not import package wal.

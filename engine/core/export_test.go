@@ -9,6 +9,12 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
+// WithMaxClasses returns o with n in place of MaxClasses.
+func (o Options) WithMaxClasses(n int) Options {
+	o.maxClasses = n
+	return o
+}
+
 // WithHook returns o with a function that is called at every failpoint, those of Open included.
 func (o Options) WithHook(fn func(string)) Options {
 	o.hook = fn

@@ -75,7 +75,7 @@ func fuzzStore(f testing.TB) (*Store, [][]byte) {
 		f.Fatal(err)
 	}
 	var recs [][]byte
-	if err := s.log.Replay(s.log.First(), func(_ wal.Pos, rec []byte) error {
+	if err := s.log.get().Replay(s.log.get().First(), func(_ wal.Pos, rec []byte) error {
 		recs = append(recs, bytes.Clone(rec))
 		return nil
 	}); err != nil {

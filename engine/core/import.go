@@ -19,7 +19,7 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 	out := make([]Created, len(copies))
 	tickets := make([]Ticket, len(copies))
 	applied := make([]bool, len(copies))
-	reserved := make([]*reservation, len(copies))
+	logged := make([]*importing, len(copies))
 	var under []int // indices of copies that are logged
 	var failed error
 	for i := range copies {
@@ -35,17 +35,20 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 		}
 		if queued {
 			under = append(under, i)
-			reserved[i] = x.reserved
+			logged[i] = x
 		}
 	}
 	for _, i := range under {
 		if err := tickets[i].Wait(); err != nil {
 			failed = errors.Join(failed, err)
 		}
-		reserved[i].end() // where it was not applied
+		logged[i].reserved.end() // where it was not applied
 		if !applied[i] {
-			s.catalogue.arrive(1, func() {})
+			s.catalogue.arrive(logged[i].plan, func() {})
 		}
+	}
+	if len(under) == 0 && failed == nil {
+		failed = s.confirm(ctx)
 	}
 	return out, failed
 }
@@ -93,14 +96,14 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 		return false, nil
 	}
 	one := []Created{{}}
-	if len(s.catalogue.reserve([]planned{x.planned}, one)) == 0 {
+	if x.plan = s.catalogue.reserve([]planned{x.planned}, one); len(x.plan) == 0 {
 		*out = one[0]
 		s.leave()
 		return false, nil
 	}
 	var err error
 	if x.reserved, err = s.reserveImport(ctx, x, rec); err != nil {
-		s.catalogue.arrive(1, func() {})
+		s.catalogue.arrive(x.plan, func() {})
 		s.leave()
 		if errors.Is(err, ErrMemory) { // the others may be smaller
 			out.Err = fmt.Errorf("import %.200q: %w", x.Path, err)
@@ -110,12 +113,12 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 	}
 	s.appender.ready(t)
 	t.op = &op{rec: rec, apply: func(t *Ticket) {
-		s.catalogue.arrive(1, func() { s.applyImport(t, x, out) })
+		s.catalogue.arrive(x.plan, func() { s.applyImport(t, x, out) })
 		*applied = true
 	}}
 	if err := s.appender.submitOp(t, s.appender.lock); err != nil {
 		x.reserved.end()
-		s.catalogue.arrive(1, func() {})
+		s.catalogue.arrive(x.plan, func() {})
 		s.leave()
 		return false, err
 	}

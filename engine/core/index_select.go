@@ -35,7 +35,7 @@ func (r *indexReader) selected(terms []term) (set refSet, exact bool) {
 			if bounded || t.exclude {
 				set, exact = r.narrow(set, t, exact)
 			} else {
-				set = r.union(t)
+				set, _ = r.union(t, math.MaxInt)
 			}
 			bounded = true
 		}
@@ -74,7 +74,7 @@ func (r *indexReader) labelled(terms []term) (set refSet, rest []*term, bounded 
 			if !rare(t) {
 				continue
 			}
-			if set, whole = r.few(t, fewEach); !whole {
+			if set, whole = r.union(t, fewEach); !whole {
 				continue
 			}
 			for _, t := range common {
@@ -87,9 +87,9 @@ func (r *indexReader) labelled(terms []term) (set refSet, rest []*term, bounded 
 	return set, rest, true
 }
 
-// few returns the series that fulfil t, which excludes none; false if more than most entries of the
-// index tell of them.
-func (r *indexReader) few(t *term, most int) (set refSet, whole bool) {
+// union returns the series that fulfil t, which excludes none. It returns false if it would read
+// more than most entries of the index.
+func (r *indexReader) union(t *term, most int) (set refSet, whole bool) {
 	if t.below != nil {
 		return r.below(t.below, most)
 	}
@@ -113,28 +113,6 @@ func (r *indexReader) few(t *term, most int) (set refSet, whole bool) {
 		}
 	}
 	return gathered(out), true
-}
-
-// union returns the series that fulfil t, which excludes none.
-func (r *indexReader) union(t *term) refSet {
-	var out []groupSet
-	if t.below != nil {
-		set, _ := r.below(t.below, math.MaxInt)
-		return set
-	}
-	if t.values != nil {
-		for _, v := range t.values {
-			if v != "" {
-				out = append(out, r.all(Label{t.name, v})...)
-			}
-		}
-		return gathered(out)
-	}
-	r.values(t.name, t.prefix, math.MaxInt, t.takes, func(id groupID, p *posting) bool {
-		out = append(out, groupSet{id, *p})
-		return true
-	})
-	return gathered(out)
 }
 
 // narrow returns the series of set that fulfil t. If that would take long, it returns set as it is,

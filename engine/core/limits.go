@@ -28,6 +28,9 @@ const (
 	MaxDefinition = 1 << 20
 	// MaxBatch is the largest number of series that one call of CreateBatch makes.
 	MaxBatch = 1 << 16
+	// MaxClasses is how many different shapes the series of a store may have: step, number of data
+	// sources, and functions and lengths of archives. Shapes of series that are gone count.
+	MaxClasses = 1<<16 - 1
 )
 
 // checkRecord refuses a record that the log cannot hold.

@@ -125,7 +125,7 @@ func TestLimitsPage(t *testing.T) {
 		"rra.MaxStateBytes": rra.MaxStateBytes, "rra.MaxName": rra.MaxName, "rra.MaxExpression": rra.MaxExpression,
 		"core.DefaultMaxRows": core.DefaultMaxRows, "core.MaxPath": core.MaxPath, "core.MaxLabels": core.MaxLabels,
 		"core.MaxLabel": core.MaxLabel, "core.MaxLabelBytes": core.MaxLabelBytes, "core.MaxDefinition": core.MaxDefinition,
-		"core.MaxBatch": core.MaxBatch, "core.MaxFetchRows": core.MaxFetchRows,
+		"core.MaxBatch": core.MaxBatch, "core.MaxClasses": core.MaxClasses, "core.MaxFetchRows": core.MaxFetchRows,
 		"core.MaxExpression": core.MaxExpression, "core.MaxProgram": core.MaxProgram,
 	}
 	rows := regexp.MustCompile("(?m)^\\| [^|]+ \\| ([0-9,]+)[^|]* \\| `((?:rra|core)\\.[A-Za-z]+)`").FindAllStringSubmatch(string(page), -1)

@@ -30,56 +30,64 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 		}
 		defer s.leave()
 		prefix, after := strings.TrimLeft(prefix, "/"), nameKey(strings.TrimLeft(after, "/"))
-		overlay := s.catalogue.overlayNames(prefix, after)
-		var passed passedOver
-		for {
-			stored, more, err := s.catalogue.storedNames(prefix, after, listChunk, &passed)
+		l := listing{prefix: prefix, after: after, more: true, overlay: s.catalogue.overlayNames(prefix, after)}
+		for l.more {
+			if err := l.read(&s.catalogue); err != nil {
+				yield(Series{}, err)
+				return
+			}
+			ended := false
+			err := s.resolve(ctx, l.refs, &l.passed, func(_ int, x Series) bool {
+				ended = strings.HasPrefix(x.Path, prefix) && !yield(x, nil) // else it was renamed meanwhile
+				return !ended
+			})
+			if ended {
+				return
+			}
 			if err != nil {
 				yield(Series{}, err)
 				return
 			}
-			for len(stored) > 0 || (!more && len(overlay) > 0) {
-				var x nameRef
-				switch {
-				case len(stored) == 0 || (len(overlay) > 0 && overlay[0].key <= stored[0].key):
-					x = overlay[0]
-					if len(stored) > 0 && stored[0].key == x.key {
-						stored = stored[1:]
-					}
-					overlay = overlay[1:]
-				default:
-					x, stored = stored[0], stored[1:]
-				}
-				after = x.key
-				if x.ref == 0 {
-					continue
-				}
-				rec, err := s.listed(x.ref)
-				if errors.Is(err, ErrNotFound) || (err == nil && !strings.HasPrefix(rec.path, prefix)) {
-					continue // dropped or renamed meanwhile
-				}
-				if passed.over(err) {
-					continue
-				}
-				if err == nil {
-					err = ctx.Err()
-				}
-				if err != nil {
-					yield(Series{}, err)
-					return
-				}
-				if !yield(s.catalogue.seriesOf(x.ref, rec), nil) {
-					return
-				}
-			}
-			if !more {
-				if err := passed.err(); err != nil {
-					yield(Series{}, err)
-				}
-				return
-			}
+		}
+		if err := l.passed.err(); err != nil {
+			yield(Series{}, err)
 		}
 	}
+}
+
+// A listing reads names in order, of the database and of the overlay, which is newer.
+type listing struct {
+	prefix, after string
+	overlay       []nameRef // not read yet
+	stored        []nameRef // the last names read of the database
+	refs          []Ref     // of the names read last
+	more          bool      // there may be more names
+	passed        passedOver
+}
+
+// read reads the next names of the database, and those of the overlay that lie between.
+func (l *listing) read(cat *catalogue) (err error) {
+	l.stored, l.more, err = cat.storedNames(l.stored[:0], l.prefix, l.after, listChunk, &l.passed)
+	if err != nil {
+		return err
+	}
+	l.refs = l.refs[:0]
+	for stored := l.stored; len(stored) > 0 || (!l.more && len(l.overlay) > 0); {
+		var x nameRef
+		if len(stored) == 0 || (len(l.overlay) > 0 && l.overlay[0].key <= stored[0].key) {
+			x, l.overlay = l.overlay[0], l.overlay[1:]
+			if len(stored) > 0 && stored[0].key == x.key {
+				stored = stored[1:]
+			}
+		} else {
+			x, stored = stored[0], stored[1:]
+		}
+		l.after = x.key
+		if x.ref != 0 { // else it was dropped
+			l.refs = append(l.refs, x.ref)
+		}
+	}
+	return nil
 }
 
 // listed returns the record of a series that an index names. A missing record of a living series is
@@ -140,9 +148,9 @@ func (cat *catalogue) overlayNames(prefix, after string) []nameRef {
 	return out
 }
 
-// storedNames returns up to n names of the database that begin with prefix and sort after after.
-// more reports whether the database has more such names.
-func (cat *catalogue) storedNames(prefix, after string, n int, passed *passedOver) (out []nameRef, more bool, err error) {
+// storedNames appends to out up to n names of the database that begin with prefix and sort after
+// after. more reports whether the database has more such names.
+func (cat *catalogue) storedNames(out []nameRef, prefix, after string, n int, passed *passedOver) (_ []nameRef, more bool, err error) {
 	prefix = nameKey(prefix)
 	err = cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
 		c := tx.Bucket(bucketNames).Cursor()

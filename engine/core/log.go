@@ -65,6 +65,9 @@ type (
 	markedLog interface{ Mark() wal.Mark }
 	// A countedLog counts bytes and syncs, for Stats.
 	countedLog interface{ Stats() wal.Stats }
+	// An identifiedLog tells which log it is, or zeros as long as that is not known. The database
+	// keeps the identity, and refuses another log. A Source may tell it, too.
+	identifiedLog interface{ ID() wal.ID }
 )
 
 var _ interface {
@@ -73,17 +76,17 @@ var _ interface {
 	countedLog
 } = (*wal.Log)(nil)
 
-// logMark returns the mark of the log, or the zero Mark if the log is not a markedLog.
+// logMark returns the mark of the log.
 func (s *Store) logMark() wal.Mark {
-	if l, ok := s.log.(markedLog); ok {
+	if l, ok := s.log.get().(markedLog); ok {
 		return l.Mark()
 	}
-	return wal.Mark{}
+	return s.replica.mark()
 }
 
 // logStats returns the counters of the log, or zeros if the log is not a countedLog.
 func (s *Store) logStats() wal.Stats {
-	if l, ok := s.log.(countedLog); ok {
+	if l, ok := s.log.get().(countedLog); ok {
 		return l.Stats()
 	}
 	return wal.Stats{}

@@ -75,8 +75,8 @@ func attributesOf(m *Metadata) []Label {
 	return m.Attributes
 }
 
-// check returns why m cannot be stored, or nil.
-func (m *Metadata) check() error {
+// Check returns why m cannot be stored, or nil.
+func (m *Metadata) Check() error {
 	switch {
 	case m.size() > maxMetadata:
 		return invalid("text and attributes take %d bytes, more than %d", m.size(), maxMetadata)
@@ -112,17 +112,18 @@ func (s *Store) ExpireMetadata(ctx context.Context, ms []PathMetadata) error {
 }
 
 func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool) (out []error, err error) {
-	if err := s.enterWrite(); err != nil {
+	if err := s.enterLead(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
 	out = make([]error, len(ms))
-	rec, n := []byte(nil), 0
+	rec, n, records := []byte(nil), 0, 0
 	var part []keyed
 	flush := func() error {
 		if n == 0 {
 			return nil
 		}
+		records++
 		rec := append(binary.AppendUvarint([]byte{record.KindMetadata}, uint64(n)), rec...)
 		part := slices.Clone(part)
 		keys := make([]string, len(part))
@@ -135,9 +136,9 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 		m := &ms[i]
 		key, _, err := cleanPath(m.Path)
 		if err == nil {
-			err = m.check()
+			err = m.Check()
 		}
-		if err == nil {
+		if err == nil && !ifTime { // metadata that expires is there already
 			err = s.metadataRoom(key, len(part))
 		}
 		if err != nil {
@@ -155,10 +156,10 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 			rec, n, part = rec[:0], 0, part[:0]
 		}
 	}
-	if err := flush(); err != nil {
-		return nil, err
+	if err := flush(); err != nil || records > 0 {
+		return out, err
 	}
-	return out, nil
+	return out, s.confirm(ctx)
 }
 
 // metadataRoom refuses a new path that is no series if the limit has no room for it and coming

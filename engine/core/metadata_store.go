@@ -169,7 +169,7 @@ func relabelRecord(key string, labels []Label) []byte {
 func (s *Store) replayMetadataOp(t *Ticket, kind byte, r *record.Reader, p wal.Pos) {
 	if kind == record.KindRelabel {
 		key, labels := r.Text(), readLabels(r)
-		t.op.apply = func(t *Ticket) { _ = s.applyRelabel(t, key, labels) } // its caller was told
+		t.op.apply = func(t *Ticket) { s.replayMet(p, s.applyRelabel(t, key, labels)) }
 		return
 	}
 	ms := readMetadataRecord(r)

@@ -35,6 +35,11 @@ func cleanPath(p string) (key, clean string, err error) {
 	return key, clean, nil
 }
 
+// CleanPath returns the look-up key of a path and the path as a series has it: without leading
+// slashes and "." or empty components. The key lacks a trailing .rrd as well. The error wraps
+// ErrInvalid if no series can have the path.
+func CleanPath(path string) (key, clean string, err error) { return cleanPath(path) }
+
 // Lookup returns the series of a path. A trailing .rrd may be left out or added. The error wraps
 // ErrNotFound if the path is no series.
 func (s *Store) Lookup(p string) (Ref, error) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/rondo-db/rondo/wal"
 )
 
 // Open opens the database in the folder dir, and makes folder and database if they are missing.
@@ -64,12 +66,33 @@ func (s *Store) open() (err error) {
 	for _, sh := range s.appender.shards {
 		s.appender.running.Go(func() { sh.run(s) })
 	}
+	if s.options.Follow != nil {
+		return s.openFollower(after, begun)
+	}
+	return s.openLeader(after, begun, madeAnew)
+}
+
+// openFollower lets the store follow its log. Groups of the database may be at position after.
+func (s *Store) openFollower(after wal.Pos, begun time.Time) error {
+	s.passed(s.catalogue.pos)
+	s.replica.floor = after
+	s.log.set(&followedLog{s})
+	s.recovery = time.Since(begun)
+	s.checkpoints.start()
+	s.replica.changing.Lock()
+	defer s.replica.changing.Unlock()
+	s.replica.follow()
+	return nil
+}
+
+// openLeader opens the log for writing, and replays what the database does not hold yet.
+func (s *Store) openLeader(after wal.Pos, begun time.Time, madeAnew bool) error {
 	if err := s.openLog(after); err != nil {
 		return logError(err)
 	}
 	s.failpoint("open-log")
-	if madeAnew && s.log.Last() > 0 {
-		s.options.Logger.Warn("rondo.bolt was missing; it is made anew from the log, which holds all since the first record", "records", s.log.Last())
+	if last := s.log.get().Last(); madeAnew && last > 0 {
+		s.options.Logger.Warn("rondo.bolt was missing; it is made anew from the log, which holds all since the first record", "records", last)
 	}
 	if b := s.options.rebuild; b != nil {
 		if err := b.begin(s); err != nil {

@@ -47,6 +47,10 @@ type Options struct {
 	// gives out no position at or below after, and calls onDurable. Salvage, Restore and Repair do
 	// not use OpenLog. Default: nil.
 	OpenLog func(after wal.Pos, onDurable OnDurable) (Log, error) `json:"-"`
+	// Follow opens the log for reading only, and makes Open return a store that follows it, from
+	// position after+1 on. OpenLog is used by Promote. The store is not the only one that has the
+	// log, so that checkpoints do not truncate it: see Store.Truncate. Default: nil.
+	Follow func(after wal.Pos) (Source, error) `json:"-"`
 
 	rebuild *rebuild // set by Repair: makes states anew
 
@@ -56,6 +60,8 @@ type Options struct {
 	// room tells the free bytes of the disk; nil: the system is asked.
 	room  func() (int64, error)
 	slice int // bytes that Compact copies in one transaction
+	// maxClasses stands for MaxClasses.
+	maxClasses int
 	// fault is called before calls on the database's file.
 	fault func(op string, f *os.File, off int64, b []byte) error
 }
@@ -82,6 +88,9 @@ func (o *Options) check() error {
 			return invalid("Options.%s is %v: less than 0", f.name, f.value)
 		}
 	}
+	if o.Follow != nil && o.ReadOnly {
+		return invalid("Options.Follow with Options.ReadOnly: what is followed is written into the database")
+	}
 	if o.Reorder%time.Second != 0 {
 		return invalid("Options.Reorder is %v: not a whole number of seconds", o.Reorder)
 	}
@@ -103,6 +112,9 @@ func (o Options) withDefaults() Options {
 	def(&o.CheckpointBytes, 64<<20)
 	def((*int64)(&o.CheckpointInterval), int64(20*time.Minute))
 	def((*int64)(&o.SyncInterval), int64(time.Second))
+	if o.maxClasses == 0 {
+		o.maxClasses = MaxClasses
+	}
 	if o.slice == 0 {
 		o.slice = compactSlice
 	}

@@ -10,6 +10,10 @@ type planned struct {
 	def string // canonical code of the definition
 	at  int    // its place in the result
 
+	// What reserveClasses noted.
+	shape   string // of the class that the series is about to make; empty: it exists
+	refused bool
+
 	// What find noted.
 	old     Ref   // the series that has the name; 0: none
 	unknown error // why that cannot be told

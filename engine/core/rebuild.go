@@ -256,7 +256,7 @@ func (b *rebuild) restartAll() {
 				clear(g.ctxTag[i*g.c.sources : (i+1)*g.c.sources])
 			}
 		}
-		g.pos = max(g.pos, s.log.Last())
+		g.pos = max(g.pos, s.log.get().Last())
 		g.dirty = true
 		g.mu.Unlock()
 	}

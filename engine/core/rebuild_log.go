@@ -15,7 +15,7 @@ import (
 // readLog finds out how far the log reaches back, and which members it has all of.
 func (b *rebuild) readLog() {
 	s := b.s
-	first := s.log.First()
+	first := s.log.get().First()
 	b.reach = logReach{first: first, from: first, window: b.window, upto: s.catalogue.pos}
 	if first == 1 {
 		b.reach.window = 0 // that of a new store
@@ -70,7 +70,7 @@ func (b *rebuild) logged(fn func(p wal.Pos, rec []byte) error) error {
 	}
 	next := b.reach.first
 	end := errors.New("end")
-	err := b.s.log.Replay(next, func(p wal.Pos, rec []byte) error {
+	err := b.s.log.get().Replay(next, func(p wal.Pos, rec []byte) error {
 		switch {
 		case p > b.reach.upto:
 			return end

@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -26,13 +27,12 @@ const replayChunk = 512 << 10 // bytes of records handed to the shards at a time
 // replay applies the log behind the catalogue's position.
 func (s *Store) replay() error {
 	from := s.catalogue.pos + 1
-	if first := s.log.First(); from < first && first != 0 {
+	log := s.log.get()
+	if first := log.First(); from < first && first != 0 {
 		return fmt.Errorf("%w: the store holds the log up to %d, the log begins at %d", wal.ErrHole, from-1, first)
 	}
-	s.catalogue.replayFailed = s.loader.failed
-	defer func() { s.catalogue.replayFailed = nil }()
 	r := &replayer{s: s, c: &delivery{}, lazy: s.options.NoBackground || s.options.ReadOnly}
-	if err := s.log.Replay(from, r.record); err != nil {
+	if err := log.Replay(from, r.record); err != nil {
 		return err
 	}
 	r.flush()
@@ -41,7 +41,7 @@ func (s *Store) replay() error {
 		return *e
 	}
 	for _, sh := range s.appender.shards {
-		sh.applied.Store(uint64(s.log.Last()))
+		sh.applied.Store(uint64(log.Last()))
 	}
 	return nil
 }
@@ -88,30 +88,44 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 		return nil
 	}
 	r.flush()
-	t := &Ticket{pos: p, op: &op{}}
-	s.appender.ready(t)
-	t.op = &op{}
-	if err := s.replayOp(t, p, bytes.Clone(rec)); err != nil {
+	c, err := r.change(p, rec)
+	if err != nil {
 		return err
 	}
-	if t.op.apply == nil {
-		return nil
-	}
-	t.pos = p
-	t.op.apply(t)
-	if e := s.loader.failure.Load(); e != nil {
-		return *e
-	}
-	c := &delivery{tickets: []*Ticket{t}, masks: []uint64{math.MaxUint64}, last: p, wait: &r.wait}
-	t.left.Store(int32(len(s.appender.shards)) + 1) // nobody waits for it
 	if r.lazy {
-		for _, sh := range s.appender.shards { // which are idle
-			sh.apply(s, t)
+		for _, t := range c.tickets {
+			for _, sh := range s.appender.shards { // which are idle
+				sh.apply(s, t)
+			}
 		}
 		return nil
 	}
+	c.wait = &r.wait
 	r.send(c)
 	return nil
+}
+
+// change applies a record that is not samples to the catalogue, and returns what it does to groups.
+// If it returns an error, the delivery, which may be nil, must not count as applied.
+func (r *replayer) change(p wal.Pos, rec []byte) (*delivery, error) {
+	s := r.s
+	t := new(Ticket)
+	s.appender.ready(t)
+	t.op = &op{}
+	if err := s.replayOp(t, p, bytes.Clone(rec)); err != nil {
+		return nil, err
+	}
+	c := &delivery{last: p, replayed: true}
+	if t.op.apply != nil {
+		t.pos = p
+		t.op.apply(t)
+		c.tickets, c.masks = []*Ticket{t}, []uint64{math.MaxUint64}
+		t.left.Store(int32(len(s.appender.shards)) + 1) // nobody waits for it
+	}
+	if e := s.loader.failure.Load(); e != nil {
+		return c, *e
+	}
+	return c, nil
 }
 
 // deferRuns leaves the runs of a record of samples with their groups.
@@ -149,7 +163,7 @@ func (r *replayer) flush() {
 	if len(r.c.records) == 0 {
 		return
 	}
-	r.c.wait = &r.wait
+	r.c.wait, r.c.replayed = &r.wait, true
 	r.send(r.c)
 	r.c = &delivery{}
 }
@@ -164,7 +178,8 @@ func (r *replayer) send(c *delivery) {
 // replayOp sets the op of t to the effect of a record that is not samples.
 func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 	r := record.Reader{Rest: rec[1:]}
-	known := p <= s.catalogue.pos
+	known := p <= s.catalogue.checkpointed()
+	met := func(err error) { s.replayMet(p, err) }
 	switch rec[0] {
 	case record.KindCreate:
 		plan, err := s.catalogue.replayCreate(&r)
@@ -172,10 +187,15 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}
 		out := make([]Created, len(plan))
-		t.op.apply = func(t *Ticket) { s.applyCreate(t, plan, 0, out) }
+		t.op.apply = func(t *Ticket) {
+			s.applyCreate(t, plan, 0, out)
+			for i := range out {
+				met(out[i].Err)
+			}
+		}
 	case record.KindDrop:
 		key, only := r.Text(), Ref(r.Uvarint())
-		t.op.apply = func(t *Ticket) { _ = s.applyDrop(t, key, only) } // its caller was told
+		t.op.apply = func(t *Ticket) { met(s.applyDrop(t, key, only)) }
 	case record.KindRename:
 		from, to := r.Text(), r.Text()
 		var m *Metadata
@@ -183,7 +203,7 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 			moved, _ := readMetadata(&r)
 			m = &moved
 		}
-		t.op.apply = func(t *Ticket) { _ = s.applyRename(t, from, to, m) } // its caller was told
+		t.op.apply = func(t *Ticket) { met(s.applyRename(t, from, to, m)) }
 	case record.KindNote:
 		key, n := readNote(&r)
 		t.op.apply = func(t *Ticket) { s.notes.add(key, n, p) }
@@ -194,7 +214,11 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}
-		t.op.apply = func(t *Ticket) { s.applyImport(t, x, new(Created)) }
+		var out Created
+		t.op.apply = func(t *Ticket) {
+			s.applyImport(t, x, &out)
+			met(out.Err)
+		}
 	case record.KindSettings:
 		window := r.Time(0)
 		t.op.apply = func(t *Ticket) { s.applySettings(t, window) }
@@ -209,6 +233,14 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		t.op.apply = nil
 	}
 	return nil
+}
+
+// replayMet takes the error of a change that is replayed. The caller of the change was told of it,
+// unless the error is damage: then it is not known what the change did, and the replay fails.
+func (s *Store) replayMet(p wal.Pos, err error) {
+	if errors.Is(err, ErrDamaged) {
+		s.loader.failed(fmt.Errorf("log position %d: %w", p, err))
+	}
 }
 
 // loadCatalogue reads what the catalogue keeps in memory: classes, definitions, and the position

@@ -70,7 +70,10 @@ func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 		return fmt.Errorf("rename %q: %w", from, err)
 	}
 	key := nameKey(to)
-	if other, err := s.catalogue.lookup(key); err == nil && other != ref {
+	switch other, err := s.catalogue.lookup(key); {
+	case errors.Is(err, ErrDamaged):
+		return fmt.Errorf("rename %q to %q: %w", from, to, err)
+	case err == nil && other != ref:
 		return fmt.Errorf("rename %q to %q: %w", from, to, ErrExists)
 	}
 	rec, err := s.catalogue.record(ref)
@@ -78,7 +81,7 @@ func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 		rec, err = &seriesRecord{}, nil // a name is all that is left of it: the repair drops it later
 	}
 	if err != nil {
-		return s.catalogue.whileReplaying(err)
+		return err
 	}
 	s.catalogue.rename(t, ref, from, to, rec)
 	return s.moveMetadata(from, key, m)
@@ -123,6 +126,9 @@ func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err 
 		if e := tickets[i].Wait(); e != nil {
 			err = errors.Join(err, e)
 		}
+	}
+	if len(under) == 0 && err == nil {
+		err = s.confirm(ctx)
 	}
 	return out, err
 }
@@ -169,7 +175,7 @@ func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
 	}
 	rec, err := s.catalogue.record(ref)
 	if err != nil {
-		return s.catalogue.whileReplaying(err)
+		return err
 	}
 	s.catalogue.relabel(t, ref, key, labels, rec)
 	return nil

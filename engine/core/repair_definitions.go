@@ -300,7 +300,7 @@ func (r *repairing) dropUndefined() error {
 func (r *repairing) drop(ref Ref, rec *seriesRecord) error {
 	s := r.s
 	s.catalogue.mu.Lock()
-	s.catalogue.remove(&Ticket{pos: s.log.Last()}, ref, nameKey(rec.path), rec)
+	s.catalogue.remove(&Ticket{pos: s.log.get().Last()}, ref, nameKey(rec.path), rec)
 	s.catalogue.mu.Unlock()
 	r.stirred = true
 	c := s.catalogue.class(ref.class())

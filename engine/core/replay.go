@@ -11,6 +11,8 @@ import (
 
 // applyRecord applies what a logged record of samples holds for the groups of shard sh.
 func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
+	sh.mu.Lock() // a snapshot must not see a part of the record
+	defer sh.mu.Unlock()
 	r := record.Reader{Rest: rec}
 	r.Byte()
 	var at rra.Time
@@ -43,6 +45,7 @@ func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
 		return s.passDamagedGroup(err)
 	}
 	defer g.mu.Unlock()
+	g.used = true
 	return sh.applyBody(sh, g, pos, h)
 }
 

@@ -25,18 +25,22 @@ func (s *Store) Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series
 	return err
 }
 
-// resolveChunk is how many records are read in one transaction.
-const resolveChunk = 512
+// How many records are read in one transaction: few at first, because fn may end early.
+const (
+	resolveFirst = 32
+	resolveChunk = 512
+)
 
 // resolve is Resolve for who has entered the store, and keeps damage in passed. Records are read
 // some hundred at a time, so that fn runs outside of the transaction.
 func (s *Store) resolve(ctx context.Context, refs []Ref, passed *passedOver, fn func(i int, x Series) bool) error {
 	records := make([]*seriesRecord, min(len(refs), resolveChunk))
-	for at := 0; at < len(refs); at += resolveChunk {
+	n := resolveFirst
+	for at := 0; at < len(refs); at, n = at+n, min(4*n, resolveChunk) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		part := refs[at:min(at+resolveChunk, len(refs))]
+		part := refs[at:min(at+n, len(refs))]
 		if err := s.catalogue.storedRecords(part, records, passed); err != nil {
 			return err
 		}

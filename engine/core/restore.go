@@ -21,14 +21,25 @@ const dirRestore = "restoring"
 // Restore left. After an error Restore removes what it wrote. It returns nil only after it has
 // checked the whole backup. The error wraps ErrLocked if another process restores into dir or has
 // it open.
-func Restore(r io.Reader, dir string) error { return restoreFiles(oneBackup(r), dir) }
+func Restore(r io.Reader, dir string) error { return restoreFiles(oneBackup(r), dir, false) }
+
+// RestoreReplica does what Restore does, for a store that follows the log of the store that the
+// backup was made of: it is opened with Options.Follow, and reads what came since from there. So
+// the log must still have the records behind the position of the backup's checkpoint. The store
+// belongs to the same log, and refuses another one. If the backup is of a store with its log in its
+// folder, the new store may begin a log elsewhere. That backup must hold no records, as one that is
+// made after a checkpoint while nobody writes.
+func RestoreReplica(r io.Reader, dir string) error { return restoreFiles(oneBackup(r), dir, true) }
 
 // RestoreFiles does what Restore does with the files of a backup of everything and of increments,
 // each made since the one before it. The error wraps ErrBase, and nothing was read but the first
 // bytes of each file, if one of them is missing, not at its place, or of another database.
-func RestoreFiles(dir string, names ...string) error { return restoreFiles(namedBackups(names), dir) }
+func RestoreFiles(dir string, names ...string) error {
+	return restoreFiles(namedBackups(names), dir, false)
+}
 
-func restoreFiles(files []backupFile, dir string) (err error) {
+// restoreFiles is Restore, or RestoreReplica if replica is true.
+func restoreFiles(files []backupFile, dir string, replica bool) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("restore into %s: %w", dir, err)
@@ -48,7 +59,7 @@ func restoreFiles(files []backupFile, dir string) (err error) {
 	}
 	// Check again: another Restore may just have ended.
 	if err = checkEmpty(dir); err == nil {
-		err = restore(files, dir)
+		err = restore(files, dir, replica)
 	}
 	if err != nil {
 		removeRestored(dir)
@@ -62,7 +73,7 @@ func restoreFiles(files []backupFile, dir string) (err error) {
 	return lock.Close()
 }
 
-func restore(files []backupFile, dir string) error {
+func restore(files []backupFile, dir string, replica bool) error {
 	removeRestored(dir)
 	inside := filepath.Join(dir, dirRestore)
 	if err := owner.Mkdir(inside, 0o700); err != nil {
@@ -71,10 +82,14 @@ func restore(files []backupFile, dir string) error {
 	if err := syncFolder(dir); err != nil {
 		return err
 	}
-	if err := restoreInto(files, inside); err != nil {
+	if err := restoreInto(files, inside, replica); err != nil {
 		return err
 	}
-	for _, name := range []string{dirLog, fileDB} {
+	names := []string{dirLog, fileDB}
+	if replica {
+		names = names[1:]
+	}
+	for _, name := range names {
 		if err := os.Rename(filepath.Join(inside, name), filepath.Join(dir, name)); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,13 +14,13 @@ import (
 )
 
 // restoreInto makes a database and a log in the folder dir, which is empty, from a backup and its
-// increments.
-func restoreInto(files []backupFile, dir string) error {
+// increments. For a replica it makes no log.
+func restoreInto(files []backupFile, dir string, replica bool) error {
 	db, err := boltfile.Open(filepath.Join(dir, fileDB), boltfile.Options{NoSync: true})
 	if err != nil {
 		return err
 	}
-	re := &restorer{db: db, dir: dir}
+	re := &restorer{db: db, dir: dir, replica: replica}
 	err = re.run(files)
 	if err == nil {
 		err = db.Sync()
@@ -41,6 +42,10 @@ type restorer struct {
 	// pairs, of size bytes, wait to be written.
 	pairs [][3][]byte
 	size  int
+	// Of a replica: the mark of the log that the backup is of, and how far groups may be.
+	replica bool
+	mark    wal.Mark
+	groups  uint64
 	// version is put last, so that Open refuses what a crash leaves before that.
 	version []byte
 }
@@ -84,6 +89,11 @@ func (re *restorer) pair(parts [3][]byte, keep bool) error {
 		re.version = parts[2]
 		return nil
 	}
+	if re.replica && bytes.Equal(parts[0], bucketMeta) {
+		if kept, err := re.keepLog(parts); kept || err != nil {
+			return err
+		}
+	}
 	if bytes.Equal(parts[0], bucketMeta) && (bytes.Equal(parts[1], metaLog) || bytes.Equal(parts[1], metaStore)) {
 		return nil // of the store that was backed up: this is another one, with a log of its own
 	}
@@ -94,9 +104,39 @@ func (re *restorer) pair(parts [3][]byte, keep bool) error {
 	return nil
 }
 
-// record puts a record into the log.
+// keepLog takes a pair that says of which log a replica is, and how far. Such pairs are put at the
+// end.
+func (re *restorer) keepLog(parts [3][]byte) (kept bool, err error) {
+	log, groups := bytes.Equal(parts[1], metaLog), bytes.Equal(parts[1], metaGroups)
+	if !log && !groups {
+		return false, nil
+	}
+	v, err := record.CutSum(parts[2], bucketMeta, parts[1])
+	if log && err == nil {
+		err = re.mark.UnmarshalBinary(v)
+	}
+	if groups && err == nil && len(v) != 8 {
+		err = record.ErrParse
+	}
+	if err != nil {
+		return true, fmt.Errorf("%w: %w", errBackup, err)
+	}
+	if groups {
+		re.groups = max(re.groups, binary.BigEndian.Uint64(v))
+	}
+	return true, nil
+}
+
+// record puts a record into the log. A replica finds it in its own.
 func (re *restorer) record(p wal.Pos, rec []byte, keep bool) error {
 	if !keep {
+		return nil
+	}
+	if re.replica {
+		if re.mark.Segment != logElsewhere {
+			return invalid("the backup holds records that no log elsewhere has")
+		}
+		re.groups = max(re.groups, uint64(p)) // a group may have been copied at any of them
 		return nil
 	}
 	if re.log == nil {
@@ -125,15 +165,10 @@ func (re *restorer) end() error {
 	if re.version == nil {
 		return fmt.Errorf("no version: %w", errBackup)
 	}
-	if re.log == nil {
-		if err := re.openLog(0); err != nil {
-			return err
-		}
-	}
-	if _, err := re.log.Barrier(context.Background()); err != nil {
+	if err := re.endLog(); err != nil {
 		return err
 	}
-	mark, err := re.log.Mark().AppendBinary(nil)
+	mark, err := re.mark.AppendBinary(nil)
 	if err != nil {
 		return err
 	}
@@ -148,4 +183,26 @@ func (re *restorer) end() error {
 	}
 	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaVersion, re.version})
 	return re.write()
+}
+
+// endLog makes the log durable and takes its mark.
+func (re *restorer) endLog() error {
+	if re.replica {
+		if re.mark.Segment != logElsewhere {
+			re.mark = wal.Mark{Segment: logElsewhere}
+		}
+		groups := binary.BigEndian.AppendUint64(nil, re.groups)
+		re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaGroups, record.AppendSum(groups, bucketMeta, metaGroups)})
+		return nil
+	}
+	if re.log == nil {
+		if err := re.openLog(0); err != nil {
+			return err
+		}
+	}
+	if _, err := re.log.Barrier(context.Background()); err != nil {
+		return err
+	}
+	re.mark = re.log.Mark()
+	return nil
 }

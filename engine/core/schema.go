@@ -46,7 +46,7 @@ var (
 	metaCount     = []byte("count")     // series
 	metaMetadata  = []byte("metadata")  // paths with metadata
 	metaReorder   = []byte("reorder")   // reorder window at the catalogue's position, microseconds
-	metaStore     = []byte("store")     // storeID
+	metaStore     = []byte("store")     // backupID: the name of the store
 
 	metaNumbers = [][]byte{metaCatalogue, metaGroups, metaCount, metaMetadata, metaReorder}
 )

@@ -10,24 +10,8 @@ import (
 // Buffers of a checkpoint, tens of megabytes, stayed on the heap until the next one.
 func TestCheckpointLetsGoOfItsBuffers(t *testing.T) {
 	ctx := context.Background()
-	s, err := Open(t.TempDir(), Options{NoBackground: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	def, err := rra.ParseDefinition(1, []string{"DS:v:GAUGE:10:U:U", "RRA:AVERAGE:0.5:1:100"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const start = 1 << 30
-	ref, err := s.Create(ctx, Spec{Path: "a", Definition: def, Start: rra.Seconds(start)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, ref := storeOfOne(t, start, 100)
 	cp := &s.checkpoints
 	used := false
 	s.SetHook(func(point string) {

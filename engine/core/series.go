@@ -9,6 +9,16 @@ import (
 // A Label is a name and a value. A series has at most one label of each name.
 type Label struct{ Name, Value string }
 
+// LabelValue returns the value of the label of a name; "" if labels have none.
+func LabelValue(labels []Label, name string) string {
+	for i := range labels {
+		if labels[i].Name == name {
+			return labels[i].Value
+		}
+	}
+	return ""
+}
+
 // A Spec describes a series to create.
 type Spec struct {
 	Path       string // unique; cleaned ("./", "//"); a trailing .rrd is kept and optional at look-up

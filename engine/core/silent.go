@@ -104,7 +104,7 @@ func (s *Store) dropBusy(ctx context.Context, busy []*silentDrop) error {
 // series and the drop. wait says that the series looks silent, but a logged record that is not yet
 // applied may be for it. lock locks the appender's mu.
 func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait bool, err error) {
-	if err := s.enterWrite(); err != nil {
+	if err := s.enterLead(); err != nil {
 		return false, err
 	}
 	if err := ctx.Err(); err != nil {

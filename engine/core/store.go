@@ -18,7 +18,7 @@ type Store struct {
 	options Options
 	lock    io.Closer // on the folder
 	db      *boltfile.File
-	log     Log
+	log     currentLog
 	holds   wal.Mark // how far the log reached at least, as the database said when it was opened
 	damage  damage.Seen
 	space   groupSpace
@@ -30,6 +30,7 @@ type Store struct {
 	calls       calls
 	admission   admission
 	appender    appender
+	replica     replica
 	loader      loader
 	checkpoints checkpointer
 	fetchers    sync.Pool // of *fetcher, so that a fetch allocates little but its answer
@@ -44,6 +45,7 @@ func newStore(dir string, o Options) *Store {
 	s.damage.Logger = s.options.Logger
 	s.calls.init()
 	s.appender.init(s)
+	s.replica.init(s)
 	return s
 }
 
@@ -64,10 +66,22 @@ func (s *Store) enterWrite() error {
 	return nil
 }
 
-// begin is enterWrite and then admit. If admit fails or panics (ctx may be nil), the call is not
+// enterLead is enterWrite for a call that writes the log.
+func (s *Store) enterLead() error {
+	if err := s.enterWrite(); err != nil {
+		return err
+	}
+	if s.Role() != Leader {
+		s.leave()
+		return ErrNotLeader
+	}
+	return nil
+}
+
+// begin is enterLead and then admit. If admit fails or panics (ctx may be nil), the call is not
 // counted: Close would wait for it for ever.
 func (s *Store) begin(ctx context.Context) (err error) {
-	if err := s.enterWrite(); err != nil {
+	if err := s.enterLead(); err != nil {
 		return err
 	}
 	admitted := false

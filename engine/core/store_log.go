@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -13,6 +14,13 @@ import (
 // the last checkpoint or clean end. So Open refuses a log that is missing, that belongs to another
 // database, or that is an older copy, even if the files of the log are consistent.
 
+// logElsewhere is the segment in the mark of a database whose log is not in its folder. Beside it
+// the mark has the identity of the log, or zeros as long as that is not known. Part of the format.
+const logElsewhere = math.MaxUint64
+
+// elsewhere says whether the log is not in the folder of the store.
+func (o *Options) elsewhere() bool { return o.OpenLog != nil || o.Follow != nil }
+
 // segmentBytes is the size of a segment of the log. A checkpoint frees whole segments.
 const segmentBytes = 16 << 20
 
@@ -23,10 +31,13 @@ var metaLog = []byte("log")
 // lacks records that the database knows it held. It then writes nothing, so that the missing part
 // can be put back.
 func (s *Store) openLog(after wal.Pos) (err error) {
-	if s.options.OpenLog != nil {
-		s.log, err = s.options.OpenLog(after, s.appender.durable)
-		s.appender.log = s.log
-		return err
+	if s.options.elsewhere() {
+		l, err := s.options.OpenLog(after, s.appender.durable)
+		if err != nil {
+			return err
+		}
+		s.log.set(l)
+		return s.replica.meet(l)
 	}
 	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
 		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after, Holds: s.holds,
@@ -38,7 +49,7 @@ func (s *Store) openLog(after wal.Pos) (err error) {
 		}
 	}
 	if err == nil {
-		s.log, s.appender.log = l, l
+		s.log.set(l)
 	}
 	return err
 }
@@ -46,8 +57,8 @@ func (s *Store) openLog(after wal.Pos) (err error) {
 // makeLog makes the log of a new database, or finds a log whose database is lost, and returns its
 // mark.
 func (s *Store) makeLog() (wal.Mark, error) {
-	if s.options.OpenLog != nil {
-		return wal.Mark{}, nil
+	if s.options.elsewhere() {
+		return wal.Mark{Segment: logElsewhere}, nil
 	}
 	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{SegmentBytes: segmentBytes, Logger: s.options.Logger, FS: s.options.fs})
 	if err != nil {
@@ -68,6 +79,17 @@ func (s *Store) loadMark(tx *boltfile.Tx) error {
 	if err := s.holds.UnmarshalBinary(v); err != nil {
 		return damage.InValue(bucketMeta, metaLog, err)
 	}
+	switch s.options.elsewhere() {
+	case true:
+		if s.holds.Segment != logElsewhere {
+			return invalid("the log of the database is in its folder, not where the options say")
+		}
+		s.replica.id = s.holds.Log
+	case false:
+		if s.holds.Segment == logElsewhere {
+			return invalid("the log of the database is not in its folder: it is a replica of a partition")
+		}
+	}
 	return nil
 }
 
@@ -83,7 +105,7 @@ func putMark(tx *boltfile.Tx, m wal.Mark) error {
 // command relies on the mark in the log's own folder instead: a transaction would cost more than
 // the command.
 func (s *Store) sealLog() error {
-	if err := s.log.Close(); err != nil {
+	if err := s.log.get().Close(); err != nil {
 		return err
 	}
 	m := s.logMark()

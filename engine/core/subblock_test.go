@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -9,27 +10,35 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Every addition to a slot took a new sub-block number, and there are 65,536 of them.
-func TestSubBlockNumbersBeginAgain(t *testing.T) {
-	ctx := context.Background()
+// storeOfOne opens a store with one series, which begins at start, in seconds, and has one archive
+// of a number of rows, a second each.
+func storeOfOne(t *testing.T, start, rows int64) (*Store, Ref) {
+	t.Helper()
 	s, err := Open(t.TempDir(), Options{NoBackground: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
-	def, err := rra.ParseDefinition(1, []string{"DS:v:GAUGE:10:U:U", "RRA:AVERAGE:0.5:1:24000"})
+	})
+	def, err := rra.ParseDefinition(1, []string{"DS:v:GAUGE:10:U:U", fmt.Sprintf("RRA:AVERAGE:0.5:1:%d", rows)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	ref, err := s.Create(context.Background(), Spec{Path: "a", Definition: def, Start: rra.Seconds(start)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, ref
+}
+
+// Every addition to a slot took a new sub-block number, and there are 65,536 of them.
+func TestSubBlockNumbersBeginAgain(t *testing.T) {
+	ctx := context.Background()
 	const start = 1 << 30 // the beginning of a slot
-	ref, err := s.Create(ctx, Spec{Path: "a", Definition: def, Start: rra.Seconds(start)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, ref := storeOfOne(t, start, 24000)
 	g := s.catalogue.class(ref.class()).group(ref.number())
 	at := int64(start)
 	checkpoint := func() { // with one more block of rows
@@ -49,7 +58,7 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 	checkpoint()
 	e := g.dir.Slots[0][0]
 	moved := rowblock.SubBlocks{Slot: e.Slot, Lo: rowblock.MaxSub - 3, Hi: rowblock.MaxSub - 2}
-	err = s.db.Update(nil, func(tx *boltfile.Tx) error {
+	err := s.db.Update(nil, func(tx *boltfile.Tx) error {
 		rows := tx.Bucket(bucketRows)
 		old := rowblock.Key(nil, g.c.id, 0, e.Slot, e.Lo, g.id)
 		b, err := rowblock.Open(old, rows.Get(old))

@@ -13,7 +13,7 @@ import (
 // A Ticket stands for a batch that is on its way into the store. After Wait it may be used for
 // another batch.
 type Ticket struct {
-	calls   *calls               // the ticket is a call until it is complete
+	calls   *calls               // the ticket is a call until it is complete; nil: of another Engine
 	seconds *histogram.Histogram // how long batches take
 
 	batch *Batch
@@ -56,6 +56,7 @@ func (t *Ticket) reset(c *calls, seconds *histogram.Histogram) {
 	t.calls, t.seconds = c, seconds
 	t.batch, t.cmd, t.op, t.err, t.began = nil, nil, nil, nil, time.Time{}
 	t.runs = t.runs[:0]
+	t.pos = 0
 	t.result = outcome{first: t.result.first[:0]}
 	t.pending = true
 	if t.done == nil {
@@ -81,6 +82,14 @@ func (t *Ticket) Wait() error {
 	return t.result.error()
 }
 
+// Pos returns the position of the batch in the log, once Wait has returned: every store of the same
+// log whose Position is at or above it has applied the batch. It is 0 if nothing was logged.
+func (t *Ticket) Pos() wal.Pos { return t.pos }
+
+// At says which position the batch has in the log. An Engine other than a Store may call it between
+// Begin and Complete.
+func (t *Ticket) At(p wal.Pos) { t.pos = p }
+
 // Done reports whether Wait returns at once.
 func (t *Ticket) Done() bool { return !t.pending || len(t.done) > 0 }
 
@@ -88,12 +97,28 @@ func (t *Ticket) Done() bool { return !t.pending || len(t.done) > 0 }
 // who wait for other things too. told must neither block nor call the store.
 func (t *Ticket) Tell(told func()) { t.told = told }
 
+// Begin readies t for a batch that an Engine other than a Store has taken. That engine calls it in
+// its Submit, and Complete when the batch has come to its end. If Submit fails after Begin, it
+// calls Complete with the error, and Wait.
+func (t *Ticket) Begin() { t.reset(nil, nil) }
+
+// Complete ends what Begin has begun. err is what Wait returns: a *RejectedError with the indices
+// of the batch that the caller of Submit knows, another error if nothing was stored, or nil.
+// Complete is called once for each Begin, by any goroutine. Whoever calls it does not use t or the
+// batch any more.
+func (t *Ticket) Complete(err error) {
+	t.err = err
+	t.complete()
+}
+
 // complete acknowledges t.
 func (t *Ticket) complete() {
 	if !t.began.IsZero() && t.err == nil {
 		t.seconds.Observe(time.Since(t.began))
 	}
-	t.calls.leave()
+	if t.calls != nil {
+		t.calls.leave()
+	}
 	told := t.told // the next line gives t away
 	t.done <- struct{}{}
 	if told != nil {

@@ -24,8 +24,10 @@ type Change struct {
 // A Watch collects the changes of a store's catalogue, in their order, until they are taken.
 // Its methods may be called at the same time.
 type Watch struct {
-	cat  *catalogue
+	cat  *catalogue // nil: of another Engine, which has given take and end
 	most int
+	take func() (changes []Change, complete bool)
+	end  func()
 
 	mu      sync.Mutex // guards changes and lost; catalogue.mu may be held when it is taken
 	changes []Change
@@ -51,9 +53,18 @@ func (s *Store) Watch(most int) *Watch {
 	return w
 }
 
+// NewWatch returns a watch of an Engine other than a Store. Take and End call take and end, which
+// may be called at the same time and again after end.
+func NewWatch(take func() (changes []Change, complete bool), end func()) *Watch {
+	return &Watch{take: take, end: end}
+}
+
 // Take returns the changes since the last Take. complete is false if changes were forgotten since
 // the watch began: whoever follows the catalogue must read it anew, behind a new watch.
 func (w *Watch) Take() (changes []Change, complete bool) {
+	if w.cat == nil {
+		return w.take()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	changes, w.changes = w.changes, nil
@@ -62,6 +73,10 @@ func (w *Watch) Take() (changes []Change, complete bool) {
 
 // End ends the watch. It may be called again.
 func (w *Watch) End() {
+	if w.cat == nil {
+		w.end()
+		return
+	}
 	ws := &w.cat.watches
 	ws.mu.Lock()
 	ws.all = slices.DeleteFunc(ws.all, func(x *Watch) bool { return x == w })

@@ -24,6 +24,7 @@ const fullLog = 64 << 20
 
 // An order tells a child process what to do, and with which load.
 type order struct {
+	Size   bool   // measure a Size
 	Fill   bool   // append until the log is full, say so, wait to be killed; else open and compare
 	Config Config // without Exec and the profiles
 	Done   []int  // for a child that compares: readings that were acknowledged, by appender
@@ -91,7 +92,10 @@ func Child(ctx context.Context, arg string, out io.Writer) error {
 	if err := json.Unmarshal([]byte(arg), &o); err != nil {
 		return fmt.Errorf("bench: order of a child: %w", err)
 	}
-	if o.Fill {
+	switch {
+	case o.Size:
+		return size(ctx, o.Config, out)
+	case o.Fill:
 		return fill(ctx, o, out)
 	}
 	return look(ctx, o, out)

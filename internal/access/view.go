@@ -18,12 +18,12 @@ import (
 // wraps core.ErrNotFound, both whether or not there is such a series. The methods do what those of
 // core.Store do.
 type View struct {
-	store *core.Store
+	store core.Engine
 	user  *User
 }
 
 // Of returns a store as the user of ctx sees it.
-func Of(ctx context.Context, s *core.Store) View { return View{s, From(ctx)} }
+func Of(ctx context.Context, s core.Engine) View { return View{s, From(ctx)} }
 
 // Lookup returns the series of a path.
 func (v View) Lookup(path string) (core.Ref, error) {

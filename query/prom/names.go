@@ -165,7 +165,7 @@ func hasEmpty(ls labels.Labels) bool {
 // describe puts the labels of a data source into b and returns the metric's name.
 func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series, ds string) string {
 	b.Reset()
-	get := func(name string) string { return labelOf(x.Labels, name) }
+	get := func(name string) string { return core.LabelValue(x.Labels, name) }
 	if raw := rawName(sch, get, ds); raw != "" {
 		b.Add(rawLabel, raw)
 	}
@@ -204,16 +204,6 @@ func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series,
 		return withDS("smon_"+clean(get("token")), ds, "value")
 	}
 	return s.describeOther(b, x, ds)
-}
-
-// labelOf returns the value of a label, or "".
-func labelOf(ls []core.Label, name string) string {
-	for i := range ls {
-		if ls[i].Name == name {
-			return ls[i].Value
-		}
-	}
-	return ""
 }
 
 // describeCollectd names a data source as collectd_exporter does.

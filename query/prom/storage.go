@@ -58,7 +58,7 @@ func (e *LimitError) Error() string {
 // Where a context has a user who is limited to folders (see package access), what is asked with it
 // is answered from the series in these folders only.
 type Storage struct {
-	store   *core.Store
+	store   core.Engine
 	options Options
 	named   atomic.Pointer[[]Rule]
 	table   table
@@ -78,7 +78,7 @@ func (s *Storage) SetRules(rules []Rule) {
 
 // New returns the storage of a store. It follows the catalogue of the store for as long as the
 // store is open.
-func New(s *core.Store, o Options) *Storage {
+func New(s core.Engine, o Options) *Storage {
 	x := &Storage{store: s, options: o.withDefaults(), table: table{share: s.MemoryShare(), listings: listings{share: s.MemoryShare()}}}
 	x.named.Store(&o.Rules)
 	return x

@@ -173,7 +173,7 @@ func (s *Storage) follow(c *core.Change) {
 	}
 	values := make([]string, len(keyLabels[sch]))
 	for i, name := range keyLabels[sch] {
-		values[i] = labelOf(c.Labels, name)
+		values[i] = core.LabelValue(c.Labels, name)
 	}
 	s.combine(t.names, sch, values, x.Definition)
 }
@@ -226,7 +226,7 @@ func (s *Storage) combine(t *nameTable, sch scheme, values []string, d *rra.Defi
 		} else {
 			c.names = append(c.names, name)
 		}
-		raw := rawName(sch, func(name string) string { return labelOf(x.Labels, name) }, d.Sources[j].Name)
+		raw := rawName(sch, func(name string) string { return core.LabelValue(x.Labels, name) }, d.Sources[j].Name)
 		for len(c.raws) < len(c.names) {
 			c.raws = append(c.raws, raw)
 		}

@@ -22,6 +22,7 @@ func TestEverySentinelHasItsCode(t *testing.T) {
 	elsewhere := map[string]string{
 		"core.ErrLocked":   "met when a store is opened",
 		"core.ErrVersion":  "met when a store is opened",
+		"core.ErrOtherLog": "met when a store follows a log",
 		"core.ErrWhole":    "met by Salvage, which the RPC does not have",
 		"wal.ErrLocked":    "met when a log is opened",
 		"wal.ErrClosed":    "core.ErrLogClosed",

@@ -21,7 +21,7 @@ import (
 // A Local is the service of the command line over one store. Without a Remote it does not check who
 // calls: a caller who reaches it may do everything that the store's owner may do.
 type Local struct {
-	Store *core.Store
+	Store core.Engine
 	// Remote says what callers over the network may do; nil: the service is behind a socket of the
 	// store's owner.
 	Remote *Remote
@@ -180,7 +180,7 @@ func (s *Server) Backup(ctx context.Context, req *connect.Request[rondov1.Backup
 	return backup(ctx, s.Store, req.Msg.GetSince(), stream)
 }
 
-func backup(ctx context.Context, store *core.Store, since []byte, stream *connect.ServerStream[rondov1.BackupResponse]) error {
+func backup(ctx context.Context, store core.Engine, since []byte, stream *connect.ServerStream[rondov1.BackupResponse]) error {
 	var base *core.BackupHead
 	if len(since) > 0 {
 		base = new(core.BackupHead)
@@ -189,7 +189,11 @@ func backup(ctx context.Context, store *core.Store, since []byte, stream *connec
 		}
 	}
 	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.BackupResponse{Data: p}) })
-	if err := store.BackupSince(ctx, out, base); err != nil {
+	folder, err := core.FolderOf(store, "backup")
+	if err != nil {
+		return coded(err)
+	}
+	if err := folder.BackupSince(ctx, out, base); err != nil {
 		return fail(err, "backup")
 	}
 	return out.flush()
@@ -205,8 +209,12 @@ func (s *Server) Check(ctx context.Context, _ *connect.Request[rondov1.CheckRequ
 	return check(ctx, s.Store, stream)
 }
 
-func check(ctx context.Context, store *core.Store, stream *connect.ServerStream[rondov1.CheckResponse]) error {
-	problems, err := store.Check(ctx)
+func check(ctx context.Context, store core.Engine, stream *connect.ServerStream[rondov1.CheckResponse]) error {
+	folder, err := core.FolderOf(store, "check")
+	if err != nil {
+		return coded(err)
+	}
+	problems, err := folder.Check(ctx)
 	if err != nil {
 		return fail(err, "check")
 	}
@@ -220,7 +228,11 @@ func check(ctx context.Context, store *core.Store, stream *connect.ServerStream[
 
 // Compact gives free pages of the database's file back to the file system.
 func (l *Local) Compact(ctx context.Context, _ *connect.Request[rondov1.CompactRequest]) (*connect.Response[rondov1.CompactResponse], error) {
-	done, err := l.Store.Compact(ctx)
+	folder, err := core.FolderOf(l.Store, "compact")
+	if err != nil {
+		return nil, coded(err)
+	}
+	done, err := folder.Compact(ctx)
 	if err != nil {
 		return nil, coded(err)
 	}

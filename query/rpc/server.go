@@ -23,7 +23,7 @@ import (
 type Server struct {
 	rondov1.UnimplementedRondoHandler // answers the methods that this program lacks
 
-	Store   *core.Store
+	Store   core.Engine
 	Version string    // the program's version, for the answer of Stats
 	Started time.Time // when the server began, likewise
 	// MaxFuture is how far ahead of the clock a sample's time may be; 0 means no limit.

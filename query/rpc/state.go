@@ -119,7 +119,11 @@ func NotesOf(notes map[string][]core.Note) []*rondov1.Note {
 // Checkpoint writes everything applied so far into the database.
 func (s *Server) Checkpoint(ctx context.Context, _ *connect.Request[rondov1.CheckpointRequest]) (*connect.Response[rondov1.CheckpointResponse], error) {
 	start := time.Now()
-	if err := s.Store.Checkpoint(ctx); err != nil {
+	folder, err := core.FolderOf(s.Store, "checkpoint")
+	if err != nil {
+		return nil, coded(err)
+	}
+	if err := folder.Checkpoint(ctx); err != nil {
 		return nil, fail(err, "checkpoint")
 	}
 	return connect.NewResponse(&rondov1.CheckpointResponse{Seconds: time.Since(start).Seconds()}), nil

@@ -115,7 +115,7 @@ func admitReadings(readings []graphdata.Reading, charge *answerCharge) error {
 // servers.
 type viewSource struct {
 	view  access.View
-	store *core.Store
+	store core.Engine
 }
 
 // Open finds the series that a DEF names.

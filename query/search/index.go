@@ -20,7 +20,7 @@ const (
 // An Index keeps the names of a store's series. Its methods may be called at the same time; they
 // take turns.
 type Index struct {
-	store *core.Store
+	store core.Engine
 	idle  time.Duration
 	most  int           // changes of the catalogue that wait for the next request
 	turn  chan struct{} // holds one message while somebody uses what follows
@@ -41,7 +41,7 @@ type Index struct {
 type rank struct{ last, read time.Time }
 
 // New returns the index of a store. It takes no memory until it is asked.
-func New(s *core.Store) *Index {
+func New(s core.Engine) *Index {
 	return &Index{store: s, idle: idleTime, most: maxChanges, turn: make(chan struct{}, 1), share: s.MemoryShare()}
 }
 

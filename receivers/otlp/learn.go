@@ -1,6 +1,8 @@
 package otlp
 
 import (
+	"cmp"
+
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
@@ -75,18 +77,9 @@ func (e *export) replacements() (of []*series, rs []receivers.Replacement) {
 			continue
 		}
 		q, m := x.request, x.reading.mode
-		q.Time = f.at
-		if f.zero != 0 {
-			q.Time = f.zero
-		}
-		q.Define = func(own int64) *rra.Definition {
-			if own == 0 {
-				own = step
-			}
-			return define(m, own)
-		}
+		q.Define = func(own int64) *rra.Definition { return define(m, cmp.Or(own, step)) }
 		of = append(of, x.series)
-		rs = append(rs, receivers.Replacement{Request: q, Samples: steps.First(f.zero, f.at, f.value)})
+		rs = append(rs, steps.Replacement(q, f.zero, f.at, f.value))
 	}
 	return of, rs
 }

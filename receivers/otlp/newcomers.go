@@ -1,6 +1,8 @@
 package otlp
 
 import (
+	"cmp"
+
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -29,12 +31,7 @@ type asked struct {
 
 // define returns the definition of the series. step is the step of the policy; 0: own.
 func (a *asked) define(step int64) *rra.Definition {
-	a.guessed = false
-	for _, own := range []int64{a.known, a.between} {
-		if step == 0 {
-			step = own
-		}
-	}
+	step = cmp.Or(step, a.known, a.between)
 	a.guessed = step == 0
 	return define(a.mode, step)
 }
@@ -68,14 +65,4 @@ type second struct {
 	series  *series
 	request receivers.Request
 	reading reading
-}
-
-// jobOf returns the job of the series that a request asks for; "": none.
-func jobOf(q *receivers.Request) string {
-	for _, l := range q.Labels {
-		if l.Name == "job" {
-			return l.Value
-		}
-	}
-	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
@@ -30,7 +31,7 @@ func (e *export) newcomer(k key, p *part, r reading) {
 		}
 		i = len(n.reqs)
 		n.byKey[k] = i
-		a := &asked{key: k, texts: e.dec.texts(), job: jobOf(&q), mode: r.mode, first: r.at, known: e.step}
+		a := &asked{key: k, texts: e.dec.texts(), job: core.LabelValue(q.Labels, "job"), mode: r.mode, first: r.at, known: e.step}
 		if a.known == 0 && a.job != "" {
 			a.known = e.learned.Step(a.job)
 		}

@@ -1,9 +1,11 @@
 package remotewrite
 
 import (
+	"cmp"
 	"context"
 	"math"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/resets"
 	"github.com/rondo-db/rondo/receivers/internal/steps"
@@ -30,28 +32,23 @@ func (s *server) learn(ctx context.Context, w *work, sender string) {
 		}
 		e.state &^= guess
 		s.table.guessed--
-		step = s.table.learned.Learn(valueOf(labels, "job"), step)
+		step = s.table.learned.Learn(core.LabelValue(labels, "job"), step)
 		if int32(step) == e.step {
 			continue
 		}
 		counts := e.state&zeroes != 0
 		q := receivers.Request{
-			Identity: Identify(labels), Sender: sender, Time: e.last.at, Untyped: true,
-			Define: func(own int64) *rra.Definition {
-				if own == 0 {
-					own = step
-				}
-				return definition(own, counts)
-			},
+			Identity: Identify(labels), Sender: sender, Untyped: true,
+			Define: func(own int64) *rra.Definition { return definition(cmp.Or(own, step), counts) },
 		}
 		zero := rra.Time(0)
 		if counts { // as begins and add have had it
 			before := resets.Counter{At: e.last.at - rra.Time(recent.Microseconds()), Value: math.NaN()}
 			if at, ok := before.Zero(e.last.at, e.last.value, created); ok {
-				zero, q.Time = at, at
+				zero = at
 			}
 		}
-		rs = append(rs, receivers.Replacement{Request: q, Samples: steps.First(zero, e.last.at, e.last.value)})
+		rs = append(rs, steps.Replacement(q, zero, e.last.at, e.last.value))
 		of = append(of, n)
 	}
 	if len(rs) > 0 {

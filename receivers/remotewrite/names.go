@@ -37,7 +37,7 @@ func check(labels []core.Label) (sorted []core.Label, wrong string) {
 		}
 	}
 	labels = slices.DeleteFunc(labels, func(l core.Label) bool { return l.Value == "" })
-	if valueOf(labels, NameLabel) == "" {
+	if core.LabelValue(labels, NameLabel) == "" {
 		return nil, "there is no metric name"
 	}
 	return labels, ""
@@ -54,15 +54,6 @@ func (w *work) checked(key []byte) (labels []core.Label, wrong string) {
 		labels[j] = core.Label{Name: string(l.name), Value: string(l.value)}
 	}
 	return check(labels)
-}
-
-func valueOf(labels []core.Label, name string) string {
-	for _, l := range labels {
-		if l.Name == name {
-			return l.Value
-		}
-	}
-	return ""
 }
 
 // Identify returns the path of a series, prometheus/JOB/INSTANCE/NAME{OTHER LABELS}, and its labels
@@ -86,13 +77,13 @@ func Identify(labels []core.Label) receivers.Identity {
 			path, whole = cut(path, start+maxComponent), false
 		}
 	}
-	component(valueOf(labels, "job"))
-	component(valueOf(labels, "instance"))
-	component(valueOf(labels, NameLabel) + rest(labels))
+	component(core.LabelValue(labels, "job"))
+	component(core.LabelValue(labels, "instance"))
+	component(core.LabelValue(labels, NameLabel) + rest(labels))
 	for _, l := range labels {
 		whole = whole && classic(l.Name)
 	}
-	if !whole || !classic(valueOf(labels, NameLabel)) || strings.HasSuffix(string(path), ".rrd") {
+	if !whole || !classic(core.LabelValue(labels, NameLabel)) || strings.HasSuffix(string(path), ".rrd") {
 		h := fnv.New64a()
 		for _, l := range labels {
 			_, _ = fmt.Fprintf(h, "%d %s%d %s", len(l.Name), l.Name, len(l.Value), l.Value) // it never fails

@@ -1,6 +1,7 @@
 package remotewrite
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -87,17 +88,13 @@ func (s *server) newcomer(w *work, i int) (x *newcomer, ok bool) {
 	if !w.living(i) {
 		return nil, false
 	}
-	name := valueOf(labels, NameLabel)
+	name := core.LabelValue(labels, NameLabel)
 	k := w.series[i].kind
 	if k == kindUnknown {
 		k = s.families.kind(name)
 	}
-	x = &newcomer{of: []int{i}, labels: labels, job: valueOf(labels, "job"), counts: k.counts(name)}
-	for _, step := range []int64{s.set.step, s.table.learned.Step(x.job), w.distance(i)} {
-		if x.step == 0 {
-			x.step = step
-		}
-	}
+	x = &newcomer{of: []int{i}, labels: labels, job: core.LabelValue(labels, "job"), counts: k.counts(name)}
+	x.step = cmp.Or(s.set.step, s.table.learned.Step(x.job), w.distance(i))
 	if x.step == 0 {
 		x.step, x.guess = guessedStep, true
 	}
@@ -219,7 +216,7 @@ func (s *server) admit(was uint32, x *newcomer, r *receivers.Request, source rra
 		e.state |= lastKnown
 	}
 	t.byRef[r.Ref] = number
-	name := valueOf(x.labels, NameLabel)
+	name := core.LabelValue(x.labels, NameLabel)
 	t.byName[name] = append(t.byName[name], number)
 	return number
 }

@@ -188,7 +188,7 @@ func (r *compiled) match(id receivers.Identity) bool {
 		return false
 	}
 	for _, l := range r.labels {
-		if !l.pattern.MatchString(labelValue(id.Labels, l.name)) {
+		if !l.pattern.MatchString(core.LabelValue(id.Labels, l.name)) {
 			return false
 		}
 	}
@@ -204,7 +204,7 @@ func (r *compiled) lacks(id receivers.Identity) (names []string) {
 	for _, l := range r.labels {
 		has := slices.ContainsFunc(id.Labels, func(o core.Label) bool { return o.Name == l.name })
 		switch {
-		case l.pattern.MatchString(labelValue(id.Labels, l.name)):
+		case l.pattern.MatchString(core.LabelValue(id.Labels, l.name)):
 		case has:
 			return nil
 		default:
@@ -212,13 +212,4 @@ func (r *compiled) lacks(id receivers.Identity) (names []string) {
 		}
 	}
 	return names
-}
-
-func labelValue(ls []core.Label, name string) string {
-	for _, l := range ls {
-		if l.Name == name {
-			return l.Value
-		}
-	}
-	return ""
 }

@@ -27,7 +27,7 @@ const sweepChunk = 1000
 //
 // Silence does not begin before the Sweeper was made, because nobody could send before.
 type Sweeper struct {
-	store *core.Store
+	store core.Engine
 	now   func() time.Time
 	began time.Time
 
@@ -54,7 +54,7 @@ type Swept struct {
 }
 
 // NewSweeper returns a Sweeper of s. A now of nil is time.Now.
-func NewSweeper(s *core.Store, now func() time.Time) *Sweeper {
+func NewSweeper(s core.Engine, now func() time.Time) *Sweeper {
 	if now == nil {
 		now = time.Now
 	}

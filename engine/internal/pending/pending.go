@@ -47,9 +47,6 @@ const ChunkSize = 8 << 10
 // MaxHeader is the most that a piece takes beside its coded rows, in bytes.
 const MaxHeader = longHeader
 
-// MaxCode bounds the code of n rows, in bytes.
-func MaxCode(n int) int { return 10*n + 64 }
-
 // maxRunCode bounds the code of any number of rows of one value.
 const maxRunCode = 64
 
@@ -100,7 +97,7 @@ func (r *Rows) tail(n int) ([]byte, uint32) {
 // first row. pdps is the number of primary data points a row, and hint what the coder knows of the
 // column.
 func (r *Rows) Add(co *rows.Coder, series, column int, first uint32, vals []float64, pdps int64, hint *rows.Hint) {
-	b, at := r.tail(MaxCode(len(vals)))
+	b, at := r.tail(rows.MaxBytes(len(vals)))
 	code := co.Append(b[:shortHeader], vals, pdps, hint)
 	r.finish(b, at, series, column, first, len(vals), len(code)-shortHeader)
 }
@@ -112,7 +109,7 @@ func (r *Rows) AddRun(series, column int, first uint32, n int, v float64, pdps i
 	r.finish(b, at, series, column, first, n, len(code)-shortHeader)
 }
 
-// AddCoded adds n rows that are coded already: at most MaxCode(256) bytes.
+// AddCoded adds n rows that are coded already: at most rows.MaxBytes(256) bytes.
 func (r *Rows) AddCoded(series, column int, first uint32, n int, code []byte) {
 	b, at := r.tail(len(code))
 	copy(b[shortHeader:], code)

@@ -92,6 +92,8 @@ func (h *Handler) fail(w http.ResponseWriter, err error, res *result) {
 	f := asFailure(err)
 	if h.counts.failed.Add(1); errors.Is(err, errFull) {
 		h.counts.busy.Add(1)
+	}
+	if f.kind == unavailable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	o := newOutput(context.Background(), w, false, nil)

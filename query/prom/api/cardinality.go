@@ -30,14 +30,14 @@ type labelTally struct {
 	series map[string]uint64 // how many have the value
 }
 
-// A census counts the labels of series. Texts of labels are kept, and charged.
+// A census counts the labels of series.
 type census struct {
 	series  uint64
 	byLabel map[string]*labelTally
-	due     int64 // bytes that are not charged yet
 }
 
-func (c *census) add(ls labels.Labels) {
+// add counts the labels of a series, and returns the bytes of the texts that are kept of them.
+func (c *census) add(ls labels.Labels) (kept int64) {
 	c.series++
 	ls.Range(func(l labels.Label) {
 		t := c.byLabel[l.Name]
@@ -45,16 +45,17 @@ func (c *census) add(ls labels.Labels) {
 			name := strings.Clone(l.Name)
 			t = &labelTally{series: make(map[string]uint64)}
 			c.byLabel[name] = t
-			c.due += int64(len(name)) + 200
+			kept += int64(len(name)) + 200
 		}
 		t.bytes += uint64(len(l.Name) + len(l.Value))
 		if t.series[l.Value] == 0 {
-			c.due += int64(len(l.Value)) + 64
+			kept += int64(len(l.Value)) + 64
 			t.series[strings.Clone(l.Value)]++
 			return
 		}
 		t.series[l.Value]++
 	})
+	return kept
 }
 
 // top returns the n greatest of some tallies, the greatest first.
@@ -122,20 +123,5 @@ func (h *Handler) count(ctx context.Context) (*census, error) {
 	hints := &storage.SelectHints{Start: minTime.UnixMilli(), End: maxTime.UnixMilli(), Func: "series"}
 	set := q.Select(ctx, false, hints, labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, ""))
 	c := &census{byLabel: make(map[string]*labelTally)}
-	for set.Next() {
-		c.add(set.At().Labels())
-		if c.due >= flushBytes {
-			if err := h.charge(ctx, c.due); err != nil {
-				return nil, err
-			}
-			c.due = 0
-		}
-		if c.series%128 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
-	if err := set.Err(); err != nil {
-		return nil, err
-	}
-	return c, h.charge(ctx, c.due)
+	return c, h.each(ctx, set, func(ls labels.Labels) (int64, bool) { return c.add(ls), true })
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // A kind is one of Prometheus' types of errors.
@@ -70,7 +72,11 @@ func asFailure(err error) *failure {
 	if _, ok := errors.AsType[promql.ErrQueryTimeout](err); ok || errors.Is(err, context.DeadlineExceeded) {
 		return &failure{timeout, err}
 	}
-	if _, ok := errors.AsType[promql.ErrStorage](err); ok {
+	stored, failed := errors.AsType[promql.ErrStorage](err)
+	if errors.Is(err, core.ErrUnavailable) || failed && errors.Is(stored.Err, core.ErrUnavailable) {
+		return &failure{unavailable, err}
+	}
+	if failed {
 		return &failure{internal, err}
 	}
 	return &failure{execution, err}

@@ -55,27 +55,39 @@ func (h *Handler) series(r *http.Request, _ string) (res *result, err error) {
 
 // collect returns the labels of a set, most of them at most. It charges them while it reads.
 func (h *Handler) collect(ctx context.Context, set storage.SeriesSet, most int) (found []labels.Labels, cut bool, err error) {
-	due := int64(0)
-	for set.Next() {
-		if len(found) == most {
-			return found, true, h.charge(ctx, due)
+	err = h.each(ctx, set, func(ls labels.Labels) (int64, bool) {
+		if cut = len(found) == most; cut {
+			return 0, false
 		}
-		ls := set.At().Labels()
 		found = append(found, ls)
-		if due += labelBytes(ls); due >= flushBytes {
+		return labelBytes(ls), true
+	})
+	return found, cut, err
+}
+
+// each calls do for the labels of the series of a set until do returns false. It charges the bytes
+// that do returns, which do keeps.
+func (h *Handler) each(ctx context.Context, set storage.SeriesSet, do func(ls labels.Labels) (kept int64, more bool)) error {
+	due := int64(0)
+	for n := 1; set.Next(); n++ {
+		kept, more := do(set.At().Labels())
+		if !more {
+			return h.charge(ctx, due)
+		}
+		if due += kept; due >= flushBytes {
 			if err := h.charge(ctx, due); err != nil {
-				return nil, false, err
+				return err
 			}
 			due = 0
 		}
-		if len(found)%128 == 0 && ctx.Err() != nil {
-			return nil, false, ctx.Err()
+		if n%128 == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	if err := set.Err(); err != nil {
-		return nil, false, err
+		return err
 	}
-	return found, false, h.charge(ctx, due)
+	return h.charge(ctx, due)
 }
 
 // labelNames lists the names of labels.

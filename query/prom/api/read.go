@@ -29,6 +29,8 @@ func (h *Handler) remoteRead(w http.ResponseWriter, r *http.Request, _ string) {
 	f := asFailure(err)
 	if errors.Is(err, errFull) {
 		h.counts.busy.Add(1)
+	}
+	if f.kind == unavailable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	http.Error(w, f.Error(), f.kind.status())

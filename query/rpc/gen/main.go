@@ -1,5 +1,6 @@
-// Gen writes the Go code of rondo.proto. It stands in for protoc: protocompile parses the file, and
-// the two generators, pinned as tools in this folder's go.mod, are run as protoc would run them.
+// Gen writes the Go code of rondo.proto, and of query/peer's peer.proto. It stands in for protoc:
+// protocompile parses the files. The two generators are pinned as tools in this folder's go.mod, and
+// run as protoc would run them.
 // The module is its own, so that nothing of this reaches the go.mod of those who use rondo.
 package main
 
@@ -20,44 +21,48 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-const (
-	dir    = ".."
-	source = "rondo.proto"
-	module = "github.com/rondo-db/rondo/query/rpc"
-)
+// A service is a file and the folder in which it stands, as an import path as well.
+type service struct{ dir, source, module string }
+
+var services = []service{
+	{"..", "rondo.proto", "github.com/rondo-db/rondo/query/rpc"},
+	{"../../peer", "peer.proto", "github.com/rondo-db/rondo/query/peer"},
+}
 
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("gen: ")
-	file, err := compile()
-	if err != nil {
-		log.Fatal(err)
-	}
-	for plugin, parameter := range map[string]string{
-		"protoc-gen-go":         "module=" + module,
-		"protoc-gen-connect-go": "package_suffix=,module=" + module,
-	} {
-		if err := run(plugin, parameter, file); err != nil {
-			log.Fatalf("%s: %v", plugin, err)
+	for _, s := range services {
+		file, err := s.compile()
+		if err != nil {
+			log.Fatal(err)
+		}
+		for plugin, parameter := range map[string]string{
+			"protoc-gen-go":         "module=" + s.module,
+			"protoc-gen-connect-go": "package_suffix=,module=" + s.module,
+		} {
+			if err := s.run(plugin, parameter, file); err != nil {
+				log.Fatalf("%s: %v", plugin, err)
+			}
 		}
 	}
 }
 
-func compile() (*descriptorpb.FileDescriptorProto, error) {
+func (s service) compile() (*descriptorpb.FileDescriptorProto, error) {
 	c := protocompile.Compiler{
-		Resolver:       &protocompile.SourceResolver{ImportPaths: []string{dir}},
+		Resolver:       &protocompile.SourceResolver{ImportPaths: []string{s.dir}},
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
-	files, err := c.Compile(context.Background(), source)
+	files, err := c.Compile(context.Background(), s.source)
 	if err != nil {
 		return nil, err
 	}
 	return protodesc.ToFileDescriptorProto(protoreflect.FileDescriptor(files[0])), nil
 }
 
-func run(plugin, parameter string, file *descriptorpb.FileDescriptorProto) error {
+func (s service) run(plugin, parameter string, file *descriptorpb.FileDescriptorProto) error {
 	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
-		FileToGenerate: []string{source},
+		FileToGenerate: []string{s.source},
 		Parameter:      &parameter,
 		ProtoFile:      []*descriptorpb.FileDescriptorProto{file},
 	})
@@ -79,7 +84,7 @@ func run(plugin, parameter string, file *descriptorpb.FileDescriptorProto) error
 		return fmt.Errorf("%s", response.GetError())
 	}
 	for _, f := range response.GetFile() {
-		name := filepath.Join(dir, filepath.FromSlash(f.GetName()))
+		name := filepath.Join(s.dir, filepath.FromSlash(f.GetName()))
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return err
 		}

@@ -117,7 +117,7 @@ func (s *Server) find(path string) (core.Ref, error) {
 
 // finding is the store for verbs. It adopts native files that a verb names.
 type finding struct {
-	*core.Store
+	core.Engine
 	s *Server
 }
 

@@ -83,7 +83,7 @@ func (c *conn) together(fs []fetching) int {
 
 // A known is a store that takes the definition of one series from its alias.
 type known struct {
-	*core.Store
+	core.Engine
 	e *alias
 }
 
@@ -92,7 +92,7 @@ func (k known) Series(core.Ref) (core.Series, error) {
 }
 
 // makePlan chooses the archive and the columns of a request.
-func (f *fetching) makePlan(s *core.Store) error {
+func (f *fetching) makePlan(s core.Engine) error {
 	f.plan, f.err = query.NewPlan(known{s, f.e}, f.e.ref, query.Request{CF: f.cf, Start: f.start, End: f.end})
 	if f.err != nil {
 		return f.err

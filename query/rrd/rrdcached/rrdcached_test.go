@@ -69,7 +69,8 @@ func serve(t testing.TB, o rrdcached.Options, allow rrdcached.Commands) *served 
 		s.Close()
 	}
 	t.Cleanup(stop)
-	return &served{s, o.Store, o.Base, l.Addr(), stop}
+	store, _ := o.Store.(*core.Store)
+	return &served{s, store, o.Base, l.Addr(), stop}
 }
 
 // shortDir returns a folder whose name is so short that a socket in it can have a name.

@@ -29,7 +29,7 @@ const (
 
 // Options are the store that a server serves, and its limits.
 type Options struct {
-	Store *core.Store
+	Store core.Engine
 	// Base is the folder that is cut off the front of absolute names. Names outside it are refused.
 	// Empty means the working folder.
 	Base string

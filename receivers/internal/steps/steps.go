@@ -8,6 +8,7 @@ package steps
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -56,14 +57,16 @@ func (g *Groups) Learn(group string, step int64) int64 {
 	return step
 }
 
-// First returns what a series has had when its second sample tells its step: the first sample, and
-// before it, if zero is not 0, a reading of 0 at that time, because its counter has begun then.
-func First(zero, at rra.Time, value float64) []receivers.Sample {
-	first := receivers.Sample{At: at, Value: receivers.Reading(value)}
-	if zero == 0 {
-		return []receivers.Sample{first}
+// Replacement returns what replaces a series when its second sample tells its step. q asks for the
+// series; its Time is set. The series has had its first sample, and before it, if zero is not 0, a
+// reading of 0 at that time, because its counter has begun then.
+func Replacement(q receivers.Request, zero, at rra.Time, value float64) receivers.Replacement {
+	samples := []receivers.Sample{{At: at, Value: receivers.Reading(value)}}
+	if zero != 0 {
+		samples = slices.Insert(samples, 0, receivers.Sample{At: zero, Value: rra.Float(0)})
 	}
-	return []receivers.Sample{{At: zero, Value: rra.Float(0)}, first}
+	q.Time = samples[0].At
+	return receivers.Replacement{Request: q, Samples: samples}
 }
 
 // Replace has the sink replace series, and waits for it as long as receivers.Asking says. done is

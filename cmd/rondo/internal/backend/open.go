@@ -66,7 +66,7 @@ func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Databas
 		if errors.Is(noServer, rpc.ErrSilent) || ctx.Err() != nil {
 			return nil, noServer
 		}
-		s, err := core.Open(t.DB, o)
+		s, err := t.openStore(o, noServer)
 		if err == nil {
 			return &Database{Store: s}, nil
 		}
@@ -80,6 +80,14 @@ func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Databas
 		case <-time.After(lockPoll):
 		}
 	}
+}
+
+// openStore opens the database, whose server could not be reached.
+func (t Target) openStore(o core.Options, noServer error) (*core.Store, error) {
+	if IsNode(t.DB) {
+		return nil, fmt.Errorf("%s is the folder of a node of a cluster, and its server does not run (%w): rondo serve --cluster starts it, and --daemon names another node", t.Folder(), noServer)
+	}
+	return core.Open(t.DB, o)
 }
 
 // hopeless returns why a command must not wait any longer for a database that it could not open,

@@ -33,7 +33,18 @@ func ParseSync(name string) (wal.Sync, error) {
 const (
 	databaseFile = "rondo.bolt"
 	LogFolder    = "wal"
+	// ReplicasFolder is in the folder of a node of a cluster, and neither of the others is.
+	ReplicasFolder = "replicas"
 )
+
+// IsNode says whether a folder is that of a node of a cluster.
+func IsNode(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, ReplicasFolder))
+	return err == nil
+}
+
+// IsDatabase says whether a folder holds a database of one machine, or a part of one.
+func IsDatabase(folder string) bool { return existsIn(folder) && !IsNode(folder) }
 
 // A Target says which database or server a command works on.
 type Target struct {
@@ -57,7 +68,7 @@ type Target struct {
 func (t Target) exists() bool { return existsIn(t.DB) }
 
 func existsIn(folder string) bool {
-	for _, name := range []string{databaseFile, LogFolder} {
+	for _, name := range []string{databaseFile, LogFolder, ReplicasFolder} {
 		if _, err := os.Stat(filepath.Join(folder, name)); !errors.Is(err, fs.ErrNotExist) {
 			return true
 		}

@@ -1,0 +1,164 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// An Engine is what the rooms above this package need of a store. A *Store is one, over a folder of
+// this machine. Others are a partition on another machine, and many partitions as one.
+//
+// The methods do what those of Store do, where their comments are. They may be called concurrently.
+// What differs where a store is not on this machine:
+//   - Every method that returns an error may return one that wraps [ErrUnavailable].
+//   - A method without a context takes a bounded time.
+//   - Stats, Newest, Renames and Damaged may be some seconds old.
+type Engine interface {
+	Writer
+	Catalogue
+	Reader
+	Annotations
+
+	// Watch collects the changes of the catalogue from now on; see Store.Watch. Take is not
+	// complete either when changes may have been missed because the store was out of reach.
+	Watch(most int) *Watch
+	// Stats returns counters: see Store.Stats.
+	Stats() Stats
+	// Newest returns the time of the newest sample: see Store.Newest.
+	Newest() rra.Time
+	// Renames counts renamed series: see Store.Renames. It also grows when references that a
+	// caller remembers may be of other paths for another reason.
+	Renames() uint64
+	// Damaged counts damaged places: see Store.Damaged.
+	Damaged() int64
+	// MemoryShare returns a share of nothing yet of this process's memory: see Store.MemoryShare.
+	MemoryShare() *MemoryShare
+}
+
+// A Writer stores samples.
+type Writer interface {
+	// Append stores a batch and waits for it: see Store.Append.
+	Append(ctx context.Context, b *Batch) error
+	// Submit begins an Append: see Store.Submit.
+	Submit(ctx context.Context, b *Batch, t *Ticket) error
+	// Update applies one update command: see Store.Update.
+	Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n int, rows [][]rra.Run, err error)
+	// Flush applies held samples: see Store.Flush.
+	Flush(ctx context.Context, refs []Ref) error
+}
+
+// A Catalogue finds and changes series.
+type Catalogue interface {
+	// Lookup returns the series of a path: see Store.Lookup.
+	Lookup(path string) (Ref, error)
+	// Series returns an entry of the catalogue: see Store.Series.
+	Series(ref Ref) (Series, error)
+	// Resolve returns many entries: see Store.Resolve.
+	Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series) bool) error
+	// List yields series in order of paths: see Store.List.
+	List(ctx context.Context, prefix, after string) iter.Seq2[Series, error]
+	// All yields every series in no order: see Store.All.
+	All(ctx context.Context) iter.Seq2[Series, error]
+	// Select yields series by labels: see Store.Select.
+	Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, error]
+	// SelectRefs returns references of series by labels: see Store.SelectRefs.
+	SelectRefs(ctx context.Context, ms []Matcher, most int) ([]Ref, error)
+	// LabelNames returns label names: see Store.LabelNames.
+	LabelNames(ctx context.Context) ([]string, error)
+	// LabelNamesOf returns label names of some series: see Store.LabelNamesOf.
+	LabelNamesOf(ctx context.Context, ms []Matcher) ([]string, error)
+	// LabelValues returns the values of a label: see Store.LabelValues.
+	LabelValues(ctx context.Context, name string) ([]string, error)
+	// LabelValuesOf returns the values of a label of some series: see Store.LabelValuesOf.
+	LabelValuesOf(ctx context.Context, name string, ms []Matcher, most int) ([]string, error)
+	// Combinations returns combinations of label values: see Store.Combinations.
+	Combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error)
+
+	// Create makes a series: see Store.Create.
+	Create(ctx context.Context, spec Spec) (Ref, error)
+	// CreateBatch makes many series: see Store.CreateBatch.
+	CreateBatch(ctx context.Context, specs []Spec) ([]Created, error)
+	// Import makes series with their rows: see Store.Import.
+	Import(ctx context.Context, copies []Copy, overwrite bool) ([]Created, error)
+	// Alter replaces a series by a copy: see Store.Alter.
+	Alter(ctx context.Context, path string, change func(Copy) (Copy, error)) (Ref, error)
+	// Rename gives a series another path: see Store.Rename.
+	Rename(ctx context.Context, path, to string) error
+	// Relabel replaces labels: see Store.Relabel.
+	Relabel(ctx context.Context, ls []PathLabels) ([]error, error)
+	// Drop removes a series: see Store.Drop.
+	Drop(ctx context.Context, path string) error
+	// DropSilent removes series without new samples: see Store.DropSilent.
+	DropSilent(ctx context.Context, list []Silent) (int, error)
+}
+
+// A Reader reads the rows and the state of series.
+type Reader interface {
+	// Fetch returns rows of one archive: see Store.Fetch.
+	Fetch(ctx context.Context, ref Ref, archive int, start, end int64) (Rows, error)
+	// FetchMany returns rows of one archive of many series: see Store.FetchMany.
+	FetchMany(ctx context.Context, refs []Ref, archive int, start, end int64, fn func(i int, r *Rows, err error)) error
+	// Info returns a series with its state: see Store.Info.
+	Info(ref Ref) (Info, error)
+	// Last returns the time of the last update: see Store.Last.
+	Last(ref Ref) (rra.Time, error)
+	// Export returns a whole series: see Store.Export.
+	Export(ctx context.Context, ref Ref) (Copy, error)
+}
+
+// Annotations are metadata of paths, and notes.
+type Annotations interface {
+	// Metadata returns the metadata of a path: see Store.Metadata.
+	Metadata(path string) (Metadata, error)
+	// ListMetadata yields metadata in order of paths: see Store.ListMetadata.
+	ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[PathMetadata, error]
+	// SetMetadata replaces metadata: see Store.SetMetadata.
+	SetMetadata(ctx context.Context, ms []PathMetadata) ([]error, error)
+	// ExpireMetadata marks metadata as expired: see Store.ExpireMetadata.
+	ExpireMetadata(ctx context.Context, ms []PathMetadata) error
+	// AddNote stores a note: see Store.AddNote.
+	AddNote(ctx context.Context, key string, n Note) error
+	// Notes returns notes: see Store.Notes.
+	Notes(ctx context.Context, key string) (map[string][]Note, error)
+}
+
+// A Folder is an engine over a folder of this machine. It has what is of one machine's database
+// only. [FolderOf] returns the Folder of an engine.
+type Folder interface {
+	Engine
+
+	// Backup writes a copy of everything: see Store.Backup.
+	Backup(ctx context.Context, w io.Writer) error
+	// BackupSince writes what has changed: see Store.BackupSince.
+	BackupSince(ctx context.Context, w io.Writer, base *BackupHead) error
+	// Check looks for damage: see Store.Check.
+	Check(ctx context.Context) ([]Problem, error)
+	// Checkpoint writes the database: see Store.Checkpoint.
+	Checkpoint(ctx context.Context) error
+	// Compact makes the database's file smaller: see Store.Compact.
+	Compact(ctx context.Context) (Compacted, error)
+	// Digest returns digests of all groups: see Store.Digest.
+	Digest(ctx context.Context) (map[string]uint64, error)
+}
+
+var (
+	_ Engine = (*Store)(nil)
+	_ Folder = (*Store)(nil)
+)
+
+// ErrNoFolder says that a call is for the database of one machine, and the engine is not one.
+var ErrNoFolder = errors.New("is of one machine's database")
+
+// FolderOf returns the folder of an engine. Its error names the call that needs one, such as
+// "backup", and wraps [ErrNoFolder].
+func FolderOf(e Engine, call string) (Folder, error) {
+	if f, ok := e.(Folder); ok {
+		return f, nil
+	}
+	return nil, fmt.Errorf("%s %w, and these series are on several machines", call, ErrNoFolder)
+}

@@ -1,0 +1,192 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// inboxBytes is how many bytes of records an inbox holds before add waits.
+const inboxBytes = 512 << 10
+
+// An inbox applies records that come from the log of a store that is open. While the shards are
+// busy, records gather in it, so that they are applied many at a time; otherwise each is applied as
+// it comes.
+type inbox struct {
+	s     *Store
+	r     replayer
+	next  wal.Pos       // of the next record; add alone uses it
+	more  chan struct{} // there is something to apply, or the end has come; holds one
+	room  chan struct{} // something was taken, or applying has failed; holds one
+	ended chan struct{} // closed when the goroutine has returned
+
+	mu      sync.Mutex // guards what follows; taken alone
+	buf     []byte
+	records []rawRecord // in buf
+	last    bool        // no more records come
+	err     error       // why nothing is applied any more
+}
+
+// newInbox returns an inbox whose first record has the position next.
+func newInbox(s *Store, next wal.Pos) *inbox {
+	return &inbox{
+		s: s, r: replayer{s: s}, next: next,
+		more: make(chan struct{}, 1), room: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+}
+
+// start starts the goroutine that applies, until finish or until ctx ends.
+func (in *inbox) start(ctx context.Context) {
+	go func() {
+		defer close(in.ended)
+		for {
+			select {
+			case <-in.more:
+			case <-ctx.Done():
+			}
+			in.mu.Lock()
+			buf, records, last := in.buf, in.records, in.last
+			in.buf, in.records = nil, nil
+			in.mu.Unlock()
+			signal(in.room)
+			err := ctx.Err()
+			if err == nil {
+				err = in.apply(ctx, buf, records)
+			}
+			if err != nil {
+				in.mu.Lock()
+				in.err = err
+				in.mu.Unlock()
+				signal(in.room)
+			}
+			if err != nil || last {
+				return
+			}
+		}
+	}()
+}
+
+// signal sends a message to a channel that holds one, unless it has one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// add takes a copy of the record at p. The error is ctx's, or says why records are not applied any
+// more, or that p is not the next position.
+func (in *inbox) add(ctx context.Context, p wal.Pos, rec []byte) error {
+	if p != in.next {
+		return fmt.Errorf("%w: record %d comes where %d is the next", wal.ErrHole, p, in.next)
+	}
+	for {
+		in.mu.Lock()
+		err, full := in.err, len(in.records) > 0 && len(in.buf)+len(rec) > inboxBytes
+		if err == nil && !full {
+			from := len(in.buf)
+			in.buf = append(in.buf, rec...)
+			in.records = append(in.records, rawRecord{p, uint32(from), uint32(len(in.buf))})
+			in.next++
+		}
+		in.mu.Unlock()
+		if err != nil || !full {
+			signal(in.more)
+			return err
+		}
+		select {
+		case <-in.room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// finish waits until everything that was added is applied, or the context of start has ended. It
+// returns why something was not applied.
+func (in *inbox) finish() error {
+	in.mu.Lock()
+	in.last = true
+	in.mu.Unlock()
+	signal(in.more)
+	<-in.ended
+	in.s.appender.drain()
+	if in.err != nil {
+		return in.err
+	}
+	if e := in.s.loader.failure.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// apply hands records on to the shards. Changes of the catalogue happen here, in order.
+func (in *inbox) apply(ctx context.Context, buf []byte, records []rawRecord) error {
+	s := in.s
+	if len(records) == 0 {
+		return nil
+	}
+	if err := s.admission.hold(ctx); err != nil {
+		return err
+	}
+	s.admission.addLogged(int64(len(buf)))
+	s.appender.batches.Add(uint64(len(records)))
+	for from := 0; from < len(records); {
+		n := from
+		for n < len(records) && isSamples(buf, records[n]) {
+			n++
+		}
+		if n > from {
+			s.appender.deliver(&delivery{records: records[from:n:n], buf: buf, last: records[n-1].pos})
+		}
+		if n < len(records) {
+			r := records[n]
+			if err := in.applyChange(r.pos, buf[r.from:r.to:r.to]); err != nil {
+				return err
+			}
+			n++
+		}
+		from = n
+	}
+	if e := s.loader.failure.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// isSamples says whether a record is of samples.
+func isSamples(buf []byte, r rawRecord) bool {
+	return r.to > r.from && buf[r.from] == record.KindSamples
+}
+
+// applyChange applies a record that is not samples.
+func (in *inbox) applyChange(p wal.Pos, rec []byte) error {
+	if len(rec) == 0 {
+		return recordError("empty", uint64(p))
+	}
+	a := &in.s.appender
+	a.dispatching.Lock()
+	defer a.dispatching.Unlock()
+	c, err := in.r.change(p, rec)
+	if err == nil && c != nil {
+		a.sendAll(c)
+	}
+	return err
+}
+
+// deliver sends a delivery to the shards.
+func (a *appender) deliver(d *delivery) {
+	a.dispatching.Lock()
+	defer a.dispatching.Unlock()
+	a.sendAll(d)
+}
+
+// sendAll is deliver for a caller who holds dispatching.
+func (a *appender) sendAll(d *delivery) {
+	for _, sh := range a.shards {
+		sh.work <- d
+	}
+}

@@ -1,0 +1,327 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A replica is what a store needs to share its log with others. In a store that has its log to
+// itself it stands still: the store leads as long as it is open.
+//
+// The role changes in three ways: by Promote, by Demote, and when the log says that another process
+// writes it now (wal.ErrSealed). In all of them the catalogue, the groups and their rows stay in
+// memory, because they hold what was applied, and only durable records are applied. What a leader
+// has coded and not applied is in the queue of the appender alone. It fails with the log, as any
+// write that the log refuses, and the coding contexts then follow what is applied.
+type replica struct {
+	s    *Store
+	role atomic.Int32
+	// waiting counts the callers of WaitFor: shards tell them of each position while there are any.
+	waiting atomic.Int32
+	closed  atomic.Bool   // the role does not change any more
+	closing chan struct{} // closed when closed is set
+	// stepping counts the goroutine that makes a follower of a leader whose log was sealed.
+	stepping sync.WaitGroup
+
+	// changing is held while the role changes, and guards what follows. It is taken before every
+	// other lock of the store.
+	changing sync.Mutex
+	floor    wal.Pos // a group of the database may have been this far when the store was opened
+	stop     context.CancelFunc
+	stopped  chan struct{} // closed when the goroutine that follows has returned; nil: there is none
+
+	mu      sync.Mutex    // guards what follows; taken last and alone
+	id      wal.ID        // of the log; zero: not known yet
+	source  Source        // that is followed; nil: none is open
+	err     error         // see Standing
+	changed chan struct{} // closed when role or err change; nil: nobody waits
+	moved   chan struct{} // closed when the position grows too; nil: nobody waits
+}
+
+func (r *replica) init(s *Store) {
+	r.s, r.closing = s, make(chan struct{})
+	if s.options.Follow != nil {
+		r.role.Store(int32(Follower))
+	}
+}
+
+// standing is Store.Standing.
+func (r *replica) standing() (Standing, <-chan struct{}) {
+	st := Standing{Position: r.s.Position(), Newest: r.newest()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st.Role, st.Err = Role(r.role.Load()), r.err
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return st, r.changed
+}
+
+// newest returns the newest position of the log that is known.
+func (r *replica) newest() wal.Pos {
+	p := r.s.log.get().Last()
+	r.mu.Lock()
+	source := r.source
+	r.mu.Unlock()
+	if source != nil {
+		p = max(p, source.Last())
+	}
+	return p
+}
+
+// become notes a role, and why it is not what it should be. It tells whoever waits.
+func (r *replica) become(role Role, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.role.Store(int32(role))
+	r.err = err
+	r.tell(&r.changed)
+	r.tell(&r.moved)
+}
+
+// tell closes a channel that somebody may wait for. The caller holds mu.
+func (r *replica) tell(c *chan struct{}) {
+	if *c != nil {
+		close(*c)
+		*c = nil
+	}
+}
+
+// move tells whoever waits that the position may have grown.
+func (r *replica) move() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tell(&r.moved)
+}
+
+// await waits until the position is p, or the store is Halted.
+func (r *replica) await(ctx context.Context, p wal.Pos) error {
+	r.waiting.Add(1)
+	defer r.waiting.Add(-1)
+	for {
+		r.mu.Lock()
+		if r.moved == nil {
+			r.moved = make(chan struct{})
+		}
+		moved, err := r.moved, r.err
+		halted := Role(r.role.Load()) == Halted
+		r.mu.Unlock()
+		switch {
+		case r.s.Position() >= p:
+			return nil
+		case halted:
+			return err
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.closing:
+			return ErrClosed
+		}
+	}
+}
+
+// meet compares the identity of a log, or of a source, with that of the log that the database
+// belongs to. A log without an identity is trusted, as is the first one that a new database meets.
+func (r *replica) meet(log any) error {
+	l, ok := log.(identifiedLog)
+	if !ok {
+		return nil
+	}
+	id := l.ID()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case id == wal.ID{} || id == r.id:
+		return nil
+	case r.id == wal.ID{}:
+		r.id = id
+		return nil
+	}
+	return fmt.Errorf("%w: it has the id %x, the database is of the log %x", ErrOtherLog, id, r.id)
+}
+
+// mark returns the mark that the database keeps of a log that is not in its folder.
+func (r *replica) mark() wal.Mark {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return wal.Mark{Log: r.id, Segment: logElsewhere}
+}
+
+// lost returns err, the error of a write or of a call of the log. If another process writes the log
+// now, the store stops leading, and the error wraps ErrNotLeader.
+func (r *replica) lost(err error) error {
+	if r.s.options.Follow == nil || !errors.Is(err, wal.ErrSealed) {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed.Load() && r.role.CompareAndSwap(int32(Leader), int32(Follower)) {
+		r.tell(&r.changed)
+		r.stepping.Go(r.stepDown)
+	}
+	return fmt.Errorf("%w: %w", ErrNotLeader, err)
+}
+
+// stepDown makes a follower of a leader whose log was sealed.
+func (r *replica) stepDown() {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	if r.closed.Load() || r.s.Role() == Leader || r.s.following() {
+		return // somebody else was faster
+	}
+	r.s.options.Logger.Warn("another process writes the log now: this store stops leading and follows", "position", uint64(r.s.Position()))
+	if err := r.resign(); err != nil {
+		r.s.options.Logger.Warn("the log was closed with an error", "err", err)
+	}
+	r.follow()
+}
+
+// resign closes the log of a leader: what is on its way is answered. The caller holds changing.
+func (r *replica) resign() error {
+	a := &r.s.appender
+	old := r.s.log.get()
+	a.mu.Lock()
+	r.s.log.set(&followedLog{r.s})
+	a.stale = true
+	a.mu.Unlock()
+	err := old.Close()
+	a.drain()
+	return err
+}
+
+// demote is Store.Demote.
+func (r *replica) demote(ctx context.Context) error {
+	if r.s.options.Follow == nil {
+		return invalid("the store has no Options.Follow")
+	}
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if r.closed.Load() {
+		return ErrClosed
+	}
+	if r.s.following() {
+		if r.s.Role() == Halted && r.s.loader.failure.Load() == nil {
+			r.unfollow()
+			r.follow()
+		}
+		return nil
+	}
+	r.role.Store(int32(Follower))
+	err := r.resign()
+	r.follow()
+	return err
+}
+
+// promote is Store.Promote.
+func (r *replica) promote(ctx context.Context) (err error) {
+	if r.s.options.Follow == nil || r.s.options.OpenLog == nil {
+		if r.s.Role() == Leader {
+			return nil
+		}
+		return invalid("the store has no Options.OpenLog")
+	}
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	switch {
+	case r.closed.Load():
+		return ErrClosed
+	case r.s.Role() == Leader:
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.halted(); err != nil { // it must not end the leader that there is
+		return err
+	}
+	if !r.s.following() { // its log was sealed a moment ago
+		_ = r.resign() // what was on its way was told
+	}
+	r.unfollow()
+	if err := r.lead(ctx); err != nil {
+		r.follow()
+		return err
+	}
+	r.become(Leader, nil)
+	r.s.options.Logger.Info("this store leads", "position", uint64(r.s.Position()))
+	return nil
+}
+
+// halted returns why the store is Halted, or nil.
+func (r *replica) halted() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if Role(r.role.Load()) != Halted {
+		return nil
+	}
+	return r.err
+}
+
+// lead opens the log for writing and applies what the store lacks. After an error the log is closed
+// again. The caller holds changing, and nobody follows.
+func (r *replica) lead(ctx context.Context) error {
+	s := r.s
+	l, err := s.options.OpenLog(max(r.floor, s.Position()), s.appender.durable)
+	if err != nil {
+		return fmt.Errorf("open the log for writing: %w", err)
+	}
+	if err = r.meet(l); err == nil {
+		err = r.catchUp(ctx, l)
+	}
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s.appender.mu.Lock()
+	s.log.set(l)
+	s.appender.stale = true // the contexts follow what was applied
+	s.appender.mu.Unlock()
+	err = s.logSettings()
+	if errors.Is(err, wal.ErrFull) { // a leader can truncate the log
+		s.options.Logger.Warn("the log is full: the reorder window stays as it was", "err", err)
+		err = nil
+	}
+	if err != nil {
+		return errors.Join(err, r.resign())
+	}
+	return nil
+}
+
+// catchUp applies the records of the log that the store lacks.
+func (r *replica) catchUp(ctx context.Context, l Log) error {
+	in := newInbox(r.s, r.s.Position()+1)
+	in.start(ctx)
+	err := l.Replay(in.next, func(p wal.Pos, rec []byte) error { return in.add(ctx, p, rec) })
+	if e := in.finish(); e != nil {
+		return e
+	}
+	if err != nil {
+		return fmt.Errorf("apply what the store lacks: %w", err)
+	}
+	r.s.passed(l.Last())
+	return nil
+}
+
+// close ends following, and all changes of the role. It may be called again.
+func (r *replica) close() {
+	r.mu.Lock() // see lost
+	again := r.closed.Swap(true)
+	r.mu.Unlock()
+	if again {
+		return
+	}
+	close(r.closing)
+	r.changing.Lock()
+	r.unfollow()
+	r.changing.Unlock()
+	r.stepping.Wait()
+}

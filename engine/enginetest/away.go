@@ -1,0 +1,139 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// ErrAway is the error of an engine of [Away]. It wraps core.ErrUnavailable.
+var ErrAway = fmt.Errorf("partition 3 has no leader: %w", core.ErrUnavailable)
+
+// Away returns an engine whose machine is out of reach while away says so: the calls of protocols
+// return ErrAway then. Else it is e. It is for tests of what a protocol says.
+func Away(e core.Engine, away func() bool) core.Engine { return &awayEngine{Engine: e, away: away} }
+
+type awayEngine struct {
+	core.Engine
+	away func() bool
+}
+
+func (a *awayEngine) err() error {
+	if a.away() {
+		return ErrAway
+	}
+	return nil
+}
+
+func (a *awayEngine) Append(ctx context.Context, b *core.Batch) error {
+	if err := a.err(); err != nil {
+		return err
+	}
+	return a.Engine.Append(ctx, b)
+}
+
+func (a *awayEngine) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
+	if err := a.err(); err != nil {
+		return err
+	}
+	return a.Engine.Submit(ctx, b, t)
+}
+
+func (a *awayEngine) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
+	if err := a.err(); err != nil {
+		return 0, nil, err
+	}
+	return a.Engine.Update(ctx, ref, b, trace)
+}
+
+func (a *awayEngine) Lookup(path string) (core.Ref, error) {
+	if err := a.err(); err != nil {
+		return 0, err
+	}
+	return a.Engine.Lookup(path)
+}
+
+func (a *awayEngine) Series(ref core.Ref) (core.Series, error) {
+	if err := a.err(); err != nil {
+		return core.Series{}, err
+	}
+	return a.Engine.Series(ref)
+}
+
+func (a *awayEngine) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return a.Engine.CreateBatch(ctx, specs)
+}
+
+func (a *awayEngine) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+	return orAway(a, a.Engine.List(ctx, prefix, after))
+}
+
+func (a *awayEngine) All(ctx context.Context) iter.Seq2[core.Series, error] {
+	return orAway(a, a.Engine.All(ctx))
+}
+
+func (a *awayEngine) Select(ctx context.Context, ms []core.Matcher) iter.Seq2[core.Series, error] {
+	return orAway(a, a.Engine.Select(ctx, ms))
+}
+
+func orAway(a *awayEngine, all iter.Seq2[core.Series, error]) iter.Seq2[core.Series, error] {
+	return func(yield func(core.Series, error) bool) {
+		if err := a.err(); err != nil {
+			yield(core.Series{}, err)
+			return
+		}
+		all(yield)
+	}
+}
+
+func (a *awayEngine) SelectRefs(ctx context.Context, ms []core.Matcher, most int) ([]core.Ref, error) {
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return a.Engine.SelectRefs(ctx, ms, most)
+}
+
+func (a *awayEngine) Combinations(ctx context.Context, names []string, ms []core.Matcher) ([]core.Combination, error) {
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return a.Engine.Combinations(ctx, names, ms)
+}
+
+func (a *awayEngine) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	if err := a.err(); err != nil {
+		return err
+	}
+	return a.Engine.Resolve(ctx, refs, fn)
+}
+
+func (a *awayEngine) Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
+	if err := a.err(); err != nil {
+		return core.Rows{}, err
+	}
+	return a.Engine.Fetch(ctx, ref, archive, start, end)
+}
+
+func (a *awayEngine) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
+	err := a.err()
+	if err == nil {
+		return a.Engine.FetchMany(ctx, refs, archive, start, end, fn)
+	}
+	for i := range refs {
+		fn(i, nil, err)
+	}
+	return err
+}
+
+func (a *awayEngine) Info(ref core.Ref) (core.Info, error) {
+	if err := a.err(); err != nil {
+		return core.Info{}, err
+	}
+	return a.Engine.Info(ref)
+}

@@ -1,0 +1,353 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Conform calls every method of e, which is empty, and of a new Store with the same arguments, and
+// fails the test where what they do differs. References and the order of what has no order may
+// differ. options are for the Store, and should be those of e.
+func Conform(t *testing.T, e core.Engine, options core.Options) {
+	t.Helper()
+	want := record(t, OpenDir(t, t.TempDir(), options))
+	got := record(t, e)
+	for m := range reflect.TypeFor[core.Engine]().Methods() {
+		if len(want[m.Name]) == 0 {
+			t.Errorf("%s: no step of Conform calls it", m.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if slices.Equal(got[name], want[name]) {
+			continue
+		}
+		for i := range max(len(got[name]), len(want[name])) {
+			a, b := "nothing", "nothing"
+			if i < len(got[name]) {
+				a = got[name][i]
+			}
+			if i < len(want[name]) {
+				b = want[name][i]
+			}
+			if a != b {
+				t.Errorf("%s:\n got %s\nwant %s", name, a, b)
+			}
+		}
+	}
+}
+
+// A recording is what the methods of an engine have returned, in words.
+type recording struct {
+	*testing.T
+	e     core.Engine
+	out   map[string][]string // by method
+	names map[core.Ref]string // what references are called
+}
+
+func record(t *testing.T, e core.Engine) map[string][]string {
+	r := &recording{T: t, e: e, out: make(map[string][]string), names: map[core.Ref]string{0: "none"}}
+	for _, step := range []func(){
+		r.create, r.append, r.update, r.catalogue, r.labels, r.fetch, r.annotate, r.copies, r.rename, r.drop, r.counters,
+	} {
+		step()
+	}
+	return r.out
+}
+
+// say notes what a method has done.
+func (r *recording) say(method, format string, args ...any) {
+	r.out[method] = append(r.out[method], fmt.Sprintf(format, args...))
+}
+
+// sentinels are the errors by which callers decide.
+var sentinels = []error{
+	core.ErrNotFound, core.ErrExists, core.ErrInvalid, core.ErrShape, core.ErrSeriesLimit, core.ErrMemory, core.ErrDamaged,
+	core.ErrUnavailable, core.ErrTooLarge, context.Canceled,
+}
+
+// fault returns an error in words: what it matches, and its text without references.
+func (r *recording) fault(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	var is []string
+	for _, s := range sentinels {
+		if errors.Is(err, s) {
+			is = append(is, s.Error())
+		}
+	}
+	if e, ok := errors.AsType[*core.RejectedError](err); ok {
+		var first []string
+		for _, x := range e.First {
+			first = append(first, fmt.Sprintf("%d: %s", x.Index, r.fault(x.Err)))
+		}
+		return fmt.Sprintf("rejected: %d accepted, %d late, %d other: %q", e.Accepted, e.Late, e.Other, first)
+	}
+	if e, ok := errors.AsType[*rra.TimeError](err); ok {
+		is = append(is, fmt.Sprintf("late %d after %d", e.At, e.Last))
+	}
+	if e, ok := errors.AsType[*rra.ValueError](err); ok {
+		is = append(is, fmt.Sprintf("value of source %d %s", e.DS, e.Name))
+	}
+	text := err.Error()
+	for ref, name := range r.names {
+		if ref != 0 {
+			text = strings.ReplaceAll(text, fmt.Sprintf("ref %d", ref), "ref of "+name)
+		}
+	}
+	return fmt.Sprintf("%q %s", is, text)
+}
+
+// ref returns the name of a reference. It gets one when it is seen first.
+func (r *recording) ref(ref core.Ref, name string) string {
+	if old, ok := r.names[ref]; ok {
+		return old
+	}
+	r.names[ref] = fmt.Sprintf("%s#%d", name, len(r.names))
+	return r.names[ref]
+}
+
+func (r *recording) series(x core.Series) string {
+	return fmt.Sprintf("%s %s %v %x", r.ref(x.Ref, x.Path), x.Path, x.Labels, core.AppendDefinition(nil, x.Definition))
+}
+
+// list returns what a sequence yields, sorted if it has no order.
+func (r *recording) list(seq iter.Seq2[core.Series, error], sorted bool) string {
+	var out []string
+	for x, err := range seq {
+		if err != nil {
+			out = append(out, r.fault(err))
+			break
+		}
+		out = append(out, r.series(x))
+	}
+	if sorted {
+		slices.Sort(out)
+	}
+	return strings.Join(out, "; ")
+}
+
+func (r *recording) definition(lines ...string) *rra.Definition {
+	d, err := rra.ParseDefinition(10, lines)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return d
+}
+
+func (r *recording) gauge() *rra.Definition {
+	return r.definition("DS:a:GAUGE:20:0:U", "DS:b:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:60", "RRA:MAX:0.5:6:20")
+}
+
+// begin is the start of the series of a recording, in seconds.
+const begin = 1_600_000_000
+
+var ctx = context.Background()
+
+func label(pairs ...string) (out []core.Label) {
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, core.Label{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return out
+}
+
+func (r *recording) create() {
+	ref, err := r.e.Create(ctx, core.Spec{Path: "net/eth0.rrd", Definition: r.gauge(), Labels: label("host", "a", "if", "eth0"), Start: rra.Seconds(begin)})
+	r.say("Create", "%s %s", r.ref(ref, "eth0"), r.fault(err))
+	ref, err = r.e.Create(ctx, core.Spec{Path: "net/eth0", Definition: r.gauge()})
+	r.say("Create", "%s %s", r.ref(ref, "eth0"), r.fault(err))
+	_, err = r.e.Create(ctx, core.Spec{Path: "no definition"})
+	r.say("Create", "%s", r.fault(err))
+	_, err = r.e.Create(ctx, core.Spec{Path: "bad\n\xff", Definition: r.gauge()})
+	r.say("Create", "%s", r.fault(err))
+	texts := r.definition("DS:x:COUNTER:30:U:U", "DS:y:COMPUTE:x,2,*", "RRA:LAST:0.5:1:10", "RRA:HWPREDICT:20:0.1:0.0035:10")
+	made, err := r.e.CreateBatch(ctx, []core.Spec{
+		{Path: "net/eth1", Definition: r.gauge(), Labels: label("host", "b", "if", "eth1"), Start: rra.Seconds(begin)},
+		{Path: "net/eth0", Definition: r.gauge()},
+		{Path: "cpu/0", Definition: texts, Labels: label("host", "a"), Start: rra.Seconds(begin), SmoothHash: 7},
+		{Path: "../x", Definition: r.gauge()},
+		{Path: "net/eth2", Definition: r.gauge(), Labels: label("host", "c", "if", "eth2"), Start: rra.Seconds(begin)},
+	})
+	for i, x := range made {
+		r.say("CreateBatch", "%d %s %s", i, r.ref(x.Ref, fmt.Sprint("made", i)), r.fault(x.Err))
+	}
+	r.say("CreateBatch", "%s", r.fault(err))
+	_, err = r.e.CreateBatch(ctx, make([]core.Spec, core.MaxBatch+1))
+	r.say("CreateBatch", "%s", r.fault(err))
+	made, err = r.e.CreateBatch(ctx, nil)
+	r.say("CreateBatch", "%d %s", len(made), r.fault(err))
+}
+
+// look returns the reference of a path that exists.
+func (r *recording) look(path string) core.Ref {
+	ref, err := r.e.Lookup(path)
+	if err != nil {
+		r.Fatalf("look up %q: %v", path, err)
+	}
+	return ref
+}
+
+const noRef = core.Ref(77)<<32 | 5 // no series has it
+
+func (r *recording) append() {
+	eth0, eth1 := r.look("net/eth0"), r.look("net/eth1")
+	var b core.Batch
+	for i := range int64(100) {
+		b.Add(eth0, rra.Seconds(begin+10*i+10), rra.Float(float64(i)), rra.Int(-i))
+	}
+	b.AddText(eth1, rra.Seconds(begin+10), []rra.Value{rra.Text(1), rra.Unknown}, []string{"unused", "12.50"})
+	b.AddText(eth1, rra.Seconds(begin+20), []rra.Value{rra.Text(0), rra.Uint(1 << 63)}, []string{"13e-1"})
+	r.say("Append", "%s", r.fault(r.e.Append(ctx, &b)))
+	b.Reset()
+	b.Add(eth0, rra.Seconds(begin+10), rra.Int(1), rra.Int(2))     // late
+	b.Add(eth0, rra.Seconds(begin+2000), rra.Int(1), rra.Int(2))   // taken
+	b.Add(eth0, rra.Seconds(begin+2010), rra.Int(1))               // of another shape
+	b.Add(noRef, rra.Seconds(begin+2010), rra.Int(1), rra.Int(2))  // of no series
+	b.Add(eth1, rra.Seconds(begin+30), rra.Float(1), rra.Float(2)) // its second one is late
+	b.Add(eth1, rra.Seconds(begin+25), rra.Float(1), rra.Float(2))
+	b.Follow()
+	b.Add(eth1, rra.Seconds(begin+40), rra.Float(1), rra.Float(2))
+	b.Follow()
+	r.say("Append", "%s", r.fault(r.e.Append(ctx, &b)))
+	b.Rejections = 2
+	var t core.Ticket
+	told := make(chan struct{}, 1)
+	t.Tell(func() { told <- struct{}{} })
+	if err := r.e.Submit(ctx, &b, &t); err != nil {
+		r.Fatal(err)
+	}
+	<-told
+	r.say("Submit", "%v %s", t.Done(), r.fault(t.Wait()))
+	b.Reset()
+	r.say("Append", "of nothing: %s", r.fault(r.e.Append(ctx, &b)))
+}
+
+func (r *recording) update() {
+	eth1 := r.look("net/eth1")
+	var b core.Batch
+	for i := range int64(20) {
+		b.Add(eth1, rra.Seconds(begin+100+10*i), rra.Float(float64(i)), rra.Int(i))
+	}
+	n, rows, err := r.e.Update(ctx, eth1, &b, true)
+	r.say("Update", "%d %v %s", n, rows, r.fault(err))
+	n, rows, err = r.e.Update(ctx, eth1, &b, false)
+	r.say("Update", "%d %v %s", n, rows, r.fault(err))
+	b.SkipPast = true
+	n, _, err = r.e.Update(ctx, eth1, &b, false)
+	r.say("Update", "%d %s", n, r.fault(err))
+	b.Reset()
+	b.AddText(eth1, rra.Seconds(begin+400), []rra.Value{{Tag: rra.TagInvalid}, rra.Int(1)}, []string{"no number"})
+	n, _, err = r.e.Update(ctx, eth1, &b, false)
+	r.say("Update", "%d %s", n, r.fault(err))
+	r.say("Flush", "%s", r.fault(r.e.Flush(ctx, []core.Ref{eth1, noRef})))
+	cpu := r.look("cpu/0")
+	b.Reset()
+	for i := range int64(40) {
+		b.Add(cpu, rra.Seconds(begin+10+10*i), rra.Uint(uint64(1000*i+i*i)))
+	}
+	r.say("Append", "%s", r.fault(r.e.Append(ctx, &b)))
+}
+
+func (r *recording) catalogue() {
+	for _, p := range []string{"net/eth0", "net/eth0.rrd", "./net//eth1", "net/eth9", "", "a\xff"} {
+		ref, err := r.e.Lookup(p)
+		r.say("Lookup", "%q %s %s", p, r.ref(ref, p), r.fault(err))
+	}
+	eth0, eth1, cpu := r.look("net/eth0"), r.look("net/eth1"), r.look("cpu/0")
+	for _, ref := range []core.Ref{eth0, cpu, noRef} {
+		x, err := r.e.Series(ref)
+		r.say("Series", "%s %s", r.series(x), r.fault(err))
+		at, err := r.e.Last(ref)
+		r.say("Last", "%d %s", at, r.fault(err))
+		info, err := r.e.Info(ref)
+		r.say("Info", "%s %x %q %s", r.series(info.Series), info.State.W, info.State.Text, r.fault(err))
+		if err == nil {
+			r.say("Info", "%s", info.Machine.Shape())
+		}
+	}
+	var out []string
+	err := r.e.Resolve(ctx, []core.Ref{eth1, noRef, cpu, eth0}, func(i int, x core.Series) bool {
+		out = append(out, fmt.Sprint(i, " ", r.series(x)))
+		return true
+	})
+	r.say("Resolve", "%q %s", out, r.fault(err))
+	n := 0
+	err = r.e.Resolve(ctx, []core.Ref{eth1, cpu, eth0}, func(int, core.Series) bool { n++; return n < 2 })
+	r.say("Resolve", "%d %s", n, r.fault(err))
+	r.say("List", "%s", r.list(r.e.List(ctx, "", ""), false))
+	r.say("List", "%s", r.list(r.e.List(ctx, "net/", "net/eth0"), false))
+	for x, err := range r.e.List(ctx, "", "") {
+		r.say("List", "the first one: %s %s", r.series(x), r.fault(err))
+		break // whoever stops is not called again
+	}
+	r.say("All", "%s", r.list(r.e.All(ctx), true))
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, err := range r.e.List(over, "", "") {
+		r.say("List", "ended: %v", errors.Is(err, context.Canceled))
+	}
+}
+
+// sets are selections by labels.
+func (r *recording) sets() (sets [][]core.Matcher) {
+	m := func(op core.MatchOp, name, value string) core.Matcher {
+		x, err := core.NewMatcher(op, name, value)
+		if err != nil {
+			r.Fatal(err)
+		}
+		return x
+	}
+	return [][]core.Matcher{
+		nil,
+		{m(core.MatchEqual, "host", "a")},
+		{m(core.MatchRegexp, "if", "eth[12]")},
+		{m(core.MatchNotRegexp, "if", ".+"), m(core.MatchNotEqual, "host", "b")},
+		{core.Below("net")},
+		{core.Below()},
+		{core.Below("net"), m(core.MatchEqual, "host", "a")},
+		{m(core.MatchEqual, "host", "nobody")},
+	}
+}
+
+func (r *recording) labels() {
+	for i, ms := range r.sets() {
+		r.say("Select", "%d: %s", i, r.list(r.e.Select(ctx, ms), true))
+		refs, err := r.e.SelectRefs(ctx, ms, 0)
+		var out []string
+		for _, ref := range refs {
+			out = append(out, r.ref(ref, "selected"))
+		}
+		sorted := slices.IsSorted(refs)
+		slices.Sort(out)
+		r.say("SelectRefs", "%d: %q in order: %v, %s", i, out, sorted, r.fault(err))
+		refs, err = r.e.SelectRefs(ctx, ms, 1)
+		r.say("SelectRefs", "%d: one of them: %d %s", i, len(refs), r.fault(err))
+		names, err := r.e.LabelNamesOf(ctx, ms)
+		r.say("LabelNamesOf", "%d: %q %s", i, names, r.fault(err))
+		values, err := r.e.LabelValuesOf(ctx, "host", ms, 2)
+		r.say("LabelValuesOf", "%d: %q %s", i, values, r.fault(err))
+		cs, err := r.e.Combinations(ctx, []string{"if", "host"}, ms)
+		var all []string
+		for _, c := range cs {
+			all = append(all, fmt.Sprintf("%q %x", c.Values, core.AppendDefinition(nil, c.Definition)))
+		}
+		slices.Sort(all)
+		r.say("Combinations", "%d: %s %s", i, strings.Join(all, "; "), r.fault(err))
+	}
+	names, err := r.e.LabelNames(ctx)
+	r.say("LabelNames", "%q %s", names, r.fault(err))
+	for _, n := range []string{"host", "if", "none"} {
+		values, err := r.e.LabelValues(ctx, n)
+		r.say("LabelValues", "%q %q %s", n, values, r.fault(err))
+	}
+}
