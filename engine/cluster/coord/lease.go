@@ -1,0 +1,52 @@
+package coord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/rondo-db/rondo/engine/cluster/placement"
+)
+
+// A Lease says which node should lead a partition. It is for liveness only: what keeps a second
+// writer out is the stream of the partition, which refuses the records of whoever has not claimed
+// it last. See the package's comment.
+type Lease struct {
+	Node    string `json:"node"` // empty: nobody
+	Session string `json:"session"`
+	Term    uint64 `json:"term"` // grows by one with each change, for logs and eyes
+
+	Revision uint64 `json:"-"` // in the store; 0: there was never a lease
+}
+
+// WriteLease gives the lease of a partition to a node in place of a former one, as it was read.
+// An empty node and session give the lease up. The error wraps ErrConflict if the lease is
+// another one meanwhile; after another error the lease may have been written.
+func WriteLease(ctx context.Context, s Store, partition int, former Lease, node, session string) (Lease, error) {
+	l := Lease{Node: node, Session: session, Term: former.Term + 1}
+	value, err := json.Marshal(l)
+	if err == nil {
+		l.Revision, err = s.CompareAndSet(ctx, leaseKey(partition), value, former.Revision)
+	}
+	if err != nil {
+		return former, fmt.Errorf("lease of partition %d: %w", partition, err)
+	}
+	return l, nil
+}
+
+// WriteMap writes the map of partitions in place of the one with a revision, or the first one with
+// 0. The error wraps ErrConflict if the map is another one meanwhile; after another error the map
+// may have been written.
+func WriteMap(ctx context.Context, s Store, m placement.Map, revision uint64) (uint64, error) {
+	err := m.Validate()
+	if err == nil {
+		var value []byte
+		if value, err = json.Marshal(m); err == nil {
+			revision, err = s.CompareAndSet(ctx, keyMap, value, revision)
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("map of partitions: %w", err)
+	}
+	return revision, nil
+}

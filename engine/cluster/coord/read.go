@@ -1,0 +1,71 @@
+package coord
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine/cluster/placement"
+)
+
+// read makes a View of entries, without leases and what depends on time. Only a map that cannot be
+// read is an error: a node of another version must not stop all others by what it says.
+func (w *Watcher) read(entries []Entry) (*View, error) {
+	v := &View{Members: make(map[string]*Seen)}
+	for _, e := range entries {
+		if name, ok := strings.CutPrefix(e.Key, keyMembers); ok {
+			m := &Seen{}
+			if err := json.Unmarshal(e.Value, &m.Member); err != nil {
+				m.Member = Member{}
+				v.Problems = append(v.Problems, fmt.Errorf("what node %s says cannot be read: %w", name, err))
+			}
+			m.Name = name
+			v.Members[name] = m
+		}
+		if e.Key == keyMap {
+			v.Map, v.MapRevision = w.known.Map, e.Revision
+			if e.Revision == w.known.MapRevision {
+				continue
+			}
+			v.Map = placement.Map{}
+			if err := json.Unmarshal(e.Value, &v.Map); err != nil {
+				return nil, fmt.Errorf("the map of partitions cannot be read: %w", err)
+			}
+			if err := v.Map.Validate(); err != nil {
+				return nil, fmt.Errorf("the map of partitions is wrong: %w", err)
+			}
+		}
+	}
+	v.Leases = make([]Lease, len(v.Map.Partitions))
+	for _, e := range entries {
+		if name, ok := strings.CutPrefix(e.Key, keyDepartures); ok && v.Members[name] != nil {
+			v.Members[name].Leaving = true
+		}
+	}
+	return v, nil
+}
+
+// readLeases takes in a list of leases, whose keys begin with prefix.
+func (w *Watcher) readLeases(v *View, prefix string, entries []Entry) {
+	for _, e := range entries {
+		n, err := strconv.Atoi(strings.TrimPrefix(e.Key, prefix))
+		switch {
+		case err != nil || n < 0 || n >= len(v.Leases):
+		case n < len(w.known.Leases) && w.known.Leases[n].Revision == e.Revision:
+			v.Leases[n] = w.known.Leases[n]
+		default:
+			v.Leases[n] = readLease(e)
+		}
+	}
+}
+
+// readLease decodes a lease. One that cannot be read is nobody's.
+func readLease(e Entry) Lease {
+	var l Lease
+	if json.Unmarshal(e.Value, &l) != nil {
+		l = Lease{}
+	}
+	l.Revision = e.Revision
+	return l
+}
