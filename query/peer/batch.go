@@ -1,0 +1,203 @@
+package peer
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A batch is packed as its flags, the number of refused samples to name, the number of samples, and
+// the samples. A sample is a byte that says what is as in the sample before, what is not, and its
+// values: a tag each, and eight bytes of a float, a zigzag varint of an integer, a length and bytes
+// of a text, or a varint of anything else.
+
+const (
+	batchSkipPast = 1
+	batchStopped  = 2
+
+	sampleFollows   = 1 // the sample is in the command of the one before
+	sampleSameTime  = 2
+	sampleSameCount = 4
+	sampleNextRef   = 8 // its reference is that of the sample before, and 1
+)
+
+// appendBatch appends b to dst.
+func appendBatch(dst []byte, b *core.Batch) []byte {
+	var flags byte
+	if b.SkipPast {
+		flags |= batchSkipPast
+	}
+	if b.Stopped {
+		flags |= batchStopped
+	}
+	dst = append(dst, flags)
+	dst = binary.AppendVarint(dst, int64(b.Rejections))
+	dst = binary.AppendUvarint(dst, uint64(b.Len()))
+	var ref core.Ref
+	var at rra.Time
+	count := 0
+	for s := range b.All() {
+		var kind byte
+		if s.Follows {
+			kind |= sampleFollows
+		}
+		if s.At == at {
+			kind |= sampleSameTime
+		}
+		if len(s.Values) == count {
+			kind |= sampleSameCount
+		}
+		if s.Ref == ref+1 {
+			kind |= sampleNextRef
+		}
+		dst = append(dst, kind)
+		if kind&sampleNextRef == 0 {
+			dst = binary.AppendVarint(dst, int64(s.Ref-ref))
+		}
+		if kind&sampleSameTime == 0 {
+			dst = binary.AppendVarint(dst, int64(s.At-at))
+		}
+		if kind&sampleSameCount == 0 {
+			dst = binary.AppendUvarint(dst, uint64(len(s.Values)))
+		}
+		ref, at, count = s.Ref, s.At, len(s.Values)
+		for _, v := range s.Values {
+			dst = appendValue(dst, v, s.Texts)
+		}
+	}
+	return dst
+}
+
+func appendValue(dst []byte, v rra.Value, texts []string) []byte {
+	dst = append(dst, byte(v.Tag))
+	switch v.Tag {
+	case rra.TagUnknown:
+		return dst
+	case rra.TagInt:
+		return binary.AppendVarint(dst, int64(v.Bits))
+	case rra.TagFloat:
+		return binary.LittleEndian.AppendUint64(dst, v.Bits)
+	case rra.TagText, rra.TagInvalid:
+		t := texts[v.Bits]
+		return append(binary.AppendUvarint(dst, uint64(len(t))), t...)
+	}
+	return binary.AppendUvarint(dst, v.Bits)
+}
+
+// A batchReader reads packed batches. It keeps its memory.
+type batchReader struct {
+	rest   []byte
+	bad    bool
+	values []rra.Value
+	texts  []string
+}
+
+func (r *batchReader) byte() byte {
+	if len(r.rest) == 0 {
+		r.bad = true
+		return 0
+	}
+	c := r.rest[0]
+	r.rest = r.rest[1:]
+	return c
+}
+
+func (r *batchReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *batchReader) varint() int64 {
+	v, n := binary.Varint(r.rest)
+	if n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *batchReader) bytes(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.bad = true
+		return nil
+	}
+	p := r.rest[:n]
+	r.rest = r.rest[n:]
+	return p
+}
+
+// read puts the samples of a packed batch into b, which is empty.
+func (r *batchReader) read(packed []byte, b *core.Batch) error {
+	r.rest, r.bad = packed, false
+	flags := r.byte()
+	b.SkipPast, b.Stopped = flags&batchSkipPast != 0, flags&batchStopped != 0
+	b.Rejections = int(r.varint())
+	var ref core.Ref
+	var at rra.Time
+	count := uint64(0)
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		kind := r.byte()
+		if ref++; kind&sampleNextRef == 0 {
+			ref += core.Ref(r.varint()) - 1
+		}
+		if kind&sampleSameTime == 0 {
+			at += rra.Time(r.varint())
+		}
+		if kind&sampleSameCount == 0 {
+			count = r.uvarint()
+		}
+		if count > uint64(len(r.rest)) || count > 1<<16-1 { // a value has a byte at least
+			r.bad = true
+			break
+		}
+		r.values, r.texts = r.values[:0], r.texts[:0]
+		for range count {
+			r.value()
+		}
+		if r.bad {
+			break
+		}
+		if len(r.texts) > 0 {
+			b.AddText(ref, at, r.values, r.texts)
+		} else {
+			b.Add(ref, at, r.values...)
+		}
+		if kind&sampleFollows != 0 {
+			b.Follow()
+		}
+	}
+	if r.bad || len(r.rest) > 0 {
+		return fmt.Errorf("a packed batch of %d bytes does not parse: %w", len(packed), core.ErrInvalid)
+	}
+	return nil
+}
+
+// value reads one value into r.values.
+func (r *batchReader) value() {
+	v := rra.Value{Tag: rra.Tag(r.byte())}
+	switch v.Tag {
+	case rra.TagUnknown:
+	case rra.TagInt:
+		v.Bits = uint64(r.varint())
+	case rra.TagFloat:
+		if p := r.bytes(8); p != nil {
+			v.Bits = binary.LittleEndian.Uint64(p)
+		}
+	case rra.TagText, rra.TagInvalid:
+		v.Bits = uint64(len(r.texts))
+		r.texts = append(r.texts, string(r.bytes(r.uvarint())))
+	case rra.TagUint, rra.TagDecimal, rra.TagExponent:
+		v.Bits = r.uvarint()
+	default:
+		r.bad = true
+	}
+	r.values = append(r.values, v)
+}

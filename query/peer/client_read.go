@@ -1,0 +1,298 @@
+package peer
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/peer/peerv1"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Lookup is core.Engine's.
+func (c *Client) Lookup(path string) (core.Ref, error) {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	m, err := ask(ctx, c, c.node.rpc.Lookup, &peerv1.PathRequest{Target: c.target(ctx), Path: path})
+	return core.Ref(m.GetRef()), err
+}
+
+// entries calls fn with entries of the catalogue until it returns false.
+func (c *Client) entries(ctx context.Context, req *peerv1.EntriesRequest, fn func(i int, x core.Series) bool) error {
+	req.Target = c.target(ctx)
+	own, cancel := context.WithCancel(ctx)
+	in, err := c.node.rpc.Entries(own, connect.NewRequest(req))
+	defs := reading{known: &c.node.known}
+	return drain(ctx, c, cancel, in, err, func(m *peerv1.EntriesResponse) (bool, error) {
+		if err := defs.add(m.GetDefinitions()); err != nil {
+			return false, err
+		}
+		for _, e := range m.GetEntries() {
+			d, err := defs.get(e.GetDefinition())
+			if err != nil {
+				return false, err
+			}
+			if !fn(int(e.GetIndex()), core.Series{Ref: core.Ref(e.GetRef()), Path: e.GetPath(), Labels: readLabels(e.GetLabels()), Definition: d}) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// Series is core.Engine's.
+func (c *Client) Series(ref core.Ref) (x core.Series, err error) {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	err = c.entries(ctx, &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_SERIES, Refs: []uint64{uint64(ref)}}, func(_ int, e core.Series) bool {
+		x = e
+		return true
+	})
+	return x, err
+}
+
+// maxRefs is how many references one request has.
+const maxRefs = 1 << 20
+
+// Resolve is core.Engine's.
+func (c *Client) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	var damaged error
+	for from := 0; from < len(refs) || from == 0; from += maxRefs {
+		part := refs[from:min(from+maxRefs, len(refs))]
+		stopped := false
+		err := c.entries(ctx, &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_RESOLVE, Refs: sentRefs(part)}, func(i int, x core.Series) bool {
+			stopped = !fn(from+i, x)
+			return !stopped
+		})
+		switch {
+		case isDamage(err):
+			damaged = err
+		case err != nil || stopped:
+			return err
+		}
+	}
+	return damaged
+}
+
+// all yields the entries of a request, and its error.
+func (c *Client) all(ctx context.Context, req func() *peerv1.EntriesRequest) iter.Seq2[core.Series, error] {
+	return func(yield func(core.Series, error) bool) {
+		going := true
+		err := c.entries(ctx, req(), func(_ int, x core.Series) bool {
+			going = yield(x, nil)
+			return going
+		})
+		if err != nil && going {
+			yield(core.Series{}, err)
+		}
+	}
+}
+
+// List is core.Engine's.
+func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+	return c.all(ctx, func() *peerv1.EntriesRequest {
+		return &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_LIST, Prefix: prefix, After: after}
+	})
+}
+
+// All is core.Engine's.
+func (c *Client) All(ctx context.Context) iter.Seq2[core.Series, error] {
+	return c.all(ctx, func() *peerv1.EntriesRequest { return &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_ALL} })
+}
+
+// Select is core.Engine's.
+func (c *Client) Select(ctx context.Context, ms []core.Matcher) iter.Seq2[core.Series, error] {
+	return c.all(ctx, func() *peerv1.EntriesRequest {
+		return &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_SELECT, Matchers: sentMatchers(ms)}
+	})
+}
+
+// SelectRefs is core.Engine's.
+func (c *Client) SelectRefs(ctx context.Context, ms []core.Matcher, most int) ([]core.Ref, error) {
+	own, cancel := context.WithCancel(ctx)
+	in, err := c.node.rpc.SelectRefs(own, connect.NewRequest(&peerv1.SelectRequest{Target: c.target(ctx), Matchers: sentMatchers(ms), Most: int64(most)}))
+	var refs []core.Ref
+	err = drain(ctx, c, cancel, in, err, func(m *peerv1.RefsResponse) (bool, error) {
+		for _, r := range m.GetRefs() {
+			refs = append(refs, core.Ref(r))
+		}
+		return true, nil
+	})
+	return refs, err
+}
+
+func (c *Client) labels(ctx context.Context, req *peerv1.LabelsRequest) ([]string, error) {
+	req.Target = c.target(ctx)
+	own, cancel := context.WithCancel(ctx)
+	in, err := c.node.rpc.Labels(own, connect.NewRequest(req))
+	var texts []string
+	err = drain(ctx, c, cancel, in, err, func(m *peerv1.TextsResponse) (bool, error) {
+		texts = append(texts, m.GetTexts()...)
+		return true, nil
+	})
+	return texts, err
+}
+
+// LabelNames is core.Engine's.
+func (c *Client) LabelNames(ctx context.Context) ([]string, error) {
+	return c.labels(ctx, &peerv1.LabelsRequest{Kind: peerv1.LabelsRequest_KIND_NAMES})
+}
+
+// LabelNamesOf is core.Engine's.
+func (c *Client) LabelNamesOf(ctx context.Context, ms []core.Matcher) ([]string, error) {
+	return c.labels(ctx, &peerv1.LabelsRequest{Kind: peerv1.LabelsRequest_KIND_NAMES_OF, Matchers: sentMatchers(ms)})
+}
+
+// LabelValues is core.Engine's.
+func (c *Client) LabelValues(ctx context.Context, name string) ([]string, error) {
+	return c.labels(ctx, &peerv1.LabelsRequest{Kind: peerv1.LabelsRequest_KIND_VALUES, Name: name})
+}
+
+// LabelValuesOf is core.Engine's.
+func (c *Client) LabelValuesOf(ctx context.Context, name string, ms []core.Matcher, most int) ([]string, error) {
+	return c.labels(ctx, &peerv1.LabelsRequest{Kind: peerv1.LabelsRequest_KIND_VALUES_OF, Name: name, Matchers: sentMatchers(ms), Most: int64(most)})
+}
+
+// Combinations is core.Engine's.
+func (c *Client) Combinations(ctx context.Context, names []string, ms []core.Matcher) ([]core.Combination, error) {
+	own, cancel := context.WithCancel(ctx)
+	in, err := c.node.rpc.Combinations(own, connect.NewRequest(&peerv1.CombinationsRequest{Target: c.target(ctx), Names: names, Matchers: sentMatchers(ms)}))
+	defs := reading{known: &c.node.known}
+	var out []core.Combination
+	err = drain(ctx, c, cancel, in, err, func(m *peerv1.CombinationsResponse) (bool, error) {
+		if err := defs.add(m.GetDefinitions()); err != nil {
+			return false, err
+		}
+		for _, x := range m.GetCombinations() {
+			d, err := defs.get(x.GetDefinition())
+			if err != nil {
+				return false, err
+			}
+			out = append(out, core.Combination{Values: x.GetValues(), Definition: d})
+		}
+		return true, nil
+	})
+	return out, err
+}
+
+// Info is core.Engine's.
+func (c *Client) Info(ref core.Ref) (core.Info, error) {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	m, err := ask(ctx, c, c.node.rpc.Info, &peerv1.RefRequest{Target: c.target(ctx), Ref: uint64(ref)})
+	if err != nil {
+		return core.Info{}, err
+	}
+	d, err := c.node.known.definition(m.GetDefinition())
+	if err != nil {
+		return core.Info{}, err
+	}
+	machine, err := c.node.known.machine(d)
+	if err != nil {
+		return core.Info{}, err
+	}
+	e := m.GetEntry()
+	return core.Info{
+		Series:  core.Series{Ref: core.Ref(e.GetRef()), Path: e.GetPath(), Labels: readLabels(e.GetLabels()), Definition: d},
+		Machine: machine,
+		State:   rra.State{W: m.GetState(), Text: m.GetTexts()},
+	}, nil
+}
+
+// Last is core.Engine's.
+func (c *Client) Last(ref core.Ref) (rra.Time, error) {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	m, err := ask(ctx, c, c.node.rpc.Last, &peerv1.RefRequest{Target: c.target(ctx), Ref: uint64(ref)})
+	return rra.Time(m.GetTime()), err
+}
+
+// Export is core.Engine's.
+func (c *Client) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
+	own, cancel := context.WithCancel(ctx)
+	in, err := c.node.rpc.Export(own, connect.NewRequest(&peerv1.RefRequest{Target: c.target(ctx), Ref: uint64(ref)}))
+	r := copyReader{left: DefaultMaxCopy}
+	err = drain(ctx, c, cancel, in, err, func(m *peerv1.PieceResponse) (bool, error) {
+		_, err := r.add(m.GetPiece(), false)
+		return true, err
+	})
+	if err != nil {
+		return core.Copy{}, err
+	}
+	x, err := r.add(nil, true)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	return *x, nil
+}
+
+// Metadata is core.Engine's.
+func (c *Client) Metadata(path string) (core.Metadata, error) {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	m, err := ask(ctx, c, c.node.rpc.Metadata, &peerv1.PathRequest{Target: c.target(ctx), Path: path})
+	if err != nil || len(m.GetMetadata()) != 1 {
+		return core.Metadata{}, err
+	}
+	return readMetadata(m.GetMetadata()[0]).Metadata, nil
+}
+
+// ListMetadata is core.Engine's.
+func (c *Client) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[core.PathMetadata, error] {
+	return func(yield func(core.PathMetadata, error) bool) {
+		own, cancel := context.WithCancel(ctx)
+		in, err := c.node.rpc.ListMetadata(own, connect.NewRequest(&peerv1.ListRequest{Target: c.target(ctx), Prefix: prefix, After: after}))
+		going := true
+		err = drain(ctx, c, cancel, in, err, func(m *peerv1.MetadataResponse) (bool, error) {
+			for _, x := range m.GetMetadata() {
+				if going = yield(readMetadata(x), nil); !going {
+					return false, nil
+				}
+			}
+			return true, nil
+		})
+		if err != nil && going {
+			yield(core.PathMetadata{}, err)
+		}
+	}
+}
+
+// Notes is core.Engine's.
+func (c *Client) Notes(ctx context.Context, key string) (map[string][]core.Note, error) {
+	own, cancel := context.WithCancel(ctx)
+	in, err := c.node.rpc.Notes(own, connect.NewRequest(&peerv1.PathRequest{Target: c.target(ctx), Path: key}))
+	notes := make(map[string][]core.Note)
+	err = drain(ctx, c, cancel, in, err, func(m *peerv1.NotesResponse) (bool, error) {
+		for _, n := range m.GetNotes() {
+			notes[n.GetKey()] = append(notes[n.GetKey()], readNote(n))
+		}
+		return true, nil
+	})
+	return notes, err
+}
+
+// Backup writes a backup of the partition's database to w: see core.Store.Backup.
+func (c *Client) Backup(ctx context.Context, w io.Writer) error { return c.BackupSince(ctx, w, nil) }
+
+// BackupSince writes what has changed since a backup: see core.Store.BackupSince.
+func (c *Client) BackupSince(ctx context.Context, w io.Writer, base *core.BackupHead) error {
+	req := &peerv1.BackupRequest{Target: c.target(ctx)}
+	if base != nil {
+		req.Since, _ = base.AppendBinary(nil) // it does not fail
+	}
+	own, cancel := context.WithCancel(ctx)
+	in, err := c.node.rpc.Backup(own, connect.NewRequest(req))
+	return drain(ctx, c, cancel, in, err, func(m *peerv1.PieceResponse) (bool, error) {
+		_, err := w.Write(m.GetPiece())
+		return true, err
+	})
+}
+
+// Digest returns the digests of the partition's groups: see core.Store.Digest.
+func (c *Client) Digest(ctx context.Context) (map[string]uint64, error) {
+	m, err := ask(ctx, c, c.node.rpc.Digest, &peerv1.StateRequest{Target: c.target(ctx)})
+	return m.GetGroups(), err
+}

@@ -1,0 +1,307 @@
+package peer
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/peer/peerv1"
+)
+
+// Entries answers Series, Resolve, List, All and Select.
+func (s *Server) Entries(ctx context.Context, req *connect.Request[peerv1.EntriesRequest], stream *connect.ServerStream[peerv1.EntriesResponse]) error {
+	m := req.Msg
+	w := entryWriter{stream: stream}
+	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
+		switch m.GetKind() {
+		case peerv1.EntriesRequest_KIND_SERIES:
+			if len(m.GetRefs()) != 1 {
+				return malformed("%d references of one series", len(m.GetRefs()))
+			}
+			x, err := e.Series(core.Ref(m.GetRefs()[0]))
+			if err == nil {
+				w.add(0, &x)
+			}
+			return err
+		case peerv1.EntriesRequest_KIND_RESOLVE:
+			return e.Resolve(ctx, readRefs(m.GetRefs()), func(i int, x core.Series) bool { return w.add(i, &x) })
+		case peerv1.EntriesRequest_KIND_LIST:
+			return w.all(e.List(ctx, m.GetPrefix(), m.GetAfter()))
+		case peerv1.EntriesRequest_KIND_ALL:
+			return w.all(e.All(ctx))
+		case peerv1.EntriesRequest_KIND_SELECT:
+			ms, err := readMatchers(m.GetMatchers())
+			if err != nil {
+				return err
+			}
+			return w.all(e.Select(ctx, ms))
+		}
+		return malformed("entries of kind %d", m.GetKind())
+	})
+	return w.end(st)
+}
+
+// An entryWriter sends entries of the catalogue, many in a message.
+type entryWriter struct {
+	stream *connect.ServerStream[peerv1.EntriesResponse]
+	defs   dictionary
+	out    peerv1.EntriesResponse
+	bytes  int
+	failed error // of the stream
+}
+
+// add sends an entry, now or later. It returns false when the caller is gone.
+func (w *entryWriter) add(index int, x *core.Series) bool {
+	w.out.Entries = append(w.out.Entries, &peerv1.Entry{
+		Ref: uint64(x.Ref), Path: x.Path, Labels: sentLabels(x.Labels), Definition: w.defs.number(x.Definition), Index: int64(index),
+	})
+	w.bytes += len(x.Path) + 16
+	for _, l := range x.Labels {
+		w.bytes += len(l.Name) + len(l.Value) + 6
+	}
+	if len(w.out.Entries) < chunkItems && w.bytes < chunkBytes {
+		return true
+	}
+	return w.flush()
+}
+
+func (w *entryWriter) flush() bool {
+	w.out.Definitions = w.defs.take()
+	w.failed = w.stream.Send(&w.out)
+	w.out, w.bytes = peerv1.EntriesResponse{}, 0
+	return w.failed == nil
+}
+
+// all sends what seq yields, and returns the error that it yields last.
+func (w *entryWriter) all(seq iter.Seq2[core.Series, error]) error {
+	for x, err := range seq {
+		if err != nil {
+			return err
+		}
+		if !w.add(0, &x) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (w *entryWriter) end(st *peerv1.Standing) error {
+	if w.failed != nil {
+		return w.failed
+	}
+	w.out.Standing = st
+	w.flush()
+	return w.failed
+}
+
+// SelectRefs answers SelectRefs.
+func (s *Server) SelectRefs(ctx context.Context, req *connect.Request[peerv1.SelectRequest], stream *connect.ServerStream[peerv1.RefsResponse]) error {
+	var refs []uint64
+	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		ms, err := readMatchers(req.Msg.GetMatchers())
+		if err != nil {
+			return err
+		}
+		found, err := e.SelectRefs(ctx, ms, int(req.Msg.GetMost()))
+		refs = sentRefs(found)
+		return err
+	})
+	return chunked(refs, 64<<10, func(part []uint64, last bool) error {
+		return stream.Send(&peerv1.RefsResponse{Refs: part, Standing: ofLast(last, st)})
+	})
+}
+
+// chunked calls send with pieces of list, at least once, and the last time with last.
+func chunked[T any](list []T, most int, send func(part []T, last bool) error) error {
+	for {
+		n := min(most, len(list))
+		last := n == len(list)
+		if err := send(list[:n], last); err != nil || last {
+			return err
+		}
+		list = list[n:]
+	}
+}
+
+// ofLast returns st for the last message, and nil for others.
+func ofLast(last bool, st *peerv1.Standing) *peerv1.Standing {
+	if last {
+		return st
+	}
+	return nil
+}
+
+// Labels answers LabelNames, LabelNamesOf, LabelValues and LabelValuesOf.
+func (s *Server) Labels(ctx context.Context, req *connect.Request[peerv1.LabelsRequest], stream *connect.ServerStream[peerv1.TextsResponse]) error {
+	m := req.Msg
+	var texts []string
+	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
+		ms, err := readMatchers(m.GetMatchers())
+		if err != nil {
+			return err
+		}
+		switch m.GetKind() {
+		case peerv1.LabelsRequest_KIND_NAMES:
+			texts, err = e.LabelNames(ctx)
+		case peerv1.LabelsRequest_KIND_NAMES_OF:
+			texts, err = e.LabelNamesOf(ctx, ms)
+		case peerv1.LabelsRequest_KIND_VALUES:
+			texts, err = e.LabelValues(ctx, m.GetName())
+		case peerv1.LabelsRequest_KIND_VALUES_OF:
+			texts, err = e.LabelValuesOf(ctx, m.GetName(), ms, int(m.GetMost()))
+		default:
+			err = malformed("labels of kind %d", m.GetKind())
+		}
+		return err
+	})
+	return chunked(texts, 2*chunkItems, func(part []string, last bool) error {
+		return stream.Send(&peerv1.TextsResponse{Texts: part, Standing: ofLast(last, st)})
+	})
+}
+
+// Combinations answers Combinations.
+func (s *Server) Combinations(ctx context.Context, req *connect.Request[peerv1.CombinationsRequest], stream *connect.ServerStream[peerv1.CombinationsResponse]) error {
+	m := req.Msg
+	var found []core.Combination
+	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
+		ms, err := readMatchers(m.GetMatchers())
+		if err == nil {
+			found, err = e.Combinations(ctx, m.GetNames(), ms)
+		}
+		return err
+	})
+	var defs dictionary
+	return chunked(found, chunkItems, func(part []core.Combination, last bool) error {
+		out := &peerv1.CombinationsResponse{Standing: ofLast(last, st)}
+		for _, c := range part {
+			out.Combinations = append(out.Combinations, &peerv1.Combination{Values: c.Values, Definition: defs.number(c.Definition)})
+		}
+		out.Definitions = defs.take()
+		return stream.Send(out)
+	})
+}
+
+// ListMetadata answers ListMetadata.
+func (s *Server) ListMetadata(ctx context.Context, req *connect.Request[peerv1.ListRequest], stream *connect.ServerStream[peerv1.MetadataResponse]) error {
+	var out peerv1.MetadataResponse
+	var failed error
+	size := 0
+	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		for m, err := range e.ListMetadata(ctx, req.Msg.GetPrefix(), req.Msg.GetAfter()) {
+			if err != nil {
+				return err
+			}
+			out.Metadata = append(out.Metadata, sentMetadata(m))
+			if size += 64 + len(m.Path) + len(m.Text); size < chunkBytes && len(out.Metadata) < chunkItems/8 {
+				continue
+			}
+			if failed = stream.Send(&out); failed != nil {
+				return nil
+			}
+			out, size = peerv1.MetadataResponse{}, 0
+		}
+		return nil
+	})
+	if failed != nil {
+		return failed
+	}
+	out.Standing = st
+	return stream.Send(&out)
+}
+
+// Notes answers Notes.
+func (s *Server) Notes(ctx context.Context, req *connect.Request[peerv1.PathRequest], stream *connect.ServerStream[peerv1.NotesResponse]) error {
+	var list []*peerv1.Note
+	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		notes, err := e.Notes(ctx, req.Msg.GetPath())
+		for key, of := range notes {
+			for _, n := range of {
+				list = append(list, sentNote(key, n))
+			}
+		}
+		return err
+	})
+	return chunked(list, chunkItems, func(part []*peerv1.Note, last bool) error {
+		return stream.Send(&peerv1.NotesResponse{Notes: part, Standing: ofLast(last, st)})
+	})
+}
+
+// watchEvery is how often a Watch looks for changes.
+const watchEvery = 20 * time.Millisecond
+
+// Watch answers Watch.
+func (s *Server) Watch(ctx context.Context, req *connect.Request[peerv1.WatchRequest], stream *connect.ServerStream[peerv1.WatchResponse]) error {
+	e, err := s.engine(ctx, req.Msg.GetTarget())
+	if err != nil {
+		return stream.Send(&peerv1.WatchResponse{Standing: s.standing(nil, nil, err)})
+	}
+	w := e.Watch(int(req.Msg.GetMost()))
+	defer w.End()
+	if err := stream.Send(&peerv1.WatchResponse{Standing: s.standing(req.Msg.GetTarget(), e, nil)}); err != nil {
+		return err
+	}
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		changes, complete := w.Take()
+		if !complete {
+			return stream.Send(&peerv1.WatchResponse{Standing: s.standing(req.Msg.GetTarget(), e, nil), Lost: true})
+		}
+		if len(changes) == 0 {
+			continue
+		}
+		err := chunked(changes, chunkItems, func(part []core.Change, _ bool) error {
+			out := &peerv1.WatchResponse{Standing: s.standing(req.Msg.GetTarget(), e, nil)}
+			for _, c := range part {
+				out.Changes = append(out.Changes, &peerv1.Change{
+					Was: c.Was, Path: c.Path, Ref: uint64(c.Ref), Labels: sentLabels(c.Labels), Metadata: c.Metadata,
+				})
+			}
+			return stream.Send(out)
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Backup answers Store.BackupSince.
+func (s *Server) Backup(ctx context.Context, req *connect.Request[peerv1.BackupRequest], stream *connect.ServerStream[peerv1.PieceResponse]) error {
+	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		f, err := core.FolderOf(e, "backup")
+		if err != nil {
+			return err
+		}
+		var base *core.BackupHead
+		if since := req.Msg.GetSince(); len(since) > 0 {
+			base = new(core.BackupHead)
+			if err := base.UnmarshalBinary(since); err != nil {
+				return err
+			}
+		}
+		return f.BackupSince(ctx, pieces(func(p []byte) error { return stream.Send(&peerv1.PieceResponse{Piece: p}) }), base)
+	})
+	return stream.Send(&peerv1.PieceResponse{Standing: st})
+}
+
+// pieces is a writer that sends what is written, a piece a message.
+type pieces func(p []byte) error
+
+func (w pieces) Write(p []byte) (n int, err error) {
+	for len(p) > 0 {
+		part := p[:min(len(p), pieceBytes)]
+		if err := w(part); err != nil {
+			return n, err
+		}
+		n, p = n+len(part), p[len(part):]
+	}
+	return n, nil
+}

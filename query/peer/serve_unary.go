@@ -1,0 +1,220 @@
+package peer
+
+import (
+	"context"
+	"encoding/json"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/peer/peerv1"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// The methods of one question and one answer: each does what the method of core.Engine does.
+
+// State answers Stats, Newest and Damaged.
+func (s *Server) State(ctx context.Context, req *connect.Request[peerv1.StateRequest]) (*connect.Response[peerv1.StateResponse], error) {
+	var out peerv1.StateResponse
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) (err error) {
+		out.Newest = int64(e.Newest())
+		stats := e.Stats()
+		stats.Damaged = e.Damaged()
+		out.Stats, err = json.Marshal(stats)
+		return err
+	})
+	return answer(&out)
+}
+
+// Update answers Update.
+func (s *Server) Update(ctx context.Context, req *connect.Request[peerv1.UpdateRequest]) (*connect.Response[peerv1.UpdateResponse], error) {
+	m := req.Msg
+	var out peerv1.UpdateResponse
+	out.Standing = s.do(ctx, m.GetTarget(), func(e core.Engine) error {
+		var b core.Batch
+		if err := new(batchReader).read(m.GetBatch(), &b); err != nil {
+			return err
+		}
+		n, rows, err := e.Update(ctx, core.Ref(m.GetRef()), &b, m.GetTrace())
+		out.Applied, out.Rows = int64(n), sentRuns(rows)
+		return err
+	})
+	return answer(&out)
+}
+
+// Flush answers Flush.
+func (s *Server) Flush(ctx context.Context, req *connect.Request[peerv1.RefsRequest]) (*connect.Response[peerv1.DoneResponse], error) {
+	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		return e.Flush(ctx, readRefs(req.Msg.GetRefs()))
+	})})
+}
+
+// Lookup answers Lookup.
+func (s *Server) Lookup(ctx context.Context, req *connect.Request[peerv1.PathRequest]) (*connect.Response[peerv1.RefResponse], error) {
+	var out peerv1.RefResponse
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		ref, err := e.Lookup(req.Msg.GetPath())
+		out.Ref = uint64(ref)
+		return err
+	})
+	return answer(&out)
+}
+
+// Create answers Create and CreateBatch.
+func (s *Server) Create(ctx context.Context, req *connect.Request[peerv1.CreateRequest]) (*connect.Response[peerv1.CreatedResponse], error) {
+	m := req.Msg
+	var out peerv1.CreatedResponse
+	out.Standing = s.do(ctx, m.GetTarget(), func(e core.Engine) error {
+		var defs reading
+		if err := defs.add(m.GetDefinitions()); err != nil {
+			return err
+		}
+		specs := make([]core.Spec, len(m.GetSpecs()))
+		for i, x := range m.GetSpecs() {
+			d, err := defs.get(x.GetDefinition())
+			if err != nil {
+				return err
+			}
+			specs[i] = core.Spec{
+				Path: x.GetPath(), Labels: readLabels(x.GetLabels()), Definition: d, Start: rra.Time(x.GetStart()),
+				Overwrite: x.GetOverwrite(), SmoothHash: x.GetSmoothHash(),
+			}
+		}
+		created, err := e.CreateBatch(ctx, specs)
+		out.Created = sentCreated(created)
+		return err
+	})
+	return answer(&out)
+}
+
+// Rename answers Rename.
+func (s *Server) Rename(ctx context.Context, req *connect.Request[peerv1.RenameRequest]) (*connect.Response[peerv1.DoneResponse], error) {
+	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		return e.Rename(ctx, req.Msg.GetPath(), req.Msg.GetTo())
+	})})
+}
+
+// Relabel answers Relabel.
+func (s *Server) Relabel(ctx context.Context, req *connect.Request[peerv1.RelabelRequest]) (*connect.Response[peerv1.EachResponse], error) {
+	var out peerv1.EachResponse
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		ls := make([]core.PathLabels, len(req.Msg.GetPaths()))
+		for i, p := range req.Msg.GetPaths() {
+			ls[i] = core.PathLabels{Path: p.GetPath(), Labels: readLabels(p.GetLabels())}
+		}
+		errs, err := e.Relabel(ctx, ls)
+		out.Failures = failuresOf(errs)
+		return err
+	})
+	return answer(&out)
+}
+
+// Drop answers Drop.
+func (s *Server) Drop(ctx context.Context, req *connect.Request[peerv1.PathRequest]) (*connect.Response[peerv1.DoneResponse], error) {
+	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		return e.Drop(ctx, req.Msg.GetPath())
+	})})
+}
+
+// DropSilent answers DropSilent.
+func (s *Server) DropSilent(ctx context.Context, req *connect.Request[peerv1.DropSilentRequest]) (*connect.Response[peerv1.CountResponse], error) {
+	m := req.Msg
+	var out peerv1.CountResponse
+	out.Standing = s.do(ctx, m.GetTarget(), func(e core.Engine) error {
+		if len(m.GetRefs()) != len(m.GetBefore()) {
+			return malformed("%d series and %d times", len(m.GetRefs()), len(m.GetBefore()))
+		}
+		list := make([]core.Silent, len(m.GetRefs()))
+		for i, r := range m.GetRefs() {
+			list[i] = core.Silent{Ref: core.Ref(r), Before: rra.Time(m.GetBefore()[i])}
+		}
+		n, err := e.DropSilent(ctx, list)
+		out.Count = int64(n)
+		return err
+	})
+	return answer(&out)
+}
+
+// Info answers Info.
+func (s *Server) Info(ctx context.Context, req *connect.Request[peerv1.RefRequest]) (*connect.Response[peerv1.InfoResponse], error) {
+	var out peerv1.InfoResponse
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		x, err := e.Info(core.Ref(req.Msg.GetRef()))
+		if err != nil {
+			return err
+		}
+		out.Definition = core.AppendDefinition(nil, x.Definition)
+		out.Entry = &peerv1.Entry{Ref: uint64(x.Ref), Path: x.Path, Labels: sentLabels(x.Labels)}
+		out.State, out.Texts = x.State.W, x.State.Text
+		return nil
+	})
+	return answer(&out)
+}
+
+// Last answers Last.
+func (s *Server) Last(ctx context.Context, req *connect.Request[peerv1.RefRequest]) (*connect.Response[peerv1.TimeResponse], error) {
+	var out peerv1.TimeResponse
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		at, err := e.Last(core.Ref(req.Msg.GetRef()))
+		out.Time = int64(at)
+		return err
+	})
+	return answer(&out)
+}
+
+// Metadata answers Metadata.
+func (s *Server) Metadata(ctx context.Context, req *connect.Request[peerv1.PathRequest]) (*connect.Response[peerv1.MetadataResponse], error) {
+	var out peerv1.MetadataResponse
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		m, err := e.Metadata(req.Msg.GetPath())
+		out.Metadata = []*peerv1.PathMetadata{sentMetadata(core.PathMetadata{Metadata: m})}
+		return err
+	})
+	return answer(&out)
+}
+
+func metadataIn(m *peerv1.MetadataRequest) []core.PathMetadata {
+	out := make([]core.PathMetadata, len(m.GetMetadata()))
+	for i, x := range m.GetMetadata() {
+		out[i] = readMetadata(x)
+	}
+	return out
+}
+
+// SetMetadata answers SetMetadata.
+func (s *Server) SetMetadata(ctx context.Context, req *connect.Request[peerv1.MetadataRequest]) (*connect.Response[peerv1.EachResponse], error) {
+	var out peerv1.EachResponse
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		errs, err := e.SetMetadata(ctx, metadataIn(req.Msg))
+		out.Failures = failuresOf(errs)
+		return err
+	})
+	return answer(&out)
+}
+
+// ExpireMetadata answers ExpireMetadata.
+func (s *Server) ExpireMetadata(ctx context.Context, req *connect.Request[peerv1.MetadataRequest]) (*connect.Response[peerv1.DoneResponse], error) {
+	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		return e.ExpireMetadata(ctx, metadataIn(req.Msg))
+	})})
+}
+
+// AddNote answers AddNote.
+func (s *Server) AddNote(ctx context.Context, req *connect.Request[peerv1.NoteRequest]) (*connect.Response[peerv1.DoneResponse], error) {
+	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		return e.AddNote(ctx, req.Msg.GetNote().GetKey(), readNote(req.Msg.GetNote()))
+	})})
+}
+
+// Digest answers Store.Digest.
+func (s *Server) Digest(ctx context.Context, req *connect.Request[peerv1.StateRequest]) (*connect.Response[peerv1.DigestResponse], error) {
+	var out peerv1.DigestResponse
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		f, err := core.FolderOf(e, "digest")
+		if err == nil {
+			out.Groups, err = f.Digest(ctx)
+		}
+		return err
+	})
+	return answer(&out)
+}
