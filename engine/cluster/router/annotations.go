@@ -1,0 +1,108 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// Metadata is core.Store's.
+func (r *Store) Metadata(path string) (core.Metadata, error) {
+	return ask(context.Background(), r, r.partitionOf(path), func(e core.Engine) (core.Metadata, error) { return e.Metadata(path) })
+}
+
+// SetMetadata is core.Store's. If some partitions cannot be reached, out is complete all the same,
+// and the error says so as well.
+func (r *Store) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error) {
+	if room := r.limit.roomForPaths(int64(len(ms))); room < int64(len(ms)) {
+		return r.setWithin(ctx, ms, room)
+	}
+	return r.setMetadata(ctx, ms)
+}
+
+func (r *Store) setMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error) {
+	return split(r, ms, pathOf(r), func(p int, part []core.PathMetadata) ([]error, error) {
+		return order(ctx, r, p, func(e core.Engine) ([]error, error) { return e.SetMetadata(ctx, part) })
+	}, failError)
+}
+
+// setWithin is SetMetadata where only some paths may be new. A path behind them must have metadata
+// already, or be a series.
+func (r *Store) setWithin(ctx context.Context, ms []core.PathMetadata, room int64) ([]error, error) {
+	out := make([]error, len(ms))
+	var kept []core.PathMetadata
+	var at []int
+	for i := range ms {
+		err := ms[i].Check()
+		if _, _, bad := core.CleanPath(ms[i].Path); bad == nil && err == nil {
+			if room <= 0 {
+				out[i], err = r.pathRoom(ms[i].Path)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if out[i] != nil {
+				continue
+			}
+			room--
+		}
+		kept, at = append(kept, ms[i]), append(at, i) // the partition says what is wrong
+	}
+	errs, err := r.setMetadata(ctx, kept)
+	for k, i := range at {
+		out[i] = errs[k]
+	}
+	return out, err
+}
+
+// pathRoom refuses a path that has no metadata and is no series.
+func (r *Store) pathRoom(path string) (refused, err error) {
+	m, err := r.Metadata(path)
+	if err != nil || !none(&m) {
+		return nil, err
+	}
+	if _, err := r.Lookup(path); !errors.Is(err, core.ErrNotFound) {
+		return nil, err
+	}
+	return fmt.Errorf("metadata of %.200q: %w", path, core.ErrSeriesLimit), nil
+}
+
+// ExpireMetadata is core.Store's.
+func (r *Store) ExpireMetadata(ctx context.Context, ms []core.PathMetadata) error {
+	_, err := split(r, ms, pathOf(r), func(p int, part []core.PathMetadata) ([]error, error) {
+		return nil, r.write(ctx, p, func(e core.Engine) error { return e.ExpireMetadata(ctx, part) })
+	}, failError)
+	return err
+}
+
+func pathOf(r *Store) func(x *core.PathMetadata) int {
+	return func(x *core.PathMetadata) int { return r.partitionOf(x.Path) }
+}
+
+// AddNote is core.Store's. Each partition keeps as many notes as one store does.
+func (r *Store) AddNote(ctx context.Context, key string, n core.Note) error {
+	return r.write(ctx, Partition(key, r.n), func(e core.Engine) error { return e.AddNote(ctx, key, n) })
+}
+
+// Notes is core.Store's.
+func (r *Store) Notes(ctx context.Context, key string) (map[string][]core.Note, error) {
+	answers := make([]map[string][]core.Note, r.n)
+	errs := r.everywhere(func(p int) (err error) {
+		answers[p], err = ask(ctx, r, p, func(e core.Engine) (map[string][]core.Note, error) { return e.Notes(ctx, key) })
+		return err
+	})
+	var damage skipped
+	for _, err := range errs {
+		if err != nil && !damage.over(err) {
+			return nil, err
+		}
+	}
+	out := make(map[string][]core.Note)
+	for _, notes := range answers {
+		maps.Copy(out, notes)
+	}
+	return out, damage.err()
+}

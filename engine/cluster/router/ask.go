@@ -1,0 +1,188 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// ended is a context that has ended: a Directory that is asked with it does not wait.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// How long a call waits before it asks again after an engine that does not lead any more.
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = 250 * time.Millisecond
+)
+
+// leader returns the engine that leads partition p. It waits for one for Options.Wait at most. The
+// error wraps core.ErrUnavailable, or is ctx's.
+func (r *Store) leader(ctx context.Context, p int) (core.Engine, error) {
+	return r.leaderUntil(ctx, p, new(time.Time))
+}
+
+// leaderUntil is leader with the time at which to give up. If that is zero and there is no leader,
+// leaderUntil sets it: so a call that needs several leaders waits once.
+func (r *Store) leaderUntil(ctx context.Context, p int, until *time.Time) (core.Engine, error) {
+	if e, err := r.dir.Leader(ended, p); err == nil {
+		return e, nil
+	}
+	return r.await(ctx, p, until, r.dir.Leader)
+}
+
+// await waits until find returns an engine.
+func (r *Store) await(ctx context.Context, p int, until *time.Time, find func(context.Context, int) (core.Engine, error)) (core.Engine, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if until.IsZero() {
+		*until = time.Now().Add(r.options.Wait)
+	}
+	wait, cancel := context.WithDeadline(ctx, *until)
+	defer cancel()
+	e, err := find(wait, p)
+	switch {
+	case err == nil:
+		return e, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("no replica has answered for %v", r.options.Wait)
+	}
+	return nil, unavailable(p, err)
+}
+
+// write calls fn with the leader of partition p, and again with the next leader if that engine does
+// not lead any more. It remembers how far the partition has come: see Session.
+func (r *Store) write(ctx context.Context, p int, fn func(e core.Engine) error) error {
+	var until time.Time
+	var last core.Engine
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		e, err := r.leader(ctx, p)
+		if err != nil {
+			return err
+		}
+		if err = fn(e); !elsewhere(err) {
+			r.acknowledged(sessionOf(ctx), p, e)
+			return err
+		}
+		if errors.Is(err, core.ErrClosed) && e == last {
+			return err // it is this process that closes its stores
+		}
+		if until.IsZero() {
+			until = time.Now().Add(r.options.Wait)
+		} else if time.Now().After(until) {
+			return unavailable(p, err)
+		}
+		last = e
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits for d. The error is ctx's.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// reader returns an engine that answers questions about partition p and has what the caller has
+// written.
+func (r *Store) reader(ctx context.Context, p int) (core.Engine, error) {
+	e, err := r.dir.Reader(ended, p)
+	if err != nil {
+		if e, err = r.await(ctx, p, new(time.Time), r.dir.Reader); err != nil {
+			return nil, err
+		}
+	}
+	m := &r.marks[p]
+	if s := sessionOf(ctx); s != nil {
+		m = s.mark(p)
+	}
+	if at := m.position(); at > 0 {
+		return r.caughtUp(ctx, p, e, at)
+	}
+	return e, nil
+}
+
+// acknowledged says that e has acknowledged a change of partition p. s may be nil.
+func (r *Store) acknowledged(s *Session, p int, e core.Engine) {
+	r.marks[p].acknowledged(e)
+	if s != nil {
+		s.mark(p).acknowledged(e)
+	}
+}
+
+// caughtUp returns e once it has reached a position. If e does not get there, or cannot tell, it
+// returns the leader.
+func (r *Store) caughtUp(ctx context.Context, p int, e core.Engine, at wal.Pos) (core.Engine, error) {
+	x, ok := e.(Replica)
+	if ok && x.Position() >= at {
+		return e, nil
+	}
+	if lead, err := r.dir.Leader(ended, p); err == nil && lead == e {
+		return e, nil // it has what it has acknowledged
+	}
+	if ok {
+		wait, cancel := context.WithTimeout(ctx, r.options.Wait)
+		err := x.WaitFor(wait, at)
+		cancel()
+		if err == nil {
+			return e, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return r.leader(ctx, p)
+}
+
+// read calls fn with an engine that answers questions about partition p. If the engine cannot be
+// reached, fn is called again with the leader.
+func (r *Store) read(ctx context.Context, p int, fn func(e core.Engine) error) error {
+	e, err := r.reader(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err = fn(e); err == nil || !lost(err) {
+		return err
+	}
+	other, failed := r.leader(ctx, p)
+	if failed != nil || other == e {
+		return within(p, err)
+	}
+	return within(p, fn(other))
+}
+
+// ask is read for a question that one value answers.
+func ask[T any](ctx context.Context, r *Store, p int, question func(e core.Engine) (T, error)) (answer T, err error) {
+	err = r.read(ctx, p, func(e core.Engine) (err error) {
+		answer, err = question(e)
+		return err
+	})
+	return answer, err
+}
+
+// order is write for a change that one value answers.
+func order[T any](ctx context.Context, r *Store, p int, change func(e core.Engine) (T, error)) (answer T, err error) {
+	err = r.write(ctx, p, func(e core.Engine) (err error) {
+		answer, err = change(e)
+		return err
+	})
+	return answer, err
+}

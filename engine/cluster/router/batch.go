@@ -1,0 +1,237 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// A delivery is a batch on its way to the partitions. It is used again when the batch has arrived.
+type delivery struct {
+	r       *Store
+	ticket  *core.Ticket // the caller's
+	session *Session     // the caller's, or nil
+	size    int          // samples of the caller's batch
+	keep    int          // how many refused samples an error names
+	parts   []*part      // by partition; nil: no sample was ever of it
+	used    []*part      // those of the batch at hand, in order of partitions
+
+	strays []core.Rejection // samples of no partition, the first keep
+	stray  int              // all samples of no partition
+
+	left atomic.Int32 // parts that have not arrived, and one while parts are being submitted
+}
+
+// A part is what of a batch belongs to one partition.
+type part struct {
+	errand
+	d     *delivery
+	index []uint32 // of each sample in the caller's batch
+	err   error    // what became of it
+}
+
+// keptRejections is how many refused samples an error names unless the batch asks for more, as in a
+// core.Store.
+const keptRejections = 16
+
+// delivery returns a delivery for a batch.
+func (r *Store) delivery(b *core.Batch) *delivery {
+	d, ok := r.deliveries.Get().(*delivery)
+	if !ok {
+		d = &delivery{r: r, parts: make([]*part, r.n)}
+	}
+	d.size, d.keep, d.stray = b.Len(), b.Rejections, 0
+	if d.keep <= 0 {
+		d.keep = keptRejections
+	}
+	d.strays = d.strays[:0]
+	return d
+}
+
+// release gives d back. Nothing of it is on its way any more.
+func (d *delivery) release() {
+	for _, pt := range d.used {
+		pt.reset()
+		pt.index, pt.err = pt.index[:0], nil
+	}
+	d.used, d.ticket, d.session = d.used[:0], nil, nil
+	d.r.deliveries.Put(d)
+}
+
+// split gives the samples of b to the parts.
+func (d *delivery) split(b *core.Batch) {
+	b.Split(func(i int, ref core.Ref) (*core.Batch, core.Ref) {
+		p, in, ok := d.r.inner(ref)
+		if !ok {
+			if !b.Follows(i) { // the samples behind a refused one in its command do not count
+				d.stray++
+				if len(d.strays) < d.keep {
+					d.strays = append(d.strays, core.Rejection{Index: i, Err: notFound(ref)})
+				}
+			}
+			return nil, 0
+		}
+		pt := d.parts[p]
+		if pt == nil {
+			pt = &part{d: d, errand: errand{lane: &d.r.lanes[p], posted: make(chan error, 1)}}
+			pt.errand.end = pt.end
+			pt.ticket.Tell(pt.arrived)
+			d.parts[p] = pt
+		}
+		if len(pt.index) == 0 {
+			d.used = append(d.used, pt)
+		}
+		pt.index = append(pt.index, uint32(i))
+		return &pt.batch, in
+	})
+	slices.SortFunc(d.used, func(a, b *part) int { return a.lane.p - b.lane.p })
+}
+
+// Append is core.Store's. If some partitions have stored their part of b and others have not, the
+// error is a *core.PartialError.
+func (r *Store) Append(ctx context.Context, b *core.Batch) error {
+	t := r.tickets.Get().(*core.Ticket)
+	defer r.tickets.Put(t)
+	if err := r.Submit(ctx, b, t); err != nil {
+		return err
+	}
+	err := t.Wait()
+	if partial, ok := errors.AsType[*core.PartialError](err); ok {
+		r.nameRejected(partial.Rejected, b)
+	} else if rejected, ok := errors.AsType[*core.RejectedError](err); ok {
+		r.nameRejected(rejected, b)
+	}
+	return err
+}
+
+// nameRejected makes the errors of rejected samples name their series, as a core.Store does.
+func (r *Store) nameRejected(e *core.RejectedError, b *core.Batch) {
+	if e == nil {
+		return
+	}
+	for i := range e.First {
+		x := &e.First[i]
+		ref := b.Ref(x.Index)
+		series, _ := r.Series(ref) // without a path the reference is named
+		switch damage, _ := errors.AsType[*core.DamageError](x.Err); {
+		case damage != nil && damage.Series != "": // it names the series
+		case series.Path != "":
+			x.Err = fmt.Errorf("%.200q: %w", series.Path, x.Err)
+		case errors.Is(x.Err, core.ErrNotFound):
+			x.Err = notFound(ref)
+		default:
+			x.Err = fmt.Errorf("ref %d: %w", ref, x.Err)
+		}
+	}
+}
+
+// Submit is core.Store's. If some partitions have stored their part of b and others have not, Wait
+// returns a *core.PartialError. Batches that one caller submits reach a partition in that order,
+// also where the leader of the partition changes meanwhile.
+func (r *Store) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d := r.delivery(b)
+	d.session = sessionOf(ctx)
+	d.split(b)
+	var until time.Time // for all partitions together
+	d.left.Store(int32(len(d.used)) + 1)
+	var errs []error
+	for _, pt := range d.used {
+		if err := pt.lane.post(ctx, &pt.errand, &until); err != nil {
+			pt.err = err
+			errs = append(errs, err)
+			d.left.Add(-1)
+		}
+	}
+	if len(d.used) > 0 && len(errs) == len(d.used) {
+		d.release()
+		return join(errs)
+	}
+	r.strays.Add(uint64(d.stray))
+	d.ticket = t
+	t.Begin()
+	d.arrived()
+	return nil
+}
+
+// arrived is called when the partition has stored or refused the part.
+func (pt *part) arrived() {
+	err := pt.ticket.Wait()
+	if pt.lane.settled(&pt.errand, err) {
+		return
+	}
+	pt.end(err)
+}
+
+// end tells what became of the part.
+func (pt *part) end(err error) {
+	pt.err = err
+	if pt.engine != nil {
+		pt.d.r.acknowledged(pt.d.session, pt.lane.p, pt.engine)
+	}
+	pt.d.arrived()
+}
+
+// arrived completes the caller's ticket when the last part has arrived.
+func (d *delivery) arrived() {
+	if d.left.Add(-1) > 0 {
+		return
+	}
+	t, err := d.ticket, d.outcome()
+	d.release()
+	t.Complete(err)
+}
+
+// outcome puts together what became of the parts.
+func (d *delivery) outcome() error {
+	var failed []error
+	rejected := &core.RejectedError{Other: d.stray, First: slices.Clone(d.strays)}
+	var missing []int
+	for _, pt := range d.used {
+		switch part, ok := errors.AsType[*core.RejectedError](pt.err); {
+		case pt.err == nil:
+			rejected.Accepted += len(pt.index)
+		case ok:
+			rejected.Accepted += part.Accepted
+			rejected.Late += part.Late
+			rejected.Other += part.Other
+			for _, x := range part.First {
+				i := int(pt.index[x.Index])
+				rejected.First = append(rejected.First, core.Rejection{Index: i, Err: pt.outerError(x)})
+			}
+		default:
+			failed = append(failed, pt.err)
+			for _, i := range pt.index {
+				missing = append(missing, int(i))
+			}
+		}
+	}
+	slices.SortFunc(rejected.First, func(a, b core.Rejection) int { return a.Index - b.Index })
+	rejected.First = rejected.First[:min(len(rejected.First), d.keep)]
+	if rejected.Late+rejected.Other == 0 {
+		rejected = nil
+	}
+	switch {
+	case len(failed) == 0 && rejected == nil:
+		return nil
+	case len(failed) == 0:
+		return rejected
+	case len(failed) == len(d.used):
+		return join(failed)
+	}
+	slices.Sort(missing)
+	return &core.PartialError{Err: join(failed), Missing: missing, Samples: d.size, Rejected: rejected}
+}
+
+// outerError returns the error of a rejected sample of pt. It names the reference that the caller
+// knows.
+func (pt *part) outerError(x core.Rejection) error {
+	return asOuter(outer(pt.lane.p, pt.batch.Ref(x.Index)), x.Err)
+}

@@ -1,0 +1,116 @@
+package router
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Update is core.Store's.
+func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error) {
+	p, in, ok := r.inner(ref)
+	if !ok {
+		return r.strayUpdate(ref, b)
+	}
+	var part core.Batch
+	one := true
+	b.Split(func(_ int, x core.Ref) (*core.Batch, core.Ref) {
+		one = one && x == ref
+		return &part, in
+	})
+	if !one {
+		return 0, nil, errors.New("an update command is for one series")
+	}
+	part.SkipPast, part.Stopped, part.Rejections = b.SkipPast, b.Stopped, b.Rejections
+	err = r.write(ctx, p, func(e core.Engine) (err error) {
+		n, rows, err = e.Update(ctx, in, &part, trace)
+		return err
+	})
+	if rejected, ok := errors.AsType[*core.RejectedError](err); ok {
+		for i := range rejected.First {
+			rejected.First[i].Err = asOuter(ref, rejected.First[i].Err)
+		}
+	}
+	return n, rows, err
+}
+
+// strayUpdate is Update for a reference of no partition.
+func (r *Store) strayUpdate(ref core.Ref, b *core.Batch) (int, [][]rra.Run, error) {
+	for i := range b.Len() {
+		if b.Ref(i) != ref {
+			return 0, nil, errors.New("an update command is for one series")
+		}
+	}
+	if b.Len() == 0 {
+		return 0, nil, nil
+	}
+	r.strays.Add(1)
+	return 0, nil, &core.RejectedError{Other: 1, First: []core.Rejection{{Err: notFound(ref)}}}
+}
+
+// Flush is core.Store's.
+func (r *Store) Flush(ctx context.Context, refs []core.Ref) error {
+	parts := r.sharesOf(refs)
+	errs := make([]error, len(parts))
+	each(len(parts), func(k int) {
+		in := innerRefs(refs, parts[k])
+		errs[k] = r.write(ctx, parts[k].p, func(e core.Engine) error { return e.Flush(ctx, in) })
+	})
+	return join(errs)
+}
+
+// Alter is core.Store's.
+func (r *Store) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
+	p := r.partitionOf(path)
+	ref, err := order(ctx, r, p, func(e core.Engine) (core.Ref, error) { return e.Alter(ctx, path, change) })
+	return outer(p, ref), err
+}
+
+// Relabel is core.Store's. If some partitions cannot be reached, out is complete all the same.
+func (r *Store) Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error) {
+	return split(r, ls, func(x *core.PathLabels) int { return r.partitionOf(x.Path) }, func(p int, part []core.PathLabels) ([]error, error) {
+		return order(ctx, r, p, func(e core.Engine) ([]error, error) { return e.Relabel(ctx, part) })
+	}, failError)
+}
+
+func failError(x *error, err error) {
+	if *x == nil {
+		*x = err
+	}
+}
+
+// Drop is core.Store's.
+func (r *Store) Drop(ctx context.Context, path string) error {
+	return r.write(ctx, r.partitionOf(path), func(e core.Engine) error { return e.Drop(ctx, path) })
+}
+
+// DropSilent is core.Store's.
+func (r *Store) DropSilent(ctx context.Context, list []core.Silent) (int, error) {
+	parts := r.shares(len(list), func(i int) int {
+		if p, _, ok := r.inner(list[i].Ref); ok {
+			return p
+		}
+		return -1
+	})
+	dropped, errs := make([]int, len(parts)), make([]error, len(parts))
+	each(len(parts), func(k int) {
+		sh := parts[k]
+		in := make([]core.Silent, len(sh.at))
+		for j, i := range sh.at {
+			_, ref, _ := r.inner(list[i].Ref)
+			in[j] = core.Silent{Ref: ref, Before: list[i].Before}
+		}
+		errs[k] = r.write(ctx, sh.p, func(e core.Engine) error {
+			n, err := e.DropSilent(ctx, in)
+			dropped[k] += n
+			return err
+		})
+	})
+	n := 0
+	for _, d := range dropped {
+		n += d
+	}
+	return n, join(errs)
+}

@@ -1,0 +1,144 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// Create is core.Store's.
+func (r *Store) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
+	out, err := r.CreateBatch(ctx, []core.Spec{spec})
+	if err != nil {
+		return 0, err
+	}
+	return out[0].Ref, out[0].Err
+}
+
+// CreateBatch is core.Store's. The series of one partition are made with one log record. If some
+// partitions cannot be reached, out is complete all the same, and the error says so as well.
+func (r *Store) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
+	if n := len(specs); n > core.MaxBatch {
+		return nil, invalid("%d series at once, at most %d are possible", n, core.MaxBatch)
+	}
+	out, err := limited(ctx, r, specs, func(x *core.Spec) core.Spec { return *x }, r.createAll)
+	return allFailed(out, err)
+}
+
+// createAll is CreateBatch where there is room for all of specs.
+func (r *Store) createAll(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
+	return split(r, specs, func(x *core.Spec) int { return r.partitionOf(x.Path) }, func(p int, part []core.Spec) ([]core.Created, error) {
+		out, err := order(ctx, r, p, func(e core.Engine) ([]core.Created, error) { return e.CreateBatch(ctx, part) })
+		return madeIn(p, out), err
+	}, failCreated)
+}
+
+// madeIn returns outcomes of partition p as callers of the router see them.
+func madeIn(p int, out []core.Created) []core.Created {
+	for i := range out {
+		out[i].Ref = outer(p, out[i].Ref)
+	}
+	return out
+}
+
+// failCreated gives a series that has no outcome the error of its partition.
+func failCreated(x *core.Created, err error) {
+	if x.Ref == 0 && x.Err == nil {
+		x.Err = err
+	}
+}
+
+// allFailed returns nothing but the error if every outcome is the error, as one store does.
+func allFailed(out []core.Created, err error) ([]core.Created, error) {
+	if err == nil {
+		return out, nil
+	}
+	for i := range out {
+		if out[i].Err == nil || !errors.Is(err, out[i].Err) {
+			return out, err
+		}
+	}
+	return nil, err
+}
+
+// specOf returns the spec of a series that is imported.
+func specOf(x *core.Copy) core.Spec {
+	return core.Spec{Path: x.Path, Labels: x.Labels, Definition: x.Definition}
+}
+
+// Import is core.Store's.
+func (r *Store) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
+	return limited(ctx, r, copies, specOf, func(ctx context.Context, copies []core.Copy) ([]core.Created, error) {
+		return split(r, copies, func(x *core.Copy) int { return r.partitionOf(x.Path) }, func(p int, part []core.Copy) ([]core.Created, error) {
+			return r.importInto(ctx, p, part, overwrite)
+		}, failCreated)
+	})
+}
+
+// importInto imports copies of one partition. If a leader loses its place on the way, the next one
+// gets only what is left: it would refuse a series that the first one has made.
+func (r *Store) importInto(ctx context.Context, p int, part []core.Copy, overwrite bool) ([]core.Created, error) {
+	out, left := make([]core.Created, len(part)), share{p: p, at: make([]int, len(part))}
+	for i := range left.at {
+		left.at[i] = i
+	}
+	err := r.write(ctx, p, func(e core.Engine) error {
+		asked := left.at
+		got, err := e.Import(ctx, pick(part, left), overwrite)
+		left.at = nil
+		for k, i := range asked {
+			if k < len(got) && (got[k].Ref != 0 || got[k].Err != nil) {
+				out[i] = got[k]
+			} else {
+				left.at = append(left.at, i)
+			}
+		}
+		return err
+	})
+	return madeIn(p, out), err
+}
+
+// limited makes series: all by one call of create, or each by a call of its own if the limit is
+// near. spec tells what a thing makes.
+func limited[T any](ctx context.Context, r *Store, things []T, spec func(*T) core.Spec, create func(ctx context.Context, things []T) ([]core.Created, error)) ([]core.Created, error) {
+	n := int64(len(things))
+	if r.limit.reserve(n) {
+		out, err := create(ctx, things)
+		r.limit.arrived(n, made(out))
+		return out, err
+	}
+	out := make([]core.Created, len(things))
+	for i := range things {
+		room := r.limit.reserve(1)
+		if !room {
+			// The partition says what else is wrong, and replaces a series that exists.
+			x := spec(&things[i])
+			_, clean, _ := core.CleanPath(x.Path)
+			if _, err := r.Lookup(x.Path); err != nil && x.Check() == nil {
+				out[i].Err = fmt.Errorf("create %q: %w", clean, core.ErrSeriesLimit)
+				continue
+			}
+		}
+		one, err := create(ctx, things[i:i+1])
+		if room {
+			r.limit.arrived(1, made(one))
+		}
+		if err != nil {
+			return out, err
+		}
+		out[i] = one[0]
+	}
+	return out, nil
+}
+
+// made counts the series that were made.
+func made(out []core.Created) (n int64) {
+	for i := range out {
+		if out[i].Err == nil {
+			n++
+		}
+	}
+	return n
+}

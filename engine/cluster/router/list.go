@@ -1,0 +1,245 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// keyOf returns the look-up key of a clean path.
+func keyOf(path string) string { return strings.TrimSuffix(path, ".rrd") }
+
+// entries returns what one partition yields. If the engine cannot be reached any more before it has
+// yielded anything, the leader is asked.
+func entries[T any](r *Store, list func(ctx context.Context, e core.Engine, p int) iter.Seq2[T, error]) source[T] {
+	return func(ctx context.Context, p int) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			var none T
+			begun, stopped := false, false
+			err := r.read(ctx, p, func(e core.Engine) error {
+				for x, err := range list(ctx, e, p) {
+					if err != nil && begun && lost(err) {
+						yield(none, within(p, err))
+						stopped = true
+						return nil
+					}
+					if err != nil {
+						return err
+					}
+					begun = true
+					if !yield(x, nil) {
+						stopped = true
+						return nil
+					}
+				}
+				return nil
+			})
+			if err != nil && !stopped {
+				yield(none, err)
+			}
+		}
+	}
+}
+
+// series returns the entry of the catalogue of partition p as callers of r see it.
+func (r *Store) series(p int, x core.Series) core.Series {
+	x.Ref = outer(p, x.Ref)
+	x.Definition = r.definitions.same(x.Definition)
+	return x
+}
+
+// seriesOf is entries for series.
+func (r *Store) seriesOf(list func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error]) source[core.Series] {
+	return entries(r, func(ctx context.Context, e core.Engine, p int) iter.Seq2[core.Series, error] {
+		return func(yield func(core.Series, error) bool) {
+			for x, err := range list(ctx, e) {
+				if err == nil {
+					x = r.series(p, x)
+				}
+				if !yield(x, err) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// List is core.Store's. It reads all partitions at the same time, some entries ahead.
+func (r *Store) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+	return merged(ctx, r.n, func(x *core.Series) string { return keyOf(x.Path) },
+		r.seriesOf(func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error] {
+			return e.List(ctx, prefix, after)
+		}))
+}
+
+// All is core.Store's.
+func (r *Store) All(ctx context.Context) iter.Seq2[core.Series, error] {
+	return chained(ctx, r.n, r.seriesOf(func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error] { return e.All(ctx) }))
+}
+
+// Select is core.Store's. The order of references is that of the partitions.
+func (r *Store) Select(ctx context.Context, ms []core.Matcher) iter.Seq2[core.Series, error] {
+	return chained(ctx, r.n, r.seriesOf(func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error] { return e.Select(ctx, ms) }))
+}
+
+// ListMetadata is core.Store's.
+func (r *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[core.PathMetadata, error] {
+	return merged(ctx, r.n, func(x *core.PathMetadata) string { return x.Path },
+		entries(r, func(ctx context.Context, e core.Engine, _ int) iter.Seq2[core.PathMetadata, error] {
+			return e.ListMetadata(ctx, prefix, after)
+		}))
+}
+
+// gathered asks every partition and returns the answers by partition. If the error wraps
+// core.ErrDamaged, the answers are those that can be told.
+func gathered[T any](ctx context.Context, r *Store, question func(e core.Engine) ([]T, error)) ([][]T, error) {
+	answers := make([][]T, r.n)
+	errs := r.everywhere(func(p int) (err error) {
+		answers[p], err = ask(ctx, r, p, question)
+		return err
+	})
+	var damage skipped
+	for _, err := range errs {
+		if err != nil && !damage.over(err) {
+			return nil, err
+		}
+	}
+	return answers, damage.err()
+}
+
+// SelectRefs is core.Store's.
+func (r *Store) SelectRefs(ctx context.Context, ms []core.Matcher, most int) ([]core.Ref, error) {
+	answers, err := gathered(ctx, r, func(e core.Engine) ([]core.Ref, error) { return e.SelectRefs(ctx, ms, most) })
+	var out []core.Ref
+	for p, refs := range answers {
+		for _, ref := range refs {
+			if most > 0 && len(out) == most {
+				return out, err
+			}
+			out = append(out, outer(p, ref))
+		}
+	}
+	return out, err
+}
+
+// LabelNames is core.Store's.
+func (r *Store) LabelNames(ctx context.Context) ([]string, error) {
+	return r.strings(ctx, 0, func(e core.Engine) ([]string, error) { return e.LabelNames(ctx) })
+}
+
+// LabelNamesOf is core.Store's.
+func (r *Store) LabelNamesOf(ctx context.Context, ms []core.Matcher) ([]string, error) {
+	return r.strings(ctx, 0, func(e core.Engine) ([]string, error) { return e.LabelNamesOf(ctx, ms) })
+}
+
+// LabelValues is core.Store's.
+func (r *Store) LabelValues(ctx context.Context, name string) ([]string, error) {
+	return r.strings(ctx, 0, func(e core.Engine) ([]string, error) { return e.LabelValues(ctx, name) })
+}
+
+// LabelValuesOf is core.Store's.
+func (r *Store) LabelValuesOf(ctx context.Context, name string, ms []core.Matcher, most int) ([]string, error) {
+	return r.strings(ctx, most, func(e core.Engine) ([]string, error) { return e.LabelValuesOf(ctx, name, ms, most) })
+}
+
+// strings asks every partition for strings in order and returns the first most of them (0: all),
+// each once.
+func (r *Store) strings(ctx context.Context, most int, question func(e core.Engine) ([]string, error)) ([]string, error) {
+	answers, err := gathered(ctx, r, question)
+	out := slices.Concat(answers...)
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if most > 0 && len(out) > most {
+		out = out[:most]
+	}
+	return out, err
+}
+
+// Combinations is core.Store's. Definitions that are equal are the same pointer, whichever
+// partition they are from.
+func (r *Store) Combinations(ctx context.Context, names []string, ms []core.Matcher) ([]core.Combination, error) {
+	answers, err := gathered(ctx, r, func(e core.Engine) ([]core.Combination, error) { return e.Combinations(ctx, names, ms) })
+	seen := make(map[combined]bool)
+	var out []core.Combination
+	for _, part := range answers {
+		for _, c := range part {
+			c.Definition = r.definitions.same(c.Definition)
+			key := combined{strings.Join(c.Values, "\x00"), c.Definition}
+			if !seen[key] {
+				seen[key] = true
+				out = append(out, c)
+			}
+		}
+	}
+	return out, err
+}
+
+// Resolve is core.Store's.
+func (r *Store) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	var damage skipped
+	for from := 0; from < len(refs); from += resolvePart {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := refs[from:min(from+resolvePart, len(refs))]
+		found, err := r.resolve(ctx, part)
+		if err != nil && !damage.over(err) {
+			return err
+		}
+		for i := range found {
+			if found[i].Ref != 0 && !fn(from+i, found[i]) {
+				return damage.err()
+			}
+		}
+	}
+	return damage.err()
+}
+
+// resolvePart is how many references Resolve asks the partitions for at a time.
+const resolvePart = 8 << 10
+
+// resolve returns the entries of refs. An entry without a reference does not exist.
+func (r *Store) resolve(ctx context.Context, refs []core.Ref) ([]core.Series, error) {
+	out := make([]core.Series, len(refs))
+	parts := r.sharesOf(refs)
+	errs := make([]error, len(parts))
+	each(len(parts), func(k int) {
+		sh := parts[k]
+		errs[k] = r.read(ctx, sh.p, func(e core.Engine) error {
+			return e.Resolve(ctx, innerRefs(refs, sh), func(i int, x core.Series) bool {
+				out[sh.at[i]] = r.series(sh.p, x)
+				return true
+			})
+		})
+	})
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, core.ErrDamaged) {
+			return nil, err
+		}
+	}
+	return out, join(errs)
+}
+
+// sharesOf is shares of references. References of no partition are left out.
+func (r *Store) sharesOf(refs []core.Ref) []share {
+	return r.shares(len(refs), func(i int) int {
+		p, _, ok := r.inner(refs[i])
+		if !ok {
+			return -1
+		}
+		return p
+	})
+}
+
+// innerRefs returns the references of a share as the partition knows them.
+func innerRefs(refs []core.Ref, sh share) []core.Ref {
+	out := make([]core.Ref, len(sh.at))
+	for k, i := range sh.at {
+		out[k] = refs[i] & (1<<partitionShift - 1)
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package router
+
+import (
+	"context"
+	"iter"
+)
+
+// merged yields the entries of all partitions in the order of their keys. Every partition yields
+// its own in that order, and none has a key of another. Damage is yielded last.
+func merged[T any](ctx context.Context, n int, key func(*T) string, open source[T]) iter.Seq2[T, error] {
+	if n == 1 {
+		return open(ctx, 0)
+	}
+	return func(yield func(T, error) bool) {
+		ss := newStreams(ctx, n, open)
+		defer ss.end()
+		ss.start(n)
+		var none T
+		h := heap[T]{key: key}
+		for p := range ss.all {
+			s := &ss.all[p]
+			if s.next() {
+				h.add(s)
+			} else if err := ss.failed(s); err != nil {
+				yield(none, err)
+				return
+			}
+		}
+		for len(h.all) > 0 {
+			s := h.all[0].s
+			if !yield(*s.head(), nil) {
+				return
+			}
+			if s.next() {
+				h.all[0].key = key(s.head())
+			} else {
+				if err := ss.failed(s); err != nil {
+					yield(none, err)
+					return
+				}
+				h.drop()
+			}
+			h.down()
+		}
+		if err := ss.damage.err(); err != nil {
+			yield(none, err)
+		}
+	}
+}
+
+// ahead is how many partitions are read at the same time where they are yielded one behind the
+// other.
+const ahead = 8
+
+// chained yields the entries of one partition behind those of the one before. Damage is yielded
+// last.
+func chained[T any](ctx context.Context, n int, open source[T]) iter.Seq2[T, error] {
+	if n == 1 {
+		return open(ctx, 0)
+	}
+	return func(yield func(T, error) bool) {
+		ss := newStreams(ctx, n, open)
+		defer ss.end()
+		var none T
+		for p := range ss.all {
+			ss.start(p + ahead)
+			s := &ss.all[p]
+			for s.next() {
+				if !yield(*s.head(), nil) {
+					return
+				}
+			}
+			if err := ss.failed(s); err != nil {
+				yield(none, err)
+				return
+			}
+		}
+		if err := ss.damage.err(); err != nil {
+			yield(none, err)
+		}
+	}
+}

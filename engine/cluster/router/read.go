@@ -1,0 +1,153 @@
+package router
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Lookup is core.Store's.
+func (r *Store) Lookup(path string) (core.Ref, error) {
+	p := r.partitionOf(path)
+	ref, err := ask(context.Background(), r, p, func(e core.Engine) (core.Ref, error) { return e.Lookup(path) })
+	return outer(p, ref), err
+}
+
+// of asks the partition of a reference. An error that wraps core.ErrNotFound names the reference as
+// the caller knows it.
+func of[T any](ctx context.Context, r *Store, ref core.Ref, question func(e core.Engine, p int, in core.Ref) (T, error)) (T, error) {
+	p, in, ok := r.inner(ref)
+	if !ok {
+		var none T
+		return none, notFound(ref)
+	}
+	answer, err := ask(ctx, r, p, func(e core.Engine) (T, error) { return question(e, p, in) })
+	return answer, asOuter(ref, err)
+}
+
+// Series is core.Store's.
+func (r *Store) Series(ref core.Ref) (core.Series, error) {
+	return of(context.Background(), r, ref, func(e core.Engine, p int, in core.Ref) (core.Series, error) {
+		x, err := e.Series(in)
+		return r.series(p, x), err
+	})
+}
+
+// Info is core.Store's.
+func (r *Store) Info(ref core.Ref) (core.Info, error) {
+	return of(context.Background(), r, ref, func(e core.Engine, p int, in core.Ref) (core.Info, error) {
+		x, err := e.Info(in)
+		x.Series = r.series(p, x.Series)
+		return x, err
+	})
+}
+
+// Last is core.Store's.
+func (r *Store) Last(ref core.Ref) (rra.Time, error) {
+	return of(context.Background(), r, ref, func(e core.Engine, _ int, in core.Ref) (rra.Time, error) { return e.Last(in) })
+}
+
+// Export is core.Store's.
+func (r *Store) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
+	return of(ctx, r, ref, func(e core.Engine, _ int, in core.Ref) (core.Copy, error) { return e.Export(ctx, in) })
+}
+
+// Fetch is core.Store's.
+func (r *Store) Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
+	return of(ctx, r, ref, func(e core.Engine, _ int, in core.Ref) (core.Rows, error) {
+		return e.Fetch(ctx, in, archive, start, end)
+	})
+}
+
+// FetchMany is core.Store's. It reads several partitions at the same time, and calls fn for one
+// series at a time.
+func (r *Store) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
+	f := &fetching{r: r, refs: refs, archive: archive, start: start, end: end, fn: fn}
+	var first error
+	for i, ref := range refs {
+		if _, _, ok := r.inner(ref); ok {
+			continue
+		}
+		err := notFound(ref)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fn(i, &core.Rows{}, err)
+		if first == nil {
+			first = err
+		}
+	}
+	parts := r.sharesOf(refs)
+	errs := make([]error, len(parts))
+	each(len(parts), func(k int) { errs[k] = f.read(ctx, parts[k]) })
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, err := range errs {
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// A fetching is a call of FetchMany.
+type fetching struct {
+	r          *Store
+	refs       []core.Ref
+	archive    int
+	start, end int64
+
+	mu sync.Mutex // held while fn is called
+	fn func(i int, r *core.Rows, err error)
+}
+
+// read fetches the rows of one partition. If the partition cannot be reached, fn is called with
+// that error for the series that are left.
+func (f *fetching) read(ctx context.Context, sh share) error {
+	told := make([]bool, len(sh.at))
+	left := sh // what no engine has answered
+	var first error
+	err := f.r.read(ctx, sh.p, func(e core.Engine) error {
+		asked := left
+		clear(told)
+		err := e.FetchMany(ctx, innerRefs(f.refs, asked), f.archive, f.start, f.end, func(k int, rows *core.Rows, err error) {
+			if lost(err) {
+				return
+			}
+			told[k] = true
+			f.tell(asked.at[k], rows, asOuter(f.refs[asked.at[k]], err), &first)
+		})
+		left = share{p: sh.p}
+		for k, i := range asked.at {
+			if !told[k] {
+				left.at = append(left.at, i)
+			}
+		}
+		if len(left.at) == 0 {
+			err = nil // it is one that fn was given
+		}
+		return err
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		for _, i := range left.at {
+			f.tell(i, &core.Rows{}, err, &first)
+		}
+	}
+	return first
+}
+
+// tell calls fn and keeps the first error.
+func (f *fetching) tell(i int, rows *core.Rows, err error, first *error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fn(i, rows, err)
+	if err != nil && *first == nil {
+		*first = err
+	}
+}

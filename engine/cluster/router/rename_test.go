@@ -1,0 +1,167 @@
+package router_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/cluster/router"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// errCrash stands for the end of the process.
+var errCrash = errors.New("crash")
+
+// A moving is a series that is renamed to a path of another partition.
+type moving struct {
+	t        *testing.T
+	dir      stores
+	from, to string
+	want     core.Copy
+	meta     core.Metadata
+}
+
+func newMoving(t *testing.T, dir stores, n int) *moving {
+	t.Helper()
+	ctx := t.Context()
+	m := &moving{t: t, dir: dir, from: pathIn(0, 2, n), to: pathIn(1, 2, n), meta: core.Metadata{Time: rra.Seconds(begin), Text: "of it"}}
+	r := newRouter(t, dir, router.Options{})
+	ref, err := r.Create(ctx, core.Spec{Path: m.from, Definition: gauge(t), Start: rra.Seconds(begin), Labels: []core.Label{{Name: "host", Value: "a"}}})
+	must(t, err)
+	m.append(r, ref, 1)
+	_, err = r.SetMetadata(ctx, []core.PathMetadata{{Path: m.from, Metadata: m.meta}})
+	must(t, err)
+	m.want, err = r.Export(ctx, ref)
+	must(t, err)
+	return m
+}
+
+// append adds samples of 10 steps, from the n-th on.
+func (m *moving) append(e core.Engine, ref core.Ref, n int) {
+	m.t.Helper()
+	var b core.Batch
+	for i := n; i < n+10; i++ {
+		b.Add(ref, rra.Seconds(int64(begin+10*i)), rra.Int(int64(i)))
+	}
+	must(m.t, e.Append(m.t.Context(), &b))
+}
+
+// whole reports whether a path has everything that the series had.
+func (m *moving) whole(r *router.Store, path string, labelsToo bool) error {
+	ref, err := r.Lookup(path)
+	if err != nil {
+		return err
+	}
+	got, err := r.Export(m.t.Context(), ref)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(got.State, m.want.State) || !same(reflect.ValueOf(got.Rows), reflect.ValueOf(m.want.Rows)) {
+		return fmt.Errorf("state or rows of %s differ", path)
+	}
+	if labelsToo && !reflect.DeepEqual(got.Labels, m.want.Labels) {
+		return fmt.Errorf("%s has the labels %v", path, got.Labels)
+	}
+	return nil
+}
+
+// renamed checks that the move is complete.
+func (m *moving) renamed(r *router.Store) {
+	m.t.Helper()
+	if _, err := r.Lookup(m.from); !errors.Is(err, core.ErrNotFound) {
+		m.t.Errorf("the old path is there: %v", err)
+	}
+	if err := m.whole(r, m.to, true); err != nil {
+		m.t.Error(err)
+	}
+	if got, err := r.Metadata(m.to); err != nil || !reflect.DeepEqual(got, m.meta) {
+		m.t.Errorf("metadata of the new path: %+v, %v", got, err)
+	}
+	if got, err := r.Metadata(m.from); err != nil || !reflect.DeepEqual(got, core.Metadata{}) {
+		m.t.Errorf("metadata of the old path: %+v, %v", got, err)
+	}
+}
+
+// A rename between partitions that ends at any step leaves the series whole under one of the paths,
+// and the same rename finishes it.
+func TestRenameThatIsInterruptedLosesNothing(t *testing.T) {
+	dir := openStores(t, 2, core.Options{})
+	whole := newRouter(t, dir, router.Options{})
+	n := 0
+	for _, answered := range []bool{false, true} { // the last call is lost, or its answer is
+		for stop, ended := 1, false; !ended; stop++ {
+			m := newMoving(t, dir, n)
+			n++
+			calls, last := 0, ""
+			crash := func(call string) error {
+				if calls++; calls >= stop {
+					if calls == stop {
+						last = call
+					}
+					return errCrash
+				}
+				return nil
+			}
+			hooks := [2]func(string) error{nothing, crash}
+			if !answered {
+				hooks = [2]func(string) error{crash, nothing}
+			}
+			err := newRouter(t, dir.hook(hooks[0], hooks[1]), router.Options{}).Rename(t.Context(), m.from, m.to)
+			ended = err == nil
+			if err != nil && !errors.Is(err, errCrash) {
+				t.Fatal(err)
+			}
+			if errOld, errNew := m.whole(whole, m.from, true), m.whole(whole, m.to, false); errOld != nil && errNew != nil {
+				t.Fatalf("after %s, call %d (done %v), no path is whole: %v, %v", last, stop, answered, errOld, errNew)
+			}
+			if !ended {
+				t.Logf("stopped at call %d, %s (done %v)", stop, last, answered)
+				if err := whole.Rename(t.Context(), m.from, m.to); err != nil && !errors.Is(err, core.ErrNotFound) {
+					t.Fatalf("after %s, call %d (done %v): %v", last, stop, answered, err)
+				}
+			}
+			m.renamed(whole)
+		}
+	}
+}
+
+// Samples that came between the copy and the drop of the old path were lost.
+func TestRenameKeepsSamplesThatComeMeanwhile(t *testing.T) {
+	for _, call := range []string{"Export", "Import", "SetMetadata"} {
+		dir := openStores(t, 2, core.Options{})
+		m := newMoving(t, dir, 0)
+		old, err := dir[0].Lookup(m.from)
+		must(t, err)
+		arrives := 11
+		r := newRouter(t, dir.hook(nothing, func(at string) error {
+			if at == call && arrives < 40 {
+				m.append(dir[0], old, arrives)
+				arrives += 10
+			}
+			return nil
+		}), router.Options{})
+		must(t, r.Rename(t.Context(), m.from, m.to))
+		ref, err := r.Lookup(m.to)
+		must(t, err)
+		if last, err := r.Last(ref); err != nil || last != rra.Seconds(int64(begin+10*(arrives-1))) {
+			t.Errorf("samples after %s: last update %v, %v; %d steps came", call, last, err, arrives-1)
+		}
+	}
+}
+
+// A rename onto a series that is no copy of an interrupted move is refused, and nothing is changed.
+func TestRenameOntoAnotherSeriesChangesNothing(t *testing.T) {
+	dir := openStores(t, 2, core.Options{})
+	m := newMoving(t, dir, 0)
+	r := newRouter(t, dir, router.Options{})
+	_, err := r.Create(t.Context(), core.Spec{Path: m.to, Definition: gauge(t), Start: rra.Seconds(begin)})
+	must(t, err)
+	if err := r.Rename(t.Context(), m.from, m.to); !errors.Is(err, core.ErrExists) {
+		t.Errorf("error %v, want %v", err, core.ErrExists)
+	}
+	if err := m.whole(r, m.from, true); err != nil {
+		t.Error(err)
+	}
+}

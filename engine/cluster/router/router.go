@@ -1,0 +1,117 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// A Directory tells which engine has a partition at the moment. Its methods may be called
+// concurrently. An error says why there is no engine.
+type Directory interface {
+	// Partitions returns the number of partitions, from 1 to MaxPartitions. It never changes.
+	Partitions() int
+	// Leader returns the engine that takes the changes of partition p, counted from 0. If nobody
+	// leads the partition, Leader waits for a leader until ctx ends. If ctx has ended already,
+	// Leader answers without waiting.
+	Leader(ctx context.Context, p int) (core.Engine, error)
+	// Reader returns an engine that answers questions about partition p: a replica in this process
+	// if there is one. It waits as Leader does.
+	Reader(ctx context.Context, p int) (core.Engine, error)
+}
+
+// Options says how a Store behaves. The zero value is what production runs.
+type Options struct {
+	// Wait is how long a call waits for a partition that has no leader, or no reader, before it
+	// returns an error that wraps core.ErrUnavailable; 0: 15 s.
+	Wait time.Duration
+	// MaxSeries is the largest number of series of all partitions; 0: 10 million. Where several
+	// routers create series at the same moment, there may be some more.
+	MaxSeries int
+	// Memory is the budget in bytes of what MemoryShare gives; 0: 1 GiB.
+	Memory int64
+}
+
+func (o Options) withDefaults() Options {
+	if o.Wait == 0 {
+		o.Wait = 15 * time.Second
+	}
+	if o.MaxSeries == 0 {
+		o.MaxSeries = 10_000_000
+	}
+	if o.Memory == 0 {
+		o.Memory = 1 << 30
+	}
+	return o
+}
+
+// A Store is the engine over all partitions of a Directory. Its methods do what those of core.Store
+// do.
+type Store struct {
+	dir     Directory
+	n       int // partitions
+	options Options
+
+	marks       []mark        // by partition, of all callers together
+	lanes       []lane        // by partition
+	deliveries  sync.Pool     // of *delivery
+	tickets     sync.Pool     // of *core.Ticket
+	strays      atomic.Uint64 // samples that were refused because their references are of no partition
+	limit       limit
+	budget      budget
+	definitions definitions
+	counts      counts
+}
+
+var _ core.Engine = (*Store)(nil)
+
+// New returns the engine over the partitions of dir. The error wraps core.ErrInvalid if dir has no
+// partitions, or too many, or if an option is below 0.
+func New(dir Directory, o Options) (*Store, error) {
+	n := dir.Partitions()
+	if n < 1 || n > MaxPartitions {
+		return nil, fmt.Errorf("%d partitions, from 1 to %d are possible: %w", n, MaxPartitions, core.ErrInvalid)
+	}
+	if o.Wait < 0 || o.MaxSeries < 0 || o.Memory < 0 {
+		return nil, fmt.Errorf("an option of the router is below 0: %+v: %w", o, core.ErrInvalid)
+	}
+	r := &Store{dir: dir, n: n, options: o.withDefaults(), marks: make([]mark, n), lanes: make([]lane, n)}
+	for p := range r.lanes {
+		l := &r.lanes[p]
+		l.p, l.wait, l.leader = p, r.options.Wait, r.leaderUntil
+	}
+	r.tickets.New = func() any { return new(core.Ticket) }
+	r.limit.most = int64(r.options.MaxSeries)
+	r.limit.ask = func() (series, paths int64) {
+		st := r.Stats()
+		return st.Series, st.Metadata
+	}
+	r.budget.most = r.options.Memory
+	r.definitions.init()
+	r.counts.init(n)
+	return r, nil
+}
+
+// Partitions returns the number of partitions.
+func (r *Store) Partitions() int { return r.n }
+
+// partitionOf returns the partition of a path. A path that no series can have belongs to the first
+// partition, which says what is wrong with it.
+func (r *Store) partitionOf(path string) int {
+	key, _, err := core.CleanPath(path)
+	if err != nil {
+		return 0
+	}
+	return Partition(key, r.n)
+}
+
+// inner returns the partition of a reference and the reference within the partition. ok is false if
+// the reference names no partition.
+func (r *Store) inner(ref core.Ref) (p int, in core.Ref, ok bool) {
+	p = int(ref>>partitionShift) - 1
+	return p, ref & (1<<partitionShift - 1), p >= 0 && p < r.n
+}

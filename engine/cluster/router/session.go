@@ -1,0 +1,100 @@
+package router
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A Replica is an engine that knows how far it has come in the log of its partition. A Directory
+// may return engines that are Replicas. A caller then reads what it has written, whichever replica
+// answers.
+type Replica interface {
+	core.Engine
+
+	// Acknowledged returns a position at or above those of all changes that the engine has
+	// acknowledged.
+	Acknowledged() wal.Pos
+	// Position returns the position up to which everything is applied.
+	Position() wal.Pos
+	// WaitFor returns when everything up to a position is applied. The error is ctx's, or says why
+	// the replica will not get there.
+	WaitFor(ctx context.Context, p wal.Pos) error
+}
+
+// A Session remembers which partitions have acknowledged what was changed with it. Whoever reads
+// with the session reads from replicas that have these changes. A context without a Session uses
+// what all callers of the Store have changed together. The zero Session is ready for use, and must
+// not be copied.
+type Session struct {
+	mu sync.Mutex // guards at
+	at map[int]*mark
+}
+
+type sessionKey struct{}
+
+// WithSession returns a context that reads and writes with a session.
+func WithSession(ctx context.Context, s *Session) context.Context {
+	return context.WithValue(ctx, sessionKey{}, s)
+}
+
+// sessionOf returns the session of a context, or nil.
+func sessionOf(ctx context.Context) *Session {
+	s, _ := ctx.Value(sessionKey{}).(*Session)
+	return s
+}
+
+// mark returns the mark of a partition.
+func (s *Session) mark(p int) *mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at == nil {
+		s.at = make(map[int]*mark)
+	}
+	if s.at[p] == nil {
+		s.at[p] = new(mark)
+	}
+	return s.at[p]
+}
+
+// A mark is the engine that has acknowledged a change of a partition last. Its position is asked
+// for when somebody reads, and not for each change: whoever acknowledges may hold locks.
+type mark struct {
+	mu      sync.Mutex // guards what follows
+	writer  Replica    // nil: nothing was changed
+	changes uint64     // acknowledged so far
+	known   uint64     // how many of them at includes
+	at      wal.Pos
+}
+
+// acknowledged says that e has acknowledged a change.
+func (m *mark) acknowledged(e core.Engine) {
+	x, ok := e.(Replica)
+	if !ok {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writer = x
+	m.changes++
+}
+
+// position returns a position at or above those of all changes.
+func (m *mark) position() wal.Pos {
+	m.mu.Lock()
+	writer, changes, at := m.writer, m.changes, m.at
+	known := m.known == changes
+	m.mu.Unlock()
+	if known {
+		return at
+	}
+	at = writer.Acknowledged()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.at = max(m.at, at); changes > m.known {
+		m.known = changes
+	}
+	return m.at
+}

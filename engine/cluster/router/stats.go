@@ -1,0 +1,102 @@
+package router
+
+import (
+	"slices"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// read reads a counter of every partition that can be reached now into all, and returns a copy of
+// all.
+func read[T any](r *Store, all []T, counter func(e core.Engine) T) []T {
+	fresh, reached := make([]T, r.n), make([]bool, r.n)
+	each(r.n, func(p int) {
+		e, err := r.dir.Leader(ended, p)
+		if err != nil {
+			e, err = r.dir.Reader(ended, p)
+		}
+		if err == nil {
+			fresh[p], reached[p] = counter(e), true
+		}
+	})
+	r.counts.mu.Lock()
+	defer r.counts.mu.Unlock()
+	for p := range all {
+		if reached[p] {
+			all[p] = fresh[p]
+		}
+	}
+	return slices.Clone(all)
+}
+
+// Newest is core.Store's.
+func (r *Store) Newest() rra.Time {
+	return slices.Max(read(r, r.counts.newest, core.Engine.Newest))
+}
+
+// Renames is core.Store's. A rename to a path of another partition is not counted: its series has
+// another reference afterwards.
+func (r *Store) Renames() uint64 { return sum(read(r, r.counts.renames, core.Engine.Renames)) }
+
+// Damaged is core.Store's.
+func (r *Store) Damaged() int64 { return sum(read(r, r.counts.damaged, core.Engine.Damaged)) }
+
+func sum[T int64 | uint64](all []T) (total T) {
+	for _, x := range all {
+		total += x
+	}
+	return total
+}
+
+// Stats is core.Store's. Counters are the sums of those of the partitions. Durations of checkpoints
+// and of recovery are the longest. SeriesLimit is Options.MaxSeries.
+func (r *Store) Stats() core.Stats {
+	var total core.Stats
+	for _, st := range read(r, r.counts.stats, core.Engine.Stats) {
+		addStats(&total, &st)
+	}
+	total.SamplesRefused += r.strays.Load()
+	total.SeriesLimit = int64(r.options.MaxSeries)
+	total.MemoryBytes += r.budget.used.Load()
+	total.MemoryBudget += r.budget.most
+	return total
+}
+
+// addStats adds the counters of a partition to those of others.
+func addStats(t, st *core.Stats) {
+	t.Series += st.Series
+	t.Metadata += st.Metadata
+	t.SamplesAccepted += st.SamplesAccepted
+	t.SamplesLate += st.SamplesLate
+	t.SamplesRefused += st.SamplesRefused
+	t.Batches += st.Batches
+	t.Checkpoints += st.Checkpoints
+	t.CheckpointFailures += st.CheckpointFailures
+	t.CheckpointSeconds = max(t.CheckpointSeconds, st.CheckpointSeconds)
+	t.CheckpointSecondsMax = max(t.CheckpointSecondsMax, st.CheckpointSecondsMax)
+	t.LogBytes += st.LogBytes
+	t.LogWritten += st.LogWritten
+	t.LogSyncs += st.LogSyncs
+	t.SyncSeconds.Add(&st.SyncSeconds)
+	t.AppendSeconds.Add(&st.AppendSeconds)
+	t.FetchSeconds.Add(&st.FetchSeconds)
+	t.LogFailures += st.LogFailures
+	t.LogTorn += st.LogTorn
+	t.DatabaseBytes += st.DatabaseBytes
+	t.DatabaseFree += st.DatabaseFree
+	t.DatabaseFailures += st.DatabaseFailures
+	t.DatabaseReopened += st.DatabaseReopened
+	t.MemoryBytes += st.MemoryBytes
+	t.MemoryBudget += st.MemoryBudget
+	t.RowsStored += st.RowsStored
+	t.ReplayedRecords += st.ReplayedRecords
+	t.RecoverySeconds = max(t.RecoverySeconds, st.RecoverySeconds)
+	t.GroupsLoaded += st.GroupsLoaded
+	t.GroupsDropped += st.GroupsDropped
+	t.Held += st.Held
+	t.Damaged += st.Damaged
+}
+
+// MemoryShare is core.Store's. The budget is Options.Memory: it is beside those of the partitions.
+func (r *Store) MemoryShare() *core.MemoryShare { return r.budget.share() }
