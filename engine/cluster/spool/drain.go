@@ -1,0 +1,281 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A Target is what takes the samples of a partition. A core.Engine is one.
+type Target interface {
+	Lookup(path string) (core.Ref, error)
+	CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error)
+	Append(ctx context.Context, b *core.Batch) error
+}
+
+const (
+	// deliveries is how many partitions are delivered at the same time.
+	deliveries = 4
+	// chunkBytes is how much is delivered at once, at least one record.
+	chunkBytes = 1 << 20
+	// The times between attempts grow from firstWait to maxWait.
+	firstWait = 20 * time.Millisecond
+	maxWait   = time.Second
+)
+
+// Run delivers what the spool has until ctx ends. leader returns the leader of a partition. While
+// nobody leads the partition, leader waits or returns an error. A chunk that a leader did not take
+// is delivered again, to whoever leads then.
+func (s *Spool) Run(ctx context.Context, leader func(ctx context.Context, partition int) (Target, error)) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	slots, done, busy := make(chan struct{}, deliveries), make(chan *part), make(map[*part]bool)
+	for {
+		for _, p := range s.all() {
+			if !busy[p] {
+				busy[p] = true
+				wg.Go(func() {
+					p.deliverAll(ctx, leader, slots)
+					done <- p
+				})
+			}
+		}
+		select {
+		case p := <-done:
+			delete(busy, p)
+		case <-s.wake:
+		case <-ctx.Done():
+			for range busy {
+				<-done
+			}
+			return
+		}
+	}
+}
+
+// deliverAll delivers what a part has until nothing is left or ctx ends.
+func (p *part) deliverAll(ctx context.Context, leader func(ctx context.Context, partition int) (Target, error), slots chan struct{}) {
+	wait := firstWait
+	told := false
+	for ctx.Err() == nil {
+		to, err := leader(ctx, p.number)
+		if err == nil {
+			var end bool
+			if end, err = p.deliverChunk(ctx, to, slots); end {
+				if err != nil {
+					p.spool.o.Logger.Error("a spool's folder was not put away", "partition", p.number, "error", err)
+				}
+				return
+			}
+		}
+		switch {
+		case err == nil:
+			wait, told = firstWait, false
+		case ctx.Err() == nil:
+			if !told {
+				p.spool.o.Logger.Warn("spooled samples cannot be delivered yet", "partition", p.number, "error", err)
+				told = true
+			}
+			sleep(ctx, wait)
+			wait = min(2*wait, maxWait)
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// deliverChunk delivers the oldest samples. It returns end if nothing is left.
+func (p *part) deliverChunk(ctx context.Context, to Target, slots chan struct{}) (end bool, err error) {
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	c, err := p.take()
+	switch {
+	case isDamage(err) && c.last == 0:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return true, p.setAside(err)
+	case err != nil && c.last == 0:
+		return false, err
+	case c.last == 0:
+		return p.finish()
+	}
+	p.spool.o.step("taken")
+	if err := p.spool.deliver(ctx, to, c.samples); err != nil {
+		return false, err
+	}
+	p.next = c.last + 1
+	p.hold(-c.bytes)
+	p.spool.o.step("delivered")
+	if err := p.log.Truncate(c.last); err != nil { // it is tried again behind the next chunk
+		p.spool.o.Logger.Warn("spool was not truncated", "partition", p.number, "error", err)
+	}
+	p.spool.o.step("truncated")
+	return false, nil
+}
+
+// A chunk is what is delivered at once.
+type chunk struct {
+	samples []Sample
+	last    wal.Pos // of the last record; 0: there is none
+	bytes   int64
+}
+
+// errEnough ends a replay.
+var errEnough = errors.New("enough")
+
+// take reads the oldest samples. After an error the chunk has what stands before it.
+func (p *part) take() (c chunk, err error) {
+	err = p.log.Replay(p.next, func(pos wal.Pos, rec []byte) error {
+		if c.last > 0 && c.bytes+int64(len(rec)) > chunkBytes {
+			return errEnough
+		}
+		at, err := parseRecord(rec, func(s Sample) { c.samples = append(c.samples, s) })
+		if err != nil { // what stood before it in the record is delivered
+			p.spool.counted.drop(Refused, 1)
+			p.spool.o.Logger.Error("a spooled record does not parse", "partition", p.number, "position", pos, "error", err)
+		} else if c.last == 0 {
+			p.oldest.Store(at)
+		}
+		c.last = pos
+		c.bytes += int64(len(rec))
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return c, err
+}
+
+// finish removes the log of a part, if nothing was added meanwhile.
+func (p *part) finish() (end bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.log.Last() >= p.next {
+		return false, nil
+	}
+	if err := p.retire(doneSuffix); err != nil {
+		return true, err
+	}
+	p.spool.o.step("renamed")
+	if err := os.RemoveAll(p.dir + doneSuffix); err != nil {
+		p.spool.o.Logger.Warn("spool was not removed", "partition", p.number, "error", err)
+	}
+	p.spool.o.Logger.Info("all spooled samples were delivered", "partition", p.number)
+	return true, nil
+}
+
+// setAside gives the part's folder another name because of damage. p.mu is held.
+func (p *part) setAside(cause error) error {
+	p.spool.counted.setAside.Add(1)
+	suffix := fmt.Sprintf("%s-%d", damagedSuffix, time.Now().UnixNano())
+	p.spool.o.Logger.Error("a spool's log is damaged: it was set aside, and the rest of its samples is not delivered",
+		"partition", p.number, "folder", p.dir+suffix, "error", cause)
+	return p.retire(suffix)
+}
+
+// retire closes the log and renames its folder. p.mu is held.
+func (p *part) retire(suffix string) error {
+	err := p.closeLog()
+	if e := os.RemoveAll(p.dir + suffix); err == nil {
+		err = e
+	}
+	if e := os.Rename(p.dir, p.dir+suffix); err == nil {
+		err = e
+	}
+	p.hold(-p.bytes.Load())
+	p.oldest.Store(0)
+	p.holds.Store(false)
+	return err
+}
+
+// deliver gives samples to a leader, and makes the series that are missing. It returns an error if
+// the samples are to be delivered again.
+func (s *Spool) deliver(ctx context.Context, to Target, samples []Sample) error {
+	refs, err := s.find(ctx, to, samples)
+	if err != nil {
+		return err
+	}
+	s.o.step("made")
+	var b core.Batch
+	n := 0
+	for i := range samples {
+		x := &samples[i]
+		ref, ok := refs[x.Path]
+		if !ok {
+			s.counted.drop(Refused, 1)
+			continue
+		}
+		b.AddText(ref, x.At, x.Values, x.Texts)
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	err = to.Append(ctx, &b)
+	if r, ok := errors.AsType[*core.RejectedError](err); ok {
+		s.counted.delivered.Add(uint64(r.Accepted))
+		s.counted.late.Add(uint64(r.Late))
+		s.counted.drop(Refused, r.Other)
+		return nil
+	}
+	if err == nil {
+		s.counted.delivered.Add(uint64(n))
+	}
+	return err
+}
+
+// find returns the references of the samples' series. A series that cannot be made has none.
+func (s *Spool) find(ctx context.Context, to Target, samples []Sample) (map[string]core.Ref, error) {
+	refs, asked := make(map[string]core.Ref), make(map[string]bool)
+	var missing []core.Spec
+	for i := range samples {
+		x := &samples[i]
+		if asked[x.Path] {
+			continue
+		}
+		ref, err := to.Lookup(x.Path)
+		switch {
+		case err == nil:
+			refs[x.Path] = ref
+		case !errors.Is(err, core.ErrNotFound):
+			return nil, err
+		case x.Make == nil:
+			continue // a later sample of the chunk may say how
+		default:
+			missing = append(missing, *x.Make)
+		}
+		asked[x.Path] = true
+	}
+	if len(missing) == 0 {
+		return refs, nil
+	}
+	made, err := to.CreateBatch(ctx, missing)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range made {
+		if m.Err == nil || errors.Is(m.Err, core.ErrExists) {
+			refs[missing[i].Path] = m.Ref
+		} else {
+			s.o.Logger.Warn("a spooled series cannot be made", "path", missing[i].Path, "error", m.Err)
+		}
+	}
+	return refs, nil
+}
