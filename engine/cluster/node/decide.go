@@ -1,0 +1,243 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/placement"
+)
+
+// Every decision is made here, from a view and what the node knows of its own replicas. The
+// functions start tasks and write leases; they wait for nothing else.
+
+const (
+	// leadLeast is how long a node leads before it hands the lease to the preferred leader.
+	leadLeast = 10 * time.Second
+	// keepSpare is how long a replica stays that the map has given to others.
+	keepSpare = 30 * time.Second
+	// copyNotice is for how many looks a node says that it takes a copy before it does.
+	copyNotice = 3
+)
+
+// decide does what is due for all partitions, and for the map.
+func (n *Node) decide(ctx context.Context) {
+	n.mu.Lock()
+	v := n.view
+	if v.MapRevision == 0 || n.closed {
+		n.mu.Unlock()
+		return
+	}
+	for p := range v.Map.Partitions {
+		if v.Map.Partitions[p].Has(n.o.Name) && n.locals[p] == nil {
+			n.locals[p] = &local{partition: p}
+		}
+	}
+	var leases []func()
+	for p, part := range v.Map.Partitions {
+		if l := n.locals[p]; l != nil {
+			n.takeDigest(ctx, l)
+			n.follow(l, v)
+			if f := n.partition(ctx, l, v, part); f != nil {
+				leases = append(leases, f)
+			}
+		}
+	}
+	n.mu.Unlock()
+	for _, f := range leases {
+		f()
+	}
+	n.improve(ctx, v)
+}
+
+// follow takes in what a view says of a lease.
+func (n *Node) follow(l *local, v *coord.View) {
+	if v.Leases[l.partition].Revision >= l.lease.Revision {
+		l.lease = v.Leases[l.partition]
+	}
+	holder := n.holder(l, v)
+	switch {
+	case holder != "":
+		l.free = time.Time{}
+	case l.free.IsZero():
+		l.free = n.o.now()
+	}
+}
+
+// holder returns the live node that has the lease of a partition, or "".
+func (n *Node) holder(l *local, v *coord.View) string {
+	if n.mine(l) {
+		return n.o.Name
+	}
+	if m := v.Members[l.lease.Node]; m != nil && m.Live && m.Session == l.lease.Session && m.Name != n.o.Name {
+		return m.Name
+	}
+	return ""
+}
+
+// partition does what is due for one partition. It returns a write of a lease, to be done when n.mu
+// is free, or nil.
+func (n *Node) partition(ctx context.Context, l *local, v *coord.View, part placement.Partition) func() {
+	now := n.o.now()
+	if l.busy != "" || now.Before(l.retry) && !n.mine(l) && !l.standing.Leads {
+		return nil
+	}
+	wanted := part.Has(n.o.Name)
+	l.unwanted = !wanted
+	n.compare(l, v, part)
+	if l.hurt == "" && l.standing.Halted {
+		l.hurt = "it cannot follow the log: " + errors.Join(l.standing.Err, nil).Error()
+	}
+	if l.standing.Leads || n.mine(l) || l.replica != nil && wanted && l.hurt == "" {
+		return n.lead(ctx, l, v, part)
+	}
+	switch {
+	case !wanted:
+		n.giveUp(ctx, l, v, part)
+	case l.replica == nil && l.stored && l.hurt == "":
+		n.open(ctx, l)
+	case l.replica == nil || l.hurt != "":
+		n.renew(ctx, l, v)
+	}
+	return nil
+}
+
+// renew takes a copy of another replica, once the leader must have heard of it, so that the log is
+// truncated no further. If nobody has a replica to copy, a node without one opens an empty
+// replica: the log may hold everything.
+func (n *Node) renew(ctx context.Context, l *local, v *coord.View) {
+	now := n.o.now()
+	if from := n.source(l, v); from != nil {
+		switch {
+		case l.copying.IsZero():
+			l.copying = now
+		case now.Sub(l.copying) >= copyNotice*n.o.Times.Interval:
+			n.copy(ctx, l, from)
+		}
+		return
+	}
+	l.copying = time.Time{}
+	if l.replica == nil && l.hurt == "" {
+		n.open(ctx, l)
+	}
+}
+
+// source returns a node from which a copy can be had, rather one that does not lead. It may be one
+// whose replica the map has given to others, this node for example.
+func (n *Node) source(l *local, v *coord.View) *coord.Member {
+	if v.Current(l.partition, l.better) {
+		return &v.Members[l.better].Member
+	}
+	var best *coord.Seen
+	var leads bool
+	for name, m := range v.Members {
+		st, _ := m.Standing(l.partition)
+		spare := m.Live && st.Spare && !st.Halted && st.Quarantine == ""
+		if name == n.o.Name || st.Position == 0 || !spare && !v.Current(l.partition, name) {
+			continue
+		}
+		if best == nil || leads && !st.Leads || leads == st.Leads && name < best.Name {
+			best, leads = m, st.Leads
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return &best.Member
+}
+
+// giveUp removes a replica that the map has given to others, when all of them are current. For a
+// while before it says that the replica is a spare one: a change of the map that counts on it must
+// have been made by then.
+func (n *Node) giveUp(ctx context.Context, l *local, v *coord.View, part placement.Partition) {
+	if l.replica == nil {
+		if l.stored && l.hurt == "" {
+			n.open(ctx, l)
+		}
+		if l.hurt == "" {
+			return
+		}
+	} else if l.spare.IsZero() || n.o.now().Sub(l.spare) < keepSpare {
+		return
+	}
+	if slices.ContainsFunc(part.Nodes, func(name string) bool { return !v.Current(l.partition, name) }) {
+		return
+	}
+	n.remove(ctx, l)
+}
+
+// lead does what a lease is about: takes it, promotes, hands it on, or demotes.
+func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement.Partition) func() {
+	leads := l.standing.Leads
+	if !n.mine(l) {
+		switch {
+		case leads:
+			n.demote(ctx, l, nil) // another one has the lease, or will claim it
+		case n.holder(l, v) == "" && n.turn(l, v, part):
+			return n.writeLease(ctx, l, n.o.Name, n.o.Session)
+		}
+		return nil
+	}
+	resigns := n.stopping || l.hurt != "" || !part.Has(n.o.Name) || v.Members[n.o.Name] != nil && v.Members[n.o.Name].Leaving
+	to := n.successor(l, v, part, resigns)
+	switch {
+	case leads && to != nil:
+		n.demote(ctx, l, to)
+	case leads && resigns && (n.stopping || l.hurt != ""): // nobody can take it now
+		n.demote(ctx, l, &coord.Member{})
+	case leads:
+		n.tend(ctx, l, v, part)
+	case to != nil:
+		return n.writeLease(ctx, l, to.Name, to.Session)
+	case resigns && !l.unwanted && !n.stopping && l.hurt == "" && l.replica != nil && !n.o.now().Before(l.retry):
+		n.promote(ctx, l) // it leaves, and nobody else can lead
+	case resigns || l.replica == nil || n.o.now().Before(l.retry):
+		return n.writeLease(ctx, l, "", "")
+	default:
+		n.promote(ctx, l)
+	}
+	return nil
+}
+
+// successor returns the node to hand the lease to: the preferred leader, if that can lead, or any
+// other replica that can, if this node resigns.
+func (n *Node) successor(l *local, v *coord.View, part placement.Partition, resigns bool) *coord.Member {
+	for i, name := range part.Nodes {
+		if name == n.o.Name && !resigns {
+			return nil
+		}
+		if name != n.o.Name && v.MayLead(l.partition, name) && (resigns || i == 0 && l.ledFor(n.o.now()) >= leadLeast) {
+			return &v.Members[name].Member
+		}
+	}
+	return nil
+}
+
+// turn reports whether this node may take a lease that nobody has. The replica that comes first in
+// the map takes it at once, the others after it, each a little later. If none is current, because
+// all have been down, those that are behind take it later still: to lead, a replica applies
+// what it lacks anyway.
+func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
+	if n.stopping || l.hurt != "" || l.standing.Err != nil || l.standing.Halted {
+		return false
+	}
+	rank, index := 0, slices.Index(part.Nodes, n.o.Name)
+	if index < 0 {
+		return false
+	}
+	for _, name := range part.Nodes[:index] {
+		if v.MayLead(l.partition, name) {
+			rank++
+		}
+	}
+	wait := time.Duration(2*rank) * n.o.Times.Interval
+	if !l.current {
+		wait = 2*n.o.Times.Lease + time.Duration(2*index)*n.o.Times.Interval
+	}
+	if m := v.Members[n.o.Name]; m != nil && m.Leaving {
+		wait += n.o.Times.Lease
+	}
+	return n.o.now().Sub(l.free) >= wait
+}

@@ -1,0 +1,122 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// Partitions returns how many partitions the cluster has; 0: there is no cluster yet, or it was not
+// seen yet.
+func (n *Node) Partitions() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.view == nil {
+		return 0
+	}
+	return len(n.view.Map.Partitions)
+}
+
+// Wait waits until the node knows the map of partitions. The error is ctx's.
+func (n *Node) Wait(ctx context.Context) error {
+	for {
+		n.mu.Lock()
+		known, again := n.view != nil && n.view.MapRevision > 0, n.looked
+		n.mu.Unlock()
+		if known {
+			return nil
+		}
+		select {
+		case <-again:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// View returns what the node has seen last, or nil. Do not change it.
+func (n *Node) View() *coord.View {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.view
+}
+
+// Local returns the replica of a partition on this node, if it is open.
+func (n *Node) Local(partition int) (Replica, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.locals[partition]
+	if l == nil || l.replica == nil {
+		return nil, false
+	}
+	return l.replica, true
+}
+
+// Leader returns the partition as its leader has it: here, or on another node. It waits while
+// nobody leads; when ctx ends the error wraps core.ErrUnavailable. Another node may lead by the
+// time the partition is used: then it is refused.
+func (n *Node) Leader(ctx context.Context, partition int) (core.Engine, error) {
+	return n.find(ctx, partition, func() (core.Engine, *coord.Member) {
+		if l := n.locals[partition]; l != nil && l.replica != nil && l.hurt == "" && l.replica.Standing().Leads {
+			return l.replica.Engine(), nil
+		}
+		m := n.view.Leader(partition)
+		if m == nil || m.Name == n.o.Name {
+			return nil, nil
+		}
+		if st, ok := m.Standing(partition); ok && st.Leads {
+			return nil, &m.Member
+		}
+		return nil, nil
+	})
+}
+
+// Reader returns a partition for reading: the replica here if that is current, or else one of
+// another node, which may be the leader. Reader waits for a current replica as Leader does.
+func (n *Node) Reader(ctx context.Context, partition int) (core.Engine, error) {
+	return n.find(ctx, partition, func() (core.Engine, *coord.Member) {
+		if l := n.locals[partition]; l != nil && l.replica != nil && l.hurt == "" && l.current {
+			return l.replica.Engine(), nil
+		}
+		if partition >= len(n.view.Map.Partitions) {
+			return nil, nil
+		}
+		for _, name := range n.view.Map.Partitions[partition].Nodes {
+			if name != n.o.Name && n.view.Current(partition, name) {
+				return nil, &n.view.Members[name].Member
+			}
+		}
+		return nil, nil
+	})
+}
+
+// find calls look, with n.mu held, until it finds a partition here or a node that has it.
+func (n *Node) find(ctx context.Context, partition int, look func() (core.Engine, *coord.Member)) (core.Engine, error) {
+	for {
+		n.mu.Lock()
+		var here core.Engine
+		var there *coord.Member
+		if n.view != nil && !n.closed {
+			here, there = look()
+		}
+		again := n.looked
+		n.mu.Unlock()
+		switch {
+		case here != nil:
+			return here, nil
+		case there != nil:
+			e, err := n.o.Peers.Engine(*there, partition)
+			if err != nil {
+				return nil, fmt.Errorf("partition %d on node %s: %w: %w", partition, there.Name, core.ErrUnavailable, err)
+			}
+			return e, nil
+		}
+		select {
+		case <-again:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("partition %d has no replica that can be used: %w: %w", partition, core.ErrUnavailable, ctx.Err())
+		}
+	}
+}

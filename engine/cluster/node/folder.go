@@ -1,0 +1,138 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A Folder keeps the replicas of a node, each a database in a folder of its own, p and its number.
+type Folder struct {
+	dir string
+	o   FolderOptions
+}
+
+// FolderOptions say how a Folder opens its databases. All functions are needed.
+type FolderOptions struct {
+	// Store are the options of every database, but for those below.
+	Store core.Options
+	// OpenLog and Follow open the log of a partition: see core.Options.
+	OpenLog func(partition int, after wal.Pos, onDurable core.OnDurable) (core.Log, error)
+	Follow  func(partition int, after wal.Pos) (core.Source, error)
+}
+
+// clusterFile names the cluster that a folder belongs to.
+const clusterFile = "cluster.json"
+
+// Folders of a replica that is replaced: the new one, and the former one.
+const (
+	suffixNew = ".new"
+	suffixOld = ".old"
+)
+
+// NewFolder returns the folder dir, which it makes if it is missing.
+func NewFolder(dir string, o FolderOptions) (*Folder, error) {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("folder of the replicas: %w", err)
+	}
+	return &Folder{dir, o}, nil
+}
+
+func (f *Folder) path(partition int) string {
+	return filepath.Join(f.dir, "p"+strconv.Itoa(partition))
+}
+
+// Belongs is as Disk has it.
+func (f *Folder) Belongs(cluster string) error {
+	name := filepath.Join(f.dir, clusterFile)
+	var is struct {
+		Cluster string `json:"cluster"`
+	}
+	b, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		is.Cluster = cluster
+		if b, err = json.Marshal(is); err == nil {
+			err = os.WriteFile(name, append(b, '\n'), 0o640)
+		}
+		return err
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &is)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if is.Cluster != cluster {
+		return fmt.Errorf("%w: %s has replicas of cluster %q, not of %q", ErrOtherCluster, f.dir, is.Cluster, cluster)
+	}
+	return nil
+}
+
+// List is as Disk has it.
+func (f *Folder) List() ([]int, error) {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), "p")
+		if p, err := strconv.Atoi(number); ok && err == nil && p >= 0 && e.IsDir() {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// Open is as Disk has it.
+func (f *Folder) Open(_ context.Context, partition int) (Replica, error) {
+	o := f.o.Store
+	o.OpenLog = func(after wal.Pos, onDurable core.OnDurable) (core.Log, error) {
+		return f.o.OpenLog(partition, after, onDurable)
+	}
+	o.Follow = func(after wal.Pos) (core.Source, error) { return f.o.Follow(partition, after) }
+	if o.Logger != nil {
+		o.Logger = o.Logger.With("partition", partition)
+	}
+	s, err := core.Open(f.path(partition), o)
+	switch {
+	case err == nil:
+		return &database{s}, nil
+	case errors.Is(err, core.ErrDamaged), errors.Is(err, core.ErrOtherLog):
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	return nil, err
+}
+
+// Restore is as Disk has it. The former replica stays until the new one is whole.
+func (f *Folder) Restore(_ context.Context, partition int, backup io.Reader) error {
+	path := f.path(partition)
+	if err := errors.Join(os.RemoveAll(path+suffixNew), os.RemoveAll(path+suffixOld)); err != nil {
+		return err
+	}
+	if err := core.RestoreReplica(backup, path+suffixNew); err != nil {
+		return errors.Join(err, os.RemoveAll(path+suffixNew))
+	}
+	if err := os.Rename(path, path+suffixOld); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(path+suffixNew, path); err != nil {
+		return err
+	}
+	return os.RemoveAll(path + suffixOld)
+}
+
+// Remove is as Disk has it.
+func (f *Folder) Remove(partition int) error {
+	path := f.path(partition)
+	return errors.Join(os.RemoveAll(path), os.RemoveAll(path+suffixNew), os.RemoveAll(path+suffixOld))
+}

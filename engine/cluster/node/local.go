@@ -1,0 +1,55 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A local is what a node knows of its own replica of a partition.
+type local struct {
+	partition int
+	replica   Replica   // nil: it is not open
+	stored    bool      // the disk has one
+	hurt      string    // why it must be made anew of a copy, or empty
+	better    string    // the node from which the copy is to be taken, if that can be; or empty
+	copying   time.Time // since when the others are told that it takes a copy; zero: it takes none
+
+	busy     string // the task under way, or empty
+	cancel   context.CancelFunc
+	failures int       // tasks in a row that failed
+	retry    time.Time // no task before
+
+	lease     coord.Lease // the newest that this node has written
+	standing  Standing    // at the last look
+	measured  bool        // there was a look since it was opened
+	reference wal.Pos     // what somebody held at that look
+	current   bool
+	free      time.Time // since when nobody has the lease; zero: somebody has it
+	led       time.Time // since when it leads; zero: it does not
+	unwanted  bool      // the map gives it to others
+	spare     time.Time // since when it is unwanted and leads no more; zero: it is not
+
+	truncated time.Time // the last time
+	digested  time.Time // the last time a digest was taken
+	digestAt  wal.Pos
+	digest    uint64
+	digesting bool
+}
+
+// ledFor returns how long a replica has led.
+func (l *local) ledFor(now time.Time) time.Duration {
+	if l.led.IsZero() {
+		return 0
+	}
+	return now.Sub(l.led)
+}
+
+// opened notes that a replica is open.
+func (l *local) opened(r Replica) {
+	l.replica, l.stored, l.hurt, l.better, l.copying = r, true, "", "", time.Time{}
+	l.measured, l.reference, l.current, l.standing = false, 0, false, Standing{}
+	l.digestAt, l.digest, l.digested = 0, 0, time.Time{}
+}

@@ -1,0 +1,65 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+)
+
+// measure compares the replicas with what a view says of the others. n.mu is held.
+func (n *Node) measure(v *coord.View) {
+	now := n.o.now()
+	for _, l := range n.locals {
+		l.standing, l.current = Standing{}, false
+		if l.replica == nil {
+			continue
+		}
+		s := l.replica.Standing()
+		l.standing = s
+		switch {
+		case !s.Leads:
+			l.led = time.Time{}
+		case l.led.IsZero():
+			l.led = now
+		}
+		switch {
+		case s.Leads || !l.unwanted:
+			l.spare = time.Time{}
+		case l.spare.IsZero():
+			l.spare = now
+		}
+		reference, empty := s.Newest, false
+		for _, m := range v.Members {
+			if st, ok := m.Standing(l.partition); ok && m.Name != n.o.Name && st.Quarantine == "" {
+				reference = max(reference, st.Position)
+				empty = empty || m.Live && st.Leads && st.Position == 0
+			}
+		}
+		// A replica that holds nothing, in touch with nobody, would be level with everybody.
+		knows := s.Position > 0 || empty
+		l.current = s.Leads || l.measured && s.Err == nil && !s.Halted && knows && s.Position >= l.reference
+		l.current = l.current && l.hurt == "" && (s.Leads || !l.unwanted)
+		l.measured, l.reference = true, max(l.reference, reference)
+	}
+}
+
+// standings returns what the node says of its replicas. n.mu is held.
+func (n *Node) standings() []coord.Standing {
+	var all []coord.Standing
+	for _, l := range n.locals {
+		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero()}
+		if l.replica != nil {
+			s := l.replica.Standing()
+			st.Position, st.Checkpoint, st.Leads, st.Halted = s.Position, s.Checkpoint, s.Leads, s.Halted
+			st.Current, st.Spare = l.current, !l.spare.IsZero()
+			st.DigestAt, st.Digest = l.digestAt, l.digest
+		} else if !l.stored && l.copying.IsZero() {
+			continue
+		}
+		all = append(all, st)
+	}
+	slices.SortFunc(all, func(a, b coord.Standing) int { return cmp.Compare(a.Partition, b.Partition) })
+	return all
+}

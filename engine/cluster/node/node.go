@@ -1,0 +1,62 @@
+package node
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+)
+
+// A Node runs the partitions of one node.
+type Node struct {
+	o         Options
+	announcer coord.Announcer
+	watcher   *coord.Watcher
+	tasks     sync.WaitGroup
+	began     time.Time // set by Run
+	announced bool      // the node is in the cluster; of Run's goroutine
+
+	mu       sync.Mutex // guards what follows; not held while anything is waited for
+	view     *coord.View
+	looked   chan struct{} // closed when a leader may have been found
+	locals   map[int]*local
+	stopping bool
+	closed   bool
+	counts   Counts
+}
+
+// Counts count what a node has done since it started.
+type Counts struct {
+	Promotions  uint64 // replicas that began to lead
+	Handovers   uint64 // leases that were handed on
+	Copies      uint64 // replicas that were made of a copy
+	Quarantines uint64 // replicas that differed from the others
+	Failures    uint64 // tasks that failed, and are tried again
+}
+
+// ErrOtherCluster says that the store has the map of another cluster than before.
+var ErrOtherCluster = errors.New("the store has the map of another cluster")
+
+// Counts returns what the node has done.
+func (n *Node) Counts() Counts {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.counts
+}
+
+// Stop lets the node hand its leases on, and take none any more.
+func (n *Node) Stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stopping = true
+}
+
+// wake tells whoever waits for a leader to look again. n.mu is held.
+func (n *Node) wake() {
+	close(n.looked)
+	n.looked = make(chan struct{})
+}
+
+// mine reports whether this node, in this session, has the lease of a partition.
+func (n *Node) mine(l *local) bool { return l.lease.Node == n.o.Name && l.lease.Session == n.o.Session }

@@ -1,0 +1,179 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+)
+
+// New returns a node. Run lets it work.
+func New(o Options) (*Node, error) {
+	o = o.withDefaults()
+	if !coord.ValidName(o.Name) {
+		return nil, fmt.Errorf("%q is no name of a node: it has up to 63 letters, digits, '-', '_' and '.'", o.Name)
+	}
+	if o.Session == "" {
+		o.Session = rand.Text()
+	}
+	n := &Node{o: o, announcer: coord.Announcer{Store: o.Store}, locals: make(map[int]*local), looked: make(chan struct{})}
+	n.watcher = coord.NewWatcher(o.Store, o.Times, o.now)
+	if n.o.start == nil {
+		n.o.start = func(f func()) { n.tasks.Go(f) }
+	}
+	have, err := o.Disk.List()
+	if err != nil {
+		return nil, fmt.Errorf("replicas of node %s: %w", o.Name, err)
+	}
+	for _, p := range have {
+		n.locals[p] = &local{partition: p, stored: true}
+	}
+	return n, nil
+}
+
+// Run runs the node until ctx ends. Then it hands its leases on, for Options.StopTime at most, and
+// closes all replicas. It returns early, with an error, if the node may not be in the cluster: it
+// wraps coord.ErrNameTaken or ErrOtherCluster. A process of the same name that was killed holds the
+// node up until it counts as silent.
+func (n *Node) Run(ctx context.Context) error {
+	n.began = n.o.now()
+	t := time.NewTicker(n.o.Times.Interval)
+	defer t.Stop()
+	work := context.WithoutCancel(ctx)
+	done, deadline := ctx.Done(), (<-chan time.Time)(nil)
+	for {
+		if err := n.tick(work); err != nil {
+			return errors.Join(err, n.close(work))
+		}
+		if n.leadsNothing() && deadline != nil {
+			return n.close(work)
+		}
+		select {
+		case <-t.C:
+		case <-deadline:
+			return n.close(work)
+		case <-done:
+			done, deadline = nil, time.After(n.o.StopTime)
+			n.Stop()
+		}
+	}
+}
+
+// tick looks at the cluster once and does what is due. It returns an error if the node may not be
+// in the cluster.
+func (n *Node) tick(ctx context.Context) error {
+	call, cancel := context.WithTimeout(ctx, callTime)
+	v, err := n.watcher.Look(call)
+	cancel()
+	if err != nil {
+		n.o.Logger.Warn("the other nodes cannot be seen; replicas go on as they are", "err", err)
+	} else if err := n.see(v); err != nil {
+		return err
+	}
+	call, cancel = context.WithTimeout(ctx, callTime)
+	defer cancel()
+	e := n.announcer.Announce(call, n.member(), n.replaces)
+	switch {
+	case errors.Is(e, coord.ErrNameTaken) && !n.announced && n.o.now().Sub(n.began) < 2*n.o.Times.Lease:
+		// This may be the session before, which was killed: it falls silent.
+		n.o.Logger.Warn("another process was in the cluster under the name of this node; it is looked whether it lives", "err", e)
+	case errors.Is(e, coord.ErrNameTaken):
+		return e
+	case e != nil:
+		n.o.Logger.Warn("this node cannot announce itself; others take its leases after a while", "err", e)
+	default:
+		n.announced = true
+		if err == nil {
+			n.decide(ctx)
+		}
+	}
+	return nil
+}
+
+// see takes in what was read. A map may be older than one read before.
+func (n *Node) see(v *coord.View) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if old := n.view; old != nil && old.MapRevision > 0 {
+		if v.MapRevision > 0 && v.Map.Cluster != old.Map.Cluster {
+			return fmt.Errorf("%w: %q, not %q", ErrOtherCluster, v.Map.Cluster, old.Map.Cluster)
+		}
+		if v.MapRevision < old.MapRevision {
+			v.Map, v.MapRevision = old.Map, old.MapRevision
+			v.Leases = append(v.Leases, make([]coord.Lease, max(0, len(old.Leases)-len(v.Leases)))...)
+		}
+	}
+	if v.MapRevision > 0 && (n.view == nil || n.view.MapRevision == 0) {
+		if err := n.o.Disk.Belongs(v.Map.Cluster); err != nil {
+			return err
+		}
+	}
+	n.measure(v)
+	n.view = v
+	n.wake()
+	return nil
+}
+
+// member returns what the node says of itself.
+func (n *Node) member() coord.Member {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return coord.Member{
+		Name: n.o.Name, Session: n.o.Session, Address: n.o.Address, Version: n.o.Version, Zone: n.o.Zone,
+		Stopping: n.stopping, Partitions: n.standings(),
+	}
+}
+
+// replaces says whether this node takes the place of an earlier session of its name: if that was
+// at the same address, which only one process can have, or does not live any more.
+func (n *Node) replaces(earlier coord.Member) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if earlier.Address == n.o.Address {
+		return true
+	}
+	m := n.view.Members[n.o.Name]
+	return m != nil && m.Session == earlier.Session && !m.Live
+}
+
+func (n *Node) leadsNothing() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, l := range n.locals {
+		if l.busy != "" || l.replica != nil && l.replica.Standing().Leads {
+			return false
+		}
+	}
+	return true
+}
+
+// close closes all replicas, once what is under way has ended.
+func (n *Node) close(context.Context) error {
+	n.mu.Lock()
+	n.closed = true
+	for _, l := range n.locals {
+		if l.cancel != nil {
+			l.cancel()
+		}
+	}
+	n.mu.Unlock()
+	n.tasks.Wait()
+	n.mu.Lock()
+	var open []Replica
+	for _, l := range n.locals {
+		if l.replica != nil {
+			open = append(open, l.replica)
+			l.replica = nil
+		}
+	}
+	n.wake()
+	n.mu.Unlock()
+	var all error
+	for _, r := range open {
+		all = errors.Join(all, r.Close())
+	}
+	return all
+}

@@ -1,0 +1,384 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
+	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/wal"
+)
+
+const (
+	beat  = 250 * time.Millisecond // how far the clock goes at once
+	seeds = 100
+)
+
+// TestSimulation runs clusters whose nodes die, pause, are cut off, lose their disks, come and
+// leave, while logs are silent and the servers lose requests and answers. At all times: only the
+// writer that has claimed a log last writes it, nothing is truncated that a replica needs, and no
+// replica is removed while another is missing. When the faults have ended, every partition has one
+// leader and as many replicas as it should, at the places where the map has them, and all of them
+// hold every record once, in order.
+//
+// RONDO_SEED=N runs one seed, with what the nodes did. RONDO_SEEDS=N runs so many.
+func TestSimulation(t *testing.T) {
+	first, last := uint64(1), uint64(seeds)
+	for i, name := range []string{"RONDO_SEEDS", "RONDO_SEED"} {
+		if s := os.Getenv(name); s != "" {
+			n, err := strconv.ParseUint(s, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, last = 1+(n-1)*uint64(i), n
+		}
+	}
+	var total Counts
+	for seed := first; seed <= last; seed++ {
+		w := newWorld(seed)
+		w.run()
+		for _, x := range w.wrong {
+			t.Errorf("seed %d: %s", seed, x)
+		}
+		for _, h := range w.hosts {
+			total.Promotions += h.node.counts.Promotions
+			total.Handovers += h.node.counts.Handovers
+			total.Copies += h.node.counts.Copies
+			total.Quarantines += h.node.counts.Quarantines
+			total.Failures += h.node.counts.Failures
+		}
+		if len(w.wrong) > 0 {
+			t.Fatalf("seed %d repeats it: RONDO_SEED=%d", seed, seed)
+		}
+	}
+	t.Logf("%+v", total)
+	if last-first >= 50 && (total.Promotions == 0 || total.Handovers == 0 || total.Copies == 0 || total.Quarantines == 0) {
+		t.Errorf("the simulation does not do everything: %+v", total)
+	}
+}
+
+// TestSimulationRepeats: a seed does the same twice.
+func TestSimulationRepeats(t *testing.T) {
+	var all [2]string
+	for i := range all {
+		w := newWorld(3)
+		w.run()
+		for _, h := range w.hosts {
+			all[i] += fmt.Sprintf("%s %+v %v\n", h.name, h.node.counts, h.disk)
+		}
+		for p, l := range w.truth().Leases {
+			all[i] += fmt.Sprintf("%d %+v %d\n", p, l, w.logs[p].acked)
+		}
+	}
+	if all[0] != all[1] {
+		t.Errorf("the same seed did\n%sand then\n%s", all[0], all[1])
+	}
+}
+
+func newWorld(seed uint64) *world {
+	w := &world{r: rand.New(rand.NewPCG(seed, 7)), now: epoch, faults: true}
+	w.servers = coordtest.New(func() time.Time { return w.now }, seed)
+	var members []placement.Member
+	for i := range 2 + w.r.IntN(4) {
+		w.addHost(i)
+		members = append(members, placement.Member{Name: w.hosts[i].name, Zone: w.hosts[i].zone})
+	}
+	replicas := 1 + w.r.IntN(3)
+	w.flips = replicas == 3 && len(members) >= 3
+	m, err := placement.New(1+w.r.IntN(6), replicas, members)
+	if err != nil {
+		w.fault("%v", err)
+		return w
+	}
+	m.Cluster = "simulated"
+	for range m.Partitions {
+		w.logs = append(w.logs, &modelLog{sums: []uint64{0}, first: 1})
+	}
+	for w.mapRevision() == 0 {
+		_, _ = coord.WriteMap(context.Background(), w.servers.Client("operator"), m, 0) // it may be lost
+	}
+	return w
+}
+
+func (w *world) addHost(i int) {
+	h := &host{w: w, name: fmt.Sprintf("node%d", i), zone: fmt.Sprintf("zone%d", i%3), disk: make(map[int]image)}
+	w.hosts = append(w.hosts, h)
+	h.up()
+}
+
+// truth reads the store without faults.
+func (w *world) truth() *coord.View {
+	if w.watcher == nil {
+		w.watcher = coord.NewWatcher(w.servers.Truth(), coord.Times{}, func() time.Time { return w.now })
+	}
+	v, err := w.watcher.Look(context.Background())
+	if err != nil {
+		w.fault("%v", err)
+		return &coord.View{}
+	}
+	return v
+}
+
+func (w *world) mapRevision() uint64 { return w.truth().MapRevision }
+
+// run lets a minute or five pass with faults, and then as long as the cluster may need without.
+func (w *world) run() {
+	for end := w.now.Add(time.Duration(60+w.r.IntN(240)) * time.Second); w.now.Before(end) && len(w.wrong) == 0; {
+		w.mishap()
+		w.pass()
+	}
+	w.heal()
+	settled := 0
+	for i := 0; i < 4*1800 && settled < 60 && len(w.wrong) == 0; i++ {
+		w.pass()
+		if settled++; i%4 == 0 && w.unsettled() != "" {
+			settled = 0
+		}
+		if settled == 21 && w.flips {
+			w.flip()
+			w.flips = false
+		}
+	}
+	if problem := w.unsettled(); problem != "" {
+		w.fault("half an hour after the last fault: %s", problem)
+	}
+}
+
+// pass lets a beat pass.
+func (w *world) pass() {
+	w.now = w.now.Add(beat)
+	for {
+		i := slices.IndexFunc(w.events, func(e event) bool {
+			return !w.now.Before(e.at) && !w.now.Before(e.host.paused) || e.life != e.host.life
+		})
+		if i < 0 {
+			break
+		}
+		e := w.events[i]
+		w.events = slices.Delete(w.events, i, i+1)
+		if e.life == e.host.life && e.host.node != nil {
+			e.do()
+		}
+	}
+	for _, h := range w.hosts {
+		if h.node == nil || w.now.Before(h.paused) {
+			continue
+		}
+		for p := range w.logs {
+			if m := h.open[p]; m != nil {
+				m.live()
+			}
+		}
+		if !w.now.Before(h.next) {
+			h.next = w.now.Add(time.Second)
+			w.servers.Cut(h.name, w.now.Before(h.cut))
+			if err := h.node.tick(context.Background()); err != nil {
+				w.fault("%s: %v", h.name, err)
+			}
+		}
+	}
+	w.clients()
+	if w.now.Nanosecond() == 0 {
+		w.watchMap()
+	}
+}
+
+// watchMap looks at the map each second. A node that has become a replica holds, in memory or on
+// disk, what was in the log half a minute ago.
+func (w *world) watchMap() {
+	v := w.truth()
+	for p, part := range v.Map.Partitions {
+		g := w.logs[p]
+		g.past = append(g.past, g.last())
+		then := g.past[max(0, len(g.past)-30)]
+		for _, h := range w.hosts {
+			if w.seen.Partitions == nil || !slices.Contains(part.Nodes, h.name) || slices.Contains(w.seen.Partitions[p].Nodes, h.name) {
+				continue
+			}
+			if m := h.open[p]; h.node != nil && w.now.Sub(h.since) > 30*time.Second && (m == nil || m.at.position < then) {
+				w.fault("%s has become a replica of partition %d without what was in the log 30 s ago: %d records", h.name, p, then)
+			}
+		}
+	}
+	w.seen = v.Map
+}
+
+// clients write to whoever they take for a leader, every other minute.
+func (w *world) clients() {
+	if int(w.now.Sub(epoch).Minutes())%2 == 1 {
+		return // digests can be taken
+	}
+	for p := range w.logs {
+		for _, h := range w.hosts {
+			if m := h.open[p]; m != nil && m.writer != 0 && w.now.After(h.paused) && w.r.IntN(3) == 0 {
+				for range w.r.IntN(5) {
+					_ = m.write() // who is refused goes to another one
+				}
+			}
+		}
+	}
+}
+
+// mishap lets something go wrong, or something be done.
+func (w *world) mishap() {
+	h := w.hosts[w.r.IntN(len(w.hosts))]
+	g := w.logs[w.r.IntN(len(w.logs))]
+	for _, h := range w.hosts {
+		if h.node == nil && w.r.IntN(40) == 0 {
+			h.up()
+		}
+	}
+	some := time.Duration(w.r.IntN(30_000)) * time.Millisecond
+	switch w.r.IntN(400) {
+	case 0, 1:
+		h.down()
+	case 2:
+		h.paused = w.now.Add(some)
+	case 3:
+		h.cut = w.now.Add(some)
+	case 4, 5:
+		g.silent = w.now.Add(some / 3)
+	case 6:
+		if w.mayLose(h) {
+			h.down()
+			w.tell("the disk of %s is lost", h.name)
+			clear(h.disk)
+		}
+	case 7:
+		if len(w.hosts) < 7 {
+			w.addHost(len(w.hosts))
+		}
+	case 8, 9:
+		_ = coord.SetLeaving(context.Background(), w.servers.Client("operator"), h.name, w.r.IntN(2) == 0) // it may be lost
+	case 10:
+		if h.node != nil {
+			h.node.Stop()
+		}
+	}
+}
+
+// mayLose says whether a disk may be lost: another replica of the map has all that is on it.
+func (w *world) mayLose(h *host) bool {
+	parts := w.truth().Map.Partitions
+	for p := range h.disk {
+		if !slices.ContainsFunc(w.hosts, func(o *host) bool {
+			return o != h && slices.Contains(parts[p].Nodes, o.name) && o.disk[p].position+1 >= w.logs[p].first && o.has(p)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *host) has(p int) bool {
+	_, ok := h.disk[p]
+	return ok
+}
+
+// flip flips a bit of one replica of each partition, the leader's or another one's.
+func (w *world) flip() {
+	for p := range w.logs {
+		for _, h := range w.hosts {
+			if m := h.open[p]; m != nil {
+				w.tell("a bit flips in partition %d of %s", p, h.name)
+				m.at.sum ^= 1
+				m.saved, m.old = m.at, image{}
+				h.disk[p] = m.saved
+				break
+			}
+		}
+	}
+}
+
+// heal ends all faults: every host runs, and nobody leaves.
+func (w *world) heal() {
+	w.faults = false
+	w.servers.Heal()
+	for _, g := range w.logs {
+		g.silent = time.Time{}
+	}
+	for _, h := range w.hosts {
+		h.cut, h.paused = time.Time{}, time.Time{}
+		w.servers.Cut(h.name, false)
+		if h.node == nil || h.node.stopping {
+			h.down()
+			h.up()
+		}
+		if err := coord.SetLeaving(context.Background(), w.servers.Truth(), h.name, false); err != nil {
+			w.fault("%v", err)
+		}
+	}
+}
+
+// truncates is asked before a log is truncated: no replica of the map on a live node may need what
+// goes.
+func (w *world) truncates(leader *model, upto wal.Pos) {
+	part := w.truth().Map.Partitions[leader.p]
+	for _, h := range w.hosts {
+		m := h.open[leader.p]
+		if h.node == nil || m == nil || m == leader || m.halted || !slices.Contains(part.Nodes, h.name) {
+			continue
+		}
+		if l := h.node.locals[leader.p]; l.hurt != "" || w.now.Sub(h.since) > 50*time.Second && w.now.Sub(m.opened) > 50*time.Second && w.silentFor(h) {
+			continue
+		}
+		if m.saved.position < upto && m.at.position+1 < min(upto, leader.saved.position)+1 {
+			w.fault("partition %d is truncated up to %d, and %s stands at %d", leader.p, upto, h.name, m.at.position)
+		}
+	}
+}
+
+// silentFor says whether a node may have been silent for so long that it counts as gone.
+func (w *world) silentFor(h *host) bool { return w.now.Before(h.cut) || w.now.Before(h.paused) }
+
+// removes is asked before a replica is removed: the map must have given it to others.
+func (w *world) removes(h *host, p int) {
+	part := w.truth().Map.Partitions[p]
+	if slices.Contains(part.Nodes, h.name) {
+		w.fault("%s removes its replica of partition %d, which the map gives it: %+v", h.name, p, part)
+	}
+}
+
+// unsettled says what is not yet as it should be, or nothing.
+func (w *world) unsettled() string {
+	v := w.truth()
+	for p, part := range v.Map.Partitions {
+		g := w.logs[p]
+		leaders := 0
+		for _, h := range w.hosts {
+			m := h.open[p]
+			if !slices.Contains(part.Nodes, h.name) {
+				if h.has(p) {
+					return fmt.Sprintf("%s still has partition %d", h.name, p)
+				}
+				continue
+			}
+			switch {
+			case m == nil:
+				return fmt.Sprintf("%s has not opened partition %d", h.name, p)
+			case m.halted:
+				return fmt.Sprintf("partition %d of %s is halted", p, h.name)
+			case m.at.sum != g.sums[m.at.position]:
+				return fmt.Sprintf("%s has other records of partition %d than were written, up to %d", h.name, p, m.at.position)
+			case m.writer != 0 && m.writer == g.claim:
+				leaders++
+			case m.writer != 0:
+				return fmt.Sprintf("%s believes that it leads partition %d", h.name, p)
+			}
+		}
+		if want := min(v.Map.Replicas, len(w.hosts)); leaders != 1 || part.Move != nil || len(part.Nodes) != want {
+			return fmt.Sprintf("partition %d has %d leaders, and is %+v", p, leaders, part)
+		}
+		if l := v.Leases[p]; l.Node != part.Nodes[0] {
+			return fmt.Sprintf("partition %d is led by %s, and the map prefers %s", p, l.Node, part.Nodes[0])
+		}
+	}
+	return ""
+}

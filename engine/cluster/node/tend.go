@@ -1,0 +1,92 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// changesAtOnce bounds the changes of the map that a node writes at one look.
+const changesAtOnce = 16
+
+// tend does what a leader does for the log of its partition: it truncates the log.
+func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement.Partition) {
+	now := n.o.now()
+	if now.Sub(l.truncated) < n.o.TruncateInterval {
+		return
+	}
+	upto := n.needless(l, v, part)
+	if upto == 0 {
+		return
+	}
+	l.truncated = now
+	r := l.replica
+	n.run(ctx, l, taskTruncate, demoteTime, func(context.Context) (func(), error) { return nil, r.Truncate(upto) })
+}
+
+// needless returns the position up to which no replica of the map needs the log, nor a backup; 0:
+// all of it may be needed. Replicas of nodes that are gone do not count, nor those that are to be
+// made anew. While one takes a copy nothing is needless: it needs what lies behind the copy.
+func (n *Node) needless(l *local, v *coord.View, part placement.Partition) wal.Pos {
+	upto := l.standing.Checkpoint
+	if n.o.Keep != nil {
+		upto = min(upto, n.o.Keep(l.partition))
+	}
+	nodes := part.Nodes
+	if part.Move != nil {
+		nodes = append(slices.Clone(nodes), part.Move.To)
+	}
+	for _, name := range nodes {
+		m := v.Members[name]
+		if name == n.o.Name || m == nil || m.Gone {
+			continue
+		}
+		st, ok := m.Standing(l.partition)
+		if !ok || st.Copying {
+			return 0
+		}
+		if !st.Halted {
+			upto = min(upto, st.Checkpoint)
+		}
+	}
+	return upto
+}
+
+// improve makes the changes of the map that are due, if this node is the first of those that live.
+// If two believe so, the store takes the change of one.
+func (n *Node) improve(ctx context.Context, v *coord.View) {
+	for name, m := range v.Members {
+		if m.Live && !m.Stopping && name < n.o.Name {
+			return
+		}
+	}
+	if m := v.Members[n.o.Name]; m == nil || m.Stopping {
+		return
+	}
+	m, revision := v.Map, v.MapRevision
+	s := placement.Situation{Members: v.Placement(), Current: v.Current, Moves: n.o.Moves}
+	for range changesAtOnce {
+		c, ok := m.Step(s)
+		if !ok {
+			return
+		}
+		next, err := m.Apply(c)
+		if err == nil {
+			call, cancel := context.WithTimeout(ctx, callTime)
+			revision, err = coord.WriteMap(call, n.o.Store, next, revision)
+			cancel()
+		}
+		if err != nil {
+			if !errors.Is(err, coord.ErrConflict) {
+				n.o.Logger.Warn("the map of partitions could not be changed, which is tried again", "change", c.String(), "err", err)
+			}
+			return
+		}
+		n.o.Logger.Info("the map of partitions has changed", "change", c.String(), "version", next.Version)
+		m = next
+	}
+}
