@@ -52,6 +52,8 @@ func readAssets() assets {
 		}
 		return err
 	})
+	joined, _ := all.join("main.js") // a test sees that it has no error
+	all[joinedName] = newAsset(joinedName, joined)
 	return all
 }
 

@@ -31,7 +31,7 @@ func statusOf(err error) int {
 		return http.StatusForbidden
 	case errors.Is(err, core.ErrNotFound), errors.Is(err, dashboards.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, errBusy), errors.Is(err, rpc.ErrBudget), errors.Is(err, core.ErrClosed):
+	case errors.Is(err, errBusy), errors.Is(err, rpc.ErrBudget), errors.Is(err, core.ErrClosed), errors.Is(err, core.ErrUnavailable):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout

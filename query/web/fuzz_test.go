@@ -118,7 +118,7 @@ func FuzzPage(f *testing.F) {
 		if !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 			return
 		}
-		if all, files := runs(strings.ToLower(body)); all != 2 || files != 2 || strings.Count(body, "</noscript>") != 1 || strings.Contains(body, "<img src=x") {
+		if all, files := runs(strings.ToLower(body)); all < 1 || files != all || strings.Count(body, "</noscript>") != 1 || strings.Contains(body, "<img src=x") {
 			t.Errorf("%q?%q: markup in\n%s", path, query, body)
 		}
 		for _, link := range links.FindAllStringSubmatch(body, -1) {

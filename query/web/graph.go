@@ -180,7 +180,7 @@ func (s *Server) draw(ctx context.Context, d *prepared) ([]byte, error) {
 // other server. view is the store as the sender of the request sees it.
 type source struct {
 	view  access.View
-	store *core.Store
+	store core.Engine
 }
 
 // Open finds the series that a DEF names.

@@ -7,7 +7,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -25,26 +24,15 @@ var pageModules = map[string]string{
 	"status":     "pages/status.js",
 }
 
-// importLine finds what a module imports before it runs. An import by the function import, which
-// loads a page when it is first shown, does not match.
-var importLine = regexp.MustCompile(`(?m)^(?:import|export)\s(?:[^'"();]*\sfrom\s)?'(\.[^']+)'`)
-
 // sheetName finds the style sheets that a module loads when it shows its page.
 var sheetName = regexp.MustCompile(`styles\(new URL\('([^']+\.css)', import\.meta\.url\)\)`)
 
-// A frame names the files that a page needs. The shell names them all, so that the browser loads
-// them at once instead of one after the other.
-type frame struct {
-	modules []string // main.js first, then what it and the page's own module import, directly or not
-	sheets  []string // style sheets besides style.css
-}
-
-// frames returns the frames of this program's pages, by the first part of a page's address. They
-// are worked out once.
-var frames = sync.OnceValue(func() map[string]frame {
-	all := make(map[string]frame)
+// sheets returns the style sheets of this program's pages besides style.css, by the first part of
+// a page's address. The shell names them, so that the browser loads them at once.
+var sheets = sync.OnceValue(func() map[string][]string {
+	all := make(map[string][]string)
 	for first := range pageModules {
-		all[first] = builtIn().frame("/" + first)
+		all[first] = builtIn().sheets(first)
 	}
 	return all
 })
@@ -60,25 +48,22 @@ var base = sync.OnceValue(func() string {
 	return "/assets/" + hex.EncodeToString(sum.Sum(nil)[:6]) + "/"
 })
 
-// frame searches the files for those that the page of an address needs.
-func (all assets) frame(target string) frame {
-	first, _, _ := strings.Cut(strings.TrimPrefix(target, "/"), "/")
-	f := frame{modules: []string{"main.js"}}
-	if name, ok := pageModules[first]; ok {
-		f.modules = append(f.modules, name)
+// sheets searches the modules of a page for the sheets that they load.
+func (all assets) sheets(first string) (found []string) {
+	modules := []string{pageModules[first]}
+	for i := 0; i < len(modules); i++ {
+		name := modules[i]
+		modules = all.named(modules, name, importLine)
+		found = all.named(found, name, sheetName)
 	}
-	for i := 0; i < len(f.modules); i++ {
-		name := f.modules[i]
-		f.modules = all.named(f.modules, name, importLine)
-		f.sheets = all.named(f.sheets, name, sheetName)
-	}
-	return f
+	return found
 }
 
-// named adds to a list the files that a module names and that the list lacks.
+// named adds to a list the files that a module names and that the list lacks. The last group of the
+// expression finds the name.
 func (all assets) named(list []string, module string, by *regexp.Regexp) []string {
 	for _, match := range by.FindAllSubmatch(all[module].data, -1) {
-		name := path.Join(path.Dir(module), string(match[1]))
+		name := path.Join(path.Dir(module), string(match[len(match)-1]))
 		if !slices.Contains(list, name) {
 			list = append(list, name)
 		}

@@ -7,32 +7,92 @@ import (
 	"testing"
 )
 
-func TestModulesOfEachPageAreThere(t *testing.T) {
+// TestModulesAreJoined: the file that the browser loads has every module once, behind those that it
+// imports.
+func TestModulesAreJoined(t *testing.T) {
 	all := builtIn()
-	for first, name := range pageModules {
-		got := all.frame("/" + first + "/x").modules
-		if got[0] != "main.js" || got[1] != name {
-			t.Errorf("/%s begins with %v", first, got[:2])
+	joined, err := all.join("main.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)^// (\S+)\nconst \$`).FindAllSubmatchIndex(joined, -1) {
+		name := string(joined[m[2]:m[3]])
+		if places[name] > 0 {
+			t.Errorf("%s is there twice", name)
 		}
-		for _, module := range got {
-			if _, ok := all[module]; !ok {
-				t.Errorf("/%s: a module imports %s, which is not there", first, module)
+		places[name] = m[0] + 1
+	}
+	for name, file := range all {
+		if !strings.HasSuffix(name, ".js") || name == joinedName {
+			continue
+		}
+		if places[name] == 0 {
+			t.Errorf("%s is missing", name)
+		}
+		for _, other := range all.named(nil, name, importLine) {
+			if places[other] > places[name] {
+				t.Errorf("%s stands before %s", name, other)
 			}
 		}
+		if n := strings.Count(string(file.data), "\nexport "); n > 0 && strings.Contains(string(joined), "\nexport ") {
+			t.Errorf("%s still exports", name)
+		}
 	}
-	if got := all.frame("/nosuch").modules; got[0] != "main.js" || len(got) < 2 {
-		t.Errorf("an unknown page needs %v", got)
+	for _, name := range pageModules {
+		if places[name] == 0 || !strings.Contains(string(joined), "Promise.resolve($"+strings.NewReplacer("/", "$", ".js", "").Replace(name)+")") {
+			t.Errorf("the page %s is not shown", name)
+		}
 	}
 }
 
-// TestPagesDoNotSearchModules: the shell takes what it names from a search that was done once.
+// TestModulesThatCannotBeJoined: what the joined file would do otherwise than the modules is an error.
+func TestModulesThatCannotBeJoined(t *testing.T) {
+	for source, want := range map[string]string{
+		"import { a } from './nosuch.js';":     "there is no module nosuch.js",
+		"import { a } from './main.js';":       "main.js imports itself",
+		"import a from './b.js';":              "another form",
+		"import './b.js';":                     "another form",
+		"export default function f() {}":       "another form",
+		"export let a = 1;":                    "another form",
+		"export { a };":                        "another form",
+		"const a = await import('./b.js');":    "another form",
+		"import { a } from './b.js';\nuse(a);": "",
+		"const load = () => import('./b.js');": "",
+	} {
+		all := assets{"main.js": newAsset("main.js", []byte(source+"\n")), "b.js": newAsset("b.js", []byte("export const a = 1;\n"))}
+		_, err := all.join("main.js")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+}
+
+// TestPagesDoNotSearchModules: the shell takes the sheets that it names from a search that was done
+// once.
 func TestPagesDoNotSearchModules(t *testing.T) {
-	frames()["nosuch"] = frame{modules: []string{"only-this.js"}}
-	defer delete(frames(), "nosuch")
+	sheets()["nosuch"] = []string{"only-this.css"}
+	defer delete(sheets(), "nosuch")
 	w := httptest.NewRecorder()
 	New(Config{}).ServeHTTP(w, httptest.NewRequest("GET", "/nosuch", nil))
-	if n := strings.Count(w.Body.String(), "modulepreload"); n != 1 || !strings.Contains(w.Body.String(), base()+"only-this.js") {
-		t.Errorf("the shell names %d modules", n)
+	if !strings.Contains(w.Body.String(), base()+"only-this.css") {
+		t.Errorf("the shell is\n%s", w.Body)
+	}
+}
+
+// TestThemeComesWithThePage: the server's page has the theme that the reader has chosen, so that it
+// is not drawn in the other one first.
+func TestThemeComesWithThePage(t *testing.T) {
+	for value, want := range map[string]string{"dark": `<html lang="en" data-theme="dark">`, "light": `<html lang="en" data-theme="light">`, "": `<html lang="en">`, `"><script>`: `<html lang="en">`} {
+		r := httptest.NewRequest("GET", "/", nil)
+		if value != "" {
+			r.Header.Set("Cookie", "theme="+value)
+		}
+		w := httptest.NewRecorder()
+		New(Config{}).ServeHTTP(w, r)
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("theme %q: %.100s", value, w.Body)
+		}
 	}
 }
 
@@ -50,7 +110,7 @@ func TestShellLoadsFilesThatMayBeKept(t *testing.T) {
 			t.Errorf("%s: %d %v", link[1], file.Code, file.Header())
 		}
 	}
-	for _, name := range []string{"/main.js", "/style.css", "/boot.js", "/pages/host.js", "/chart/draw.js"} {
+	for _, name := range []string{"/" + joinedName, "/style.css", "/icon.svg"} {
 		if !strings.Contains(found.String(), name) {
 			t.Errorf("the shell does not name %s", name)
 		}

@@ -64,7 +64,7 @@ func TestPlainPagesEscape(t *testing.T) {
 		if r.StatusCode >= 500 {
 			t.Errorf("%s: %s", at, r.Status)
 		}
-		if all, files := runs(body); all != 2 || files != 2 || strings.Contains(body, "<img src=x") || strings.Contains(body, "style=") {
+		if all, files := runs(body); all < 1 || files != all || strings.Contains(body, "<img src=x") || strings.Contains(body, "style=") {
 			t.Errorf("%s: a name is markup in\n%s", at, body)
 		}
 		for _, m := range links.FindAllStringSubmatch(body, -1) {

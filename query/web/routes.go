@@ -2,9 +2,13 @@ package web
 
 import (
 	"html/template"
+	"io"
 	"net/http"
+	"net/netip"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // page answers the request for a page.
@@ -13,20 +17,41 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
+	out, end := packed(w, r)
+	defer end()
 	if p.code != 0 {
 		w.WriteHeader(p.code)
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	f, ok := frames()[first]
-	if !ok {
-		f = frame{modules: []string{"main.js"}}
+	// Errors mean that the client is gone.
+	_ = shell().Execute(out, struct {
+		Title, Base, Script, Theme string
+		Sheets                     []string
+		Plain                      template.HTML
+		Answers                    template.JS
+	}{p.title, base(), joinedName, themeOf(r), sheets()[first], p.plain(), written(p.answers)})
+}
+
+// packed returns where a page is to be written, and what ends it: in gzip for a browser that
+// reads it. On one machine packing takes longer than sending, so nothing is packed there.
+func packed(w http.ResponseWriter, r *http.Request) (out io.Writer, end func()) {
+	w.Header().Set("Vary", "Accept-Encoding, Cookie")
+	client, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err == nil && client.Addr().Unmap().IsLoopback() || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		return w, func() {}
 	}
-	_ = shell().Execute(w, struct {
-		Title, Base     string
-		Modules, Sheets []string
-		Plain           template.HTML
-		Answers         template.JS
-	}{p.title, base(), f.modules, f.sheets, p.plain(), written(p.answers)}) // the client may be gone
+	w.Header().Set("Content-Encoding", "gzip")
+	z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level exists
+	return z, func() { _ = z.Close() }
+}
+
+// themeOf returns the theme that the reader has chosen in this browser: "dark", "light" or nothing.
+func themeOf(r *http.Request) string {
+	c, err := r.Cookie("theme")
+	if err != nil || c.Value != "dark" && c.Value != "light" {
+		return ""
+	}
+	return c.Value
 }
 
 // find returns the page of a request.

@@ -36,6 +36,7 @@ func (s *Server) series(r *http.Request, path string) *page {
 		p.data = data
 		return p
 	}
+	s.firstRows(r, p, path, info)
 	data.Info, data.Path = info, info.GetSeries().GetPath()
 	data.Args = seriesGraph(info)
 	data.Choices = choices(pathLink("series", path), v.from, v.row)

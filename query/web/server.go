@@ -12,7 +12,7 @@ import (
 
 // A Config is what the pages are about.
 type Config struct {
-	Store   *core.Store
+	Store   core.Engine
 	RPC     rondov1.RondoHandler // answers what plain pages ask; nil means that they show little
 	Pages   *dashboards.Folder   // saved pages of graphs; nil means none
 	Version string

@@ -65,7 +65,7 @@ func TestEveryAnswerIsSecured(t *testing.T) {
 
 var (
 	// scriptFiles finds the scripts that a page may have: files of the server.
-	scriptFiles = regexp.MustCompile(`<script (type="module" )?src="/assets/[0-9a-f]{12}/[a-z]+\.js"></script>`)
+	scriptFiles = regexp.MustCompile(`<script type="module" src="/assets/[0-9a-f]{12}/[a-z/-]+\.js"></script>`)
 	// scriptData finds the data in a page, which a browser does not run.
 	scriptData = regexp.MustCompile(`<script id="answers" type="application/json">([^<>]*)</script>`)
 )
@@ -79,7 +79,7 @@ func TestPagesRunNoInlineScript(t *testing.T) {
 	s, _ := newServer(t)
 	for _, target := range []string{"/", "/status", "/" + url.PathEscape(`<script>alert(1)</script>`)} {
 		_, body := ask(t, s, "GET", target)
-		if all, files := runs(body); all != 2 || files != 2 {
+		if all, files := runs(body); all < 1 || files != all {
 			t.Errorf("%s: %d scripts, of the server %d, in\n%s", target, all, files, body)
 		}
 		if strings.Contains(body, "style=") || strings.Contains(body, "<style") || strings.Contains(body, "<b>way") || strings.Contains(body, "<db>") {

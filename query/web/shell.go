@@ -10,7 +10,7 @@ import (
 var shell = sync.OnceValue(func() *template.Template { return template.Must(template.New("shell").Parse(shellText)) })
 
 const shellText = `<!DOCTYPE html>
-<html lang="en">
+<html lang="en"{{with .Theme}} data-theme="{{.}}"{{end}}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -19,9 +19,8 @@ const shellText = `<!DOCTYPE html>
 <link rel="icon" href="{{.Base}}icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="{{.Base}}style.css">
 {{range .Sheets}}<link rel="stylesheet" href="{{$.Base}}{{.}}">
-{{end}}<script src="{{.Base}}boot.js"></script>
-{{range .Modules}}<link rel="modulepreload" href="{{$.Base}}{{.}}">
-{{end}}<script type="module" src="{{.Base}}main.js"></script>
+{{end}}{{with .Answers}}<script id="answers" type="application/json">{{.}}</script>
+{{end}}<script type="module" src="{{.Base}}{{.Script}}"></script>
 </head>
 <body>
 <a class="skip" href="#page">Skip to the content</a>
@@ -44,7 +43,6 @@ const shellText = `<!DOCTYPE html>
 <noscript><main class="plain">
 {{.Plain}}</main></noscript>
 <div id="said" class="unseen" role="status" aria-live="polite"></div>
-{{with .Answers}}<script id="answers" type="application/json">{{.}}</script>
-{{end}}</body>
+</body>
 </html>
 `

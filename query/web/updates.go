@@ -134,7 +134,7 @@ func (q *updatesQuery) wants(owner, uuid string) bool {
 
 // An export is the answer to an updatesQuery: the rows of one length of all series that have it.
 type export struct {
-	store *core.Store
+	store core.Engine
 	view  access.View // the store as the sender of the request sees it
 	ask   *updatesQuery
 

@@ -97,8 +97,8 @@ func TestViewersWhileThingsChange(t *testing.T) {
 	})
 	changes.Go(func() {
 		for range rounds {
-			ref := create(t, s.Store, "net/eth1")
-			fill(t, s.Store, ref, begin, begin+3600)
+			ref := create(t, s.Store.(*core.Store), "net/eth1")
+			fill(t, s.Store.(*core.Store), ref, begin, begin+3600)
 			if err := s.Store.Drop(t.Context(), "net/eth1"); err != nil {
 				t.Error(err)
 			}

@@ -11,7 +11,7 @@
 
 import { Crosshair } from './crosshair.js';
 import { extent, newest, shapes, valueAt } from './chart/data.js';
-import { drawAxes, drawMarks, drawShape, prepare, timeOf, xOf } from './chart/draw.js';
+import { drawAxes, drawMarks, drawShape, hair, prepare, timeOf, xOf } from './chart/draw.js';
 import { listen } from './chart/input.js';
 import { Legend } from './chart/legend.js';
 import { axis } from './chart/scale.js';
@@ -298,6 +298,7 @@ export class Chart {
 
   /** @ignore draws what has changed; called once a frame */
   draw() {
+    this.#width ||= this.#plot.clientWidth; // the observer tells it after this frame
     if (!this.#width || !this.#begun) return;
     if (!this.#onlyOver || !this.#frame) this.#drawBase();
     this.#onlyOver = true;
@@ -360,9 +361,9 @@ export class Chart {
       g.globalAlpha = 1;
     }
     if (!shown) return;
-    const x = Math.round(xOf(f, at)) + 0.5;
+    const thin = hair(), x = thin.at(xOf(f, at));
     g.strokeStyle = ink.soft;
-    g.lineWidth = 1;
+    g.lineWidth = thin.width;
     g.beginPath();
     g.moveTo(x, f.top);
     g.lineTo(x, f.bottom);

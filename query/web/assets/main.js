@@ -1,35 +1,12 @@
 // The page starts here: routes, header, keyboard.
-//
-// A page is a module in pages/. It exports
-//
-//     show(root, url, context) → end, or { update, end }
-//
-// root is an empty element, url the page's address (a URL), and context has
-//
-//     signal       an AbortSignal: the page is left; give it to `call`
-//     go(address, { replace, anew })   goes to another address; the same path with another query only calls
-//                  update, unless anew is true
-//     title(text)  the title of the window
-//     say(text)    tells a screen reader
-//     keys(list)   keys of this page: [{ key: 'l', words: 'live on and off', run() }]; gone with the page
-//
-// end() is called when the page is left. update(url) is called when only the query of the address has
-// changed; a page without it is shown anew.
+// What a page is stands in pages.js.
 
 import { el, fill, icon } from './dom.js';
 import { bindKeys, pageKeys, showHelp } from './keys.js';
+import { routes } from './pages.js';
 import { problem } from './problem.js';
 import { startSearch } from './search.js';
 import { setTheme, theme } from './theme.js';
-
-const routes = [
-  { pattern: /^\/$/, load: () => import('./pages/home.js') },
-  { pattern: /^\/host\/.+/, load: () => import('./pages/host.js') },
-  { pattern: /^\/series\/.+/, load: () => import('./pages/series.js') },
-  { pattern: /^\/workbench$/, load: () => import('./pages/workbench.js') },
-  { pattern: /^\/dashboards?(\/.*)?$/, load: () => import('./pages/dashboard.js') },
-  { pattern: /^\/status$/, load: () => import('./pages/status.js') },
-];
 
 const root = document.getElementById('page');
 let shown = null; // the page that is shown: { path, route, controller, update, end }
@@ -51,11 +28,11 @@ async function render({ anew = false } = {}) {
     return;
   }
   const mine = ++visit;
-  let module;
+  let show = null;
   try {
-    module = route ? await route.load() : null;
+    if (route) ({ show } = await route.load());
   } catch {
-    module = { show: (at) => fill(at, problem('This page could not be loaded', 'The server may have been restarted. Load the page again.')) };
+    show = (at) => fill(at, problem('This page could not be loaded', 'The server may have been restarted. Load the page again.'));
   }
   if (mine !== visit) return; // the reader went on meanwhile
   leave();
@@ -71,7 +48,7 @@ async function render({ anew = false } = {}) {
   };
   context.title('');
   mark(url);
-  const made = module ? await module.show(holder, url, context) : fill(holder, problem('No such page', `There is nothing at ${url.pathname}.`));
+  const made = show ? await show(holder, url, context) : fill(holder, problem('No such page', `There is nothing at ${url.pathname}.`));
   if (mine !== visit) {
     (made?.end || made)?.call?.(made);
     return;

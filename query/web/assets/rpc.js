@@ -55,8 +55,11 @@ function take(method, message) {
   const key = question(method, message);
   const found = written.get(key);
   written.delete(key);
-  return found;
+  return found && ['start', 'end'].every((name) => Math.abs(num(found.message[name]) - num(message[name])) <= moment) ? found : undefined;
 }
+
+// Rows in the page end when the server wrote them. As many seconds later they are still what is asked for.
+const moment = 60;
 
 // Back may bring a page that the browser has kept since yesterday: its answers are old.
 function read() {
@@ -65,8 +68,8 @@ function read() {
   return new Map(JSON.parse(element.textContent).map((a) => [question(a.method, a.message), a]));
 }
 
-// The server leaves out what is zero.
-const question = (method, message) => method + JSON.stringify(Object.entries(message).filter(([, v]) => v).sort());
+// The server leaves out what is zero. Times are compared apart.
+const question = (method, { start, end, ...rest }) => method + JSON.stringify(Object.entries(rest).filter(([, v]) => v).sort());
 
 /** A number of an answer: 64-bit integers are strings there, and zero is left out. */
 export function num(value) {

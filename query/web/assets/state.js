@@ -105,3 +105,16 @@ export function pathOf(url, prefix) {
     return rest;
   }
 }
+
+/**
+ * The rows of a line that a chart as wide as the page asks for: about its width, which is not known
+ * before it is shown. There are few such numbers, so that the server's page may come with the rows.
+ */
+export function points() {
+  return [400, 800, 1200].find((n) => n >= innerWidth - 130) || 1600;
+}
+
+/** Tells the server, by a cookie, how many rows its next page is to have. 1200 need not be told. */
+export function rememberPoints() {
+  document.cookie = `points=${points()}; path=/; max-age=${points() === 1200 ? 0 : 366 * 86400}; samesite=strict`;
+}

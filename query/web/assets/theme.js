@@ -85,14 +85,14 @@ export function theme() {
   return document.documentElement.dataset.theme || 'auto';
 }
 
-/** Chooses a theme, and keeps the choice in this browser. */
+/**
+ * Chooses a theme, and keeps the choice in this browser: in a cookie, by which the server's page has
+ * the theme from its first byte. Where cookies are forbidden the choice lasts for this page.
+ */
 export function setTheme(name) {
   if (name === 'auto') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = name;
-  try {
-    if (name === 'auto') localStorage.removeItem('theme');
-    else localStorage.setItem('theme', name);
-  } catch { /* storage is forbidden: the choice lasts for this page */ }
+  document.cookie = `theme=${name}; path=/; max-age=${name === 'auto' ? 0 : 366 * 86400}; samesite=strict`;
   changed();
 }
 

@@ -20,17 +20,18 @@ func (x *tab) asked() (methods []string) {
 	return methods
 }
 
-// TestFirstQuestion: the rows of a chart are the first thing that a page asks for. What it has to
-// know before that came with the page.
+// TestFirstQuestion: the page of a series comes with all that its chart needs. Other pages come with
+// what they have to know before they can ask for rows, which is the first thing that they do.
 func TestFirstQuestion(t *testing.T) {
 	s := hosting(t)
 	for _, c := range []struct {
 		path  string
+		first string
 		never []string
 	}{
-		{"/series/collectd/web01/load/load?from=-1y", []string{"Info"}},
-		{"/host/collectd/web01?from=-2d&to=-1d", []string{"Charts", "Tree"}},
-		{"/", []string{"Tree"}},
+		{"/series/collectd/web01/load/load?from=-1y", "Notes", []string{"Info", "FetchMany"}},
+		{"/host/collectd/web01?from=-2d&to=-1d", "FetchMany", []string{"Charts", "Tree"}},
+		{"/", "FetchMany", []string{"Tree"}},
 	} {
 		x := newTab(t, s.url)
 		x.open(c.path)
@@ -38,7 +39,7 @@ func TestFirstQuestion(t *testing.T) {
 		x.wait("something is drawn", "document.querySelector('main canvas')")
 		x.settle()
 		got := x.asked()
-		if len(got) == 0 || got[0] != "FetchMany" {
+		if len(got) == 0 || got[0] != c.first {
 			t.Errorf("%s asks for %v", c.path, got)
 		}
 		// Later a live page asks for the news of all that.
@@ -47,5 +48,26 @@ func TestFirstQuestion(t *testing.T) {
 				t.Errorf("%s asks for %v", c.path, got)
 			}
 		}
+	}
+}
+
+// TestRowsForNarrowPages: a page tells how many rows it wants, and the next one comes with so many.
+func TestRowsForNarrowPages(t *testing.T) {
+	s := hosting(t)
+	x := newTab(t, s.url)
+	x.resize(phone)
+	for i := range 2 {
+		x.open("/series/collectd/web01/load/load?from=-2d&to=-1d")
+		x.charts(1)
+		x.wait("its details are there", "document.querySelector('.series-details')")
+		x.wait("the server is told", `document.cookie.includes('points=400')`)
+		x.settle()
+		got := x.asked()
+		if asks := slices.Contains(got, "FetchMany"); asks != (i == 0) {
+			t.Errorf("visit %d: it asks for %v", i+1, got)
+		}
+		x.mu.Lock()
+		x.requests = nil
+		x.mu.Unlock()
 	}
 }

@@ -10,7 +10,7 @@ import (
 // planted is true if a name or a text of the database has become markup or ran.
 const planted = `(() => {
 	const found = [];
-	const isData = (e, i) => i === 2 && e.id === 'answers' && e.type === 'application/json' && !e.textContent.includes('<') && JSON.parse(e.textContent); // no browser runs it
+	const isData = (e, i) => i === 0 && e.id === 'answers' && e.type === 'application/json' && !e.textContent.includes('<') && JSON.parse(e.textContent); // no browser runs it
 	[...document.querySelectorAll('script')].forEach((e, i) => { if (!e.src.startsWith(location.origin + '/assets/') && !isData(e, i)) found.push(e.outerHTML); });
 	for (const e of document.querySelectorAll('*')) for (const a of e.attributes)
 		if (a.name.startsWith('on') || a.value.trim().toLowerCase().startsWith('javascript:')) found.push(e.outerHTML.slice(0, 200));

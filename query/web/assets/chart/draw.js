@@ -26,6 +26,17 @@ export function prepare(canvas, width, height) {
   return g;
 }
 
+/**
+ * How lines are drawn that are as thin as they can be: whole pixels of the screen, whatever the zoom of the
+ * browser is.
+ * @returns {{width: number, at: (v: number) => number}} in CSS pixels; at gives the nearest place that is sharp
+ */
+export function hair() {
+  const ratio = globalThis.devicePixelRatio || 1;
+  const n = Math.max(1, Math.floor(ratio));
+  return { width: n / ratio, at: (v) => (Math.round(v * ratio - n / 2) + n / 2) / ratio };
+}
+
 /** The pixel of a time. @param {Frame} f @param {number} time */
 export function xOf(f, time) {
   return f.left + (time - f.from) / (f.to - f.from) * (f.right - f.left);
@@ -39,11 +50,12 @@ export function timeOf(f, x) {
 /** Draws grid and labels. */
 export function drawAxes(g, f, left, right, ink, small) {
   g.font = `${small ? 10 : 11}px ${ink.font}`;
-  g.lineWidth = 1;
+  const thin = hair();
+  g.lineWidth = thin.width;
   g.textBaseline = 'middle';
   g.textAlign = 'right';
   left.ticks.forEach((tick, i) => {
-    const y = Math.round(left.y(tick)) + 0.5;
+    const y = thin.at(left.y(tick));
     if (y < f.top - 1 || y > f.bottom + 1) return;
     g.strokeStyle = tick === 0 ? ink.axis : ink.grid;
     line(g, f.left, y, f.right, y);
@@ -52,18 +64,18 @@ export function drawAxes(g, f, left, right, ink, small) {
   });
   if (right) {
     g.textAlign = 'left';
-    right.ticks.forEach((tick, i) => g.fillText(right.labels[i], f.right + 7, Math.round(right.y(tick)) + 0.5));
+    right.ticks.forEach((tick, i) => g.fillText(right.labels[i], f.right + 7, thin.at(right.y(tick))));
   }
-  drawTimes(g, f, ink, small);
+  drawTimes(g, f, ink, small, thin);
 }
 
-function drawTimes(g, f, ink, small) {
+function drawTimes(g, f, ink, small, thin) {
   const ticks = timeTicks(f.from, f.to, Math.max(2, (f.right - f.left) / (small ? 62 : 76)));
   g.textAlign = 'center';
   g.textBaseline = 'alphabetic';
   let free = -Infinity;
   for (const tick of ticks) {
-    const x = Math.round(xOf(f, tick.time)) + 0.5;
+    const x = thin.at(xOf(f, tick.time));
     g.strokeStyle = tick.major ? ink.axis : ink.grid;
     line(g, x, f.top, x, f.bottom + (tick.major ? 4 : 0));
     const half = g.measureText(tick.label).width / 2;
@@ -191,9 +203,9 @@ export function drawMarks(g, f, marks, ink) {
       continue;
     }
     if (a < f.left || a > f.right) continue;
-    const x = Math.round(a) + 0.5;
+    const thin = hair(), x = thin.at(a);
     g.setLineDash([3, 3]);
-    g.lineWidth = 1;
+    g.lineWidth = thin.width;
     line(g, x, f.top, x, f.bottom);
     g.setLineDash([]);
     g.beginPath();

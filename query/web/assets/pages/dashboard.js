@@ -15,7 +15,7 @@ import { inks } from '../theme.js';
 
 const atOnce = 4; // graphs that are asked for at the same time
 
-/** @param {HTMLElement} root @param {URL} url @param {object} context */
+/** Shows dashboards, or one of them. @type {import('../pages.js').Show} */
 export async function show(root, url, context) {
   await styles(new URL('dashboard.css', import.meta.url));
   const name = url.pathname.startsWith('/dashboard/') ? pathOf(url, '/dashboard/') : '';

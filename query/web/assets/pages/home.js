@@ -14,7 +14,7 @@ import { welcome } from './welcome.js';
 const own = 'rondo'; // the series in which a server measures itself: no reason to hide the first steps
 const first = 60; // cards at the beginning; the server has written so many into the page
 
-/** Shows home. */
+/** Shows hosts, dashboards, or what a search found. @type {import('../pages.js').Show} */
 export async function show(root, url, context) {
   const words = url.searchParams.get('q');
   if (words) return results(root, words, context);

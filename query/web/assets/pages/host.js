@@ -15,7 +15,7 @@ import { waiting } from '../waiting.js';
 
 const row = [['hour', '-1h'], ['day', '-1d'], ['week', '-1w'], ['month', '-31d'], ['year', '-1y']];
 
-/** Shows a folder. */
+/** Shows a folder of series. @type {import('../pages.js').Show} */
 export async function show(root, url, context) {
   const path = pathOf(url, '/host/').replace(/\/+$/, '');
   context.title(path);

@@ -9,7 +9,7 @@ import { repeat } from '../live.js';
 import { problem } from '../problem.js';
 import { RangeBar } from '../rangebar.js';
 import { call, num } from '../rpc.js';
-import { hostURL, pathOf, withParams } from '../state.js';
+import { hostURL, pathOf, points, rememberPoints, withParams } from '../state.js';
 import { styles } from '../styles.js';
 import { Tail } from '../tail.js';
 import { printed } from '../theme.js';
@@ -17,7 +17,7 @@ import { copyButton, save } from '../transfer.js';
 import { unknown } from '../unknown.js';
 import { details } from './series-details.js';
 
-/** @param {HTMLElement} root @param {URL} url @param {object} context */
+/** Shows one series. @type {import('../pages.js').Show} */
 export async function show(root, url, context) {
   const path = pathOf(url, '/series/');
   const name = path.split('/').pop();
@@ -186,6 +186,7 @@ class SeriesPage {
     await this.#fetch(this.#bar.range, false, this.first).catch((error) => this.#failed(error));
     await painted();
     if (this.#context.signal.aborted) return;
+    rememberPoints();
     this.#details = details(this);
     this.#root.append(this.#details.element);
     this.#write();
@@ -220,9 +221,8 @@ class SeriesPage {
   // Rows of all functions for a range, in one request.
   async #ask(range) {
     const names = ['main', 'min', 'max', 'predicted', 'deviation', 'failures'].filter((n) => this.#uses[n]);
-    const points = Math.min(1600, Math.max(200, innerWidth - 130)); // about the chart's width, which is not known before it is shown
     if (!this.#uses.main) return {};
-    const answers = await this.#tail.fetch(names.map((n) => ({ path: this.#path, cf: this.#uses[n] })), range, points, this.#context.signal);
+    const answers = await this.#tail.fetch(names.map((n) => ({ path: this.#path, cf: this.#uses[n] })), range, points(), this.#context.signal);
     return Object.fromEntries(names.map((n, i) => [n, answers[i]]));
   }
 

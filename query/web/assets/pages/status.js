@@ -16,7 +16,7 @@ const every = 5; // seconds between two looks
 const history = 3600; // seconds that the charts show
 const senders = 500;
 
-/** @param {HTMLElement} root @param {URL} url @param {object} context */
+/** Shows the server itself. @type {import('../pages.js').Show} */
 export async function show(root, url, context) {
   context.title('Status');
   await Promise.all([styles(new URL('../sheet.css', import.meta.url)), styles(new URL('status.css', import.meta.url))]);

@@ -18,7 +18,7 @@ import { saveDialog } from './workbench-save.js';
 
 const most = 40; // lines of one graph
 
-/** @param {HTMLElement} root @param {URL} url @param {object} context */
+/** Shows a graph of several series. @type {import('../pages.js').Show} */
 export async function show(root, url, context) {
   context.title('Workbench');
   await styles(new URL('workbench.css', import.meta.url));

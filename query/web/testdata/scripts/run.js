@@ -2,6 +2,7 @@ import { run } from './check.js';
 import './chart_test.js';
 import './data_test.js';
 import './definition_test.js';
+import './draw_test.js';
 import './format_test.js';
 import './graph_test.js';
 import './state_test.js';
