@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -81,6 +80,7 @@ type serve struct {
 	socket  unixsocket.Access
 	mode    string // --socket-mode
 	rrd     rrdcachedSettings
+	cluster serveCluster
 	file    string // the configuration file that was applied last; empty: none
 	ways    []way
 	rules   []rules.Rule // of the file that was applied last
@@ -135,6 +135,7 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	f.IntVar(&s.backups.Keep, "backup-keep", 7, "`number` of whole backups that are kept, with those that build on them; older ones are removed")
 	f.Var((*logLevel)(&s.level), "log-level", "least important `level` that is logged: debug, info, warn or error")
 	f.BoolVar(&s.logJSON, "log-json", false, "write log lines as JSON objects")
+	s.cluster.addFlags(f)
 	s.memory = 4 << 30
 	f.Lookup("memory").DefValue = s.memory.String()
 	s.flags = f
@@ -166,6 +167,10 @@ func (s *serve) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	cluster, err := s.cluster.options(named)
+	if err != nil {
+		return err
+	}
 	log := s.logger()
 	s.engine.Sync = wal.Sync(s.sync)
 	s.engine.Memory = int64(s.memory)
@@ -186,6 +191,7 @@ func (s *serve) run(ctx context.Context) error {
 		Memory:    int64(s.memory),
 		Backups:   s.backups,
 		Rules:     s.alerts,
+		Cluster:   cluster,
 		Getenv:    s.getenv,
 		Logger:    log,
 	}
@@ -366,33 +372,4 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 		close(quit)
 		<-stopped
 	}
-}
-
-func (s *serve) logger() *slog.Logger {
-	o := &slog.HandlerOptions{Level: s.level, ReplaceAttr: shorten}
-	if s.logJSON {
-		return slog.New(slog.NewJSONHandler(s.stderr, o))
-	}
-	return slog.New(slog.NewTextHandler(s.stderr, o))
-}
-
-// maxLogged bounds one value in a log line, in bytes, because any sender can choose names and
-// texts.
-const maxLogged = 1024
-
-// shorten cuts a long value of a log line.
-func shorten(_ []string, a slog.Attr) slog.Attr {
-	text := ""
-	switch v := a.Value; v.Kind() {
-	case slog.KindString:
-		text = v.String()
-	case slog.KindAny:
-		if err, ok := v.Any().(error); ok {
-			text = err.Error()
-		}
-	}
-	if len(text) > maxLogged {
-		a.Value = slog.StringValue(strings.ToValidUTF8(text[:maxLogged], "") + "…")
-	}
-	return a
 }

@@ -124,14 +124,15 @@ func TestHUP(t *testing.T) {
 			}
 		}
 	}()
-	err = cmd.Wait()
+	state, err := cmd.Process.Wait() // cmd.Wait would close the pipe before all lines are read
 	close(quit)
 	if told := <-stopped; told != nil && !errors.Is(told, os.ErrProcessDone) {
 		t.Error(told)
 	}
-	if err != nil || !strings.Contains(log(), "database closed") {
-		t.Errorf("after SIGTERM: %v\n%s", err, log())
+	if err != nil || !state.Success() {
+		t.Errorf("after SIGTERM: %v, %v\n%s", state, err, log())
 	}
+	waitFor(t, "the database is closed", func() bool { return strings.Contains(log(), "database closed") })
 }
 
 // TestSocketActivation hands the HTTP port over as systemd does: number 3, with a name.

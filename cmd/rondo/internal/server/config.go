@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
@@ -44,6 +45,9 @@ type Config struct {
 	Rules Rules
 	// Backups are backups at regular times.
 	Backups Backups
+	// Cluster says which cluster the server is a node of; nil: none. Its fields Dir, Store,
+	// MaxSeries, Version and Logger are replaced.
+	Cluster *clustered.Options
 	// Reload delivers the Ways after each change of the configuration; nil means that they never
 	// change.
 	Reload <-chan Ways

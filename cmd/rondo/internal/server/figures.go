@@ -26,6 +26,7 @@ func (s *server) figures() []figure {
 	fs = append(fs, ruleFigures(s.rules.Counts())...)
 	fs = append(fs, backupFigures(s.backups.State())...)
 	fs = append(fs, s.reloadFigures()...)
+	fs = append(fs, s.clusterFigures()...)
 	return append(fs, s.httpFigures()...)
 }
 

@@ -17,7 +17,7 @@ import (
 
 // record writes the server's own figures into its store every ownStep seconds, until ctx ends.
 func (s *server) record(ctx context.Context) {
-	r := recorder{store: s.store, refs: make(map[string]core.Ref)}
+	r := recorder{store: s.store, own: s.own(), refs: make(map[string]core.Ref)}
 	var lines loglimit.Limit[string] // an error such as a full disk comes back every time
 	for {
 		next := time.Now().Truncate(ownStep * time.Second).Add(ownStep * time.Second)
@@ -39,7 +39,8 @@ func (s *server) record(ctx context.Context) {
 
 // A recorder writes figures as series.
 type recorder struct {
-	store *core.Store
+	store core.Engine
+	own   string              // the folder of the series
 	refs  map[string]core.Ref // by path
 	batch core.Batch
 }
@@ -72,7 +73,7 @@ func (r *recorder) write(ctx context.Context, at rra.Time, fs []figure) error {
 }
 
 func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (core.Ref, error) {
-	name := path.Join(ownFolder, f.series)
+	name := path.Join(r.own, f.series)
 	if ref, ok := r.refs[name]; ok {
 		return ref, nil
 	}
@@ -80,7 +81,7 @@ func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (core.Ref, er
 	if errors.Is(err, core.ErrNotFound) {
 		ref, err = r.store.Create(ctx, core.Spec{
 			Path:       name,
-			Labels:     ownLabels(f),
+			Labels:     r.labels(f),
 			Definition: ownDefinition(f),
 			Start:      at - rra.Seconds(ownStep),
 		})
@@ -92,9 +93,13 @@ func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (core.Ref, er
 	return ref, nil
 }
 
-// ownLabels returns the labels of a figure in /metrics, as Prometheus would read them.
-func ownLabels(f figure) []core.Label {
+// labels returns the labels of a figure in /metrics, as Prometheus would read them. A node of a
+// cluster is an instance.
+func (r *recorder) labels(f figure) []core.Label {
 	ls := []core.Label{{Name: "__name__", Value: f.metric}, {Name: "job", Value: ownFolder}}
+	if node, ok := strings.CutPrefix(r.own, ownFolder+"/"); ok {
+		ls = append(ls, core.Label{Name: "instance", Value: node})
+	}
 	if receiver, _, ok := strings.Cut(f.series, "/"); ok {
 		ls = append(ls, core.Label{Name: "receiver", Value: receiver})
 	}

@@ -16,9 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -61,12 +59,9 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if s.rules, err = s.newRules(); err != nil {
 		return err
 	}
-	if s.store, err = core.Open(s.DB, s.Engine); err != nil {
-		return s.opening(err)
+	if err := s.openStore(fail); err != nil {
+		return err
 	}
-	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
-		"recovery", time.Since(s.started).Round(time.Millisecond))
-	s.backups = &backups.Keeper{Source: s.store, Dir: s.Backups.Dir, Every: s.Backups.Every, Whole: s.Backups.Whole, Keep: s.Backups.Keep, Logger: s.Logger}
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
 	s.queries = s.newQueries()
@@ -145,18 +140,7 @@ func (s *server) stop() error {
 	}
 	doors.run("requests", func() { errs = s.endRequests() })
 	doors.wait()
-	if s.store != nil {
-		store := newWaits(s.Logger)
-		store.run("the database, which writes what is in memory", func() {
-			if err := s.store.Close(); err != nil {
-				errs = append(errs, fmt.Errorf("close %s: %w", s.DB, err))
-			} else {
-				s.Logger.Info("database closed", "dir", absolute(s.DB))
-			}
-		})
-		store.wait()
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.closeStore())...)
 }
 
 // endRequests waits for the open requests of all listeners at the same time, at most for the grace,

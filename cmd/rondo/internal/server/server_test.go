@@ -505,7 +505,7 @@ func TestOwnSeries(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	r := recorder{store: store, refs: make(map[string]core.Ref)}
+	r := recorder{store: store, own: ownFolder, refs: make(map[string]core.Ref)}
 	fs := []figure{
 		{"samples", "rondo_samples_total", rra.Derive, "", 100},
 		{"series", "rondo_series", rra.Gauge, "", 5},

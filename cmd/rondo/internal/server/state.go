@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
@@ -32,7 +33,9 @@ type server struct {
 	series      *prom.Storage // what queries see
 	rules       *alerts.Manager
 	reloads     reloads
-	store       *core.Store
+	store       core.Engine       // folder, or all partitions of the cluster
+	folder      *core.Store       // nil: it is not open, or there is none: the server is a node
+	member      *clustered.Member // nil: the server is no node of a cluster
 	page        *gate
 	http        *listener
 	entrances   []*entrance       // the addresses of http

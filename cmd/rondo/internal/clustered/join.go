@@ -1,0 +1,326 @@
+package clustered
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/natskv"
+	"github.com/rondo-db/rondo/engine/cluster/node"
+	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/engine/cluster/router"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/peer"
+	"github.com/rondo-db/rondo/wal"
+	"github.com/rondo-db/rondo/wal/jetstream"
+	"github.com/rondo-db/rondo/wal/stream"
+)
+
+const (
+	// foundTime is how long the first node waits for others before it makes the map of a new
+	// cluster with those that are there.
+	foundTime = 5 * time.Second
+	// connectTime bounds one attempt to reach the servers.
+	connectTime = 5 * time.Second
+	// openTime bounds how long the log of a partition takes to open.
+	openTime = 30 * time.Second
+	keyToken = "token" // of the bucket
+)
+
+// A Member is a server that is a node of a cluster.
+type Member struct {
+	o      Options
+	bucket *natskv.Store
+	logs   *jetstream.Conn
+	peers  *peers
+	listen net.Listener
+	http   *http.Server
+	node   *node.Node
+	router *router.Store
+
+	stop   context.CancelFunc
+	ended  chan struct{} // closed when the node has ended
+	err    error         // of the node, once ended is closed
+	closed sync.Once
+}
+
+// Join makes this process a node of the cluster. The first node also makes the cluster. Join
+// returns when the map of partitions is known, or when ctx ends. fail is called if the node cannot
+// go on.
+func Join(ctx context.Context, o Options, fail context.CancelCauseFunc) (*Member, error) {
+	m := &Member{o: o, ended: make(chan struct{}), stop: func() {}}
+	if err := m.join(ctx, fail); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err error) {
+	o := &m.o
+	if err := m.connect(ctx); err != nil {
+		return fmt.Errorf("--cluster: %w", err)
+	}
+	m.peers = &peers{options: peer.Options{Token: o.Token, TLS: o.PeerTLS}, nodes: make(map[string]*peerNode)}
+	if err := m.listenPeers(fail); err != nil {
+		return err
+	}
+	if err := m.startNode(fail); err != nil {
+		return err
+	}
+	if err := m.found(ctx); err != nil {
+		return err
+	}
+	if err := m.await(ctx); err != nil {
+		return err
+	}
+	if n := m.node.Partitions(); n != o.Partitions && o.Named {
+		return fmt.Errorf("--cluster-partitions %d: the cluster %s has %d, which never changes", o.Partitions, o.Name, n)
+	}
+	m.router, err = router.New(m.node, router.Options{MaxSeries: o.MaxSeries, Memory: o.Store.Memory / 4})
+	return err
+}
+
+// connect connects to the servers. They may be starting, too, so it tries again until ctx ends.
+func (m *Member) connect(ctx context.Context) error {
+	for told := false; ; told = true {
+		try, cancel := context.WithTimeout(ctx, connectTime)
+		err := m.connectOnce(try)
+		cancel()
+		if _, wrong := errors.AsType[*stream.SettingError](err); err == nil || wrong {
+			return err
+		}
+		_ = m.disconnect() // err says what is wrong
+		if !told {
+			m.o.Logger.Warn("the servers of the cluster do not answer yet; they are asked again", "servers", m.o.URL, "err", err)
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (m *Member) connectOnce(ctx context.Context) (err error) {
+	if m.logs, err = jetstream.Connect(m.o.logs()); err != nil {
+		return err
+	}
+	if m.bucket, err = natskv.Connect(ctx, m.o.bucket()); err != nil {
+		return err
+	}
+	if m.o.Token == "" && m.o.PeerTLS == nil {
+		m.o.Token, err = sharedToken(ctx, m.bucket)
+	}
+	return err
+}
+
+// disconnect ends the connections to the servers.
+func (m *Member) disconnect() (err error) {
+	if m.bucket != nil {
+		err = m.bucket.Close()
+	}
+	if m.logs != nil {
+		m.logs.Close()
+	}
+	m.bucket, m.logs = nil, nil
+	return err
+}
+
+// await waits until the map is known.
+func (m *Member) await(ctx context.Context) error {
+	known := make(chan error, 1)
+	go func() { known <- m.node.Wait(ctx) }()
+	select {
+	case err := <-known:
+		return err
+	case <-m.ended:
+		return m.err
+	}
+}
+
+// startNode opens the folder of the replicas and starts the node.
+func (m *Member) startNode(fail context.CancelCauseFunc) error {
+	o := &m.o
+	folder, err := node.NewFolder(o.Dir, node.FolderOptions{Store: m.storeOptions(), OpenLog: m.openLog, Follow: m.follow})
+	if err != nil {
+		return err
+	}
+	m.node, err = node.New(node.Options{
+		Name: o.Node, Address: m.address(), Version: o.Version, Zone: o.Zone,
+		Store: m.bucket, Disk: folder, Peers: m.peers, Moves: 4, Logger: o.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	go func() {
+		defer close(m.ended)
+		if m.err = m.node.Run(ctx); m.err != nil {
+			fail(m.err)
+		}
+	}()
+	return nil
+}
+
+// storeOptions are those of each partition: a node may have all of them.
+func (m *Member) storeOptions() core.Options {
+	s := m.o.Store
+	s.Memory = max(s.Memory/int64(m.o.Partitions), 32<<20)
+	s.Logger = m.o.Logger
+	return s
+}
+
+func (m *Member) openLog(partition int, after wal.Pos, onDurable core.OnDurable) (core.Log, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTime)
+	defer cancel()
+	return m.logs.Open(ctx, m.o.stream(partition), stream.Options{After: after, OnDurable: onDurable, Logger: m.o.Logger})
+}
+
+func (m *Member) follow(partition int, _ wal.Pos) (core.Source, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTime)
+	defer cancel()
+	return m.logs.OpenReader(ctx, m.o.stream(partition), stream.ReaderOptions{Logger: m.o.Logger})
+}
+
+// listenPeers listens for the other nodes.
+func (m *Member) listenPeers(fail context.CancelCauseFunc) (err error) {
+	if m.listen, err = net.Listen("tcp", m.o.Listen); err != nil {
+		return fmt.Errorf("--cluster-listen: %w", err)
+	}
+	s := &peer.Server{Partition: m.partition, Token: m.o.Token, Certificates: m.o.PeerTLS != nil}
+	path, h, err := s.Handler()
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle(path, h)
+	m.http = &http.Server{Handler: mux, TLSConfig: m.o.PeerTLS, Protocols: new(http.Protocols), ReadHeaderTimeout: 10 * time.Second}
+	m.http.Protocols.SetHTTP2(m.o.PeerTLS != nil)
+	m.http.Protocols.SetUnencryptedHTTP2(m.o.PeerTLS == nil)
+	go func() {
+		serve := m.http.Serve
+		if m.o.PeerTLS != nil {
+			serve = func(l net.Listener) error { return m.http.ServeTLS(l, "", "") }
+		}
+		if err := serve(m.listen); !errors.Is(err, http.ErrServerClosed) {
+			fail(fmt.Errorf("--cluster-listen %s: %w", m.o.Listen, err))
+		}
+	}()
+	return nil
+}
+
+// partition returns a replica of this node to another node.
+func (m *Member) partition(p int) (core.Engine, error) {
+	if r, ok := m.node.Local(p); ok {
+		return r.Engine(), nil
+	}
+	return nil, fmt.Errorf("node %s has no replica of partition %d: %w", m.o.Node, p, core.ErrUnavailable)
+}
+
+// address is where the other nodes reach this one.
+func (m *Member) address() string {
+	if m.o.Advertise != "" {
+		return m.o.Advertise
+	}
+	at := m.listen.Addr().(*net.TCPAddr)
+	if !at.IP.IsUnspecified() {
+		return at.String()
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(at.Port))
+}
+
+// found makes the map of a new cluster. It waits for as many nodes as a partition has replicas, or
+// for foundTime. Whoever writes the map first has made the cluster.
+func (m *Member) found(ctx context.Context) error {
+	w := coord.NewWatcher(m.bucket, coord.Times{}, time.Now)
+	for began := time.Now(); ; {
+		v, err := w.Look(ctx)
+		if err != nil {
+			return fmt.Errorf("cluster %s: %w", m.o.Name, err)
+		}
+		if v.MapRevision > 0 {
+			return nil
+		}
+		if all := v.Placement(); len(all) >= max(3, m.o.Replicas) || (len(all) > 0 && time.Since(began) > foundTime) {
+			first, err := placement.New(m.o.Partitions, m.o.Replicas, all)
+			if err != nil {
+				return fmt.Errorf("cluster %s: %w", m.o.Name, err)
+			}
+			first.Cluster = rand.Text()
+			if _, err = coord.WriteMap(ctx, m.bucket, first, 0); err == nil {
+				m.o.Logger.Info("made the cluster", "name", m.o.Name, "partitions", m.o.Partitions, "replicas", m.o.Replicas, "nodes", len(all))
+			}
+			if err != nil && !errors.Is(err, coord.ErrConflict) {
+				return fmt.Errorf("cluster %s: %w", m.o.Name, err)
+			}
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-m.ended:
+			return m.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// sharedToken returns the token that the cluster keeps. The first node draws it at random.
+func sharedToken(ctx context.Context, s coord.Store) (string, error) {
+	for {
+		e, err := s.Get(ctx, keyToken)
+		if err != nil {
+			return "", fmt.Errorf("token of the cluster: %w", err)
+		}
+		if e.Revision > 0 {
+			return string(e.Value), nil
+		}
+		token := rand.Text() + rand.Text()
+		if _, err = s.CompareAndSet(ctx, keyToken, []byte(token), 0); err != nil && !errors.Is(err, coord.ErrConflict) {
+			return "", fmt.Errorf("token of the cluster: %w", err)
+		}
+	}
+}
+
+// Engine returns all partitions as one engine.
+func (m *Member) Engine() core.Engine { return m.router }
+
+// Node returns what runs the partitions.
+func (m *Member) Node() *node.Node { return m.node }
+
+// Address returns where the other nodes reach this one.
+func (m *Member) Address() string { return m.address() }
+
+// Close hands the leases of this node on, closes the replicas and ends all connections. Nobody uses
+// the engine any more.
+func (m *Member) Close() (err error) {
+	m.closed.Do(func() {
+		m.stop()
+		if m.node != nil {
+			<-m.ended
+			err = m.err
+		}
+		if m.http != nil {
+			err = errors.Join(err, m.http.Close())
+		} else if m.listen != nil {
+			err = errors.Join(err, m.listen.Close())
+		}
+		if m.peers != nil {
+			m.peers.close()
+		}
+		err = errors.Join(err, m.disconnect())
+	})
+	return err
+}

@@ -1,0 +1,157 @@
+package clustered
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/natskv"
+	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal/jetstream"
+)
+
+// The defaults of Options.
+const (
+	DefaultName       = "rondo"
+	DefaultPartitions = 16
+	DefaultReplicas   = 2
+	DefaultListen     = ":9181"
+	DefaultLogBytes   = 8 << 30
+	monitorPort       = "8222"
+)
+
+// Servers says where the servers of NATS are, and what is accepted of them.
+type Servers struct {
+	URL         string // nats://HOST:PORT, separated by commas
+	Name        string // of the cluster: its streams and its bucket begin with it
+	Credentials string // the file of a user of NATS; empty: none
+	// TLS are files: that of a certificate authority, or certificate, key and authority; or none.
+	TLS []string
+	// Monitor are the monitoring ports of all servers, http://HOST:PORT; none: port 8222 of each.
+	Monitor  []string
+	LogBytes int64 // the size of the stream of a partition
+	// AcceptUnsynced accepts servers that acknowledge before they sync, AcceptOne accepts one
+	// server in place of three.
+	AcceptUnsynced, AcceptOne bool
+}
+
+// Options say how a server takes part in a cluster.
+type Options struct {
+	Servers
+	Partitions, Replicas int // of a cluster that is made
+	// Named: the user has named the number of partitions, and another one is an error.
+	Named bool
+
+	Node      string // the name of this node
+	Listen    string // where the other nodes are listened for
+	Advertise string // HOST:PORT by which they reach this one; empty: what Listen says
+	Zone      string
+	Version   string
+	Token     string // what nodes must know; empty: one that the cluster keeps with its map
+	// PeerTLS is of the port for other nodes, which then need a certificate; nil: no TLS.
+	PeerTLS *tls.Config
+
+	Dir       string       // the folder of the replicas
+	Store     core.Options // of all partitions together
+	MaxSeries int
+	Logger    *slog.Logger
+}
+
+// Check refuses options that no node can work with.
+func (o *Options) Check() error {
+	if err := o.Servers.Check(); err != nil {
+		return err
+	}
+	switch {
+	case !coord.ValidName(o.Node):
+		return fmt.Errorf("--node %q: want up to 63 letters, digits, '-', '_' and '.'", o.Node)
+	case o.Partitions < 1 || o.Partitions > placement.MaxPartitions:
+		return fmt.Errorf("--cluster-partitions %d: want 1 to %d", o.Partitions, placement.MaxPartitions)
+	case o.Replicas < 1 || o.Replicas > placement.MaxReplicas:
+		return fmt.Errorf("--cluster-replicas %d: want 1 to %d", o.Replicas, placement.MaxReplicas)
+	}
+	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
+		return fmt.Errorf("--cluster-listen %s: want HOST:PORT", o.Listen)
+	}
+	if host, _, err := net.SplitHostPort(o.Advertise); o.Advertise != "" && (err != nil || host == "") {
+		return fmt.Errorf("--advertise %s: want HOST:PORT", o.Advertise)
+	}
+	return nil
+}
+
+// Check refuses addresses that are none.
+func (s *Servers) Check() error {
+	for _, a := range s.urls() {
+		if u, err := url.Parse(a); err != nil || u.Host == "" || (u.Scheme != "nats" && u.Scheme != "tls") {
+			return fmt.Errorf("--cluster %s: want nats://HOST:PORT, or several separated by commas", a)
+		}
+	}
+	if !validName(s.Name) {
+		return fmt.Errorf("--cluster-name %q: want up to 32 letters, digits, '-' and '_'", s.Name)
+	}
+	if s.LogBytes < 1<<20 {
+		return errors.New("--cluster-log: want 1M or more")
+	}
+	return nil
+}
+
+// validName says whether name can be part of the names of streams and buckets.
+func validName(name string) bool {
+	return name != "" && len(name) <= 32 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
+
+func (s *Servers) urls() []string { return strings.Split(s.URL, ",") }
+
+// monitors returns the monitoring addresses.
+func (s *Servers) monitors() (all []string) {
+	if len(s.Monitor) > 0 {
+		return s.Monitor
+	}
+	for _, a := range s.urls() {
+		if u, err := url.Parse(a); err == nil {
+			all = append(all, "http://"+net.JoinHostPort(u.Hostname(), monitorPort))
+		}
+	}
+	return all
+}
+
+// connect returns the options of the connection to the servers.
+func (s *Servers) connect() (all []nats.Option) {
+	if s.Credentials != "" {
+		all = append(all, nats.UserCredentials(s.Credentials))
+	}
+	switch len(s.TLS) {
+	case 1:
+		all = append(all, nats.RootCAs(s.TLS[0]))
+	case 3:
+		all = append(all, nats.ClientCert(s.TLS[0], s.TLS[1]), nats.RootCAs(s.TLS[2]))
+	}
+	return all
+}
+
+// bucket returns where what nodes tell each other is.
+func (s *Servers) bucket() natskv.Options {
+	return natskv.Options{URL: s.URL, Connect: s.connect(), Bucket: "rondo-" + s.Name, AcceptFewerReplicas: s.AcceptOne}
+}
+
+// logs returns where the logs are.
+func (s *Servers) logs() jetstream.Options {
+	return jetstream.Options{
+		URL: s.URL, Connect: s.connect(), MaxBytes: s.LogBytes, Monitor: s.monitors(),
+		AcceptUnsynced: s.AcceptUnsynced, AcceptFewerReplicas: s.AcceptOne,
+	}
+}
+
+// stream is the name of the stream of a partition.
+func (s *Servers) stream(partition int) string {
+	return "rondo-" + s.Name + "-p" + strconv.Itoa(partition)
+}

@@ -1,0 +1,88 @@
+package clustered
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/peer"
+)
+
+// peers are the connections to the other nodes. It is a node.Peers.
+type peers struct {
+	options peer.Options
+
+	mu    sync.Mutex // guards what follows
+	nodes map[string]*peerNode
+}
+
+// A peerNode is the connection to a node, as of one of its starts.
+type peerNode struct {
+	*peer.Node
+	session string
+	parts   map[int]*peer.Client
+}
+
+// Engine is as node.Peers has it.
+func (p *peers) Engine(m coord.Member, partition int) (core.Engine, error) {
+	return p.client(m, partition)
+}
+
+// Backup is as node.Peers has it.
+func (p *peers) Backup(ctx context.Context, m coord.Member, partition int, w io.Writer) error {
+	c, err := p.client(m, partition)
+	if err != nil {
+		return err
+	}
+	return c.Backup(ctx, w)
+}
+
+// client returns the client of a partition of a node: the same one until the node starts anew.
+func (p *peers) client(m coord.Member, partition int) (*peer.Client, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.nodes[m.Name]
+	if n == nil || n.session != m.Session {
+		scheme := "http://"
+		if p.options.TLS != nil {
+			scheme = "https://"
+		}
+		conn, err := peer.NewNode(scheme+m.Address, p.options)
+		if err != nil {
+			return nil, fmt.Errorf("node %s: %w", m.Name, err)
+		}
+		n.close()
+		n = &peerNode{conn, m.Session, make(map[int]*peer.Client)}
+		p.nodes[m.Name] = n
+	}
+	c := n.parts[partition]
+	if c == nil {
+		c = n.Partition(partition)
+		n.parts[partition] = c
+	}
+	return c, nil
+}
+
+// close ends the connections to a node.
+func (n *peerNode) close() {
+	if n == nil {
+		return
+	}
+	for _, c := range n.parts {
+		c.Close()
+	}
+	n.Close()
+}
+
+// close ends all connections.
+func (p *peers) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range p.nodes {
+		n.close()
+	}
+	clear(p.nodes)
+}

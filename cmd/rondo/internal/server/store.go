@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// joinTime bounds how long a node waits for the cluster when it starts.
+const joinTime = time.Minute
+
+// openStore opens the database of this machine, or makes the server a node of its cluster.
+func (s *server) openStore(fail context.CancelCauseFunc) (err error) {
+	if s.Cluster != nil {
+		return s.join(fail)
+	}
+	if backend.IsNode(s.DB) {
+		return fmt.Errorf("%s is the folder of a node of a cluster: --cluster says of which one", absolute(s.DB))
+	}
+	if s.folder, err = core.Open(s.DB, s.Engine); err != nil {
+		return s.opening(err)
+	}
+	s.store = s.folder
+	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
+		"recovery", time.Since(s.started).Round(time.Millisecond))
+	s.backups = &backups.Keeper{Source: s.folder, Dir: s.Backups.Dir, Every: s.Backups.Every, Whole: s.Backups.Whole, Keep: s.Backups.Keep, Logger: s.Logger}
+	return nil
+}
+
+// join makes the server a node.
+func (s *server) join(fail context.CancelCauseFunc) (err error) {
+	if s.Backups.Dir != "" {
+		return fmt.Errorf("--backup-to %s %w, and with --cluster the series are on several machines", s.Backups.Dir, core.ErrNoFolder)
+	}
+	if backend.IsDatabase(s.DB) {
+		return fmt.Errorf("--cluster: %s holds a database of one machine, which would be left out of the cluster: name another folder", absolute(s.DB))
+	}
+	o := *s.Cluster
+	o.Dir, o.Store, o.MaxSeries = filepath.Join(s.DB, backend.ReplicasFolder), s.Engine, s.Engine.MaxSeries
+	o.Version, o.Logger = s.Version, s.Logger
+	ctx, cancel := context.WithTimeout(context.Background(), joinTime)
+	defer cancel()
+	if s.member, err = clustered.Join(ctx, o, fail); err != nil {
+		return err
+	}
+	s.store, s.backups = s.member.Engine(), &backups.Keeper{Logger: s.Logger}
+	s.Logger.Info("node of a cluster", "cluster", o.Name, "node", o.Node, "address", s.member.Address(),
+		"partitions", s.member.Node().Partitions())
+	return nil
+}
+
+// closeStore closes what openStore has opened.
+func (s *server) closeStore() (err error) {
+	all := newWaits(s.Logger)
+	switch {
+	case s.folder != nil:
+		all.run("the database, which writes what is in memory", func() {
+			if err = s.folder.Close(); err != nil {
+				err = fmt.Errorf("close %s: %w", s.DB, err)
+			} else {
+				s.Logger.Info("database closed", "dir", absolute(s.DB))
+			}
+		})
+	case s.member != nil:
+		all.run("the partitions, which other nodes are to lead", func() {
+			if err = s.member.Close(); err == nil {
+				s.Logger.Info("left the cluster", "cluster", s.Cluster.Name, "node", s.Cluster.Node)
+			}
+		})
+	}
+	all.wait()
+	return err
+}
+
+// own is the folder of the server's own series. Those of several nodes are apart.
+func (s *server) own() string {
+	if s.member != nil {
+		return ownFolder + "/" + s.Cluster.Node
+	}
+	return ownFolder
+}
