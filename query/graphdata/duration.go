@@ -30,8 +30,8 @@ func FormatDuration(format string, v float64) (text string, ok bool) {
 	var b strings.Builder
 	if v < 0 {
 		b.WriteByte('-')
-		v = -v
 	}
+	v = math.Abs(v) // of -0, too, which has no sign
 	for format != "" {
 		before, rest, more := strings.Cut(format, "%")
 		b.WriteString(before)

@@ -2,6 +2,7 @@ package graphdata_test
 
 import (
 	"image/color"
+	"math"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ func TestFormatDuration(t *testing.T) {
 		{123456789123.456, "%8.2d|%08.3h|%.5D|%5%", "    0.89|0021.552|1428.89802|%"},
 		{-5, "a%03f", "-a005"},
 		{59999, "%.1s %.1m", "59.9 0.9"},
+		{math.Copysign(0, -1), "", "0:00:00"},
 	} {
 		if got, ok := graphdata.FormatDuration(tt.format, tt.v); !ok || got != tt.want {
 			t.Errorf("%q of %g: %q %v, want %q", tt.format, tt.v, got, ok, tt.want)
