@@ -36,6 +36,8 @@ var rooms = map[string][]string{
 	"internal/room":          {},
 	"internal/rrdtooltest":   {},
 	"internal/natstest":      {"internal/rrdtooltest"},
+	"internal/localcluster":  {},
+	"internal/chaos":         {"internal/localcluster", "internal/rrdtooltest", "receivers", "rra"},
 	"internal/text":          {},
 	"rra":                    {"rra", "internal/text", "internal/rrdtooltest"},
 	"rra/rows":               {},

@@ -1,0 +1,154 @@
+package chaos
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/localcluster"
+)
+
+// stopTime is how long a program may take to end by SIGTERM until it is killed.
+const stopTime = 30 * time.Second
+
+// carryOut carries a plan out. It returns when all that was broken is mended, and that is soon if
+// ctx ends.
+func (h *harness) carryOut(ctx context.Context, plan []fault) {
+	began := time.Now()
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, f := range plan {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Until(began.Add(f.at))):
+		}
+		h.counts.fault(f.kind)
+		h.logf("%v", f)
+		running.Go(func() { h.fault(ctx, f) })
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// fault breaks something, waits, and mends it.
+func (h *harness) fault(ctx context.Context, f fault) {
+	machines := []int{f.machine}
+	if f.machine == allMachines {
+		machines = []int{0, 1, 2}
+	}
+	each := func(do func(i int)) {
+		var all sync.WaitGroup
+		for _, i := range machines {
+			all.Go(func() { do(i) })
+		}
+		all.Wait()
+	}
+	set := func(s localcluster.LinkState) {
+		for _, l := range h.linksOf(f, machines) {
+			l.Set(s)
+		}
+	}
+	switch f.kind {
+	case killServer, killNode, restartServer, restartNode:
+		processes := h.c.Nodes
+		if f.kind == killServer || f.kind == restartServer {
+			processes = h.c.Servers
+		}
+		each(func(i int) {
+			if f.kind == killServer || f.kind == killNode {
+				processes[i].Kill()
+			} else if !processes[i].Terminate(stopTime) {
+				h.counts.note("killed for it did not end by SIGTERM within 30 s: " + processes[i].Name)
+			}
+		})
+		pause(ctx, f.lasts)
+		each(func(i int) { h.start(processes[i]) })
+	case pauseServer, pauseNode:
+		processes := h.c.Nodes
+		if f.kind == pauseServer {
+			processes = h.c.Servers
+		}
+		each(func(i int) { processes[i].Stop() })
+		pause(ctx, f.lasts)
+		each(func(i int) { processes[i].Continue() })
+	case holdMachine:
+		set(localcluster.Held)
+		pause(ctx, f.lasts)
+		set(localcluster.Through)
+	case reset:
+		for _, l := range h.linksOf(f, machines) {
+			l.Reset()
+		}
+	case powerCut:
+		each(h.cutPower)
+		pause(ctx, f.lasts)
+		each(h.powerOn)
+	case diskFull:
+		each(func(i int) { h.disk(i, "full") })
+		pause(ctx, f.lasts)
+		each(func(i int) { h.disk(i, "room") })
+	default: // cuts
+		set(localcluster.Refused)
+		pause(ctx, f.lasts)
+		set(localcluster.Through)
+	}
+}
+
+// linksOf returns the links that a fault of some machines concerns.
+func (h *harness) linksOf(f fault, machines []int) (all []*localcluster.Link) {
+	add := func(l *localcluster.Link) {
+		if l != nil {
+			all = append(all, l)
+		}
+	}
+	for _, i := range machines {
+		if f.kind == cutServers && f.other != f.machine {
+			add(h.c.ServerToServer[i][f.other])
+			add(h.c.ServerToServer[f.other][i])
+			continue
+		}
+		if f.kind == cutPeers || f.kind == cutMachine || f.kind == holdMachine || f.kind == reset {
+			add(h.c.ToNode[i])
+		}
+		for j := range localcluster.Machines {
+			between := f.kind == holdMachine || f.kind == cutMachine || f.kind == reset
+			if f.kind == cutNode || between && i != j {
+				add(h.c.NodeToServer[i][j])
+			}
+			if between && i != j {
+				add(h.c.NodeToServer[j][i])
+			}
+			if between || f.kind == cutServers {
+				add(h.c.ServerToServer[i][j])
+				add(h.c.ServerToServer[j][i])
+			}
+		}
+	}
+	return all
+}
+
+// start starts a process again.
+func (h *harness) start(p *localcluster.Process) {
+	if err := p.Start(); err != nil {
+		h.counts.wrong(err.Error())
+	}
+}
+
+func (h *harness) cutPower(i int) {
+	var all sync.WaitGroup
+	all.Go(h.c.Nodes[i].Kill)
+	all.Go(h.c.Servers[i].Kill)
+	all.Wait()
+	h.disk(i, "cut")
+}
+
+func (h *harness) powerOn(i int) {
+	h.start(h.c.Servers[i])
+	h.start(h.c.Nodes[i])
+}

@@ -1,0 +1,9 @@
+package localcluster
+
+import "syscall"
+
+// attributes are those of a process that ends with this one, and that a Ctrl-C at the terminal
+// does not reach.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
