@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 func TestCommandsOfThePage(t *testing.T) {
 	rrdtooltest.Need(t, "sh", "perl", "python3")
 	all, err := pages.Read(".")
+	all = slices.DeleteFunc(all, func(p *pages.Page) bool { return p.Name != "README.md" }) // others have tests of their own
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d pages: %v", len(all), err)
 	}

@@ -81,6 +81,7 @@ var rooms = map[string][]string{
 	"query/rrd/rrdclient":      {"=query", "query/rrd/rrdcached/wire", "query/rrd/rrdfile", "query/rrd/transfer", "engine", "rra"},
 
 	"contrib":                                 {},
+	"contrib/cluster":                         {"internal/localcluster", "internal/rrdtooltest"},
 	"cmd":                                     {"cmd", "receivers", "query", "internal", "engine", "rra", "wal"},
 	"engine/cluster/placement":                {},
 	"engine/cluster/spool":                    {"=engine/core", "engine/enginetest", "engine/internal/record", "rra", "=wal"},
