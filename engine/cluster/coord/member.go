@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rondo-db/rondo/wal"
 )
@@ -16,6 +17,8 @@ type Member struct {
 	Address string `json:"address"`        // host:port of its RPC, for the other nodes
 	Version string `json:"version"`        // of the program
 	Zone    string `json:"zone,omitempty"` // what may fail at once
+	// Started is when it started by its own clock: for eyes, nothing is decided by it.
+	Started time.Time `json:"started,omitzero"`
 	// Stopping nodes hand their leases on, and take none.
 	Stopping bool `json:"stopping,omitempty"`
 

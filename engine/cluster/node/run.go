@@ -123,7 +123,7 @@ func (n *Node) member() coord.Member {
 	defer n.mu.Unlock()
 	return coord.Member{
 		Name: n.o.Name, Session: n.o.Session, Address: n.o.Address, Version: n.o.Version, Zone: n.o.Zone,
-		Stopping: n.stopping, Partitions: n.standings(),
+		Started: n.began, Stopping: n.stopping, Partitions: n.standings(),
 	}
 }
 

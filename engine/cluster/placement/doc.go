@@ -23,6 +23,9 @@
 // A node that joins a settled map gets replicas from the others, and no two others exchange any. If
 // a node is lost, only its replicas move.
 //
+// An operator may move a replica, or choose a leader, and hold the partition: then only what must
+// move does, such as a replica of a node that leaves.
+//
 // A partition has one move at a time. A move begins when the replicas that stay are current: the
 // new node takes a copy and follows the log, and when it is current, too, the old one leaves. So a
 // move never lessens how many current replicas there are.

@@ -26,6 +26,9 @@ type Partition struct {
 	Nodes []string `json:"nodes"`
 	// Move is the move under way, or nil.
 	Move *Move `json:"move,omitempty"`
+	// Held: an operator has said where it is. It moves only off nodes that are gone or leave, and
+	// neither loads nor zones move it, nor its preferred leader.
+	Held bool `json:"held,omitempty"`
 }
 
 // A Move makes a new replica.
@@ -44,6 +47,8 @@ const (
 	Abandon                 // the move to To is given up: it is gone, or leaves
 	Remove                  // From is no replica any more: there are more than Map.Replicas
 	Prefer                  // To, a replica, becomes the preferred leader
+	Hold                    // the partition stays where it is: see Partition.Held
+	Release                 // it does so no more
 )
 
 // A Change is the least by which two maps differ.
@@ -68,6 +73,10 @@ func (c Change) String() string {
 		return fmt.Sprintf("partition %d: %s is no replica any more", c.Partition, c.From)
 	case Prefer:
 		return fmt.Sprintf("partition %d: %s is the preferred leader", c.Partition, c.To)
+	case Hold:
+		return fmt.Sprintf("partition %d: it is held where it is", c.Partition)
+	case Release:
+		return fmt.Sprintf("partition %d: it is held no more", c.Partition)
 	default:
 		return fmt.Sprintf("partition %d: no change", c.Partition)
 	}
@@ -99,26 +108,30 @@ func (m Map) Apply(c Change) (Map, error) {
 	}
 	p := &m.Partitions[c.Partition]
 	moves := p.Move != nil && p.Move.To == c.To
-	var next Partition
+	next := *p
 	fits := true
 	switch c.Kind {
 	case Begin:
 		fits = p.Move == nil && !slices.Contains(p.Nodes, c.To) && (c.From == "" || slices.Contains(p.Nodes, c.From))
-		next = Partition{p.Nodes, &Move{c.To, c.From}}
+		next.Move = &Move{c.To, c.From}
 	case Finish:
 		fits = moves
 		if fits {
-			next = Partition{Nodes: p.planned()}
+			next.Nodes, next.Move = p.planned(), nil
 		}
 	case Abandon:
 		fits = moves
-		next = Partition{Nodes: p.Nodes}
+		next.Move = nil
 	case Remove:
 		fits = p.Move == nil && len(p.Nodes) > 1 && slices.Contains(p.Nodes, c.From)
-		next = Partition{Nodes: without(p.Nodes, c.From)}
+		next.Nodes = without(p.Nodes, c.From)
 	case Prefer:
 		fits = slices.Contains(p.Nodes, c.To)
-		next = Partition{append([]string{c.To}, without(p.Nodes, c.To)...), p.Move}
+		next.Nodes = append([]string{c.To}, without(p.Nodes, c.To)...)
+	case Hold:
+		next.Held = true
+	case Release:
+		next.Held = false
 	default:
 		fits = false
 	}

@@ -91,7 +91,7 @@ func (p *planner) spread() (Change, bool) {
 		nodes := part.planned()
 		for _, from := range slices.Backward(order) { // rather from one that has many
 			name := p.members[from].Name
-			if !slices.Contains(part.Nodes, name) || p.mates(nodes, from, name) == 0 || !p.free(i, name) {
+			if part.Held || !slices.Contains(part.Nodes, name) || p.mates(nodes, from, name) == 0 || !p.free(i, name) {
 				continue
 			}
 			best := -1
@@ -132,7 +132,7 @@ func (p *planner) exchange(from, to, worse int) (Change, bool) {
 	a, b := p.members[from].Name, p.members[to].Name
 	best, least := -1, 0
 	for i, part := range p.parts {
-		if part.Has(b) || !slices.Contains(part.Nodes, a) || !p.free(i, a) {
+		if part.Held || part.Has(b) || !slices.Contains(part.Nodes, a) || !p.free(i, a) {
 			continue
 		}
 		nodes := part.planned()

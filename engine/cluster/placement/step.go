@@ -141,6 +141,9 @@ func (m Map) prefer(c *census, current func(int, string) bool) (Change, bool) {
 		leads := len(m.Partitions) + 2 // more than anybody: it is to lead no more
 		if c.stays(first) {
 			leads = c.leads[c.number[first]]
+			if p.Held {
+				continue
+			}
 		}
 		best := ""
 		for _, name := range nodes[1:] {
