@@ -26,13 +26,18 @@ const (
 	acceptOne      = "one-server"
 )
 
-func (c *clusterFlags) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.servers.URL, "cluster", "", "`addresses` of the servers of NATS that keep the logs of a cluster, nats://HOST:PORT separated by commas; empty: this machine's database is all there is")
+// addPlace adds the flags that say where a cluster is. usage is that of --cluster.
+func (c *clusterFlags) addPlace(f *pflag.FlagSet, usage string) {
+	c.size = clustered.DefaultLogBytes
+	f.StringVar(&c.servers.URL, "cluster", "", "`addresses` of the servers of NATS that keep the logs of a cluster, nats://HOST:PORT separated by commas; "+usage)
 	f.StringVar(&c.servers.Name, "cluster-name", clustered.DefaultName, "`name` of the cluster: several may share servers")
 	f.StringVar(&c.servers.Credentials, "cluster-credentials", "", "`file` with the credentials of a user of NATS")
 	f.StringSliceVar(&c.servers.TLS, "cluster-tls", nil, "`file` of the authority of the servers' certificates, or three: certificate, key, authority")
+}
+
+func (c *clusterFlags) addFlags(f *pflag.FlagSet) {
+	c.addPlace(f, "empty: this machine's database is all there is")
 	f.StringSliceVar(&c.servers.Monitor, "cluster-monitor", nil, "`URL` of the monitoring port of a server of NATS, one for each server; default: port 8222 of each")
-	c.size = clustered.DefaultLogBytes
 	f.Var(&c.size, "cluster-log", "`bytes` that the log of a partition may have: 8G")
 	f.StringSliceVar(&c.accept, "cluster-accept", nil, "`risk` that is accepted: unsynced (servers that acknowledge before they sync), one-server (for trying it)")
 }

@@ -23,6 +23,8 @@ type Client struct {
 	// Far is Rondo over HTTP/2, which ImportMany needs.
 	Streams rondov1.LocalClient
 	Far     rondov1.RondoClient
+	// Cluster is for operators of a cluster.
+	Cluster rondov1.ClusterClient
 
 	http *http.Client
 	url  string
@@ -83,6 +85,7 @@ func newClient(t *http.Transport, url, authorization string, options ...connect.
 		Local:         rondov1.NewLocalClient(h, url, limit),
 		Streams:       rondov1.NewLocalClient(far, url, limit),
 		Far:           rondov1.NewRondoClient(far, url, limit),
+		Cluster:       rondov1.NewClusterClient(h, url, limit),
 		http:          h,
 		url:           url,
 		transport:     t,

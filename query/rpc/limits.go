@@ -73,6 +73,9 @@ func messageLimits(spec connect.Spec) []connect.HandlerOption {
 	}
 }
 
+// Limits returns the option that bounds the requests of a service that is no part of this package.
+func Limits() connect.HandlerOption { return connect.WithConditionalHandlerOptions(messageLimits) }
+
 // limits returns the handler options that bound the requests of l.
 func (l *Local) limits() []connect.HandlerOption {
 	n := maxExecBytes

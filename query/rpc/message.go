@@ -163,7 +163,8 @@ func changes(m any) bool {
 	switch m.(type) {
 	case *rondov1.WriteRequest, *rondov1.CreateRequest, *rondov1.DropRequest, *rondov1.RenameRequest, *rondov1.CheckpointRequest,
 		*rondov1.SaveDashboardRequest, *rondov1.DropDashboardRequest, *rondov1.AlterRequest, *rondov1.TuneRequest,
-		*rondov1.SetMetadataRequest, *rondov1.ImportFileRequest, *rondov1.ImportRequest:
+		*rondov1.SetMetadataRequest, *rondov1.ImportFileRequest, *rondov1.ImportRequest,
+		*rondov1.MoveRequest, *rondov1.LeadRequest, *rondov1.ReleaseRequest, *rondov1.DrainRequest:
 		return true
 	}
 	return false

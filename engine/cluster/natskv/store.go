@@ -23,11 +23,16 @@ type Options struct {
 	URL string
 	// Connect are more options of the connection: credentials, TLS.
 	Connect []nats.Option
-	// Bucket is the name of the bucket. Connect makes one that is missing.
-	Bucket string
+	// Bucket is the name of the bucket. Connect makes one that is missing, unless MustExist is set:
+	// then the error wraps ErrNoBucket.
+	Bucket    string
+	MustExist bool
 	// AcceptFewerReplicas accepts a bucket on one server, and makes such a bucket. It is for tests.
 	AcceptFewerReplicas bool
 }
+
+// ErrNoBucket says that the servers have no bucket of a name.
+var ErrNoBucket = errors.New("it does not exist")
 
 // replicas is how many servers keep a bucket.
 const replicas = 3
@@ -71,6 +76,9 @@ func (s *Store) prepare(ctx context.Context, o Options) error {
 	}
 	s.kv, err = js.KeyValue(ctx, o.Bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		if o.MustExist {
+			return ErrNoBucket
+		}
 		s.kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket: o.Bucket, Description: "what the nodes of a cluster of rondo tell each other", Storage: jetstream.FileStorage, Replicas: want,
 		})

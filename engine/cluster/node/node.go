@@ -19,6 +19,7 @@ type Node struct {
 
 	mu       sync.Mutex // guards what follows; not held while anything is waited for
 	view     *coord.View
+	seen     time.Time     // when that was
 	looked   chan struct{} // closed when a leader may have been found
 	locals   map[int]*local
 	stopping bool
@@ -43,6 +44,17 @@ func (n *Node) Counts() Counts {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.counts
+}
+
+// Blind returns how long ago the node has looked at the cluster with success; 0: it never has. More
+// than a few seconds say that it does not reach the store.
+func (n *Node) Blind() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen.IsZero() {
+		return 0
+	}
+	return n.o.now().Sub(n.seen)
 }
 
 // Stop lets the node hand its leases on, and take none any more.

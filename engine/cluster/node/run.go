@@ -112,7 +112,7 @@ func (n *Node) see(v *coord.View) error {
 		}
 	}
 	n.measure(v)
-	n.view = v
+	n.view, n.seen = v, n.o.now()
 	n.wake()
 	return nil
 }

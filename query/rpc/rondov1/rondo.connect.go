@@ -38,6 +38,8 @@ const (
 	RondoName = "rondo.v1.Rondo"
 	// LocalName is the fully-qualified name of the Local service.
 	LocalName = "rondo.v1.Local"
+	// ClusterName is the fully-qualified name of the Cluster service.
+	ClusterName = "rondo.v1.Cluster"
 )
 
 // These constants are the fully-qualified names of the RPCs defined in this package. They're
@@ -130,6 +132,18 @@ const (
 	LocalImportProcedure = "/rondo.v1.Local/Import"
 	// LocalExportProcedure is the fully-qualified name of the Local's Export RPC.
 	LocalExportProcedure = "/rondo.v1.Local/Export"
+	// ClusterStateProcedure is the fully-qualified name of the Cluster's State RPC.
+	ClusterStateProcedure = "/rondo.v1.Cluster/State"
+	// ClusterMoveProcedure is the fully-qualified name of the Cluster's Move RPC.
+	ClusterMoveProcedure = "/rondo.v1.Cluster/Move"
+	// ClusterLeadProcedure is the fully-qualified name of the Cluster's Lead RPC.
+	ClusterLeadProcedure = "/rondo.v1.Cluster/Lead"
+	// ClusterReleaseProcedure is the fully-qualified name of the Cluster's Release RPC.
+	ClusterReleaseProcedure = "/rondo.v1.Cluster/Release"
+	// ClusterDrainProcedure is the fully-qualified name of the Cluster's Drain RPC.
+	ClusterDrainProcedure = "/rondo.v1.Cluster/Drain"
+	// ClusterCheckReplicasProcedure is the fully-qualified name of the Cluster's CheckReplicas RPC.
+	ClusterCheckReplicasProcedure = "/rondo.v1.Cluster/CheckReplicas"
 )
 
 // RondoClient is a client for the rondo.v1.Rondo service.
@@ -1418,4 +1432,228 @@ func (UnimplementedLocalHandler) Import(context.Context, *connect.BidiStream[Imp
 
 func (UnimplementedLocalHandler) Export(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Export is not implemented"))
+}
+
+// ClusterClient is a client for the rondo.v1.Cluster service.
+type ClusterClient interface {
+	// State returns the state of the cluster as the node sees it: nodes, partitions, and problems in
+	// words.
+	State(context.Context, *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error)
+	// Move begins to move a replica of a partition to another node, and holds the partition: nodes do
+	// not move it for the sake of even loads any more. It returns before the replica has moved.
+	Move(context.Context, *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error)
+	// Lead makes a replica the preferred leader of its partition, and holds the partition. It returns
+	// before that replica leads.
+	Lead(context.Context, *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error)
+	// Release ends that a partition is held.
+	Release(context.Context, *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error)
+	// Drain says that all replicas of a node are to move to other nodes, or ends that. It returns
+	// before they have moved.
+	Drain(context.Context, *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error)
+	// CheckReplicas compares the replicas of partitions by digests of all that they hold, which they
+	// take at the same record of the log while they work. It streams an answer for each partition.
+	CheckReplicas(context.Context, *connect.Request[CheckReplicasRequest]) (*connect.ServerStreamForClient[CheckReplicasResponse], error)
+}
+
+// NewClusterClient constructs a client for the rondo.v1.Cluster service. By default, it uses the
+// Connect protocol with the binary Protobuf Codec, asks for gzipped responses, and sends
+// uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the connect.WithGRPC() or
+// connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) ClusterClient {
+	baseURL = strings.TrimRight(baseURL, "/")
+	clusterMethods := File_rondo_proto.Services().ByName("Cluster").Methods()
+	return &clusterClient{
+		state: connect.NewClient[ClusterStateRequest, ClusterState](
+			httpClient,
+			baseURL+ClusterStateProcedure,
+			connect.WithSchema(clusterMethods.ByName("State")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		move: connect.NewClient[MoveRequest, MoveResponse](
+			httpClient,
+			baseURL+ClusterMoveProcedure,
+			connect.WithSchema(clusterMethods.ByName("Move")),
+			connect.WithClientOptions(opts...),
+		),
+		lead: connect.NewClient[LeadRequest, LeadResponse](
+			httpClient,
+			baseURL+ClusterLeadProcedure,
+			connect.WithSchema(clusterMethods.ByName("Lead")),
+			connect.WithClientOptions(opts...),
+		),
+		release: connect.NewClient[ReleaseRequest, ReleaseResponse](
+			httpClient,
+			baseURL+ClusterReleaseProcedure,
+			connect.WithSchema(clusterMethods.ByName("Release")),
+			connect.WithClientOptions(opts...),
+		),
+		drain: connect.NewClient[DrainRequest, DrainResponse](
+			httpClient,
+			baseURL+ClusterDrainProcedure,
+			connect.WithSchema(clusterMethods.ByName("Drain")),
+			connect.WithClientOptions(opts...),
+		),
+		checkReplicas: connect.NewClient[CheckReplicasRequest, CheckReplicasResponse](
+			httpClient,
+			baseURL+ClusterCheckReplicasProcedure,
+			connect.WithSchema(clusterMethods.ByName("CheckReplicas")),
+			connect.WithClientOptions(opts...),
+		),
+	}
+}
+
+// clusterClient implements ClusterClient.
+type clusterClient struct {
+	state         *connect.Client[ClusterStateRequest, ClusterState]
+	move          *connect.Client[MoveRequest, MoveResponse]
+	lead          *connect.Client[LeadRequest, LeadResponse]
+	release       *connect.Client[ReleaseRequest, ReleaseResponse]
+	drain         *connect.Client[DrainRequest, DrainResponse]
+	checkReplicas *connect.Client[CheckReplicasRequest, CheckReplicasResponse]
+}
+
+// State calls rondo.v1.Cluster.State.
+func (c *clusterClient) State(ctx context.Context, req *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error) {
+	return c.state.CallUnary(ctx, req)
+}
+
+// Move calls rondo.v1.Cluster.Move.
+func (c *clusterClient) Move(ctx context.Context, req *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error) {
+	return c.move.CallUnary(ctx, req)
+}
+
+// Lead calls rondo.v1.Cluster.Lead.
+func (c *clusterClient) Lead(ctx context.Context, req *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error) {
+	return c.lead.CallUnary(ctx, req)
+}
+
+// Release calls rondo.v1.Cluster.Release.
+func (c *clusterClient) Release(ctx context.Context, req *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error) {
+	return c.release.CallUnary(ctx, req)
+}
+
+// Drain calls rondo.v1.Cluster.Drain.
+func (c *clusterClient) Drain(ctx context.Context, req *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error) {
+	return c.drain.CallUnary(ctx, req)
+}
+
+// CheckReplicas calls rondo.v1.Cluster.CheckReplicas.
+func (c *clusterClient) CheckReplicas(ctx context.Context, req *connect.Request[CheckReplicasRequest]) (*connect.ServerStreamForClient[CheckReplicasResponse], error) {
+	return c.checkReplicas.CallServerStream(ctx, req)
+}
+
+// ClusterHandler is an implementation of the rondo.v1.Cluster service.
+type ClusterHandler interface {
+	// State returns the state of the cluster as the node sees it: nodes, partitions, and problems in
+	// words.
+	State(context.Context, *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error)
+	// Move begins to move a replica of a partition to another node, and holds the partition: nodes do
+	// not move it for the sake of even loads any more. It returns before the replica has moved.
+	Move(context.Context, *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error)
+	// Lead makes a replica the preferred leader of its partition, and holds the partition. It returns
+	// before that replica leads.
+	Lead(context.Context, *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error)
+	// Release ends that a partition is held.
+	Release(context.Context, *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error)
+	// Drain says that all replicas of a node are to move to other nodes, or ends that. It returns
+	// before they have moved.
+	Drain(context.Context, *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error)
+	// CheckReplicas compares the replicas of partitions by digests of all that they hold, which they
+	// take at the same record of the log while they work. It streams an answer for each partition.
+	CheckReplicas(context.Context, *connect.Request[CheckReplicasRequest], *connect.ServerStream[CheckReplicasResponse]) error
+}
+
+// NewClusterHandler builds an HTTP handler from the service implementation. It returns the path on
+// which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	clusterMethods := File_rondo_proto.Services().ByName("Cluster").Methods()
+	clusterStateHandler := connect.NewUnaryHandler(
+		ClusterStateProcedure,
+		svc.State,
+		connect.WithSchema(clusterMethods.ByName("State")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterMoveHandler := connect.NewUnaryHandler(
+		ClusterMoveProcedure,
+		svc.Move,
+		connect.WithSchema(clusterMethods.ByName("Move")),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterLeadHandler := connect.NewUnaryHandler(
+		ClusterLeadProcedure,
+		svc.Lead,
+		connect.WithSchema(clusterMethods.ByName("Lead")),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterReleaseHandler := connect.NewUnaryHandler(
+		ClusterReleaseProcedure,
+		svc.Release,
+		connect.WithSchema(clusterMethods.ByName("Release")),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterDrainHandler := connect.NewUnaryHandler(
+		ClusterDrainProcedure,
+		svc.Drain,
+		connect.WithSchema(clusterMethods.ByName("Drain")),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterCheckReplicasHandler := connect.NewServerStreamHandler(
+		ClusterCheckReplicasProcedure,
+		svc.CheckReplicas,
+		connect.WithSchema(clusterMethods.ByName("CheckReplicas")),
+		connect.WithHandlerOptions(opts...),
+	)
+	return "/rondo.v1.Cluster/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case ClusterStateProcedure:
+			clusterStateHandler.ServeHTTP(w, r)
+		case ClusterMoveProcedure:
+			clusterMoveHandler.ServeHTTP(w, r)
+		case ClusterLeadProcedure:
+			clusterLeadHandler.ServeHTTP(w, r)
+		case ClusterReleaseProcedure:
+			clusterReleaseHandler.ServeHTTP(w, r)
+		case ClusterDrainProcedure:
+			clusterDrainHandler.ServeHTTP(w, r)
+		case ClusterCheckReplicasProcedure:
+			clusterCheckReplicasHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedClusterHandler returns CodeUnimplemented from all methods.
+type UnimplementedClusterHandler struct{}
+
+func (UnimplementedClusterHandler) State(context.Context, *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.State is not implemented"))
+}
+
+func (UnimplementedClusterHandler) Move(context.Context, *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.Move is not implemented"))
+}
+
+func (UnimplementedClusterHandler) Lead(context.Context, *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.Lead is not implemented"))
+}
+
+func (UnimplementedClusterHandler) Release(context.Context, *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.Release is not implemented"))
+}
+
+func (UnimplementedClusterHandler) Drain(context.Context, *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.Drain is not implemented"))
+}
+
+func (UnimplementedClusterHandler) CheckReplicas(context.Context, *connect.Request[CheckReplicasRequest], *connect.ServerStream[CheckReplicasResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.CheckReplicas is not implemented"))
 }

@@ -4052,7 +4052,9 @@ type StatusResponse struct {
 	SendersTotal int64         `protobuf:"varint,9,opt,name=senders_total,json=sendersTotal,proto3" json:"senders_total,omitempty"`
 	Engine       *EngineStatus `protobuf:"bytes,10,opt,name=engine,proto3" json:"engine,omitempty"`
 	// The series with the server's own figures have paths below this one: "rondo/samples".
-	OwnPrefix     string `protobuf:"bytes,11,opt,name=own_prefix,json=ownPrefix,proto3" json:"own_prefix,omitempty"`
+	OwnPrefix string `protobuf:"bytes,11,opt,name=own_prefix,json=ownPrefix,proto3" json:"own_prefix,omitempty"`
+	// The cluster that the server is a node of; not set if it is none.
+	Cluster       *ClusterState `protobuf:"bytes,12,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4162,6 +4164,13 @@ func (x *StatusResponse) GetOwnPrefix() string {
 		return x.OwnPrefix
 	}
 	return ""
+}
+
+func (x *StatusResponse) GetCluster() *ClusterState {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
 }
 
 // A Problem is something wrong, in words.
@@ -7395,6 +7404,1107 @@ func (x *ExportResponse) GetError() string {
 	return ""
 }
 
+type ClusterStateRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterStateRequest) Reset() {
+	*x = ClusterStateRequest{}
+	mi := &file_rondo_proto_msgTypes[105]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterStateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterStateRequest) ProtoMessage() {}
+
+func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[105]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterStateRequest.ProtoReflect.Descriptor instead.
+func (*ClusterStateRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{105}
+}
+
+// ClusterState is the state of a cluster as one node sees it. What other nodes say is up to a
+// second old.
+type ClusterState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the cluster, and the node that answers; empty if no node does.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// Nothing is wrong: each partition has a leader and all its replicas, which are current, and all
+	// nodes are there.
+	Whole bool `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`
+	// What is wrong, the worst first, and what is going on.
+	Problems []*ClusterProblem `protobuf:"bytes,4,rep,name=problems,proto3" json:"problems,omitempty"`
+	// Each partition is to have so many replicas.
+	Replicas int32 `protobuf:"varint,5,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	// The version of the map of partitions.
+	MapVersion uint64 `protobuf:"varint,6,opt,name=map_version,json=mapVersion,proto3" json:"map_version,omitempty"`
+	// In order of names.
+	Nodes []*ClusterNode `protobuf:"bytes,7,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// In order of numbers, from 0.
+	Partitions    []*ClusterPartition `protobuf:"bytes,8,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterState) Reset() {
+	*x = ClusterState{}
+	mi := &file_rondo_proto_msgTypes[106]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterState) ProtoMessage() {}
+
+func (x *ClusterState) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[106]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterState.ProtoReflect.Descriptor instead.
+func (*ClusterState) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{106}
+}
+
+func (x *ClusterState) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ClusterState) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ClusterState) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
+}
+
+func (x *ClusterState) GetProblems() []*ClusterProblem {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
+func (x *ClusterState) GetReplicas() int32 {
+	if x != nil {
+		return x.Replicas
+	}
+	return 0
+}
+
+func (x *ClusterState) GetMapVersion() uint64 {
+	if x != nil {
+		return x.MapVersion
+	}
+	return 0
+}
+
+func (x *ClusterState) GetNodes() []*ClusterNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *ClusterState) GetPartitions() []*ClusterPartition {
+	if x != nil {
+		return x.Partitions
+	}
+	return nil
+}
+
+type ClusterProblem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// error (series cannot be updated or read, or replicas differ), warning or info.
+	Severity      string `protobuf:"bytes,1,opt,name=severity,proto3" json:"severity,omitempty"`
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterProblem) Reset() {
+	*x = ClusterProblem{}
+	mi := &file_rondo_proto_msgTypes[107]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterProblem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterProblem) ProtoMessage() {}
+
+func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[107]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterProblem.ProtoReflect.Descriptor instead.
+func (*ClusterProblem) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{107}
+}
+
+func (x *ClusterProblem) GetSeverity() string {
+	if x != nil {
+		return x.Severity
+	}
+	return ""
+}
+
+func (x *ClusterProblem) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type ClusterNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Where other nodes reach it.
+	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	Zone    string `protobuf:"bytes,4,opt,name=zone,proto3" json:"zone,omitempty"`
+	// live, stopping, leaving (its replicas are to move to others), left (they have), silent, or gone
+	// (silent for so long that its replicas are made anew elsewhere).
+	State string `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
+	// When it was started, by its own clock; 0 if it does not say.
+	StartedUs int64 `protobuf:"varint,6,opt,name=started_us,json=startedUs,proto3" json:"started_us,omitempty"`
+	// How long it has said nothing; 0 for a live node.
+	SilentSeconds float64 `protobuf:"fixed64,7,opt,name=silent_seconds,json=silentSeconds,proto3" json:"silent_seconds,omitempty"`
+	// Partitions that it leads, and replicas that the map gives it.
+	Leads    int32 `protobuf:"varint,8,opt,name=leads,proto3" json:"leads,omitempty"`
+	Replicas int32 `protobuf:"varint,9,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	// The replicas of these that are current.
+	Current int32 `protobuf:"varint,10,opt,name=current,proto3" json:"current,omitempty"`
+	// Records that its replicas together are behind their leaders.
+	Lag           uint64 `protobuf:"varint,11,opt,name=lag,proto3" json:"lag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterNode) Reset() {
+	*x = ClusterNode{}
+	mi := &file_rondo_proto_msgTypes[108]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterNode) ProtoMessage() {}
+
+func (x *ClusterNode) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[108]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterNode.ProtoReflect.Descriptor instead.
+func (*ClusterNode) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{108}
+}
+
+func (x *ClusterNode) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ClusterNode) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *ClusterNode) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *ClusterNode) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *ClusterNode) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *ClusterNode) GetStartedUs() int64 {
+	if x != nil {
+		return x.StartedUs
+	}
+	return 0
+}
+
+func (x *ClusterNode) GetSilentSeconds() float64 {
+	if x != nil {
+		return x.SilentSeconds
+	}
+	return 0
+}
+
+func (x *ClusterNode) GetLeads() int32 {
+	if x != nil {
+		return x.Leads
+	}
+	return 0
+}
+
+func (x *ClusterNode) GetReplicas() int32 {
+	if x != nil {
+		return x.Replicas
+	}
+	return 0
+}
+
+func (x *ClusterNode) GetCurrent() int32 {
+	if x != nil {
+		return x.Current
+	}
+	return 0
+}
+
+func (x *ClusterNode) GetLag() uint64 {
+	if x != nil {
+		return x.Lag
+	}
+	return 0
+}
+
+type ClusterPartition struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Number int32                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// The stream with its log.
+	Stream string `protobuf:"bytes,2,opt,name=stream,proto3" json:"stream,omitempty"`
+	// The node that leads it; empty: nobody does.
+	Leader string `protobuf:"bytes,3,opt,name=leader,proto3" json:"leader,omitempty"`
+	// The replicas: the preferred leader first, and one that is being made last.
+	Replicas []*ClusterReplica `protobuf:"bytes,4,rep,name=replicas,proto3" json:"replicas,omitempty"`
+	// An operator has moved it: it stays where it is.
+	Held bool `protobuf:"varint,5,opt,name=held,proto3" json:"held,omitempty"`
+	// The move under way: to which node, and from which; from is empty if a replica is added.
+	MoveTo   string `protobuf:"bytes,6,opt,name=move_to,json=moveTo,proto3" json:"move_to,omitempty"`
+	MoveFrom string `protobuf:"bytes,7,opt,name=move_from,json=moveFrom,proto3" json:"move_from,omitempty"`
+	// What is wrong, in words; empty: nothing.
+	Problem       string `protobuf:"bytes,8,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterPartition) Reset() {
+	*x = ClusterPartition{}
+	mi := &file_rondo_proto_msgTypes[109]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterPartition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterPartition) ProtoMessage() {}
+
+func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[109]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterPartition.ProtoReflect.Descriptor instead.
+func (*ClusterPartition) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{109}
+}
+
+func (x *ClusterPartition) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *ClusterPartition) GetStream() string {
+	if x != nil {
+		return x.Stream
+	}
+	return ""
+}
+
+func (x *ClusterPartition) GetLeader() string {
+	if x != nil {
+		return x.Leader
+	}
+	return ""
+}
+
+func (x *ClusterPartition) GetReplicas() []*ClusterReplica {
+	if x != nil {
+		return x.Replicas
+	}
+	return nil
+}
+
+func (x *ClusterPartition) GetHeld() bool {
+	if x != nil {
+		return x.Held
+	}
+	return false
+}
+
+func (x *ClusterPartition) GetMoveTo() string {
+	if x != nil {
+		return x.MoveTo
+	}
+	return ""
+}
+
+func (x *ClusterPartition) GetMoveFrom() string {
+	if x != nil {
+		return x.MoveFrom
+	}
+	return ""
+}
+
+func (x *ClusterPartition) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+type ClusterReplica struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// leads, current, behind, copying (it is being made of a copy), missing, silent (its node is),
+	// quarantined, or halted (it cannot follow the log).
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// The record of the log up to which all is applied, and the one up to which all is in its
+	// database.
+	Position   uint64 `protobuf:"varint,3,opt,name=position,proto3" json:"position,omitempty"`
+	Checkpoint uint64 `protobuf:"varint,4,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
+	// Records behind the replica that is furthest.
+	Lag uint64 `protobuf:"varint,5,opt,name=lag,proto3" json:"lag,omitempty"`
+	// Why it is quarantined.
+	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterReplica) Reset() {
+	*x = ClusterReplica{}
+	mi := &file_rondo_proto_msgTypes[110]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterReplica) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterReplica) ProtoMessage() {}
+
+func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[110]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
+func (*ClusterReplica) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{110}
+}
+
+func (x *ClusterReplica) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ClusterReplica) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *ClusterReplica) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *ClusterReplica) GetCheckpoint() uint64 {
+	if x != nil {
+		return x.Checkpoint
+	}
+	return 0
+}
+
+func (x *ClusterReplica) GetLag() uint64 {
+	if x != nil {
+		return x.Lag
+	}
+	return 0
+}
+
+func (x *ClusterReplica) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type MoveRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Partition     int32                  `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	From          string                 `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	To            string                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveRequest) Reset() {
+	*x = MoveRequest{}
+	mi := &file_rondo_proto_msgTypes[111]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveRequest) ProtoMessage() {}
+
+func (x *MoveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[111]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
+func (*MoveRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{111}
+}
+
+func (x *MoveRequest) GetPartition() int32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *MoveRequest) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *MoveRequest) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+type MoveResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the operator should know, such as two replicas in one zone; may be empty.
+	Note          string `protobuf:"bytes,1,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveResponse) Reset() {
+	*x = MoveResponse{}
+	mi := &file_rondo_proto_msgTypes[112]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveResponse) ProtoMessage() {}
+
+func (x *MoveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[112]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
+func (*MoveResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{112}
+}
+
+func (x *MoveResponse) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type LeadRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Partition     int32                  `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeadRequest) Reset() {
+	*x = LeadRequest{}
+	mi := &file_rondo_proto_msgTypes[113]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeadRequest) ProtoMessage() {}
+
+func (x *LeadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[113]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
+func (*LeadRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{113}
+}
+
+func (x *LeadRequest) GetPartition() int32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *LeadRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+type LeadResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeadResponse) Reset() {
+	*x = LeadResponse{}
+	mi := &file_rondo_proto_msgTypes[114]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeadResponse) ProtoMessage() {}
+
+func (x *LeadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[114]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
+func (*LeadResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{114}
+}
+
+type ReleaseRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Partition     int32                  `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseRequest) Reset() {
+	*x = ReleaseRequest{}
+	mi := &file_rondo_proto_msgTypes[115]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseRequest) ProtoMessage() {}
+
+func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[115]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
+func (*ReleaseRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{115}
+}
+
+func (x *ReleaseRequest) GetPartition() int32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+type ReleaseResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseResponse) Reset() {
+	*x = ReleaseResponse{}
+	mi := &file_rondo_proto_msgTypes[116]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseResponse) ProtoMessage() {}
+
+func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[116]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
+func (*ReleaseResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{116}
+}
+
+type DrainRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The node is to keep and take replicas again.
+	Undo bool `protobuf:"varint,2,opt,name=undo,proto3" json:"undo,omitempty"`
+	// The node, which is silent and has no replica, is to be forgotten.
+	Forget        bool `protobuf:"varint,3,opt,name=forget,proto3" json:"forget,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainRequest) Reset() {
+	*x = DrainRequest{}
+	mi := &file_rondo_proto_msgTypes[117]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainRequest) ProtoMessage() {}
+
+func (x *DrainRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[117]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
+func (*DrainRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{117}
+}
+
+func (x *DrainRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *DrainRequest) GetUndo() bool {
+	if x != nil {
+		return x.Undo
+	}
+	return false
+}
+
+func (x *DrainRequest) GetForget() bool {
+	if x != nil {
+		return x.Forget
+	}
+	return false
+}
+
+type DrainResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainResponse) Reset() {
+	*x = DrainResponse{}
+	mi := &file_rondo_proto_msgTypes[118]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainResponse) ProtoMessage() {}
+
+func (x *DrainResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[118]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
+func (*DrainResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{118}
+}
+
+type CheckReplicasRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The partitions to compare; empty: all.
+	Partitions []int32 `protobuf:"varint,1,rep,packed,name=partitions,proto3" json:"partitions,omitempty"`
+	// How long the replicas of one partition may take, at most 86,400; 0 means 600.
+	TimeoutSeconds float64 `protobuf:"fixed64,2,opt,name=timeout_seconds,json=timeoutSeconds,proto3" json:"timeout_seconds,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *CheckReplicasRequest) Reset() {
+	*x = CheckReplicasRequest{}
+	mi := &file_rondo_proto_msgTypes[119]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckReplicasRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckReplicasRequest) ProtoMessage() {}
+
+func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[119]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckReplicasRequest.ProtoReflect.Descriptor instead.
+func (*CheckReplicasRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{119}
+}
+
+func (x *CheckReplicasRequest) GetPartitions() []int32 {
+	if x != nil {
+		return x.Partitions
+	}
+	return nil
+}
+
+func (x *CheckReplicasRequest) GetTimeoutSeconds() float64 {
+	if x != nil {
+		return x.TimeoutSeconds
+	}
+	return 0
+}
+
+type CheckReplicasResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Partition int32                  `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	// The record of the log at which they were compared; 0: they were not.
+	Position uint64           `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
+	Replicas []*ReplicaDigest `protobuf:"bytes,3,rep,name=replicas,proto3" json:"replicas,omitempty"`
+	// What is wrong, in words; empty: all replicas are the same.
+	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
+	// Replicas differ, in contrast to one that could not be compared.
+	Differs       bool `protobuf:"varint,5,opt,name=differs,proto3" json:"differs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckReplicasResponse) Reset() {
+	*x = CheckReplicasResponse{}
+	mi := &file_rondo_proto_msgTypes[120]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckReplicasResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckReplicasResponse) ProtoMessage() {}
+
+func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[120]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckReplicasResponse.ProtoReflect.Descriptor instead.
+func (*CheckReplicasResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{120}
+}
+
+func (x *CheckReplicasResponse) GetPartition() int32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *CheckReplicasResponse) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *CheckReplicasResponse) GetReplicas() []*ReplicaDigest {
+	if x != nil {
+		return x.Replicas
+	}
+	return nil
+}
+
+func (x *CheckReplicasResponse) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+func (x *CheckReplicasResponse) GetDiffers() bool {
+	if x != nil {
+		return x.Differs
+	}
+	return false
+}
+
+// A ReplicaDigest is a digest of all that a replica holds.
+type ReplicaDigest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Leads bool                   `protobuf:"varint,2,opt,name=leads,proto3" json:"leads,omitempty"`
+	// 16 hexadecimal digits; empty: there is none, and reason says why.
+	Digest        string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
+	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplicaDigest) Reset() {
+	*x = ReplicaDigest{}
+	mi := &file_rondo_proto_msgTypes[121]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplicaDigest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplicaDigest) ProtoMessage() {}
+
+func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[121]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplicaDigest.ProtoReflect.Descriptor instead.
+func (*ReplicaDigest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{121}
+}
+
+func (x *ReplicaDigest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ReplicaDigest) GetLeads() bool {
+	if x != nil {
+		return x.Leads
+	}
+	return false
+}
+
+func (x *ReplicaDigest) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *ReplicaDigest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type AlterRequest_NewName struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ds            string                 `protobuf:"bytes,1,opt,name=ds,proto3" json:"ds,omitempty"`
@@ -7405,7 +8515,7 @@ type AlterRequest_NewName struct {
 
 func (x *AlterRequest_NewName) Reset() {
 	*x = AlterRequest_NewName{}
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7417,7 +8527,7 @@ func (x *AlterRequest_NewName) String() string {
 func (*AlterRequest_NewName) ProtoMessage() {}
 
 func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7456,7 +8566,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7468,7 +8578,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7788,7 +8898,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x17\n" +
 	"\x15DropDashboardResponse\")\n" +
 	"\rStatusRequest\x12\x18\n" +
-	"\asenders\x18\x01 \x01(\x05R\asenders\"\xbb\x03\n" +
+	"\asenders\x18\x01 \x01(\x05R\asenders\"\xed\x03\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1d\n" +
 	"\n" +
@@ -7803,7 +8913,8 @@ const file_rondo_proto_rawDesc = "" +
 	"\x06engine\x18\n" +
 	" \x01(\v2\x16.rondo.v1.EngineStatusR\x06engine\x12\x1d\n" +
 	"\n" +
-	"own_prefix\x18\v \x01(\tR\townPrefix\"|\n" +
+	"own_prefix\x18\v \x01(\tR\townPrefix\x120\n" +
+	"\acluster\x18\f \x01(\v2\x16.rondo.v1.ClusterStateR\acluster\"|\n" +
 	"\aProblem\x12\x1a\n" +
 	"\bseverity\x18\x01 \x01(\tR\bseverity\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
@@ -8066,7 +9177,89 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error2\xcc\x11\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\"\x15\n" +
+	"\x13ClusterStateRequest\"\xa8\x02\n" +
+	"\fClusterState\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x14\n" +
+	"\x05whole\x18\x03 \x01(\bR\x05whole\x124\n" +
+	"\bproblems\x18\x04 \x03(\v2\x18.rondo.v1.ClusterProblemR\bproblems\x12\x1a\n" +
+	"\breplicas\x18\x05 \x01(\x05R\breplicas\x12\x1f\n" +
+	"\vmap_version\x18\x06 \x01(\x04R\n" +
+	"mapVersion\x12+\n" +
+	"\x05nodes\x18\a \x03(\v2\x15.rondo.v1.ClusterNodeR\x05nodes\x12:\n" +
+	"\n" +
+	"partitions\x18\b \x03(\v2\x1a.rondo.v1.ClusterPartitionR\n" +
+	"partitions\"@\n" +
+	"\x0eClusterProblem\x12\x1a\n" +
+	"\bseverity\x18\x01 \x01(\tR\bseverity\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xa3\x02\n" +
+	"\vClusterNode\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\tR\aversion\x12\x12\n" +
+	"\x04zone\x18\x04 \x01(\tR\x04zone\x12\x14\n" +
+	"\x05state\x18\x05 \x01(\tR\x05state\x12\x1d\n" +
+	"\n" +
+	"started_us\x18\x06 \x01(\x03R\tstartedUs\x12%\n" +
+	"\x0esilent_seconds\x18\a \x01(\x01R\rsilentSeconds\x12\x14\n" +
+	"\x05leads\x18\b \x01(\x05R\x05leads\x12\x1a\n" +
+	"\breplicas\x18\t \x01(\x05R\breplicas\x12\x18\n" +
+	"\acurrent\x18\n" +
+	" \x01(\x05R\acurrent\x12\x10\n" +
+	"\x03lag\x18\v \x01(\x04R\x03lag\"\xf4\x01\n" +
+	"\x10ClusterPartition\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x16\n" +
+	"\x06stream\x18\x02 \x01(\tR\x06stream\x12\x16\n" +
+	"\x06leader\x18\x03 \x01(\tR\x06leader\x124\n" +
+	"\breplicas\x18\x04 \x03(\v2\x18.rondo.v1.ClusterReplicaR\breplicas\x12\x12\n" +
+	"\x04held\x18\x05 \x01(\bR\x04held\x12\x17\n" +
+	"\amove_to\x18\x06 \x01(\tR\x06moveTo\x12\x1b\n" +
+	"\tmove_from\x18\a \x01(\tR\bmoveFrom\x12\x18\n" +
+	"\aproblem\x18\b \x01(\tR\aproblem\"\xa0\x01\n" +
+	"\x0eClusterReplica\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x1a\n" +
+	"\bposition\x18\x03 \x01(\x04R\bposition\x12\x1e\n" +
+	"\n" +
+	"checkpoint\x18\x04 \x01(\x04R\n" +
+	"checkpoint\x12\x10\n" +
+	"\x03lag\x18\x05 \x01(\x04R\x03lag\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"O\n" +
+	"\vMoveRequest\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\x05R\tpartition\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\"\"\n" +
+	"\fMoveResponse\x12\x12\n" +
+	"\x04note\x18\x01 \x01(\tR\x04note\"?\n" +
+	"\vLeadRequest\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\x05R\tpartition\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"\x0e\n" +
+	"\fLeadResponse\".\n" +
+	"\x0eReleaseRequest\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\x05R\tpartition\"\x11\n" +
+	"\x0fReleaseResponse\"N\n" +
+	"\fDrainRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x12\n" +
+	"\x04undo\x18\x02 \x01(\bR\x04undo\x12\x16\n" +
+	"\x06forget\x18\x03 \x01(\bR\x06forget\"\x0f\n" +
+	"\rDrainResponse\"_\n" +
+	"\x14CheckReplicasRequest\x12\x1e\n" +
+	"\n" +
+	"partitions\x18\x01 \x03(\x05R\n" +
+	"partitions\x12'\n" +
+	"\x0ftimeout_seconds\x18\x02 \x01(\x01R\x0etimeoutSeconds\"\xba\x01\n" +
+	"\x15CheckReplicasResponse\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\x05R\tpartition\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\x04R\bposition\x123\n" +
+	"\breplicas\x18\x03 \x03(\v2\x17.rondo.v1.ReplicaDigestR\breplicas\x12\x18\n" +
+	"\aproblem\x18\x04 \x01(\tR\aproblem\x12\x18\n" +
+	"\adiffers\x18\x05 \x01(\bR\adiffers\"i\n" +
+	"\rReplicaDigest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
+	"\x05leads\x18\x02 \x01(\bR\x05leads\x12\x16\n" +
+	"\x06digest\x18\x03 \x01(\tR\x06digest\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason2\xcc\x11\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -8113,7 +9306,14 @@ const file_rondo_proto_rawDesc = "" +
 	"\aCompact\x12\x18.rondo.v1.CompactRequest\x1a\x19.rondo.v1.CompactResponse\x12>\n" +
 	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponse\x12?\n" +
 	"\x06Import\x12\x17.rondo.v1.ImportRequest\x1a\x18.rondo.v1.ImportResponse(\x010\x01\x12=\n" +
-	"\x06Export\x12\x17.rondo.v1.ExportRequest\x1a\x18.rondo.v1.ExportResponse0\x01B-Z+github.com/rondo-db/rondo/query/rpc/rondov1b\x06proto3"
+	"\x06Export\x12\x17.rondo.v1.ExportRequest\x1a\x18.rondo.v1.ExportResponse0\x012\x8a\x03\n" +
+	"\aCluster\x12C\n" +
+	"\x05State\x12\x1d.rondo.v1.ClusterStateRequest\x1a\x16.rondo.v1.ClusterState\"\x03\x90\x02\x01\x125\n" +
+	"\x04Move\x12\x15.rondo.v1.MoveRequest\x1a\x16.rondo.v1.MoveResponse\x125\n" +
+	"\x04Lead\x12\x15.rondo.v1.LeadRequest\x1a\x16.rondo.v1.LeadResponse\x12>\n" +
+	"\aRelease\x12\x18.rondo.v1.ReleaseRequest\x1a\x19.rondo.v1.ReleaseResponse\x128\n" +
+	"\x05Drain\x12\x16.rondo.v1.DrainRequest\x1a\x17.rondo.v1.DrainResponse\x12R\n" +
+	"\rCheckReplicas\x12\x1e.rondo.v1.CheckReplicasRequest\x1a\x1f.rondo.v1.CheckReplicasResponse0\x01B-Z+github.com/rondo-db/rondo/query/rpc/rondov1b\x06proto3"
 
 var (
 	file_rondo_proto_rawDescOnce sync.Once
@@ -8128,7 +9328,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 108)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 125)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Label)(nil),                 // 1: rondo.v1.Label
@@ -8236,9 +9436,26 @@ var file_rondo_proto_goTypes = []any{
 	(*ImportResponse)(nil),        // 103: rondo.v1.ImportResponse
 	(*ExportRequest)(nil),         // 104: rondo.v1.ExportRequest
 	(*ExportResponse)(nil),        // 105: rondo.v1.ExportResponse
-	(*AlterRequest_NewName)(nil),  // 106: rondo.v1.AlterRequest.NewName
-	nil,                           // 107: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 108: rondo.v1.ControlResponse.Row
+	(*ClusterStateRequest)(nil),   // 106: rondo.v1.ClusterStateRequest
+	(*ClusterState)(nil),          // 107: rondo.v1.ClusterState
+	(*ClusterProblem)(nil),        // 108: rondo.v1.ClusterProblem
+	(*ClusterNode)(nil),           // 109: rondo.v1.ClusterNode
+	(*ClusterPartition)(nil),      // 110: rondo.v1.ClusterPartition
+	(*ClusterReplica)(nil),        // 111: rondo.v1.ClusterReplica
+	(*MoveRequest)(nil),           // 112: rondo.v1.MoveRequest
+	(*MoveResponse)(nil),          // 113: rondo.v1.MoveResponse
+	(*LeadRequest)(nil),           // 114: rondo.v1.LeadRequest
+	(*LeadResponse)(nil),          // 115: rondo.v1.LeadResponse
+	(*ReleaseRequest)(nil),        // 116: rondo.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 117: rondo.v1.ReleaseResponse
+	(*DrainRequest)(nil),          // 118: rondo.v1.DrainRequest
+	(*DrainResponse)(nil),         // 119: rondo.v1.DrainResponse
+	(*CheckReplicasRequest)(nil),  // 120: rondo.v1.CheckReplicasRequest
+	(*CheckReplicasResponse)(nil), // 121: rondo.v1.CheckReplicasResponse
+	(*ReplicaDigest)(nil),         // 122: rondo.v1.ReplicaDigest
+	(*AlterRequest_NewName)(nil),  // 123: rondo.v1.AlterRequest.NewName
+	nil,                           // 124: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 125: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	4,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -8276,113 +9493,131 @@ var file_rondo_proto_depIdxs = []int32{
 	64,  // 32: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
 	65,  // 33: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
 	66,  // 34: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	63,  // 35: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	16,  // 36: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	68,  // 37: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	106, // 38: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
-	3,   // 39: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
-	3,   // 40: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
-	33,  // 41: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.v1.Metadata
-	7,   // 42: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
-	1,   // 43: rondo.v1.ImportFileRequest.labels:type_name -> rondo.v1.Label
-	1,   // 44: rondo.v1.QuerySeries.labels:type_name -> rondo.v1.Label
-	83,  // 45: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
-	86,  // 46: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
-	2,   // 47: rondo.v1.TailRequest.matchers:type_name -> rondo.v1.Matcher
-	17,  // 48: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
-	107, // 49: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	91,  // 50: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,   // 51: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	92,  // 52: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	108, // 53: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	1,   // 54: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	6,   // 55: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	9,   // 56: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	11,  // 57: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	13,  // 58: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	15,  // 59: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	18,  // 60: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	21,  // 61: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	23,  // 62: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	27,  // 63: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	29,  // 64: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	32,  // 65: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	35,  // 66: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	38,  // 67: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	41,  // 68: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	46,  // 69: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	49,  // 70: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	52,  // 71: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	55,  // 72: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	57,  // 73: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	59,  // 74: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	67,  // 75: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	70,  // 76: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	72,  // 77: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
-	74,  // 78: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
-	76,  // 79: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
-	78,  // 80: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
-	102, // 81: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
-	80,  // 82: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
-	104, // 83: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
-	94,  // 84: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
-	98,  // 85: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
-	82,  // 86: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
-	85,  // 87: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
-	88,  // 88: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
-	90,  // 89: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	94,  // 90: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	98,  // 91: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	96,  // 92: rondo.v1.Local.Compact:input_type -> rondo.v1.CompactRequest
-	100, // 93: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	102, // 94: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	104, // 95: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	8,   // 96: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10,  // 97: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12,  // 98: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14,  // 99: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17,  // 100: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20,  // 101: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22,  // 102: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	26,  // 103: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	28,  // 104: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	31,  // 105: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	34,  // 106: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	37,  // 107: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	40,  // 108: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	44,  // 109: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	48,  // 110: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	51,  // 111: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	54,  // 112: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	56,  // 113: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	58,  // 114: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	60,  // 115: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	69,  // 116: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	71,  // 117: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	73,  // 118: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	75,  // 119: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	77,  // 120: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	79,  // 121: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	103, // 122: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	81,  // 123: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	105, // 124: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	95,  // 125: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	99,  // 126: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	84,  // 127: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	87,  // 128: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	89,  // 129: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	93,  // 130: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	95,  // 131: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	99,  // 132: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	97,  // 133: rondo.v1.Local.Compact:output_type -> rondo.v1.CompactResponse
-	101, // 134: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	103, // 135: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	105, // 136: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	96,  // [96:137] is the sub-list for method output_type
-	55,  // [55:96] is the sub-list for method input_type
-	55,  // [55:55] is the sub-list for extension type_name
-	55,  // [55:55] is the sub-list for extension extendee
-	0,   // [0:55] is the sub-list for field type_name
+	107, // 35: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
+	63,  // 36: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
+	16,  // 37: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	68,  // 38: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	123, // 39: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	3,   // 40: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
+	3,   // 41: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
+	33,  // 42: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.v1.Metadata
+	7,   // 43: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
+	1,   // 44: rondo.v1.ImportFileRequest.labels:type_name -> rondo.v1.Label
+	1,   // 45: rondo.v1.QuerySeries.labels:type_name -> rondo.v1.Label
+	83,  // 46: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
+	86,  // 47: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
+	2,   // 48: rondo.v1.TailRequest.matchers:type_name -> rondo.v1.Matcher
+	17,  // 49: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
+	124, // 50: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	91,  // 51: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,   // 52: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	92,  // 53: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	125, // 54: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	1,   // 55: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
+	108, // 56: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
+	109, // 57: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
+	110, // 58: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
+	111, // 59: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
+	122, // 60: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
+	6,   // 61: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	9,   // 62: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	11,  // 63: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	13,  // 64: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	15,  // 65: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	18,  // 66: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	21,  // 67: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	23,  // 68: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	27,  // 69: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	29,  // 70: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	32,  // 71: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	35,  // 72: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	38,  // 73: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	41,  // 74: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	46,  // 75: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	49,  // 76: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	52,  // 77: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	55,  // 78: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	57,  // 79: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	59,  // 80: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	67,  // 81: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	70,  // 82: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	72,  // 83: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
+	74,  // 84: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
+	76,  // 85: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
+	78,  // 86: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
+	102, // 87: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	80,  // 88: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
+	104, // 89: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	94,  // 90: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
+	98,  // 91: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	82,  // 92: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
+	85,  // 93: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
+	88,  // 94: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
+	90,  // 95: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	94,  // 96: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	98,  // 97: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	96,  // 98: rondo.v1.Local.Compact:input_type -> rondo.v1.CompactRequest
+	100, // 99: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	102, // 100: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	104, // 101: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	106, // 102: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
+	112, // 103: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
+	114, // 104: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
+	116, // 105: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
+	118, // 106: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
+	120, // 107: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
+	8,   // 108: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10,  // 109: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12,  // 110: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14,  // 111: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17,  // 112: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20,  // 113: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22,  // 114: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	26,  // 115: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	28,  // 116: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	31,  // 117: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	34,  // 118: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	37,  // 119: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	40,  // 120: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	44,  // 121: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	48,  // 122: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	51,  // 123: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	54,  // 124: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	56,  // 125: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	58,  // 126: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	60,  // 127: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	69,  // 128: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	71,  // 129: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	73,  // 130: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	75,  // 131: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	77,  // 132: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	79,  // 133: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	103, // 134: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	81,  // 135: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	105, // 136: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	95,  // 137: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	99,  // 138: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	84,  // 139: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	87,  // 140: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	89,  // 141: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	93,  // 142: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	95,  // 143: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	99,  // 144: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	97,  // 145: rondo.v1.Local.Compact:output_type -> rondo.v1.CompactResponse
+	101, // 146: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	103, // 147: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	105, // 148: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	107, // 149: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
+	113, // 150: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
+	115, // 151: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
+	117, // 152: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
+	119, // 153: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
+	121, // 154: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
+	108, // [108:155] is the sub-list for method output_type
+	61,  // [61:108] is the sub-list for method input_type
+	61,  // [61:61] is the sub-list for extension type_name
+	61,  // [61:61] is the sub-list for extension extendee
+	0,   // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -8405,9 +9640,9 @@ func file_rondo_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   108,
+			NumMessages:   125,
 			NumExtensions: 0,
-			NumServices:   2,
+			NumServices:   3,
 		},
 		GoTypes:           file_rondo_proto_goTypes,
 		DependencyIndexes: file_rondo_proto_depIdxs,

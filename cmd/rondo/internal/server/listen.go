@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 const (
@@ -178,6 +179,7 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
 	mux.Handle(api.Prefix, s.queries)
 	s.commands = &rpc.Local{Store: s.store, Command: s.receivers.command}
 	mux.Handle(s.commands.Handler())
+	mux.Handle(rondov1.NewClusterHandler(s.operators(), rpc.Limits()))
 	s.Logger.Info("listening", "for", "command line", "network", "unix", "addr", absolute(l.Addr().String()))
 	return serve(netutil.LimitListener(l, localConns), &http.Server{
 		Handler:           refusePages(mux),

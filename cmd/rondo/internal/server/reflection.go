@@ -15,10 +15,11 @@ var reflections = []string{
 	"/" + grpcreflect.ReflectV1AlphaServiceName + "/ServerReflectionInfo",
 }
 
-// mountReflection lets clients such as grpcurl ask for the service Rondo. gRPC's health check is
-// not in the answers: its messages would clash with those of a program that links gRPC.
+// mountReflection lets clients such as grpcurl ask for the services Rondo and Cluster. gRPC's
+// health check is not in the answers: its messages would clash with those of a program that links
+// gRPC.
 func mountReflection(mux *routes) {
-	r := grpcreflect.NewStaticReflector(rondov1.RondoName)
+	r := grpcreflect.NewStaticReflector(rondov1.RondoName, rondov1.ClusterName)
 	limit := connect.WithReadMaxBytes(maxReflection)
 	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){
 		grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha,

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"connectrpc.com/grpcreflect"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -22,7 +23,7 @@ func TestReflection(t *testing.T) {
 	defer tr.CloseIdleConnections()
 	s := grpcreflect.NewClient(&http.Client{Transport: tr}, r.url("")).NewStream(t.Context())
 	names, err := s.ListServices()
-	if err != nil || len(names) != 1 || string(names[0]) != rondov1.RondoName {
+	if err != nil || len(names) != 2 || !slices.Contains(names, protoreflect.FullName(rondov1.RondoName)) || !slices.Contains(names, protoreflect.FullName(rondov1.ClusterName)) {
 		t.Fatalf("%v, %v", names, err)
 	}
 	files, err := s.FileContainingSymbol(rondov1.RondoName)

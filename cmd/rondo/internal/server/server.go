@@ -20,6 +20,7 @@ import (
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 // Run serves until ctx ends. It then stops the receivers, stores the samples that they have
@@ -201,6 +202,7 @@ func (s *server) handlers() (all, scrapes *routes) {
 	mux, metrics := new(routes), new(routes)
 	mux.Handle(s.rpc.Handler())
 	s.mountCommands(mux)
+	mux.Handle(rondov1.NewClusterHandler(s.operators(), rpc.Limits()))
 	mountReflection(mux)
 	mux.Handle("/", s.pages)
 	mux.Handle(api.Prefix, s.queries)

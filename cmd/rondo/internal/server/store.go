@@ -9,6 +9,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
 	"github.com/rondo-db/rondo/engine/core"
 )
 
@@ -53,6 +54,15 @@ func (s *server) join(fail context.CancelCauseFunc) (err error) {
 	s.Logger.Info("node of a cluster", "cluster", o.Name, "node", o.Node, "address", s.member.Address(),
 		"partitions", s.member.Node().Partitions())
 	return nil
+}
+
+// operators returns the service for operators of the cluster, which refuses everything if the
+// server is no node.
+func (s *server) operators() *operator.Service {
+	if s.member == nil {
+		return &operator.Service{}
+	}
+	return s.member.Operators()
 }
 
 // closeStore closes what openStore has opened.

@@ -25,22 +25,26 @@ const (
 	bothWays                // the client streams, too
 )
 
-// flows are the requests that stream, by their paths: methods of the service Rondo, and reflection.
-var flows = flowsOf(rondov1.File_rondo_proto.Services().ByName("Rondo"))
+// flows are the requests that stream, by their paths: methods of the services Rondo and Cluster,
+// and reflection.
+var flows = flowsOf("Rondo", "Cluster")
 
-func flowsOf(s protoreflect.ServiceDescriptor) map[string]flow {
+func flowsOf(services ...protoreflect.Name) map[string]flow {
 	all := make(map[string]flow)
 	for _, path := range reflections {
 		all[path] = bothWays
 	}
-	for i := range s.Methods().Len() {
-		m := s.Methods().Get(i)
-		path := "/" + string(s.FullName()) + "/" + string(m.Name())
-		switch {
-		case m.IsStreamingClient():
-			all[path] = bothWays
-		case m.IsStreamingServer():
-			all[path] = manyAnswers
+	for _, name := range services {
+		s := rondov1.File_rondo_proto.Services().ByName(name)
+		for i := range s.Methods().Len() {
+			m := s.Methods().Get(i)
+			path := "/" + string(s.FullName()) + "/" + string(m.Name())
+			switch {
+			case m.IsStreamingClient():
+				all[path] = bothWays
+			case m.IsStreamingServer():
+				all[path] = manyAnswers
+			}
 		}
 	}
 	return all

@@ -1,0 +1,41 @@
+package clustered
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/natskv"
+	"github.com/rondo-db/rondo/engine/cluster/operate"
+)
+
+// Operators returns the service for operators of the cluster.
+func (m *Member) Operators() *operator.Service {
+	look := func(context.Context) (*coord.View, error) { return m.node.View(), nil }
+	return &operator.Service{
+		Operator: &operate.Operator{Store: m.bucket, Look: look},
+		Name:     m.o.Name, Node: m.o.Node, Stream: m.o.stream, Blind: m.node.Blind,
+	}
+}
+
+// Outside returns the service for operators of a cluster of which this process is no node, and what
+// ends it. It makes no cluster.
+func Outside(ctx context.Context, s Servers) (*operator.Service, func() error, error) {
+	o := s.bucket()
+	o.MustExist, o.AcceptFewerReplicas = true, true
+	ctx, cancel := context.WithTimeout(ctx, 2*connectTime)
+	defer cancel()
+	bucket, err := natskv.Connect(ctx, o)
+	switch {
+	case errors.Is(err, natskv.ErrNoBucket):
+		return nil, nil, fmt.Errorf("--cluster %s: the servers have no cluster %s: --cluster-name names another one", s.URL, s.Name)
+	case err != nil:
+		return nil, nil, fmt.Errorf("--cluster: %w", err)
+	}
+	return &operator.Service{
+		Operator: &operate.Operator{Store: bucket, Look: operate.NewObserver(bucket, coord.Times{}, nil).Look},
+		Name:     s.Name, Stream: s.stream,
+	}, bucket.Close, nil
+}

@@ -1,0 +1,210 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine/cluster/operate"
+	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// A Service answers operators of one cluster. The zero value is that of a server that is no node:
+// it refuses everything.
+type Service struct {
+	// Operator looks at the cluster and changes it; nil: there is no cluster.
+	Operator *operate.Operator
+	// Name is the name of the cluster, and Node that of the node that answers; empty: none.
+	Name, Node string
+	// Stream returns the name of the stream of a partition.
+	Stream func(partition int) string
+	// Replicas are asked for digests; nil: they cannot be asked.
+	Replicas operate.Replicas
+	// Blind returns for how long the cluster could not be looked at; nil: it can.
+	Blind func() time.Duration
+}
+
+var _ rondov1.ClusterHandler = (*Service)(nil)
+
+// Most and default of how long the replicas of one partition may take for a check.
+const (
+	checkTime     = 10 * time.Minute
+	mostCheckTime = 24 * time.Hour
+)
+
+var (
+	errNoNode = errors.New("this server is no node of a cluster: rondo serve --cluster makes it one")
+	errNobody = errors.New("replicas are compared by a node: --daemon http://HOST:PORT names one")
+)
+
+// admit refuses users who may not do what they ask for, and whatever is asked of a server without
+// a cluster.
+func (s *Service) admit(ctx context.Context, role access.Role) error {
+	u := access.From(ctx)
+	err := u.NeedAll()
+	if err == nil {
+		err = u.Need(role)
+	}
+	switch {
+	case err != nil:
+		return connect.NewError(connect.CodePermissionDenied, err)
+	case s.Operator == nil:
+		return connect.NewError(connect.CodeFailedPrecondition, errNoNode)
+	}
+	return nil
+}
+
+// State returns the state of the cluster.
+func (s *Service) State(ctx context.Context, _ *connect.Request[rondov1.ClusterStateRequest]) (*connect.Response[rondov1.ClusterState], error) {
+	if err := s.admit(ctx, access.Read); err != nil {
+		return nil, err
+	}
+	st, err := s.Look(ctx)
+	if err != nil {
+		return nil, coded(err)
+	}
+	return connect.NewResponse(s.message(st)), nil
+}
+
+// Look returns the state of the cluster.
+func (s *Service) Look(ctx context.Context) (*operate.State, error) {
+	v, err := s.Operator.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil {
+		return nil, errors.New("the node has not looked at the cluster yet: try again")
+	}
+	st := operate.StateOf(v)
+	if s.Blind != nil {
+		if d := s.Blind(); d > blindTime {
+			st.Add(operate.Error, "node %s cannot look at the cluster since %v, so this is old: it does not reach the servers of NATS", s.Node, d.Round(time.Second))
+		}
+	}
+	return st, nil
+}
+
+// blindTime is for how long a node may be unable to look at the cluster before that is a problem.
+const blindTime = 6 * time.Second
+
+// Move begins to move a replica.
+func (s *Service) Move(ctx context.Context, req *connect.Request[rondov1.MoveRequest]) (*connect.Response[rondov1.MoveResponse], error) {
+	if err := s.admit(ctx, access.Admin); err != nil {
+		return nil, err
+	}
+	m := req.Msg
+	note, err := s.Operator.Move(ctx, int(m.GetPartition()), m.GetFrom(), m.GetTo())
+	if err != nil {
+		return nil, coded(err)
+	}
+	return connect.NewResponse(&rondov1.MoveResponse{Note: note}), nil
+}
+
+// Lead makes a replica the preferred leader.
+func (s *Service) Lead(ctx context.Context, req *connect.Request[rondov1.LeadRequest]) (*connect.Response[rondov1.LeadResponse], error) {
+	if err := s.admit(ctx, access.Admin); err != nil {
+		return nil, err
+	}
+	if err := s.Operator.Lead(ctx, int(req.Msg.GetPartition()), req.Msg.GetNode()); err != nil {
+		return nil, coded(err)
+	}
+	return connect.NewResponse(&rondov1.LeadResponse{}), nil
+}
+
+// Release ends that a partition is held.
+func (s *Service) Release(ctx context.Context, req *connect.Request[rondov1.ReleaseRequest]) (*connect.Response[rondov1.ReleaseResponse], error) {
+	if err := s.admit(ctx, access.Admin); err != nil {
+		return nil, err
+	}
+	if err := s.Operator.Release(ctx, int(req.Msg.GetPartition())); err != nil {
+		return nil, coded(err)
+	}
+	return connect.NewResponse(&rondov1.ReleaseResponse{}), nil
+}
+
+// Drain moves all replicas of a node to others.
+func (s *Service) Drain(ctx context.Context, req *connect.Request[rondov1.DrainRequest]) (*connect.Response[rondov1.DrainResponse], error) {
+	if err := s.admit(ctx, access.Admin); err != nil {
+		return nil, err
+	}
+	m, do := req.Msg, s.Operator.Drain
+	switch {
+	case m.GetUndo() && m.GetForget():
+		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("undo and forget contradict each other"))
+	case m.GetUndo():
+		do = s.Operator.Undrain
+	case m.GetForget():
+		do = s.Operator.Forget
+	}
+	if err := do(ctx, m.GetNode()); err != nil {
+		return nil, coded(err)
+	}
+	return connect.NewResponse(&rondov1.DrainResponse{}), nil
+}
+
+// CheckReplicas compares replicas.
+func (s *Service) CheckReplicas(ctx context.Context, req *connect.Request[rondov1.CheckReplicasRequest], stream *connect.ServerStream[rondov1.CheckReplicasResponse]) error {
+	if err := s.admit(ctx, access.Admin); err != nil {
+		return err
+	}
+	if s.Replicas == nil {
+		return connect.NewError(connect.CodeFailedPrecondition, errNobody)
+	}
+	bound := time.Duration(req.Msg.GetTimeoutSeconds() * float64(time.Second))
+	switch {
+	case !(req.Msg.GetTimeoutSeconds() >= 0 && req.Msg.GetTimeoutSeconds() <= mostCheckTime.Seconds()):
+		return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("timeout_seconds: want 0 to %.0f", mostCheckTime.Seconds()))
+	case bound == 0:
+		bound = checkTime
+	}
+	partitions := req.Msg.GetPartitions()
+	st, err := s.Look(ctx)
+	if err != nil {
+		return coded(err)
+	}
+	switch {
+	case len(st.Partitions) == 0:
+		return connect.NewError(connect.CodeFailedPrecondition, errors.New("there is no cluster yet: nobody has made the map of partitions"))
+	case len(partitions) > len(st.Partitions):
+		return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("partitions: %d are named, and the cluster has %d", len(partitions), len(st.Partitions)))
+	case len(partitions) == 0:
+		for p := range st.Partitions {
+			partitions = append(partitions, int32(p))
+		}
+	}
+	for _, p := range partitions {
+		if err := access.Again(ctx); err != nil {
+			return connect.NewError(connect.CodePermissionDenied, err)
+		}
+		one, cancel := context.WithTimeout(ctx, bound)
+		c, err := s.Operator.Compare(one, s.Replicas, int(p))
+		cancel()
+		if err != nil {
+			return coded(err)
+		}
+		if err := stream.Send(comparison(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coded returns an error with its code.
+func coded(err error) error {
+	code := connect.CodeUnavailable
+	switch {
+	case errors.Is(err, operate.ErrUnknown):
+		code = connect.CodeNotFound
+	case errors.Is(err, operate.ErrRefused):
+		code = connect.CodeFailedPrecondition
+	case errors.Is(err, context.Canceled):
+		code = connect.CodeCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		code = connect.CodeDeadlineExceeded
+	}
+	return connect.NewError(code, err)
+}
