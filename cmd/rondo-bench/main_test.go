@@ -83,7 +83,7 @@ func peersOf(t *testing.T) (peers []string) {
 // TestScriptsNeedTheirPeers: where Prometheus was missing, its half of promql.txtar was left out
 // although every peer was required.
 func TestScriptsNeedTheirPeers(t *testing.T) {
-	if got, want := peersOf(t), []string{"prometheus", "rrdcached", "rrdtool"}; !slices.Equal(got, want) {
+	if got, want := peersOf(t), []string{"nats-server", "prometheus", "rrdcached", "rrdtool"}; !slices.Equal(got, want) {
 		t.Errorf("the scripts need %q, want %q", got, want)
 	}
 }

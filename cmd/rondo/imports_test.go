@@ -102,6 +102,7 @@ var rooms = map[string][]string{
 	"engine/enginebench":                      {"engine", "rra", "wal"},
 	"cmd/rondo-bench":                         {"cmd/rondo-bench", "receivers", "internal", "engine", "rra"},
 	"cmd/rondo-bench/internal/graphitebench":  {},
+	"cmd/rondo-bench/internal/clusterbench":   {"cmd/rondo-bench/internal/receivebench", "engine", "query/peer", "query/rpc/client", "rra", "wal"},
 	"cmd/rondo-bench/internal/rrdcachedbench": {},
 	"cmd/rondo-bench/internal/rrdtoolbench":   {"engine", "query/rpc/rondov1", "rra", "wal"},
 	"cmd/rondo/internal":                      {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
