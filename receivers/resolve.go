@@ -56,6 +56,9 @@ func Absence(err error) (why Reason, retry time.Duration) {
 	if errors.Is(err, ErrSenderLimit) || errors.Is(err, core.ErrSeriesLimit) {
 		return Limit, retryLimit
 	}
+	if errors.Is(err, core.ErrUnavailable) {
+		return Overload, retryFailed
+	}
 	return State, retryOther
 }
 

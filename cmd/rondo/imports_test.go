@@ -89,6 +89,7 @@ var rooms = map[string][]string{
 	"engine/cluster/coord/coordtest":          {"engine/cluster/coord"},
 	"engine/cluster/operate":                  {"engine/cluster/coord", "engine/cluster/coord/coordtest", "engine/cluster/placement", "=wal"},
 	"engine/cluster/router":                   {"engine/core", "rra", "=wal"},
+	"engine/cluster/detour":                   {"=engine/core", "engine/cluster/router", "engine/cluster/spool", "engine/enginetest", "internal/loglimit", "rra", "=wal"},
 	"engine/cluster/natskv":                   {"engine/cluster/coord"},
 	"engine/cluster/node":                     {"engine/cluster/coord", "engine/cluster/placement", "engine/core", "=wal"},
 	"engine/internal/boltfile":                {"engine/internal/damage", "engine/internal/record", "internal/owner"},

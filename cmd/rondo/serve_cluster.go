@@ -66,7 +66,8 @@ func (c *clusterFlags) apply() (clustered.Servers, error) {
 type serveCluster struct {
 	clusterFlags
 	node    clustered.Options
-	token   string   // file
+	token   string // file
+	spool   byteSize
 	nodeTLS []string // certificate, key, authority
 }
 
@@ -79,6 +80,8 @@ func (c *serveCluster) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.nodeTLS, "cluster-node-tls", nil, "three `files`, certificate, key and authority, with which nodes know each other")
 	f.StringVar(&c.node.Node, "node", "", "`name` of this node in the cluster; default: the host's name")
 	f.StringVar(&c.node.Advertise, "advertise", "", "`HOST:PORT` by which other nodes reach --cluster-listen; default: the host's name and that port")
+	c.spool = clustered.DefaultSpool
+	f.Var(&c.spool, "spool", "`bytes` of samples without an answer, such as those over UDP, that wait on this node for the leaders of their partitions; 0: none")
 	f.StringVar(&c.node.Zone, "zone", "", "`name` of what may fail at once with this node, such as a rack")
 }
 
@@ -86,7 +89,7 @@ func (c *serveCluster) addFlags(f *pflag.FlagSet) {
 // has set.
 func (c *serveCluster) options(named map[string]bool) (*clustered.Options, error) {
 	if c.servers.URL == "" {
-		for _, name := range []string{"cluster-name", "cluster-partitions", "cluster-replicas", "cluster-listen", "node", "advertise", "zone"} {
+		for _, name := range []string{"cluster-name", "cluster-partitions", "cluster-replicas", "cluster-listen", "node", "advertise", "zone", "spool"} {
 			if named[name] {
 				return nil, fmt.Errorf("--%s is of a node of a cluster: it needs --cluster nats://HOST:PORT,…", name)
 			}
@@ -98,6 +101,7 @@ func (c *serveCluster) options(named map[string]bool) (*clustered.Options, error
 	if o.Servers, err = c.apply(); err != nil {
 		return nil, err
 	}
+	o.Spool = int64(c.spool)
 	o.Named = named["cluster-partitions"]
 	if o.Node == "" {
 		if o.Node, err = os.Hostname(); err != nil {

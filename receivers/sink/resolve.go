@@ -18,10 +18,8 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 		same: make(map[string]int), repeated: make(map[int]int), granted: make(map[string]int, 1),
 	}
 	defer func() { s.allowed.giveBack(c.granted) }()
-	for i := range reqs {
-		if err := c.look(i); err != nil {
-			return err
-		}
+	if err := c.lookAll(ctx); err != nil {
+		return err
 	}
 	if len(c.specs) > 0 {
 		if err := c.create(ctx); err != nil {
@@ -54,42 +52,97 @@ type call struct {
 	granted   map[string]int    // sender → new series taken from its allowance and not made yet
 }
 
-// look answers request i if its series exists or may not be made. Otherwise it adds a spec.
-func (c *call) look(i int) error {
+// lookAll looks the series of all requests up.
+func (c *call) lookAll(ctx context.Context) error {
+	if f, ok := c.store.(Finder); ok {
+		paths := make([]string, len(c.reqs))
+		for i := range c.reqs {
+			paths[i] = c.reqs[i].Path
+		}
+		f.Find(ctx, paths, c.answer)
+		return nil
+	}
+	for i := range c.reqs {
+		if err := c.look(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer takes what a Finder says of request i.
+func (c *call) answer(i int, s core.Series, err error) {
+	switch r := &c.reqs[i]; {
+	case c.begin(i):
+	case err == nil:
+		r.Ref, r.Definition = s.Ref, s.Definition
+		c.exists(i)
+	case errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrUnavailable):
+		c.missing(i)
+	default:
+		r.Err = fmt.Errorf("look up %q: %w", r.Path, err)
+	}
+}
+
+// begin readies request i. It returns true if an earlier request, whose series is to be made, has
+// the same path.
+func (c *call) begin(i int) bool {
 	r := &c.reqs[i]
 	r.Ref, r.Definition, r.Err = 0, nil, nil
 	c.heard.from(r)
-	if j, ok := c.same[r.Path]; ok {
+	j, ok := c.same[r.Path]
+	if ok {
 		c.repeated[i] = j
+	}
+	return ok
+}
+
+// look answers request i if its series exists or may not be made. Otherwise it adds a spec.
+func (c *call) look(i int) error {
+	if c.begin(i) {
 		return nil
 	}
+	r := &c.reqs[i]
 	ref, err := c.store.Lookup(r.Path)
 	if err == nil {
-		if r.Err = c.found(r, ref); r.Err == nil && r.Relabel {
-			c.relabels = append(c.relabels, core.PathLabels{Path: r.Path, Labels: labels(r)})
-			c.relabelOf = append(c.relabelOf, i)
+		if r.Err = c.found(r, ref); r.Err == nil {
+			c.exists(i)
 		}
 		return nil
 	}
 	if !errors.Is(err, core.ErrNotFound) {
 		return fmt.Errorf("look up %q: %w", r.Path, err)
 	}
+	c.missing(i)
+	return nil
+}
+
+// exists notes that request i is for a series that exists.
+func (c *call) exists(i int) {
+	if r := &c.reqs[i]; r.Relabel {
+		c.relabels = append(c.relabels, core.PathLabels{Path: r.Path, Labels: labels(r)})
+		c.relabelOf = append(c.relabelOf, i)
+	}
+}
+
+// missing adds the spec of a series that is to be made for request i, if it may be made.
+func (c *call) missing(i int) {
+	r := &c.reqs[i]
 	if !c.allowed.spend(r.Sender) {
 		r.Err = receivers.ErrSenderLimit
 		c.refused.count(r.Err)
-		return nil
+		return
 	}
 	c.granted[r.Sender]++
 	d, err := c.Policy().DefineRequest(r)
 	if err != nil {
 		r.Err = err
 		c.refused.count(err)
-		return nil
+		return
 	}
 	c.same[r.Path] = i
 	c.specs = append(c.specs, core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)})
 	c.specOf = append(c.specOf, i)
-	return nil
 }
 
 // found fills in a request for a series that exists.
@@ -136,6 +189,8 @@ func (c *call) create(ctx context.Context) error {
 			count[r.Sender]++
 		case errors.Is(made.Err, core.ErrExists):
 			r.Err = c.found(r, made.Ref)
+		case errors.Is(made.Err, core.ErrUnavailable):
+			r.Err = made.Err
 		default:
 			r.Err = made.Err
 			c.refused.count(made.Err)

@@ -26,6 +26,15 @@ type Engine interface {
 	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
 }
 
+// A Finder is an Engine that finds many series at once. It need not wait for a part of the store
+// that is out of reach: then it has core.ErrUnavailable for a path, and CreateBatch is asked to
+// make the series, and may return a reference that stands for it.
+type Finder interface {
+	Engine
+	// Find calls fn with the series of each path, in order.
+	Find(ctx context.Context, paths []string, fn func(i int, s core.Series, err error))
+}
+
 // The defaults of Options.
 const (
 	DefaultSenderBurst = 200_000
@@ -66,7 +75,16 @@ func (o Options) withDefaults() Options {
 // A Sink is a receivers.Sink over an engine. All receivers of a server share one, so that a sender
 // has one allowance whatever protocols it speaks.
 type Sink struct {
-	store   Engine
+	*shared
+	store Engine
+}
+
+// Over returns a Sink that shares everything with s but the engine, which is another way to the
+// same series.
+func (s *Sink) Over(e Engine) *Sink { return &Sink{s.shared, e} }
+
+// A shared is what Sinks over several ways to the same series share.
+type shared struct {
 	o       Options
 	policy  atomic.Pointer[Policy]
 	tickets sync.Pool
@@ -79,7 +97,7 @@ type Sink struct {
 
 // New returns a Sink over s.
 func New(s Engine, o Options) *Sink {
-	sink := &Sink{store: s, o: o.withDefaults()}
+	sink := &Sink{store: s, shared: &shared{o: o.withDefaults()}}
 	sink.allowed = allowances{
 		burst: float64(sink.o.SenderBurst), rate: float64(sink.o.SenderRate), now: sink.o.Now, bySender: make(map[string]*allowance),
 	}

@@ -32,3 +32,17 @@ func outer(p int, ref core.Ref) core.Ref {
 	}
 	return core.Ref(p+1)<<partitionShift | ref
 }
+
+// Inner returns the partition of a reference, counted from 0, and the reference that the series has
+// there. The partition is -1 if the reference is of none.
+func Inner(ref core.Ref) (p int, in core.Ref) {
+	p = int(ref>>partitionShift) - 1
+	if p < 0 || p >= MaxPartitions {
+		return -1, 0
+	}
+	return p, ref & (1<<partitionShift - 1)
+}
+
+// Outer returns the reference that a router has for a series of partition p. The zero reference
+// stays zero.
+func Outer(p int, ref core.Ref) core.Ref { return outer(p, ref) }

@@ -35,6 +35,8 @@ const (
 	LogFolder    = "wal"
 	// ReplicasFolder is in the folder of a node of a cluster, and neither of the others is.
 	ReplicasFolder = "replicas"
+	// SpoolFolder is beside it, and has what waits for leaders.
+	SpoolFolder = "spool"
 )
 
 // IsNode says whether a folder is that of a node of a cluster.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/detour"
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
 	"github.com/rondo-db/rondo/engine/cluster/node"
 	"github.com/rondo-db/rondo/engine/cluster/placement"
@@ -45,6 +46,7 @@ type Member struct {
 	http   *http.Server
 	node   *node.Node
 	router *router.Store
+	detour *detour.Detour
 
 	stop   context.CancelFunc
 	ended  chan struct{} // closed when the node has ended
@@ -84,8 +86,10 @@ func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 	if n := m.node.Partitions(); n != o.Partitions && o.Named {
 		return fmt.Errorf("--cluster-partitions %d: the cluster %s has %d, which never changes", o.Partitions, o.Name, n)
 	}
-	m.router, err = router.New(m.node, router.Options{MaxSeries: o.MaxSeries, Memory: o.Store.Memory / 4})
-	return err
+	if m.router, err = router.New(m.node, router.Options{MaxSeries: o.MaxSeries, Memory: o.Store.Memory / 4}); err != nil {
+		return err
+	}
+	return m.openDetour()
 }
 
 // connect connects to the servers. They may be starting, too, so it tries again until ctx ends.
@@ -307,6 +311,9 @@ func (m *Member) Address() string { return m.address() }
 // the engine any more.
 func (m *Member) Close() (err error) {
 	m.closed.Do(func() {
+		if m.detour != nil {
+			m.detour.Stop()
+		}
 		m.stop()
 		if m.node != nil {
 			<-m.ended
@@ -319,6 +326,9 @@ func (m *Member) Close() (err error) {
 		}
 		if m.peers != nil {
 			m.peers.close()
+		}
+		if m.detour != nil { // its last calls have ended with the engines
+			err = errors.Join(err, m.detour.Close())
 		}
 		err = errors.Join(err, m.disconnect())
 	})

@@ -26,6 +26,7 @@ const (
 	DefaultReplicas   = 2
 	DefaultListen     = ":9181"
 	DefaultLogBytes   = 8 << 30
+	DefaultSpool      = 1 << 30
 	monitorPort       = "8222"
 )
 
@@ -61,6 +62,8 @@ type Options struct {
 	PeerTLS *tls.Config
 
 	Dir       string       // the folder of the replicas
+	SpoolDir  string       // the folder of what waits for leaders
+	Spool     int64        // bytes that may wait there; 0: none
 	Store     core.Options // of all partitions together
 	MaxSeries int
 	Logger    *slog.Logger

@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 func backups(l *look) {
@@ -55,4 +56,29 @@ func space(l *look) {
 			Advice: "If the disk's other users need the space, run rondo compact. The server goes on meanwhile.",
 		})
 	}
+}
+
+// spooled tells that samples wait for the leaders of their partitions, and that some were lost.
+func spooled(l *look) {
+	x := &l.Spool
+	p := Problem{
+		ID: "spool", Severity: Info,
+		Text: fmt.Sprintf("Samples of %s wait for a leader, the oldest for %v: %s of %s.",
+			count(uint64(x.Partitions), "partition"), x.Oldest.Round(time.Second), size(x.Bytes), size(x.Capacity)),
+		Advice: "They are delivered when the partitions have leaders. If that takes longer than half a minute, look at the other nodes and at the servers of NATS.",
+	}
+	if x.Oldest > time.Minute || x.Bytes > x.Capacity/2 {
+		p.Severity = Warning
+	}
+	if x.Bytes > x.Capacity/5*4 {
+		p.Severity = Error
+	}
+	if x.Partitions > 0 {
+		l.lasts(p)
+	}
+	l.grows(func(s *State) uint64 { return s.Spool.Dropped }, Problem{
+		ID: "spool_dropped", Severity: Error,
+		Text:   "Samples are lost, because their partitions have no leaders and the spool does not take them.",
+		Advice: "Look at the other nodes and at the servers of NATS. rondo_cluster_spool_dropped_total in /metrics says why; --spool sets the size.",
+	})
 }

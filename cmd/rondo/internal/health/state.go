@@ -48,6 +48,16 @@ type State struct {
 	HostRefused uint64
 	// Shed counts HTTP requests refused because too many were under way.
 	Shed uint64
+	// Spool is what waits for leaders; zeros if the server is not a node of a cluster.
+	Spool Spool
+}
+
+// A Spool is samples that wait for the leaders of their partitions.
+type Spool struct {
+	Bytes, Capacity int64
+	Partitions      int
+	Oldest          time.Duration // since the oldest came
+	Dropped         uint64        // samples
 }
 
 // A Receiver is the figures of one receiver.

@@ -2,6 +2,10 @@ package server
 
 import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
+	"github.com/rondo-db/rondo/engine/cluster/detour"
+	"github.com/rondo-db/rondo/engine/cluster/spool"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -10,7 +14,7 @@ func (s *server) clusterFigures() []figure {
 	if s.member == nil {
 		return nil
 	}
-	return figuresOfState(s.member.State())
+	return append(figuresOfState(s.member.State()), figuresOfSpool(s.member.Detour().Figures())...)
 }
 
 func figuresOfState(st clustered.State) []figure {
@@ -28,4 +32,53 @@ func figuresOfState(st clustered.State) []figure {
 		{"", "rondo_cluster_quarantines_total", rra.Derive, "Replicas on this node that differed from the others.", float64(st.Quarantines)},
 		{"", "rondo_cluster_failures_total", rra.Derive, "Tasks of this node that failed and were tried again.", float64(st.Failures)},
 	}
+}
+
+func figuresOfSpool(st detour.Stats) []figure {
+	return []figure{
+		{"cluster_spool_bytes", "rondo_cluster_spool_bytes", rra.Gauge, "Bytes of samples on this node that wait for the leaders of their partitions.", float64(st.Bytes)},
+		{"", "rondo_cluster_spool_capacity_bytes", rra.Gauge, "Bytes that may wait (--spool); 0: none.", float64(st.Capacity)},
+		{"", "rondo_cluster_spool_partitions", rra.Gauge, "Partitions for which samples wait on this node.", float64(st.Partitions)},
+		{"cluster_spool_oldest", "rondo_cluster_spool_oldest_seconds", rra.Gauge, "For how long the oldest of them has waited.", st.Oldest.Seconds()},
+	}
+}
+
+// spoolDropped returns how many samples were dropped for want of a leader.
+func spoolDropped(st detour.Stats) (total uint64) {
+	for _, n := range st.Dropped {
+		total += n
+	}
+	for _, n := range st.Lost {
+		total += n
+	}
+	return total
+}
+
+// writeSpool writes what became of samples that came while their partitions had no leaders.
+func (s *server) writeSpool(w *metrics.Writer) {
+	if s.member == nil {
+		return
+	}
+	st := s.member.Detour().Figures()
+	w.Family("rondo_cluster_spool_samples_total", "counter", "Samples that had to wait for leaders, by what became of them: kept, then stored or late, which is stored before.")
+	w.Sample(float64(st.Spooled), "outcome", "kept")
+	w.Sample(float64(st.Delivered), "outcome", "stored")
+	w.Sample(float64(st.Late), "outcome", "late")
+	w.Family("rondo_cluster_spool_dropped_total", "counter", "Samples lost while their partitions had no leaders, by reason.")
+	for r, n := range st.Dropped {
+		w.Sample(float64(n), "reason", spool.Reason(r).String())
+	}
+	for l, n := range st.Lost {
+		w.Sample(float64(n), "reason", detour.Loss(l).String())
+	}
+	w.Counter("rondo_cluster_spool_set_aside_total", "Damaged parts of the spool that were set aside.", float64(st.SetAside))
+}
+
+// spooled returns what the health of the server needs of the spool.
+func (s *server) spooled() (out health.Spool) {
+	if s.member == nil {
+		return out
+	}
+	st := s.member.Detour().Figures()
+	return health.Spool{Bytes: st.Bytes, Capacity: st.Capacity, Partitions: st.Partitions, Oldest: st.Oldest, Dropped: spoolDropped(st)}
 }

@@ -29,6 +29,7 @@ func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
 	writeSenders(w, s.receivers.all(), s.receivers.sink.Senders())
 	s.writeRRDCached(w)
 	writeTimes(w, s.store.Stats())
+	s.writeSpool(w)
 	s.writeHTTP(w)
 	s.writeGraphs(w)
 	s.writeQueries(w)

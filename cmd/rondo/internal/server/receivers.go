@@ -19,7 +19,9 @@ import (
 type manager struct {
 	*server
 	sink *sink.Sink // lives as long as the server, because it counts what senders may still make
-	fail context.CancelCauseFunc
+	// unanswered is the same sink for protocols whose senders get no answer.
+	unanswered *sink.Sink
+	fail       context.CancelCauseFunc
 
 	mu     sync.Mutex      // guards what follows
 	runs   []*run          // in the order of the configuration
@@ -35,7 +37,12 @@ type run struct {
 }
 
 func newManager(s *server) *manager {
-	return &manager{server: s, sink: sink.New(s.store, s.Limits)}
+	m := &manager{server: s, sink: sink.New(s.store, s.Limits)}
+	m.unanswered = m.sink
+	if s.member != nil {
+		m.unanswered = m.sink.Over(s.member.Detour())
+	}
+	return m
 }
 
 // start opens and serves every receiver that has an address.
@@ -102,7 +109,7 @@ func (m *manager) open(r Receiver) error {
 			return fmt.Errorf("socket %s of systemd: %w", name, err)
 		}
 	}
-	rec, err := r.Protocol.New(c, m.sink)
+	rec, err := r.Protocol.New(c, m.unanswered)
 	if err != nil {
 		if err := m.taken(name, r.Address, err); err != nil {
 			return err
@@ -111,7 +118,7 @@ func (m *manager) open(r Receiver) error {
 		if r.Protocol.Enabled == nil || !r.Protocol.Enabled(c) {
 			return nil
 		}
-		if rec, err = r.Protocol.New(c, m.sink); err != nil {
+		if rec, err = r.Protocol.New(c, m.unanswered); err != nil {
 			return fmt.Errorf("receiver %s: %w", name, err)
 		}
 	}

@@ -45,7 +45,7 @@ func (s *server) state(now time.Time) health.State {
 		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Missed: s.missed,
 		Rules: s.rules.Failing(), BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
-		HostRefused: s.page.refused[refusedHost].Load(), Shed: s.page.shed(),
+		HostRefused: s.page.refused[refusedHost].Load(), Shed: s.page.shed(), Spool: s.spooled(),
 	}
 	if s.web != nil {
 		st.WebConfig = s.web.Err()

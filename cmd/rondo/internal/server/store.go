@@ -44,6 +44,7 @@ func (s *server) join(fail context.CancelCauseFunc) (err error) {
 	}
 	o := *s.Cluster
 	o.Dir, o.Store, o.MaxSeries = filepath.Join(s.DB, backend.ReplicasFolder), s.Engine, s.Engine.MaxSeries
+	o.SpoolDir = filepath.Join(s.DB, backend.SpoolFolder)
 	o.Version, o.Logger = s.Version, s.Logger
 	ctx, cancel := context.WithTimeout(context.Background(), joinTime)
 	defer cancel()
