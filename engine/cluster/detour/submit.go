@@ -129,13 +129,22 @@ func (j *journey) part(p int) *part {
 	x := j.parts[p]
 	if x == nil {
 		x = &part{j: j, p: p, answered: make(chan struct{}, 1)}
-		x.ticket.Tell(func() { x.answered <- struct{}{} })
+		x.ticket.Tell(x.tell)
 		j.parts[p] = x
 	}
 	if len(x.index) == 0 {
 		j.used = append(j.used, x)
 	}
 	return x
+}
+
+// tell is called when the leader has answered. One message is enough, also if it is of an earlier
+// Submit that has failed: direct looks whether the ticket is done.
+func (x *part) tell() {
+	select {
+	case x.answered <- struct{}{}:
+	default:
+	}
 }
 
 // refuse notes that sample i is of no series.

@@ -3,6 +3,6 @@
 // listens for the other nodes, and gives all partitions as one engine.
 //
 // The parts are rooms of their own: package node runs the partitions, router makes one engine of
-// them, detour brings them what comes over UDP, natskv keeps what nodes tell each other, jetstream keeps the logs, and peer lets nodes use
-// each other's partitions. This package puts them together.
+// them, detour brings them what comes over UDP, natskv keeps what nodes tell each other, jetstream
+// keeps the logs, and peer lets nodes use each other's partitions. This package puts them together.
 package clustered
