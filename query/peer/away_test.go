@@ -46,7 +46,7 @@ func TestBatchesOnTheirWayFailWhenTheNodeDies(t *testing.T) {
 	}
 	web.CloseClientConnections()
 	for i := range tickets {
-		if err := tickets[i].Wait(); !errors.Is(err, core.ErrUnavailable) || !strings.Contains(err.Error(), "may be stored or not") {
+		if err := tickets[i].Wait(); !errors.Is(err, core.ErrUnanswered) || !strings.Contains(err.Error(), "may be stored or not") {
 			t.Fatalf("batch %d: %v", i, err)
 		}
 	}
@@ -68,12 +68,12 @@ func TestNobodyAnswers(t *testing.T) {
 	c := partition(t, web.URL, peer.Options{})
 	web.CloseClientConnections()
 	web.Close()
-	if _, err := c.Lookup("a"); !errors.Is(err, core.ErrUnavailable) {
+	if _, err := c.Lookup("a"); !errors.Is(err, core.ErrNotReached) || !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("look up: %v", err)
 	}
 	var b core.Batch
 	b.Add(1, 1, rra.Int(1))
-	if err := c.Append(t.Context(), &b); !errors.Is(err, core.ErrUnavailable) {
+	if err := c.Append(t.Context(), &b); !errors.Is(err, core.ErrNotReached) {
 		t.Errorf("append: %v", err)
 	}
 	for _, err := range c.List(t.Context(), "", "") {
@@ -81,10 +81,10 @@ func TestNobodyAnswers(t *testing.T) {
 			t.Errorf("list: %v", err)
 		}
 	}
-	if _, err := c.Alter(t.Context(), "a", nil); !errors.Is(err, core.ErrUnavailable) {
+	if _, err := c.Alter(t.Context(), "a", nil); !errors.Is(err, core.ErrNotReached) {
 		t.Errorf("alter: %v", err)
 	}
-	if _, err := c.Import(t.Context(), make([]core.Copy, 1), false); !errors.Is(err, core.ErrUnavailable) {
+	if _, err := c.Import(t.Context(), make([]core.Copy, 1), false); !errors.Is(err, core.ErrNotReached) {
 		t.Errorf("import: %v", err)
 	}
 	if _, complete := c.Watch(5).Take(); complete {
@@ -178,4 +178,51 @@ func TestReaderWaitsForPosition(t *testing.T) {
 	if _, err := c.SelectRefs(core.AtLeast(t.Context(), 1<<40), nil, 0); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("a position that nobody can wait for: %v", err)
 	}
+}
+
+// silentEngine does not answer before it is let.
+type silentEngine struct {
+	core.Engine
+	asked, let chan struct{}
+}
+
+func (e *silentEngine) Drop(context.Context, string) error {
+	e.asked <- struct{}{}
+	<-e.let
+	return nil
+}
+
+// A caller waited for a node that had died, or took what may be done for something that is not.
+func TestCallOfANodeThatIsGivenUp(t *testing.T) {
+	e := &silentEngine{enginetest.Open(t), make(chan struct{}), make(chan struct{})}
+	web := serve(t, of(e))
+	n, err := peer.NewNode(web.URL, peer.Options{Token: token, Timeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	c := n.Partition(3)
+	defer c.Close()
+	failed := make(chan error)
+	go func() { failed <- c.Drop(t.Context(), "a") }()
+	<-e.asked
+	n.Abandon()
+	if err := <-failed; !errors.Is(err, core.ErrUnanswered) || errors.Is(err, core.ErrNotReached) {
+		t.Errorf("a call that the node has got: %v", err)
+	}
+	close(e.let)
+	if _, err := c.Lookup("a"); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("the node is asked again: %v", err)
+	}
+	// A node without the partition has done nothing.
+	other := n.Partition(4)
+	if err := other.Drop(t.Context(), "a"); !errors.Is(err, core.ErrNotReached) {
+		t.Errorf("a partition that is not there: %v", err)
+	}
+	var b core.Batch
+	b.Add(1, 1, rra.Int(1))
+	if err := other.Append(t.Context(), &b); !errors.Is(err, core.ErrNotReached) {
+		t.Errorf("samples for a partition that is not there: %v", err)
+	}
+	other.Close()
 }

@@ -14,8 +14,8 @@ import (
 // BenchmarkSubmit stores batches of 1000 samples, 32 on their way, in a store of this process and
 // through a peer. Compare the processor time (user and sys) of:
 //
-//	go test -run - -bench Submit/local ./query/peer
-//	go test -run - -bench Submit/peer ./query/peer
+//	go test -run '^$' -bench Submit/local ./query/peer
+//	go test -run '^$' -bench Submit/peer ./query/peer
 func BenchmarkSubmit(b *testing.B) {
 	for _, way := range []string{"local", "peer"} {
 		b.Run(way, func(b *testing.B) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -44,6 +45,7 @@ type Node struct {
 	address   string
 	o         Options
 	transport *http.Transport
+	lines     lines
 	rpc       peerv1.PeerClient
 	known     known
 }
@@ -61,10 +63,10 @@ func NewNode(address string, o Options) (*Node, error) {
 	t.Protocols.SetHTTP2(encrypted)
 	t.Protocols.SetUnencryptedHTTP2(!encrypted)
 	// A node that answers no ping is gone: calls without a deadline end then.
-	t.DialContext = (&net.Dialer{Timeout: o.Timeout / 2}).DialContext
+	n := &Node{address: address, o: o, transport: t}
+	t.DialContext = n.lines.dialer(&net.Dialer{Timeout: o.Timeout / 2})
 	t.TLSHandshakeTimeout = o.Timeout / 2
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: o.Timeout / 2, PingTimeout: o.Timeout / 2}
-	n := &Node{address: address, o: o, transport: t}
 	h := &http.Client{Transport: bearer{t, o.Token}}
 	n.rpc = peerv1.NewPeerClient(h, address, connect.WithReadMaxBytes(MaxMessage), connect.WithAcceptCompression("gzip", nil, nil))
 	return n, nil
@@ -73,19 +75,9 @@ func NewNode(address string, o Options) (*Node, error) {
 // Close closes the idle connections. Calls under way go on.
 func (n *Node) Close() { n.transport.CloseIdleConnections() }
 
-// A bearer sends a token with each request.
-type bearer struct {
-	http.RoundTripper
-	token string
-}
-
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.token != "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+b.token)
-	}
-	return b.RoundTripper.RoundTrip(r)
-}
+// Abandon breaks the connections, for the node counts as gone: calls under way fail now, and not
+// when they have waited for it. Later calls connect anew.
+func (n *Node) Abandon() { n.lines.cut() }
 
 // A Client is a partition of another node. It is a core.Engine.
 type Client struct {
@@ -124,7 +116,7 @@ func (c *Client) Close() {
 	}
 }
 
-var errClosed = fmt.Errorf("the client is closed, and the answer is missing: %w", core.ErrUnavailable)
+var errClosed = fmt.Errorf("the client is closed: %w", core.ErrUnanswered)
 
 // Position returns the position up to which the partition has applied its log, as its answers have
 // told. It may be further by now.
@@ -158,8 +150,11 @@ func (c *Client) target(ctx context.Context) *peerv1.Target {
 
 // bounded returns a context for a call that has none.
 func (c *Client) bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), c.node.o.Timeout)
+	return context.WithTimeoutCause(context.Background(), c.node.o.Timeout, errSilent)
 }
+
+// errSilent says why a call ended that has no context of its caller.
+var errSilent = errors.New("the node has not answered in time")
 
 // took notes where the partition stands, and returns the error of the call.
 func (c *Client) took(st *peerv1.Standing) error {
@@ -195,15 +190,22 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 	case connect.CodeResourceExhausted:
 		return fmt.Errorf("node %s: %w: %w", c.node.address, err, core.ErrTooLarge)
 	}
-	if ctx.Err() != nil {
+	switch cause := context.Cause(ctx); {
+	case cause == errSilent:
+		err = cause
+	case cause != nil:
 		return ctx.Err()
 	}
 	return c.away(err)
 }
 
-// away says that the other node does not answer.
+// away says that the other node does not answer, and whether it may have been asked.
 func (c *Client) away(err error) error {
-	return fmt.Errorf("partition %d at node %s: %w: %w", c.partition, c.node.address, err, core.ErrUnavailable)
+	is := core.ErrUnanswered
+	if _, unsent := errors.AsType[*unsentError](err); unsent {
+		is = core.ErrNotReached
+	}
+	return fmt.Errorf("partition %d at node %s: %w: %w", c.partition, c.node.address, err, is)
 }
 
 // A standing message ends a call.

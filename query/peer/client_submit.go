@@ -2,7 +2,10 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"connectrpc.com/connect"
@@ -94,6 +97,7 @@ type submitStream struct {
 
 	mu      sync.Mutex // guards what follows
 	number  uint64
+	sent    uint64 // the number of the last batch that may have gone out
 	pending map[uint64]underway
 	failed  error // why the stream has ended
 }
@@ -134,6 +138,9 @@ func (s *submitStream) sends() {
 			_ = s.rpc.CloseRequest() // the other side may be gone
 			return
 		case f := <-s.queue:
+			s.mu.Lock()
+			s.sent = f.number
+			s.mu.Unlock()
 			m.Target, m.Number, m.Batch, m.Names = target, f.number, f.packed, f.names
 			err := s.rpc.Send(&m)
 			target = nil
@@ -167,7 +174,8 @@ func (s *submitStream) receives() {
 	}
 }
 
-// end fails all that is on its way. Whether it is stored is not known.
+// end fails all that is on its way, in order. Of batches that have gone out it is not known whether
+// they are stored.
 func (s *submitStream) end(err error) {
 	s.mu.Lock()
 	if s.failed != nil {
@@ -175,16 +183,29 @@ func (s *submitStream) end(err error) {
 		return
 	}
 	s.failed = err
-	pending := s.pending
+	pending, sent := s.pending, s.sent
 	s.pending = nil
 	s.mu.Unlock()
 	s.cancel()
 	close(s.done)
-	for _, u := range pending {
+	unanswered, unsent := err, err
+	if errors.Is(err, core.ErrUnanswered) {
+		unanswered = fmt.Errorf("the samples may be stored or not: %w", err)
+		unsent = s.c.away(&unsentError{errBroken})
+	}
+	for _, number := range slices.Sorted(maps.Keys(pending)) {
+		u := pending[number]
 		s.room.give(u.size)
-		u.ticket.Complete(fmt.Errorf("the answer is missing, so that the samples may be stored or not: %w", err))
+		if number > sent {
+			u.ticket.Complete(unsent)
+		} else {
+			u.ticket.Complete(unanswered)
+		}
 	}
 }
+
+// errBroken is why a batch was not sent that waited for its turn.
+var errBroken = errors.New("the connection broke before the samples were sent")
 
 // A room bounds what is on its way.
 type room struct {

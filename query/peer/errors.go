@@ -37,6 +37,8 @@ var sentinels = []struct {
 	{"core.ErrNoFolder", core.ErrNoFolder},
 	{"core.ErrWhole", core.ErrWhole},
 	{"core.ErrNotLeader", core.ErrNotLeader},
+	{"core.ErrNotReached", core.ErrNotReached},
+	{"core.ErrUnanswered", core.ErrUnanswered},
 	{"core.ErrOtherLog", core.ErrOtherLog},
 	{"wal.ErrLocked", wal.ErrLocked},
 	{"wal.ErrClosed", wal.ErrClosed},

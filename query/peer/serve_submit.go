@@ -63,6 +63,7 @@ func (s *Server) Submit(ctx context.Context, stream *connect.BidiStream[peerv1.S
 // submit gives the batch of x to its partition.
 func (s *Server) submit(ctx context.Context, target *peerv1.Target, x *slot, names bool) {
 	if x.engine, x.err = s.engine(ctx, target); x.err != nil {
+		x.err = notDone(x.err)
 		return
 	}
 	if !names {
@@ -89,7 +90,7 @@ func (s *Server) acknowledge(stream *connect.BidiStream[peerv1.SubmitRequest, pe
 			x.err = x.ticket.Wait()
 		}
 		if !gone {
-			st := s.standing(x.target, x.engine, x.err)
+			st := s.standing(x.target, x.engine, told(x.err))
 			if x.asked {
 				st.Acknowledged = max(st.GetAcknowledged(), uint64(x.ticket.Pos()))
 			}

@@ -171,10 +171,30 @@ func (x *instances) of(partition uint32, e core.Engine) uint64 {
 func (s *Server) do(ctx context.Context, t *peerv1.Target, fn func(e core.Engine) error) *peerv1.Standing {
 	e, err := s.engine(ctx, t)
 	if err != nil {
-		return s.standing(t, nil, err)
+		return s.standing(t, nil, notDone(err))
 	}
-	err = fn(e)
-	return s.standing(t, e, err)
+	return s.standing(t, e, told(fn(e)))
+}
+
+// told returns the error of a store as other nodes are told of it. A store that this node closes is
+// not the caller's: another one takes the call.
+func told(err error) error {
+	if errors.Is(err, core.ErrClosed) {
+		return notDone(err)
+	}
+	return err
+}
+
+// notDone says of err, for which a partition could not be asked, that nothing was done.
+func notDone(err error) error { return &notDoneError{err} }
+
+// A notDoneError matches core.ErrNotReached and has the text of its cause.
+type notDoneError struct{ err error }
+
+func (e *notDoneError) Error() string { return e.err.Error() }
+func (e *notDoneError) Unwrap() error { return e.err }
+func (e *notDoneError) Is(target error) bool {
+	return target == core.ErrNotReached || target == core.ErrUnavailable
 }
 
 // An answer is a response that needs no more than being wrapped.

@@ -84,7 +84,14 @@ func pathOf(r *Store) func(x *core.PathMetadata) int {
 
 // AddNote is core.Store's. Each partition keeps as many notes as one store does.
 func (r *Store) AddNote(ctx context.Context, key string, n core.Note) error {
-	return r.write(ctx, Partition(key, r.n), func(e core.Engine) error { return e.AddNote(ctx, key, n) })
+	return r.writeOnce(ctx, Partition(key, r.n), func(e core.Engine, again bool) error {
+		if again {
+			if there, err := notedBefore(ctx, e, key, n); there || err != nil {
+				return err
+			}
+		}
+		return e.AddNote(ctx, key, n)
+	})
 }
 
 // Notes is core.Store's.

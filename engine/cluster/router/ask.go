@@ -61,25 +61,41 @@ func (r *Store) await(ctx context.Context, p int, until *time.Time, find func(co
 }
 
 // write calls fn with the leader of partition p, and again with the next leader if that engine does
-// not lead any more. It remembers how far the partition has come: see Session.
+// not lead any more, or has not answered. Then fn may have done already what it does: doing it again
+// must do no harm. write remembers how far the partition has come: see Session.
 func (r *Store) write(ctx context.Context, p int, fn func(e core.Engine) error) error {
+	return r.writeOnce(ctx, p, func(e core.Engine, _ bool) error { return fn(e) })
+}
+
+// writeOnce is write for what must not be done twice. again says that an engine before e was asked
+// and has not answered. Whatever that engine will ever have done, e has done, too: to lead, it has
+// taken the log.
+func (r *Store) writeOnce(ctx context.Context, p int, fn func(e core.Engine, again bool) error) error {
 	var until time.Time
 	var last core.Engine
+	again := false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		e, err := r.leader(ctx, p)
-		if err != nil {
+		e, err := r.leaderUntil(ctx, p, &until)
+		if err == nil {
+			if err = fn(e, again); err == nil || !elsewhere(err) && !unanswered(err) {
+				r.acknowledged(sessionOf(ctx), p, e)
+				return err
+			}
+			again = again || unanswered(err)
+		} else if again {
+			return maybeDone(err)
+		} else {
 			return err
 		}
-		if err = fn(e); !elsewhere(err) {
-			r.acknowledged(sessionOf(ctx), p, e)
+		if closedHere(err, e, last) {
 			return err
-		}
-		if errors.Is(err, core.ErrClosed) && e == last {
-			return err // it is this process that closes its stores
 		}
 		if until.IsZero() {
 			until = time.Now().Add(r.options.Wait)
 		} else if time.Now().After(until) {
+			if again {
+				err = maybeDone(err)
+			}
 			return unavailable(p, err)
 		}
 		last = e
@@ -153,26 +169,47 @@ func (r *Store) caughtUp(ctx context.Context, p int, e core.Engine, at wal.Pos) 
 }
 
 // read calls fn with an engine that answers questions about partition p. If the engine cannot be
-// reached, fn is called again with the leader.
+// reached, fn is called again with the leader, and then with the next one.
 func (r *Store) read(ctx context.Context, p int, fn func(e core.Engine) error) error {
 	e, err := r.reader(ctx, p)
 	if err != nil {
 		return err
 	}
-	if err = fn(e); err == nil || !lost(err) {
-		return err
+	var until time.Time
+	for pause := time.Duration(0); ; pause = min(max(2*pause, firstPause), lastPause) {
+		if err = fn(e); err == nil || !lost(err) {
+			return err
+		}
+		if until.IsZero() {
+			until = time.Now().Add(r.options.Wait)
+		}
+		if pause > 0 && (!elsewhere(err) && !unanswered(err) || time.Now().After(until)) {
+			return within(p, err)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+		next, failed := r.leaderUntil(ctx, p, &until)
+		if failed != nil || closedHere(err, next, e) || next == e && !elsewhere(err) && !unanswered(err) {
+			return within(p, err)
+		}
+		e = next
 	}
-	other, failed := r.leader(ctx, p)
-	if failed != nil || other == e {
-		return within(p, err)
-	}
-	return within(p, fn(other))
 }
 
 // ask is read for a question that one value answers.
 func ask[T any](ctx context.Context, r *Store, p int, question func(e core.Engine) (T, error)) (answer T, err error) {
 	err = r.read(ctx, p, func(e core.Engine) (err error) {
 		answer, err = question(e)
+		return err
+	})
+	return answer, err
+}
+
+// orderOnce is writeOnce for a change that one value answers.
+func orderOnce[T any](ctx context.Context, r *Store, p int, change func(e core.Engine, again bool) (T, error)) (answer T, err error) {
+	err = r.writeOnce(ctx, p, func(e core.Engine, again bool) (err error) {
+		answer, err = change(e, again)
 		return err
 	})
 	return answer, err

@@ -167,7 +167,7 @@ func (pt *part) arrived() {
 	if pt.lane.settled(&pt.errand, err) {
 		return
 	}
-	pt.end(err)
+	pt.end(pt.truth(err))
 }
 
 // end tells what became of the part.

@@ -24,8 +24,11 @@ func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace b
 		return 0, nil, errors.New("an update command is for one series")
 	}
 	part.SkipPast, part.Stopped, part.Rejections = b.SkipPast, b.Stopped, b.Rejections
-	err = r.write(ctx, p, func(e core.Engine) (err error) {
+	err = r.writeOnce(ctx, p, func(e core.Engine, again bool) (err error) {
 		n, rows, err = e.Update(ctx, in, &part, trace)
+		if done := appliedBefore(&part, n, err); again && done > 0 {
+			n, rows, err = updateRest(ctx, e, in, &part, trace, done)
+		}
 		return err
 	})
 	if rejected, ok := errors.AsType[*core.RejectedError](err); ok {
@@ -64,7 +67,8 @@ func (r *Store) Flush(ctx context.Context, refs []core.Ref) error {
 // Alter is core.Store's.
 func (r *Store) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
 	p := r.partitionOf(path)
-	ref, err := order(ctx, r, p, func(e core.Engine) (core.Ref, error) { return e.Alter(ctx, path, change) })
+	a := alteration{ctx: ctx, path: path, change: change}
+	ref, err := orderOnce(ctx, r, p, a.run)
 	return outer(p, ref), err
 }
 
@@ -83,10 +87,12 @@ func failError(x *error, err error) {
 
 // Drop is core.Store's.
 func (r *Store) Drop(ctx context.Context, path string) error {
-	return r.write(ctx, r.partitionOf(path), func(e core.Engine) error { return e.Drop(ctx, path) })
+	gone := removal{path: path, metadata: true, call: func(e core.Engine) error { return e.Drop(ctx, path) }}
+	return r.writeOnce(ctx, r.partitionOf(path), gone.run)
 }
 
-// DropSilent is core.Store's.
+// DropSilent is core.Store's. Series that were dropped by an engine that did not answer are not
+// counted.
 func (r *Store) DropSilent(ctx context.Context, list []core.Silent) (int, error) {
 	parts := r.shares(len(list), func(i int) int {
 		if p, _, ok := r.inner(list[i].Ref); ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // Create is core.Store's.
@@ -30,7 +31,13 @@ func (r *Store) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Crea
 // createAll is CreateBatch where there is room for all of specs.
 func (r *Store) createAll(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
 	return split(r, specs, func(x *core.Spec) int { return r.partitionOf(x.Path) }, func(p int, part []core.Spec) ([]core.Created, error) {
-		out, err := order(ctx, r, p, func(e core.Engine) ([]core.Created, error) { return e.CreateBatch(ctx, part) })
+		out, err := orderOnce(ctx, r, p, func(e core.Engine, again bool) ([]core.Created, error) {
+			out, err := e.CreateBatch(ctx, part)
+			if again {
+				madeBefore(e, out, func(i int) core.Spec { return part[i] })
+			}
+			return out, err
+		})
 		return madeIn(p, out), err
 	}, failCreated)
 }
@@ -68,6 +75,15 @@ func specOf(x *core.Copy) core.Spec {
 	return core.Spec{Path: x.Path, Labels: x.Labels, Definition: x.Definition}
 }
 
+// wholeSpec is specOf with the last update of the series.
+func wholeSpec(x *core.Copy) core.Spec {
+	s := specOf(x)
+	if machine, err := rra.Compile(x.Definition); err == nil {
+		s.Start = machine.LastUpdate(x.State.W)
+	}
+	return s
+}
+
 // Import is core.Store's.
 func (r *Store) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
 	return limited(ctx, r, copies, specOf, func(ctx context.Context, copies []core.Copy) ([]core.Created, error) {
@@ -84,9 +100,12 @@ func (r *Store) importInto(ctx context.Context, p int, part []core.Copy, overwri
 	for i := range left.at {
 		left.at[i] = i
 	}
-	err := r.write(ctx, p, func(e core.Engine) error {
+	err := r.writeOnce(ctx, p, func(e core.Engine, again bool) error {
 		asked := left.at
 		got, err := e.Import(ctx, pick(part, left), overwrite)
+		if again {
+			madeBefore(e, got, func(i int) core.Spec { return wholeSpec(&part[asked[i]]) })
+		}
 		left.at = nil
 		for k, i := range asked {
 			if k < len(got) && (got[k].Ref != 0 || got[k].Err != nil) {

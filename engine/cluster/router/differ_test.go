@@ -39,6 +39,9 @@ type program struct {
 	watches  [2]*core.Watch
 	followed [2]map[string]string // path → labels, as the watches tell
 
+	mortal *mortal // the leaders of many die; nil: they do not
+	drawn  int64   // times, so that no two are the same where leaders die
+
 	reached map[string]int
 }
 
@@ -67,10 +70,34 @@ func newProgram(t *testing.T, seed uint64, n int, o core.Options, reached map[st
 		{Step: 10}, // invalid
 		nil,
 	}
+	p.use(p.many)
+	return p
+}
+
+// use makes the calls of another router from now on.
+func (p *program) use(many *router.Store) {
+	p.many = many
 	for i, e := range p.engines() {
 		p.watches[i], p.followed[i] = e.Watch(1<<20), make(map[string]string)
 	}
-	return p
+}
+
+// start returns when a series begins. Where leaders die no two begin at the same time.
+func (p *program) start() rra.Time {
+	if p.mortal == nil {
+		return rra.Seconds(p.now - 5)
+	}
+	p.drawn++
+	return rra.Seconds(begin - p.drawn)
+}
+
+// at returns a time in seconds, that often is before others. Where leaders die, times grow.
+func (p *program) at(seconds int64) rra.Time {
+	if p.mortal == nil {
+		return rra.Seconds(seconds)
+	}
+	p.drawn++
+	return rra.Seconds(p.now) + rra.Time(p.drawn)
 }
 
 func (p *program) engines() [2]core.Engine { return [2]core.Engine{p.one, p.many} }

@@ -3,7 +3,6 @@ package router
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -13,19 +12,23 @@ import (
 
 // A lane is the way of batches to the leader of one partition. When an engine stops leading, the
 // batches that it has refused are submitted again to the next leader, in the order in which they
-// were submitted first, and before any later one. No batch goes to a leader while another engine
-// still has batches: the outcome of those decides what comes first.
+// were submitted first, and before any later one. So are those that an engine has not answered: see
+// evidence. No batch goes to a leader while another engine still has batches: the outcome of those
+// decides what comes first.
 type lane struct {
 	p      int
-	wait   time.Duration // how long a batch is kex for the next leader
+	wait   time.Duration // how long a batch is kept for the next leader
 	leader func(ctx context.Context, p int, until *time.Time) (core.Engine, error)
 
-	mu      sync.Mutex  // guards what follows, and fields of parts
-	engine  core.Engine // has the batches that are on their way
-	away    int         // how many these are
-	seq     uint64      // of the batch that came last
-	queue   []*errand   // to be submitted again, in order of seq
-	running bool        // a goroutine submits the queue
+	mu       sync.Mutex    // guards what follows, and fields of parts
+	engine   core.Engine   // has the batches that are on their way
+	away     int           // how many these are
+	drain    bool          // one has come back: nothing goes out before all have
+	seq      uint64        // of the batch that came last
+	queue    []*errand     // to be submitted again, in order of seq
+	running  bool          // a goroutine submits the queue
+	pause    time.Duration // before the queue is submitted: it grows while batches come back
+	evidence *evidence     // of batches in the queue that were not answered; nil: not gathered yet
 }
 
 // An errand is a batch of one partition on its way.
@@ -45,12 +48,15 @@ type errand struct {
 	until  time.Time   // when to give up; zero: it was not queued yet
 	queued bool        // it waits to be submitted again
 	told   bool        // it was submitted before: nobody waits for posted
+	unsure bool        // it was not answered: it may be stored
+
+	evidence *evidence // with which it was submitted again, if it is unsure
 }
 
 // reset readies an errand for another batch.
 func (x *errand) reset() {
 	x.batch.Reset()
-	x.engine, x.until, x.told = nil, time.Time{}, false
+	x.engine, x.until, x.told, x.unsure, x.evidence = nil, time.Time{}, false, false, nil
 }
 
 // post submits an errand to the leader, for which it waits until a time. When it returns nil, the
@@ -63,7 +69,7 @@ func (l *lane) post(ctx context.Context, x *errand, until *time.Time) error {
 	l.mu.Lock()
 	l.seq++
 	x.seq = l.seq
-	if len(l.queue) > 0 || l.running || l.away > 0 && l.engine != e {
+	if len(l.queue) > 0 || l.running || l.drain || l.away > 0 && l.engine != e {
 		l.push(x)
 		l.mu.Unlock()
 		return l.posted(ctx, x)
@@ -78,7 +84,7 @@ func (l *lane) post(ctx context.Context, x *errand, until *time.Time) error {
 	l.away--
 	again := elsewhere(err)
 	if again {
-		l.push(x)
+		l.back(x)
 	}
 	l.wake()
 	l.mu.Unlock()
@@ -86,6 +92,13 @@ func (l *lane) post(ctx context.Context, x *errand, until *time.Time) error {
 		return err
 	}
 	return l.posted(ctx, x)
+}
+
+// back puts an errand into the queue that an engine had. The caller holds mu.
+func (l *lane) back(x *errand) {
+	l.drain, l.evidence = true, nil
+	l.pause = min(max(2*l.pause, firstPause), lastPause)
+	l.push(x)
 }
 
 // give notes that an errand is on its way to an engine. The caller holds mu.
@@ -128,9 +141,13 @@ func (l *lane) push(x *errand) {
 
 // wake has the queue submitted, once nothing is on its way. The caller holds mu.
 func (l *lane) wake() {
-	if l.away == 0 && len(l.queue) > 0 && !l.running {
+	if l.away > 0 {
+		return
+	}
+	l.drain = false
+	if len(l.queue) > 0 && !l.running {
 		l.running = true
-		go l.run()
+		go l.run(l.pause)
 	}
 }
 
@@ -140,18 +157,21 @@ func (l *lane) settled(x *errand, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.away--
-	if elsewhere(err) && (x.until.IsZero() || time.Now().Before(x.until)) {
+	x.unsure = x.unsure || unanswered(err)
+	if (elsewhere(err) || unanswered(err)) && (x.until.IsZero() || time.Now().Before(x.until)) {
 		x.told = true
-		l.push(x)
+		l.back(x)
 		return true
 	}
+	l.pause = 0
 	l.wake()
 	return false
 }
 
 // run submits the queue. It ends when the queue is empty, or when another engine has batches: then
 // the last of these wakes the lane again.
-func (l *lane) run() {
+func (l *lane) run(wait time.Duration) {
+	time.Sleep(wait)
 	var last core.Engine
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		x, told, e, err := l.take()
@@ -169,15 +189,14 @@ func (l *lane) run() {
 			}
 			continue
 		}
-		// An engine that is closed twice is closed by this process, which ends.
-		again := elsewhere(err) && time.Now().Before(until) && (e != last || !errors.Is(err, core.ErrClosed))
+		again := elsewhere(err) && time.Now().Before(until) && !closedHere(err, e, last)
 		last = e
 		l.returned(x, e != nil, again)
 		switch {
 		case again:
 			time.Sleep(pause)
 		case told:
-			x.end(err)
+			x.end(x.truth(err))
 		default:
 			x.posted <- err
 		}
@@ -195,7 +214,7 @@ func (l *lane) take() (x *errand, told bool, e core.Engine, err error) {
 		l.mu.Unlock()
 		e, err := l.leader(context.Background(), l.p, &until)
 		l.mu.Lock()
-		if err == nil && l.away > 0 && l.engine != e {
+		if err == nil && l.away > 0 && (l.drain || l.engine != e) {
 			break
 		}
 		if len(l.queue) == 0 || l.queue[0] != x {
@@ -204,6 +223,7 @@ func (l *lane) take() (x *errand, told bool, e core.Engine, err error) {
 		l.queue = slices.Delete(l.queue, 0, 1)
 		x.queued = false
 		if err == nil {
+			l.prove(x)
 			l.give(x, e)
 		}
 		return x, x.told, e, err
@@ -222,5 +242,8 @@ func (l *lane) returned(x *errand, engine, again bool) {
 	}
 	if again {
 		l.push(x)
+	}
+	if l.away == 0 {
+		l.drain = false
 	}
 }

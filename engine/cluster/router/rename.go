@@ -35,7 +35,8 @@ func (r *Store) Rename(ctx context.Context, path, to string) error {
 	}
 	p, q := Partition(from, r.n), Partition(key, r.n)
 	if p == q {
-		return r.write(ctx, p, func(e core.Engine) error { return e.Rename(ctx, path, to) })
+		gone := removal{path: path, call: func(e core.Engine) error { return e.Rename(ctx, path, to) }}
+		return r.writeOnce(ctx, p, gone.run)
 	}
 	m := move{r: r, from: from, to: to, p: p, q: q}
 	return m.run(ctx)
@@ -156,7 +157,13 @@ func (m *move) put(ctx context.Context, c core.Copy, again bool) error {
 		})
 		return err
 	}
-	out, err := order(ctx, m.r, m.q, func(e core.Engine) ([]core.Created, error) { return e.Import(ctx, []core.Copy{c}, false) })
+	out, err := orderOnce(ctx, m.r, m.q, func(e core.Engine, again bool) ([]core.Created, error) {
+		out, err := e.Import(ctx, []core.Copy{c}, false)
+		if again {
+			madeBefore(e, out, func(int) core.Spec { return wholeSpec(&c) })
+		}
+		return out, err
+	})
 	if err != nil {
 		return err
 	}
