@@ -11,9 +11,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// An engine that dies may have made a change and not told of it. The functions here are for the next
-// leader, which has made every change that the one before has. They find out whether the change is
-// there, so that it is neither made twice nor told as failed.
+// An engine that dies may have made a change and not told of it. The functions here are for the
+// next leader, which has made every change that the one before has. They find out whether the
+// change is there, so that it is neither made twice nor told as failed.
 
 // appliedBefore returns how many samples of an update command, of which an engine has refused the
 // first one with failed, are there; 0: that is not known, or none.
@@ -111,7 +111,8 @@ type alteration struct {
 	was    core.Ref        // the series that it was given
 }
 
-// errAltered says that an Alter that was not answered cannot be made again: it might be made twice.
+// errAltered says that an Alter that was not answered cannot be made again: it might be made
+// twice.
 var errAltered = errors.New("it may have been altered, and by somebody else as well")
 
 // run is the call of one engine. A series that was altered has another reference and, unless

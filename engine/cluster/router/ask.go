@@ -60,9 +60,9 @@ func (r *Store) await(ctx context.Context, p int, until *time.Time, find func(co
 	return nil, unavailable(p, err)
 }
 
-// write calls fn with the leader of partition p, and again with the next leader if that engine does
-// not lead any more, or has not answered. Then fn may have done already what it does: doing it again
-// must do no harm. write remembers how far the partition has come: see Session.
+// write calls fn with the leader of partition p, and again with the next leader if that engine
+// does not lead any more, or has not answered. Then fn may have done already what it does: doing
+// it again must do no harm. write remembers how far the partition has come: see Session.
 func (r *Store) write(ctx context.Context, p int, fn func(e core.Engine) error) error {
 	return r.writeOnce(ctx, p, func(e core.Engine, _ bool) error { return fn(e) })
 }

@@ -105,7 +105,7 @@ func (p *program) fill(b *[2]core.Batch, ts []twin) {
 		values, texts := make([]rra.Value, n), []string(nil)
 		for i := range values {
 			values[i] = rra.Uint(p.rnd.Uint64N(1000))
-			if p.rnd.IntN(6) == 0 && p.mortal == nil { // what is refused for its text may be late the next time
+			if p.rnd.IntN(6) == 0 && p.mortal == nil { // refused for its text, it may be late next time
 				texts = append(texts, []string{"1.5", "U", "nonsense", strings.Repeat("9", 5000)}[p.rnd.IntN(4)])
 				values[i] = rra.Text(len(texts) - 1)
 			}
@@ -178,7 +178,7 @@ func (p *program) update(ctx context.Context) {
 	p.fill(&b, ts)
 	skip, stopped, trace := p.rnd.IntN(2) == 0, p.rnd.IntN(4) == 0, p.rnd.IntN(2) == 0
 	p.both("Update", func(i int, e core.Engine) (any, error) {
-		b[i].SkipPast, b[i].Stopped = skip && p.mortal == nil, stopped // what is passed over is not counted
+		b[i].SkipPast, b[i].Stopped = skip && p.mortal == nil, stopped
 		n, rows, err := e.Update(ctx, x.refs[i], &b[i], trace)
 		if p.mortal != nil { // they are not known if the first attempt has closed them
 			n, rows = 0, nil
@@ -367,7 +367,7 @@ func (p *program) copies(ctx context.Context) {
 		out, err := e.Import(ctx, copies, overwrite)
 		var errs []string
 		for _, x := range out {
-			if p.mortal != nil && errors.Is(x.Err, core.ErrExists) { // or it is the same, and taken for made
+			if p.mortal != nil && errors.Is(x.Err, core.ErrExists) { // it may be taken for made
 				x.Err = nil
 			}
 			errs = append(errs, nearLimit(textOf(x.Err)))

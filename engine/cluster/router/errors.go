@@ -23,8 +23,8 @@ func (e invalidError) Is(target error) bool { return target == core.ErrInvalid }
 // notFound says that no series has a reference, as a core.Store does.
 func notFound(ref core.Ref) error { return fmt.Errorf("ref %d: %w", ref, core.ErrNotFound) }
 
-// asOuter returns err as an error about the reference that the caller knows. An error that does not
-// name a reference stays as it is.
+// asOuter returns err as an error about the reference that the caller knows. An error that does
+// not name a reference stays as it is.
 func asOuter(ref core.Ref, err error) error {
 	if errors.Is(err, core.ErrNotFound) && strings.HasPrefix(err.Error(), "ref ") {
 		return notFound(ref)
@@ -41,8 +41,8 @@ func unavailable(p int, err error) error {
 	return fmt.Errorf("partition %d: %w: %v", p, core.ErrUnavailable, err)
 }
 
-// elsewhere reports whether err says that an engine does not have the partition any more, or is out
-// of reach, and has done nothing, so that another engine may be asked.
+// elsewhere reports whether err says that an engine does not have the partition any more, or is
+// out of reach, and has done nothing, so that another engine may be asked.
 func elsewhere(err error) bool {
 	return errors.Is(err, core.ErrClosed) || errors.Is(err, core.ErrNotLeader) || errors.Is(err, core.ErrNotReached)
 }

@@ -11,15 +11,16 @@ import (
 )
 
 // An engine that dies has stored some of the batches that it has not answered. They are submitted
-// again to the next leader, which holds whatever the one before has stored. Samples that were stored
-// are then refused as late. Their senders must be told that they were stored, as one machine would
-// have told them, and senders of samples that are late for another reason must be told that.
+// again to the next leader, which holds whatever the one before has stored. Samples that were
+// stored are then refused as late. Their senders must be told that they were stored, as one
+// machine would have told them, and senders of samples that are late for another reason must be
+// told that.
 //
-// Batches of a lane are stored in order. So a sample that is late was stored by the first attempt if
-// the last update of its series is a time that was sent in this batch, or in a later one that was
-// not answered either. Another sender may have stored a sample of the same series and the same time
-// meanwhile, and then this one is taken for that. If another sender has stored a later one, the
-// sample is told as late, although it may be stored.
+// Batches of a lane are stored in order. So a sample that is late was stored by the first attempt
+// if the last update of its series is a time that was sent in this batch, or in a later one that
+// was not answered either. Another sender may have stored a sample of the same series and the same
+// time meanwhile, and then this one is taken for that. If another sender has stored a later one,
+// the sample is told as late, although it may be stored.
 
 // Evidence is the times of the samples that were submitted and not answered.
 type evidence struct {
@@ -43,8 +44,8 @@ func (ev *evidence) from(ref core.Ref, at rra.Time) []reading {
 	return ev.sent[i:]
 }
 
-// has reports whether a sample of a series at a time was sent in batch seq or a later one, and in no
-// earlier one.
+// has reports whether a sample of a series at a time was sent in batch seq or a later one, and in
+// no earlier one.
 func (ev *evidence) has(ref core.Ref, at rra.Time, seq uint64) bool {
 	all := ev.from(ref, at)
 	return len(all) > 0 && all[0].ref == ref && all[0].at == at && all[0].seq >= seq

@@ -12,9 +12,9 @@ import (
 
 // A lane is the way of batches to the leader of one partition. When an engine stops leading, the
 // batches that it has refused are submitted again to the next leader, in the order in which they
-// were submitted first, and before any later one. So are those that an engine has not answered: see
-// evidence. No batch goes to a leader while another engine still has batches: the outcome of those
-// decides what comes first.
+// were submitted first, and before any later one. So are those that an engine has not answered:
+// see evidence. No batch goes to a leader while another engine still has batches: the outcome of
+// those decides what comes first.
 type lane struct {
 	p      int
 	wait   time.Duration // how long a batch is kept for the next leader
@@ -151,8 +151,8 @@ func (l *lane) wake() {
 	}
 }
 
-// settled says that an errand which was on its way has come to its end with err. It reports whether
-// the errand is submitted again.
+// settled says that an errand which was on its way has come to its end with err. It reports
+// whether the errand is submitted again.
 func (l *lane) settled(x *errand, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,8 +232,8 @@ func (l *lane) take() (x *errand, told bool, e core.Engine, err error) {
 	return nil, false, nil, nil
 }
 
-// returned says that an engine, if there was one, has not taken an errand. With again the errand is
-// queued again.
+// returned says that an engine, if there was one, has not taken an errand. With again the errand
+// is queued again.
 func (l *lane) returned(x *errand, engine, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

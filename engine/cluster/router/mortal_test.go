@@ -16,9 +16,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A mortal is the directory of stores whose leaders die: at any call that changes something, before
-// it or after it, and where they are known to be dead or only do not answer. The next leader has
-// the same store, as replicas are equal.
+// A mortal is the directory of stores whose leaders die: at any call that changes something,
+// before it or after it, and where they are known to be dead or only do not answer. The next
+// leader has the same store, as replicas are equal.
 type mortal struct {
 	stores
 
@@ -193,8 +193,8 @@ func (o *once) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error 
 	return nil
 }
 
-// Samples that were late for another reason than the first attempt, and commands of several samples,
-// were told as stored.
+// Samples that were late for another reason than the first attempt, and commands of several
+// samples, were told as stored.
 func TestCommandsOfALeaderThatDied(t *testing.T) {
 	store := openStores(t, 1, core.Options{})[0]
 	r := newRouter(t, stores{&once{Engine: store}}, router.Options{Wait: time.Minute})

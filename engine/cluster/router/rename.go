@@ -113,8 +113,8 @@ func (m *move) lookup(ctx context.Context, p int, path string) (core.Ref, error)
 	return order(ctx, m.r, p, func(e core.Engine) (core.Ref, error) { return e.Lookup(path) })
 }
 
-// begun reports whether the new path is the copy of an earlier move. The error wraps core.ErrExists
-// if it is another series.
+// begun reports whether the new path is the copy of an earlier move. The error wraps
+// core.ErrExists if it is another series.
 func (m *move) begun(ctx context.Context) (bool, error) {
 	ref, err := m.lookup(ctx, m.q, m.to)
 	if errors.Is(err, core.ErrNotFound) {
@@ -193,7 +193,8 @@ func none(m *core.Metadata) bool {
 	return m.Time == 0 && m.Text == "" && len(m.Attributes) == 0 && m.Expire == 0 && !m.Expired
 }
 
-// dropOld drops the old series with its metadata, unless it has changed since c was copied from it.
+// dropOld drops the old series with its metadata, unless it has changed since c was copied from
+// it.
 func (m *move) dropOld(ctx context.Context, old core.Ref, c core.Copy) (bool, error) {
 	machine, err := rra.Compile(c.Definition)
 	if err != nil {
