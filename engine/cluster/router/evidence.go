@@ -125,7 +125,7 @@ type judgement struct {
 	x      *errand
 	first  []core.Rejection      // of the last attempt, those that are left
 	newest map[core.Ref]rra.Time // of each series, among the samples before
-	last   rra.Time              // of the command at hand: what of it was stored; 0: that is not the question
+	last   rra.Time              // what of the command at hand was stored; 0: not asked
 	out    core.RejectedError
 }
 
