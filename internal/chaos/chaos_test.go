@@ -61,7 +61,9 @@ func TestChaos(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		h.c.Close()
-		h.disks.close()
+		if err := h.disks.close(); err != nil {
+			t.Error(err)
+		}
 		if t.Failed() {
 			t.Logf("logs and folders are in %s", dir)
 		} else if err := os.RemoveAll(dir); err != nil {
@@ -78,6 +80,9 @@ func TestChaos(t *testing.T) {
 	h.logf("three servers and three nodes run; 6 partitions, %d replicas", o.Replicas)
 	peers := h.startPeers()
 	for end, round := time.Now().Add(lasts), 0; time.Now().Before(end) && !t.Failed(); round++ {
+		if round > 0 {
+			h.spoil()
+		}
 		h.round(round, min(5*time.Minute, max(20*time.Second, time.Until(end))), peers)
 		t.Logf("after round %d:\n%s", round, &h.counts)
 	}
