@@ -67,15 +67,19 @@ func run(in io.Reader, out io.Writer, entries string, seed uint64, points []stri
 		}
 		all = append(all, m)
 	}
-	fmt.Fprintln(out, "ready")
-	for lines := bufio.NewScanner(in); lines.Scan(); {
+	answer := "ready"
+	for lines := bufio.NewScanner(in); ; {
+		if _, err := fmt.Fprintln(out, answer); err != nil {
+			return err
+		}
+		if !lines.Scan() {
+			return lines.Err()
+		}
+		answer = "ok"
 		if err := carryOut(all, lines.Text()); err != nil {
-			fmt.Fprintln(out, "error:", err)
-		} else {
-			fmt.Fprintln(out, "ok")
+			answer = "error: " + err.Error()
 		}
 	}
-	return nil
 }
 
 func carryOut(all []*mount, line string) error {

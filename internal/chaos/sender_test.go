@@ -100,7 +100,7 @@ func (s *sender) retry(ctx context.Context, c *counts, try func(context.Context)
 		var other *unexpectedError
 		switch {
 		case errors.As(err, &other):
-			c.wrong(s.name + ": " + err.Error())
+			c.wrong(fmt.Sprintf("%s: at %s, from node %d: %v", s.name, time.Now().UTC().Format(time.TimeOnly), s.node+1, err))
 		case errors.Is(err, errTryAgain):
 			c.toldToTryAgain()
 		default:

@@ -444,3 +444,24 @@ func TestReadersSeeTheirWrites(t *testing.T) {
 		t.Errorf("waited for %v, want %v", follower.waited, want)
 	}
 }
+
+// A sender went to another node after its series were made, and was told that they are not there:
+// the replica of that node was behind.
+func TestOnlyTheLeaderKnowsThatASeriesIsMissing(t *testing.T) {
+	c := newCell(openStores(t, 1, core.Options{}))
+	s := c.parts[0]
+	ref, err := newRouter(t, c, router.Options{}).Create(t.Context(), core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
+	must(t, err)
+	s.reader = &node{Engine: openStores(t, 1, core.Options{})[0], s: s} // has nothing
+	other := newRouter(t, c, router.Options{Wait: time.Second})
+	if got, err := other.Lookup("a"); err != nil || got != ref {
+		t.Errorf("%v, %v, want %v", got, err, ref)
+	}
+	if _, err := other.Lookup("b"); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("a series that is nowhere: %v", err)
+	}
+	s.depose()
+	if _, err := other.Lookup("b"); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("without a leader: %v", err)
+	}
+}

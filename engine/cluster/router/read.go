@@ -2,16 +2,27 @@ package router
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Lookup is core.Store's.
+// Lookup is core.Store's. That a series is not there only the leader knows: a replica may be
+// behind, and a sender that is told so drops what it has.
 func (r *Store) Lookup(path string) (core.Ref, error) {
-	p := r.partitionOf(path)
-	ref, err := ask(context.Background(), r, p, func(e core.Engine) (core.Ref, error) { return e.Lookup(path) })
+	ctx, p := context.Background(), r.partitionOf(path)
+	var asked core.Engine
+	ref, err := ask(ctx, r, p, func(e core.Engine) (core.Ref, error) {
+		asked = e
+		return e.Lookup(path)
+	})
+	if errors.Is(err, core.ErrNotFound) {
+		if lead, failed := r.dir.Leader(ended, p); failed != nil || lead != asked {
+			ref, err = order(ctx, r, p, func(e core.Engine) (core.Ref, error) { return e.Lookup(path) })
+		}
+	}
 	return outer(p, ref), err
 }
 
