@@ -125,11 +125,18 @@ const statusText = `
 {{define "status"}}<h1>Status</h1>
 <p>{{.Version}}, up {{.Up}}, writes to <code>{{.DB}}</code>: <b>{{.Series}}</b> series, {{.Samples}} samples since the start.</p>
 {{with .Report}}<h2>What is wrong</h2>
-<ul>{{range .Problems}}<li><b>{{.Severity}}</b>: {{.Text}}. {{.Advice}}</li>{{else}}<li>nothing</li>{{end}}</ul>
+<ul>{{range .Problems}}<li><b>{{.Severity}}</b>: {{.Text}} {{.Advice}}</li>{{else}}<li>nothing</li>{{end}}</ul>
 <h2>Receivers</h2>
 <table><tr><th>Receiver</th><th>Samples</th><th>a second</th><th>Dropped</th></tr>
 {{range .Receivers}}<tr><td>{{.Name}}</td><td>{{.Samples}}</td><td>{{printf "%.1f" .SampleRate}}</td><td>{{range .Dropped}}{{.Reason}} {{.Count}} {{end}}</td></tr>
 {{end}}</table>
+{{with .Cluster}}<h2>Cluster {{.Name}}</h2>
+<table><tr><th>Node</th><th>State</th><th>Leads</th><th>Replicas</th><th>Behind</th><th>Address</th><th>Version</th></tr>
+{{range .Nodes}}<tr><td>{{.Name}}</td><td>{{.State}}</td><td>{{.Leads}}</td><td>{{.Replicas}}</td><td>{{.Lag}}</td><td>{{.Address}}</td><td>{{.Version}}</td></tr>
+{{end}}</table>
+<table><tr><th>Partition</th><th>Leader</th><th>Replicas</th><th>Remark</th></tr>
+{{range .Partitions}}<tr><td>{{.Number}}</td><td>{{.Leader}}</td><td>{{range .Replicas}}{{.Node}} {{.State}} at {{.Position}} {{end}}</td><td>{{.Problem}}{{if .MoveTo}} moves to {{.MoveTo}}{{end}}{{if .Held}} held{{end}}</td></tr>
+{{end}}</table>{{end}}
 {{if .Senders}}<h2>Senders</h2>
 <table><tr><th>Sender</th><th>Receiver</th><th>Samples</th><th>Series</th><th>Last</th></tr>
 {{range .Senders}}<tr><td>{{.Name}}</td><td>{{.Receiver}}</td><td>{{.Samples}}</td><td>{{.Series}}</td><td>{{time .LastUs}}</td></tr>

@@ -21,6 +21,27 @@ func backups(l *look) {
 	})
 }
 
+// cluster tells what is wrong with the cluster.
+func cluster(l *look) {
+	for _, x := range []struct {
+		id       string
+		severity Severity
+		list     []string
+	}{{"cluster", Error, l.ClusterErrors}, {"cluster_replicas", Warning, l.ClusterWarnings}} {
+		if len(x.list) == 0 {
+			continue
+		}
+		text := strings.Join(x.list[:min(len(x.list), named)], "; ")
+		if n := len(x.list) - named; n > 0 {
+			text += fmt.Sprintf("; and %d more", n)
+		}
+		l.lasts(Problem{
+			ID: x.id, Severity: x.severity, Text: "The cluster is not whole: " + text + ".",
+			Advice: "Other nodes take over and make replicas anew by themselves, if they can. rondo cluster status says more.",
+		})
+	}
+}
+
 func alerting(l *look) {
 	if len(l.Rules) == 0 {
 		return

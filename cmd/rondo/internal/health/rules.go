@@ -12,7 +12,7 @@ import (
 
 // rules find the problems of a state.
 var rules = []func(*look){
-	damage, logs, checkpoints, disk, memory, space, series, refused, late, inputs, silence, backups, alerting, settings, port, spooled,
+	damage, logs, checkpoints, disk, memory, space, series, refused, late, inputs, silence, backups, alerting, settings, port, spooled, cluster,
 }
 
 const (

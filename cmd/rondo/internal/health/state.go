@@ -44,6 +44,9 @@ type State struct {
 	// were.
 	WebConfig error
 	Restart   int
+	// ClusterErrors and ClusterWarnings are what is wrong with the cluster that the server is a
+	// node of, in words.
+	ClusterErrors, ClusterWarnings []string
 	// HostRefused counts HTTP requests by a name that is not the server's.
 	HostRefused uint64
 	// Shed counts HTTP requests refused because too many were under way.

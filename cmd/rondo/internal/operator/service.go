@@ -88,6 +88,19 @@ func (s *Service) Look(ctx context.Context) (*operate.State, error) {
 	return st, nil
 }
 
+// Status returns the state of the cluster as far as it is known; nil: there is none.
+func (s *Service) Status(ctx context.Context) *rondov1.ClusterState {
+	if s.Operator == nil {
+		return nil
+	}
+	st, err := s.Look(ctx)
+	if err != nil {
+		st = &operate.State{}
+		st.Add(operate.Error, "%v", err)
+	}
+	return s.message(st)
+}
+
 // blindTime is for how long a node may be unable to look at the cluster before that is a problem.
 const blindTime = 6 * time.Second
 

@@ -1,11 +1,16 @@
 package server
 
 import (
+	"context"
+	"strconv"
+
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/engine/cluster/detour"
+	"github.com/rondo-db/rondo/engine/cluster/operate"
 	"github.com/rondo-db/rondo/engine/cluster/spool"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -15,6 +20,58 @@ func (s *server) clusterFigures() []figure {
 		return nil
 	}
 	return append(figuresOfState(s.member.State()), figuresOfSpool(s.member.Detour().Figures())...)
+}
+
+// clusterProblems returns what is wrong with a cluster; nil: there is none.
+func clusterProblems(st *rondov1.ClusterState) (errs, warnings []string) {
+	for _, p := range st.GetProblems() {
+		switch p.GetSeverity() {
+		case operate.Error.String():
+			errs = append(errs, p.GetText())
+		case operate.Warning.String():
+			warnings = append(warnings, p.GetText())
+		}
+	}
+	return errs, warnings
+}
+
+// partitionFamilies are the metrics of a replica on this node.
+var partitionFamilies = []struct {
+	name, help string
+	value      func(*rondov1.ClusterReplica) uint64
+}{
+	{"rondo_cluster_partition_leads", "Whether this node leads the partition.", func(r *rondov1.ClusterReplica) uint64 {
+		if r.GetState() == string(operate.Leads) {
+			return 1
+		}
+		return 0
+	}},
+	{"rondo_cluster_partition_position", "Record of the log up to which the replica on this node has everything.", (*rondov1.ClusterReplica).GetPosition},
+	{"rondo_cluster_partition_checkpoint", "Record of the log up to which the replica on this node does not need it.", (*rondov1.ClusterReplica).GetCheckpoint},
+	{"rondo_cluster_partition_lag", "Records that the replica on this node is behind the one that is furthest.", (*rondov1.ClusterReplica).GetLag},
+}
+
+// writeCluster writes what a node knows of each replica that the map gives it.
+func (s *server) writeCluster(w *metrics.Writer) {
+	st := s.operators().Status(context.Background())
+	if st == nil {
+		return
+	}
+	whole := 0.0
+	if st.GetWhole() {
+		whole = 1
+	}
+	w.Gauge("rondo_cluster_whole", "Whether each partition has a leader and all its replicas, which are current, and all nodes are there.", whole)
+	for _, f := range partitionFamilies {
+		w.Family(f.name, "gauge", f.help)
+		for _, p := range st.GetPartitions() {
+			for _, r := range p.GetReplicas() {
+				if r.GetNode() == st.GetNode() {
+					w.Sample(float64(f.value(r)), "partition", strconv.Itoa(int(p.GetNumber())))
+				}
+			}
+		}
+	}
 }
 
 func figuresOfState(st clustered.State) []figure {

@@ -33,6 +33,7 @@ func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
 	s.writeHTTP(w)
 	s.writeGraphs(w)
 	s.writeQueries(w)
+	s.writeCluster(w)
 	_ = w.Flush() // the client may be gone
 }
 

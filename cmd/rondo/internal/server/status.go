@@ -47,6 +47,7 @@ func (s *server) state(now time.Time) health.State {
 		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
 		HostRefused: s.page.refused[refusedHost].Load(), Shed: s.page.shed(), Spool: s.spooled(),
 	}
+	st.ClusterErrors, st.ClusterWarnings = clusterProblems(s.operators().Status(context.Background()))
 	if s.web != nil {
 		st.WebConfig = s.web.Err()
 	}
@@ -114,7 +115,8 @@ func (s *server) report(senders int) *rondov1.StatusResponse {
 	}
 	answer := &rondov1.StatusResponse{
 		Version: s.Version, StartedUs: s.started.UnixMicro(), NowUs: now.Now.UnixMicro(), Database: absolute(s.DB),
-		SendersTotal: int64(len(now.Senders)), Engine: engineStatus(&was, &now), OwnPrefix: ownFolder,
+		SendersTotal: int64(len(now.Senders)), Engine: engineStatus(&was, &now), OwnPrefix: s.own(),
+		Cluster: s.operators().Status(context.Background()),
 	}
 	for _, l := range s.listeners() {
 		answer.Listeners = append(answer.Listeners, l.Listener)

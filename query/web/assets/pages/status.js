@@ -27,7 +27,7 @@ export async function show(root, url, context) {
     if (error.name !== 'AbortError') root.append(problem('The status cannot be had', error.message));
     return undefined;
   }
-  const parts = [new Head(), new Problems(), new Engine(), new History(context), new Receivers(), new Senders(), new Ways()];
+  const parts = [new Head(), new Problems(), new Engine(), new Cluster(), new History(context), new Receivers(), new Senders(), new Ways()];
   root.append(...parts.map((p) => p.element));
   const update = (a) => parts.forEach((p) => p.update(a));
   update(answer);
@@ -152,6 +152,69 @@ class Engine {
     tile.bar.firstChild.style.width = `${Math.min(100, Math.max(part > 0 ? 1 : 0, part * 100))}%`;
     tile.bar.className = part > 0.9 ? 'meter warn' : 'meter';
   }
+}
+
+// The cluster that the server is a node of: its nodes, and who has which partition.
+class Cluster {
+  #title = el('h2', {}, 'Cluster');
+  #totals = el('p', { class: 'soft' });
+  #nodes = new Sheet([
+    { name: 'Node', value: (n) => n.name },
+    { name: 'State', value: (n) => n.state + (n.silentSeconds ? ` ${format.duration(n.silentSeconds)}` : ''), nodes: (n) => stateOf(n.state, n.silentSeconds ? ` ${format.duration(n.silentSeconds)}` : '') },
+    { name: 'Leads', number: true, value: (n) => n.leads || 0 },
+    { name: 'Replicas', number: true, value: (n) => n.replicas || 0 },
+    { name: 'Current', number: true, value: (n) => n.current || 0 },
+    { name: 'Behind', number: true, value: (n) => num(n.lag), text: (n) => format.count(num(n.lag)), title: 'Records of the logs that its replicas have not applied, together' },
+    { name: 'Address', wide: true, value: (n) => n.address || '' },
+    { name: 'Zone', wide: true, value: (n) => n.zone || '' },
+    { name: 'Version', wide: true, value: (n) => n.version || '' },
+  ], { caption: 'Nodes of the cluster', key: (n) => n.name, empty: 'No node is known.' });
+
+  #partitions = new Sheet([
+    { name: 'Partition', number: true, value: (p) => p.number || 0 },
+    { name: 'Leader', value: (p) => p.leader || '', nodes: (p) => (p.leader ? el('span', {}, p.leader) : el('span', { class: 'chip warn' }, 'nobody')) },
+    { name: 'Replicas', value: (p) => (p.replicas || []).map((r) => `${r.node} ${r.state}`).join(', '), nodes: (p) => (p.replicas || []).map(replica) },
+    { name: 'Record', number: true, value: furthest, text: (p) => format.count(furthest(p)), title: 'The newest record of its log that a replica has applied' },
+    { name: 'Behind', number: true, value: (p) => Math.max(0, ...(p.replicas || []).map((r) => num(r.lag))), text: (p) => format.count(Math.max(0, ...(p.replicas || []).map((r) => num(r.lag)))), title: 'Records that the slowest replica has not applied' },
+    { name: 'Remark', value: remark },
+  ], { caption: 'Partitions of the cluster', key: (p) => String(p.number || 0), empty: 'There is no partition yet.' });
+
+  element = el('section', { hidden: true, class: 'status-cluster' }, this.#title, this.#totals, this.#nodes.element, this.#partitions.element);
+
+  update(a) {
+    const c = a.cluster;
+    this.element.hidden = !c;
+    if (!c) return;
+    const partitions = c.partitions || [], nodes = c.nodes || [];
+    setText(this.#title, `Cluster ${c.name || ''}`);
+    const led = partitions.filter((p) => p.leader).length;
+    const current = nodes.reduce((n, x) => n + (x.current || 0), 0);
+    setText(this.#totals, `${led} of ${partitions.length} partitions have a leader, ${current} of ${partitions.length * (c.replicas || 0)} replicas are current, `
+      + `${nodes.filter((n) => !n.silentSeconds).length} of ${nodes.length} nodes live. This node is ${c.node || 'none of them'}.`);
+    this.#nodes.update(nodes);
+    this.#partitions.update(partitions);
+  }
+}
+
+const furthest = (p) => Math.max(0, ...(p.replicas || []).map((r) => num(r.position)));
+
+function stateOf(state, more = '') {
+  const good = ['live', 'leads', 'current'].includes(state);
+  return el('span', { class: good ? '' : 'chip warn' }, state + more);
+}
+
+function replica(r) {
+  const good = r.state === 'leads' || r.state === 'current';
+  return el('span', { class: good ? 'chip' : 'chip warn', title: r.reason || `record ${num(r.position)}, checkpoint ${num(r.checkpoint)}` },
+    good ? r.node : `${r.node} ${r.state}`);
+}
+
+function remark(p) {
+  const words = [];
+  if (p.problem) words.push(p.problem);
+  if (p.moveTo) words.push(p.moveFrom ? `moves from ${p.moveFrom} to ${p.moveTo}` : `gets a replica on ${p.moveTo}`);
+  if (p.held) words.push('held');
+  return words.join('; ');
 }
 
 // The last hour, from the series that the server keeps about itself.
