@@ -33,7 +33,7 @@ func newCluster(c *common) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, make := range []func(*common) *cobra.Command{
-		newClusterStatus, newClusterNodes, newClusterPartitions, newClusterMove, newClusterDrain, newClusterCheck,
+		newClusterStatus, newClusterNodes, newClusterPartitions, newClusterMove, newClusterDrain, newClusterCheck, newClusterInit, newClusterExport,
 	} {
 		cmd.AddCommand(make(c))
 	}

@@ -21,6 +21,7 @@ const (
 type progress struct {
 	w     io.Writer
 	total int
+	noun  string // of the things that are done
 	bar   bool
 	began time.Time
 	stop  chan struct{}
@@ -32,7 +33,12 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, total int) *progress {
-	p := &progress{w: bare(w), total: total, bar: isTerminal(w), began: time.Now(), stop: make(chan struct{})}
+	return newProgressOf(w, total, "files")
+}
+
+// newProgressOf is newProgress for other things than files.
+func newProgressOf(w io.Writer, total int, noun string) *progress {
+	p := &progress{w: bare(w), total: total, noun: noun, bar: isTerminal(w), began: time.Now(), stop: make(chan struct{})}
 	every := lineEvery
 	if p.bar {
 		every = barEvery
@@ -63,9 +69,9 @@ func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rate := float64(p.done) / max(time.Since(p.began).Seconds(), 1e-3)
-	text := fmt.Sprintf("%d files, %.0f a second", p.done, rate)
+	text := fmt.Sprintf("%d %s, %.0f a second", p.done, p.noun, rate)
 	if p.total > 0 {
-		text = fmt.Sprintf("%d of %d files, %.0f a second", p.done, p.total, rate)
+		text = fmt.Sprintf("%d of %d %s, %.0f a second", p.done, p.total, p.noun, rate)
 		if left := float64(p.total-p.done) / rate; p.done > 0 && p.done < p.total {
 			text += ", " + time.Duration(left*float64(time.Second)).Round(time.Second).String() + " left"
 		}

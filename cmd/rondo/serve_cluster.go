@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -65,10 +64,9 @@ func (c *clusterFlags) apply() (clustered.Servers, error) {
 // serveCluster are the flags with which a server is a node.
 type serveCluster struct {
 	clusterFlags
-	node    clustered.Options
-	token   string // file
-	spool   byteSize
-	nodeTLS []string // certificate, key, authority
+	peerFlags
+	node  clustered.Options
+	spool byteSize
 }
 
 func (c *serveCluster) addFlags(f *pflag.FlagSet) {
@@ -76,8 +74,7 @@ func (c *serveCluster) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.node.Partitions, "cluster-partitions", clustered.DefaultPartitions, "`number` of partitions of a cluster that is made; it never changes")
 	f.IntVar(&c.node.Replicas, "cluster-replicas", clustered.DefaultReplicas, "`number` of nodes that keep each partition of a cluster that is made")
 	f.StringVar(&c.node.Listen, "cluster-listen", clustered.DefaultListen, "`address` where other nodes are listened for")
-	f.StringVar(&c.token, "cluster-token-file", "", "`file` with the token that nodes know; default: one that the cluster keeps at its servers")
-	f.StringSliceVar(&c.nodeTLS, "cluster-node-tls", nil, "three `files`, certificate, key and authority, with which nodes know each other")
+	c.peerFlags.addFlags(f)
 	f.StringVar(&c.node.Node, "node", "", "`name` of this node in the cluster; default: the host's name")
 	f.StringVar(&c.node.Advertise, "advertise", "", "`HOST:PORT` by which other nodes reach --cluster-listen; default: the host's name and that port")
 	c.spool = clustered.DefaultSpool
@@ -108,14 +105,8 @@ func (c *serveCluster) options(named map[string]bool) (*clustered.Options, error
 			return nil, fmt.Errorf("--node: %w", err)
 		}
 	}
-	if c.token != "" {
-		b, err := os.ReadFile(c.token)
-		if err != nil {
-			return nil, fmt.Errorf("--cluster-token-file: %w", err)
-		}
-		if o.Token = strings.TrimSpace(string(b)); o.Token == "" {
-			return nil, fmt.Errorf("--cluster-token-file %s: there is no token in it", c.token)
-		}
+	if o.Token, err = c.readToken(); err != nil {
+		return nil, err
 	}
 	if o.PeerTLS, err = nodeTLS(c.nodeTLS); err != nil {
 		return nil, fmt.Errorf("--cluster-node-tls: %w", err)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
@@ -37,4 +38,15 @@ func readStoreID(tx *boltfile.Tx) (id backupID, err error) {
 		return id, damage.InValue(bucketMeta, metaStore, record.ErrParse)
 	}
 	return backupID(v), nil
+}
+
+// Identity returns a name of the database, drawn at random, that no other database has. A database
+// that was restored or repaired has another one than before. The error is a *DamageError.
+func (s *Store) Identity() (string, error) {
+	var id backupID
+	err := s.db.View(bucketMeta, func(tx *boltfile.Tx) (err error) {
+		id, err = readStoreID(tx)
+		return err
+	})
+	return hex.EncodeToString(id[:]), err
 }

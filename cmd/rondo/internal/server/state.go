@@ -91,7 +91,7 @@ func (s *server) notify(state ...string) {
 
 // The server's own series.
 const (
-	ownFolder = "rondo"
+	ownFolder = clustered.OwnFolder
 	ownStep   = 10 // seconds
 )
 

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+)
+
+// A clusterExport is a run of rondo cluster export.
+type clusterExport struct {
+	*common
+	reachFlags
+	to     string
+	memory byteSize
+}
+
+func newClusterExport(c *common) *cobra.Command {
+	e := &clusterExport{common: c, memory: 1 << 30}
+	cmd := &cobra.Command{
+		Use:   "export --to FOLDER --cluster nats://HOST:PORT,…",
+		Short: "Make a database of one machine of a cluster",
+		Long: `Make the database FOLDER, which rondo serve --db FOLDER uses, of all that a cluster has: series with their states and
+rows as they are, labels, metadata and notes. Each series is read back and compared. The cluster goes on meanwhile.
+
+Each partition is as it was at one moment, and the command says between which times these moments lie: they are as far
+apart as it takes to back up all partitions. FOLDER must be absent or empty. It appears when it is whole; until then the
+command works in FOLDER.partial, which needs room for the compressed cluster, the database, and one partition. A run that
+was interrupted begins anew when it is run again. Samples that a reorder window holds are applied.`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if e.to == "" {
+				return &usageError{errors.New("--to FOLDER is needed: it says where the database goes"), "rondo cluster export --help"}
+			}
+			return e.run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&e.to, "to", "", "`folder` of the database; it is made")
+	f.Var(&e.memory, "memory", "`bytes` of memory for the database that is written")
+	e.reachFlags.addFlags(f)
+	return cmd
+}
+
+func (e *clusterExport) run(ctx context.Context) (err error) {
+	from, err := e.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	show := newProgressOf(e.stderr, int(from.Engine().Stats().Series), "series")
+	got, err := clustered.Gather(ctx, from, e.to, clustered.GatherOptions{
+		Memory: int64(e.memory), Step: show.step,
+		Backed: func() { show.print(fmt.Sprintf("%d partitions are backed up and go into %s", from.Partitions(), e.to)) },
+	})
+	show.end()
+	if ctx.Err() != nil {
+		return exitError(stopped)
+	}
+	if got.Series > 0 {
+		if told := e.tellCopied(got.Result); err == nil {
+			err = told
+		}
+	}
+	if err != nil {
+		return err
+	}
+	const form = "2006-01-02 15:04:05.000"
+	_, err = fmt.Fprintf(e.stdout, "all of it is in %s and was read back; each partition is as of a moment from %s to %s; digest %s\n",
+		e.to, got.First.Format(form), got.Last.Format(form+" MST"), got.Digest)
+	return err
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+	"github.com/rondo-db/rondo/engine/cluster/copying"
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// A clusterFilling is a run of rondo cluster init.
+type clusterFilling struct {
+	*common
+	reachFlags
+	from   string
+	memory byteSize
+}
+
+func newClusterInit(c *common) *cobra.Command {
+	i := &clusterFilling{common: c, memory: 1 << 30}
+	cmd := &cobra.Command{
+		Use:   "init --from FOLDER --cluster nats://HOST:PORT,…",
+		Short: "Take a database of one machine into a new cluster",
+		Long: `Copy everything that the database in FOLDER has into a cluster: series with their states and rows as they are, labels,
+metadata and notes. Each series is read back and compared. The cluster must have no series yet, but for those that its
+servers keep about themselves. Its nodes must run; FOLDER must be used by nobody else meanwhile, and stays as it is, but for
+samples that a reorder window holds: they are applied first.
+
+A run that was interrupted goes on when it is run again: what is there and equal is not sent again.
+What is in files stays where it is: dashboards, rules, users and the configuration.`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if i.from == "" {
+				return &usageError{errors.New("--from FOLDER is needed: it says which database"), "rondo cluster init --help"}
+			}
+			return i.run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&i.from, "from", "", "`folder` of the database of one machine")
+	f.Var(&i.memory, "memory", "`bytes` of memory for the database that is read")
+	i.reachFlags.addFlags(f)
+	return cmd
+}
+
+func (i *clusterFilling) run(ctx context.Context) (err error) {
+	if !backend.IsDatabase(i.from) {
+		return fmt.Errorf("there is no database in %s", i.from)
+	}
+	from, err := core.Open(i.from, core.Options{Memory: int64(i.memory), NoBackground: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	source := clustered.Source{Each: func(fn func(e core.Engine) error) error { return fn(from) }}
+	if source.Source, err = from.Identity(); err != nil {
+		return err
+	}
+	if source.Name, err = filepath.Abs(i.from); err != nil {
+		return err
+	}
+	to, err := i.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	show := newProgressOf(i.stderr, int(from.Stats().Series), "series")
+	got, o, err := clustered.Fill(ctx, to.Store(), to.Engine(), source, show.step)
+	show.end()
+	if errors.Is(err, clustered.ErrFilled) {
+		_, err = fmt.Fprintf(i.stdout, "%v: %d series, digest %s\n", err, o.Series, o.Digest)
+		return err
+	}
+	if told := i.tellCopied(got); err == nil {
+		err = told
+	}
+	if err != nil {
+		return i.goesOn(ctx, err)
+	}
+	_, err = fmt.Fprintf(i.stdout, "all of it is in the cluster and was read back; digest %s\n", got.Digest)
+	return err
+}
+
+// tellCopied prints what was copied.
+func (c *common) tellCopied(got copying.Result) error {
+	for _, p := range got.Problems {
+		if _, err := fmt.Fprintln(c.stderr, oneLine(p.String())); err != nil {
+			return err
+		}
+	}
+	line := fmt.Sprintf("%d of %d series copied", got.Copied+got.Replaced, got.Series)
+	for _, x := range []struct {
+		n    int64
+		what string
+	}{
+		{got.Equal, "were there already"},
+		{got.Kept, "of the servers themselves were there and stay"},
+		{got.Failed, "failed"},
+	} {
+		if x.n > 0 {
+			line += fmt.Sprintf(", %d %s", x.n, x.what)
+		}
+	}
+	_, err := fmt.Fprintf(c.stdout, "%s; metadata of %d paths, %d notes\n", line, got.Metadata, got.Notes)
+	return err
+}
+
+// goesOn says that the same command finishes what was begun.
+func (i *clusterFilling) goesOn(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		_, _ = fmt.Fprintln(i.stderr, "stopped; run again, it goes on where it was") // the last word
+		return exitError(stopped)
+	}
+	return fmt.Errorf("%w; when that is mended, the same command goes on where it was", err)
+}

@@ -1,0 +1,146 @@
+package clustered
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/copying"
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// OwnFolder is where servers keep the series about themselves. A new cluster has some from its
+// first minute on.
+const OwnFolder = "rondo"
+
+const keyOrigin = "origin" // of the bucket
+
+// An Origin says which database a cluster was filled from.
+type Origin struct {
+	Source string    `json:"source"` // identity of the database, or of a backup
+	Name   string    `json:"name"`   // where it was, for people
+	Began  time.Time `json:"began"`
+	Done   time.Time `json:"done,omitzero"` // zero: it is not whole yet
+	Series int64     `json:"series,omitempty"`
+	Digest string    `json:"digest,omitempty"`
+}
+
+// A Source is a database that a cluster is filled from.
+type Source struct {
+	Origin
+	// Each calls fn with the stores that have the series, one after the other, and returns its
+	// first error.
+	Each func(fn func(e core.Engine) error) error
+}
+
+// ErrFilled says that a cluster was filled from the same source before, and that this has ended
+// well.
+var ErrFilled = errors.New("the cluster has it all")
+
+// Fill takes a database into a cluster that has no series but those of its servers. The cluster
+// remembers what it is filled from, so that a Fill that was interrupted goes on when it is called
+// again. It returns what was done, and an error if something is missing.
+//
+// The error wraps ErrFilled, and the Origin is that of the former call, if nothing was to be done.
+func Fill(ctx context.Context, s coord.Store, to core.Engine, from Source, step func(series int)) (got copying.Result, o Origin, err error) {
+	o, revision, err := origin(ctx, s)
+	if err != nil {
+		return got, o, err
+	}
+	again := revision > 0
+	switch {
+	case again && o.Source != from.Source && o.Done.IsZero():
+		return got, o, fmt.Errorf("the cluster is being filled from %s since %s: finish that, or make another cluster with --cluster-name", o.Name, stamp(o.Began))
+	case again && o.Source != from.Source:
+		return got, o, fmt.Errorf("the cluster was filled from %s on %s: make another one with --cluster-name", o.Name, stamp(o.Done))
+	case again && !o.Done.IsZero():
+		return got, o, fmt.Errorf("it was filled from %s on %s: %w", o.Name, stamp(o.Done), ErrFilled)
+	case !again:
+		if err := empty(ctx, to); err != nil {
+			return got, o, err
+		}
+		o = from.Origin
+		o.Began = time.Now().UTC().Truncate(time.Second)
+		if revision, err = setOrigin(ctx, s, o, 0); err != nil {
+			return got, o, err
+		}
+	}
+	err = from.Each(func(e core.Engine) error {
+		x, err := copying.Copy(ctx, copying.Options{From: e, To: to, Again: again, Own: OwnFolder, Step: step})
+		got.Add(x)
+		return err
+	})
+	if err != nil {
+		return got, o, err
+	}
+	if got.Failed > 0 {
+		return got, o, fmt.Errorf("%d of what there is could not be copied, or differs", got.Failed)
+	}
+	if err := noMore(ctx, to, got.Series-got.Own); err != nil {
+		return got, o, err
+	}
+	o.Done, o.Series, o.Digest = time.Now().UTC().Truncate(time.Second), got.Series, got.Digest.String()
+	_, err = setOrigin(ctx, s, o, revision)
+	return got, o, err
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// origin returns what a cluster was filled from, and the revision of that; 0: nothing.
+func origin(ctx context.Context, s coord.Store) (o Origin, revision uint64, err error) {
+	e, err := s.Get(ctx, keyOrigin)
+	if err == nil && e.Revision > 0 {
+		err = json.Unmarshal(e.Value, &o)
+	}
+	if err != nil {
+		return o, 0, fmt.Errorf("what the cluster was filled from cannot be read: %w", err)
+	}
+	return o, e.Revision, nil
+}
+
+func setOrigin(ctx context.Context, s coord.Store, o Origin, revision uint64) (uint64, error) {
+	b, err := json.Marshal(o)
+	if err != nil {
+		return 0, err
+	}
+	if revision, err = s.CompareAndSet(ctx, keyOrigin, b, revision); err != nil {
+		return 0, fmt.Errorf("note what the cluster is filled from: %w", err)
+	}
+	return revision, nil
+}
+
+// empty refuses a cluster that has series of its own.
+func empty(ctx context.Context, e core.Engine) error {
+	for x, err := range e.All(ctx) {
+		if err != nil {
+			return err
+		}
+		if !own(x.Path) {
+			return fmt.Errorf("the cluster has series already, such as %q: only one without series can be filled", x.Path)
+		}
+	}
+	return nil
+}
+
+// noMore refuses a cluster that has more series than were copied.
+func noMore(ctx context.Context, e core.Engine, most int64) error {
+	n := int64(0)
+	for x, err := range e.All(ctx) {
+		if err != nil {
+			return err
+		}
+		if !own(x.Path) {
+			n++
+		}
+	}
+	if n > most {
+		return fmt.Errorf("the cluster has %d series, and %d were copied: somebody else makes series, or some were dropped from the source meanwhile", n, most)
+	}
+	return nil
+}
+
+func own(path string) bool { return strings.HasPrefix(path, OwnFolder+"/") }
