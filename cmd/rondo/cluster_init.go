@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -94,7 +95,7 @@ func (c *common) tellCopied(got copying.Result) error {
 			return err
 		}
 	}
-	line := fmt.Sprintf("%d of %d series copied", got.Copied+got.Replaced, got.Series)
+	line := []string{fmt.Sprintf("%d of %d series copied", got.Copied+got.Replaced, got.Series)}
 	for _, x := range []struct {
 		n    int64
 		what string
@@ -104,10 +105,10 @@ func (c *common) tellCopied(got copying.Result) error {
 		{got.Failed, "failed"},
 	} {
 		if x.n > 0 {
-			line += fmt.Sprintf(", %d %s", x.n, x.what)
+			line = append(line, fmt.Sprintf("%d %s", x.n, x.what))
 		}
 	}
-	_, err := fmt.Fprintf(c.stdout, "%s; metadata of %d paths, %d notes\n", line, got.Metadata, got.Notes)
+	_, err := fmt.Fprintf(c.stdout, "%s; metadata of %d paths, %d notes\n", strings.Join(line, ", "), got.Metadata, got.Notes)
 	return err
 }
 

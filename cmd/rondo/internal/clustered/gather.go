@@ -13,7 +13,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/cluster/copying"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // Parts are the partitions of a cluster, as backups of them are made. *Client is one.
@@ -81,7 +80,7 @@ func Gather(ctx context.Context, from Parts, dir string, o GatherOptions) (got G
 		return got, err
 	}
 	work := filepath.Clean(dir) + partialSuffix
-	if err := owner.MkdirAll(work, 0o700); err != nil {
+	if err := os.MkdirAll(work, 0o700); err != nil {
 		return got, err
 	}
 	db, err := openFresh(work, o)
