@@ -236,3 +236,18 @@ func FuzzGraph(f *testing.F) {
 		}
 	})
 }
+
+// The limits are rrdtool's.
+func TestSensibleLimits(t *testing.T) {
+	for words, want := range map[string][2]float64{
+		"--lower-limit=-100 --upper-limit=2000": {-200, 2000},
+		"--lower-limit=-200 --upper-limit=2000": {-200, 2000},
+		"--lower-limit=-50 --upper-limit=2000":  {-50, 2000},
+		"--lower-limit=-2000 --upper-limit=100": {-2000, 200},
+	} {
+		l, _, err := laidOut(t, words+" HRULE:1#ff0000")
+		if err != nil || l.Min != want[0] || l.Max != want[1] {
+			t.Errorf("%s: got %v, %v, want %v", words, l.Min, l.Max, want)
+		}
+	}
+}

@@ -142,8 +142,8 @@ func (l *Layout) widen() {
 }
 
 // sensibleBelow is the next sensible limit below a value, in a unit: one that is sensible itself
-// stays if it is negative. A value nearer to 0, or farther from 0, than all of them stays, to the
-// last bit.
+// stays if it is negative, but for the one nearest to 0. A value nearer to 0, or farther from 0,
+// than all of them stays, to the last bit.
 func sensibleBelow(value, unit float64) float64 {
 	v := value / unit
 	for i := 1; i < len(sensible); i++ {
@@ -151,7 +151,7 @@ func sensibleBelow(value, unit float64) float64 {
 		if greater >= v && v > less {
 			return less * unit
 		}
-		if -greater <= v && v < -less {
+		if -greater <= v && (v < -less || v == -less && i == len(sensible)-1) {
 			return -greater * unit
 		}
 	}

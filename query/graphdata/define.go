@@ -76,10 +76,14 @@ func (p *Program) addDEF(l *line) error {
 	if cf == nil {
 		return fmt.Errorf("No argument for definition of CF in %s", l.text)
 	}
-	if d.cf, err = rra.ParseCF(cf.value); err != nil {
-		if _, ok := p.names[name]; ok {
+	d.cf, err = rra.ParseCF(cf.value)
+	if _, ok := p.names[name]; ok {
+		if err != nil || p.twice[name] {
 			return fmt.Errorf("trying to reuse vname %s", name)
 		}
+		p.twice[name] = true
+	}
+	if err != nil {
 		return fmt.Errorf("bad CF: %s", cf.value)
 	}
 	if reduce == nil {

@@ -21,7 +21,7 @@ const rampLast = 1200003000
 
 func newRamp(t testing.TB) *ramp {
 	t.Helper()
-	d, err := rra.ParseDefinition(10, []string{"DS:x:GAUGE:20:U:U", "DS:y:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:200", "RRA:MAX:0.5:6:100"})
+	d, err := rra.ParseDefinition(10, []string{"DS:x:GAUGE:20:U:U", "DS:y:GAUGE:20:U:U", "DS:recipienthostsdomai:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:200", "RRA:MAX:0.5:6:100"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,14 +40,14 @@ func (s *ramp) Last(core.Ref) (rra.Time, error)      { return rra.Seconds(rampLa
 
 func (s *ramp) Fetch(_ context.Context, _ core.Ref, archive int, start, end int64) (core.Rows, error) {
 	step := s.d.Step * s.d.Archives[archive].PDPs
-	out := core.Rows{Start: start - start%step, End: end, Step: step, DS: []string{"x", "y"}}
+	out := core.Rows{Start: start - start%step, End: end, Step: step, DS: []string{"x", "y", "recipienthostsdomai"}}
 	for at := out.Start + step; at <= end; at += step {
 		k := float64((at - 1200000000) / step)
 		y := k
 		if math.Mod(k, 5) == 0 {
 			y = math.NaN()
 		}
-		out.Values = append(out.Values, k, y)
+		out.Values = append(out.Values, k, y, -k)
 	}
 	return out, nil
 }

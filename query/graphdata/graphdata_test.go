@@ -53,6 +53,9 @@ func TestProgram(t *testing.T) {
 		{"what is unknown does not count", 2040, 2070, 30, "DEF:a=a:y:AVERAGE:step=10\nXPORT:a", "2070: 206.5", ""},
 		{"two steps", 2000, 2030, 0, "DEF:a=a:x:AVERAGE\nDEF:b=a:x:MAX:step=60\nXPORT:a\nXPORT:b", "2010: 201 34; 2020: 202 34; 2030: 203 34", ""},
 		{"the second of a name", 2000, 2010, 0, "DEF:a=a:x:AVERAGE\nDEF:a=a:y:AVERAGE\nXPORT:a", "2010: 201", ""},
+		{"the third of a name", 2000, 2010, 0, "DEF:a=a:x:AVERAGE\nDEF:a=a:y:AVERAGE\nDEF:a=a:y:AVERAGE", "", "trying to reuse vname a"},
+		{"a DEF of a VDEF's name", 2000, 2010, 0, "DEF:a=a:x:AVERAGE\nVDEF:v=a,LAST\nDEF:v=a:y:AVERAGE\nXPORT:a", "2010: 201", ""},
+		{"two DEFs of a VDEF's name", 2000, 2010, 0, "DEF:a=a:x:AVERAGE\nVDEF:v=a,LAST\nDEF:v=a:y:AVERAGE\nDEF:v=a:y:AVERAGE", "", "trying to reuse vname v"},
 		{"a shift by whole rows", 2000, 2020, 0, "DEF:a=a:x:AVERAGE\nSHIFT:a:19\nXPORT:a", "2010: NaN; 2020: 201", ""},
 		{"the last shift", 2000, 2010, 0, "DEF:a=a:x:AVERAGE:start=end-1h\nSHIFT:a:20\nSHIFT:a:10\nXPORT:a", "2010: 200", ""},
 		{"a shift by a number", 2000, 2020, 0, "DEF:a=a:x:AVERAGE\nCDEF:b=a,POP,10,1,*\nVDEF:v=b,LAST\nSHIFT:a:v\nXPORT:a", "2010: NaN; 2020: 201", ""},
@@ -62,6 +65,8 @@ func TestProgram(t *testing.T) {
 		{"more rows than a column may have", 2000, 1 << 40, 1, "DEF:a=a:x:AVERAGE\nXPORT:a", "", "the range has 109951162578 rows, more than 4194304"},
 		{"a variable of itself", 2000, 2010, 0, "DEF:a=a:x:AVERAGE\nCDEF:b=a,b,+", "", "don't understand 'b': it is not known yet"},
 		{"no such data source", 2000, 2010, 0, "DEF:a=a:z:AVERAGE", "", "No DS called 'z' in 'a'"},
+		{"a name with more than 19 bytes", 2000, 2010, 0, "DEF:a=a:recipienthostsdomains:AVERAGE\nXPORT:a", "2010: -201", ""},
+		{"one of no data source", 2000, 2010, 0, "DEF:a=a:recipienthostsofdomains:AVERAGE", "", "No DS called 'recipienthostsofdom' in 'a'"},
 		{"nothing", 2000, 2010, 0, "DEF", "", "No argument for definition of vdef/rrd in DEF"},
 		{"another function", 2000, 2010, 0, "LIN:a", "", "'LIN' is not a valid function name in LIN:a"},
 	} {

@@ -63,7 +63,8 @@ type Export struct {
 type Program struct {
 	options Options
 	elems   []element
-	names   map[string]int // index of the first element that defines the name
+	names   map[string]int  // index of the first element that defines the name
+	twice   map[string]bool // names that a second line, a DEF, defines: no third one may
 	exports []Export
 	columns []Export // exports, and the columns that are drawn
 	marks   []mark
@@ -143,7 +144,7 @@ type printed struct {
 // New returns a program without lines. It lowers o.Step to 2^31-1 if it is larger.
 func New(o Options) *Program {
 	o.Step = min(o.Step, math.MaxInt32)
-	return &Program{options: o, names: make(map[string]int)}
+	return &Program{options: o, names: make(map[string]int), twice: make(map[string]bool)}
 }
 
 // Files returns the names of the series in the DEFs, each once, in order.

@@ -85,6 +85,18 @@ func seconds(v float64) int64 {
 	return int64(v)
 }
 
+// maxSource is how many bytes of the name of a data source rrdtool looks at.
+const maxSource = 19
+
+// source returns the index of the data source of d, or -1. As with rrdtool, what is beyond
+// maxSource may be wrong.
+func (d *definition) source(names []string) int {
+	if i := slices.Index(names, d.ds); i >= 0 {
+		return i
+	}
+	return slices.Index(names, cut(d.ds, maxSource))
+}
+
 // fetch fetches the rows of DEF i. Later DEFs that need the same rows get their columns from the
 // same fetch.
 func (p *Program) fetch(ctx context.Context, s Source, i int) error {
@@ -106,9 +118,9 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 		// a sign, and goes on if that is a multiple of factor.
 		return fmt.Errorf("SANITY CHECK: %d rows cannot be reduced by %d \n", -uint64(factor), factor)
 	}
-	ds := slices.Index(plan.DS, d.ds)
+	ds := d.source(plan.DS)
 	if ds < 0 {
-		return fmt.Errorf("No DS called '%s' in '%s'", d.ds, d.file)
+		return fmt.Errorf("No DS called '%s' in '%s'", cut(d.ds, maxSource), d.file)
 	}
 	columns := []*reducer{newReducer(plan, d.reduce, factor, i, ds)}
 	switch r := columns[0]; {
@@ -119,7 +131,7 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	}
 	for k := i + 1; k < len(p.elems) && len(columns) < len(plan.DS); k++ {
 		if o := p.elems[k].def; o != nil && o.sameRows(d, plan.Step*factor) && p.elems[k].series.Step == 0 {
-			if ds := slices.Index(plan.DS, o.ds); ds >= 0 {
+			if ds := o.source(plan.DS); ds >= 0 {
 				columns = append(columns, newReducer(plan, o.reduce, factor, k, ds))
 			}
 		}
