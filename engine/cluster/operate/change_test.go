@@ -206,69 +206,63 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// replicas answer with digests that a test wants.
-type replicas struct {
-	take  func() (wal.Pos, uint64, error)
-	await func(node string) (uint64, error)
-}
+// replicas answer with what a test wants.
+type replicas func() ([]operate.Digest, error)
 
-func (r replicas) TakeDigest(context.Context, coord.Member, int) (wal.Pos, uint64, error) {
-	return r.take()
-}
-
-func (r replicas) AwaitDigest(_ context.Context, m coord.Member, _ int, _ wal.Pos) (uint64, error) {
-	return r.await(m.Name)
-}
+func (r replicas) Compare(context.Context, int) ([]operate.Digest, error) { return r() }
 
 func TestCompare(t *testing.T) {
 	w := newWorld(t, 1, 3, "a", "b", "c")
 	o := w.operator()
-	leader := w.state(1).Partitions[0].Leader
-	var others []string
-	for _, n := range []string{"a", "b", "c"} {
-		if n != leader {
-			others = append(others, n)
+	answer := func(a, b operate.Digest) replicas {
+		return func() ([]operate.Digest, error) {
+			return []operate.Digest{{Node: "c", Leads: true, At: 70, Sum: 7}, b, a}, nil
 		}
 	}
-	take := func() (wal.Pos, uint64, error) { return 70, 7, nil }
-	same := replicas{take, func(string) (uint64, error) { return 7, nil }}
-	c, err := o.Compare(t.Context(), same, 0)
-	if err != nil || c.Problem != "" || c.Differs || c.Position != 70 || len(c.Digests) != 3 {
+	a, b, slow := operate.Digest{Node: "a", At: 70, Sum: 7}, operate.Digest{Node: "b", At: 70, Sum: 7}, errors.New("it is slow")
+	tries := 0
+	for _, x := range []struct {
+		name    string
+		r       replicas
+		problem string
+		differs bool
+		at      wal.Pos
+	}{
+		{"the same", answer(a, b), "", false, 70},
+		{"one differs", answer(operate.Digest{Node: "a", At: 70, Sum: 8}, b), "the replica of node a differs from the leader's", true, 70},
+		{"two differ", answer(operate.Digest{Node: "a", Sum: 8}, operate.Digest{Node: "b", Sum: 8}), "the replicas of nodes a, b differ from the leader's", true, 70},
+		{
+			"one differs, one is slow", answer(operate.Digest{Node: "a", Sum: 8}, operate.Digest{Node: "b", Err: slow}),
+			"the replica of node a differs from the leader's; the replica of node b was not compared", true, 70,
+		},
+		{"one is slow", answer(a, operate.Digest{Node: "b", Err: slow}), "the replica of node b was not compared", false, 70},
+		{"no leader", func() ([]operate.Digest, error) { return nil, errors.New("nobody leads") }, "the leader has no digest: nobody leads", false, 0},
+		{"another leader meanwhile", func() ([]operate.Digest, error) {
+			if tries++; tries < 3 {
+				return nil, errors.New("another node leads")
+			}
+			return answer(a, b)()
+		}, "", false, 70},
+	} {
+		c, err := o.Compare(t.Context(), x.r, 0)
+		if err != nil || c.Problem != x.problem || c.Differs != x.differs || c.Position != x.at {
+			t.Errorf("%s: %+v, %v; want %q", x.name, c, err, x.problem)
+		}
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		w.nodes[name].mute = true
+	}
+	w.state(8)
+	if c, err := o.Compare(t.Context(), answer(a, b), 0); err != nil || c.Problem != "it has no leader" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := o.Compare(t.Context(), same, 1); !errors.Is(err, operate.ErrUnknown) {
+	if _, err := o.Compare(t.Context(), answer(a, b), 1); !errors.Is(err, operate.ErrUnknown) {
 		t.Errorf("an unknown partition: %v", err)
 	}
-	c, err = o.Compare(t.Context(), replicas{take, func(n string) (uint64, error) {
-		if n == others[0] {
-			return 8, nil
-		}
-		return 0, errors.New("it is slow")
-	}}, 0)
-	if want := fmt.Sprintf("the replica of node %s differs from the leader's; the replica of node %s was not compared", others[0], others[1]); err != nil || !c.Differs || c.Problem != want {
-		t.Errorf("%+v, %v; want %s", c, err, want)
-	}
-	times := 0
-	c, err = o.Compare(t.Context(), replicas{func() (wal.Pos, uint64, error) {
-		if times++; times < 3 {
-			return 0, 0, errors.New("another node leads")
-		}
-		return take()
-	}, same.await}, 0)
-	if err != nil || c.Problem != "" || times != 3 {
-		t.Errorf("%d times: %+v, %v", times, c, err)
-	}
-	w.nodes[others[0]].mute = true
-	w.state(8)
-	c, err = o.Compare(t.Context(), same, 0)
-	if want := fmt.Sprintf("the replica of node %s was not compared", others[0]); err != nil || c.Differs || c.Problem != want {
-		t.Errorf("%+v, %v; want %s", c, err, want)
-	}
-	if len(w.nodes) == 3 {
-		w.nodes[leader].mute = true
-		w.state(8)
-		if c, err = o.Compare(t.Context(), same, 0); err != nil || c.Problem != "it has no leader" {
-			t.Errorf("%+v, %v", c, err)
-		}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	c, err := o.Compare(ended, replicas(func() ([]operate.Digest, error) { return nil, ended.Err() }), 0)
+	if err != nil || !strings.HasPrefix(c.Problem, "it took too long") {
+		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -2,25 +2,27 @@ package operate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Replicas are asked for digests of all that they hold. Those at the same position of the log are
-// equal if the replicas hold the same.
+// Replicas are compared by digests of all that they hold.
 type Replicas interface {
-	// TakeDigest lets the leader of a partition, and those that follow it, take a digest, and
-	// returns the leader's.
-	TakeDigest(ctx context.Context, node coord.Member, partition int) (wal.Pos, uint64, error)
-	// AwaitDigest returns the digest that a replica has taken at a position. It waits until the
-	// replica has come there.
-	AwaitDigest(ctx context.Context, node coord.Member, partition int, at wal.Pos) (uint64, error)
+	// Compare lets the replicas of a partition take a digest at the same position of the log, and
+	// returns what they took. The error says that the leader has none.
+	Compare(ctx context.Context, partition int) ([]Digest, error)
+}
+
+// A Digest is the digest of one replica.
+type Digest struct {
+	Node  string
+	Leads bool
+	At    wal.Pos // where it was taken
+	Sum   uint64
+	Err   error // there is none
 }
 
 // A Comparison says whether the replicas of a partition hold the same.
@@ -30,14 +32,6 @@ type Comparison struct {
 	Digests   []Digest
 	Problem   string // what is wrong, in words; empty: all are the same
 	Differs   bool   // replicas differ, in contrast to one that could not be compared
-}
-
-// A Digest is the digest of one replica.
-type Digest struct {
-	Node  string
-	Leads bool
-	Sum   uint64
-	Err   error // there is none
 }
 
 // checkTries is how often the leader is asked for a digest, if another one takes its place.
@@ -54,70 +48,37 @@ func (o *Operator) Compare(ctx context.Context, r Replicas, partition int) (*Com
 		if _, err := partitionIn(v, partition); err != nil {
 			return nil, err
 		}
-		c, again := compare(ctx, v, r, partition)
-		if !again || try == checkTries || ctx.Err() != nil {
+		c := &Comparison{Partition: partition, Problem: "it has no leader"}
+		if v.Leader(partition) != nil {
+			if c.Digests, err = r.Compare(ctx, partition); err == nil {
+				c.judge()
+				return c, nil
+			}
+			c.Problem = fmt.Sprintf("the leader has no digest: %v", err)
+		}
+		if ctx.Err() != nil {
+			c.Problem = "it took too long: " + c.Problem
+		}
+		if try == checkTries || ctx.Err() != nil || o.pause(ctx) != nil {
 			return c, nil
 		}
-		if o.pause(ctx) != nil {
-			return c, nil // c says what is wrong
+	}
+}
+
+// judge says which replicas differ from the leader's.
+func (c *Comparison) judge() {
+	var leader uint64
+	for _, d := range c.Digests {
+		if d.Leads {
+			leader, c.Position = d.Sum, d.At
 		}
 	}
-}
-
-// compare compares replicas once. again: it may succeed later.
-func compare(ctx context.Context, v *coord.View, r Replicas, partition int) (c *Comparison, again bool) {
-	c = &Comparison{Partition: partition}
-	leader := v.Leader(partition)
-	if leader == nil {
-		c.Problem = "it has no leader"
-		return c, true
-	}
-	at, sum, err := r.TakeDigest(ctx, leader.Member, partition)
-	if err != nil {
-		c.Problem = fmt.Sprintf("the leader, node %s, takes no digest: %v", leader.Name, whole(ctx, err))
-		return c, true
-	}
-	c.Position = at
-	part := v.Map.Partitions[partition]
-	c.Digests = make([]Digest, len(part.Nodes))
-	var all sync.WaitGroup
-	for i, name := range part.Nodes {
-		d := &c.Digests[i]
-		d.Node = name
-		m := v.Members[name]
-		switch {
-		case name == leader.Name:
-			d.Leads, d.Sum = true, sum
-		case m == nil || !m.Live:
-			d.Err = errors.New("its node is silent")
-		default:
-			all.Go(func() {
-				d.Sum, d.Err = r.AwaitDigest(ctx, m.Member, partition, at)
-				d.Err = whole(ctx, d.Err)
-			})
-		}
-	}
-	all.Wait()
-	c.judge(sum)
-	return c, false
-}
-
-// whole returns an error that says that there was no more time, where that is why.
-func whole(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("it took too long: %w", err)
-	}
-	return err
-}
-
-// judge says which replicas differ from the leader's, whose digest is sum.
-func (c *Comparison) judge(sum uint64) {
 	var differ, mute []string
 	for _, d := range c.Digests {
 		switch {
 		case d.Err != nil:
 			mute = append(mute, d.Node)
-		case d.Sum != sum:
+		case d.Sum != leader:
 			differ = append(differ, d.Node)
 		}
 	}
@@ -126,10 +87,10 @@ func (c *Comparison) judge(sum uint64) {
 	var words []string
 	if len(differ) > 0 {
 		c.Differs = true
-		words = append(words, fmt.Sprintf("%s from the leader's", subjectNames(differ, "differs", "differ")))
+		words = append(words, subjectNames(differ, "differs", "differ")+" from the leader's")
 	}
 	if len(mute) > 0 {
-		words = append(words, fmt.Sprintf("%s not compared", subjectNames(mute, "was", "were")))
+		words = append(words, subjectNames(mute, "was", "were")+" not compared")
 	}
 	c.Problem = strings.Join(words, "; ")
 }

@@ -82,7 +82,7 @@ func (s *Service) Look(ctx context.Context) (*operate.State, error) {
 	st := operate.StateOf(v)
 	if s.Blind != nil {
 		if d := s.Blind(); d > blindTime {
-			st.Add(operate.Error, "node %s cannot look at the cluster since %v, so this is old: it does not reach the servers of NATS", s.Node, d.Round(time.Second))
+			st.Add(operate.Error, "node %s could not look at the cluster for %v, so this is old: it does not reach the servers of NATS", s.Node, d.Round(time.Second))
 		}
 	}
 	return st, nil
