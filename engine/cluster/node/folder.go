@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -60,10 +61,14 @@ func (f *Folder) Belongs(cluster string) error {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
 		is.Cluster = cluster
-		if b, err = json.Marshal(is); err == nil {
-			err = os.WriteFile(name, append(b, '\n'), 0o640)
+		if b, err = json.Marshal(is); err != nil {
+			return err
 		}
-		return err
+		// Durably: an empty file would keep the node from starting.
+		return replace.File(name, func(w io.Writer) error {
+			_, err := w.Write(append(b, '\n'))
+			return err
+		})
 	}
 	if err == nil {
 		err = json.Unmarshal(b, &is)
