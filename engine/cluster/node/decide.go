@@ -215,6 +215,41 @@ func (n *Node) successor(l *local, v *coord.View, part placement.Partition, resi
 	return nil
 }
 
+// foremost reports whether no other replica would be a better leader than that of this node: all
+// replicas of the map live and say how far they are, and nobody is further. So it is in a new
+// cluster. Of those that are equally far the first one of the map is the foremost. A replica that
+// holds nothing is the foremost only if all nodes live: one that does not may have a replica that
+// the map has forgotten.
+func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool {
+	s := l.standing
+	if l.replica == nil || !l.measured || s.Position < s.Newest {
+		return false
+	}
+	for name, m := range v.Members {
+		st, ok := m.Standing(l.partition)
+		if name != n.o.Name && (ok && st.Position > s.Position || s.Position == 0 && !m.Live) {
+			return false
+		}
+	}
+	before := true // the replicas of the map that come before that of this node
+	for _, name := range part.Nodes {
+		if name == n.o.Name {
+			before = false
+			continue
+		}
+		m := v.Members[name]
+		if m == nil || !m.Live {
+			return false
+		}
+		st, ok := m.Standing(l.partition)
+		usable := !st.Halted && st.Quarantine == "" && !st.Copying && !m.Stopping && !m.Leaving
+		if !ok || before && usable && st.Position == s.Position {
+			return false
+		}
+	}
+	return true
+}
+
 // turn reports whether this node may take a lease that nobody has. The replica that comes first in
 // the map takes it at once, the others after it, each a little later. If none is current, because
 // all have been down, those that are behind take it later still: to lead, a replica applies
@@ -233,7 +268,7 @@ func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
 		}
 	}
 	wait := time.Duration(2*rank) * n.o.Times.Interval
-	if !l.current {
+	if !l.current && !n.foremost(l, v, part) {
 		wait = 2*n.o.Times.Lease + time.Duration(2*index)*n.o.Times.Interval
 	}
 	if m := v.Members[n.o.Name]; m != nil && m.Leaving {

@@ -14,14 +14,16 @@ type Node struct {
 	announcer coord.Announcer
 	watcher   *coord.Watcher
 	tasks     sync.WaitGroup
-	began     time.Time // set by Run
-	announced bool      // the node is in the cluster; of Run's goroutine
+	began     time.Time     // set by Run
+	announced bool          // the node is in the cluster; of Run's goroutine
+	hurry     chan struct{} // Run looks at once; holds one
 
 	mu       sync.Mutex // guards what follows; not held while anything is waited for
 	view     *coord.View
 	seen     time.Time     // when that was
 	looked   chan struct{} // closed when a leader may have been found
 	locals   map[int]*local
+	suspects map[string]*suspect // by name
 	stopping bool
 	closed   bool
 	counts   Counts

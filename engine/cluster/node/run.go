@@ -19,7 +19,7 @@ func New(o Options) (*Node, error) {
 	if o.Session == "" {
 		o.Session = rand.Text()
 	}
-	n := &Node{o: o, announcer: coord.Announcer{Store: o.Store}, locals: make(map[int]*local), looked: make(chan struct{})}
+	n := &Node{o: o, announcer: coord.Announcer{Store: o.Store}, locals: make(map[int]*local), looked: make(chan struct{}), hurry: make(chan struct{}, 1), suspects: make(map[string]*suspect)}
 	n.watcher = coord.NewWatcher(o.Store, o.Times, o.now)
 	if n.o.start == nil {
 		n.o.start = func(f func()) { n.tasks.Go(f) }
@@ -53,6 +53,7 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 		select {
 		case <-t.C:
+		case <-n.hurry:
 		case <-deadline:
 			return n.close(work)
 		case <-done:
@@ -70,7 +71,7 @@ func (n *Node) tick(ctx context.Context) error {
 	cancel()
 	if err != nil {
 		n.o.Logger.Warn("the other nodes cannot be seen; replicas go on as they are", "err", err)
-	} else if err := n.see(v); err != nil {
+	} else if err := n.see(ctx, v); err != nil {
 		return err
 	}
 	call, cancel = context.WithTimeout(ctx, callTime)
@@ -94,9 +95,10 @@ func (n *Node) tick(ctx context.Context) error {
 }
 
 // see takes in what was read. A map may be older than one read before.
-func (n *Node) see(v *coord.View) error {
+func (n *Node) see(ctx context.Context, v *coord.View) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.probe(ctx, v)
 	if old := n.view; old != nil && old.MapRevision > 0 {
 		if v.MapRevision > 0 && v.Map.Cluster != old.Map.Cluster {
 			return fmt.Errorf("%w: %q, not %q", ErrOtherCluster, v.Map.Cluster, old.Map.Cluster)

@@ -151,7 +151,10 @@ func (n *Node) promote(ctx context.Context, l *local) {
 		if err := r.Promote(ctx); err != nil {
 			return nil, err
 		}
-		return func() { n.counts.Promotions++ }, nil
+		return func() {
+			n.counts.Promotions++
+			n.hurried() // the others learn from the announcement who leads
+		}, nil
 	})
 }
 

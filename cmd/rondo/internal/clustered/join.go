@@ -28,7 +28,7 @@ import (
 const (
 	// foundTime is how long the first node waits for others before it makes the map of a new
 	// cluster with those that are there.
-	foundTime = 5 * time.Second
+	foundTime = 3 * time.Second
 	// connectTime bounds one attempt to reach the servers.
 	connectTime = 5 * time.Second
 	// openTime bounds how long the log of a partition takes to open.

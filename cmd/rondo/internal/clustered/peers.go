@@ -2,16 +2,19 @@ package clustered
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
+	"syscall"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer"
 )
 
-// peers are the connections to the other nodes. It is a node.Peers.
+// peers are the connections to the other nodes. It is a node.Peers and a node.Prober.
 type peers struct {
 	options peer.Options
 
@@ -64,6 +67,25 @@ func (p *peers) client(m coord.Member, partition int) (*peer.Client, error) {
 		n.parts[partition] = c
 	}
 	return c, nil
+}
+
+// Refuses is as node.Prober has it.
+func (p *peers) Refuses(ctx context.Context, m coord.Member) bool {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", m.Address)
+	if err != nil {
+		return errors.Is(err, syscall.ECONNREFUSED)
+	}
+	_ = c.Close() // nothing was said
+	return false
+}
+
+// Lost is as node.Prober has it.
+func (p *peers) Lost(m coord.Member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := p.nodes[m.Name]; n != nil && n.session == m.Session {
+		n.Abandon()
+	}
 }
 
 // close ends the connections to a node.

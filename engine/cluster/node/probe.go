@@ -1,0 +1,104 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+)
+
+// A Prober can find out that a node has ended before it has been silent for long. Peers may be one.
+// Its methods may be called concurrently.
+type Prober interface {
+	// Refuses reports whether the machine of a node answers, and nobody listens at the node's
+	// address: the process has ended. Where that is not certain, it returns false. It returns soon.
+	Refuses(ctx context.Context, node coord.Member) bool
+	// Lost says that a node does not live any more: whoever waits for its answer should not.
+	Lost(node coord.Member)
+}
+
+const (
+	// probeTime bounds both questions of a probe.
+	probeTime = 2 * time.Second
+	// probeAgain is the time between them.
+	probeAgain = 300 * time.Millisecond
+)
+
+// A suspect is a node that was probed.
+type suspect struct {
+	session string
+	probing bool
+	ended   bool // its process has ended
+}
+
+// probe asks nodes that have missed an announcement whether they have ended, and takes those for
+// dead of which that is known. A node that is only slow still has its port open. To be wrong would
+// cost a change of leaders, and no record. n.mu is held.
+func (n *Node) probe(ctx context.Context, v *coord.View) {
+	p, ok := n.o.Peers.(Prober)
+	if !ok {
+		return
+	}
+	for name, m := range v.Members {
+		if name == n.o.Name {
+			continue
+		}
+		s := n.suspects[name]
+		if s == nil || s.session != m.Session {
+			s = &suspect{session: m.Session}
+			n.suspects[name] = s
+		}
+		switch {
+		case m.Silent == 0: // it has announced itself since
+			s.ended = false
+		case s.ended:
+			m.Live = false
+		case m.Live && !s.probing:
+			s.probing = true
+			n.ask(ctx, p, s, m.Member)
+		}
+		if was := n.before(name); was != nil && was.Live && !m.Live && was.Session == m.Session {
+			n.o.start(func() { p.Lost(m.Member) })
+		}
+	}
+}
+
+// before returns a member as it was at the look before, or nil. n.mu is held.
+func (n *Node) before(name string) *coord.Seen {
+	if n.view == nil {
+		return nil
+	}
+	return n.view.Members[name]
+}
+
+// ask asks twice whether a node has ended. If so the node looks at the cluster at once. n.mu is
+// held.
+func (n *Node) ask(ctx context.Context, p Prober, s *suspect, m coord.Member) {
+	n.o.start(func() {
+		call, cancel := context.WithTimeout(ctx, probeTime)
+		defer cancel()
+		ended := p.Refuses(call, m)
+		if ended {
+			select {
+			case <-time.After(probeAgain):
+			case <-call.Done():
+			}
+			ended = p.Refuses(call, m)
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		s.probing, s.ended = false, ended
+		if ended {
+			n.o.Logger.Info("the process of a node has ended; others take its leases", "node", m.Name)
+			n.hurried()
+		}
+	})
+}
+
+// hurried makes the node look at the cluster at once. n.mu need not be held.
+func (n *Node) hurried() {
+	select {
+	case n.hurry <- struct{}{}:
+	default: // it will
+	}
+}
