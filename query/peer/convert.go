@@ -33,7 +33,11 @@ func readLabels(ls []*peerv1.Label) []core.Label {
 func sentMatchers(ms []core.Matcher) []*peerv1.Matcher {
 	out := make([]*peerv1.Matcher, len(ms))
 	for i := range ms {
-		out[i] = &peerv1.Matcher{Name: ms[i].Name, Op: int32(ms[i].Op), Value: ms[i].Value, Folders: ms[i].Folders}
+		value := ms[i].Value
+		if value == "" && ms[i].Regexp != nil {
+			value = ms[i].Regexp.String() // of a matcher that NewMatcher has not made
+		}
+		out[i] = &peerv1.Matcher{Name: ms[i].Name, Op: int32(ms[i].Op), Value: value, Folders: ms[i].Folders}
 	}
 	return out
 }
