@@ -12,7 +12,11 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/damage"
 )
 
-const listChunk = 1024 // names read in one transaction
+// How many names are read in one transaction: few at first, because most lists end early.
+const (
+	listFirst = 64
+	listChunk = 1024
+)
 
 type nameRef struct {
 	key string
@@ -30,7 +34,7 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 		}
 		defer s.leave()
 		prefix, after := strings.TrimLeft(prefix, "/"), nameKey(strings.TrimLeft(after, "/"))
-		l := listing{prefix: prefix, after: after, more: true, overlay: s.catalogue.overlayNames(prefix, after)}
+		l := listing{prefix: prefix, after: after, chunk: listFirst, more: true, overlay: s.catalogue.overlayNames(prefix, after)}
 		for l.more {
 			if err := l.read(&s.catalogue); err != nil {
 				yield(Series{}, err)
@@ -59,6 +63,7 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 type listing struct {
 	prefix, after string
 	overlay       []nameRef // not read yet
+	chunk         int       // names to read next
 	stored        []nameRef // the last names read of the database
 	refs          []Ref     // of the names read last
 	more          bool      // there may be more names
@@ -67,10 +72,11 @@ type listing struct {
 
 // read reads the next names of the database, and those of the overlay that lie between.
 func (l *listing) read(cat *catalogue) (err error) {
-	l.stored, l.more, err = cat.storedNames(l.stored[:0], l.prefix, l.after, listChunk, &l.passed)
+	l.stored, l.more, err = cat.storedNames(l.stored[:0], l.prefix, l.after, l.chunk, &l.passed)
 	if err != nil {
 		return err
 	}
+	l.chunk = min(4*l.chunk, listChunk)
 	l.refs = l.refs[:0]
 	for stored := l.stored; len(stored) > 0 || (!l.more && len(l.overlay) > 0); {
 		var x nameRef

@@ -2,8 +2,10 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
@@ -35,13 +37,15 @@ const (
 // some hundred at a time, so that fn runs outside of the transaction.
 func (s *Store) resolve(ctx context.Context, refs []Ref, passed *passedOver, fn func(i int, x Series) bool) error {
 	records := make([]*seriesRecord, min(len(refs), resolveChunk))
+	var order []placedRef
 	n := resolveFirst
 	for at := 0; at < len(refs); at, n = at+n, min(4*n, resolveChunk) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		part := refs[at:min(at+n, len(refs))]
-		if err := s.catalogue.storedRecords(part, records, passed); err != nil {
+		order = asStored(order[:0], part)
+		if err := s.catalogue.storedRecords(order, records); err != nil {
 			return err
 		}
 		for i, ref := range part {
@@ -65,15 +69,33 @@ func (s *Store) resolve(ctx context.Context, refs []Ref, passed *passedOver, fn 
 	return nil
 }
 
-// storedRecords reads the records of refs. A record that the database does not have, or that is
-// damaged, is nil.
-func (cat *catalogue) storedRecords(refs []Ref, records []*seriesRecord, passed *passedOver) error {
+// A placedRef is a reference and its place among others.
+type placedRef struct {
+	ref Ref
+	at  int
+}
+
+// asStored appends refs to dst in the order in which the database has their records. In order of
+// their names they would be all over it.
+func asStored(dst []placedRef, refs []Ref) []placedRef {
+	for i, ref := range refs {
+		dst = append(dst, placedRef{ref, i})
+	}
+	if !slices.IsSorted(refs) {
+		slices.SortFunc(dst, func(a, b placedRef) int { return cmp.Compare(a.ref, b.ref) })
+	}
+	return dst
+}
+
+// storedRecords reads the records of refs, which are in order. A record that the database does not
+// have, or that is damaged, is nil.
+func (cat *catalogue) storedRecords(refs []placedRef, records []*seriesRecord) error {
 	return cat.db.View(bucketSeries, func(tx *boltfile.Tx) error {
 		c := tx.Bucket(bucketSeries).Cursor()
 		var k, v []byte
-		for i, ref := range refs {
-			key := refKey(ref)
-			if k != nil {
+		for _, x := range refs {
+			i, key := x.at, refKey(x.ref)
+			if k != nil && !bytes.Equal(k, key) {
 				k, v = c.Next()
 			}
 			if !bytes.Equal(k, key) {

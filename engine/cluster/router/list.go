@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // keyOf returns the look-up key of a clean path.
@@ -54,18 +55,22 @@ func (r *Store) series(p int, x core.Series) core.Series {
 
 // seriesOf is entries for series.
 func (r *Store) seriesOf(list func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error]) source[core.Series] {
-	return entries(r, func(ctx context.Context, e core.Engine, p int) iter.Seq2[core.Series, error] {
+	read := entries(r, func(ctx context.Context, e core.Engine, _ int) iter.Seq2[core.Series, error] { return list(ctx, e) })
+	return func(ctx context.Context, p int) iter.Seq2[core.Series, error] {
 		return func(yield func(core.Series, error) bool) {
-			for x, err := range list(ctx, e) {
-				if err == nil {
-					x = r.series(p, x)
+			var own, same *rra.Definition // most series have the definition of the one before
+			for x, err := range read(ctx, p) {
+				if x.Definition != own {
+					own = x.Definition
+					same = r.definitions.same(own)
 				}
+				x.Ref, x.Definition = outer(p, x.Ref), same
 				if !yield(x, err) {
 					return
 				}
 			}
 		}
-	})
+	}
 }
 
 // List is core.Store's. It reads all partitions at the same time, some entries ahead.

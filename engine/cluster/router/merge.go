@@ -16,31 +16,32 @@ func merged[T any](ctx context.Context, n int, key func(*T) string, open source[
 		defer ss.end()
 		ss.start(n)
 		var none T
-		h := heap[T]{key: key}
+		t := tournament[T]{key: key}
 		for p := range ss.all {
 			s := &ss.all[p]
-			if s.next() {
-				h.add(s)
-			} else if err := ss.failed(s); err != nil {
-				yield(none, err)
-				return
-			}
-		}
-		for len(h.all) > 0 {
-			s := h.all[0].s
-			if !yield(*s.head(), nil) {
-				return
-			}
-			if s.next() {
-				h.all[0].key = key(s.head())
-			} else {
+			if !s.next() {
 				if err := ss.failed(s); err != nil {
 					yield(none, err)
 					return
 				}
-				h.drop()
 			}
-			h.down()
+			t.add(s)
+		}
+		t.start()
+		for h := t.first(); h != nil; h = t.first() {
+			if !yield(*h.s.head(), nil) {
+				return
+			}
+			if h.s.next() {
+				h.key = key(h.s.head())
+			} else {
+				if err := ss.failed(h.s); err != nil {
+					yield(none, err)
+					return
+				}
+				h.ended = true
+			}
+			t.again()
 		}
 		if err := ss.damage.err(); err != nil {
 			yield(none, err)
