@@ -1,7 +1,9 @@
 package core
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -99,6 +101,19 @@ func (s *Store) EditState(ref Ref, edit func(w []uint64)) error {
 		g.storeWords(index, w)
 		g.dirty = true
 	})
+}
+
+// EditRow damages a stored block of rows.
+func (s *Store) EditRow() error {
+	return s.db.Update(bucketRows, func(tx *boltfile.Tx) error {
+		k, v := tx.Bucket(bucketRows).Cursor().First()
+		if k == nil {
+			return errors.New("no block of rows is stored")
+		}
+		v = bytes.Clone(v)
+		v[len(v)-1] ^= 1
+		return tx.Bucket(bucketRows).Put(k, v)
+	}, nil)
 }
 
 // Paused reports whether somebody keeps all others from logging.

@@ -223,6 +223,7 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		window := r.Time(0)
 		t.op.apply = func(t *Ticket) { s.applySettings(t, window) }
 	case record.KindBarrier:
+		t.op.apply = func(t *Ticket) { s.replica.digests.apply(t, p, rec[1:]) }
 	default:
 		return fmt.Errorf("log position %d: record of kind %d: %w", p, rec[0], ErrVersion)
 	}

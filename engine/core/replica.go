@@ -28,6 +28,8 @@ type replica struct {
 	// stepping counts the goroutine that makes a follower of a leader whose log was sealed.
 	stepping sync.WaitGroup
 
+	digests digests
+
 	// changing is held while the role changes, and guards what follows. It is taken before every
 	// other lock of the store.
 	changing sync.Mutex
@@ -45,6 +47,7 @@ type replica struct {
 
 func (r *replica) init(s *Store) {
 	r.s, r.closing = s, make(chan struct{})
+	r.digests.init(s)
 	if s.options.Follow != nil {
 		r.role.Store(int32(Follower))
 	}
@@ -298,6 +301,8 @@ func (r *replica) lead(ctx context.Context) error {
 
 // catchUp applies the records of the log that the store lacks.
 func (r *replica) catchUp(ctx context.Context, l Log) error {
+	r.digests.turn(true)
+	defer r.digests.turn(false)
 	in := newInbox(r.s, r.s.Position()+1)
 	in.start(ctx)
 	err := l.Replay(in.next, func(p wal.Pos, rec []byte) error { return in.add(ctx, p, rec) })

@@ -10,6 +10,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // Lookup is core.Engine's.
@@ -291,8 +292,26 @@ func (c *Client) BackupSince(ctx context.Context, w io.Writer, base *core.Backup
 	})
 }
 
-// Digest returns the digests of the partition's groups: see core.Store.Digest.
-func (c *Client) Digest(ctx context.Context) (map[string]uint64, error) {
-	m, err := ask(ctx, c, c.node.rpc.Digest, &peerv1.StateRequest{Target: c.target(ctx)})
-	return m.GetGroups(), err
+// Names in the answer of Digest.
+const (
+	digestAt  = "at"
+	digestSum = "sum"
+)
+
+// TakeDigest lets the replicas of the partition take a digest: see core.Store.TakeDigest. It works
+// half of the time.
+func (c *Client) TakeDigest(ctx context.Context) (core.Digested, error) { return c.digest(ctx, 0) }
+
+// AwaitDigest returns the digest that was taken at a position: see core.Store.AwaitDigest.
+func (c *Client) AwaitDigest(ctx context.Context, at wal.Pos) (uint64, error) {
+	d, err := c.digest(ctx, at)
+	return d.Sum, err
+}
+
+// digest asks for the digest at a position; 0: for a new one.
+func (c *Client) digest(ctx context.Context, at wal.Pos) (core.Digested, error) {
+	t := c.target(ctx)
+	t.After = uint64(at)
+	m, err := ask(ctx, c, c.node.rpc.Digest, &peerv1.StateRequest{Target: t})
+	return core.Digested{At: wal.Pos(m.GetGroups()[digestAt]), Sum: m.GetGroups()[digestSum]}, err
 }

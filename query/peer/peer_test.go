@@ -18,6 +18,8 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/peer"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+	"github.com/rondo-db/rondo/wal/waltest"
 )
 
 const token = "the secret of the cluster"
@@ -257,7 +259,7 @@ func TestBackupOfAnotherNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	replica := enginetest.OpenDir(t, filepath.Join(dir, "db"), core.Options{})
-	want, err := c.Digest(t.Context())
+	want, err := s.Digest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,6 +269,35 @@ func TestBackupOfAnotherNode(t *testing.T) {
 	away := partition(t, serve(t, of(struct{ core.Engine }{s})).URL, peer.Options{})
 	if err := away.Backup(t.Context(), io.Discard); !errors.Is(err, core.ErrNoFolder) {
 		t.Errorf("a backup of what is not a folder: %v", err)
+	}
+}
+
+// Replicas on two nodes take a digest at the same position.
+func TestDigestsOfTwoNodes(t *testing.T) {
+	log := waltest.NewStream(1)
+	o := core.Options{NoBackground: true, Follow: func(wal.Pos) (core.Source, error) { return log.Reader(), nil }}
+	o.OpenLog = func(after wal.Pos, onDurable core.OnDurable) (core.Log, error) {
+		return log.Open(after, onDurable)
+	}
+	a, b := enginetest.OpenDir(t, t.TempDir(), o), enginetest.OpenDir(t, t.TempDir(), o)
+	if err := a.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	gauge(t, a, "series")
+	leader, other := partition(t, serve(t, of(a)).URL, peer.Options{}), partition(t, serve(t, of(b)).URL, peer.Options{})
+	want, err := leader.TakeDigest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := other.AwaitDigest(t.Context(), want.At); err != nil || got != want.Sum || want.At != a.Position() {
+		t.Errorf("digest %x at %d, the leader has %+v at %d: %v", got, b.Position(), want, a.Position(), err)
+	}
+	if _, err := other.TakeDigest(t.Context()); !errors.Is(err, core.ErrNotLeader) {
+		t.Errorf("a follower begins a digest: %v", err)
+	}
+	away := partition(t, serve(t, of(struct{ core.Engine }{a})).URL, peer.Options{})
+	if _, err := away.TakeDigest(t.Context()); !errors.Is(err, core.ErrNoFolder) {
+		t.Errorf("a digest of what is not a folder: %v", err)
 	}
 }
 

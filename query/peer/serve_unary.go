@@ -3,12 +3,14 @@ package peer
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // The methods of one question and one answer: each does what the method of core.Engine does.
@@ -206,14 +208,31 @@ func (s *Server) AddNote(ctx context.Context, req *connect.Request[peerv1.NoteRe
 	})})
 }
 
-// Digest answers Store.Digest.
+// compared is what stores of one log are compared by.
+type compared interface {
+	TakeDigest(ctx context.Context, share float64) (core.Digested, error)
+	AwaitDigest(ctx context.Context, at wal.Pos) (uint64, error)
+}
+
+// digestShare is the part of the time that TakeDigest works.
+const digestShare = 0.5
+
+// Digest answers AwaitDigest, at the position that the request is to have reached, or TakeDigest if
+// there is none.
 func (s *Server) Digest(ctx context.Context, req *connect.Request[peerv1.StateRequest]) (*connect.Response[peerv1.DigestResponse], error) {
 	var out peerv1.DigestResponse
-	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		f, err := core.FolderOf(e, "digest")
-		if err == nil {
-			out.Groups, err = f.Digest(ctx)
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) (err error) {
+		x, ok := e.(compared)
+		if !ok {
+			return fmt.Errorf("digest %w", core.ErrNoFolder)
 		}
+		d := core.Digested{At: wal.Pos(req.Msg.GetTarget().GetAfter())}
+		if d.At == 0 {
+			d, err = x.TakeDigest(ctx, digestShare)
+		} else {
+			d.Sum, err = x.AwaitDigest(ctx, d.At)
+		}
+		out.Groups = map[string]uint64{digestAt: uint64(d.At), digestSum: d.Sum}
 		return err
 	})
 	return answer(&out)

@@ -2,37 +2,134 @@ package node
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
 )
 
-// takeDigest takes a digest of a replica if one is due. It runs beside other tasks: a replica that
-// is being read may well be promoted. n.mu is held.
+// digestShare is the part of the time that taking a digest may work.
+const digestShare = 0.05
+
+// compareShare is the same for Compare.
+const compareShare = 0.5
+
+// digestRetry is how long a node waits after a digest could not be taken.
+const digestRetry = time.Minute
+
+// compareTime is how long Compare waits for a replica once the leader has its digest.
+const compareTime = time.Minute
+
+// takeDigest lets the replicas of a partition take a digest if one is due and this node leads it.
+// It runs beside other tasks: a leader may well hand its lease on meanwhile. n.mu is held.
 func (n *Node) takeDigest(ctx context.Context, l *local) {
 	now := n.o.now()
-	if n.o.DigestInterval < 0 || l.digesting || l.replica == nil || l.standing.Halted || !l.current || now.Sub(l.digested) < n.o.DigestInterval {
+	if n.o.DigestInterval < 0 || n.digesting || l.replica == nil || !l.standing.Leads || now.Before(l.digestDue) {
 		return
 	}
-	l.digesting = true
+	n.digesting = true
 	r := l.replica
+	own, cancel := context.WithCancel(ctx)
+	n.cancelDigest = cancel
 	n.o.start(func() {
-		at, sum, err := r.Digest(ctx)
+		_, err := r.TakeDigest(own, digestShare)
+		cancel()
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		l.digesting = false
-		if l.replica != r {
+		n.digesting, n.cancelDigest = false, nil
+		l.digestDue = n.o.now().Add(n.o.DigestInterval)
+		if err == nil {
 			return
 		}
-		if err != nil {
-			n.o.Logger.Warn("no digest of a replica could be taken", "partition", l.partition, "err", err)
+		l.digestDue = n.o.now().Add(min(n.o.DigestInterval, digestRetry))
+		if l.replica == r && !n.closed && !errors.Is(err, core.ErrUnavailable) {
+			n.o.Logger.Warn("no digest of a partition could be taken", "partition", l.partition, "err", err)
 		}
-		if err != nil || at == 0 {
-			l.digested = n.o.now().Add(n.o.Times.Interval - n.o.DigestInterval) // at the next look but one
-			return
-		}
-		l.digested, l.digestAt, l.digest = n.o.now(), at, sum
 	})
+}
+
+// A ReplicaDigest is the digest of one replica of a partition.
+type ReplicaDigest struct {
+	Node  string
+	Leads bool
+	core.Digested
+	Err error // why there is no digest, or nil
+}
+
+// Compare lets all replicas of a partition that the map has take a digest now, while they are
+// written, and returns what they took, in the order of the map. It works half of the time. A
+// replica that did not take part, because it is down or cannot keep up, has an error of its own.
+// The error says that the leader has no digest: it wraps core.ErrUnavailable if nobody leads, or
+// another node has begun to.
+func (n *Node) Compare(ctx context.Context, partition int) ([]ReplicaDigest, error) {
+	if _, err := n.Leader(ctx, partition); err != nil { // it waits until somebody leads
+		return nil, err
+	}
+	n.mu.Lock()
+	v := n.view
+	n.mu.Unlock()
+	if partition < 0 || partition >= len(v.Map.Partitions) {
+		return nil, fmt.Errorf("there is no partition %d", partition)
+	}
+	leader := n.o.Name
+	if r, ok := n.Local(partition); !ok || !r.Standing().Leads {
+		m := v.Leader(partition)
+		if m == nil {
+			return nil, fmt.Errorf("partition %d has no leader: %w", partition, core.ErrUnavailable)
+		}
+		leader = m.Name
+	}
+	own, err := n.digestOf(ctx, v, leader, partition, 0)
+	if err != nil {
+		return nil, fmt.Errorf("partition %d, whose leader is %s: %w", partition, leader, err)
+	}
+	var out []ReplicaDigest
+	names := v.Map.Partitions[partition].Nodes
+	if !slices.Contains(names, leader) {
+		names = append([]string{leader}, names...)
+	}
+	for _, name := range names {
+		x := ReplicaDigest{Node: name, Leads: name == leader, Digested: own}
+		if !x.Leads {
+			x.Digested, x.Err = n.digestOf(ctx, v, name, partition, own.At)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// digestOf returns the digest that a replica took at a position, or lets one that leads take a
+// digest if the position is 0.
+func (n *Node) digestOf(ctx context.Context, v *coord.View, node string, partition int, at wal.Pos) (d core.Digested, err error) {
+	take := func(ctx context.Context, _ float64) (core.Digested, error) {
+		return n.o.Peers.TakeDigest(ctx, v.Members[node].Member, partition)
+	}
+	await := func(ctx context.Context, at wal.Pos) (uint64, error) {
+		return n.o.Peers.AwaitDigest(ctx, v.Members[node].Member, partition, at)
+	}
+	if node == n.o.Name {
+		r, ok := n.Local(partition)
+		if !ok {
+			return d, fmt.Errorf("the replica is not open: %w", core.ErrUnavailable)
+		}
+		take, await = r.TakeDigest, r.AwaitDigest
+	} else if m := v.Members[node]; m == nil || !m.Live {
+		return d, fmt.Errorf("the node is not there: %w", core.ErrUnavailable)
+	}
+	if at == 0 {
+		return take(ctx, compareShare)
+	}
+	// It may believe that it leads, and stand still.
+	ctx, cancel := context.WithTimeout(ctx, compareTime)
+	defer cancel()
+	d.At = at
+	d.Sum, err = await(ctx, at)
+	return d, err
 }
 
 // A side is the replicas that have one digest.
@@ -47,10 +144,10 @@ type side struct {
 // as many have either digest, the leader is believed, whose replica is what others read. n.mu is
 // held.
 func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
-	if l.digestAt == 0 || l.hurt != "" || l.replica == nil {
+	if l.digest.At == 0 || l.hurt != "" || l.replica == nil {
 		return
 	}
-	sides := map[uint64]*side{l.digest: {votes: 1, leads: l.standing.Leads, first: n.o.Name}}
+	sides := map[uint64]*side{l.digest.Sum: {votes: 1, leads: l.standing.Leads, first: n.o.Name}}
 	voters, voted := 1, 1
 	for _, name := range part.Nodes {
 		m := v.Members[name]
@@ -62,7 +159,7 @@ func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
 			continue
 		}
 		voters++
-		if !ok || st.DigestAt != l.digestAt {
+		if !ok || st.DigestAt != l.digest.At {
 			continue
 		}
 		voted++
@@ -75,7 +172,7 @@ func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
 		s.leads = s.leads || st.Leads
 		s.first = min(s.first, name)
 	}
-	mine, against := sides[l.digest], ""
+	mine, against := sides[l.digest.Sum], ""
 	for _, s := range sides {
 		if s != mine && (2*s.votes > voters || voted == voters && s.votes == mine.votes && s.leads) {
 			against = max(against, s.first)
@@ -86,6 +183,6 @@ func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
 		l.hurt = "it differs from the replica of " + against
 		n.counts.Quarantines++
 		n.o.Logger.Error("a replica differs from the others and is in quarantine: it serves nothing, and is made anew of a copy",
-			"partition", l.partition, "position", uint64(l.digestAt), "differs from", against)
+			"partition", l.partition, "position", uint64(l.digest.At), "differs from", against)
 	}
 }

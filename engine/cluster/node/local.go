@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -32,11 +33,9 @@ type local struct {
 	unwanted  bool      // the map gives it to others
 	spare     time.Time // since when it is unwanted and leads no more; zero: it is not
 
-	truncated time.Time // the last time
-	digested  time.Time // the last time a digest was taken
-	digestAt  wal.Pos
-	digest    uint64
-	digesting bool
+	truncated time.Time     // the last time
+	digest    core.Digested // at the last look
+	digestDue time.Time     // when to take the next one, if it leads
 }
 
 // ledFor returns how long a replica has led.
@@ -51,5 +50,5 @@ func (l *local) ledFor(now time.Time) time.Duration {
 func (l *local) opened(r Replica) {
 	l.replica, l.stored, l.hurt, l.better, l.copying = r, true, "", "", time.Time{}
 	l.measured, l.reference, l.current, l.standing = false, 0, false, Standing{}
-	l.digestAt, l.digest, l.digested = 0, 0, time.Time{}
+	l.digest, l.digestDue = core.Digested{}, time.Time{}
 }

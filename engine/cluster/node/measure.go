@@ -17,7 +17,7 @@ func (n *Node) measure(v *coord.View) {
 			continue
 		}
 		s := l.replica.Standing()
-		l.standing = s
+		l.standing, l.digest = s, l.replica.LastDigest()
 		switch {
 		case !s.Leads:
 			l.led = time.Time{}
@@ -54,7 +54,7 @@ func (n *Node) standings() []coord.Standing {
 			s := l.replica.Standing()
 			st.Position, st.Checkpoint, st.Leads, st.Halted = s.Position, s.Checkpoint, s.Leads, s.Halted
 			st.Current, st.Spare = l.current, !l.spare.IsZero()
-			st.DigestAt, st.Digest = l.digestAt, l.digest
+			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum
 		} else if !l.stored && l.copying.IsZero() {
 			continue
 		}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -27,6 +28,9 @@ type Node struct {
 	stopping bool
 	closed   bool
 	counts   Counts
+
+	digesting    bool // a digest of one of the partitions is being taken
+	cancelDigest context.CancelFunc
 }
 
 // Counts count what a node has done since it started.

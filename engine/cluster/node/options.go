@@ -41,8 +41,8 @@ type Options struct {
 	Keep func(partition int) wal.Pos
 	// TruncateInterval is the time between two truncations of a log; default 10 s.
 	TruncateInterval time.Duration
-	// DigestInterval is the time between two digests of a replica; default 1 hour, negative: none
-	// are taken.
+	// DigestInterval is the time between two digests of a partition; default 1 hour, negative: none
+	// are taken. The node takes those of one partition after the other.
 	DigestInterval time.Duration
 	// StopTime bounds how long Run hands leases on before it returns; default 15 s.
 	StopTime time.Duration
@@ -87,9 +87,12 @@ type Replica interface {
 	Demote(ctx context.Context) error
 	// Truncate allows the log to drop the records up to a position, if the replica leads.
 	Truncate(upto wal.Pos) error
-	// Digest returns a digest of all that the replica holds, and the position of that. While
-	// records are being applied there is no digest, and the position is 0.
-	Digest(ctx context.Context) (wal.Pos, uint64, error)
+	// TakeDigest lets a replica that leads, and all that follow it, take a digest of all that they
+	// hold, at the same position, and AwaitDigest returns the digest that one of them has taken
+	// there: as of *core.Store. LastDigest returns the newest one, without waiting.
+	TakeDigest(ctx context.Context, share float64) (core.Digested, error)
+	AwaitDigest(ctx context.Context, at wal.Pos) (uint64, error)
+	LastDigest() core.Digested
 	// Close closes the replica. A leader writes no more.
 	Close() error
 }
@@ -110,6 +113,10 @@ type Peers interface {
 	Backup(ctx context.Context, node coord.Member, partition int, w io.Writer) error
 	// Engine returns a partition of another node. It may be called often.
 	Engine(node coord.Member, partition int) (core.Engine, error)
+	// TakeDigest and AwaitDigest are as those of a Replica of another node. TakeDigest works half
+	// of the time.
+	TakeDigest(ctx context.Context, node coord.Member, partition int) (core.Digested, error)
+	AwaitDigest(ctx context.Context, node coord.Member, partition int, at wal.Pos) (uint64, error)
 }
 
 func (o Options) withDefaults() Options {

@@ -161,6 +161,9 @@ func (n *Node) close(context.Context) error {
 			l.cancel()
 		}
 	}
+	if n.cancelDigest != nil {
+		n.cancelDigest()
+	}
 	n.mu.Unlock()
 	n.tasks.Wait()
 	n.mu.Lock()

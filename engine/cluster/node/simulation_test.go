@@ -99,7 +99,7 @@ func newWorld(seed uint64) *world {
 	}
 	m.Cluster = "simulated"
 	for range m.Partitions {
-		w.logs = append(w.logs, &modelLog{sums: []uint64{0}, first: 1})
+		w.logs = append(w.logs, &modelLog{sums: []uint64{0}, first: 1, rounds: make(map[wal.Pos]bool)})
 	}
 	for w.mapRevision() == 0 {
 		_, _ = coord.WriteMap(context.Background(), w.servers.Client("operator"), m, 0) // it may be lost
@@ -210,11 +210,8 @@ func (w *world) watchMap() {
 	w.seen = v.Map
 }
 
-// clients write to whoever they take for a leader, every other minute.
+// clients write to whoever they take for a leader.
 func (w *world) clients() {
-	if int(w.now.Sub(epoch).Minutes())%2 == 1 {
-		return // digests can be taken
-	}
 	for p := range w.logs {
 		for _, h := range w.hosts {
 			if m := h.open[p]; m != nil && m.writer != 0 && w.now.After(h.paused) && w.r.IntN(3) == 0 {

@@ -52,8 +52,9 @@ type modelLog struct {
 	first   wal.Pos  // records before it are truncated
 	claim   int      // the writer: its number
 	silent  time.Time
-	acked   int       // records that were acknowledged
-	past    []wal.Pos // the newest position at each second
+	acked   int              // records that were acknowledged
+	past    []wal.Pos        // the newest position at each second
+	rounds  map[wal.Pos]bool // records with which a round of digests ends
 }
 
 func (g *modelLog) last() wal.Pos { return wal.Pos(len(g.writers)) }
@@ -103,6 +104,7 @@ type model struct {
 	halted bool
 	opened time.Time
 	closed bool
+	digest core.Digested
 }
 
 var (
@@ -144,6 +146,9 @@ func (m *model) apply(upto wal.Pos) {
 	g := m.log()
 	for p := m.at.position + 1; p <= upto; p++ {
 		m.at = image{p, chain(m.at.sum, p, g.writers[p-1])}
+		if g.rounds[p] {
+			m.digest = core.Digested{At: p, Sum: m.at.sum}
+		}
 	}
 }
 
@@ -187,7 +192,22 @@ func (m *model) Truncate(upto wal.Pos) error {
 	return nil
 }
 
-func (m *model) Digest(context.Context) (wal.Pos, uint64, error) { return m.at.position, m.at.sum, nil }
+func (m *model) TakeDigest(context.Context, float64) (core.Digested, error) {
+	g := m.log()
+	p := g.last() + 1
+	g.rounds[p] = true
+	if err := m.write(); err != nil {
+		delete(g.rounds, p)
+		return core.Digested{}, err
+	}
+	return m.digest, nil
+}
+
+func (m *model) AwaitDigest(context.Context, wal.Pos) (uint64, error) {
+	return 0, errors.New("a model")
+}
+
+func (m *model) LastDigest() core.Digested { return m.digest }
 
 func (m *model) Close() error {
 	m.writer, m.closed = 0, true
@@ -286,6 +306,14 @@ func (h *host) Backup(_ context.Context, node coord.Member, p int, w io.Writer) 
 }
 
 func (h *host) Engine(coord.Member, int) (core.Engine, error) { return nil, errors.New("a model") }
+
+func (h *host) TakeDigest(context.Context, coord.Member, int) (core.Digested, error) {
+	return core.Digested{}, errors.New("a model")
+}
+
+func (h *host) AwaitDigest(context.Context, coord.Member, int, wal.Pos) (uint64, error) {
+	return 0, errors.New("a model")
+}
 
 func (w *world) fault(format string, args ...any) {
 	w.wrong = append(w.wrong, fmt.Sprintf("%v: ", w.now.Sub(epoch))+fmt.Sprintf(format, args...))

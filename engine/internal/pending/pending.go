@@ -10,6 +10,7 @@ package pending
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/rra/rows"
@@ -198,6 +199,15 @@ func (r *Rows) Each(series int, fn func(Piece) bool) {
 		}
 		at = p.before
 	}
+}
+
+// Copy returns a copy in memory of its own, which needs no Free and to which no rows are added.
+func (r *Rows) Copy() *Rows {
+	c := &Rows{newest: slices.Clone(r.newest), bases: slices.Clone(r.bases), bytes: r.bytes, rows: r.rows}
+	for i, b := range r.chunks {
+		c.chunks = append(c.chunks, slices.Clone(b[:r.fill[i]]))
+	}
+	return c
 }
 
 // Free gives the chunks back to the pool and empties r.

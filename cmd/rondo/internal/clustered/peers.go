@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // peers are the connections to the other nodes. It is a node.Peers and a node.Prober.
@@ -41,6 +42,24 @@ func (p *peers) Backup(ctx context.Context, m coord.Member, partition int, w io.
 		return err
 	}
 	return c.Backup(ctx, w)
+}
+
+// TakeDigest is as node.Peers has it.
+func (p *peers) TakeDigest(ctx context.Context, m coord.Member, partition int) (core.Digested, error) {
+	c, err := p.client(m, partition)
+	if err != nil {
+		return core.Digested{}, err
+	}
+	return c.TakeDigest(ctx)
+}
+
+// AwaitDigest is as node.Peers has it.
+func (p *peers) AwaitDigest(ctx context.Context, m coord.Member, partition int, at wal.Pos) (uint64, error) {
+	c, err := p.client(m, partition)
+	if err != nil {
+		return 0, err
+	}
+	return c.AwaitDigest(ctx, at)
 }
 
 // client returns the client of a partition of a node: the same one until the node starts anew.
