@@ -138,6 +138,13 @@ func TestFailOver(t *testing.T) {
 	settle := func(name string) {
 		for deadline := time.Now().Add(2 * time.Minute); leads(name) == 0; time.Sleep(200 * time.Millisecond) {
 			if time.Now().After(deadline) {
+				for _, other := range names {
+					for line := range strings.Lines(metricsOf(t, nodes[other])) {
+						if strings.HasPrefix(line, "rondo_cluster_") {
+							t.Logf("%s: %s", other, strings.TrimSpace(line))
+						}
+					}
+				}
 				t.Fatalf("%s leads no partition", name)
 			}
 		}

@@ -311,3 +311,49 @@ func TestUnsynced(t *testing.T) {
 	o.AcceptUnsynced = true
 	add(t, open(t, o), "accepted")
 }
+
+// Readers are told of news by messages that no stream keeps.
+func TestAnnouncements(t *testing.T) {
+	p := natstest.One(t)
+	c, err := log.Connect(log.Options{URL: p.URL, MaxBytes: 16 << 20, Monitor: []string{p.Monitor}, AcceptFewerReplicas: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, err := c.Stream(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := c.Stream(t.Context(), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan string, 10)
+	stop, err := s.Listen(func() { heard <- "a" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	stopOther, err := other.Listen(func() { heard <- "b" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopOther()
+	for _, x := range []struct {
+		*log.Server
+		name string
+	}{{s, "a"}, {other, "b"}, {s, "a"}} {
+		x.Announce()
+		select {
+		case name := <-heard:
+			if name != x.name {
+				t.Errorf("heard of stream %s, want %s", name, x.name)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("nothing is heard")
+		}
+	}
+	if _, newest, err := s.Bounds(t.Context()); err != nil || newest != 0 {
+		t.Errorf("the stream has message %d, %v", newest, err)
+	}
+}

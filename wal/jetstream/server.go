@@ -50,6 +50,7 @@ type Server struct {
 var _ interface {
 	stream.Server
 	stream.NamedServer
+	stream.Herald
 } = (*Server)(nil)
 
 // A pubAck is the answer to a publish.
@@ -191,6 +192,23 @@ func (s *Server) Read(ctx context.Context, replica int, from uint64, n int, fn f
 
 // Replica is as stream.NamedServer has it.
 func (s *Server) Replica(replica int) string { return s.conn.nameOf(replica) }
+
+// newsOf returns the subject of the announcements of a stream. They are not stored.
+func newsOf(stream string) string { return "rondo.news." + stream }
+
+// Announce is as stream.Herald has it.
+func (s *Server) Announce() {
+	_ = s.conn.main.nc.Publish(newsOf(s.stream), nil) // it may be lost
+}
+
+// Listen is as stream.Herald has it.
+func (s *Server) Listen(heard func()) (stop func(), err error) {
+	sub, err := s.conn.main.nc.Subscribe(newsOf(s.stream), func(*nats.Msg) { heard() })
+	if err != nil {
+		return nil, fmt.Errorf("listen to %s: %w", newsOf(s.stream), err)
+	}
+	return func() { _ = sub.Unsubscribe() }, nil // an error says that the connection is closed
+}
 
 // Bounds is as stream.Server has it.
 func (s *Server) Bounds(ctx context.Context) (oldest, newest uint64, err error) {

@@ -28,6 +28,7 @@ type Log struct {
 	acked atomic.Uint64 // the newest position that was told as durable
 	tail  atomic.Uint64 // the newest message known; only the writing goroutine stores it
 	sent  uint64        // messages made; only the writing goroutine uses it
+	told  time.Time     // when readers were told last; only the writing goroutine uses it
 
 	mu       sync.Mutex // guards what follows
 	room     sync.Cond  // Enqueue waits here while too much is pending

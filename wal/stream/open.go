@@ -70,12 +70,18 @@ func (l *Log) learn(ctx context.Context) (header, error) {
 		return h, err
 	}
 	l.tail.Store(newest)
+	if newest < oldest && l.o.ID != (wal.ID{}) {
+		return h, fmt.Errorf("%w: it is empty, and the log %x is expected", ErrOtherLog, l.o.ID)
+	}
 	if newest < oldest {
 		_, _ = rand.Read(h.Log[:]) // never fails
 		return h, nil
 	}
 	m, err := l.mustHave(ctx, newest)
 	for err == nil {
+		if l.o.ID != (wal.ID{}) && m.Log != l.o.ID {
+			return h, fmt.Errorf("%w: it has the id %x, the log %x is expected", ErrOtherLog, m.Log, l.o.ID)
+		}
 		l.tail.Store(m.seq)
 		h.Log, h.Writer, h.First = m.Log, m.Writer+1, m.end()
 		m, err = l.message(ctx, m.seq+1)

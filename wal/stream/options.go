@@ -14,6 +14,10 @@ type Options struct {
 	// After, Open returns an error that wraps wal.ErrHole.
 	After wal.Pos
 
+	// ID is the log that the caller expects. If the stream has another one, or none, Open writes no
+	// claim and returns an error that wraps ErrOtherLog. The zero ID accepts any log.
+	ID wal.ID
+
 	// OnDurable tells that records are durable, or that they were not kept, as in wal.Options.
 	OnDurable func(first, last wal.Pos, err error)
 

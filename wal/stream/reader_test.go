@@ -323,3 +323,103 @@ func TestReaderIdle(t *testing.T) {
 		}
 	})
 }
+
+// heraldServer is a server by which readers hear of news.
+type heraldServer struct {
+	stream.Server
+	news *news
+}
+
+// news are who listens.
+type news struct {
+	mu   sync.Mutex // guards what follows
+	to   map[*func()]bool
+	told int
+}
+
+func (h heraldServer) Announce() {
+	h.news.mu.Lock()
+	defer h.news.mu.Unlock()
+	h.news.told++
+	for f := range h.news.to {
+		(*f)()
+	}
+}
+
+func (h heraldServer) Listen(heard func()) (stop func(), err error) {
+	h.news.mu.Lock()
+	defer h.news.mu.Unlock()
+	h.news.to[&heard] = true
+	return func() {
+		h.news.mu.Lock()
+		defer h.news.mu.Unlock()
+		delete(h.news.to, &heard)
+	}, nil
+}
+
+// A reader of a quiet stream saw a record up to a quarter of a second late.
+func TestReaderHearsOfNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &streamtest.Cluster{}
+		n := &news{to: make(map[*func()]bool)}
+		l, err := stream.Open(t.Context(), heraldServer{c.Connect(), n}, stream.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }() // the test is over
+		r, err := stream.OpenReader(t.Context(), heraldServer{c.Connect(), n}, stream.ReaderOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan time.Time, 1)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = r.Tail(context.Background(), 1, func(wal.Pos, []byte) error { // closed at the end
+				got <- time.Now()
+				return nil
+			})
+		}()
+		addRecords(t, l, 1)
+		<-got
+		for range 10 {
+			time.Sleep(10*time.Second + 17*time.Millisecond) // the reader asks seldom by now
+			addRecords(t, l, 1)
+			stored := time.Now()
+			if late := (<-got).Sub(stored); late > 40*time.Millisecond {
+				t.Errorf("the reader has the record after %v", late)
+			}
+		}
+		if n.told != 11 {
+			t.Errorf("told %d times of 11 records", n.told)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		<-ended
+		if len(n.to) > 0 {
+			t.Error("a reader that is closed listens")
+		}
+	})
+}
+
+// A process that opened the stream of another log for writing deposed its writer, and was told then.
+func TestOpenOfOtherLogClaimsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &streamtest.Cluster{}
+		if _, err := stream.Open(t.Context(), c.Connect(), stream.Options{ID: wal.ID{1}}); !errors.Is(err, stream.ErrOtherLog) {
+			t.Errorf("an empty stream: %v", err)
+		}
+		l := openLog(t, c, stream.Options{})
+		addRecords(t, l, 3)
+		if _, err := stream.Open(t.Context(), c.Connect(), stream.Options{ID: wal.ID{1}}); !errors.Is(err, stream.ErrOtherLog) {
+			t.Errorf("another log: %v", err)
+		}
+		addRecords(t, l, 1) // it is the writer still
+		next := openLog(t, c, stream.Options{ID: l.ID(), After: 4})
+		addRecords(t, next, 1)
+		if next.Last() != 5 {
+			t.Errorf("the log ends at position %d, want 5", next.Last())
+		}
+	})
+}

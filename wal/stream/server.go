@@ -46,6 +46,16 @@ type NamedServer interface {
 	Replica(replica int) string
 }
 
+// A Herald is a Server by which writers tell readers that there is something new. What it tells may
+// be lost: readers ask by themselves, too, less often.
+type Herald interface {
+	// Announce tells all who listen to the stream. It does not wait.
+	Announce()
+	// Listen has heard called, by any goroutine, for each announcement from now on until stop is
+	// called. heard does not wait.
+	Listen(heard func()) (stop func(), err error)
+}
+
 // Errors of a Server.
 var (
 	// ErrConflict says that a message was not stored, because it does not follow on the newest one.

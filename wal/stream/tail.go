@@ -101,7 +101,15 @@ func (r *Reader) tryStart(ctx context.Context, from wal.Pos) (*walk, error) {
 
 // follow reads without end.
 func (r *Reader) follow(ctx context.Context, w *walk) error {
-	q := quiet{reader: r}
+	q := quiet{reader: r, news: make(chan struct{}, 1)}
+	if h, ok := r.server.(Herald); ok {
+		stop, err := h.Listen(q.heard)
+		if err != nil {
+			r.o.Logger.Warn("a reader is not told of new records, and asks for them less often", "error", err)
+		} else {
+			defer stop()
+		}
+	}
 	began := time.Now() // when the walk last came on, or no replica answered
 	for fruitless := 0; ; {
 		seq, short := w.seq, w.next < w.from
@@ -131,7 +139,7 @@ func (r *Reader) follow(ctx context.Context, w *walk) error {
 				return fmt.Errorf("%w: the stream ends at position %d, and %d is already held", wal.ErrHole, w.next-1, w.from-1)
 			}
 		}
-		if !sleep(ctx, q.pause()) {
+		if !q.sleep(ctx) {
 			return ctx.Err()
 		}
 		fruitless++
@@ -144,6 +152,30 @@ type quiet struct {
 	wait   time.Duration // the last pause
 	mute   time.Time     // since when no replica answers; zero: one does
 	told   bool          // that none does
+	news   chan struct{} // has something when a writer has told of it; holds one
+}
+
+// heard ends a pause: there is something new.
+func (q *quiet) heard() {
+	select {
+	case q.news <- struct{}{}:
+	default: // the reader knows
+	}
+}
+
+// sleep waits for news, for a while, and says whether ctx goes on. After news it is busy again: the
+// nearest replica may get them later than the reader hears of them.
+func (q *quiet) sleep(ctx context.Context) bool {
+	t := time.NewTimer(q.pause())
+	defer t.Stop()
+	select {
+	case <-q.news:
+		q.wait = 0
+	case <-t.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 // pause returns how long to wait before the next question.

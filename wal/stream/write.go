@@ -76,6 +76,9 @@ func (l *Log) tell(b *block, err error) {
 	}
 	l.telling, l.failing = true, err
 	l.mu.Unlock()
+	if err == nil {
+		l.announce()
+	}
 	l.room.Broadcast()
 	l.o.OnDurable(b.first, last, err)
 	l.mu.Lock()
@@ -102,6 +105,19 @@ func (l *Log) tell(b *block, err error) {
 	l.hurry = len(waiting) > 0
 	l.mu.Unlock()
 	l.room.Broadcast()
+}
+
+// announceEvery is the least time between two announcements. A reader that has heard one asks again
+// that soon by itself.
+const announceEvery = busyWait
+
+// announce tells readers that there is something new.
+func (l *Log) announce() {
+	h, ok := l.server.(Herald)
+	if now := time.Now(); ok && now.Sub(l.told) >= announceEvery {
+		l.told = now
+		h.Announce()
+	}
 }
 
 // write stores a block, in as many messages as it needs. After an error no record of it is in the

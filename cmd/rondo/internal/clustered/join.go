@@ -48,6 +48,8 @@ type Member struct {
 	router *router.Store
 	detour *detour.Detour
 
+	readers sync.Map // *stream.Reader by partition: the last one that was opened
+
 	stop   context.CancelFunc
 	ended  chan struct{} // closed when the node has ended
 	err    error         // of the node, once ended is closed
@@ -186,13 +188,22 @@ func (m *Member) storeOptions() core.Options {
 func (m *Member) openLog(partition int, after wal.Pos, onDurable core.OnDurable) (core.Log, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	return m.logs.Open(ctx, m.o.stream(partition), stream.Options{After: after, OnDurable: onDurable, Logger: m.o.Logger})
+	o := stream.Options{After: after, OnDurable: onDurable, Logger: m.o.Logger}
+	if r, ok := m.readers.Load(partition); ok { // the log that the replica has followed
+		o.ID = r.(*stream.Reader).ID()
+	}
+	return m.logs.Open(ctx, m.o.stream(partition), o)
 }
 
 func (m *Member) follow(partition int, _ wal.Pos) (core.Source, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	return m.logs.OpenReader(ctx, m.o.stream(partition), stream.ReaderOptions{Logger: m.o.Logger})
+	r, err := m.logs.OpenReader(ctx, m.o.stream(partition), stream.ReaderOptions{Logger: m.o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	m.readers.Store(partition, r)
+	return r, nil
 }
 
 // listenPeers listens for the other nodes.
