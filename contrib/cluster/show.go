@@ -208,7 +208,7 @@ func (s *show) tellAddresses(dir string) {
 	for i := range names {
 		fmt.Printf("  server n%d  %s/jsz (monitoring of NATS)\n", i+1, s.c.Monitor[i])
 	}
-	fmt.Printf("Try:\n  %s fetch --daemon %s %s AVERAGE --start -1m\n  kill -9 of any of the six, and look at /metrics of the others\nEverything is stored in %s.\n", s.rondo, s.c.HTTP[2], rooms[0], dir)
+	fmt.Printf("Try:\n  %s fetch --daemon %s %s AVERAGE --start -1m\n  %[1]s cluster status --daemon %[2]s\n  %[1]s cluster partitions --daemon %[2]s\n  kill -9 of any of the six, and these commands again\nEverything is stored in %[4]s.\n", s.rondo, s.c.HTTP[2], rooms[0], dir)
 }
 
 // command runs rondo with a verb through a node.

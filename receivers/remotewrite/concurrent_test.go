@@ -97,3 +97,48 @@ func TestDropped(t *testing.T) {
 	r.send(204, "", ts("x", sample(15, 2)))
 	r.want("prometheus/-/-/x", kept{0, 1}, kept{15, 2})
 }
+
+// hanging is a sink whose next batch has no outcome until the channel says which.
+type hanging struct {
+	receivertest.Recorder
+	next  atomic.Bool
+	taken chan struct{}
+	end   chan error
+}
+
+func (h *hanging) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, error) {
+	if h.next.Swap(false) {
+		h.taken <- struct{}{}
+		return h, nil
+	}
+	return h.Recorder.Submit(ctx, b)
+}
+
+func (h *hanging) Wait() error { return <-h.end }
+
+// A request that was sent again while its first attempt was on its way was told that its samples
+// were stored, or late. Then the first attempt failed, and they were nowhere.
+func TestSentAgainBeforeTheOutcome(t *testing.T) {
+	sink := &hanging{taken: make(chan struct{}), end: make(chan error)}
+	var rec receivers.Receiver
+	c := testCase
+	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (r receivers.Receiver, err error) {
+		rec, err = remotewrite.Protocol.New(cfg, sink)
+		return rec, err
+	}
+	r := running{receivertest.Start(t, c, &sink.Recorder, nil), t}
+	r.send(204, "", ts("x", sample(0, 1)))
+	sink.next.Store(true)
+	body := snappy.Encode(nil, remotewrite.AppendRequest(nil, []remotewrite.TimeSeries{ts("x", sample(15, 2), sample(30, 3))}, nil))
+	first := make(chan int)
+	go func() { first <- r.Ask(body).Status }()
+	<-sink.taken
+	r.send(204, "", ts("x", sample(15, 2), sample(30, 3)))
+	sink.end <- core.ErrUnavailable
+	if status := <-first; status != 503 {
+		t.Errorf("the first attempt: %d", status)
+	}
+	r.want("prometheus/-/-/x", kept{0, 1}, kept{15, 2}, kept{30, 3})
+	r.send(204, "", ts("x", sample(45, 4))) // and it goes on
+	r.want("prometheus/-/-/x", kept{0, 1}, kept{15, 2}, kept{30, 3}, kept{45, 4})
+}

@@ -19,11 +19,12 @@ type work struct {
 	keys     []byte   // keys that do not stand in body
 	label    []wireLabel
 
-	batch core.Batch
-	epoch uint64   // of entries
-	entry []uint32 // by series; none: the key is not known
-	fresh []fresh  // series that were entered for this request
-	texts []receivers.Description
+	batch  core.Batch
+	flight uint16   // of the samples in it: see flights
+	epoch  uint64   // of entries
+	entry  []uint32 // by series; none: the key is not known
+	fresh  []fresh  // series that were entered for this request
+	texts  []receivers.Description
 	// news and reqs are the series that are to be made, and failed is why the sink made none.
 	news   []*newcomer
 	reqs   []receivers.Request

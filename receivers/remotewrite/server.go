@@ -2,6 +2,7 @@ package remotewrite
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/loglimit"
@@ -26,7 +27,17 @@ type server struct {
 	generation uint64
 	pause      receivers.Pause // new series are not asked for while it lasts
 	families   families
+	flight     uint16 // of the last request
+
+	flights flights
 }
+
+// flights counts the requests whose samples were handed to the store and have no outcome yet.
+// Requests have one of 4,096 numbers in turn. Two may have the same: then a request counts as on
+// its way for longer than it is.
+type flights [1 << 12]atomic.Int32
+
+func (f *flights) of(number uint16) *atomic.Int32 { return &f[int(number)%len(f)] }
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
 	cfg = cfg.WithDefaults()

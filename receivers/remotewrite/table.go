@@ -53,8 +53,9 @@ type series struct {
 	offset int32 // of its times within the unit to which they are rounded, in milliseconds
 	step   int32 // seconds
 	state
-	kind rra.Kind
-	key  uint32 // one of its keys: its number in table.keys
+	kind   rra.Kind
+	flight uint16 // of the last request that has offered a sample: see flights
+	key    uint32 // one of its keys: its number in table.keys
 }
 
 // A sample is the last one of a series, as it was handed to the store.

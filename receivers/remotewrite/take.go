@@ -37,6 +37,7 @@ func (s *server) take(ctx context.Context, w *work, sender string) error {
 		if err := s.Wait(&w.batch, p); err != nil {
 			s.rejected(w, err)
 		}
+		s.flights.of(w.flight).Add(-1)
 	}
 	if len(w.texts) > 0 {
 		s.describe(ctx, w)
@@ -112,6 +113,8 @@ func (s *server) check(ctx context.Context, w *work, sender string, now time.Tim
 	}
 	s.learnMetadata(w, sender, now)
 	latest := s.cfg.Latest(now)
+	s.flight++
+	w.flight = s.flight
 	for i := range w.series {
 		s.addSeries(ctx, w, i, latest)
 	}
@@ -121,6 +124,8 @@ func (s *server) check(ctx context.Context, w *work, sender string, now time.Tim
 	if p, err = s.Submit(ctx, &w.batch, w.batch.Len()); err != nil {
 		s.unknown(w)
 		w.retry(len(w.samples)-w.refusals.samples, "the store takes no samples: "+err.Error())
+	} else if p != nil {
+		s.flights.of(w.flight).Add(1)
 	}
 	return p, err
 }
@@ -208,7 +213,8 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 	}
 	value := math.Float64frombits(x.bits)
 	at := s.cut(e, x.ms, sent)
-	if at <= e.last.at {
+	late := at <= e.last.at
+	if late && s.flights.of(e.flight).Load() == 0 {
 		switch {
 		case at < e.last.at:
 			return wrongOrder
@@ -225,7 +231,7 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 			return wrongFraction
 		}
 		v = rra.Int(int64(value))
-	case e.state&zeroes != 0:
+	case e.state&zeroes != 0 && !late:
 		if x.start != 0 {
 			created = x.start
 		}
@@ -234,7 +240,10 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 		}
 	}
 	w.batch.Add(e.ref, at, v)
-	e.last = sample{at, value}
+	if late {
+		return nil // the store judges: what is on its way may not arrive
+	}
+	e.last, e.flight = sample{at, value}, w.flight
 	e.state |= offered
 	return nil
 }
