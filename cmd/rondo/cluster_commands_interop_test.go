@@ -121,6 +121,7 @@ func TestOperateCluster(t *testing.T) {
 	}
 	o.mistakes(direct)
 	o.move()
+	o.check()
 	o.shown()
 	o.drain(direct)
 	o.die(direct)
@@ -171,6 +172,38 @@ func (o *operatedCluster) move() {
 		t.Errorf("partition 0 is not held: %s", out)
 	}
 	o.must("move", "--release", "0", "--cluster", o.nats.URLs())
+}
+
+// check compares all replicas while they are written.
+func (o *operatedCluster) check() {
+	t := o.t
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				// One that meets a change of the leader may fail.
+				_ = exec.Command("rondo", "update", "--daemon", o.b.url, fmt.Sprintf("s/%d", i%12), fmt.Sprintf("%d:%d", 1000001000+i, i)).Run()
+			}
+		}
+	}()
+	defer func() {
+		close(stop)
+		<-ended
+	}()
+	if out := o.must(by(o.a, "check")...); !strings.Contains(out, "3 partitions, 6 replicas: all the same\n") || strings.Count(out, "2 replicas at record ") != 3 {
+		t.Errorf("check: %s", out)
+	}
+	rows := o.rows(by(o.c, "check", "1")...)
+	if len(rows) != 2 || rows[0]["state"] != "same" || rows[0]["digest"] != rows[1]["digest"] || rows[0]["digest"] == "" || rows[1]["partition"].(float64) != 1 {
+		t.Errorf("check 1: %v", rows)
+	}
+	if out, code := o.run(by(o.a, "check", "3")...); code != 1 || !strings.Contains(out, "ERROR: there is no partition 3: the cluster has 0 to 2") {
+		t.Errorf("check 3: %d, %s", code, out)
+	}
 }
 
 // shown looks at what the page and the metrics have.
@@ -235,7 +268,7 @@ func (o *operatedCluster) die(direct []string) {
 		o.t.Errorf("%v", rows)
 	}
 	// The updates go on, and the node is drained although it is dead.
-	eventually(o.t, "update", o.b, "update", "s/1", "1000000020:1")
+	eventually(o.t, "update", o.b, "update", "s/1", "1000900000:1")
 	o.must(by(o.b, "drain", "c", "--timeout", "2m")...)
 	o.until(0, "forgotten", by(o.b, "drain", "--forget", "c")...)
 	o.until(0, "2 of 2 nodes live", by(o.a, "status")...)

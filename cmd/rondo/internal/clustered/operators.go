@@ -16,7 +16,7 @@ func (m *Member) Operators() *operator.Service {
 	look := func(context.Context) (*coord.View, error) { return m.node.View(), nil }
 	return &operator.Service{
 		Operator: &operate.Operator{Store: m.bucket, Look: look},
-		Name:     m.o.Name, Node: m.o.Node, Stream: m.o.stream, Blind: m.node.Blind,
+		Name:     m.o.Name, Node: m.o.Node, Stream: m.o.stream, Blind: m.node.Blind, Replicas: comparing{m.node},
 	}
 }
 

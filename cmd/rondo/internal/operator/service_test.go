@@ -106,12 +106,12 @@ func TestStateMessage(t *testing.T) {
 	if first := m.GetProblems()[0]; first.GetSeverity() != "error" {
 		t.Errorf("problems: %v", m.GetProblems())
 	}
-	all := ""
+	var all strings.Builder
 	for _, x := range m.GetProblems() {
-		all += x.GetText() + "\n"
+		all.WriteString(x.GetText() + "\n")
 	}
-	if !strings.Contains(all, "node a could not look at the cluster for 7s, so this is old") {
-		t.Errorf("problems: %s", all)
+	if !strings.Contains(all.String(), "node a could not look at the cluster for 7s, so this is old") {
+		t.Errorf("problems: %s", all.String())
 	}
 	if (&operator.Service{}).Status(t.Context()) != nil {
 		t.Error("a server that is no node has a cluster")
