@@ -16,6 +16,12 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
+// How long the nodes may take until they rest, and how long they must rest.
+const (
+	restTime = 2 * time.Minute
+	restTick = 2 * time.Second
+)
+
 // A bench is a cluster that is measured.
 type bench struct {
 	*Config
@@ -113,8 +119,29 @@ func (b *bench) start(ctx context.Context) (err error) {
 	if b.load, err = newLoad(ctx, b.Config, store); err != nil {
 		return err
 	}
-	b.Say("wait for all replicas")
-	return b.settle(ctx)
+	b.Say("wait for all replicas, and until the nodes rest")
+	if err := b.settle(ctx); err != nil {
+		return err
+	}
+	return b.rest(ctx)
+}
+
+// rest waits until the nodes use little processor time: replicas that have just been made take
+// digests of themselves. It waits for restTime at most.
+func (b *bench) rest(ctx context.Context) error {
+	for range restTime / restTick {
+		before := b.nodes.cpu()
+		select {
+		case <-time.After(restTick):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if b.nodes.cpu()-before < restTick/5 {
+			return nil
+		}
+	}
+	b.Say("the nodes do not rest: what they do is part of the figures")
+	return nil
 }
 
 // settle waits until each partition has all its replicas, and the one that the map prefers leads.

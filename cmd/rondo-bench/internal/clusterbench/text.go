@@ -50,7 +50,10 @@ func reads(line func(...any), what, unit string, scale float64, all []Read) {
 		}
 		wall, cpu, p99 := "", "", ""
 		if i > 0 {
-			wall, cpu = fmt.Sprintf("×%.2f", x.Seconds/all[0].Seconds), fmt.Sprintf("×%.2f", x.CPU/max(all[0].CPU, 1e-9))
+			wall = fmt.Sprintf("×%.2f", x.Seconds/all[0].Seconds)
+		}
+		if i > 0 && all[0].CPU > 0 {
+			cpu = fmt.Sprintf("×%.2f", x.CPU/all[0].CPU)
 		}
 		if x.P99 > 0 {
 			p99 = fmt.Sprintf("%.3f", x.P99*scale)
