@@ -34,14 +34,26 @@ var listening = regexp.MustCompile(`msg=listening for="?([a-z -]+)"? network=\w+
 // returns when it is ready.
 func serveProcess(t *testing.T, db string, args ...string) *daemon {
 	t.Helper()
-	return startServer(t, db, append([]string{"--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "", "--rrdcached", ""}, args...)...)
+	return serveProgram(t, "rondo", db, args...)
+}
+
+// serveProgram is serveProcess of another build.
+func serveProgram(t *testing.T, program, db string, args ...string) *daemon {
+	t.Helper()
+	return startProgram(t, program, db, append([]string{"--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "", "--rrdcached", ""}, args...)...)
 }
 
 // startServer starts a server on the folder db and returns when it is ready.
 func startServer(t *testing.T, db string, args ...string) *daemon {
 	t.Helper()
+	return startProgram(t, "rondo", db, args...)
+}
+
+// startProgram is startServer of another build.
+func startProgram(t *testing.T, program, db string, args ...string) *daemon {
+	t.Helper()
 	d := &daemon{db: db, listens: make(map[string]string), done: make(chan struct{})}
-	d.cmd = exec.Command("rondo", append([]string{"serve", "--db", db}, args...)...)
+	d.cmd = exec.Command(program, append([]string{"serve", "--db", db}, args...)...)
 	stderr, err := d.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -61,6 +61,9 @@ func (cat *catalogue) replayCreate(r *record.Reader) ([]planned, error) {
 	var last planned
 	for i := uint64(0); i < n && r.Err == nil; i++ {
 		flags := r.Byte()
+		if flags > 7 {
+			return nil, unknownFlags(flags)
+		}
 		p := planned{at: int(i)}
 		p.Overwrite = flags&1 != 0
 		p.Path = r.Text()

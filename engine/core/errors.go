@@ -102,3 +102,9 @@ func (e *RejectedError) Unwrap() error { return e.First[0].Err }
 func recordError(kind string, at uint64) error {
 	return fmt.Errorf("%s at log position %d: %w", kind, at, record.ErrParse)
 }
+
+// unknownFlags says that a record has flags that only a newer program can have written: what
+// follows means something else.
+func unknownFlags(flags byte) error {
+	return fmt.Errorf("a record has the flags %#x, which this program does not know: %w", flags, ErrVersion)
+}

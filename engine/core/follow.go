@@ -124,9 +124,12 @@ func (r *replica) followOnce(ctx context.Context) error {
 	r.opened(source)
 	defer r.left()
 	in := newInbox(r.s, after+1)
+	tail, stop := context.WithCancel(ctx)
+	defer stop()
+	in.failed = stop
 	in.start(ctx)
 	met := false
-	err = source.Tail(ctx, after+1, func(p wal.Pos, rec []byte) error {
+	err = source.Tail(tail, after+1, func(p wal.Pos, rec []byte) error {
 		if !met { // it may have learnt its identity from the first record
 			if err := r.meet(source); err != nil {
 				return err

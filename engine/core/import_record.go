@@ -147,6 +147,9 @@ func (x *importing) record(rows [][]float64) ([]byte, error) {
 func (s *Store) replayImport(r *record.Reader) (*importing, error) {
 	x := new(importing)
 	flags := r.Byte()
+	if flags > importOverwrite|importReplace|importLost {
+		return nil, unknownFlags(flags)
+	}
 	x.Overwrite, x.lost = flags&importOverwrite != 0, flags&importLost != 0
 	if flags&importReplace != 0 {
 		x.replaces = Ref(r.Uvarint())

@@ -31,6 +31,9 @@ func appendMetadata(dst []byte, m *Metadata, ifTime bool) []byte {
 func readMetadata(r *record.Reader) (m Metadata, ifTime bool) {
 	m.Time = r.Time(0)
 	flags := r.Byte()
+	if flags > metadataExpired|metadataIfTime {
+		r.Fail()
+	}
 	m.Expired = flags&metadataExpired != 0
 	m.Expire = int64(r.Uvarint())
 	m.Text = r.Text()

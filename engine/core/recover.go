@@ -225,13 +225,21 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 	case record.KindBarrier:
 		t.op.apply = func(t *Ticket) { s.replica.digests.apply(t, p, rec[1:]) }
 	default:
-		return fmt.Errorf("log position %d: record of kind %d: %w", p, rec[0], ErrVersion)
-	}
-	if r.Err != nil {
-		return recordError("catalogue", uint64(p))
+		return fmt.Errorf("log position %d: record of kind %d, which this program does not know: %w", p, rec[0], ErrVersion)
 	}
 	if known {
 		t.op.apply = nil
+	}
+	return wholeRecord(&r, p, rec[0])
+}
+
+// wholeRecord refuses a record that was not read, or not to its end.
+func wholeRecord(r *record.Reader, p wal.Pos, kind byte) error {
+	if r.Err != nil {
+		return recordError("catalogue", uint64(p))
+	}
+	if len(r.Rest) > 0 && kind != record.KindImport { // what it means may change all the rest
+		return fmt.Errorf("log position %d: record of kind %d has more than this program knows of: %w", p, kind, ErrVersion)
 	}
 	return nil
 }
