@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -394,4 +396,25 @@ func TestRefusals(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("questions to a partition without a leader took %v", time.Since(began))
+}
+
+// A disk that does not take samples costs these samples, which are counted, and nothing else. When
+// it takes some again, they wait there.
+func TestDiskFails(t *testing.T) {
+	w := newWorld(t, 2).open()
+	refs := w.series()
+	w.seats[0].set(nobody)
+	inTheWay := filepath.Join(w.dir, "p0000") // where the log of the partition is to be
+	must(t, os.WriteFile(inTheWay, nil, 0o600))
+	must(t, w.submit(begin+1, 1, refs...))
+	if st := w.detour.Figures(); st.Dropped[spool.Disk] != 1 || st.Bytes != 0 || w.last(1) != begin+1 {
+		t.Errorf("%+v", st)
+	}
+	must(t, os.Remove(inTheWay))
+	must(t, w.submit(begin+2, 1, refs...))
+	w.seats[0].set(leads)
+	w.settle()
+	if at := w.last(0); at != begin+2 {
+		t.Errorf("the series is at %d", at-begin)
+	}
 }

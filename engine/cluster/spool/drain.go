@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +23,11 @@ type Target interface {
 
 const (
 	// deliveries is how many partitions are delivered at the same time.
-	deliveries = 4
+	deliveries = 8
+	// lookups is how many series of a chunk are looked up at the same time.
+	lookups = 16
+	// knownRefs bounds the references that are kept from one chunk of a partition to the next.
+	knownRefs = 1 << 16
 	// chunkBytes is how much is delivered at once, at least one record.
 	chunkBytes = 1 << 20
 	// The times between attempts grow from firstWait to maxWait.
@@ -63,11 +69,12 @@ func (s *Spool) Run(ctx context.Context, leader func(ctx context.Context, partit
 func (p *part) deliverAll(ctx context.Context, leader func(ctx context.Context, partition int) (Target, error), slots chan struct{}) {
 	wait := firstWait
 	told := false
+	known := make(map[string]core.Ref)
 	for ctx.Err() == nil {
 		to, err := leader(ctx, p.number)
 		if err == nil {
 			var end bool
-			if end, err = p.deliverChunk(ctx, to, slots); end {
+			if end, err = p.deliverChunk(ctx, to, slots, known); end {
 				if err != nil {
 					p.spool.o.Logger.Error("a spool's folder was not put away", "partition", p.number, "error", err)
 				}
@@ -97,8 +104,9 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// deliverChunk delivers the oldest samples. It returns end if nothing is left.
-func (p *part) deliverChunk(ctx context.Context, to Target, slots chan struct{}) (end bool, err error) {
+// deliverChunk delivers the oldest samples. known are references of earlier chunks. It returns end
+// if nothing is left.
+func (p *part) deliverChunk(ctx context.Context, to Target, slots chan struct{}, known map[string]core.Ref) (end bool, err error) {
 	select {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
@@ -117,7 +125,7 @@ func (p *part) deliverChunk(ctx context.Context, to Target, slots chan struct{})
 		return p.finish()
 	}
 	p.spool.o.step("taken")
-	if err := p.spool.deliver(ctx, to, c.samples); err != nil {
+	if err := p.spool.deliver(ctx, to, c.samples, known); err != nil {
 		return false, err
 	}
 	p.next = c.last + 1
@@ -207,9 +215,9 @@ func (p *part) retire(suffix string) error {
 
 // deliver gives samples to a leader, and makes the series that are missing. It returns an error if
 // the samples are to be delivered again.
-func (s *Spool) deliver(ctx context.Context, to Target, samples []Sample) error {
-	refs, err := s.find(ctx, to, samples)
-	if err != nil {
+func (s *Spool) deliver(ctx context.Context, to Target, samples []Sample, known map[string]core.Ref) error {
+	had := len(known) > 0
+	if err := s.find(ctx, to, samples, known); err != nil {
 		return err
 	}
 	s.o.step("made")
@@ -217,7 +225,7 @@ func (s *Spool) deliver(ctx context.Context, to Target, samples []Sample) error 
 	n := 0
 	for i := range samples {
 		x := &samples[i]
-		ref, ok := refs[x.Path]
+		ref, ok := known[x.Path]
 		if !ok {
 			s.counted.drop(Refused, 1)
 			continue
@@ -228,8 +236,15 @@ func (s *Spool) deliver(ctx context.Context, to Target, samples []Sample) error 
 	if n == 0 {
 		return nil
 	}
-	err = to.Append(ctx, &b)
+	err := to.Append(ctx, &b)
+	if len(known) > knownRefs {
+		clear(known)
+	}
 	if r, ok := errors.AsType[*core.RejectedError](err); ok {
+		if had && r.Other > 0 {
+			clear(known)
+			return fmt.Errorf("a series may have been made anew meanwhile, all are looked up again: %w", err)
+		}
 		s.counted.delivered.Add(uint64(r.Accepted))
 		s.counted.late.Add(uint64(r.Late))
 		s.counted.drop(Refused, r.Other)
@@ -241,41 +256,66 @@ func (s *Spool) deliver(ctx context.Context, to Target, samples []Sample) error 
 	return err
 }
 
-// find returns the references of the samples' series. A series that cannot be made has none.
-func (s *Spool) find(ctx context.Context, to Target, samples []Sample) (map[string]core.Ref, error) {
-	refs, asked := make(map[string]core.Ref), make(map[string]bool)
-	var missing []core.Spec
+// find adds the references of the samples' series to those that are known. A series that cannot be
+// made gets none.
+func (s *Spool) find(ctx context.Context, to Target, samples []Sample, known map[string]core.Ref) error {
+	wanted := make(map[string]*core.Spec) // by path; nil: nobody has said how it is made
 	for i := range samples {
 		x := &samples[i]
-		if asked[x.Path] {
+		if _, ok := known[x.Path]; ok {
 			continue
 		}
-		ref, err := to.Lookup(x.Path)
-		switch {
-		case err == nil:
-			refs[x.Path] = ref
-		case !errors.Is(err, core.ErrNotFound):
-			return nil, err
-		case x.Make == nil:
-			continue // a later sample of the chunk may say how
-		default:
-			missing = append(missing, *x.Make)
+		if spec := wanted[x.Path]; spec == nil {
+			wanted[x.Path] = x.Make
 		}
-		asked[x.Path] = true
 	}
-	if len(missing) == 0 {
-		return refs, nil
+	missing, err := lookUp(to, wanted, known)
+	if err != nil || len(missing) == 0 {
+		return err
 	}
 	made, err := to.CreateBatch(ctx, missing)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, m := range made {
 		if m.Err == nil || errors.Is(m.Err, core.ErrExists) {
-			refs[missing[i].Path] = m.Ref
+			known[missing[i].Path] = m.Ref
 		} else {
 			s.o.Logger.Warn("a spooled series cannot be made", "path", missing[i].Path, "error", m.Err)
 		}
 	}
-	return refs, nil
+	return nil
+}
+
+// lookUp adds the references of the wanted series that exist to those that are known, and returns
+// how the others are made.
+func lookUp(to Target, wanted map[string]*core.Spec, known map[string]core.Ref) (missing []core.Spec, err error) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex // guards what the goroutines write
+	turn := make(chan struct{}, lookups)
+	for _, path := range slices.Sorted(maps.Keys(wanted)) {
+		turn <- struct{}{}
+		mu.Lock()
+		failed := err != nil
+		mu.Unlock()
+		if failed {
+			break // a leader that is gone may take long for each
+		}
+		wg.Go(func() {
+			defer func() { <-turn }()
+			ref, e := to.Lookup(path)
+			mu.Lock()
+			defer mu.Unlock()
+			switch spec := wanted[path]; {
+			case e == nil:
+				known[path] = ref
+			case !errors.Is(e, core.ErrNotFound):
+				err = e
+			case spec != nil:
+				missing = append(missing, *spec)
+			}
+		})
+	}
+	wg.Wait()
+	return missing, err
 }
