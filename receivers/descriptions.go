@@ -2,7 +2,11 @@ package receivers
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 const (
@@ -38,6 +42,11 @@ func (d *Description) size() int {
 func (t *descriptions) put(d Description) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.add(d)
+}
+
+// add is put. The caller holds mu.
+func (t *descriptions) add(d Description) bool {
 	old, ok := t.byPath[d.Path]
 	size := t.size + d.size()
 	if ok {
@@ -48,6 +57,18 @@ func (t *descriptions) put(d Description) bool {
 	}
 	t.byPath[d.Path], t.size = d, size
 	return true
+}
+
+// putBack adds descriptions of paths that have got no newer ones. It returns how many had no room.
+func (t *descriptions) putBack(ds []Description) (lost uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, d := range ds {
+		if _, newer := t.byPath[d.Path]; !newer && !t.add(d) {
+			lost++
+		}
+	}
+	return lost
 }
 
 // drain returns the descriptions that wait, and removes them.
@@ -89,31 +110,62 @@ func (q *Queue) Describing() int {
 // keepDescriptions hands descriptions to the sink until Stop.
 func (q *Queue) keepDescriptions(ctx context.Context) {
 	for range q.descriptions.wake {
-		q.describe(ctx, q.descriptions.drain())
+		for q.describe(ctx, true) && q.descriptions.pause() {
+		}
 	}
-	q.describe(ctx, q.descriptions.drain())
+	q.describe(ctx, false)
 }
 
-// describe hands ds to the sink.
-func (q *Queue) describe(ctx context.Context, ds []Description) {
+// pause waits before descriptions are handed to the sink again. It returns false if Stop was called.
+func (t *descriptions) pause() bool {
+	timer := time.NewTimer(retryFailed)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return true
+		case _, open := <-t.wake:
+			if !open {
+				return false
+			}
+		}
+	}
+}
+
+// describe hands the descriptions that wait to the sink. If the sink is out of reach, and there may
+// be another time, they wait again, and describe returns true.
+func (q *Queue) describe(ctx context.Context, again bool) bool {
+	ds := q.descriptions.drain()
 	if len(ds) == 0 {
-		return
+		return false
 	}
 	out, err := q.sink.Describe(ctx, ds)
+	if again && errors.Is(err, core.ErrUnavailable) {
+		q.c.Drop(FailureReason(err), q.descriptions.putBack(ds))
+		return true
+	}
 	if err != nil {
 		q.c.Drop(FailureReason(err), uint64(len(ds)))
 		if ok, held := q.failures.Allow("metadata", q.now()); ok {
 			q.log.Error("metadata not stored", "paths", len(ds), "err", err, "held_back_lines", held)
 		}
-		return
+		return false
 	}
+	var unreached []Description
 	for i, err := range out {
 		if err == nil {
 			continue
 		}
-		q.c.Drop(Limit, 1)
+		if again && errors.Is(err, core.ErrUnavailable) {
+			unreached = append(unreached, ds[i])
+			continue
+		}
+		why, _ := Absence(err)
+		q.c.Drop(why, 1)
 		if ok, held := q.failures.Allow("metadata refused", q.now()); ok {
 			q.log.Warn("metadata not stored", "path", ds[i].Path, "err", err, "held_back_lines", held)
 		}
 	}
+	q.c.Drop(Overload, q.descriptions.putBack(unreached))
+	return len(unreached) > 0
 }

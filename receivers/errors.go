@@ -28,6 +28,21 @@ func ReasonOf(err error) Reason {
 	return Failed
 }
 
+// lossOf returns which samples of a batch of n were refused, or nil, and how many were not stored
+// because the sink has failed.
+func lossOf(err error, n int) (rejected *core.RejectedError, missing int) {
+	if err == nil {
+		return nil, 0
+	}
+	if partial, ok := errors.AsType[*core.PartialError](err); ok {
+		return partial.Rejected, len(partial.Missing)
+	}
+	if r, ok := errors.AsType[*core.RejectedError](err); ok {
+		return r, 0
+	}
+	return nil, n
+}
+
 // FailureReason returns the reason that an error of a sink is counted as: Overload if the store
 // could not take the samples in time, or could not be reached, else Failed.
 func FailureReason(err error) Reason {

@@ -328,12 +328,14 @@ func (q *Queue) recycle(b *core.Batch) {
 
 // failed counts the samples of b that were not stored because of err.
 func (q *Queue) failed(b *core.Batch, err error) {
-	var r *core.RejectedError
-	if !errors.As(err, &r) {
-		q.c.Drop(FailureReason(err), uint64(b.Len()))
+	r, missing := lossOf(err, b.Len())
+	if missing > 0 {
+		q.c.Drop(FailureReason(err), uint64(missing))
 		if ok, held := q.failures.Allow("failed", q.now()); ok {
-			q.log.Error("samples not stored", "samples", b.Len(), "err", err, "held_back_lines", held)
+			q.log.Error("samples not stored", "samples", missing, "err", err, "held_back_lines", held)
 		}
+	}
+	if r == nil {
 		return
 	}
 	q.c.Drop(Late, uint64(r.Late))

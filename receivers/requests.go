@@ -153,8 +153,8 @@ func (q *Requests) Unpack(n int64) (release func(), ok bool) {
 }
 
 // Store stores b and returns when it is durable. values is the number of values in b. The error is
-// a *core.RejectedError if some samples were refused and the others stored; any other error means
-// that nothing was stored. Store waits for memory of the store as long as Config.Patience. It
+// a *core.RejectedError if some samples were refused and the others stored, or a *core.PartialError
+// if some may be stored when they are sent again; any other error means that nothing was stored. Store waits for memory of the store as long as Config.Patience. It
 // counts what was stored and what was not.
 func (q *Requests) Store(ctx context.Context, b *core.Batch, values int) error {
 	p, err := q.Submit(ctx, b, values)
@@ -182,20 +182,20 @@ func (q *Requests) Submit(ctx context.Context, b *core.Batch, values int) (Pendi
 // Wait is the second half of Store.
 func (q *Requests) Wait(b *core.Batch, p Pending) error {
 	err := p.Wait()
-	var rejected *core.RejectedError
-	switch {
-	case err == nil:
-	case errors.As(err, &rejected):
-		q.c.Drop(Late, uint64(rejected.Late))
-		q.c.Drop(State, uint64(rejected.Other))
-		for _, f := range rejected.First {
-			if errors.Is(f.Err, core.ErrNotFound) {
-				q.stale.Add(1)
-				break
-			}
+	rejected, missing := lossOf(err, b.Len())
+	if missing > 0 {
+		q.c.Drop(FailureReason(err), uint64(missing))
+	}
+	if rejected == nil {
+		return err
+	}
+	q.c.Drop(Late, uint64(rejected.Late))
+	q.c.Drop(State, uint64(rejected.Other))
+	for _, f := range rejected.First {
+		if errors.Is(f.Err, core.ErrNotFound) {
+			q.stale.Add(1)
+			break
 		}
-	default:
-		q.c.Drop(FailureReason(err), uint64(b.Len()))
 	}
 	return err
 }

@@ -32,21 +32,19 @@ func (c *conn) storeAgain(g *burst, ended []int) {
 func (c *conn) again(g *burst, ended []int) (more []int) {
 	b, owner := g.batchOf(c.lookAgain(g, ended))
 	err := c.s.o.Store.Append(c.s.life, b)
-	rejected, ok := errors.AsType[*core.RejectedError](err)
-	switch {
-	case err == nil:
-	case !ok:
-		for _, i := range owner {
-			g.slots[i].answer = failure(err.Error())
-		}
-	default:
-		for _, r := range rejected.First {
-			i := owner[r.Index]
-			if errors.Is(r.Err, core.ErrNotFound) {
-				more = append(more, i)
-			} else {
-				g.slots[i].answer = failure(g.why(-1, r.Err))
-			}
+	if err == nil {
+		return nil
+	}
+	missing, rejected := missingOf(err, len(owner))
+	for i := range missing {
+		g.slots[owner[i]].answer = failure(reason(err).Error())
+	}
+	for _, r := range rejected {
+		i := owner[r.Index]
+		if errors.Is(r.Err, core.ErrNotFound) {
+			more = append(more, i)
+		} else {
+			g.slots[i].answer = failure(g.why(-1, r.Err))
 		}
 	}
 	return more

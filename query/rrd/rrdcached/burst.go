@@ -3,6 +3,8 @@ package rrdcached
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,16 +72,11 @@ func (g *burst) own() {
 // refuse answers the slots whose samples were not stored. It returns the indices of the slots whose
 // series has ended instead, in order; an index may be repeated.
 func (g *burst) refuse(err error) (ended []int) {
-	rejected, ok := errors.AsType[*core.RejectedError](err)
-	if !ok {
-		for i := range g.slots {
-			if s := &g.slots[i]; s.stored > 0 {
-				s.answer = failure(err.Error())
-			}
-		}
-		return nil
+	missing, rejected := missingOf(err, len(g.owner))
+	for i := range missing {
+		g.slots[g.owner[i]].answer = failure(reason(err).Error())
 	}
-	for _, r := range rejected.First {
+	for _, r := range rejected {
 		i := int(g.owner[r.Index])
 		if errors.Is(r.Err, core.ErrNotFound) {
 			ended = append(ended, i)
@@ -88,6 +85,32 @@ func (g *burst) refuse(err error) (ended []int) {
 		g.slots[i].answer = failure(g.why(r.Index, r.Err))
 	}
 	return ended
+}
+
+// missingOf yields the indices of the samples, of a batch of n, that were not stored because the
+// store or a part of it could not be asked, and returns those that were refused.
+func missingOf(err error, n int) (missing iter.Seq[int], rejected []core.Rejection) {
+	if partial, ok := errors.AsType[*core.PartialError](err); ok {
+		if partial.Rejected != nil {
+			rejected = partial.Rejected.First
+		}
+		return slices.Values(partial.Missing), rejected
+	}
+	if r, ok := errors.AsType[*core.RejectedError](err); ok {
+		return func(func(int) bool) {}, r.First
+	}
+	return func(yield func(int) bool) {
+		for i := 0; i < n && yield(i); i++ { // all of them
+		}
+	}, nil
+}
+
+// reason returns why samples are missing.
+func reason(err error) error {
+	if partial, ok := errors.AsType[*core.PartialError](err); ok {
+		return partial.Err
+	}
+	return err
 }
 
 // why returns rrdcached's text for a sample that was not stored.
