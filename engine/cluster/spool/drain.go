@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -290,32 +291,35 @@ func (s *Spool) find(ctx context.Context, to Target, samples []Sample, known map
 // lookUp adds the references of the wanted series that exist to those that are known, and returns
 // how the others are made.
 func lookUp(to Target, wanted map[string]*core.Spec, known map[string]core.Ref) (missing []core.Spec, err error) {
+	paths := slices.Sorted(maps.Keys(wanted))
+	refs, errs := make([]core.Ref, len(paths)), make([]error, len(paths))
 	var wg sync.WaitGroup
-	var mu sync.Mutex // guards what the goroutines write
+	var failed atomic.Bool // a leader that is gone may take long for each
 	turn := make(chan struct{}, lookups)
-	for _, path := range slices.Sorted(maps.Keys(wanted)) {
+	for i, path := range paths {
 		turn <- struct{}{}
-		mu.Lock()
-		failed := err != nil
-		mu.Unlock()
-		if failed {
-			break // a leader that is gone may take long for each
-		}
 		wg.Go(func() {
 			defer func() { <-turn }()
-			ref, e := to.Lookup(path)
-			mu.Lock()
-			defer mu.Unlock()
-			switch spec := wanted[path]; {
-			case e == nil:
-				known[path] = ref
-			case !errors.Is(e, core.ErrNotFound):
-				err = e
-			case spec != nil:
-				missing = append(missing, *spec)
+			if failed.Load() {
+				errs[i] = core.ErrUnavailable
+				return
+			}
+			refs[i], errs[i] = to.Lookup(path)
+			if errs[i] != nil && !errors.Is(errs[i], core.ErrNotFound) {
+				failed.Store(true)
 			}
 		})
 	}
 	wg.Wait()
-	return missing, err
+	for i, path := range paths {
+		switch spec := wanted[path]; {
+		case errs[i] == nil:
+			known[path] = refs[i]
+		case !errors.Is(errs[i], core.ErrNotFound):
+			return nil, errs[i]
+		case spec != nil:
+			missing = append(missing, *spec)
+		}
+	}
+	return missing, nil
 }
