@@ -116,7 +116,7 @@ func (q *Queue) keepDescriptions(ctx context.Context) {
 	q.describe(ctx, false)
 }
 
-// pause waits before descriptions are handed to the sink again. It returns false if Stop was called.
+// pause waits before descriptions are handed to the sink again. It returns false after Stop.
 func (t *descriptions) pause() bool {
 	timer := time.NewTimer(retryFailed)
 	defer timer.Stop()

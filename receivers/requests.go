@@ -154,8 +154,9 @@ func (q *Requests) Unpack(n int64) (release func(), ok bool) {
 
 // Store stores b and returns when it is durable. values is the number of values in b. The error is
 // a *core.RejectedError if some samples were refused and the others stored, or a *core.PartialError
-// if some may be stored when they are sent again; any other error means that nothing was stored. Store waits for memory of the store as long as Config.Patience. It
-// counts what was stored and what was not.
+// if some may be stored when they are sent again; any other error means that nothing was stored.
+// Store waits for memory of the store as long as Config.Patience. It counts what was stored and
+// what was not.
 func (q *Requests) Store(ctx context.Context, b *core.Batch, values int) error {
 	p, err := q.Submit(ctx, b, values)
 	if err != nil {
