@@ -315,3 +315,29 @@ func (c *Client) digest(ctx context.Context, at wal.Pos) (core.Digested, error) 
 	m, err := ask(ctx, c, c.node.rpc.Digest, &peerv1.StateRequest{Target: t})
 	return core.Digested{At: wal.Pos(m.GetGroups()[digestAt]), Sum: m.GetGroups()[digestSum]}, err
 }
+
+// Lasts is as core.LastsReader has it.
+func (c *Client) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, error) {
+	out := make([]core.LastTime, 0, len(refs))
+	for from := 0; from < len(refs); from += maxRefs {
+		part := refs[from:min(from+maxRefs, len(refs))]
+		own, cancel := context.WithCancel(ctx)
+		in, err := c.node.rpc.Lasts(own, connect.NewRequest(&peerv1.RefsRequest{Target: c.target(ctx), Refs: sentRefs(part)}))
+		err = drain(ctx, c, cancel, in, err, func(m *peerv1.LastsResponse) (bool, error) {
+			if len(m.GetTimes()) != len(m.GetThere()) || len(out)+len(m.GetTimes()) > from+len(part) {
+				return false, malformed("%d times and %d marks", len(m.GetTimes()), len(m.GetThere()))
+			}
+			for i, t := range m.GetTimes() {
+				out = append(out, core.LastTime{Time: rra.Time(t), There: m.GetThere()[i]})
+			}
+			return true, nil
+		})
+		if err == nil && len(out) != from+len(part) {
+			err = malformed("%d times of %d series", len(out)-from, len(part))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -114,6 +114,22 @@ func (s *Server) SelectRefs(ctx context.Context, req *connect.Request[peerv1.Sel
 	})
 }
 
+// Lasts answers Last of many series.
+func (s *Server) Lasts(ctx context.Context, req *connect.Request[peerv1.RefsRequest], stream *connect.ServerStream[peerv1.LastsResponse]) error {
+	var all []core.LastTime
+	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) (err error) {
+		all, err = core.Lasts(ctx, e, readRefs(req.Msg.GetRefs()))
+		return err
+	})
+	return chunked(all, 64<<10, func(part []core.LastTime, last bool) error {
+		m := &peerv1.LastsResponse{Times: make([]int64, len(part)), There: make([]bool, len(part)), Standing: ofLast(last, st)}
+		for i, t := range part {
+			m.Times[i], m.There[i] = int64(t.Time), t.There
+		}
+		return stream.Send(m)
+	})
+}
+
 // chunked calls send with pieces of list, at least once, and the last time with last.
 func chunked[T any](list []T, most int, send func(part []T, last bool) error) error {
 	for {

@@ -16,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/partial"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -53,6 +54,8 @@ type Server struct {
 	// AlterTime is how long an Alter waits for the caller's answer; 0: DefaultAlterTime. After some
 	// tries all writers wait meanwhile.
 	AlterTime time.Duration
+	// Expressions evaluates expressions over the series of a partition; nil: this node does not.
+	Expressions func(ctx context.Context, partition int, e core.Engine, q partial.Question) (*partial.Answer, error)
 
 	instances instances
 }

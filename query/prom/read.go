@@ -164,12 +164,16 @@ func heartbeatOf(d *rra.Definition) int64 {
 func (r *reading) read(ctx context.Context, all []found, out []series) error {
 	parts := make(map[part][]int) // the first metric of each series
 	lasts := make([]int64, len(all))
+	var refs []core.Ref
 	for i := 0; i < len(all); i = behind(all, i) {
-		at, err := r.q.s.store.Last(all[i].ref)
-		if err != nil && !errors.Is(err, core.ErrNotFound) {
-			return err
-		}
-		p, ok := part{}, err == nil
+		refs = append(refs, all[i].ref)
+	}
+	times, err := core.Lasts(ctx, r.q.s.store, refs)
+	if err != nil {
+		return err
+	}
+	for i, k := 0, 0; i < len(all); i, k = behind(all, i), k+1 {
+		p, ok, at := part{}, times[k].There, times[k].Time
 		if ok {
 			p, ok = r.plan(all[i].entry, at.Unix())
 		}
@@ -180,9 +184,6 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 		if ok {
 			parts[p] = append(parts[p], i)
 			r.q.rows += (p.to - p.from) / p.width * int64(behind(all, i)-i)
-		}
-		if i%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
 		}
 	}
 	if r.q.rows > r.q.s.options.MaxRows {

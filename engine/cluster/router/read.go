@@ -60,6 +60,32 @@ func (r *Store) Last(ref core.Ref) (rra.Time, error) {
 	return of(context.Background(), r, ref, func(e core.Engine, _ int, in core.Ref) (rra.Time, error) { return e.Last(in) })
 }
 
+// Lasts is as core.LastsReader has it. It asks several partitions at the same time.
+func (r *Store) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, error) {
+	out := make([]core.LastTime, len(refs))
+	parts := r.sharesOf(refs)
+	errs := make([]error, len(parts))
+	each(len(parts), func(k int) {
+		sh := parts[k]
+		var times []core.LastTime
+		times, errs[k] = ask(ctx, r, sh.p, func(e core.Engine) ([]core.LastTime, error) {
+			return core.Lasts(ctx, e, innerRefs(refs, sh))
+		})
+		if errs[k] == nil {
+			for j, i := range sh.at {
+				out[i] = times[j]
+			}
+		}
+	})
+	return out, join(errs)
+}
+
+// Read calls fn with an engine that answers questions about partition p, counted from 0, and has
+// what the caller has written. If the engine cannot be reached, fn is called again with another.
+func (r *Store) Read(ctx context.Context, p int, fn func(e core.Engine) error) error {
+	return r.read(ctx, p, fn)
+}
+
 // Export is core.Store's.
 func (r *Store) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	return of(ctx, r, ref, func(e core.Engine, _ int, in core.Ref) (core.Copy, error) { return e.Export(ctx, in) })

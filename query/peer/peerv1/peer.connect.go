@@ -70,6 +70,10 @@ const (
 	PeerInfoProcedure = "/rondo.peer.v1.Peer/Info"
 	// PeerLastProcedure is the fully-qualified name of the Peer's Last RPC.
 	PeerLastProcedure = "/rondo.peer.v1.Peer/Last"
+	// PeerLastsProcedure is the fully-qualified name of the Peer's Lasts RPC.
+	PeerLastsProcedure = "/rondo.peer.v1.Peer/Lasts"
+	// PeerEvaluateProcedure is the fully-qualified name of the Peer's Evaluate RPC.
+	PeerEvaluateProcedure = "/rondo.peer.v1.Peer/Evaluate"
 	// PeerExportProcedure is the fully-qualified name of the Peer's Export RPC.
 	PeerExportProcedure = "/rondo.peer.v1.Peer/Export"
 	// PeerMetadataProcedure is the fully-qualified name of the Peer's Metadata RPC.
@@ -120,6 +124,10 @@ type PeerClient interface {
 	Fetch(context.Context, *connect.Request[FetchRequest]) (*connect.ServerStreamForClient[FetchResponse], error)
 	Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error)
 	Last(context.Context, *connect.Request[RefRequest]) (*connect.Response[TimeResponse], error)
+	// Lasts is Last of many series.
+	Lasts(context.Context, *connect.Request[RefsRequest]) (*connect.ServerStreamForClient[LastsResponse], error)
+	// Evaluate evaluates expressions of PromQL over the series of the partition.
+	Evaluate(context.Context, *connect.Request[EvaluateRequest]) (*connect.ServerStreamForClient[EvaluateResponse], error)
 	Export(context.Context, *connect.Request[RefRequest]) (*connect.ServerStreamForClient[PieceResponse], error)
 	Metadata(context.Context, *connect.Request[PathRequest]) (*connect.Response[MetadataResponse], error)
 	ListMetadata(context.Context, *connect.Request[ListRequest]) (*connect.ServerStreamForClient[MetadataResponse], error)
@@ -259,6 +267,18 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Last")),
 			connect.WithClientOptions(opts...),
 		),
+		lasts: connect.NewClient[RefsRequest, LastsResponse](
+			httpClient,
+			baseURL+PeerLastsProcedure,
+			connect.WithSchema(peerMethods.ByName("Lasts")),
+			connect.WithClientOptions(opts...),
+		),
+		evaluate: connect.NewClient[EvaluateRequest, EvaluateResponse](
+			httpClient,
+			baseURL+PeerEvaluateProcedure,
+			connect.WithSchema(peerMethods.ByName("Evaluate")),
+			connect.WithClientOptions(opts...),
+		),
 		export: connect.NewClient[RefRequest, PieceResponse](
 			httpClient,
 			baseURL+PeerExportProcedure,
@@ -343,6 +363,8 @@ type peerClient struct {
 	fetch          *connect.Client[FetchRequest, FetchResponse]
 	info           *connect.Client[RefRequest, InfoResponse]
 	last           *connect.Client[RefRequest, TimeResponse]
+	lasts          *connect.Client[RefsRequest, LastsResponse]
+	evaluate       *connect.Client[EvaluateRequest, EvaluateResponse]
 	export         *connect.Client[RefRequest, PieceResponse]
 	metadata       *connect.Client[PathRequest, MetadataResponse]
 	listMetadata   *connect.Client[ListRequest, MetadataResponse]
@@ -450,6 +472,16 @@ func (c *peerClient) Last(ctx context.Context, req *connect.Request[RefRequest])
 	return c.last.CallUnary(ctx, req)
 }
 
+// Lasts calls rondo.peer.v1.Peer.Lasts.
+func (c *peerClient) Lasts(ctx context.Context, req *connect.Request[RefsRequest]) (*connect.ServerStreamForClient[LastsResponse], error) {
+	return c.lasts.CallServerStream(ctx, req)
+}
+
+// Evaluate calls rondo.peer.v1.Peer.Evaluate.
+func (c *peerClient) Evaluate(ctx context.Context, req *connect.Request[EvaluateRequest]) (*connect.ServerStreamForClient[EvaluateResponse], error) {
+	return c.evaluate.CallServerStream(ctx, req)
+}
+
 // Export calls rondo.peer.v1.Peer.Export.
 func (c *peerClient) Export(ctx context.Context, req *connect.Request[RefRequest]) (*connect.ServerStreamForClient[PieceResponse], error) {
 	return c.export.CallServerStream(ctx, req)
@@ -528,6 +560,10 @@ type PeerHandler interface {
 	Fetch(context.Context, *connect.Request[FetchRequest], *connect.ServerStream[FetchResponse]) error
 	Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error)
 	Last(context.Context, *connect.Request[RefRequest]) (*connect.Response[TimeResponse], error)
+	// Lasts is Last of many series.
+	Lasts(context.Context, *connect.Request[RefsRequest], *connect.ServerStream[LastsResponse]) error
+	// Evaluate evaluates expressions of PromQL over the series of the partition.
+	Evaluate(context.Context, *connect.Request[EvaluateRequest], *connect.ServerStream[EvaluateResponse]) error
 	Export(context.Context, *connect.Request[RefRequest], *connect.ServerStream[PieceResponse]) error
 	Metadata(context.Context, *connect.Request[PathRequest]) (*connect.Response[MetadataResponse], error)
 	ListMetadata(context.Context, *connect.Request[ListRequest], *connect.ServerStream[MetadataResponse]) error
@@ -663,6 +699,18 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Last")),
 		connect.WithHandlerOptions(opts...),
 	)
+	peerLastsHandler := connect.NewServerStreamHandler(
+		PeerLastsProcedure,
+		svc.Lasts,
+		connect.WithSchema(peerMethods.ByName("Lasts")),
+		connect.WithHandlerOptions(opts...),
+	)
+	peerEvaluateHandler := connect.NewServerStreamHandler(
+		PeerEvaluateProcedure,
+		svc.Evaluate,
+		connect.WithSchema(peerMethods.ByName("Evaluate")),
+		connect.WithHandlerOptions(opts...),
+	)
 	peerExportHandler := connect.NewServerStreamHandler(
 		PeerExportProcedure,
 		svc.Export,
@@ -763,6 +811,10 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 			peerInfoHandler.ServeHTTP(w, r)
 		case PeerLastProcedure:
 			peerLastHandler.ServeHTTP(w, r)
+		case PeerLastsProcedure:
+			peerLastsHandler.ServeHTTP(w, r)
+		case PeerEvaluateProcedure:
+			peerEvaluateHandler.ServeHTTP(w, r)
 		case PeerExportProcedure:
 			peerExportHandler.ServeHTTP(w, r)
 		case PeerMetadataProcedure:
@@ -866,6 +918,14 @@ func (UnimplementedPeerHandler) Info(context.Context, *connect.Request[RefReques
 
 func (UnimplementedPeerHandler) Last(context.Context, *connect.Request[RefRequest]) (*connect.Response[TimeResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Last is not implemented"))
+}
+
+func (UnimplementedPeerHandler) Lasts(context.Context, *connect.Request[RefsRequest], *connect.ServerStream[LastsResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Lasts is not implemented"))
+}
+
+func (UnimplementedPeerHandler) Evaluate(context.Context, *connect.Request[EvaluateRequest], *connect.ServerStream[EvaluateResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Evaluate is not implemented"))
 }
 
 func (UnimplementedPeerHandler) Export(context.Context, *connect.Request[RefRequest], *connect.ServerStream[PieceResponse]) error {

@@ -3285,6 +3285,297 @@ func (x *InfoResponse) GetTexts() []string {
 	return nil
 }
 
+// A LastsResponse has the times of the next series that were asked for.
+type LastsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"` // of the last message only
+	Times         []int64                `protobuf:"fixed64,2,rep,packed,name=times" json:"times,omitempty"`
+	There         []bool                 `protobuf:"varint,3,rep,packed,name=there" json:"there,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LastsResponse) Reset() {
+	*x = LastsResponse{}
+	mi := &file_peer_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LastsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LastsResponse) ProtoMessage() {}
+
+func (x *LastsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LastsResponse.ProtoReflect.Descriptor instead.
+func (*LastsResponse) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *LastsResponse) GetStanding() *Standing {
+	if x != nil {
+		return x.Standing
+	}
+	return nil
+}
+
+func (x *LastsResponse) GetTimes() []int64 {
+	if x != nil {
+		return x.Times
+	}
+	return nil
+}
+
+func (x *LastsResponse) GetThere() []bool {
+	if x != nil {
+		return x.There
+	}
+	return nil
+}
+
+// Times are in milliseconds since 1970.
+type EvaluateRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
+	Expressions   []string               `protobuf:"bytes,2,rep,name=expressions" json:"expressions,omitempty"`
+	Start         int64                  `protobuf:"varint,3,opt,name=start" json:"start,omitempty"`
+	End           int64                  `protobuf:"varint,4,opt,name=end" json:"end,omitempty"`
+	Step          int64                  `protobuf:"varint,5,opt,name=step" json:"step,omitempty"` // 0: at one time
+	Lookback      int64                  `protobuf:"varint,6,opt,name=lookback" json:"lookback,omitempty"`
+	Rules         uint64                 `protobuf:"fixed64,7,opt,name=rules" json:"rules,omitempty"` // a hash of the rules for names: answers of other rules would differ
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EvaluateRequest) Reset() {
+	*x = EvaluateRequest{}
+	mi := &file_peer_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EvaluateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EvaluateRequest) ProtoMessage() {}
+
+func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
+func (*EvaluateRequest) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *EvaluateRequest) GetTarget() *Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *EvaluateRequest) GetExpressions() []string {
+	if x != nil {
+		return x.Expressions
+	}
+	return nil
+}
+
+func (x *EvaluateRequest) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *EvaluateRequest) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+func (x *EvaluateRequest) GetStep() int64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *EvaluateRequest) GetLookback() int64 {
+	if x != nil {
+		return x.Lookback
+	}
+	return 0
+}
+
+func (x *EvaluateRequest) GetRules() uint64 {
+	if x != nil {
+		return x.Rules
+	}
+	return 0
+}
+
+type EvaluateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"` // of the last message only
+	Series        []*Evaluated           `protobuf:"bytes,2,rep,name=series" json:"series,omitempty"`
+	Warnings      []string               `protobuf:"bytes,3,rep,name=warnings" json:"warnings,omitempty"` // of the last message only
+	Infos         []string               `protobuf:"bytes,4,rep,name=infos" json:"infos,omitempty"`       // of the last message only
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EvaluateResponse) Reset() {
+	*x = EvaluateResponse{}
+	mi := &file_peer_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EvaluateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EvaluateResponse) ProtoMessage() {}
+
+func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
+func (*EvaluateResponse) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *EvaluateResponse) GetStanding() *Standing {
+	if x != nil {
+		return x.Standing
+	}
+	return nil
+}
+
+func (x *EvaluateResponse) GetSeries() []*Evaluated {
+	if x != nil {
+		return x.Series
+	}
+	return nil
+}
+
+func (x *EvaluateResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+func (x *EvaluateResponse) GetInfos() []string {
+	if x != nil {
+		return x.Infos
+	}
+	return nil
+}
+
+// An Evaluated is a series of a result.
+type Evaluated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Expression    uint32                 `protobuf:"varint,1,opt,name=expression" json:"expression,omitempty"` // its index in the request
+	Labels        []*Label               `protobuf:"bytes,2,rep,name=labels" json:"labels,omitempty"`
+	Steps         []byte                 `protobuf:"bytes,3,opt,name=steps" json:"steps,omitempty"` // a bit for each step: there is a value
+	Values        []float64              `protobuf:"fixed64,4,rep,packed,name=values" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Evaluated) Reset() {
+	*x = Evaluated{}
+	mi := &file_peer_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Evaluated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Evaluated) ProtoMessage() {}
+
+func (x *Evaluated) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Evaluated.ProtoReflect.Descriptor instead.
+func (*Evaluated) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *Evaluated) GetExpression() uint32 {
+	if x != nil {
+		return x.Expression
+	}
+	return 0
+}
+
+func (x *Evaluated) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *Evaluated) GetSteps() []byte {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *Evaluated) GetValues() []float64 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 type PieceResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"` // of the last message only
@@ -3295,7 +3586,7 @@ type PieceResponse struct {
 
 func (x *PieceResponse) Reset() {
 	*x = PieceResponse{}
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3307,7 +3598,7 @@ func (x *PieceResponse) String() string {
 func (*PieceResponse) ProtoMessage() {}
 
 func (x *PieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3320,7 +3611,7 @@ func (x *PieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceResponse.ProtoReflect.Descriptor instead.
 func (*PieceResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{50}
+	return file_peer_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *PieceResponse) GetStanding() *Standing {
@@ -3351,7 +3642,7 @@ type PathMetadata struct {
 
 func (x *PathMetadata) Reset() {
 	*x = PathMetadata{}
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3363,7 +3654,7 @@ func (x *PathMetadata) String() string {
 func (*PathMetadata) ProtoMessage() {}
 
 func (x *PathMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3376,7 +3667,7 @@ func (x *PathMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathMetadata.ProtoReflect.Descriptor instead.
 func (*PathMetadata) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{51}
+	return file_peer_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PathMetadata) GetPath() string {
@@ -3431,7 +3722,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3443,7 +3734,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3456,7 +3747,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{52}
+	return file_peer_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *MetadataRequest) GetTarget() *Target {
@@ -3483,7 +3774,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3495,7 +3786,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3508,7 +3799,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{53}
+	return file_peer_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *MetadataResponse) GetStanding() *Standing {
@@ -3538,7 +3829,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3550,7 +3841,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3563,7 +3854,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{54}
+	return file_peer_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Note) GetKey() string {
@@ -3611,7 +3902,7 @@ type NoteRequest struct {
 
 func (x *NoteRequest) Reset() {
 	*x = NoteRequest{}
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3623,7 +3914,7 @@ func (x *NoteRequest) String() string {
 func (*NoteRequest) ProtoMessage() {}
 
 func (x *NoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3636,7 +3927,7 @@ func (x *NoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteRequest.ProtoReflect.Descriptor instead.
 func (*NoteRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{55}
+	return file_peer_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *NoteRequest) GetTarget() *Target {
@@ -3663,7 +3954,7 @@ type NotesResponse struct {
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3675,7 +3966,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3688,7 +3979,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{56}
+	return file_peer_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *NotesResponse) GetStanding() *Standing {
@@ -3715,7 +4006,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3727,7 +4018,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3740,7 +4031,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{57}
+	return file_peer_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *WatchRequest) GetTarget() *Target {
@@ -3770,7 +4061,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3782,7 +4073,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3795,7 +4086,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{58}
+	return file_peer_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Change) GetWas() string {
@@ -3844,7 +4135,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3856,7 +4147,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3869,7 +4160,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{59}
+	return file_peer_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *WatchResponse) GetStanding() *Standing {
@@ -3903,7 +4194,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3915,7 +4206,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3928,7 +4219,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{60}
+	return file_peer_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *BackupRequest) GetTarget() *Target {
@@ -3955,7 +4246,7 @@ type DigestResponse struct {
 
 func (x *DigestResponse) Reset() {
 	*x = DigestResponse{}
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3967,7 +4258,7 @@ func (x *DigestResponse) String() string {
 func (*DigestResponse) ProtoMessage() {}
 
 func (x *DigestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3980,7 +4271,7 @@ func (x *DigestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestResponse.ProtoReflect.Descriptor instead.
 func (*DigestResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{61}
+	return file_peer_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *DigestResponse) GetStanding() *Standing {
@@ -4243,7 +4534,31 @@ const file_peer_proto_rawDesc = "" +
 	"definition\x12*\n" +
 	"\x05entry\x18\x03 \x01(\v2\x14.rondo.peer.v1.EntryR\x05entry\x12\x14\n" +
 	"\x05state\x18\x04 \x03(\x06R\x05state\x12\x14\n" +
-	"\x05texts\x18\x05 \x03(\tR\x05texts\"Z\n" +
+	"\x05texts\x18\x05 \x03(\tR\x05texts\"p\n" +
+	"\rLastsResponse\x123\n" +
+	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
+	"\x05times\x18\x02 \x03(\x10R\x05times\x12\x14\n" +
+	"\x05there\x18\x03 \x03(\bR\x05there\"\xd0\x01\n" +
+	"\x0fEvaluateRequest\x12-\n" +
+	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12 \n" +
+	"\vexpressions\x18\x02 \x03(\tR\vexpressions\x12\x14\n" +
+	"\x05start\x18\x03 \x01(\x03R\x05start\x12\x10\n" +
+	"\x03end\x18\x04 \x01(\x03R\x03end\x12\x12\n" +
+	"\x04step\x18\x05 \x01(\x03R\x04step\x12\x1a\n" +
+	"\blookback\x18\x06 \x01(\x03R\blookback\x12\x14\n" +
+	"\x05rules\x18\a \x01(\x06R\x05rules\"\xab\x01\n" +
+	"\x10EvaluateResponse\x123\n" +
+	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x120\n" +
+	"\x06series\x18\x02 \x03(\v2\x18.rondo.peer.v1.EvaluatedR\x06series\x12\x1a\n" +
+	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12\x14\n" +
+	"\x05infos\x18\x04 \x03(\tR\x05infos\"\x87\x01\n" +
+	"\tEvaluated\x12\x1e\n" +
+	"\n" +
+	"expression\x18\x01 \x01(\rR\n" +
+	"expression\x12,\n" +
+	"\x06labels\x18\x02 \x03(\v2\x14.rondo.peer.v1.LabelR\x06labels\x12\x14\n" +
+	"\x05steps\x18\x03 \x01(\fR\x05steps\x12\x16\n" +
+	"\x06values\x18\x04 \x03(\x01R\x06values\"Z\n" +
 	"\rPieceResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
 	"\x05piece\x18\x02 \x01(\fR\x05piece\"\xb2\x01\n" +
@@ -4295,7 +4610,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x06groups\x18\x02 \x03(\v2).rondo.peer.v1.DigestResponse.GroupsEntryR\x06groups\x1a9\n" +
 	"\vGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xaa\x10\n" +
+	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xbe\x11\n" +
 	"\x04Peer\x12B\n" +
 	"\x05State\x12\x1b.rondo.peer.v1.StateRequest\x1a\x1c.rondo.peer.v1.StateResponse\x12I\n" +
 	"\x06Submit\x12\x1c.rondo.peer.v1.SubmitRequest\x1a\x1d.rondo.peer.v1.SubmitResponse(\x010\x01\x12E\n" +
@@ -4318,6 +4633,8 @@ const file_peer_proto_rawDesc = "" +
 	"\x05Fetch\x12\x1b.rondo.peer.v1.FetchRequest\x1a\x1c.rondo.peer.v1.FetchResponse0\x01\x12>\n" +
 	"\x04Info\x12\x19.rondo.peer.v1.RefRequest\x1a\x1b.rondo.peer.v1.InfoResponse\x12>\n" +
 	"\x04Last\x12\x19.rondo.peer.v1.RefRequest\x1a\x1b.rondo.peer.v1.TimeResponse\x12C\n" +
+	"\x05Lasts\x12\x1a.rondo.peer.v1.RefsRequest\x1a\x1c.rondo.peer.v1.LastsResponse0\x01\x12M\n" +
+	"\bEvaluate\x12\x1e.rondo.peer.v1.EvaluateRequest\x1a\x1f.rondo.peer.v1.EvaluateResponse0\x01\x12C\n" +
 	"\x06Export\x12\x19.rondo.peer.v1.RefRequest\x1a\x1c.rondo.peer.v1.PieceResponse0\x01\x12G\n" +
 	"\bMetadata\x12\x1a.rondo.peer.v1.PathRequest\x1a\x1f.rondo.peer.v1.MetadataResponse\x12M\n" +
 	"\fListMetadata\x12\x1a.rondo.peer.v1.ListRequest\x1a\x1f.rondo.peer.v1.MetadataResponse0\x01\x12J\n" +
@@ -4342,7 +4659,7 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 67)
 var file_peer_proto_goTypes = []any{
 	(EntriesRequest_Kind)(0),     // 0: rondo.peer.v1.EntriesRequest.Kind
 	(LabelsRequest_Kind)(0),      // 1: rondo.peer.v1.LabelsRequest.Kind
@@ -4396,19 +4713,23 @@ var file_peer_proto_goTypes = []any{
 	(*Rows)(nil),                 // 49: rondo.peer.v1.Rows
 	(*FetchResponse)(nil),        // 50: rondo.peer.v1.FetchResponse
 	(*InfoResponse)(nil),         // 51: rondo.peer.v1.InfoResponse
-	(*PieceResponse)(nil),        // 52: rondo.peer.v1.PieceResponse
-	(*PathMetadata)(nil),         // 53: rondo.peer.v1.PathMetadata
-	(*MetadataRequest)(nil),      // 54: rondo.peer.v1.MetadataRequest
-	(*MetadataResponse)(nil),     // 55: rondo.peer.v1.MetadataResponse
-	(*Note)(nil),                 // 56: rondo.peer.v1.Note
-	(*NoteRequest)(nil),          // 57: rondo.peer.v1.NoteRequest
-	(*NotesResponse)(nil),        // 58: rondo.peer.v1.NotesResponse
-	(*WatchRequest)(nil),         // 59: rondo.peer.v1.WatchRequest
-	(*Change)(nil),               // 60: rondo.peer.v1.Change
-	(*WatchResponse)(nil),        // 61: rondo.peer.v1.WatchResponse
-	(*BackupRequest)(nil),        // 62: rondo.peer.v1.BackupRequest
-	(*DigestResponse)(nil),       // 63: rondo.peer.v1.DigestResponse
-	nil,                          // 64: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*LastsResponse)(nil),        // 52: rondo.peer.v1.LastsResponse
+	(*EvaluateRequest)(nil),      // 53: rondo.peer.v1.EvaluateRequest
+	(*EvaluateResponse)(nil),     // 54: rondo.peer.v1.EvaluateResponse
+	(*Evaluated)(nil),            // 55: rondo.peer.v1.Evaluated
+	(*PieceResponse)(nil),        // 56: rondo.peer.v1.PieceResponse
+	(*PathMetadata)(nil),         // 57: rondo.peer.v1.PathMetadata
+	(*MetadataRequest)(nil),      // 58: rondo.peer.v1.MetadataRequest
+	(*MetadataResponse)(nil),     // 59: rondo.peer.v1.MetadataResponse
+	(*Note)(nil),                 // 60: rondo.peer.v1.Note
+	(*NoteRequest)(nil),          // 61: rondo.peer.v1.NoteRequest
+	(*NotesResponse)(nil),        // 62: rondo.peer.v1.NotesResponse
+	(*WatchRequest)(nil),         // 63: rondo.peer.v1.WatchRequest
+	(*Change)(nil),               // 64: rondo.peer.v1.Change
+	(*WatchResponse)(nil),        // 65: rondo.peer.v1.WatchResponse
+	(*BackupRequest)(nil),        // 66: rondo.peer.v1.BackupRequest
+	(*DigestResponse)(nil),       // 67: rondo.peer.v1.DigestResponse
+	nil,                          // 68: rondo.peer.v1.DigestResponse.GroupsEntry
 }
 var file_peer_proto_depIdxs = []int32{
 	4,   // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
@@ -4473,87 +4794,96 @@ var file_peer_proto_depIdxs = []int32{
 	49,  // 59: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
 	3,   // 60: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
 	28,  // 61: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
-	3,   // 62: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
-	25,  // 63: rondo.peer.v1.PathMetadata.attributes:type_name -> rondo.peer.v1.Label
-	2,   // 64: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
-	53,  // 65: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.peer.v1.PathMetadata
-	3,   // 66: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
-	53,  // 67: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.peer.v1.PathMetadata
-	25,  // 68: rondo.peer.v1.Note.labels:type_name -> rondo.peer.v1.Label
-	2,   // 69: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
-	56,  // 70: rondo.peer.v1.NoteRequest.note:type_name -> rondo.peer.v1.Note
-	3,   // 71: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
-	56,  // 72: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.peer.v1.Note
-	2,   // 73: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
-	25,  // 74: rondo.peer.v1.Change.labels:type_name -> rondo.peer.v1.Label
-	3,   // 75: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
-	60,  // 76: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
-	2,   // 77: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 78: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
-	64,  // 79: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
-	9,   // 80: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
-	11,  // 81: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
-	13,  // 82: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
-	16,  // 83: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
-	18,  // 84: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
-	27,  // 85: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
-	30,  // 86: rondo.peer.v1.Peer.SelectRefs:input_type -> rondo.peer.v1.SelectRequest
-	32,  // 87: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
-	34,  // 88: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
-	38,  // 89: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
-	41,  // 90: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
-	42,  // 91: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
-	44,  // 92: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
-	46,  // 93: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
-	18,  // 94: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
-	47,  // 95: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
-	48,  // 96: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
-	17,  // 97: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
-	17,  // 98: rondo.peer.v1.Peer.Last:input_type -> rondo.peer.v1.RefRequest
-	17,  // 99: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	18,  // 100: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
-	19,  // 101: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
-	54,  // 102: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	54,  // 103: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	57,  // 104: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	18,  // 105: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	59,  // 106: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	62,  // 107: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	9,   // 108: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	10,  // 109: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	12,  // 110: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14,  // 111: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	20,  // 112: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	21,  // 113: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	29,  // 114: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	31,  // 115: rondo.peer.v1.Peer.SelectRefs:output_type -> rondo.peer.v1.RefsResponse
-	33,  // 116: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
-	36,  // 117: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
-	40,  // 118: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	40,  // 119: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	43,  // 120: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	20,  // 121: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	24,  // 122: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	20,  // 123: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
-	22,  // 124: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
-	50,  // 125: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	51,  // 126: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	23,  // 127: rondo.peer.v1.Peer.Last:output_type -> rondo.peer.v1.TimeResponse
-	52,  // 128: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	55,  // 129: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
-	55,  // 130: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	24,  // 131: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	20,  // 132: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
-	20,  // 133: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	58,  // 134: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	61,  // 135: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	52,  // 136: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	63,  // 137: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	109, // [109:138] is the sub-list for method output_type
-	80,  // [80:109] is the sub-list for method input_type
-	80,  // [80:80] is the sub-list for extension type_name
-	80,  // [80:80] is the sub-list for extension extendee
-	0,   // [0:80] is the sub-list for field type_name
+	3,   // 62: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 63: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 64: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
+	55,  // 65: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
+	25,  // 66: rondo.peer.v1.Evaluated.labels:type_name -> rondo.peer.v1.Label
+	3,   // 67: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
+	25,  // 68: rondo.peer.v1.PathMetadata.attributes:type_name -> rondo.peer.v1.Label
+	2,   // 69: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
+	57,  // 70: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.peer.v1.PathMetadata
+	3,   // 71: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
+	57,  // 72: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.peer.v1.PathMetadata
+	25,  // 73: rondo.peer.v1.Note.labels:type_name -> rondo.peer.v1.Label
+	2,   // 74: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
+	60,  // 75: rondo.peer.v1.NoteRequest.note:type_name -> rondo.peer.v1.Note
+	3,   // 76: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
+	60,  // 77: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.peer.v1.Note
+	2,   // 78: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
+	25,  // 79: rondo.peer.v1.Change.labels:type_name -> rondo.peer.v1.Label
+	3,   // 80: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
+	64,  // 81: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
+	2,   // 82: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 83: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
+	68,  // 84: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
+	9,   // 85: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
+	11,  // 86: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
+	13,  // 87: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
+	16,  // 88: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
+	18,  // 89: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
+	27,  // 90: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
+	30,  // 91: rondo.peer.v1.Peer.SelectRefs:input_type -> rondo.peer.v1.SelectRequest
+	32,  // 92: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
+	34,  // 93: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
+	38,  // 94: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
+	41,  // 95: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
+	42,  // 96: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
+	44,  // 97: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
+	46,  // 98: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
+	18,  // 99: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
+	47,  // 100: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
+	48,  // 101: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
+	17,  // 102: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
+	17,  // 103: rondo.peer.v1.Peer.Last:input_type -> rondo.peer.v1.RefRequest
+	16,  // 104: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
+	53,  // 105: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
+	17,  // 106: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
+	18,  // 107: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
+	19,  // 108: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
+	58,  // 109: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	58,  // 110: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	61,  // 111: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	18,  // 112: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	63,  // 113: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	66,  // 114: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	9,   // 115: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	10,  // 116: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	12,  // 117: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14,  // 118: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	20,  // 119: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	21,  // 120: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	29,  // 121: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	31,  // 122: rondo.peer.v1.Peer.SelectRefs:output_type -> rondo.peer.v1.RefsResponse
+	33,  // 123: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
+	36,  // 124: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
+	40,  // 125: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	40,  // 126: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
+	43,  // 127: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	20,  // 128: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	24,  // 129: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	20,  // 130: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
+	22,  // 131: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
+	50,  // 132: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	51,  // 133: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	23,  // 134: rondo.peer.v1.Peer.Last:output_type -> rondo.peer.v1.TimeResponse
+	52,  // 135: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	54,  // 136: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	56,  // 137: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	59,  // 138: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
+	59,  // 139: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	24,  // 140: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	20,  // 141: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
+	20,  // 142: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	62,  // 143: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	65,  // 144: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	56,  // 145: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	67,  // 146: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	116, // [116:147] is the sub-list for method output_type
+	85,  // [85:116] is the sub-list for method input_type
+	85,  // [85:85] is the sub-list for extension type_name
+	85,  // [85:85] is the sub-list for extension extendee
+	0,   // [0:85] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -4567,7 +4897,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   63,
+			NumMessages:   67,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -45,13 +45,8 @@ func (h *Handler) evaluate(ctx context.Context, client string, q Question, fn fu
 		return err
 	}
 	defer t.leave()
-	var prepared promql.Query
 	opts := promql.NewPrometheusQueryOpts(false, q.Lookback)
-	if q.Step > 0 {
-		prepared, err = h.engine.NewRangeQuery(ctx, h.Storage, opts, q.Expr, q.Start, q.End, q.Step)
-	} else {
-		prepared, err = h.engine.NewInstantQuery(ctx, h.Storage, opts, q.Expr, q.End)
-	}
+	prepared, err := h.newQuery(ctx, opts, q.Expr, q.Start, q.End, max(q.Step, 0))
 	if err != nil {
 		return &failure{badData, err}
 	}

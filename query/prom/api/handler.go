@@ -10,6 +10,9 @@ import (
 	"github.com/prometheus/prometheus/model/metadata"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
+
+	"github.com/rondo-db/rondo/query/prom"
+	"github.com/rondo-db/rondo/query/prom/spread"
 )
 
 // Prefix is what the paths of the API begin with.
@@ -18,6 +21,10 @@ const Prefix = "/api/v1/"
 // A Config configures a Handler. Only Storage must be set.
 type Config struct {
 	Storage storage.Queryable
+	// Partitions are those of the cluster, whose series Storage has, and Local evaluates sums over
+	// those of this node. Nil: there is no cluster.
+	Partitions spread.Partitions
+	Local      *spread.Evaluator
 	// Metadata returns what is known of a metric; of all metrics if the name is empty. Nil means
 	// nothing.
 	Metadata func(ctx context.Context, metric string) (map[string][]metadata.Metadata, error)
@@ -87,6 +94,7 @@ func (c Config) withDefaults() Config {
 type Handler struct {
 	Config
 	engine *promql.Engine
+	asker  *spread.Asker // nil: there is no cluster
 	queue  *queue
 	routes map[string]route
 	counts counts
@@ -95,18 +103,43 @@ type Handler struct {
 // New returns a handler.
 func New(c Config) *Handler {
 	c = c.withDefaults()
-	h := &Handler{Config: c, queue: newQueue(c.places)}
-	h.engine = promql.NewEngine(promql.EngineOpts{
-		MaxSamples:               c.samples,
-		Timeout:                  c.timeout,
+	h := &Handler{Config: c, queue: newQueue(c.places), engine: newEngine(c.samples, c.timeout)}
+	if c.Partitions != nil {
+		h.asker = &spread.Asker{
+			Engine: h.engine, Storage: c.Storage, Partitions: c.Partitions, Local: c.Local, Lookback: lookback, Most: c.samples,
+		}
+	}
+	h.routes = h.table()
+	return h
+}
+
+func newEngine(samples int, timeout time.Duration) *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{
+		MaxSamples:               samples,
+		Timeout:                  timeout,
 		LookbackDelta:            lookback,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return subqueryStep.Milliseconds() },
 		EnableAtModifier:         true,
 		EnableNegativeOffset:     true,
 		EnablePerStepStats:       true,
 	})
-	h.routes = h.table()
-	return h
+}
+
+// NewEvaluator returns what evaluates sums over the partitions of this node, for handlers of all
+// nodes, within the limits that a handler with this budget of memory has.
+func NewEvaluator(memory int64, o prom.Options) *spread.Evaluator {
+	return spread.NewEvaluator(newEngine(samplesIn(memory), queryTime), o, places())
+}
+
+// newQuery prepares a query; for end only if step is 0.
+func (h *Handler) newQuery(ctx context.Context, opts promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
+	switch {
+	case h.asker != nil:
+		return h.asker.NewQuery(ctx, opts, text, start, end, step)
+	case step == 0:
+		return h.engine.NewInstantQuery(ctx, h.Storage, opts, text, end)
+	}
+	return h.engine.NewRangeQuery(ctx, h.Storage, opts, text, start, end, step)
 }
 
 // ServeHTTP answers a request.

@@ -18,7 +18,7 @@ func (h *Handler) Instant(ctx context.Context, client, expr string, at time.Time
 		return nil, err
 	}
 	defer t.leave()
-	q, err := h.engine.NewInstantQuery(ctx, h.Storage, promql.NewPrometheusQueryOpts(false, 0), expr, at)
+	q, err := h.newQuery(ctx, promql.NewPrometheusQueryOpts(false, 0), expr, at, at, 0)
 	if err != nil {
 		return nil, err
 	}

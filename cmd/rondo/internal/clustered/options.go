@@ -1,6 +1,7 @@
 package clustered
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
 	"github.com/rondo-db/rondo/engine/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/partial"
 	"github.com/rondo-db/rondo/wal/jetstream"
 )
 
@@ -67,6 +69,8 @@ type Options struct {
 	Store     core.Options // of all partitions together
 	MaxSeries int
 	Logger    *slog.Logger
+	// Expressions evaluates expressions over a partition, for other nodes; see peer.Server.
+	Expressions func(ctx context.Context, partition int, e core.Engine, q partial.Question) (*partial.Answer, error)
 }
 
 // Check refuses options that no node can work with.

@@ -7,6 +7,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
+	"github.com/rondo-db/rondo/query/prom/spread"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -14,7 +15,9 @@ import (
 func (s *server) newQueries() *api.Handler {
 	series := prom.New(s.store, prom.Options{Rules: s.Ways.Metrics})
 	s.series = series
+	partitions, _ := s.store.(spread.Partitions)
 	return api.New(api.Config{
+		Partitions: partitions, Local: s.sums,
 		Storage: series, Metadata: series.Metadata, Memory: s.Memory,
 		Client:  func(r *http.Request) string { return clientOf(r.RemoteAddr) },
 		Charge:  func(ctx context.Context, n int64) error { return rpc.AccountOf(ctx).Charge(n) },

@@ -14,6 +14,9 @@ func (s *server) reload(w Ways) {
 	} else {
 		s.reloads.restart.Store(int64(w.Restart))
 		s.series.SetRules(w.Metrics)
+		if s.sums != nil {
+			s.sums.SetRules(w.Metrics)
+		}
 		ok = s.receivers.reload(w)
 		if err := s.rules.Reload(s.Config.Rules.Files); err != nil {
 			s.Logger.Error("rules not taken: the old ones stay", "err", err)

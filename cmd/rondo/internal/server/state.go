@@ -18,6 +18,7 @@ import (
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/query/prom/api"
+	"github.com/rondo-db/rondo/query/prom/spread"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/query/web"
@@ -29,8 +30,9 @@ type server struct {
 	started     time.Time
 	rpc         *rpc.Server
 	pages       *web.Server
-	queries     *api.Handler  // Prometheus' API
-	series      *prom.Storage // what queries see
+	queries     *api.Handler      // Prometheus' API
+	series      *prom.Storage     // what queries see
+	sums        *spread.Evaluator // of the partitions of this node; nil: there is no cluster
 	rules       *alerts.Manager
 	reloads     reloads
 	store       core.Engine       // folder, or all partitions of the cluster

@@ -11,6 +11,8 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/prom"
+	"github.com/rondo-db/rondo/query/prom/api"
 )
 
 // joinTime bounds how long a node waits for the cluster when it starts.
@@ -46,6 +48,8 @@ func (s *server) join(fail context.CancelCauseFunc) (err error) {
 	o.Dir, o.Store, o.MaxSeries = filepath.Join(s.DB, backend.ReplicasFolder), s.Engine, s.Engine.MaxSeries
 	o.SpoolDir = filepath.Join(s.DB, backend.SpoolFolder)
 	o.Version, o.Logger = s.Version, s.Logger
+	s.sums = api.NewEvaluator(s.Memory, prom.Options{Rules: s.Ways.Metrics})
+	o.Expressions = s.sums.Evaluate
 	ctx, cancel := context.WithTimeout(context.Background(), joinTime)
 	defer cancel()
 	if s.member, err = clustered.Join(ctx, o, fail); err != nil {

@@ -1,0 +1,171 @@
+package spread
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/partial"
+	"github.com/rondo-db/rondo/query/prom"
+)
+
+// An Evaluator evaluates expressions over the partitions of this node. Its methods may be called
+// concurrently.
+type Evaluator struct {
+	engine *promql.Engine
+	places chan struct{} // full: so many expressions are evaluated
+
+	mu    sync.Mutex // guards what follows
+	o     prom.Options
+	rules uint64
+	kept  map[int]kept
+}
+
+// A kept is what is remembered of a partition as long as it is open.
+type kept struct {
+	engine  core.Engine
+	storage *prom.Storage
+}
+
+// NewEvaluator returns an evaluator with an engine like that of the nodes that ask. places is how
+// many expressions are evaluated at the same time. They never wait for others, so that nodes which
+// ask each other do not wait for ever.
+func NewEvaluator(engine *promql.Engine, o prom.Options, places int) *Evaluator {
+	return &Evaluator{engine: engine, o: o, rules: hashOf(o.Rules), places: make(chan struct{}, max(places, 1)), kept: make(map[int]kept)}
+}
+
+// SetRules puts other rules for names in force.
+func (v *Evaluator) SetRules(rules []prom.Rule) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.o.Rules, v.rules = rules, hashOf(rules)
+	clear(v.kept)
+}
+
+// hashOf returns a hash of rules: nodes with other rules give other names.
+func hashOf(rules []prom.Rule) uint64 {
+	h := fnv.New64a()
+	for _, r := range rules {
+		_, _ = fmt.Fprintf(h, "%q %q %q\n", r.Path, r.Name, r.Labels) // it does not fail
+	}
+	return h.Sum64()
+}
+
+// storage returns the storage of a partition.
+func (v *Evaluator) storage(p int, e core.Engine, rules uint64) (*prom.Storage, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if rules != v.rules {
+		return nil, fmt.Errorf("the rules for names of metrics differ between the nodes: %w", core.ErrInvalid)
+	}
+	k, ok := v.kept[p]
+	if !ok || k.engine != e {
+		k = kept{e, prom.New(e, v.o)}
+		v.kept[p] = k
+	}
+	return k.storage, nil
+}
+
+// Evaluate evaluates a question over partition p, whose engine is e. The error says why this node
+// does not answer: the question is then to be answered without the partitions' help.
+func (v *Evaluator) Evaluate(ctx context.Context, p int, e core.Engine, q partial.Question) (*partial.Answer, error) {
+	if q.Steps() == 0 || len(q.Expressions) > maxTexts {
+		return nil, fmt.Errorf("%d expressions at these times: %w", len(q.Expressions), core.ErrTooLarge)
+	}
+	storage, err := v.storage(p, e, q.Rules)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case v.places <- struct{}{}:
+		defer func() { <-v.places }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	a := new(partial.Answer)
+	for i := range q.Expressions {
+		if err := v.one(ctx, storage, &q, i, a); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// one evaluates one expression.
+func (v *Evaluator) one(ctx context.Context, storage *prom.Storage, q *partial.Question, i int, a *partial.Answer) error {
+	opts := promql.NewPrometheusQueryOpts(false, time.Duration(q.Lookback)*time.Millisecond)
+	text, end := q.Expressions[i], time.UnixMilli(q.End)
+	var prepared promql.Query
+	var err error
+	if q.Step == 0 {
+		prepared, err = v.engine.NewInstantQuery(ctx, storage, opts, text, end)
+	} else {
+		prepared, err = v.engine.NewRangeQuery(ctx, storage, opts, text, time.UnixMilli(q.Start), end, time.Duration(q.Step)*time.Millisecond)
+	}
+	if err != nil {
+		return err
+	}
+	defer prepared.Close()
+	out := prepared.Exec(ctx)
+	if out.Err != nil {
+		return causeOf(out.Err)
+	}
+	switch value := out.Value.(type) {
+	case promql.Vector:
+		for _, s := range value {
+			if s.H != nil {
+				return errHistogram
+			}
+			x := partial.Series{Expression: i, Labels: sentLabels(s.Metric), Known: make([]byte, 1)}
+			x.Add(0, s.F)
+			a.Series = append(a.Series, x)
+		}
+	case promql.Matrix:
+		for _, s := range value {
+			if len(s.Histograms) > 0 {
+				return errHistogram
+			}
+			x := partial.Series{Expression: i, Labels: sentLabels(s.Metric), Known: make([]byte, (q.Steps()+7)/8)}
+			for _, f := range s.Floats {
+				x.Add(int((f.T-q.Start)/q.Step), f.F)
+			}
+			a.Series = append(a.Series, x)
+		}
+	default:
+		return fmt.Errorf("a %s is no part of a sum: %w", out.Value.Type(), core.ErrInvalid)
+	}
+	if i > 0 {
+		return nil // the first has said it
+	}
+	a.Warnings, a.Infos = out.Warnings.AsStrings(text, 0, 0)
+	if len(a.Warnings)+len(a.Infos) > maxNotes {
+		return fmt.Errorf("%d warnings: %w", len(a.Warnings)+len(a.Infos), core.ErrTooLarge)
+	}
+	return nil
+}
+
+const (
+	maxTexts = 2   // expressions of a question
+	maxNotes = 200 // warnings of an answer
+)
+
+var errHistogram = fmt.Errorf("histograms are not added up: %w", core.ErrInvalid)
+
+// causeOf returns the storage's error in one of the engine.
+func causeOf(err error) error {
+	if s, ok := err.(promql.ErrStorage); ok {
+		return s.Err
+	}
+	return err
+}
+
+func sentLabels(ls labels.Labels) (out []core.Label) {
+	ls.Range(func(l labels.Label) { out = append(out, core.Label{Name: l.Name, Value: l.Value}) })
+	return out
+}
