@@ -40,7 +40,7 @@ func (p *peerFlags) readToken() (string, error) {
 	return token, nil
 }
 
-// reachFlags are those of commands that work on a cluster and are no node of it.
+// reachFlags are the flags of commands that reach a cluster from outside.
 type reachFlags struct {
 	clusterFlags
 	peerFlags

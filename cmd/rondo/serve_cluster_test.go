@@ -33,7 +33,7 @@ func TestClusterMistakes(t *testing.T) {
 		{dir, "--cluster-node-tls: want three files", []string{"--cluster", nats, "--node", "a", "--cluster-node-tls", token}},
 		{dir, "--cluster-tls: want one file, or three", []string{"--cluster", nats, "--node", "a", "--cluster-tls", "a,b"}},
 		{single, "holds a database of one machine, which would be left out of the cluster", []string{"--cluster", nats, "--node", "a"}},
-		{node, "is the folder of a node of a cluster: --cluster says of which one", nil},
+		{node, "is the folder of a node: name its cluster with --cluster", nil},
 		{node, "--backup-to " + dir + " is of one machine's database", []string{"--cluster", nats, "--node", "a", "--backup-to", dir}},
 	} {
 		out, err := exec.Command("rondo", append(append([]string{"serve", "--db", x.db}, quiet...), x.args...)...).CombinedOutput()

@@ -26,7 +26,7 @@ type Options struct {
 	// every series is sent.
 	Again bool
 	// Own is a folder of series that servers write about themselves. Those that To has already
-	// stay as they are, and none counts in the digest. Empty: there is none.
+	// stay as they are, and none counts in the digest. Empty: no such folder.
 	Own string
 	// Jobs is how many parts are copied at the same time; 0: 8.
 	Jobs int

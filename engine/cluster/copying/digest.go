@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// A Digest stands for a set of things, in no order: it is the sum of their SHA-256 sums, of which
-// it keeps 128 bits. Equal sets have equal digests.
+// A Digest stands for a set of things, in no order: it is the sum of the first 128 bits of the
+// SHA-256 of each. Equal sets have equal digests.
 type Digest [2]uint64
 
 // take adds a thing of a kind.

@@ -41,7 +41,7 @@ type Client struct {
 // ErrNoCluster says that the servers know of no cluster of a name.
 var ErrNoCluster = errors.New("there is no such cluster: rondo serve --cluster makes one")
 
-// Dial connects to a cluster. The error wraps ErrNoCluster if there is none of its name.
+// Dial connects to a cluster. The error wraps ErrNoCluster if no cluster has its name.
 func Dial(ctx context.Context, o DialOptions) (*Client, error) {
 	c := &Client{looked: make(chan struct{}), stop: func() {}}
 	if err := c.dial(ctx, o); err != nil {

@@ -20,8 +20,8 @@ func (m *Member) Operators() *operator.Service {
 	}
 }
 
-// Outside returns the service for operators of a cluster of which this process is no node, and what
-// ends it. It makes no cluster.
+// Outside returns the service for operators of a cluster that this process is no part of, and a
+// function that ends it. It makes no cluster.
 func Outside(ctx context.Context, s Servers) (*operator.Service, func() error, error) {
 	o := s.bucket()
 	o.MustExist, o.AcceptFewerReplicas = true, true

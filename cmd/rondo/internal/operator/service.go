@@ -88,7 +88,7 @@ func (s *Service) Look(ctx context.Context) (*operate.State, error) {
 	return st, nil
 }
 
-// Status returns the state of the cluster as far as it is known; nil: there is none.
+// Status returns the state of the cluster as far as it is known; nil without a cluster.
 func (s *Service) Status(ctx context.Context) *rondov1.ClusterState {
 	if s.Operator == nil {
 		return nil

@@ -22,7 +22,7 @@ func (s *server) clusterFigures() []figure {
 	return append(figuresOfState(s.member.State()), figuresOfSpool(s.member.Detour().Figures())...)
 }
 
-// clusterProblems returns what is wrong with a cluster; nil: there is none.
+// clusterProblems returns what is wrong with the cluster, if anything is.
 func clusterProblems(st *rondov1.ClusterState) (errs, warnings []string) {
 	for _, p := range st.GetProblems() {
 		switch p.GetSeverity() {

@@ -36,7 +36,7 @@ type server struct {
 	rules       *alerts.Manager
 	reloads     reloads
 	store       core.Engine       // folder, or all partitions of the cluster
-	folder      *core.Store       // nil: it is not open, or there is none: the server is a node
+	folder      *core.Store       // nil: it is not open, or the server is a node
 	member      *clustered.Member // nil: the server is no node of a cluster
 	page        *gate
 	http        *listener

@@ -24,7 +24,7 @@ func (s *server) openStore(fail context.CancelCauseFunc) (err error) {
 		return s.join(fail)
 	}
 	if backend.IsNode(s.DB) {
-		return fmt.Errorf("%s is the folder of a node of a cluster: --cluster says of which one", absolute(s.DB))
+		return fmt.Errorf("%s is the folder of a node: name its cluster with --cluster", absolute(s.DB))
 	}
 	if s.folder, err = core.Open(s.DB, s.Engine); err != nil {
 		return s.opening(err)
