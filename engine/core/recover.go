@@ -238,7 +238,8 @@ func wholeRecord(r *record.Reader, p wal.Pos, kind byte) error {
 	if r.Err != nil {
 		return recordError("catalogue", uint64(p))
 	}
-	if len(r.Rest) > 0 && kind != record.KindImport { // what it means may change all the rest
+	// What is left may change what the record means, but for one that changes nothing.
+	if len(r.Rest) > 0 && kind != record.KindImport && kind != record.KindBarrier {
 		return fmt.Errorf("log position %d: record of kind %d has more than this program knows of: %w", p, kind, ErrVersion)
 	}
 	return nil

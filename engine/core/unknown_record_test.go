@@ -24,7 +24,6 @@ func TestRecordsOfNewerPrograms(t *testing.T) {
 		"more":         {append(note, 7), "record of kind 5 has more than this program knows of"},
 		"create flags": {[]byte{record.KindCreate, 1, 8, 1, 'x', 0, 0}, "the flags 0x8"},
 		"import flags": {[]byte{record.KindImport, 8, 1, 'x', 0, 0, 0}, "the flags 0x8"},
-		"a barrier":    {[]byte{record.KindBarrier, 1}, "record of kind 7 has more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := waltest.NewStream(1)
