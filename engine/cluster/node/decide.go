@@ -18,7 +18,7 @@ const (
 	leadLeast = 10 * time.Second
 	// keepSpare is how long a replica stays that the map has given to others.
 	keepSpare = 30 * time.Second
-	// copyNotice is for how many looks a node says that it takes a copy before it does.
+	// copyNotice is for how many looks others can read that a node takes a copy before it does.
 	copyNotice = 3
 )
 
@@ -112,8 +112,10 @@ func (n *Node) renew(ctx context.Context, l *local, v *coord.View) {
 	if from := n.source(l, v); from != nil {
 		switch {
 		case l.copying.IsZero():
-			l.copying = now
-		case now.Sub(l.copying) >= copyNotice*n.o.Times.Interval:
+			l.copying, l.told = now, time.Time{}
+		case l.told.IsZero():
+			l.told = now // decisions are made when the node has announced itself
+		case now.Sub(l.told) >= (copyNotice-1)*n.o.Times.Interval:
 			n.copy(ctx, l, from)
 		}
 		return

@@ -16,7 +16,8 @@ type local struct {
 	stored    bool      // the disk has one
 	hurt      string    // why it must be made anew of a copy, or empty
 	better    string    // the node from which the copy is to be taken, if that can be; or empty
-	copying   time.Time // since when the others are told that it takes a copy; zero: it takes none
+	copying   time.Time // since when it is to take a copy; zero: it takes none
+	told      time.Time // since when the others can read that
 
 	busy     string // the task under way, or empty
 	cancel   context.CancelFunc

@@ -11,6 +11,7 @@ import (
 // measure compares the replicas with what a view says of the others. n.mu is held.
 func (n *Node) measure(v *coord.View) {
 	now := n.o.now()
+	fresh := n.fresh()
 	for _, l := range n.locals {
 		l.standing, l.current = Standing{}, false
 		if l.replica == nil {
@@ -39,21 +40,27 @@ func (n *Node) measure(v *coord.View) {
 		}
 		// A replica that holds nothing, in touch with nobody, would be level with everybody.
 		knows := s.Position > 0 || empty
-		l.current = s.Leads || l.measured && s.Err == nil && !s.Halted && knows && s.Position >= l.reference
+		l.current = s.Leads || l.measured && fresh && s.Err == nil && !s.Halted && knows && s.Position >= l.reference
 		l.current = l.current && l.hurt == "" && (s.Leads || !l.unwanted)
 		l.measured, l.reference = true, max(l.reference, reference)
 	}
 }
 
+// fresh reports whether the node has seen the others within the time after which it would be silent
+// to them. If not, it was stopped or cut off, and does not know how far the others have come
+// meanwhile. n.mu is held.
+func (n *Node) fresh() bool { return n.o.now().Sub(n.seen) < n.o.Times.Lease }
+
 // standings returns what the node says of its replicas. n.mu is held.
 func (n *Node) standings() []coord.Standing {
 	var all []coord.Standing
+	fresh := n.fresh()
 	for _, l := range n.locals {
 		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero()}
 		if l.replica != nil {
 			s := l.replica.Standing()
 			st.Position, st.Checkpoint, st.Leads, st.Halted = s.Position, s.Checkpoint, s.Leads, s.Halted
-			st.Current, st.Spare = l.current, !l.spare.IsZero()
+			st.Current, st.Spare = l.current && fresh, !l.spare.IsZero()
 			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum
 		} else if !l.stored && l.copying.IsZero() {
 			continue

@@ -25,7 +25,17 @@ func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement
 	}
 	l.truncated = now
 	r := l.replica
-	n.run(ctx, l, taskTruncate, demoteTime, func(context.Context) (func(), error) { return nil, r.Truncate(upto) })
+	n.run(ctx, l, taskTruncate, demoteTime, func(context.Context) (func(), error) {
+		// The task may begin late, and another replica may be taking a copy by now.
+		n.mu.Lock()
+		v := n.view
+		upto := min(upto, n.needless(l, v, v.Map.Partitions[l.partition]))
+		n.mu.Unlock()
+		if upto == 0 {
+			return nil, nil
+		}
+		return nil, r.Truncate(upto)
+	})
 }
 
 // needless returns the position up to which no replica of the map needs the log, nor a backup; 0:
