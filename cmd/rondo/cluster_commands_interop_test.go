@@ -25,7 +25,7 @@ type operatedCluster struct {
 
 func operate(t *testing.T) *operatedCluster {
 	t.Helper()
-	o := &operatedCluster{t: t, dir: t.TempDir(), nats: natstest.Three(t)}
+	o := &operatedCluster{t: t, dir: t.TempDir(), nats: threeServers(t)}
 	start := func(name string) *daemon {
 		return serveProcess(t, filepath.Join(o.dir, name), "--node", name, "--cluster", o.nats.URLs(), "--cluster-monitor", strings.Join(o.nats.Monitors(), ","),
 			"--cluster-listen", "127.0.0.1:0", "--cluster-partitions", "3", "--cluster-log", "64M")

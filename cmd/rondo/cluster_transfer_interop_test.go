@@ -8,15 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/rondo-db/rondo/internal/natstest"
 )
 
 // TestClusterInitExport takes a database into a cluster of real processes, is killed on the way and
 // finishes, and gives a database back that is equal. The same samples afterwards give the same text
 // on the single machine and through a node.
 func TestClusterInitExport(t *testing.T) {
-	nats := natstest.Three(t)
+	nats := threeServers(t)
 	dir := t.TempDir()
 	single, back := filepath.Join(dir, "single"), filepath.Join(dir, "back")
 	const series = 300

@@ -9,15 +9,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/rondo-db/rondo/internal/natstest"
 )
 
 // TestClusterRollingUpgrade replaces the program of one node after the other while samples are
 // sent, and goes back with one. Nothing that was acknowledged is lost, and nodes of both programs
 // give the same text. RONDO_OLD names the older program; without it, it is a build of this tree.
 func TestClusterRollingUpgrade(t *testing.T) {
-	nats := natstest.Three(t)
+	nats := threeServers(t)
 	dir := t.TempDir()
 	old := os.Getenv("RONDO_OLD")
 	if old == "" {

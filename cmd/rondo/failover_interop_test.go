@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/rondo-db/rondo/internal/natstest"
 )
 
 // A gap is the time between two acknowledged writes of one writer, the longest one.
@@ -90,7 +88,7 @@ func TestFailOver(t *testing.T) {
 	if modes[0] == "" {
 		modes = []string{"kill"}
 	}
-	nats := natstest.Three(t)
+	nats := threeServers(t)
 	const series = 8
 	dir := t.TempDir()
 	names := []string{"a", "b", "c"}

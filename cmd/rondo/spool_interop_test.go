@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/natstest"
 	"github.com/rondo-db/rondo/receivers/collectd"
 	"github.com/rondo-db/rondo/receivers/gmetric"
 )
@@ -23,7 +22,7 @@ import (
 // gets them is killed, too, and started again. When the others are back, each series has each of
 // its samples once: some are of kind ABSOLUTE, which count twice if they are stored twice.
 func TestSpoolKeepsWhatComesOverUDP(t *testing.T) {
-	nats := natstest.Three(t)
+	nats := threeServers(t)
 	dir := t.TempDir()
 	start := func(name string) *daemon {
 		return serveProcess(t, filepath.Join(dir, name), "--node", name, "--cluster", nats.URLs(), "--cluster-monitor", strings.Join(nats.Monitors(), ","),
