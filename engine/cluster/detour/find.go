@@ -75,8 +75,8 @@ func (d *Detour) find(e core.Engine, p int, path string) (core.Series, error) {
 }
 
 // ask calls fn with an engine that answers questions about a partition. The error wraps
-// core.ErrUnavailable if no engine answers, or fn did not return in time. What fn writes must not be
-// read then.
+// core.ErrUnavailable if no engine answers, or fn did not return in time. What fn writes must
+// not be read then.
 func (d *Detour) ask(p int, fn func(e core.Engine)) error {
 	e, err := d.dir.Reader(ended, p)
 	if err != nil || !d.lanes[p].within(func() { fn(e) }) {
