@@ -108,7 +108,10 @@ func newWorld(seed uint64) *world {
 		w.logs = append(w.logs, &modelLog{sums: []uint64{0}, first: 1, rounds: make(map[wal.Pos]bool)})
 	}
 	for w.mapRevision() == 0 {
-		_, _ = coord.WriteMap(context.Background(), w.servers.Client("operator"), m, 0) // it may be lost
+		// It may be lost, and the servers may be down for some seconds.
+		if _, err := coord.WriteMap(context.Background(), w.servers.Client("operator"), m, 0); err != nil {
+			w.now = w.now.Add(time.Second)
+		}
 	}
 	return w
 }
