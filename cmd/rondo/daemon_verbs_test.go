@@ -67,6 +67,7 @@ var verbSteps = []struct {
 	{"check", []verbStep{{args: "check"}, {args: "check -o json"}}},
 	{"backup", []verbStep{{args: "backup {FOLDER}/backup"}, {args: "backup {FOLDER}/backup"}, {args: "backup --check {FOLDER}/backup"}, {args: "update lab/a.rrd 1000000070:7"}, {args: "backup --since {FOLDER}/backup {FOLDER}/since.backup"}, {args: "backup --check {FOLDER}/backup {FOLDER}/since.backup"}, {args: "backup --check {FOLDER}/since.backup"}, {args: "backup --since {FOLDER}/g.png {FOLDER}/none.backup"}}},
 	{"compact", []verbStep{{args: "compact"}}},
+	{"cluster", nil},        // works on a cluster, and needs one: TestOperateCluster
 	{"mono", nil},           // asks agents through a server, and needs one: TestMono
 	{"restore-backup", nil}, // works on files alone: TestDaemonCredentials
 	{"wal", nil},            // likewise

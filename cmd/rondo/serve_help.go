@@ -35,7 +35,7 @@ func sections() []section {
 	return append(append(all, more...), []section{
 		{"Storage", []string{"db", "config", "socket", "sync", "reorder", "memory", "backup"}},
 		{"Rules and alerts", []string{"rule", "alertmanager", "alert", "external"}},
-		{"A node of a cluster", []string{"cluster", "node", "advertise", "zone"}},
+		{"A node of a cluster", []string{"cluster", "node", "advertise", "zone", "spool"}},
 		{"Limits", []string{"max", "sender"}},
 		{"Log", []string{"log"}},
 	}...)

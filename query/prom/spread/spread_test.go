@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -221,9 +222,13 @@ func (c *cluster) ask(ctx context.Context, expr string, p period, spread bool) (
 	warnings, infos := r.Warnings.AsStrings(expr, 0, 0)
 	slices.Sort(warnings)
 	slices.Sort(infos)
-	a.text += strings.Join(slices.Concat(warnings, infos), "\n")
+	// Where the expression was cut, a warning may name another place in it.
+	a.text += place.ReplaceAllString(strings.Join(slices.Concat(warnings, infos), "\n"), "")
 	return a
 }
+
+// place is the line and column at the end of a warning.
+var place = regexp.MustCompile(`(?m) \(\d+:\d+\)$`)
 
 // differ returns how two answers differ by more than rounding; "" if they do not.
 func differ(want, got answer) string {
