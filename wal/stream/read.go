@@ -14,6 +14,9 @@ import (
 // errNone says that no replica has shown a message.
 var errNone = errors.New("no replica has the message yet")
 
+// errUnsure says that a replica may have an earlier message than the one that was found.
+var errUnsure = errors.New("not all replicas have answered")
+
 // A message is one that was read and checked.
 type message struct {
 	header
@@ -57,8 +60,15 @@ func place(seq uint64) string { return fmt.Sprintf("message %d of the stream", s
 // does not count as long as another one has it. If a replica shows a later message than seq, the
 // others are asked, too: it may lack some. Without any the error is the damage if all replicas have
 // it damaged. Else one of them may show it later: then the error wraps errNone.
-func (f *finder) message(ctx context.Context, seq uint64) (found message, err error) {
-	err = errNone
+func (f *finder) message(ctx context.Context, seq uint64) (message, error) {
+	found, _, err := f.ask(ctx, seq)
+	return found, err
+}
+
+// ask is message. It also says whether each replica has shown a whole message: then none has one
+// between seq and the one that was found.
+func (f *finder) ask(ctx context.Context, seq uint64) (found message, sure bool, err error) {
+	err, sure = errNone, true
 	for replica, bad := 0, 0; ; replica++ {
 		m, e := f.messageOf(ctx, replica, seq)
 		switch {
@@ -66,15 +76,18 @@ func (f *finder) message(ctx context.Context, seq uint64) (found message, err er
 			if bad > 0 && (bad < replica || ctx.Err() != nil) && found.bytes == nil {
 				err = fmt.Errorf("%w: %w", errNone, err)
 			}
-			return found, err
+			return found, sure && ctx.Err() == nil, err
 		case isDamage(e):
 			f.logger.Error("a replica has a damaged message, asking another one", "replica", f.nameOf(replica), "error", e)
+			sure = false
 			if bad++; found.bytes == nil {
 				err = e
 			}
-		case e == nil && m.bytes != nil && (found.bytes == nil || m.seq < found.seq):
+		case e != nil || m.bytes == nil:
+			sure = false
+		case found.bytes == nil || m.seq < found.seq:
 			if found, err = m, nil; m.seq <= seq {
-				return found, nil
+				return found, true, nil
 			}
 		}
 	}
@@ -108,12 +121,12 @@ func (f *finder) mustHave(ctx context.Context, seq uint64) (m message, err error
 }
 
 // patiently calls fn until it succeeds, does not want to be called again, or the patience is over.
+// What fn asks of a server ends by itself after attemptTime: if one replica hangs, fn asks the
+// next.
 func (f *finder) patiently(ctx context.Context, fn func(ctx context.Context) (again bool, err error)) error {
 	began := time.Now()
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
-		timed, cancel := context.WithTimeout(ctx, attemptTime)
-		again, err := fn(timed)
-		cancel()
+		again, err := fn(ctx)
 		if err == nil || !again || time.Since(began) >= f.patience || !sleep(ctx, wait) {
 			return err
 		}
@@ -123,10 +136,17 @@ func (f *finder) patiently(ctx context.Context, fn func(ctx context.Context) (ag
 // bounds asks for the bounds of the stream, and gives up after the patience.
 func (f *finder) bounds(ctx context.Context) (oldest, newest uint64, err error) {
 	err = f.patiently(ctx, func(ctx context.Context) (bool, error) {
-		oldest, newest, err = f.server.Bounds(ctx)
+		oldest, newest, err = f.boundsNow(ctx)
 		return true, err
 	})
 	return oldest, newest, err
+}
+
+// boundsNow asks for the bounds once.
+func (f *finder) boundsNow(ctx context.Context) (oldest, newest uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	return f.server.Bounds(ctx)
 }
 
 // errBeyond says that no message is what was searched.
@@ -168,7 +188,7 @@ func (f *finder) findOldest(ctx context.Context, newest uint64, none wal.Pos) (w
 	from, _, err := f.bounds(ctx)
 	for err == nil && from <= newest {
 		var m message
-		if m, err = f.mustHave(ctx, from); err == nil {
+		if m, err = f.oldest(ctx, from); err == nil {
 			if m.Part == 0 {
 				return m.First, nil
 			}
@@ -176,4 +196,25 @@ func (f *finder) findOldest(ctx context.Context, newest uint64, none wal.Pos) (w
 		}
 	}
 	return none, err
+}
+
+// oldest reads the first message from seq on, as mustHave. It takes a later message only if nothing
+// else can be there: each replica shows a later one, or the stream begins with it. A replica that
+// has lost the oldest messages looks like a truncated stream while the others do not answer. After
+// the patience a later message is taken all the same.
+func (f *finder) oldest(ctx context.Context, seq uint64) (m message, err error) {
+	err = f.patiently(ctx, func(ctx context.Context) (bool, error) {
+		var sure bool
+		if m, sure, err = f.ask(ctx, seq); err != nil || sure {
+			return errors.Is(err, errNone), err
+		}
+		if first, _, e := f.boundsNow(ctx); e == nil && first >= m.seq {
+			return false, nil
+		}
+		return true, errUnsure
+	})
+	if err == errUnsure {
+		err = nil
+	}
+	return m, err
 }

@@ -224,6 +224,26 @@ func TestReaderHealed(t *testing.T) {
 	}
 }
 
+// TestReaderOldest lets one replica lose the oldest message while the others do not answer for some
+// seconds. The reader waits for them: the log is not truncated.
+func TestReaderOldest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var began time.Time
+		c := &streamtest.Cluster{
+			Lacks: func(replica int, seq uint64) bool { return replica == 0 && seq < 3 },
+			Down: func(replica int) bool {
+				return replica > 0 && !began.IsZero() && time.Since(began) < 9*time.Second
+			},
+		}
+		addRecords(t, openLog(t, c, stream.Options{}), 50)
+		began = time.Now()
+		r := openReader(t, c, stream.ReaderOptions{})
+		if next, err := tail(t, r, 1, 50); err != errEnough {
+			t.Errorf("got records up to %d, %v", next-1, err)
+		}
+	})
+}
+
 // TestReaderLost damages a message in all replicas, or lets all lose it: the reader gets the
 // records before it and says what is wrong.
 func TestReaderLost(t *testing.T) {

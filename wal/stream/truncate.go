@@ -50,7 +50,11 @@ func (l *Log) purge(ctx context.Context, keep wal.Pos) (wal.Pos, error) {
 	if err := l.stillWriter(ctx); err != nil {
 		return 0, err
 	}
-	err = l.patiently(ctx, func(ctx context.Context) (bool, error) { return true, l.server.Purge(ctx, m.seq) })
+	err = l.patiently(ctx, func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, attemptTime)
+		defer cancel()
+		return true, l.server.Purge(ctx, m.seq)
+	})
 	return m.First, err
 }
 
