@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -16,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -56,7 +54,7 @@ func TestEverySentinelKeepsItsIdentity(t *testing.T) {
 	}
 	found := 0
 	for _, dir := range []string{"engine/core", "wal", "rra"} {
-		for _, name := range exported(t, filepath.Join("../..", dir)) {
+		for _, name := range enginetest.Sentinels(t, filepath.Join("../..", dir)) {
 			found++
 			if !names[name] && !names[same[name]] {
 				t.Errorf("%s has no name in the protocol: add it to sentinels", name)
@@ -66,38 +64,6 @@ func TestEverySentinelKeepsItsIdentity(t *testing.T) {
 	if found < 20 {
 		t.Errorf("only %d errors found: do they stand elsewhere now?", found)
 	}
-}
-
-// exported returns the variables of a package that are errors, by their names.
-func exported(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok || g.Tok != token.VAR {
-				continue
-			}
-			for _, s := range g.Specs {
-				for _, id := range s.(*ast.ValueSpec).Names {
-					if strings.HasPrefix(id.Name, "Err") {
-						names = append(names, f.Name.Name+"."+id.Name)
-					}
-				}
-			}
-		}
-	}
-	return names
 }
 
 func TestErrorsKeepTheirDetails(t *testing.T) {

@@ -6,13 +6,12 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine/enginetest"
 )
 
 // TestEverySentinelHasItsCode: errors that nobody had thought of were answered with internal, as
@@ -46,7 +45,7 @@ func TestEverySentinelHasItsCode(t *testing.T) {
 	})
 	found := 0
 	for _, dir := range []string{"../../engine/core", "../../wal", ".."} {
-		for _, name := range sentinels(t, dir) {
+		for _, name := range enginetest.Sentinels(t, dir) {
 			found++
 			if _, short, _ := strings.Cut(name, "."); !coded[name] && !coded["core."+short] && elsewhere[name] == "" {
 				t.Errorf("%s has no code: give it one in errors.go, or say here why no request meets it", name)
@@ -62,38 +61,6 @@ func TestEverySentinelHasItsCode(t *testing.T) {
 			t.Errorf("%v: got %v, want %v", c.err, got, c.code)
 		}
 	}
-}
-
-// sentinels returns the exported error variables of the package in dir, as package.Name.
-func sentinels(t *testing.T, dir string) (out []string) {
-	t.Helper()
-	names, err := fs.Glob(os.DirFS(dir), "*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok || g.Tok != token.VAR {
-				continue
-			}
-			for _, s := range g.Specs {
-				for _, id := range s.(*ast.ValueSpec).Names {
-					if strings.HasPrefix(id.Name, "Err") {
-						out = append(out, f.Name.Name+"."+id.Name)
-					}
-				}
-			}
-		}
-	}
-	return out
 }
 
 func TestErrorsAreCut(t *testing.T) {
