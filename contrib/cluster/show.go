@@ -5,12 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -131,7 +128,7 @@ func (s *show) write(ctx context.Context) error {
 // kill kills a node that leads, and writes to the others until all partitions have leaders again.
 func (s *show) kill(ctx context.Context) error {
 	const b = 1
-	s.say("Killing node b with SIGKILL, as a loss of power would. It leads %.0f of the partitions.", s.metrics(b)["rondo_cluster_leads"])
+	s.say("Killing node b with SIGKILL, as a loss of power would. It leads %.0f of the partitions.", s.c.Metrics(b)["rondo_cluster_leads"])
 	s.c.Nodes[b].Kill()
 	killed := time.Now()
 	s.say("Writing goes on through a and c. Updates of a partition without a leader wait.")
@@ -236,7 +233,7 @@ func (s *show) until(ctx context.Context, what string, done func() bool) error {
 // settled says whether nodes see each other, all partitions have leaders, and nobody is behind.
 func (s *show) settled(nodes ...int) bool {
 	for _, i := range nodes {
-		m := s.metrics(i)
+		m := s.c.Metrics(i)
 		if int(m["rondo_cluster_nodes"]) != len(nodes) || m["rondo_cluster_partitions_without_leader"] != 0 || m["rondo_cluster_records_behind"] != 0 || m["rondo_cluster_leads"] == 0 {
 			return false
 		}
@@ -248,32 +245,9 @@ func (s *show) settled(nodes ...int) bool {
 func (s *show) leaders(nodes ...int) string {
 	var all []string
 	for _, i := range nodes {
-		all = append(all, fmt.Sprintf("%s leads %.0f", names[i], s.metrics(i)["rondo_cluster_leads"]))
+		all = append(all, fmt.Sprintf("%s leads %.0f", names[i], s.c.Metrics(i)["rondo_cluster_leads"]))
 	}
 	return strings.Join(all, ", ") + "."
-}
-
-var metric = regexp.MustCompile(`(?m)^(rondo_cluster_\w+) (\S+)$`)
-
-// metrics returns what a node says of the cluster; nothing if it does not answer.
-func (s *show) metrics(node int) map[string]float64 {
-	all := make(map[string]float64)
-	client := http.Client{Timeout: 10 * time.Second}
-	r, err := client.Get(s.c.HTTP[node] + "/metrics")
-	if err != nil {
-		return all
-	}
-	defer func() { _ = r.Body.Close() }() // it was read
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		return all
-	}
-	for _, m := range metric.FindAllStringSubmatch(string(b), -1) {
-		if v, err := strconv.ParseFloat(m[2], 64); err == nil {
-			all[m[1]] = v
-		}
-	}
-	return all
 }
 
 // logs returns the last lines of all logs.

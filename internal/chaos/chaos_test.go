@@ -187,7 +187,7 @@ func (h *harness) settle() {
 	for {
 		var wrong []string
 		for i := range localcluster.Machines {
-			m := h.metrics(i)
+			m := h.c.Metrics(i)
 			if m["rondo_cluster_nodes"] != localcluster.Machines || m["rondo_cluster_partitions_without_leader"] != 0 || m["rondo_cluster_replicas_halted"] != 0 ||
 				m["rondo_cluster_records_behind"] != 0 || m["rondo_cluster_leads"] == 0 {
 				wrong = append(wrong, fmt.Sprintf("%s: %v", h.c.Nodes[i].Name, m))

@@ -2,39 +2,13 @@ package chaos
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/localcluster"
 )
-
-var metric = regexp.MustCompile(`(?m)^(rondo_cluster_\w+) (\S+)$`)
-
-// metrics returns what a node says of its cluster; nothing if it does not answer.
-func (h *harness) metrics(node int) map[string]float64 {
-	all := make(map[string]float64)
-	client := http.Client{Timeout: 30 * time.Second}
-	r, err := client.Get(h.c.HTTP[node] + "/metrics")
-	if err != nil {
-		return all
-	}
-	defer func() { _ = r.Body.Close() }() // it was read
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		return all
-	}
-	for _, m := range metric.FindAllStringSubmatch(string(b), -1) {
-		if v, err := strconv.ParseFloat(m[2], 64); err == nil {
-			all[m[1]] = v
-		}
-	}
-	return all
-}
 
 // compareTime is how long nodes may take until they give the same text. A node may read a replica
 // that is a moment behind.
