@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -213,11 +214,7 @@ func (o *operating) poll(ctx context.Context, api clusterAPI, done func(*rondov1
 				return err
 			}
 		}
-		wait := time.NewTimer(clusterEvery)
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
+		if sleep.For(ctx, clusterEvery) != nil {
 			return fmt.Errorf("not waited for any longer; the nodes go on: %w", context.Cause(ctx))
 		}
 	}

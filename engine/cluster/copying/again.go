@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // The times between attempts grow from firstPause to lastPause.
@@ -32,12 +33,8 @@ func again(ctx context.Context, patience time.Duration, fn func() error) error {
 		if err == nil || ctx.Err() != nil || !passing(err) || time.Since(began) > patience {
 			return err
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return ctx.Err()
+		if err := sleep.For(ctx, pause); err != nil {
+			return err
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 var (
@@ -54,7 +55,7 @@ const tries = 20
 
 // change makes changes of the map, which plan finds in a view, as one.
 func (o *Operator) change(ctx context.Context, plan func(*coord.View) ([]placement.Change, error)) error {
-	for try := 1; ; try++ {
+	return o.repeat(ctx, func() error {
 		v, err := o.look(ctx)
 		if err != nil {
 			return err
@@ -70,18 +71,8 @@ func (o *Operator) change(ctx context.Context, plan func(*coord.View) ([]placeme
 			}
 		}
 		_, err = coord.WriteMap(ctx, o.Store, m, v.MapRevision)
-		switch {
-		case err == nil:
-			return nil
-		case !errors.Is(err, coord.ErrConflict):
-			return fmt.Errorf("%w; %w", err, ErrUnsure)
-		case try == tries:
-			return err
-		}
-		if err := o.pause(ctx); err != nil {
-			return err
-		}
-	}
+		return written(err)
+	})
 }
 
 // look returns a view of a cluster that has a map.
@@ -101,7 +92,7 @@ func (o *Operator) pause(ctx context.Context) error {
 	if d <= 0 {
 		d = 500 * time.Millisecond
 	}
-	return sleep(ctx, d)
+	return sleep.For(ctx, d)
 }
 
 // Move begins to move a replica of a partition from one node to another, and holds the partition.

@@ -60,7 +60,7 @@ func (o *Operator) Undrain(ctx context.Context, node string) error {
 
 // leave says whether a node is to leave.
 func (o *Operator) leave(ctx context.Context, node string, leaving bool) error {
-	return o.repeat(ctx, func() error { return coord.SetLeaving(ctx, o.Store, node, leaving) })
+	return o.repeat(ctx, func() error { return written(coord.SetLeaving(ctx, o.Store, node, leaving)) })
 }
 
 // Forget removes a node from the list of nodes, which must be silent and have no replica. One that
@@ -81,25 +81,28 @@ func (o *Operator) Forget(ctx context.Context, node string) error {
 	if err := o.leave(ctx, node, false); err != nil {
 		return err
 	}
-	return o.repeat(ctx, func() error { return coord.Forget(ctx, o.Store, node) })
+	return o.repeat(ctx, func() error { return written(coord.Forget(ctx, o.Store, node)) })
 }
 
-// repeat writes a value until no other write comes between.
-func (o *Operator) repeat(ctx context.Context, write func() error) error {
-	for try := 1; ; try++ {
-		err := write()
-		switch {
-		case err == nil:
-			return nil
-		case !errors.Is(err, coord.ErrConflict):
-			return fmt.Errorf("%w; %w", err, ErrUnsure)
-		case try == tries:
+// repeat calls try until no other write comes between.
+func (o *Operator) repeat(ctx context.Context, try func() error) error {
+	for n := 1; ; n++ {
+		err := try()
+		if !errors.Is(err, coord.ErrConflict) || n == tries {
 			return err
 		}
 		if err := o.pause(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// written returns the error of a write: after one that is no conflict it may have been made.
+func written(err error) error {
+	if err == nil || errors.Is(err, coord.ErrConflict) {
+		return err
+	}
+	return fmt.Errorf("%w; %w", err, ErrUnsure)
 }
 
 // has reports whether a map gives a node a replica, or is about to.

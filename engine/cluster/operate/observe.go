@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // An Observer looks at a cluster from outside: it is no node.
@@ -20,7 +21,7 @@ type Observer struct {
 // time.Now.
 func NewObserver(s coord.Store, t coord.Times, now func() time.Time) *Observer {
 	t = t.WithDefaults()
-	return &Observer{watcher: coord.NewWatcher(s, t, now), times: t, sleep: sleep}
+	return &Observer{watcher: coord.NewWatcher(s, t, now), times: t, sleep: sleep.For}
 }
 
 // Look returns what is to be seen. The first time it looks until each node has announced itself
@@ -54,15 +55,4 @@ func (o *Observer) heard(v *coord.View) bool {
 		all = all && (o.known[name] || !m.Live)
 	}
 	return all
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -177,5 +177,5 @@ func checkSize(partitions, replicas int) error {
 	return nil
 }
 
-// ErrNoMembers says that no node may take a replica: there is none, or all leave.
+// ErrNoMembers says that no node may take a replica, because all leave or there are no nodes.
 var ErrNoMembers = errors.New("the cluster has no node that may keep a partition")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -99,21 +100,9 @@ func (r *Store) writeOnce(ctx context.Context, p int, fn func(e core.Engine, aga
 			return unavailable(p, err)
 		}
 		last = e
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep.For(ctx, pause); err != nil {
 			return err
 		}
-	}
-}
-
-// sleep waits for d. The error is ctx's.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
@@ -186,7 +175,7 @@ func (r *Store) read(ctx context.Context, p int, fn func(e core.Engine) error) e
 		if pause > 0 && (!elsewhere(err) && !unanswered(err) || time.Now().After(until)) {
 			return within(p, err)
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep.For(ctx, pause); err != nil {
 			return err
 		}
 		next, failed := r.leaderUntil(ctx, p, &until)

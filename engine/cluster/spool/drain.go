@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -90,18 +91,9 @@ func (p *part) deliverAll(ctx context.Context, leader func(ctx context.Context, 
 				p.spool.o.Logger.Warn("spooled samples cannot be delivered yet", "partition", p.number, "error", err)
 				told = true
 			}
-			sleep(ctx, wait)
+			_ = sleep.For(ctx, wait) // the loop looks whether ctx goes on
 			wait = min(2*wait, maxWait)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }
 
