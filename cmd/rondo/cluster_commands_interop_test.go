@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -13,7 +15,19 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/natstest"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
+
+// threeServers starts three real nats-servers for a test that takes a minute or more. Only a run
+// that requires peers has the time. The race detector makes minutes of it: it sees
+// TestClusterSurvivesNode.
+func threeServers(t *testing.T) *natstest.Cluster {
+	t.Helper()
+	if !rrdtooltest.Required() {
+		t.Skip("it takes a minute or more: RONDO_REQUIRE_PEERS=1 runs it, as .ci/run interop does")
+	}
+	return natstest.Three(t)
+}
 
 // An operatedCluster is three nodes, and how an operator reaches them.
 type operatedCluster struct {
@@ -95,7 +109,8 @@ func (o *operatedCluster) nodesOf(partition int) (nodes []string, leader string)
 }
 
 // TestOperateCluster operates a cluster of three nodes over three real nats-servers: looks at it
-// through nodes and without, moves replicas, lets others lead, compares, drains a node, and sees one die.
+// through nodes and without, moves replicas, lets others lead, compares, drains a node, and sees
+// one die.
 func TestOperateCluster(t *testing.T) {
 	o := operate(t)
 	o.until(0, "is whole", by(o.a, "status")...)

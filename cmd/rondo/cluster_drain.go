@@ -97,7 +97,7 @@ func (d *draining) await(ctx context.Context, api clusterAPI, node string) error
 		case n.GetState() == "live": // what the node that answers has seen last is older
 			return false, nil
 		}
-		now := fmt.Sprintf("node %s: replicas left %d, of which it leads %d", node, n.GetReplicas(), n.GetLeads())
+		now := fmt.Sprintf("node %s: replicas left %d, leads %d", node, n.GetReplicas(), n.GetLeads())
 		if now == told {
 			return false, nil
 		}

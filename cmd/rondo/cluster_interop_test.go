@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,19 +12,6 @@ import (
 
 	"github.com/rondo-db/rondo/internal/natstest"
 )
-
-// threeServers starts three real nats-servers for a test that takes a minute or more. Only a run
-// that requires peers has the time, and not with the race detector.
-func threeServers(t *testing.T) *natstest.Cluster {
-	t.Helper()
-	if os.Getenv("RONDO_REQUIRE_PEERS") == "" {
-		t.Skip("it takes a minute or more: RONDO_REQUIRE_PEERS=1 runs it, as .ci/run interop does")
-	}
-	if raceEnabled {
-		t.Skip("it takes many minutes with the race detector, which sees TestClusterSurvivesNode")
-	}
-	return natstest.Three(t)
-}
 
 // TestClusterSurvivesNode runs three servers as nodes over three real nats-servers. One is killed
 // while updates are sent through the others, and comes back. Every update that was acknowledged is

@@ -295,7 +295,7 @@ func (o *operating) partitions(st *rondov1.ClusterState, format string, wanted f
 	return w.Close()
 }
 
-// remarkOf says what there is to say of a partition, and of a replica of it.
+// remarkOf returns the remarks on a partition and on one of its replicas.
 func remarkOf(p *rondov1.ClusterPartition, r *rondov1.ClusterReplica) string {
 	var words []string
 	if p.GetProblem() != "" {

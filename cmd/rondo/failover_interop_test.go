@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -77,7 +79,8 @@ func (g *gaps) write(done <-chan struct{}, through func() []string, path string)
 // write fails. RONDO_FAILOVERS=20 repeats it and prints how long writers waited, also after a server
 // of NATS was killed (nats), both were (both), or the node was stopped and continued (stop):
 //
-//	RONDO_FAILOVERS=20 RONDO_FAILOVER=kill,nats,both,stop go test -run TestFailOver -v -timeout 2h ./cmd/rondo
+//	RONDO_FAILOVERS=20 RONDO_FAILOVER=kill,nats,both,stop \
+//		go test -run TestFailOver -v -timeout 2h ./cmd/rondo
 func TestFailOver(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("RONDO_FAILOVERS"))
 	pause := 25 * time.Second // longer than any writer waits

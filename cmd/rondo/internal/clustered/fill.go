@@ -78,7 +78,7 @@ func Fill(ctx context.Context, s coord.Store, to core.Engine, from Source, step 
 		return got, o, err
 	}
 	if got.Failed > 0 {
-		return got, o, fmt.Errorf("%d of what there is could not be copied, or differs", got.Failed)
+		return got, o, fmt.Errorf("%d series or other entries could not be copied, or differ", got.Failed)
 	}
 	if err := noMore(ctx, to, got.Series-got.Own); err != nil {
 		return got, o, err

@@ -104,7 +104,7 @@ func Gather(ctx context.Context, from Parts, dir string, o GatherOptions) (got G
 		return got, err
 	}
 	if got.Failed > 0 {
-		return got, fmt.Errorf("%d of what there is could not be copied, and is not in %s", got.Failed, dir)
+		return got, fmt.Errorf("%d series or other entries could not be copied, and are not in %s", got.Failed, dir)
 	}
 	return got, nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// view is a cluster of two partitions on two nodes, of which b says odd things of itself.
+// view is a cluster of two partitions on two nodes. Node b says odd things of itself.
 func view() *coord.View {
 	v := &coord.View{
 		MapRevision: 1, Members: make(map[string]*coord.Seen),
