@@ -129,6 +129,7 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	old, err := s.catalogue.lookup(x.key)
 	if s.options.rebuild != nil && errors.Is(err, ErrNotFound) && s.nameLost(x.replaces) {
+		s.options.rebuild.r.accounted()
 		old, err = x.replaces, nil
 	}
 	switch {

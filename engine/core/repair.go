@@ -33,6 +33,8 @@ type repairing struct {
 
 	proof       logProof
 	nameOnly    map[Ref]string    // series that only a name is left of
+	counted     uint64            // series that the old file counts
+	nameless    uint64            // those of them that have neither a name nor a record
 	damagedDefs []pair            // definitions whose number or value is damaged
 	undefined   map[uint32]string // definitions that are lost, each with the reason
 	// codes of lost definitions that replay of the log has told; empty: it has told two
@@ -155,6 +157,7 @@ func (r *repairing) repair(ctx context.Context, dir string, o Options) (err erro
 func (r *repairing) beginAnew() {
 	r.got.Done, r.got.Lost, r.got.Left = nil, nil, nil
 	r.moreDone, r.moreLost, r.damagedDefs, r.undefined = 0, 0, nil, nil
+	r.counted, r.nameless = 0, 0
 	clear(r.nameOnly)
 	r.stirred, r.stillShut = false, false
 }

@@ -164,12 +164,22 @@ func (r *repairing) index() error {
 		if err := errors.Join(putAll(tx, bucketNames, names), putAll(tx, bucketSeries, series), r.labels(tx, labels)); err != nil {
 			return err
 		}
-		if n, err := metaNumber(tx, metaCount); err != nil || n != count {
-			r.done("there are %d series", count)
-			return putNumber(tx, metaCount, count)
-		}
-		return nil
+		return r.recounted(tx, count)
 	}, nil)
+}
+
+// recounted puts the number of series that have records, and notes how many more the old file
+// counts.
+func (r *repairing) recounted(tx *boltfile.Tx, count uint64) error {
+	n, err := metaNumber(tx, metaCount)
+	if err == nil && n == count {
+		return nil
+	}
+	if known := count + uint64(len(r.nameOnly)); err == nil && n > known {
+		r.counted, r.nameless = n, n-known
+	}
+	r.done("there are %d series", count)
+	return putNumber(tx, metaCount, count)
 }
 
 // labels makes the label index anew where it differs.

@@ -18,7 +18,8 @@ type stray struct {
 	index int
 }
 
-// strays ends such series. Their rows go with those of the slots that they are in.
+// strays ends such series. Their rows go with those of the slots that they are in. Of series that
+// have lost their states too, only the count of the old file tells.
 func (r *repairing) strays() error {
 	s := r.s
 	var list []stray
@@ -57,6 +58,10 @@ func (r *repairing) strays() error {
 		r.stirred = true
 		r.lose("series %#x: its name is lost, and its rows with it; its last update was at %s",
 			uint64(x.g.ref(x.index)), damage.TimeText(last.Unix()))
+		r.accounted()
+	}
+	if r.nameless > 0 {
+		r.lose("%d of %d series: their names and records are lost, and no state tells of them", r.nameless, r.counted)
 	}
 	if len(beyond) == 0 {
 		return nil
@@ -71,6 +76,9 @@ func (r *repairing) strays() error {
 		return nil
 	}, nil)
 }
+
+// accounted notes that it is known what became of a series that has neither a name nor a record.
+func (r *repairing) accounted() { r.nameless -= min(r.nameless, 1) }
 
 // nameLost says, while a repair replays the log, that the series ref was in the catalogue and that
 // neither its name nor its record can be read. What the log did with it must be done again: series
@@ -129,7 +137,7 @@ func (r *repairing) unnamed(tx *boltfile.Tx, ref Ref) bool {
 // lostRename tells of a rename in the log whose series cannot be found. If entries of the old file
 // are lost, the series may be one of them, and people know it by its new name.
 func (b *rebuild) lostRename(from, to string) {
-	if len(b.r.got.Lost) > 0 {
+	if len(b.r.got.Lost) > 0 || b.r.nameless > 0 {
 		b.r.lose("series %q, which the log renames to %q, is not there", from, to)
 	}
 }
