@@ -39,6 +39,7 @@ type repairing struct {
 	undefined   map[uint32]string // definitions that are lost, each with the reason
 	// codes of lost definitions that replay of the log has told; empty: it has told two
 	learned         map[uint32]string
+	unsure          bool // labels may be lost that nothing tells of
 	stirred         bool // states in memory are other than those of the new file
 	shut, stillShut bool // Open refuses the old file, and the new one
 }
@@ -72,8 +73,8 @@ func (r *repairing) lose(format string, args ...any) {
 // database as it is. A definition that cannot be read comes from the log; where the log does not
 // have it, its series are dropped. The error wraps ErrLocked if another process has the folder, and
 // ErrDamaged if what a repair needs is damaged itself (a class, the log's position); nothing has
-// changed then. If a repair would lose something or refuse, and the log has everything since its
-// first record, the whole database is made anew from the log.
+// changed then. If a repair would or may lose something, or refuse, and the log has everything
+// since its first record, the whole database is made anew from the log.
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
@@ -131,7 +132,7 @@ func (r *repairing) repair(ctx context.Context, dir string, o Options) (err erro
 		r.beginAnew()
 		r.s = newStore(dir, o)
 	}
-	if poor := len(r.got.Lost)+len(r.got.Left) > 0; err == nil && poor || errors.Is(err, ErrDamaged) {
+	if poor := r.unsure || len(r.got.Lost)+len(r.got.Left) > 0; err == nil && poor || errors.Is(err, ErrDamaged) {
 		if mark, whole := r.wholeLog(dir); whole {
 			if err = r.fromLog(fresh, mark); err == nil {
 				err = r.mend(ctx, dir, o)
@@ -159,7 +160,7 @@ func (r *repairing) beginAnew() {
 	r.moreDone, r.moreLost, r.damagedDefs, r.undefined = 0, 0, nil, nil
 	r.counted, r.nameless = 0, 0
 	clear(r.nameOnly)
-	r.stirred, r.stillShut = false, false
+	r.unsure, r.stirred, r.stillShut = false, false, false
 }
 
 // mend opens the new file as a store of the folder, which takes what the log has, and puts right

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
@@ -209,24 +211,9 @@ func (r *repairing) records(tx *boltfile.Tx, old map[Ref]string, series map[stri
 	if len(old) == 0 {
 		return nil
 	}
-	carried := make(map[Ref][]Label)
-	c := tx.Bucket(bucketLabels).Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		id, p, err := r.s.catalogue.storedPosting(k, v)
-		if err != nil {
-			continue
-		}
-		part := bytes.SplitN(k, zeroByte, 3)
-		if len(part[0]) == 0 || len(part[1]) == 0 {
-			continue // no label
-		}
-		for _, ref := range r.s.catalogue.refsOf(nil, refSet{{id, p}}) {
-			if _, ok := old[ref]; ok {
-				carried[ref] = append(carried[ref], Label{string(part[0]), string(part[1])})
-			}
-		}
-	}
-	for ref, name := range old {
+	entries := r.indexed(tx, old)
+	for _, ref := range slices.Sorted(maps.Keys(old)) {
+		name := old[ref]
 		cl := r.s.catalogue.class(ref.class())
 		g := &group{c: cl, id: ref.number() >> cl.shift}
 		i := cl.index(ref.number())
@@ -238,11 +225,62 @@ func (r *repairing) records(tx *boltfile.Tx, old map[Ref]string, series map[stri
 		if err != nil || i >= g.n || !g.alive(i) || g.defs[i] == 0 || int(g.defs[i]) > len(*r.s.catalogue.defs.Load()) {
 			r.nameOnly[ref] = name
 		} else {
-			rec := &seriesRecord{def: g.defs[i], path: name, labels: carried[ref]}
+			rec := &seriesRecord{def: g.defs[i], path: name, labels: entries[ref].labels}
 			series[string(refKey(ref))] = rec.append(nil)
 			r.done("the record of series %q is made anew, with %d labels", name, len(rec.labels))
+			r.unsure = true
+			entries[ref].tell(r, name)
 		}
 		g.unload()
 	}
 	return nil
+}
+
+// An indexedSeries is what the label index tells of a series.
+type indexedSeries struct {
+	labels []Label
+	names  []string // of labels
+	listed bool     // it is in the entry that has all series
+}
+
+// indexed returns what the label index tells of the series in old.
+func (r *repairing) indexed(tx *boltfile.Tx, old map[Ref]string) map[Ref]*indexedSeries {
+	out := make(map[Ref]*indexedSeries)
+	for ref := range old {
+		out[ref] = new(indexedSeries)
+	}
+	c := tx.Bucket(bucketLabels).Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		id, p, err := r.s.catalogue.storedPosting(k, v)
+		if err != nil {
+			continue
+		}
+		part := bytes.SplitN(k, zeroByte, 3)
+		name, value := string(part[0]), string(part[1])
+		for _, ref := range r.s.catalogue.refsOf(nil, refSet{{id, p}}) {
+			is := out[ref]
+			switch {
+			case is == nil:
+			case name != "" && value != "":
+				is.labels = append(is.labels, Label{name, value})
+			case name != "":
+				is.names = append(is.names, name)
+			case value == "": // else it is a definition
+				is.listed = true
+			}
+		}
+	}
+	return out
+}
+
+// tell tells of the labels that are known to be lost of the series of a path.
+func (is *indexedSeries) tell(r *repairing, path string) {
+	for _, name := range is.names {
+		if !slices.ContainsFunc(is.labels, func(l Label) bool { return l.Name == name }) {
+			r.lose("series %q: the value of its label %s is lost", path, name)
+		}
+	}
+	if !is.listed {
+		r.lose("series %q: its record is lost, and so are entries of the label index: it may have had other labels", path)
+	}
 }
