@@ -15,7 +15,7 @@ import (
 var errNone = errors.New("no replica has the message yet")
 
 // errUnsure says that a replica may have an earlier message than the one that was found.
-var errUnsure = errors.New("not all replicas have answered")
+var errUnsure = errors.New("the stream begins earlier")
 
 // A message is one that was read and checked.
 type message struct {
@@ -60,15 +60,8 @@ func place(seq uint64) string { return fmt.Sprintf("message %d of the stream", s
 // does not count as long as another one has it. If a replica shows a later message than seq, the
 // others are asked, too: it may lack some. Without any the error is the damage if all replicas have
 // it damaged. Else one of them may show it later: then the error wraps errNone.
-func (f *finder) message(ctx context.Context, seq uint64) (message, error) {
-	found, _, err := f.ask(ctx, seq)
-	return found, err
-}
-
-// ask is message. It also says whether each replica has shown a whole message: then none has one
-// between seq and the one that was found.
-func (f *finder) ask(ctx context.Context, seq uint64) (found message, sure bool, err error) {
-	err, sure = errNone, true
+func (f *finder) message(ctx context.Context, seq uint64) (found message, err error) {
+	err = errNone
 	for replica, bad := 0, 0; ; replica++ {
 		m, e := f.messageOf(ctx, replica, seq)
 		switch {
@@ -76,18 +69,15 @@ func (f *finder) ask(ctx context.Context, seq uint64) (found message, sure bool,
 			if bad > 0 && (bad < replica || ctx.Err() != nil) && found.bytes == nil {
 				err = fmt.Errorf("%w: %w", errNone, err)
 			}
-			return found, sure && ctx.Err() == nil, err
+			return found, err
 		case isDamage(e):
 			f.logger.Error("a replica has a damaged message, asking another one", "replica", f.nameOf(replica), "error", e)
-			sure = false
 			if bad++; found.bytes == nil {
 				err = e
 			}
-		case e != nil || m.bytes == nil:
-			sure = false
-		case found.bytes == nil || m.seq < found.seq:
+		case e == nil && m.bytes != nil && (found.bytes == nil || m.seq < found.seq):
 			if found, err = m, nil; m.seq <= seq {
-				return found, true, nil
+				return found, nil
 			}
 		}
 	}
@@ -111,14 +101,19 @@ func (f *finder) messageOf(ctx context.Context, replica int, seq uint64) (m mess
 }
 
 // mustHave reads the first message from seq on, which was durable. It waits for a replica that has
-// it, and gives up after the patience.
+// it whole, and gives up after the patience: a replica that is not current may have had another one
+// answer in its place.
 func (f *finder) mustHave(ctx context.Context, seq uint64) (m message, err error) {
+	g := *f
 	err = f.patiently(ctx, func(ctx context.Context) (bool, error) {
-		m, err = f.message(ctx, seq)
-		return errors.Is(err, errNone), err
+		m, err = g.message(ctx, seq)
+		g.logger = discarding // it says the same every time
+		return errors.Is(err, errNone) || isDamage(err), err
 	})
 	return m, err
 }
+
+var discarding = slog.New(slog.DiscardHandler)
 
 // patiently calls fn until it succeeds, does not want to be called again, or the patience is over.
 // What fn asks of a server ends by itself after attemptTime: if one replica hangs, fn asks the
@@ -198,15 +193,16 @@ func (f *finder) findOldest(ctx context.Context, newest uint64, none wal.Pos) (w
 	return none, err
 }
 
-// oldest reads the first message from seq on, as mustHave. It takes a later message only if nothing
-// else can be there: each replica shows a later one, or the stream begins with it. A replica that
-// has lost the oldest messages looks like a truncated stream while the others do not answer. After
-// the patience a later message is taken all the same.
+// oldest reads the first message from seq on, as mustHave. It takes a later message only if the
+// stream begins with it: a replica that has lost the oldest messages looks like a truncated stream.
+// After the patience a later message is taken all the same.
 func (f *finder) oldest(ctx context.Context, seq uint64) (m message, err error) {
+	g := *f
 	err = f.patiently(ctx, func(ctx context.Context) (bool, error) {
-		var sure bool
-		if m, sure, err = f.ask(ctx, seq); err != nil || sure {
-			return errors.Is(err, errNone), err
+		m, err = g.message(ctx, seq)
+		g.logger = discarding
+		if err != nil || m.seq == seq {
+			return errors.Is(err, errNone) || isDamage(err), err
 		}
 		if first, _, e := f.boundsNow(ctx); e == nil && first >= m.seq {
 			return false, nil

@@ -244,6 +244,37 @@ func TestReaderOldest(t *testing.T) {
 	})
 }
 
+// TestReaderStandIn lets the replica that has a message damaged answer for the others, too, which
+// are not current for some seconds. The reader waits for them.
+func TestReaderStandIn(t *testing.T) {
+	for _, what := range []string{"damaged", "lacks"} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var began time.Time
+				standsIn := func(replica int) bool { return replica == 0 || time.Since(began) < 9*time.Second }
+				c := &streamtest.Cluster{}
+				switch what {
+				case "damaged":
+					c.Damaged = func(replica int, msg []byte) bool { return standsIn(replica) && msg[24] == 30 && msg[9] == 1 }
+				case "lacks":
+					c.Lacks = func(replica int, seq uint64) bool { return standsIn(replica) && seq == 31 }
+				}
+				addRecords(t, openLog(t, c, stream.Options{}), 50)
+				began = time.Now()
+				if next, err := tail(t, openReader(t, c, stream.ReaderOptions{}), 1, 50); err != errEnough {
+					t.Errorf("a reader that follows got records up to %d, %v", next-1, err)
+				}
+				began = time.Now()
+				l := openLog(t, c, stream.Options{})
+				n := 0
+				if err := l.Replay(1, func(wal.Pos, []byte) error { n++; return nil }); err != nil || n != 50 {
+					t.Errorf("a replay got %d records, %v", n, err)
+				}
+			})
+		})
+	}
+}
+
 // TestReaderLost damages a message in all replicas, or lets all lose it: the reader gets the
 // records before it and says what is wrong.
 func TestReaderLost(t *testing.T) {

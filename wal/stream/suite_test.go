@@ -64,6 +64,7 @@ func (a *clusters) isDamaged(_ int, msg []byte) bool {
 }
 
 func TestSuite(t *testing.T) {
+	const patience = 2 * time.Second // with servers in memory; damaged records are waited for so long
 	for name, o := range map[string]stream.Options{
 		"linger":         {Linger: time.Millisecond},
 		"at once":        {Linger: -1},
@@ -74,7 +75,7 @@ func TestSuite(t *testing.T) {
 			subject := waltest.Subject{
 				Open: func(place string, onDurable func(first, last wal.Pos, err error)) (waltest.Log, error) {
 					o := o
-					o.OnDurable, o.Retry = onDurable, -1
+					o.OnDurable, o.Retry, o.Patience = onDurable, -1, patience
 					return stream.Open(t.Context(), all.at(place).Connect(), o)
 				},
 				Refuse: all.refuse,
@@ -82,7 +83,7 @@ func TestSuite(t *testing.T) {
 			}
 			waltest.Run(t, subject)
 			waltest.RunReader(t, subject, func(place string) (waltest.Reader, error) {
-				return stream.OpenReader(t.Context(), all.at(place).Connect(), stream.ReaderOptions{})
+				return stream.OpenReader(t.Context(), all.at(place).Connect(), stream.ReaderOptions{Patience: patience})
 			})
 		})
 	}

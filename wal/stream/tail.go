@@ -16,8 +16,9 @@ import (
 //   - the error of fn, as it is;
 //   - the error of ctx, or wal.ErrClosed;
 //   - a *wal.TruncatedError if the log no longer reaches back to the next position;
-//   - an error that wraps wal.ErrHole or is a *wal.CorruptError, if no replica has the next record
-//     whole. The error wraps wal.ErrHole, too, if the log ends before from-1;
+//   - an error that wraps wal.ErrHole or is a *wal.CorruptError, if no replica has shown the next
+//     record whole for ReaderOptions.Patience. The error wraps wal.ErrHole, too, if the log ends
+//     before from-1;
 //   - an error that wraps ErrOtherLog.
 //
 // Tail yields the records of whole blocks only. It waits for servers that do not answer.
@@ -124,7 +125,10 @@ func (r *Reader) follow(ctx context.Context, w *walk) error {
 		}
 		switch {
 		case damage.everywhere:
-			return w.missing(ctx, damage.error)
+			if err := w.truncated(ctx); err != nil {
+				return err
+			}
+			q.answered()
 		case damage.answers == 0:
 			q.failed(damage.silent)
 			began = time.Now()

@@ -25,6 +25,7 @@ type walk struct {
 	// be nil.
 	reached func(p wal.Pos)
 
+	told  uint64 // the message of which it was logged that replicas lack it; 0: none
 	back  uint64 // the least seq that begin went back to; 0: it did not
 	parts header // of the block whose parts are in whole; Part counts them
 	whole []byte
@@ -51,14 +52,18 @@ func (w *walk) toEnd(ctx context.Context) error {
 			return err
 		case w.seq != before:
 			began, wait = time.Now(), firstWait
-		case damage.everywhere:
-			return w.missing(ctx, damage.error)
-		case time.Since(began) >= w.patience || !sleep(ctx, wait):
-			if damage.error == nil {
-				damage.error = fmt.Errorf("%w: no replica has message %d with record %d", wal.ErrHole, w.seq, max(w.next, w.from))
-			}
-			return w.missing(ctx, damage.error)
 		default:
+			if damage.everywhere {
+				if err := w.truncated(ctx); err != nil {
+					return err
+				}
+			}
+			if time.Since(began) >= w.patience || !sleep(ctx, wait) {
+				if damage.error == nil {
+					damage.error = fmt.Errorf("%w: no replica has message %d with record %d", wal.ErrHole, w.seq, max(w.next, w.from))
+				}
+				return w.missing(ctx, damage.error)
+			}
 			wait = min(2*wait, maxWait)
 		}
 	}
@@ -67,7 +72,7 @@ func (w *walk) toEnd(ctx context.Context) error {
 // Damage is what is wrong with the next message.
 type damage struct {
 	error      error // nil: nothing
-	everywhere bool  // every replica has answered, and has it damaged or lacks it
+	everywhere bool  // so were the answers of all replicas, though one may have answered for another
 	answers    int   // replicas that answered
 	silent     error // why a replica did not answer; nil: all did
 }
@@ -76,6 +81,11 @@ type damage struct {
 // all is false it asks the nearest replica only. The error is errEnd or the caller's.
 func (w *walk) round(ctx context.Context, all bool) (found damage, err error) {
 	before := w.seq
+	defer func() {
+		if found.error != nil {
+			w.told = before // the next rounds find the same
+		}
+	}()
 	for replica, bad := 0, 0; ; replica++ {
 		timed, cancel := context.WithTimeout(ctx, attemptTime)
 		err := w.server.Read(timed, replica, w.seq, readMessages, w.take)
@@ -90,7 +100,9 @@ func (w *walk) round(ctx context.Context, all bool) (found damage, err error) {
 			found.everywhere = bad > 0 && bad == replica
 			return found, nil
 		case isDamage(err):
-			w.logger.Error("a replica lacks messages or has them damaged, asking another one", "replica", w.nameOf(replica), "error", err)
+			if w.told != before {
+				w.logger.Error("a replica lacks messages or has them damaged, asking another one", "replica", w.nameOf(replica), "error", err)
+			}
 			found.error = err
 			found.answers++
 			bad++
@@ -109,6 +121,18 @@ func (w *walk) round(ctx context.Context, all bool) (found damage, err error) {
 func isDamage(err error) bool {
 	_, corrupt := errors.AsType[*wal.CorruptError](err)
 	return corrupt || errors.Is(err, wal.ErrHole)
+}
+
+// truncated returns a *wal.TruncatedError if the stream begins behind the next record.
+func (w *walk) truncated(ctx context.Context) error {
+	oldest, newest, err := w.boundsNow(ctx)
+	if err != nil || oldest <= w.seq {
+		return nil // it does not, or that is not known
+	}
+	if first, err := w.findOldest(ctx, newest, 0); err == nil && first > max(w.next, w.from) {
+		return &wal.TruncatedError{First: first}
+	}
+	return nil
 }
 
 // missing returns the error for a record that no replica has. It may have been truncated meanwhile.
