@@ -50,6 +50,14 @@ func TestKilledLeader(t *testing.T) {
 	if err := wants(l, want[:told.Load()]...); err != nil {
 		t.Errorf("without a server: %v", err)
 	}
+	// A process that starts now cannot ask the dead server how it syncs.
+	r, err := log.OpenReader(t.Context(), o, stream.ReaderOptions{})
+	if err != nil {
+		t.Fatalf("open a reader without a server: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 	if c.Nodes[i] = c.Again[i](); c.Nodes[i] == nil {
 		t.Fatal("a killed server does not start again")
 	}

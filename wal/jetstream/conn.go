@@ -18,6 +18,8 @@ const (
 	checkedTime = time.Minute
 	// failedTime is how long a server that could not be reached is not tried again.
 	failedTime = time.Second
+	// missedTime is how often the log names a server that does not say how it syncs.
+	missedTime = 10 * time.Minute
 )
 
 // Conn is a connection to servers. Many streams may share it. Its methods may be called
@@ -31,6 +33,7 @@ type Conn struct {
 	others  map[string]*peer     // connections to single servers, by URL
 	failed  map[string]failure   // servers that could not be reached, by URL
 	checked map[string]time.Time // when a server was last seen to sync, by name
+	missed  map[string]time.Time // when it was last logged that a server is not there, by the words
 }
 
 // A failure is an attempt to connect that failed.
@@ -48,7 +51,7 @@ func Connect(o Options) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
 	}
-	c := &Conn{o: o, others: make(map[string]*peer), failed: make(map[string]failure), checked: make(map[string]time.Time)}
+	c := &Conn{o: o, others: make(map[string]*peer), failed: make(map[string]failure), checked: make(map[string]time.Time), missed: make(map[string]time.Time)}
 	// The server's version comes before questions that an old server may not know.
 	if err = checkVersion(nc.ConnectedServerName(), nc.ConnectedServerVersion()); err == nil {
 		c.js, err = jetstream.New(nc)
@@ -105,11 +108,18 @@ func (c *Conn) checkServers(ctx context.Context, names []string) error {
 	if fresh() {
 		return nil
 	}
-	if err := checkServers(ctx, names, c.o); err != nil {
+	absent, err := checkServers(ctx, names, c.o)
+	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for _, err := range absent {
+		if what := err.Error(); c.o.Logger != nil && time.Since(c.missed[what]) > missedTime {
+			c.missed[what] = time.Now()
+			c.o.Logger.Warn("a server of NATS is missing; the others go on without it", "error", err)
+		}
+	}
 	for _, name := range names {
 		c.checked[name] = time.Now()
 	}

@@ -93,7 +93,7 @@ func TestSuite(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return stream.Open(t.Context(), s, stream.Options{OnDurable: onDurable, Retry: -1, Linger: time.Millisecond})
+			return stream.Open(t.Context(), s, stream.Options{OnDurable: onDurable, Retry: -1, Linger: time.Millisecond, Patience: 10 * time.Second})
 		},
 		Refuse: r.set,
 		Damage: func(_ waltest.Log, _ string, p wal.Pos) { // it is the suite's last test
@@ -107,7 +107,7 @@ func TestSuite(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return stream.OpenReader(t.Context(), s, stream.ReaderOptions{})
+		return stream.OpenReader(t.Context(), s, stream.ReaderOptions{Patience: 10 * time.Second})
 	})
 }
 

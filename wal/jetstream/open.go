@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,8 +25,11 @@ type Options struct {
 	// truncated.
 	MaxBytes int64
 	// Monitor are the addresses of the monitoring ports of all servers, http://HOST:PORT. Open asks
-	// them whether the servers sync what they acknowledge.
+	// them whether the servers sync what they acknowledge. More than half of those that keep the
+	// stream must answer.
 	Monitor []string
+	// Logger is told of servers that are missing; nil: it is not logged.
+	Logger *slog.Logger
 
 	// AcceptUnsynced accepts servers that do not sync each message, or that Monitor does not name.
 	// A power cut of all servers may then lose the whole stream, and with it what was acknowledged.

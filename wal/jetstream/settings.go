@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,43 +77,60 @@ type varz struct {
 	Name      string `json:"server_name"`
 	Version   string `json:"version"`
 	JetStream struct {
-		Config struct {
+		// Config is missing while JetStream is disabled, as after the disk of the server was full.
+		Config *struct {
 			SyncAlways bool `json:"sync_always"`
 		} `json:"config"`
 	} `json:"jetstream"`
 }
 
-// checkServers asks the servers how they sync. Each of names must answer. With AcceptUnsynced it
-// asks none, because no answer matters.
-func checkServers(ctx context.Context, names []string, o Options) error {
+// checkServers asks the servers how they sync. It returns an error that tells which settings lose
+// data. A server that does not answer, or whose JetStream is disabled, stores nothing now: it is
+// named in absent, and more than half of names must be there. It is asked again with the next log
+// that is opened. With AcceptUnsynced no server is asked, because no answer matters.
+func checkServers(ctx context.Context, names []string, o Options) (absent []error, err error) {
 	if o.AcceptUnsynced {
-		return nil
+		return nil, nil
 	}
 	seen := make(map[string]bool)
+	there, silent := 0, 0
 	var all []error
 	for _, at := range o.Monitor {
 		v, err := monitor(ctx, at)
 		if err != nil {
-			all = append(all, err)
+			absent = append(absent, err)
+			silent++ // it may be any server that is not seen
 			continue
 		}
 		seen[v.Name] = true
 		if err := checkVersion(v.Name, v.Version); err != nil {
 			all = append(all, err)
 		}
-		if !v.JetStream.Config.SyncAlways {
+		switch {
+		case v.JetStream.Config == nil:
+			absent = append(absent, fmt.Errorf("server %s: JetStream is disabled, as after its disk was full: free its disk and restart it", v.Name))
+		case !v.JetStream.Config.SyncAlways:
 			all = append(all, &stream.SettingError{Where: "server " + v.Name, Setting: "sync_interval", Is: "not always", Line: "jetstream { sync_interval: always }", Why: whySync})
+		case slices.Contains(names, v.Name):
+			there++
 		}
 	}
 	for _, name := range names {
-		if !seen[name] {
+		if seen[name] {
+			continue
+		}
+		if silent--; silent < 0 {
 			all = append(all, &stream.SettingError{
 				Where: "server " + name, Setting: "sync_interval", Is: "not known, because no monitoring port of it was named",
 				Line: "http: HOST:PORT, and name that address", Why: whySync,
 			})
 		}
 	}
-	return errors.Join(all...)
+	if len(all) == 0 && 2*there <= len(names) {
+		all = append(all, fmt.Errorf("of %d servers that keep the stream only %d say how they sync; more than half must", len(names), there))
+		all = append(all, absent...)
+	}
+	return absent, errors.Join(all...)
 }
 
 // monitor reads what a server says of itself.

@@ -116,7 +116,9 @@ func (m *Member) connect(ctx context.Context) error {
 }
 
 func (m *Member) connectOnce(ctx context.Context) (err error) {
-	if m.logs, err = jetstream.Connect(m.o.logs()); err != nil {
+	logs := m.o.logs()
+	logs.Logger = m.o.Logger
+	if m.logs, err = jetstream.Connect(logs); err != nil {
 		return err
 	}
 	if m.bucket, err = natskv.Connect(ctx, m.o.bucket()); err != nil {

@@ -1,0 +1,65 @@
+package jetstream
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/wal/stream"
+)
+
+// TestCheckServers asks servers of a stream that sync, do not sync, have JetStream disabled, are
+// dead, or were not named.
+func TestCheckServers(t *testing.T) {
+	const config = `, "jetstream": {"config": {"sync_always": %t}}`
+	synced, unsynced, disabled := fmt.Sprintf(config, true), fmt.Sprintf(config, false), `, "jetstream": {}`
+	for _, c := range []struct {
+		name    string
+		servers []string // what each answers; "dead" or "unnamed"
+		absent  int
+		wrong   string // "": nothing
+	}{
+		{"all sync", []string{synced, synced, synced}, 0, ""},
+		{"one is dead", []string{synced, "dead", synced}, 1, ""},
+		{"one has JetStream disabled", []string{synced, synced, disabled}, 1, ""},
+		{"one does not sync", []string{synced, unsynced, synced}, 0, "server n1: sync_interval is not always"},
+		{"one does not sync, and one is dead", []string{"dead", unsynced, synced}, 1, "server n1: sync_interval is not always"},
+		{"one was not named", []string{synced, synced, "unnamed"}, 0, "server n2: sync_interval is not known"},
+		{"one is dead, and one was not named", []string{"dead", synced, "unnamed"}, 1, "server n2: sync_interval is not known"},
+		{"two are dead", []string{"dead", synced, "dead"}, 2, "only 1 say"},
+		{"one is dead, and one has JetStream disabled", []string{"dead", synced, disabled}, 2, "only 1 say"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var names []string
+			var o Options
+			for i, says := range c.servers {
+				names = append(names, fmt.Sprintf("n%d", i))
+				if says == "unnamed" {
+					continue
+				}
+				s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					fmt.Fprintf(w, `{"server_name": "n%d", "version": %q%s}`, i, leastVersion, says)
+				}))
+				o.Monitor = append(o.Monitor, s.URL)
+				if says == "dead" {
+					s.Close()
+				} else {
+					t.Cleanup(s.Close)
+				}
+			}
+			absent, err := checkServers(t.Context(), names, o)
+			if len(absent) != c.absent {
+				t.Errorf("absent: %v, want %d", absent, c.absent)
+			}
+			switch _, setting := errors.AsType[*stream.SettingError](err); {
+			case c.wrong == "" && err != nil, c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)):
+				t.Errorf("got %v, want %q", err, c.wrong)
+			case setting != strings.HasPrefix(c.wrong, "server"):
+				t.Errorf("%v is a wrong setting: %v", err, setting)
+			}
+		})
+	}
+}
