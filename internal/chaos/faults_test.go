@@ -2,6 +2,9 @@ package chaos
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -93,6 +96,7 @@ func (h *harness) fault(ctx context.Context, f fault) {
 		each(func(i int) { h.disk(i, "full") })
 		pause(ctx, f.lasts)
 		each(func(i int) { h.disk(i, "room") })
+		each(h.enable)
 	default: // cuts
 		set(localcluster.Refused)
 		pause(ctx, f.lasts)
@@ -146,6 +150,32 @@ func (h *harness) cutPower(i int) {
 	all.Go(h.c.Servers[i].Kill)
 	all.Wait()
 	h.disk(i, "cut")
+}
+
+// enable starts the server of a machine again if its disk was full for so long that it has disabled
+// JetStream, as its operator has to.
+func (h *harness) enable(i int) {
+	client := http.Client{Timeout: 5 * time.Second}
+	r, err := client.Get(h.c.Monitor[i] + "/varz")
+	if err != nil {
+		return // it does not run
+	}
+	defer func() { _ = r.Body.Close() }() // it was read
+	var v struct {
+		JetStream struct {
+			Config *struct{} `json:"config"`
+		} `json:"jetstream"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
+		h.counts.wrong(fmt.Sprintf("server of machine %d: %v", i+1, err))
+		return
+	}
+	if v.JetStream.Config != nil {
+		return
+	}
+	h.logf("the server of machine %d has disabled JetStream: it is started again", i+1)
+	h.c.Servers[i].Terminate(30 * time.Second)
+	h.start(h.c.Servers[i])
 }
 
 func (h *harness) powerOn(i int) {
