@@ -41,7 +41,7 @@ func TestCheckServers(t *testing.T) {
 					continue
 				}
 				s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					fmt.Fprintf(w, `{"server_name": "n%d", "version": %q%s}`, i, leastVersion, says)
+					_, _ = fmt.Fprintf(w, `{"server_name": "n%d", "version": %q%s}`, i, leastVersion, says) // the client sees it
 				}))
 				o.Monitor = append(o.Monitor, s.URL)
 				if says == "dead" {
