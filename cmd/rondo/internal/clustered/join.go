@@ -16,7 +16,6 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/detour"
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
 	"github.com/rondo-db/rondo/engine/cluster/node"
-	"github.com/rondo-db/rondo/engine/cluster/placement"
 	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer"
@@ -26,9 +25,6 @@ import (
 )
 
 const (
-	// foundTime is how long the first node waits for others before it makes the map of a new
-	// cluster with those that are there.
-	foundTime = 3 * time.Second
 	// connectTime bounds one attempt to reach the servers.
 	connectTime = 5 * time.Second
 	// openTime bounds how long the log of a partition takes to open.
@@ -265,41 +261,6 @@ func (m *Member) address() string {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, strconv.Itoa(at.Port))
-}
-
-// found makes the map of a new cluster. It waits for as many nodes as a partition has replicas, or
-// for foundTime. Whoever writes the map first has made the cluster.
-func (m *Member) found(ctx context.Context) error {
-	w := coord.NewWatcher(m.bucket, coord.Times{}, time.Now)
-	for began := time.Now(); ; {
-		v, err := w.Look(ctx)
-		if err != nil {
-			return fmt.Errorf("cluster %s: %w", m.o.Name, err)
-		}
-		if v.MapRevision > 0 {
-			return nil
-		}
-		if all := v.Placement(); len(all) >= max(3, m.o.Replicas) || (len(all) > 0 && time.Since(began) > foundTime) {
-			first, err := placement.New(m.o.Partitions, m.o.Replicas, all)
-			if err != nil {
-				return fmt.Errorf("cluster %s: %w", m.o.Name, err)
-			}
-			first.Cluster = rand.Text()
-			if _, err = coord.WriteMap(ctx, m.bucket, first, 0); err == nil {
-				m.o.Logger.Info("made the cluster", "name", m.o.Name, "partitions", m.o.Partitions, "replicas", m.o.Replicas, "nodes", len(all))
-			}
-			if err != nil && !errors.Is(err, coord.ErrConflict) {
-				return fmt.Errorf("cluster %s: %w", m.o.Name, err)
-			}
-		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-m.ended:
-			return m.err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // sharedToken returns the token that the cluster keeps. The first node draws it at random.

@@ -1,0 +1,50 @@
+package clustered
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
+)
+
+// TestFound starts a node while the servers do not answer. It waits for them, and gives up after a
+// while.
+func TestFound(t *testing.T) {
+	var said strings.Builder
+	servers := coordtest.New(time.Now, 0)
+	o := &Options{Node: "a", Partitions: 4, Replicas: 1, Logger: slog.New(slog.NewTextHandler(&said, nil))}
+	o.Name = "main"
+	s := servers.Client("a")
+	servers.Cut("a", true)
+	if err := found(t.Context(), s, o, 300*time.Millisecond); err == nil || !strings.Contains(err.Error(), "cluster main") {
+		t.Errorf("servers that never answer: got %v", err)
+	}
+	if n := strings.Count(said.String(), "tried again"); n != 1 {
+		t.Errorf("it was said %d times that it is tried again:\n%s", n, said.String())
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		a := &coord.Announcer{Store: servers.Truth()}
+		if err := a.Announce(t.Context(), coord.Member{Name: name, Session: "1"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.AfterFunc(500*time.Millisecond, func() { servers.Cut("a", false) })
+	if err := found(t.Context(), s, o, time.Minute); err != nil {
+		t.Fatalf("servers that answer later: %v", err)
+	}
+	w := coord.NewWatcher(servers.Truth(), coord.Times{}, time.Now)
+	if v, err := w.Look(t.Context()); err != nil || len(v.Map.Partitions) != 4 || v.Map.Cluster == "" {
+		t.Errorf("the map: %+v, %v", v, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	servers.Cut("a", true)
+	if err := found(ctx, s, o, time.Minute); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended: got %v", err)
+	}
+}
