@@ -26,6 +26,7 @@ const (
 	demoteTime  = time.Minute
 	retryFirst  = time.Second // after a task failed
 	retryLast   = time.Minute
+	retryLead   = 2 * time.Second // at most, of what writers wait for
 )
 
 // run starts a task of a partition. n.mu is held, and do is called without it. What do returns is
@@ -53,8 +54,12 @@ func (n *Node) run(ctx context.Context, l *local, task string, limit time.Durati
 		}
 		n.counts.Failures++
 		l.failures++
-		l.retry = n.o.now().Add(min(retryFirst<<min(l.failures-1, 10), retryLast))
-		if !n.closed {
+		last := retryLast
+		if task == taskPromote {
+			last = retryLead
+		}
+		l.retry = n.o.now().Add(min(retryFirst<<min(l.failures-1, 10), last))
+		if !n.closed && l.failures&(l.failures-1) == 0 { // the first, second, fourth, and so on
 			n.o.Logger.Warn("a task failed and is tried again", "task", task, "partition", l.partition, "failures", l.failures, "err", err)
 		}
 	})
