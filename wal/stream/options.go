@@ -35,7 +35,7 @@ type Options struct {
 
 	// Retry is how long the log offers a record again that the servers refuse for a passing reason,
 	// because they have no leader for example, before the record fails with wal.ErrRetry; default
-	// 15 s, about twice what the choice of a leader takes. A negative value gives up at once.
+	// 25 s, about three times what the choice of a leader takes. A negative value gives up at once.
 	Retry time.Duration
 
 	// Patience is how long the log waits for servers that do not answer; default 30 s. After that
@@ -61,7 +61,7 @@ func (o Options) withDefaults() Options {
 		o.MaxPendingBytes = 16 << 20
 	}
 	if o.Retry == 0 {
-		o.Retry = 15 * time.Second
+		o.Retry = 25 * time.Second
 	}
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second

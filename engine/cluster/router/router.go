@@ -27,7 +27,7 @@ type Directory interface {
 // Options says how a Store behaves. The zero value is what production runs.
 type Options struct {
 	// Wait is how long a call waits for a partition that has no leader, or no reader, before it
-	// returns an error that wraps core.ErrUnavailable; 0: 15 s.
+	// returns an error that wraps core.ErrUnavailable; 0: 25 s.
 	Wait time.Duration
 	// MaxSeries is the largest number of series of all partitions; 0: 10 million. Where several
 	// routers create series at the same moment, there may be some more.
@@ -38,7 +38,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Wait == 0 {
-		o.Wait = 15 * time.Second
+		o.Wait = 25 * time.Second
 	}
 	if o.MaxSeries == 0 {
 		o.MaxSeries = 10_000_000
