@@ -260,12 +260,33 @@ func TestCompactRefused(t *testing.T) {
 	s = f.s
 	ctx, cancel := context.WithCancel(t.Context())
 	var second error
+	var wg sync.WaitGroup
 	for name, x := range map[string]refusal{
 		"no room":            {room: 64 << 20, want: core.ErrNoRoom},
 		"room is not known":  {room: -1, want: syscall.EIO},
 		"the disk fills up":  {room: plenty, then: func(*core.Store) { room.Store(20 << 20) }, want: core.ErrNoRoom},
 		"another compaction": {room: plenty, then: func(s *core.Store) { _, second = s.Compact(t.Context()) }},
 		"cancelled":          {room: plenty, then: func(*core.Store) { cancel() }, want: context.Canceled},
+		"a commit fails": {room: plenty, want: syscall.EIO, then: func(s *core.Store) {
+			failed, opens := false, make(chan bool)
+			s.SetFault(func(op string) error {
+				switch {
+				case op == "committed" && !failed:
+					failed = true
+					return syscall.EIO
+				case op == "reopen":
+					close(opens)
+				}
+				return nil
+			})
+			f.mustFeed(3)
+			wg.Go(func() { // it waits for the compaction's reader
+				if err := s.Checkpoint(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+			<-opens
+		}},
 	} {
 		room.Store(x.room)
 		then = x.then
@@ -276,6 +297,7 @@ func TestCompactRefused(t *testing.T) {
 		if _, err := s.Compact(use); !errors.Is(err, x.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+		wg.Wait()
 		noCopyLeft(t, dir)
 		f.verify()
 	}

@@ -181,7 +181,7 @@ func (c *compaction) bring(ctx context.Context) error {
 // same refuses to go on when the file was opened anew after an error.
 func (c *compaction) same(now *Tx) error {
 	if now.from != c.from || c.f.current.Load() != c.from {
-		return fmt.Errorf("the database was opened anew while it was being compacted")
+		return fmt.Errorf("the database was opened anew while it was being compacted, after this error: %w", c.f.reopenedAfter())
 	}
 	return nil
 }

@@ -68,6 +68,8 @@ type opening struct {
 
 	// stuck says that a panic left bbolt's locks held: any other call of bbolt would hang.
 	stuck atomic.Bool
+
+	after error // why this opening took the place of another one, or nil
 }
 
 // errStuck says that an opening is stuck.
@@ -110,6 +112,9 @@ func (f *File) Failures() uint64 { return f.failures.Load() }
 
 // Reopened returns how often the file was opened anew after an error.
 func (f *File) Reopened() uint64 { return f.reopened.Load() }
+
+// reopenedAfter returns the error after which the file was last opened anew.
+func (f *File) reopenedAfter() error { return f.current.Load().after }
 
 // Readers returns how many reading transactions of the newest opening are open.
 func (f *File) Readers() int64 { return f.current.Load().readers.Load() }

@@ -107,6 +107,9 @@ func (f *File) reopen() error {
 	if err != nil {
 		return err
 	}
+	if o.after = f.broken; o.after == nil {
+		o.after = errStuck
+	}
 	f.leaving = old
 	f.current.Store(o)
 	old.retired.Store(true)
