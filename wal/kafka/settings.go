@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal/stream"
 )
 
@@ -128,19 +129,9 @@ func (s *Server) create(ctx context.Context, o Options) error {
 	}
 	for {
 		_, err := s.find(ctx)
-		if err == nil || !sleep(ctx) {
+		if err == nil || sleep.For(ctx, 50*time.Millisecond) != nil {
 			return err
 		}
-	}
-}
-
-// sleep waits a moment and says whether ctx goes on.
-func sleep(ctx context.Context) bool {
-	select {
-	case <-time.After(50 * time.Millisecond):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -122,7 +123,7 @@ func (f *finder) patiently(ctx context.Context, fn func(ctx context.Context) (ag
 	began := time.Now()
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		again, err := fn(ctx)
-		if err == nil || !again || time.Since(began) >= f.patience || !sleep(ctx, wait) {
+		if err == nil || !again || time.Since(began) >= f.patience || sleep.For(ctx, wait) != nil {
 			return err
 		}
 	}

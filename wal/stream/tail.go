@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -58,7 +59,7 @@ func (r *Reader) start(ctx context.Context, from wal.Pos) (*walk, error) {
 		default:
 			q.failed(err)
 		}
-		if !sleep(ctx, q.pause()) {
+		if sleep.For(ctx, q.pause()) != nil {
 			return nil, ctx.Err()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -58,7 +59,7 @@ func (w *walk) toEnd(ctx context.Context) error {
 					return err
 				}
 			}
-			if time.Since(began) >= w.patience || !sleep(ctx, wait) {
+			if time.Since(began) >= w.patience || sleep.For(ctx, wait) != nil {
 				if damage.error == nil {
 					damage.error = fmt.Errorf("%w: no replica has message %d with record %d", wal.ErrHole, w.seq, max(w.next, w.from))
 				}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -164,7 +165,7 @@ func (l *Log) publish(ctx context.Context, msg []byte) error {
 			unsure = true
 			l.o.Logger.Warn("stream does not answer, and it is not known whether it kept a message: trying again", "behind", l.tail.Load(), "error", err)
 		}
-		if !sleep(ctx, wait) {
+		if sleep.For(ctx, wait) != nil {
 			return fmt.Errorf("%w: closed before the stream answered: %w", wal.ErrRetry, err)
 		}
 	}
@@ -196,16 +197,4 @@ func (l *Log) attempt(ctx context.Context, id string, msg []byte) (uint64, error
 // deposed returns the error for a message of another writer behind this one's.
 func (l *Log) deposed(m message) error {
 	return fmt.Errorf("%w: message %d is of writer %d, this is writer %d", wal.ErrSealed, m.seq, m.Writer, l.writer)
-}
-
-// sleep waits and says whether ctx goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

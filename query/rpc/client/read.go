@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -90,7 +91,7 @@ func (c *Client) Tail(ctx context.Context, m *rondov1.TailRequest) iter.Seq2[Row
 			switch {
 			case !on:
 				return
-			case connect.CodeOf(err) != connect.CodeUnavailable || !wait(ctx, tailPause):
+			case connect.CodeOf(err) != connect.CodeUnavailable || sleep.For(ctx, tailPause) != nil:
 				yield(Rows{}, err)
 				return
 			}

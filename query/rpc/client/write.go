@@ -6,6 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -92,21 +93,9 @@ func (c *Client) writeBatch(ctx context.Context, m *rondov1.WriteRequest, first 
 			}
 			return nil
 		}
-		if connect.CodeOf(err) != connect.CodeUnavailable || try == attempts || !wait(ctx, pause) {
+		if connect.CodeOf(err) != connect.CodeUnavailable || try == attempts || sleep.For(ctx, pause) != nil {
 			return err
 		}
 		pause *= 2
-	}
-}
-
-// wait waits for a time, and reports whether it has passed before the end of ctx.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"os/exec"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // A Config says what is sent to whom.
@@ -126,7 +128,7 @@ const (
 // round sends one round, or what is left of one, so that nothing is lost, and waits until it is
 // through.
 func (d *drive) round(ctx context.Context) (progress, error) {
-	if err := sleep(ctx, d.pause); err != nil {
+	if err := pauseFor(ctx, d.pause); err != nil {
 		return progress{}, err
 	}
 	for more := true; more; {
@@ -167,14 +169,14 @@ func (d *drive) read(ctx context.Context) error {
 		return nil // they are held back
 	}
 	if !d.prompt() {
-		return sleep(ctx, time.Duration(unread*d.perPacket/unhurried*float64(time.Second)))
+		return pauseFor(ctx, time.Duration(unread*d.perPacket/unhurried*float64(time.Second)))
 	}
 	for {
 		p, err := d.look(ctx)
 		if err != nil || p.read+p.lost >= d.sent {
 			return err
 		}
-		if err := sleep(ctx, lookWait); err != nil {
+		if err := pauseFor(ctx, lookWait); err != nil {
 			return err
 		}
 	}
@@ -211,7 +213,7 @@ func (d *drive) paced(ctx context.Context, rate float64, length time.Duration) (
 		if took := time.Since(begun); took >= length {
 			return took, nil
 		}
-		if err := sleep(ctx, tick); err != nil {
+		if err := pauseFor(ctx, tick); err != nil {
 			return 0, err
 		}
 	}
@@ -245,7 +247,7 @@ func (d *drive) drain(ctx context.Context) (progress, error) {
 		if p.stored >= d.samples || time.Since(changed) > patience {
 			return last, nil
 		}
-		if err := sleep(ctx, lookWait); err != nil {
+		if err := pauseFor(ctx, lookWait); err != nil {
 			return p, err
 		}
 	}
@@ -270,27 +272,20 @@ func (d *drive) calm(ctx context.Context) error {
 		if n := p.snapshot.Store.LogWritten; n != last {
 			last, changed = n, time.Now()
 		}
-		if err := sleep(ctx, lookWait); err != nil {
+		if err := pauseFor(ctx, lookWait); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
+// pauseFor waits for d, or until ctx ends.
+func pauseFor(ctx context.Context, d time.Duration) error {
 	if d <= tick { // too short for a timer and a select to be worth it
 		time.Sleep(d)
 		return ctx.Err()
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return sleep.For(ctx, d)
 }
 
 // measure sends a round that makes the series, and a second one. It then sends the load at its rate
