@@ -62,6 +62,7 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	}
 	defer s.checkpoints.unpin()
 	defer spool.close()
+	s.failpoint("backup-catalogue")
 	if err := s.backupHead(b, head); err != nil {
 		return err
 	}
@@ -78,6 +79,7 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 			}
 		}
 	}
+	s.failpoint("backup-groups")
 	if err := s.backupLog(ctx, b, head.to); err != nil {
 		return err
 	}

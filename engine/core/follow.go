@@ -123,6 +123,7 @@ func (r *replica) followOnce(ctx context.Context) error {
 	}
 	r.opened(source)
 	defer r.left()
+	r.s.failpoint("follow-open")
 	in := newInbox(r.s, after+1)
 	tail, stop := context.WithCancel(ctx)
 	defer stop()

@@ -196,6 +196,7 @@ func (r *replica) resign() error {
 	a.mu.Unlock()
 	err := old.Close()
 	a.drain()
+	r.s.failpoint("demote-closed")
 	return err
 }
 
@@ -278,6 +279,7 @@ func (r *replica) lead(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open the log for writing: %w", err)
 	}
+	s.failpoint("promote-log")
 	if err = r.meet(l); err == nil {
 		err = r.catchUp(ctx, l)
 	}
@@ -313,6 +315,7 @@ func (r *replica) catchUp(ctx context.Context, l Log) error {
 		return fmt.Errorf("apply what the store lacks: %w", err)
 	}
 	r.s.passed(l.Last())
+	r.s.failpoint("promote-applied")
 	return nil
 }
 
