@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"hash/crc32"
 	"os"
 	"strings"
@@ -78,6 +79,20 @@ func TestMessageDamage(t *testing.T) {
 	for n := range whole {
 		if _, _, err := parseMessage(whole[:n]); err == nil {
 			t.Errorf("a message of %d bytes cut to %d was read", len(whole), n)
+		}
+	}
+}
+
+// A message of another version is told apart from damage if a newer program may have written it.
+func TestMessageOfNewerVersion(t *testing.T) {
+	for version, newer := range map[byte]bool{0: false, messageVersion + 1: true, 255: true} {
+		b := appendMessage(nil, header{Kind: claim, First: 1, Log: exampleID}, nil)
+		b[8] = version
+		binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[8:], castagnoli))
+		f := finder{}
+		_, err := f.parse(1, b)
+		if err == nil || errors.Is(err, wal.ErrVersion) != newer {
+			t.Errorf("version %d: %v", version, err)
 		}
 	}
 }

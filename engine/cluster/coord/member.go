@@ -35,6 +35,7 @@ type Standing struct {
 	Copying    bool    `json:"copying,omitempty"`    // takes a copy, and needs the log from now on
 	Spare      bool    `json:"spare,omitempty"`      // the map has given it to others
 	Halted     bool    `json:"halted,omitempty"`     // cannot follow the log, and does not need it
+	Outdated   bool    `json:"outdated,omitempty"`   // needs a newer program on its node, not a copy
 	Quarantine string  `json:"quarantine,omitempty"` // why it serves nothing, or empty
 	DigestAt   wal.Pos `json:"digestAt,omitempty"`   // where Digest was taken; 0: none yet
 	Digest     uint64  `json:"digest,omitempty,string"`

@@ -33,6 +33,8 @@ type cluster struct {
 	servers *coordtest.Servers
 	logs    [partitions]streamtest.Cluster
 	dir     string
+	// source wraps the log that a node follows, if it is not nil.
+	source func(node string, s core.Source) core.Source
 
 	mu      sync.Mutex // guards running
 	running map[string]*running
@@ -45,6 +47,32 @@ type running struct {
 	ended chan error
 }
 
+// newCluster returns a cluster whose map has two replicas of each partition on some nodes. None of
+// them runs yet. The test stops those that run at its end.
+func newCluster(t *testing.T, names ...string) *cluster {
+	c := &cluster{t: t, servers: coordtest.New(time.Now, 0), dir: t.TempDir(), running: make(map[string]*running)}
+	t.Cleanup(func() {
+		for _, name := range []string{"a", "b", "c", "d"} {
+			if c.node(name) != nil {
+				c.halt(name)
+			}
+		}
+	})
+	var members []placement.Member
+	for _, name := range names {
+		members = append(members, placement.Member{Name: name})
+	}
+	m, err := placement.New(partitions, 2, members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Cluster = "tested"
+	if _, err := coord.WriteMap(t.Context(), c.servers.Truth(), m, 0); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // run starts a node, on the disk that it had before.
 func (c *cluster) run(name string) *running {
 	c.t.Helper()
@@ -54,7 +82,11 @@ func (c *cluster) run(name string) *running {
 			return stream.Open(c.t.Context(), c.logs[p].Connect(), stream.Options{After: after, OnDurable: onDurable, Linger: -1})
 		},
 		Follow: func(p int, _ wal.Pos) (core.Source, error) {
-			return stream.OpenReader(c.t.Context(), c.logs[p].Connect(), stream.ReaderOptions{})
+			r, err := stream.OpenReader(c.t.Context(), c.logs[p].Connect(), stream.ReaderOptions{})
+			if err != nil || c.source == nil {
+				return r, err
+			}
+			return c.source(name, r), nil
 		},
 	})
 	if err != nil {
@@ -172,22 +204,7 @@ func (c *cluster) alike() string {
 // router while nodes stop, come back, lose their disk and join: none that was acknowledged is
 // missing, and all replicas are alike.
 func TestCluster(t *testing.T) {
-	c := &cluster{t: t, servers: coordtest.New(time.Now, 0), dir: t.TempDir(), running: make(map[string]*running)}
-	t.Cleanup(func() {
-		for _, name := range []string{"a", "b", "c", "d"} {
-			if c.node(name) != nil {
-				c.halt(name)
-			}
-		}
-	})
-	m, err := placement.New(partitions, 2, []placement.Member{{Name: "a"}, {Name: "b"}, {Name: "c"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Cluster = "tested"
-	if _, err := coord.WriteMap(t.Context(), c.servers.Truth(), m, 0); err != nil {
-		t.Fatal(err)
-	}
+	c := newCluster(t, "a", "b", "c")
 	for _, name := range []string{"a", "b", "c"} {
 		c.run(name)
 	}

@@ -1,6 +1,11 @@
 package node
 
-import "github.com/rondo-db/rondo/engine/core"
+import (
+	"errors"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
+)
 
 // A database is a Replica that is a store of the engine.
 type database struct{ *core.Store }
@@ -13,6 +18,10 @@ func (d *database) Standing() Standing {
 	st, _ := d.Store.Standing()
 	return Standing{
 		Leads: st.Role == core.Leader, Halted: st.Role == core.Halted, Err: st.Err,
+		Outdated: st.Role == core.Halted && newer(st.Err),
 		Position: st.Position, Newest: st.Newest, Checkpoint: d.Checkpointed(),
 	}
 }
+
+// newer reports whether err says that only a newer program can read what comes next.
+func newer(err error) bool { return errors.Is(err, core.ErrVersion) || errors.Is(err, wal.ErrVersion) }

@@ -87,7 +87,8 @@ func (n *Node) partition(ctx context.Context, l *local, v *coord.View, part plac
 	wanted := part.Has(n.o.Name)
 	l.unwanted = !wanted
 	n.compare(l, v, part)
-	if l.hurt == "" && l.standing.Halted {
+	n.outdate(l)
+	if l.hurt == "" && l.standing.Halted && !l.outdated {
 		l.hurt = "it cannot follow the log: " + errors.Join(l.standing.Err, nil).Error()
 	}
 	if l.standing.Leads || n.mine(l) || l.replica != nil && wanted && l.hurt == "" {
@@ -102,6 +103,19 @@ func (n *Node) partition(ctx context.Context, l *local, v *coord.View, part plac
 		n.renew(ctx, l, v)
 	}
 	return nil
+}
+
+// outdate notes whether a replica waits for a newer program on this node. It is not copied: the
+// copy would halt, too.
+func (n *Node) outdate(l *local) {
+	if l.replica == nil {
+		return // what its last task has found holds
+	}
+	if l.standing.Outdated && !l.outdated {
+		n.o.Logger.Error("a newer version of rondo wrote what comes next in the log, so a replica is read as it is; install that version on this node and restart it",
+			"partition", l.partition, "position", uint64(l.standing.Position), "version", n.o.Version, "err", l.standing.Err)
+	}
+	l.outdated = l.standing.Outdated
 }
 
 // renew takes a copy of another replica, once the leader must have heard of it, so that the log is
@@ -182,18 +196,19 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		}
 		return nil
 	}
-	resigns := n.stopping || l.hurt != "" || !part.Has(n.o.Name) || v.Members[n.o.Name] != nil && v.Members[n.o.Name].Leaving
+	unfit := l.hurt != "" || l.standing.Halted
+	resigns := n.stopping || unfit || !part.Has(n.o.Name) || v.Members[n.o.Name] != nil && v.Members[n.o.Name].Leaving
 	to := n.successor(l, v, part, resigns)
 	switch {
 	case leads && to != nil:
 		n.demote(ctx, l, to)
-	case leads && resigns && (n.stopping || l.hurt != ""): // nobody can take it now
+	case leads && resigns && (n.stopping || unfit): // nobody can take it now
 		n.demote(ctx, l, &coord.Member{})
 	case leads:
 		n.tend(ctx, l, v, part)
 	case to != nil:
 		return n.writeLease(ctx, l, to.Name, to.Session)
-	case resigns && !l.unwanted && !n.stopping && l.hurt == "" && l.replica != nil && !n.o.now().Before(l.retry):
+	case resigns && !l.unwanted && !n.stopping && !unfit && l.replica != nil && !n.o.now().Before(l.retry):
 		n.promote(ctx, l) // it leaves, and nobody else can lead
 	case resigns || l.replica == nil || n.o.now().Before(l.retry):
 		return n.writeLease(ctx, l, "", "")

@@ -155,7 +155,7 @@ func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
 			continue
 		}
 		st, ok := m.Standing(l.partition)
-		if ok && st.Quarantine != "" {
+		if ok && (st.Quarantine != "" || st.Halted && st.DigestAt != l.digest.At) {
 			continue
 		}
 		voters++

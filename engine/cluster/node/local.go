@@ -16,6 +16,7 @@ type local struct {
 	stored    bool      // the disk has one
 	hurt      string    // why it must be made anew of a copy, or empty
 	better    string    // the node from which the copy is to be taken, if that can be; or empty
+	outdated  bool      // it needs a newer program, and not a copy
 	copying   time.Time // since when it is to take a copy; zero: it takes none
 	told      time.Time // since when the others can read that
 
@@ -34,9 +35,10 @@ type local struct {
 	unwanted  bool      // the map gives it to others
 	spare     time.Time // since when it is unwanted and leads no more; zero: it is not
 
-	truncated time.Time     // the last time
-	digest    core.Digested // at the last look
-	digestDue time.Time     // when to take the next one, if it leads
+	truncated time.Time        // the last time
+	holds     map[string]*hold // by node; of a leader
+	digest    core.Digested    // at the last look
+	digestDue time.Time        // when to take the next one, if it leads
 }
 
 // ledFor returns how long a replica has led.
@@ -50,6 +52,10 @@ func (l *local) ledFor(now time.Time) time.Duration {
 // opened notes that a replica is open.
 func (l *local) opened(r Replica) {
 	l.replica, l.stored, l.hurt, l.better, l.copying = r, true, "", "", time.Time{}
+	l.outdated, l.holds = false, make(map[string]*hold)
 	l.measured, l.reference, l.current, l.standing = false, 0, false, Standing{}
 	l.digest, l.digestDue = core.Digested{}, time.Time{}
 }
+
+// refused returns what notes that err kept a replica from being opened or copied.
+func (l *local) refused(err error) func() { return func() { l.outdated = newer(err) } }

@@ -22,6 +22,7 @@ func (n *Node) measure(v *coord.View) {
 		switch {
 		case !s.Leads:
 			l.led = time.Time{}
+			clear(l.holds)
 		case l.led.IsZero():
 			l.led = now
 		}
@@ -56,13 +57,13 @@ func (n *Node) standings() []coord.Standing {
 	var all []coord.Standing
 	fresh := n.fresh()
 	for _, l := range n.locals {
-		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero()}
+		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated}
 		if l.replica != nil {
 			s := l.replica.Standing()
 			st.Position, st.Checkpoint, st.Leads, st.Halted = s.Position, s.Checkpoint, s.Leads, s.Halted
 			st.Current, st.Spare = l.current && fresh, !l.spare.IsZero()
 			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum
-		} else if !l.stored && l.copying.IsZero() {
+		} else if !l.stored && l.copying.IsZero() && !l.outdated {
 			continue
 		}
 		all = append(all, st)

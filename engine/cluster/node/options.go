@@ -101,6 +101,7 @@ type Replica interface {
 type Standing struct {
 	Leads      bool
 	Halted     bool    // it cannot follow any more: Err says why
+	Outdated   bool    // it is Halted, since a newer program wrote what comes next: no copy helps
 	Position   wal.Pos // all records up to it are applied
 	Newest     wal.Pos // the newest one of the log that it knows of
 	Checkpoint wal.Pos // after a restart it needs the records behind

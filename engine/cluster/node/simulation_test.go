@@ -22,11 +22,11 @@ const (
 )
 
 // TestSimulation runs clusters whose nodes die, pause, are cut off, lose their disks, come and
-// leave, while logs are silent and the servers lose requests and answers. At all times: only the
-// writer that has claimed a log last writes it, nothing is truncated that a replica needs, and no
-// replica is removed while another is missing. When the faults have ended, every partition has one
-// leader and as many replicas as it should, at the places where the map has them, and all of them
-// hold every record once, in order.
+// leave, and run an older program that does not know all records, while logs are silent and the
+// servers lose requests and answers. At all times: only the writer that has claimed a log last
+// writes it, nothing is truncated that a replica needs, and no replica is removed while another is
+// missing. When the faults have ended, every partition has one leader and as many replicas as it
+// should, at the places where the map has them, and all of them hold every record once, in order.
 //
 // RONDO_SEED=N runs one seed, with what the nodes did. RONDO_SEEDS=N runs so many, from RONDO_SEED on.
 func TestSimulation(t *testing.T) {
@@ -105,7 +105,7 @@ func newWorld(seed uint64) *world {
 	}
 	m.Cluster = "simulated"
 	for range m.Partitions {
-		w.logs = append(w.logs, &modelLog{sums: []uint64{0}, first: 1, rounds: make(map[wal.Pos]bool)})
+		w.logs = append(w.logs, &modelLog{sums: []uint64{0}, first: 1, rounds: make(map[wal.Pos]bool), newer: make(map[wal.Pos]bool)})
 	}
 	for w.mapRevision() == 0 {
 		// It may be lost, and the servers may be down for some seconds.
@@ -117,7 +117,7 @@ func newWorld(seed uint64) *world {
 }
 
 func (w *world) addHost(i int) {
-	h := &host{w: w, name: fmt.Sprintf("node%d", i), zone: fmt.Sprintf("zone%d", i%3), disk: make(map[int]image)}
+	h := &host{w: w, name: fmt.Sprintf("node%d", i), zone: fmt.Sprintf("zone%d", i%3), disk: make(map[int]image), moved: make(map[int]time.Time)}
 	w.hosts = append(w.hosts, h)
 	h.up()
 }
@@ -267,6 +267,10 @@ func (w *world) mishap() {
 		if h.node != nil {
 			h.node.Stop()
 		}
+	case 11:
+		h.down()
+		h.older = !h.older
+		w.tell("%s has an older program: %v", h.name, h.older)
 	}
 }
 
@@ -313,8 +317,9 @@ func (w *world) heal() {
 	for _, h := range w.hosts {
 		h.cut, h.paused = time.Time{}, time.Time{}
 		w.servers.Cut(h.name, false)
-		if h.node == nil || h.node.stopping {
+		if h.node == nil || h.node.stopping || h.older {
 			h.down()
+			h.older = false
 			h.up()
 		}
 		if err := coord.SetLeaving(context.Background(), w.servers.Truth(), h.name, false); err != nil {
@@ -334,6 +339,9 @@ func (w *world) truncates(leader *model, upto wal.Pos) {
 		}
 		if l := h.node.locals[leader.p]; l.hurt != "" || w.now.Sub(h.since) > 50*time.Second && w.now.Sub(m.opened) > 50*time.Second && w.silentFor(h) {
 			continue
+		}
+		if x := leader.h.node.locals[leader.p].holds[h.name]; x != nil && x.lapsed && (w.now.Sub(h.moved[leader.p]) > 50*time.Second || w.now.Sub(m.opened) < 10*time.Second) {
+			continue // it has made no progress for too long, or had not until a moment ago
 		}
 		if m.saved.position < upto && m.at.position+1 < min(upto, leader.saved.position)+1 {
 			w.fault("partition %d is truncated up to %d, and %s stands at %d", leader.p, upto, h.name, m.at.position)

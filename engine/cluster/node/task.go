@@ -73,7 +73,7 @@ func (n *Node) open(ctx context.Context, l *local) {
 			return func() { l.hurt = err.Error() }, err
 		}
 		if err != nil {
-			return nil, err
+			return l.refused(err), err
 		}
 		return func() { l.opened(r) }, nil
 	})
@@ -91,7 +91,7 @@ func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 			}
 		}
 		if err := n.restore(ctx, l.partition, from); err != nil {
-			return nil, fmt.Errorf("copy from %s: %w", from.Name, err)
+			return l.refused(err), fmt.Errorf("copy from %s: %w", from.Name, err)
 		}
 		r, err := n.o.Disk.Open(ctx, l.partition)
 		if err != nil {

@@ -3,7 +3,9 @@ package node
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/placement"
@@ -39,8 +41,7 @@ func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement
 }
 
 // needless returns the position up to which no replica of the map needs the log, nor a backup; 0:
-// all of it may be needed. Replicas of nodes that are gone do not count, nor those that are to be
-// made anew. While one takes a copy nothing is needless: it needs what lies behind the copy.
+// all of it may be needed. Replicas of nodes that are gone do not count.
 func (n *Node) needless(l *local, v *coord.View, part placement.Partition) wal.Pos {
 	upto := l.standing.Checkpoint
 	if n.o.Keep != nil {
@@ -55,15 +56,54 @@ func (n *Node) needless(l *local, v *coord.View, part placement.Partition) wal.P
 		if name == n.o.Name || m == nil || m.Gone {
 			continue
 		}
-		st, ok := m.Standing(l.partition)
-		if !ok || st.Copying {
-			return 0
-		}
-		if !st.Halted {
-			upto = min(upto, st.Checkpoint)
-		}
+		upto = min(upto, n.needs(l, m))
 	}
 	return upto
+}
+
+// everything is a position that no replica needs.
+const everything = wal.Pos(math.MaxUint64)
+
+// A hold is the time for which the log is kept for a replica that does not follow.
+type hold struct {
+	since  time.Time // it has made no progress since
+	lapsed bool      // the log is no longer kept for it
+}
+
+// needs returns the position behind which the replica of another node needs the log: what is behind
+// its checkpoint. While it takes a copy, or has not begun to, it needs all: what lies behind the
+// copy is not known. One that waits for a newer program goes on from its checkpoint then. Neither
+// keeps the log for longer than Times.Gone. One that is halted is made anew, and needs nothing.
+func (n *Node) needs(l *local, m *coord.Seen) wal.Pos {
+	st, ok := m.Standing(l.partition)
+	anew := !ok || st.Copying || st.Position == 0 && st.Checkpoint == 0
+	switch {
+	case anew, st.Outdated:
+	case st.Halted:
+		delete(l.holds, m.Name)
+		return everything
+	default:
+		delete(l.holds, m.Name)
+		return st.Checkpoint
+	}
+	now := n.o.now()
+	h := l.holds[m.Name]
+	if h == nil || !m.Live { // silence has a bound of its own
+		h = &hold{since: now}
+		l.holds[m.Name] = h
+	}
+	if now.Sub(h.since) < n.o.Times.Gone {
+		if anew {
+			return 0
+		}
+		return st.Checkpoint
+	}
+	if !h.lapsed {
+		h.lapsed = true
+		n.o.Logger.Warn("the log is truncated although a replica may need it: the replica has made no progress for a long time, and will be copied",
+			"partition", l.partition, "node", m.Name, "for", now.Sub(h.since))
+	}
+	return everything
 }
 
 // improve makes the changes of the map that are due, if this node is the first of those that live.

@@ -55,6 +55,7 @@ type modelLog struct {
 	acked   int              // records that were acknowledged
 	past    []wal.Pos        // the newest position at each second
 	rounds  map[wal.Pos]bool // records with which a round of digests ends
+	newer   map[wal.Pos]bool // records that an older program does not know
 }
 
 func (g *modelLog) last() wal.Pos { return wal.Pos(len(g.writers)) }
@@ -83,6 +84,10 @@ type host struct {
 	cut    time.Time // until when it reaches nobody
 	next   time.Time // its next look
 	since  time.Time // it has been up
+
+	older bool              // the program on it
+	waits map[int]bool      // partitions whose replica waits for a newer program
+	moved map[int]time.Time // when the replica of a partition has applied a record last
 }
 
 // An image is what a disk has of a replica: a checkpoint.
@@ -119,7 +124,7 @@ func (m *model) log() *modelLog { return m.h.w.logs[m.p] }
 func (m *model) Engine() core.Engine { return nil }
 
 func (m *model) Standing() Standing {
-	return Standing{Leads: m.writer != 0, Halted: m.halted, Position: m.at.position, Newest: max(m.newest, m.at.position), Checkpoint: m.saved.position, Err: m.err}
+	return Standing{Leads: m.writer != 0, Halted: m.halted, Position: m.at.position, Newest: max(m.newest, m.at.position), Checkpoint: m.saved.position, Err: m.err, Outdated: m.halted && newer(m.err)}
 }
 
 func (m *model) Promote(context.Context) error {
@@ -136,20 +141,27 @@ func (m *model) Promote(context.Context) error {
 	if m.at.position+1 < g.first {
 		return wal.ErrTruncated
 	}
-	m.apply(g.last())
+	if err := m.apply(g.last()); err != nil {
+		return err
+	}
 	m.writer, m.err = g.claim, nil
 	return nil
 }
 
-// apply applies the records up to a position.
-func (m *model) apply(upto wal.Pos) {
+// apply applies the records up to a position. It returns an error in front of one that the program
+// does not know.
+func (m *model) apply(upto wal.Pos) error {
 	g := m.log()
 	for p := m.at.position + 1; p <= upto; p++ {
+		if m.h.older && g.newer[p] {
+			return fmt.Errorf("position %d: %w", p, core.ErrVersion)
+		}
 		m.at = image{p, chain(m.at.sum, p, g.writers[p-1])}
 		if g.rounds[p] {
 			m.digest = core.Digested{At: p, Sum: m.at.sum}
 		}
 	}
+	return nil
 }
 
 func (m *model) Demote(context.Context) error {
@@ -173,9 +185,9 @@ func (m *model) write() error {
 		m.h.w.fault("the leader of partition %d writes at %d, and stands at %d", m.p, g.last()+1, m.at.position)
 	}
 	g.add(m.writer)
-	m.apply(g.last())
+	g.newer[g.last()] = !m.h.older && m.h.w.faults && len(g.writers)%10 == 0
 	g.acked++
-	return nil
+	return m.apply(g.last())
 }
 
 func (m *model) Truncate(upto wal.Pos) error {
@@ -243,7 +255,14 @@ func (m *model) live() {
 		return // it lags
 	}
 	m.newest = g.last()
-	m.apply(min(g.last(), m.at.position+wal.Pos(r.IntN(8))))
+	from := m.at.position
+	m.err = m.apply(min(g.last(), from+wal.Pos(r.IntN(8))))
+	if m.at.position > from {
+		m.h.moved[m.p] = m.h.w.now
+	}
+	if m.halted = m.err != nil; m.halted {
+		m.h.waits[m.p] = true
+	}
 }
 
 func (h *host) Belongs(string) error { return nil }
@@ -274,6 +293,9 @@ func (h *host) Restore(_ context.Context, p int, r io.Reader) error {
 	if h.open[p] != nil {
 		h.w.fault("%s restores partition %d while it is open", h.name, p)
 	}
+	if h.waits[p] {
+		h.w.fault("%s takes a copy of partition %d, which a newer program would read", h.name, p)
+	}
 	h.disk[p] = image{wal.Pos(binary.LittleEndian.Uint64(b)), binary.LittleEndian.Uint64(b[8:])}
 	return nil
 }
@@ -281,6 +303,7 @@ func (h *host) Restore(_ context.Context, p int, r io.Reader) error {
 func (h *host) Remove(p int) error {
 	h.w.removes(h, p)
 	delete(h.disk, p)
+	delete(h.waits, p)
 	return nil
 }
 
@@ -345,7 +368,7 @@ func (w *world) tell(format string, args ...any) {
 func (h *host) up() {
 	w := h.w
 	h.life++
-	h.open, h.next, h.since = make(map[int]*model), w.now, w.now
+	h.open, h.waits, h.next, h.since = make(map[int]*model), make(map[int]bool), w.now, w.now
 	life := h.life
 	n, err := New(Options{
 		Name: h.name, Address: h.name + ":1", Zone: h.zone, Session: fmt.Sprint(life), Store: w.servers.Client(h.name), Disk: h, Peers: h,

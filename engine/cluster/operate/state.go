@@ -71,7 +71,8 @@ type Replica struct {
 	Position   wal.Pos // all records up to it are applied
 	Checkpoint wal.Pos // the log is not needed up to it
 	Lag        uint64  // records behind the replica that is furthest
-	Reason     string  // why it is quarantined
+	Reason     string  // why it is quarantined or halted, where that is known
+	Outdated   bool    // it is halted until a newer version of rondo runs on its node
 }
 
 // A Partition is one partition of a cluster.
@@ -134,12 +135,14 @@ func replicaOf(m *coord.Seen, partition int, leader string) Replica {
 		return Replica{State: Missing}
 	}
 	st, ok := m.Standing(partition)
-	r := Replica{Position: st.Position, Checkpoint: st.Checkpoint, Reason: st.Quarantine}
+	r := Replica{Position: st.Position, Checkpoint: st.Checkpoint, Reason: st.Quarantine, Outdated: st.Outdated}
 	switch {
 	case !m.Live:
 		r.State = OfSilent
 	case st.Quarantine != "":
 		r.State = Quarantined
+	case st.Outdated:
+		r.State, r.Reason = Halted, "it needs a newer version of rondo"
 	case st.Copying:
 		r.State = Copying
 	case !ok:

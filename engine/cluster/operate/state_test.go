@@ -59,6 +59,12 @@ func TestStateInWords(t *testing.T) {
 	want(t, w.state(1), false, "warning: partition 0 has 1 of 2 replicas")
 	w.stand(b, coord.Standing{Partition: 0, Position: 93, Halted: true})
 	want(t, w.state(1), false, fmt.Sprintf("warning: the replica of partition 0 on node %s cannot follow the log", b), "warning: partition 0 has 1 of 2 replicas")
+	w.stand(b, coord.Standing{Partition: 0, Position: 93, Halted: true, Outdated: true})
+	want(t, w.state(1), false, "warning: partition 0 has 1 of 2 replicas",
+		fmt.Sprintf("warning: the rondo of node %s is too old for what newer nodes write: partition 0 is halted on it; install their version on the node and restart it", b))
+	if r := w.state(1).Partitions[0].Replicas[1]; r.State != operate.Halted || r.Reason != "it needs a newer version of rondo" {
+		t.Errorf("a replica of an older program: %+v", r)
+	}
 	w.stand(b, coord.Standing{Partition: 0, Position: 93, Quarantine: "it differs from the replica of x"})
 	want(t, w.state(1), false, fmt.Sprintf("error: the replica of partition 0 on node %s serves nothing, and is made anew: it differs from the replica of x", b), "warning: partition 0 has 1 of 2 replicas")
 	w.stand(b, coord.Standing{Partition: 0, Position: 100, Current: true})

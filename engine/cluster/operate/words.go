@@ -95,6 +95,7 @@ func (s *State) judgeLeaders() {
 // judgeReplicas finds partitions whose replicas are not as they should be, and moves.
 func (s *State) judgeReplicas() {
 	behind, lag := make(map[string][]int), make(map[string]uint64)
+	outdated := make(map[string][]int)
 	few := make(map[int][]int) // partitions by the number of their replicas
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
@@ -106,8 +107,12 @@ func (s *State) judgeReplicas() {
 				s.add(Error, "the replica of partition %d on node %s serves nothing, and is made anew: %s", i, r.Node, r.Reason)
 				p.blame("%s is quarantined", r.Node)
 			case Halted:
-				s.add(Warning, "the replica of partition %d on node %s cannot follow the log", i, r.Node)
 				p.blame("%s is halted", r.Node)
+				if r.Outdated {
+					outdated[r.Node] = append(outdated[r.Node], i)
+					continue
+				}
+				s.add(Warning, "the replica of partition %d on node %s cannot follow the log", i, r.Node)
 			case Behind:
 				if !moving {
 					behind[r.Node] = append(behind[r.Node], i)
@@ -129,6 +134,10 @@ func (s *State) judgeReplicas() {
 	}
 	for _, n := range sorted(few) {
 		s.add(Warning, "%s %d of %d replicas", subject(few[n], "partition", "partitions", "has", "have"), n, s.Replicas)
+	}
+	for _, name := range sorted(outdated) {
+		s.add(Warning, "the rondo of node %s is too old for what newer nodes write: %s halted on it; install their version on the node and restart it",
+			name, subject(outdated[name], "partition", "partitions", "is", "are"))
 	}
 	for _, name := range sorted(behind) {
 		by := ""
