@@ -26,6 +26,7 @@ type local struct {
 	retry    time.Time // no task before
 
 	lease     coord.Lease // the newest that this node has written
+	term      uint64      // that of the lease by which the replica began to lead
 	standing  Standing    // at the last look
 	measured  bool        // there was a look since it was opened
 	reference wal.Pos     // what somebody held at that look

@@ -17,11 +17,13 @@ type Node struct {
 	tasks     sync.WaitGroup
 	began     time.Time     // set by Run
 	announced bool          // the node is in the cluster; of Run's goroutine
+	told      time.Time     // when the last announcement that has succeeded began; of Run's goroutine
 	hurry     chan struct{} // Run looks at once; holds one
 
 	mu       sync.Mutex // guards what follows; not held while anything is waited for
 	view     *coord.View
 	seen     time.Time     // when that was
+	holds    time.Time     // until then nobody takes a lease that this node has, as far as it knows
 	looked   chan struct{} // closed when a leader may have been found
 	locals   map[int]*local
 	suspects map[string]*suspect // by name

@@ -76,6 +76,7 @@ func (n *Node) tick(ctx context.Context) error {
 	}
 	call, cancel = context.WithTimeout(ctx, callTime)
 	defer cancel()
+	began := n.o.now()
 	e := n.announcer.Announce(call, n.member(), n.replaces)
 	switch {
 	case errors.Is(e, coord.ErrNameTaken) && !n.announced && n.o.now().Sub(n.began) < 2*n.o.Times.Lease:
@@ -86,7 +87,7 @@ func (n *Node) tick(ctx context.Context) error {
 	case e != nil:
 		n.o.Logger.Warn("this node cannot announce itself; others take its leases after a while", "err", e)
 	default:
-		n.announced = true
+		n.announced, n.told = true, began
 		if err == nil {
 			n.decide(ctx)
 		}
@@ -114,6 +115,9 @@ func (n *Node) see(ctx context.Context, v *coord.View) error {
 		}
 	}
 	n.measure(v)
+	if m := v.Members[n.o.Name]; m != nil && m.Session == n.o.Session && m.Silent == 0 {
+		n.holds = n.told.Add(n.o.Times.Lease)
+	}
 	n.view, n.seen = v, n.o.now()
 	n.wake()
 	return nil

@@ -149,15 +149,26 @@ func (n *Node) wants(partition int) bool {
 	return n.view.Map.Partitions[partition].Has(n.o.Name)
 }
 
-// promote makes a replica lead.
+// errLeaseLost says that a node has lost a lease, or may have, before it led by it.
+var errLeaseLost = errors.New("another node may have taken the lease meanwhile")
+
+// promote makes a replica lead. One that begins late, because the process was stopped, say, would
+// take the log from the next leader.
 func (n *Node) promote(ctx context.Context, l *local) {
 	r := l.replica
 	n.run(ctx, l, taskPromote, promoteTime, func(ctx context.Context) (func(), error) {
+		n.mu.Lock()
+		lost, term := !n.mine(l) || n.replaced(l) || !n.fresh(), l.lease.Term
+		n.mu.Unlock()
+		if lost {
+			return nil, errLeaseLost
+		}
 		if err := r.Promote(ctx); err != nil {
 			return nil, err
 		}
 		return func() {
 			n.counts.Promotions++
+			l.term = term
 			n.hurried() // the others learn from the announcement who leads
 		}, nil
 	})

@@ -34,6 +34,8 @@ type world struct {
 	flips   bool     // bits are to flip
 	seen    placement.Map
 	watcher *coord.Watcher // without faults
+	certain int            // how often a node led for certain
+	stale   int            // how often one led that lacked records
 }
 
 // An event is what happens at a time: the end of a task.

@@ -1,0 +1,33 @@
+package node
+
+import (
+	"fmt"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// Leads returns nil if the replica of a partition on this node leads, and no other node may have
+// begun to lead. What it does not have, then, nobody has. Otherwise the error wraps
+// core.ErrNotLeader.
+//
+// A replica that leads learns only with its next write that another one leads. It was silent to the
+// others for Times.Lease before that. So a lease counts for that long from when the node began an
+// announcement that has succeeded, if the node has seen behind it that the lease is still its own.
+func (n *Node) Leads(partition int) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.locals[partition]
+	switch {
+	case l == nil || l.replica == nil || l.hurt != "" || !l.replica.Standing().Leads || !n.mine(l) || n.replaced(l) || l.term != l.lease.Term:
+		return fmt.Errorf("node %s and partition %d: %w", n.o.Name, partition, core.ErrNotLeader)
+	case !n.o.now().Before(n.holds):
+		return fmt.Errorf("node %s does not see whether another one leads partition %d: %w", n.o.Name, partition, core.ErrNotLeader)
+	}
+	return nil
+}
+
+// replaced reports whether the newest view shows another holder of a lease than l knows yet. n.mu
+// is held.
+func (n *Node) replaced(l *local) bool {
+	return l.partition < len(n.view.Leases) && n.view.Leases[l.partition].Revision > l.lease.Revision
+}
