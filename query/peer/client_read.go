@@ -14,10 +14,19 @@ import (
 )
 
 // Lookup is core.Engine's.
-func (c *Client) Lookup(path string) (core.Ref, error) {
+func (c *Client) Lookup(path string) (core.Ref, error) { return c.lookup(path, false) }
+
+// LookupLeading is Lookup for a caller who must know that a series is not there. The error wraps
+// core.ErrNotLeader if the node does not lead the partition for certain. A node of a version that
+// does not know the question answers as Lookup does.
+func (c *Client) LookupLeading(path string) (core.Ref, error) { return c.lookup(path, true) }
+
+func (c *Client) lookup(path string, leads bool) (core.Ref, error) {
 	ctx, cancel := c.bounded()
 	defer cancel()
-	m, err := ask(ctx, c, c.node.rpc.Lookup, &peerv1.PathRequest{Target: c.target(ctx), Path: path})
+	t := c.target(ctx)
+	t.Leads = leads
+	m, err := ask(ctx, c, c.node.rpc.Lookup, &peerv1.PathRequest{Target: t, Path: path})
 	return core.Ref(m.GetRef()), err
 }
 

@@ -85,6 +85,31 @@ func TestPeerIsAsTheStore(t *testing.T) {
 	enginetest.Conform(t, partition(t, serve(t, of(s)).URL, peer.Options{}), core.Options{})
 }
 
+// A node that may not lead any more does not say that a series is missing.
+func TestLookupOfALeader(t *testing.T) {
+	s := enginetest.Open(t)
+	ref := gauge(t, s, "a")
+	server := of(s)
+	var answer error
+	server.Leads = func(p int) error {
+		if p != 3 {
+			t.Errorf("partition %d", p)
+		}
+		return answer
+	}
+	c := partition(t, serve(t, server).URL, peer.Options{})
+	if _, err := c.LookupLeading("b"); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("a series that is not there: %v", err)
+	}
+	answer = core.ErrNotLeader
+	if _, err := c.LookupLeading("b"); !errors.Is(err, core.ErrNotLeader) || errors.Is(err, core.ErrNotFound) {
+		t.Errorf("while the node does not lead: %v", err)
+	}
+	if got, err := c.Lookup("a"); err != nil || got != ref {
+		t.Errorf("%v, %v, want %v", got, err, ref)
+	}
+}
+
 // gauge makes a series of one source.
 func gauge(t testing.TB, e core.Engine, path string) core.Ref {
 	t.Helper()

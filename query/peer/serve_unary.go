@@ -55,6 +55,11 @@ func (s *Server) Flush(ctx context.Context, req *connect.Request[peerv1.RefsRequ
 func (s *Server) Lookup(ctx context.Context, req *connect.Request[peerv1.PathRequest]) (*connect.Response[peerv1.RefResponse], error) {
 	var out peerv1.RefResponse
 	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		if t := req.Msg.GetTarget(); t.GetLeads() && s.Leads != nil {
+			if err := s.Leads(int(t.GetPartition())); err != nil {
+				return err
+			}
+		}
 		ref, err := e.Lookup(req.Msg.GetPath())
 		out.Ref = uint64(ref)
 		return err

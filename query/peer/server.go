@@ -44,6 +44,9 @@ type Server struct {
 	// opened anew. It is called for each request and must not wait. Its error goes to the caller as
 	// it is: core.ErrUnavailable if this node does not have the partition (any more).
 	Partition func(partition int) (core.Engine, error)
+	// Leads returns nil if this node leads a partition for certain, and otherwise an error that
+	// wraps core.ErrNotLeader; nil: it leads all that it has.
+	Leads func(partition int) error
 	// Token is what callers must know. It is sent with each request, so the connections must be
 	// encrypted, or be of one machine. Empty: there is none.
 	Token string

@@ -200,7 +200,7 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 	resigns := n.stopping || unfit || !part.Has(n.o.Name) || v.Members[n.o.Name] != nil && v.Members[n.o.Name].Leaving
 	to := n.successor(l, v, part, resigns)
 	switch {
-	case leads && l.term != l.lease.Term: // somebody else had the lease in between, and claimed the log
+	case leads && l.term != l.lease.Term: // another node has claimed the log in between
 		n.demote(ctx, l, nil)
 	case leads && to != nil:
 		n.demote(ctx, l, to)

@@ -465,3 +465,47 @@ func TestOnlyTheLeaderKnowsThatASeriesIsMissing(t *testing.T) {
 		t.Errorf("without a leader: %v", err)
 	}
 }
+
+// certain is a cell whose Directory tells whether this process leads.
+type certain struct {
+	*cell
+	leads func() error
+}
+
+func (c certain) Leads(int) error { return c.leads() }
+
+// A sender was told that its series are not there by a node that had led, and did not know yet that
+// another one leads and has made them.
+func TestOldLeaderDoesNotKnowThatASeriesIsMissing(t *testing.T) {
+	c := newCell(openStores(t, 1, core.Options{}))
+	s := c.parts[0]
+	ref, err := newRouter(t, c, router.Options{}).Create(t.Context(), core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
+	must(t, err)
+	whole := s.store
+	s.store = openStores(t, 1, core.Options{})[0] // has nothing
+	s.elect()
+	asked, sure := 0, false
+	r := newRouter(t, certain{c, func() error {
+		if sure {
+			return nil
+		}
+		if asked++; asked == 3 {
+			s.store, sure = whole, true
+			s.elect()
+		}
+		return core.ErrNotLeader
+	}}, router.Options{Wait: 200 * time.Millisecond})
+	if got, err := r.Lookup("a"); err != nil || got != ref || asked != 3 {
+		t.Errorf("%v, %v, want %v; asked %d times", got, err, ref, asked)
+	}
+	if _, err := r.Lookup("b"); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("a series that is nowhere: %v", err)
+	}
+	sure = false
+	if _, err := r.Lookup("b"); !errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrNotFound) {
+		t.Errorf("while nobody leads for certain: %v", err)
+	}
+	if got, err := r.Lookup("a"); err != nil || got != ref {
+		t.Errorf("a series that is there, while nobody leads for certain: %v, %v", got, err)
+	}
+}

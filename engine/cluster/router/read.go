@@ -9,21 +9,40 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Lookup is core.Store's. That a series is not there only the leader knows: a replica may be
-// behind, and a sender that is told so drops what it has.
+// Lookup is core.Store's. That a series is not there only the leader knows, and only while it leads
+// for certain: a replica may be behind, and a sender that is told so drops what it has.
 func (r *Store) Lookup(path string) (core.Ref, error) {
 	ctx, p := context.Background(), r.partitionOf(path)
-	var asked core.Engine
-	ref, err := ask(ctx, r, p, func(e core.Engine) (core.Ref, error) {
-		asked = e
-		return e.Lookup(path)
-	})
+	ref, err := ask(ctx, r, p, func(e core.Engine) (core.Ref, error) { return e.Lookup(path) })
 	if errors.Is(err, core.ErrNotFound) {
-		if lead, failed := r.dir.Leader(ended, p); failed != nil || lead != asked {
-			ref, err = order(ctx, r, p, func(e core.Engine) (core.Ref, error) { return e.Lookup(path) })
-		}
+		ref, err = order(ctx, r, p, func(e core.Engine) (core.Ref, error) { return r.lookupLeading(p, e, path) })
 	}
 	return outer(p, ref), err
+}
+
+// A leading is a partition on another node, which knows whether it leads there.
+type leading interface {
+	// LookupLeading is Lookup, and refuses with core.ErrNotLeader while it is not certain that the
+	// node leads.
+	LookupLeading(path string) (core.Ref, error)
+}
+
+// A leads is a Directory that knows whether this process leads partition p for certain. If not, the
+// error wraps core.ErrNotLeader.
+type leads interface{ Leads(p int) error }
+
+// lookupLeading looks a path up in an engine if it leads for certain. The Directory may take one
+// for the leader that has begun anew, or that does not know of its successor.
+func (r *Store) lookupLeading(p int, e core.Engine, path string) (core.Ref, error) {
+	if x, ok := e.(leading); ok {
+		return x.LookupLeading(path)
+	}
+	if d, ok := r.dir.(leads); ok {
+		if err := d.Leads(p); err != nil {
+			return 0, err
+		}
+	}
+	return e.Lookup(path)
 }
 
 // of asks the partition of a reference. An error that wraps core.ErrNotFound names the reference as

@@ -133,7 +133,9 @@ type Target struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Partition uint32                 `protobuf:"varint,1,opt,name=partition" json:"partition,omitempty"`
 	// The answer must hold all records of the log up to this position; 0: any.
-	After         uint64 `protobuf:"varint,2,opt,name=after" json:"after,omitempty"`
+	After uint64 `protobuf:"varint,2,opt,name=after" json:"after,omitempty"`
+	// Only a node that leads the partition for certain is to answer. Others refuse. Lookup knows it.
+	Leads         bool `protobuf:"varint,3,opt,name=leads" json:"leads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -180,6 +182,13 @@ func (x *Target) GetAfter() uint64 {
 		return x.After
 	}
 	return 0
+}
+
+func (x *Target) GetLeads() bool {
+	if x != nil {
+		return x.Leads
+	}
+	return false
 }
 
 // A Standing is how a call has ended, and where the partition stands.
@@ -4293,10 +4302,11 @@ var File_peer_proto protoreflect.FileDescriptor
 const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"peer.proto\x12\rrondo.peer.v1\"<\n" +
+	"peer.proto\x12\rrondo.peer.v1\"R\n" +
 	"\x06Target\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x04R\x05after\"\xb2\x01\n" +
+	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x14\n" +
+	"\x05leads\x18\x03 \x01(\bR\x05leads\"\xb2\x01\n" +
 	"\bStanding\x120\n" +
 	"\afailure\x18\x01 \x01(\v2\x16.rondo.peer.v1.FailureR\afailure\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x18\n" +

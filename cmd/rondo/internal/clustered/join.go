@@ -217,7 +217,7 @@ func (m *Member) listenPeers(fail context.CancelCauseFunc) (err error) {
 	if m.listen, err = net.Listen("tcp", m.o.Listen); err != nil {
 		return fmt.Errorf("--cluster-listen: %w", err)
 	}
-	s := &peer.Server{Partition: m.partition, Token: m.o.Token, Certificates: m.o.PeerTLS != nil, Expressions: m.o.Expressions}
+	s := &peer.Server{Partition: m.partition, Leads: m.node.Leads, Token: m.o.Token, Certificates: m.o.PeerTLS != nil, Expressions: m.o.Expressions}
 	path, h, err := s.Handler()
 	if err != nil {
 		return err
