@@ -1,0 +1,218 @@
+package operate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// LogServers is what is known of the servers of NATS: those that keep the logs of the partitions
+// and the map.
+type LogServers struct {
+	Servers []LogServer // in order of names
+	Logs    []KeptLog   // by partition
+	Map     KeptLog
+}
+
+// A LogServer is one server.
+type LogServer struct {
+	Name    string // empty: not known
+	Problem string // what it does or lacks, as in "does not answer"; empty: it is there
+}
+
+// A KeptLog is the log of a partition, or the map, as the servers keep it.
+type KeptLog struct {
+	Err     error // nobody tells of it: it has no leader among the servers, or does not exist
+	Keepers []LogKeeper
+}
+
+// A LogKeeper is a server that keeps a log.
+type LogKeeper struct {
+	Server  string
+	Missing string // why it takes no messages, as in "is offline"; empty: it does
+	Lag     uint64 // messages that it lacks, if it is far behind, else 0
+}
+
+// Missing returns how many servers do not answer, or keep nothing now.
+func (l *LogServers) Missing() (n int) {
+	for _, s := range l.Servers {
+		if s.Problem != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Behind returns how many servers take no messages of a log, or are far behind in one.
+func (l *LogServers) Behind() int {
+	late := make(map[string]bool)
+	l.each(func(_ int, k *KeptLog) {
+		for _, x := range k.Keepers {
+			if x.Missing != "" || x.Lag > 0 {
+				late[x.Server] = true
+			}
+		}
+	})
+	for _, s := range l.Servers {
+		if s.Problem != "" {
+			delete(late, s.Name)
+		}
+	}
+	return len(late)
+}
+
+// each calls fn with each log and its partition, and last with the map and theMap.
+func (l *LogServers) each(fn func(partition int, k *KeptLog)) {
+	for i := range l.Logs {
+		fn(i, &l.Logs[i])
+	}
+	fn(theMap, &l.Map)
+}
+
+// theMap stands for the map in lists of partitions.
+const theMap = -1
+
+// AddLogServers notes what is wrong with the servers; nil: nothing is known.
+func (s *State) AddLogServers(l *LogServers) {
+	if l == nil {
+		return
+	}
+	var untold []int
+	var why error
+	l.each(func(p int, k *KeptLog) {
+		if k.Err != nil {
+			untold, why = append(untold, p), k.Err
+		}
+	})
+	if len(untold) > 0 {
+		s.Add(Error, "no nats-server leads %s: updates wait: %v", logs(untold), why)
+	}
+	for _, x := range l.Servers {
+		s.judgeLogServer(l, x)
+	}
+	s.judgeKeepers(l)
+}
+
+// judgeLogServer tells of a server that is missing.
+func (s *State) judgeLogServer(l *LogServers, x LogServer) {
+	switch {
+	case x.Problem == "":
+	case x.Name == "":
+		s.Add(Warning, "a nats-server %s", x.Problem)
+	default:
+		kept := kept{of: x.Name, missing: true}
+		kept.find(l)
+		s.Add(kept.severity(), "nats-server %s %s%s", x.Name, x.Problem, kept.rest())
+	}
+}
+
+// judgeKeepers tells of servers that are there and keep a log badly.
+func (s *State) judgeKeepers(l *LogServers) {
+	for _, x := range l.Servers {
+		if x.Problem != "" || x.Name == "" {
+			continue
+		}
+		gone := kept{of: x.Name, missing: true}
+		if gone.find(l); len(gone.logs) > 0 {
+			s.Add(gone.severity(), "nats-server %s %s in %s%s", x.Name, gone.why, logs(gone.logs), gone.rest())
+		}
+		late := kept{of: x.Name}
+		if late.find(l); len(late.logs) > 0 {
+			s.Add(late.severity(), "nats-server %s is behind in %s, by up to %s%s", x.Name, logs(late.logs), count(int(late.lag), "message", "messages"), late.rest())
+		}
+	}
+}
+
+// kept is what becomes of the logs that a server does not keep up with.
+type kept struct {
+	of      string
+	missing bool // those that it takes no messages of; else those that it is far behind in
+	logs    []int
+	why     string
+	lag     uint64
+	fewest  KeptLog // that the fewest servers keep beyond what is needed
+	spare   int     // how many of them these are; negative: updates wait
+}
+
+func (k *kept) find(l *LogServers) {
+	l.each(func(p int, log *KeptLog) {
+		i := slices.IndexFunc(log.Keepers, func(x LogKeeper) bool {
+			return x.Server == k.of && (x.Missing != "") == k.missing && (k.missing || x.Lag > 0)
+		})
+		if i < 0 {
+			return
+		}
+		k.why, k.lag = log.Keepers[i].Missing, max(k.lag, log.Keepers[i].Lag)
+		if spare := log.spare(); len(k.logs) == 0 || spare < k.spare {
+			k.fewest, k.spare = *log, spare
+		}
+		k.logs = append(k.logs, p)
+	})
+}
+
+// good returns how many servers keep all of a log, and how many take its messages.
+func (l *KeptLog) good() (keep, take int) {
+	for _, x := range l.Keepers {
+		if x.Missing == "" {
+			take++
+			if x.Lag == 0 {
+				keep++
+			}
+		}
+	}
+	return keep, take
+}
+
+// spare returns how many more servers may be lost before updates wait. It is negative if they wait.
+func (l *KeptLog) spare() int {
+	keep, take := l.good()
+	most := len(l.Keepers)/2 + 1
+	if take < most {
+		return take - most
+	}
+	return max(keep-most, 0)
+}
+
+func (k *kept) severity() Severity {
+	if len(k.logs) > 0 && k.spare < 0 {
+		return Error
+	}
+	return Warning
+}
+
+// rest says what follows for the logs.
+func (k *kept) rest() string {
+	if len(k.logs) == 0 {
+		return ""
+	}
+	keep, _ := k.fewest.good()
+	what := fmt.Sprintf(": %d of %d servers %s %s, ", keep, len(k.fewest.Keepers), plural(keep, "keeps", "keep"), logs(k.logs))
+	switch {
+	case k.spare < 0:
+		return what + "so updates wait"
+	case k.spare == 0:
+		return what + "and updates wait when another one is lost"
+	}
+	return what + fmt.Sprintf("and updates wait when %d others are lost", k.spare+1)
+}
+
+// logs names logs.
+func logs(of []int) string {
+	var words []string
+	parts := slices.DeleteFunc(slices.Clone(of), func(p int) bool { return p == theMap })
+	if len(parts) > 0 {
+		words = append(words, "the "+plural(len(parts), "log", "logs")+" of "+subject(parts, "partition", "partitions"))
+	}
+	if len(parts) < len(of) {
+		words = append(words, "the map of partitions")
+	}
+	return strings.Join(words, " and ")
+}
+
+// plural returns the word for n of something.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
