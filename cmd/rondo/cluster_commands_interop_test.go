@@ -161,6 +161,7 @@ func (o *operatedCluster) mistakes(direct []string) {
 		{by(o.a, "drain", "nosuch"), 1, `ERROR: there is no node "nosuch"`},
 		{by(o.a, "drain", "--forget", "a"), 1, "ERROR: node a lives: stop it first"},
 		{append([]string{"check"}, direct...), 2, "unknown flag: --cluster"},
+		{by(o.a, "status", "--cluster-monitor", "http://127.0.0.1:8222"), 2, "--cluster-monitor is for --cluster: a node knows the monitoring ports"},
 	} {
 		if out, code := o.run(x.args...); code != x.code || !strings.Contains(out, x.text) {
 			o.t.Errorf("rondo cluster %q: exit code %d, want %d and %q: %s", x.args, code, x.code, x.text, out)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,13 +15,16 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-const clusterStatusHelp = `Say whether the cluster is whole: whether each partition has a leader and all its replicas, which are current, and all nodes are there.
+const clusterStatusHelp = `Say whether the cluster is whole: whether each partition has a leader and all its replicas, which are current, and all nodes are there,
+and whether the servers of NATS are: each that keeps a log or the map of partitions is to answer, to have JetStream enabled, and to keep up.
 
   rondo cluster status --daemon http://HOST:9180
   rondo cluster status --cluster nats://n1:4222,nats://n2:4222 || mail …
 
-What is wrong is printed in words, and what is going on, such as moves. The exit code is 0 if the cluster is whole, and 1 if it is not or cannot
-be asked. By --cluster it takes a second or two, and six if a node is silent.`
+What is wrong is printed in words, and what is going on, such as moves. An error means that updates or reads wait or that replicas differ, a warning
+that the loss of one more node or server may do that. With either the cluster is not whole. The exit code is 0 if it is whole, and 1 if it is not
+or cannot be asked. By --cluster it takes a second or two, and six if a node is silent. What a node says of the servers of NATS is up to 10 s old.
+A server that is killed is missing at once if its monitoring port is known, else 6 s later. --cluster-monitor is for --cluster: a node knows the ports.`
 
 func newClusterStatus(c *common) *cobra.Command {
 	o := &operating{common: c}
@@ -31,6 +35,9 @@ func newClusterStatus(c *common) *cobra.Command {
 		Long:  clusterStatusHelp,
 		Args:  takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(o.servers.Monitor) > 0 && o.servers.URL == "" {
+				return &usageError{errors.New("--cluster-monitor is for --cluster: a node knows the monitoring ports"), cmd.CommandPath() + " --help"}
+			}
 			return o.with(cmd.Context(), func(api clusterAPI) error {
 				st, err := clusterState(cmd.Context(), api)
 				if err != nil {
@@ -50,6 +57,7 @@ func newClusterStatus(c *common) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	o.addDirect(cmd.Flags())
+	o.addMonitor(cmd.Flags())
 	return cmd
 }
 

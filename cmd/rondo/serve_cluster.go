@@ -36,9 +36,14 @@ func (c *clusterFlags) addPlace(f *pflag.FlagSet, usage string) {
 
 func (c *clusterFlags) addFlags(f *pflag.FlagSet) {
 	c.addPlace(f, "empty: this machine's database is all there is")
-	f.StringSliceVar(&c.servers.Monitor, "cluster-monitor", nil, "`URL` of the monitoring port of a server of NATS, one for each server; default: port 8222 of each")
+	c.addMonitor(f)
 	f.Var(&c.size, "cluster-log", "`bytes` that the log of a partition may have: 8G")
 	f.StringSliceVar(&c.accept, "cluster-accept", nil, "`risk` that is accepted: unsynced (servers that acknowledge before they sync), one-server (for trying it)")
+}
+
+// addMonitor adds the flag that says where the servers tell how they are.
+func (c *clusterFlags) addMonitor(f *pflag.FlagSet) {
+	f.StringSliceVar(&c.servers.Monitor, "cluster-monitor", nil, "`URL` of the monitoring port of a server of NATS, one for each server; default: port 8222 of each")
 }
 
 // apply returns the servers.

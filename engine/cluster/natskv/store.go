@@ -162,7 +162,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]coord.Entry, error) 
 	if err := sub.SetPendingLimits(-1, -1); err != nil {
 		return nil, fmt.Errorf("list %s: %w", prefix, err)
 	}
-	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET.KV_"+s.bucket, inbox, ask); err != nil {
+	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+Stream(s.bucket), inbox, ask); err != nil {
 		return nil, fmt.Errorf("list %s: %w", prefix, err)
 	}
 	var out []coord.Entry
@@ -189,6 +189,12 @@ func (s *Store) List(ctx context.Context, prefix string) ([]coord.Entry, error) 
 		out = append(out, coord.Entry{Key: strings.TrimPrefix(m.Header.Get(jetstream.SubjectHeader), subject), Value: m.Data, Revision: revision})
 	}
 }
+
+// Conn returns the connection to the servers. Close closes it.
+func (s *Store) Conn() *nats.Conn { return s.nc }
+
+// Stream returns the name of the stream that keeps a bucket.
+func Stream(bucket string) string { return "KV_" + bucket }
 
 // Close is as coord.Store has it.
 func (s *Store) Close() error {

@@ -44,6 +44,8 @@ type Member struct {
 	router *router.Store
 	detour *detour.Detour
 
+	surveyor *surveyor
+
 	readers sync.Map // *stream.Reader by partition: the last one that was opened
 
 	stop   context.CancelFunc
@@ -79,6 +81,9 @@ func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 		return err
 	}
 	if err := m.await(ctx); err != nil {
+		return err
+	}
+	if m.surveyor, err = startSurveyor(&o.Servers, m.bucket); err != nil {
 		return err
 	}
 	if n := m.node.Partitions(); n != o.Partitions && o.Named {
@@ -312,6 +317,7 @@ func (m *Member) Close() (err error) {
 		if m.detour != nil { // its last calls have ended with the engines
 			err = errors.Join(err, m.detour.Close())
 		}
+		m.surveyor.close()
 		err = errors.Join(err, m.disconnect())
 	})
 	return err

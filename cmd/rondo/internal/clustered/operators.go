@@ -17,6 +17,7 @@ func (m *Member) Operators() *operator.Service {
 	return &operator.Service{
 		Operator: &operate.Operator{Store: m.bucket, Look: look},
 		Name:     m.o.Name, Node: m.o.Node, Stream: m.o.stream, Blind: m.node.Blind, Replicas: comparing{m.node},
+		LogServers: m.surveyor.known,
 	}
 }
 
@@ -34,8 +35,16 @@ func Outside(ctx context.Context, s Servers) (*operator.Service, func() error, e
 	case err != nil:
 		return nil, nil, fmt.Errorf("--cluster: %w", err)
 	}
+	y, err := startSurveyor(&s, bucket)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("--cluster: %w", err), bucket.Close())
+	}
+	end := func() error {
+		y.close()
+		return bucket.Close()
+	}
 	return &operator.Service{
 		Operator: &operate.Operator{Store: bucket, Look: operate.NewObserver(bucket, coord.Times{}, nil).Look},
-		Name:     s.Name, Stream: s.stream,
-	}, bucket.Close, nil
+		Name:     s.Name, Stream: s.stream, LogServers: y.first,
+	}, end, nil
 }

@@ -1,6 +1,10 @@
 package clustered
 
-import "github.com/rondo-db/rondo/engine/cluster/node"
+import (
+	"context"
+
+	"github.com/rondo-db/rondo/engine/cluster/node"
+)
 
 // A State is what a node knows of its cluster and of itself.
 type State struct {
@@ -13,12 +17,19 @@ type State struct {
 	Halted   int    // of them, those that cannot follow
 	Behind   uint64 // records that this node knows of and has not applied
 
+	// Servers of NATS that keep the logs and the map, as far as they are known. Of them, those that
+	// are missing, and those that are there and far behind.
+	LogServers, LogServersMissing, LogServersBehind int
+
 	node.Counts
 }
 
 // State returns the state of now.
 func (m *Member) State() State {
 	st := State{Counts: m.node.Counts()}
+	if l := m.surveyor.known(context.Background()); l != nil {
+		st.LogServers, st.LogServersMissing, st.LogServersBehind = len(l.Servers), l.Missing(), l.Behind()
+	}
 	v := m.node.View()
 	if v == nil {
 		return st

@@ -37,7 +37,7 @@ func cluster(l *look) {
 		}
 		l.lasts(Problem{
 			ID: x.id, Severity: x.severity, Text: "The cluster is not whole: " + text + ".",
-			Advice: "Other nodes take over and make replicas anew by themselves, if they can. rondo cluster status says more.",
+			Advice: "Other nodes take over and make replicas anew by themselves, if they can. A nats-server that is missing must be started again. rondo cluster status says more.",
 		})
 	}
 }

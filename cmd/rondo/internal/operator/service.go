@@ -24,6 +24,9 @@ type Service struct {
 	Stream func(partition int) string
 	// Replicas are asked for digests; nil: they cannot be asked.
 	Replicas operate.Replicas
+	// LogServers returns what is known of the servers that keep the logs, or nil; nil: they are not
+	// asked.
+	LogServers func(ctx context.Context) *operate.LogServers
 	// Blind returns for how long the cluster could not be looked at; nil: it can.
 	Blind func() time.Duration
 }
@@ -80,6 +83,9 @@ func (s *Service) Look(ctx context.Context) (*operate.State, error) {
 		return nil, errors.New("the node has not looked at the cluster yet: try again")
 	}
 	st := operate.StateOf(v)
+	if s.LogServers != nil {
+		st.AddLogServers(s.LogServers(ctx))
+	}
 	if s.Blind != nil {
 		if d := s.Blind(); d > blindTime {
 			st.Add(operate.Error, "node %s could not look at the cluster for %v, so this is old: it does not reach the servers of NATS", s.Node, d.Round(time.Second))

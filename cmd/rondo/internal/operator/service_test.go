@@ -85,6 +85,9 @@ func TestWhoMayOperate(t *testing.T) {
 func TestStateMessage(t *testing.T) {
 	s := service()
 	s.Blind = func() time.Duration { return 7 * time.Second }
+	s.LogServers = func(context.Context) *operate.LogServers {
+		return &operate.LogServers{Servers: []operate.LogServer{{Name: "n\xff", Problem: "is silent"}}}
+	}
 	answer, err := s.State(t.Context(), connect.NewRequest(&rondov1.ClusterStateRequest{}))
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +113,7 @@ func TestStateMessage(t *testing.T) {
 	for _, x := range m.GetProblems() {
 		all.WriteString(x.GetText() + "\n")
 	}
-	if !strings.Contains(all.String(), "node a could not look at the cluster for 7s, so this is old") {
+	if !strings.Contains(all.String(), "node a could not look at the cluster for 7s, so this is old") || !strings.Contains(all.String(), "nats-server n\uFFFD is silent\n") {
 		t.Errorf("problems: %s", all.String())
 	}
 	if (&operator.Service{}).Status(t.Context()) != nil {

@@ -61,7 +61,7 @@ func (s *server) writeCluster(w *metrics.Writer) {
 	if st.GetWhole() {
 		whole = 1
 	}
-	w.Gauge("rondo_cluster_whole", "Whether each partition has a leader and all its replicas, which are current, and all nodes are there.", whole)
+	w.Gauge("rondo_cluster_whole", "Whether each partition has a leader and all its replicas, which are current, and all nodes and servers of NATS are there.", whole)
 	for _, f := range partitionFamilies {
 		w.Family(f.name, "gauge", f.help)
 		for _, p := range st.GetPartitions() {
@@ -79,6 +79,9 @@ func figuresOfState(st clustered.State) []figure {
 		{"cluster_nodes", "rondo_cluster_nodes", rra.Gauge, "Nodes of the cluster that live, as this one sees it.", float64(st.Nodes)},
 		{"cluster_leaderless", "rondo_cluster_partitions_without_leader", rra.Gauge, "Partitions that no living node has the lease of.", float64(st.Leaderless)},
 		{"", "rondo_cluster_partitions", rra.Gauge, "Partitions of the cluster.", float64(st.Partitions)},
+		{"", "rondo_cluster_log_servers", rra.Gauge, "Servers of NATS that keep the logs and the map of partitions.", float64(st.LogServers)},
+		{"", "rondo_cluster_log_servers_missing", rra.Gauge, "Of them, those that do not answer, or whose JetStream is disabled.", float64(st.LogServersMissing)},
+		{"", "rondo_cluster_log_servers_behind", rra.Gauge, "Of them, those that answer and are far behind with a log.", float64(st.LogServersBehind)},
 		{"cluster_replicas", "rondo_cluster_replicas", rra.Gauge, "Replicas that are open on this node.", float64(st.Replicas)},
 		{"cluster_leads", "rondo_cluster_leads", rra.Gauge, "Partitions that this node leads.", float64(st.Leads)},
 		{"cluster_halted", "rondo_cluster_replicas_halted", rra.Gauge, "Replicas on this node that cannot follow their log.", float64(st.Halted)},

@@ -1,0 +1,120 @@
+package clustered
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/natskv"
+	"github.com/rondo-db/rondo/engine/cluster/operate"
+	"github.com/rondo-db/rondo/wal/jetstream"
+)
+
+const (
+	// surveyTime is the time between two surveys. Many partitions make it longer.
+	surveyTime = 5 * time.Second
+	// surveyRate is how many streams are asked about in a second, on average.
+	surveyRate = 50
+)
+
+// A surveyor asks the servers of NATS again and again how they are.
+type surveyor struct {
+	servers *Servers
+	bucket  *natskv.Store
+	survey  *jetstream.Survey
+	last    atomic.Pointer[operate.LogServers]
+	asked   chan struct{} // closed after the first survey
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
+}
+
+// startSurveyor starts to ask.
+func startSurveyor(s *Servers, bucket *natskv.Store) (*surveyor, error) {
+	survey, err := jetstream.NewSurvey(bucket.Conn(), s.monitors(), len(s.Monitor) == 0)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	y := &surveyor{servers: s, bucket: bucket, survey: survey, asked: make(chan struct{}), stop: stop}
+	y.ended.Go(func() { y.run(ctx) })
+	return y, nil
+}
+
+// close ends the asking. y may be nil.
+func (y *surveyor) close() {
+	if y != nil {
+		y.stop()
+		y.ended.Wait()
+	}
+}
+
+func (y *surveyor) run(ctx context.Context) {
+	partitions := 0 // never changes once it is known
+	for n := 0; ; n++ {
+		if partitions == 0 {
+			partitions = y.partitions(ctx)
+		}
+		y.last.Store(logServers(y.survey.Ask(ctx, y.streams(partitions))))
+		if n == 0 {
+			close(y.asked)
+		}
+		select {
+		case <-time.After(max(surveyTime, time.Duration(partitions)*time.Second/surveyRate)):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// partitions returns how many the map has; 0: it is not known.
+func (y *surveyor) partitions(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	v, err := coord.NewWatcher(y.bucket, coord.Times{}, time.Now).Look(ctx)
+	if err != nil {
+		return 0 // whoever looks at the cluster is told
+	}
+	return len(v.Map.Partitions)
+}
+
+// streams returns the streams of the partitions, and that of the map.
+func (y *surveyor) streams(partitions int) (names []string) {
+	for p := range partitions {
+		names = append(names, y.servers.stream(p))
+	}
+	return append(names, natskv.Stream(y.servers.bucket().Bucket))
+}
+
+// known returns what the last survey has found; nil: there was none.
+func (y *surveyor) known(context.Context) *operate.LogServers { return y.last.Load() }
+
+// first is known, after the first survey or when ctx ends.
+func (y *surveyor) first(ctx context.Context) *operate.LogServers {
+	select {
+	case <-y.asked:
+	case <-ctx.Done():
+	}
+	return y.known(ctx)
+}
+
+// logServers returns the outcome of a survey as operators get it.
+func logServers(s *jetstream.Surveyed) *operate.LogServers {
+	out := &operate.LogServers{}
+	for _, x := range s.Servers {
+		out.Servers = append(out.Servers, operate.LogServer{Name: x.Name, Problem: x.Problem})
+	}
+	for i, st := range s.Streams {
+		k := operate.KeptLog{Err: st.Err}
+		for _, r := range st.Replicas {
+			k.Keepers = append(k.Keepers, operate.LogKeeper{Server: r.Server, Missing: r.Missing, Lag: r.Lag})
+		}
+		if i == len(s.Streams)-1 {
+			out.Map = k
+		} else {
+			out.Logs = append(out.Logs, k)
+		}
+	}
+	return out
+}
