@@ -77,7 +77,7 @@ func newCluster(t *testing.T, names ...string) *cluster {
 func (c *cluster) run(name string) *running {
 	c.t.Helper()
 	disk, err := node.NewFolder(filepath.Join(c.dir, name), node.FolderOptions{
-		Store: core.Options{Memory: 64 << 20},
+		Store: func() core.Options { return core.Options{Memory: 64 << 20} },
 		OpenLog: func(p int, after wal.Pos, onDurable core.OnDurable) (core.Log, error) {
 			return stream.Open(c.t.Context(), c.logs[p].Connect(), stream.Options{After: after, OnDurable: onDurable, Linger: -1})
 		},

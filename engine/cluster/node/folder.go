@@ -24,8 +24,9 @@ type Folder struct {
 
 // FolderOptions say how a Folder opens its databases. All functions are needed.
 type FolderOptions struct {
-	// Store are the options of every database, but for those below.
-	Store core.Options
+	// Store returns the options of a database that is opened, but for those below. It is called
+	// when the node knows the map: how many partitions share what the machine has.
+	Store func() core.Options
 	// OpenLog and Follow open the log of a partition: see core.Options.
 	OpenLog func(partition int, after wal.Pos, onDurable core.OnDurable) (core.Log, error)
 	Follow  func(partition int, after wal.Pos) (core.Source, error)
@@ -100,7 +101,7 @@ func (f *Folder) List() ([]int, error) {
 
 // Open is as Disk has it.
 func (f *Folder) Open(_ context.Context, partition int) (Replica, error) {
-	o := f.o.Store
+	o := f.o.Store()
 	o.OpenLog = func(after wal.Pos, onDurable core.OnDurable) (core.Log, error) {
 		return f.o.OpenLog(partition, after, onDurable)
 	}

@@ -86,9 +86,7 @@ func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 	if m.surveyor, err = startSurveyor(&o.Servers, m.bucket); err != nil {
 		return err
 	}
-	if n := m.node.Partitions(); n != o.Partitions && o.Named {
-		return fmt.Errorf("--cluster-partitions %d: the cluster %s has %d, which never changes", o.Partitions, o.Name, n)
-	}
+	o.warnIgnored(m.node.Partitions())
 	if m.router, err = router.New(m.node, router.Options{MaxSeries: o.MaxSeries, Memory: o.Store.Memory / 4}); err != nil {
 		return err
 	}
@@ -158,7 +156,7 @@ func (m *Member) await(ctx context.Context) error {
 // startNode opens the folder of the replicas and starts the node.
 func (m *Member) startNode(fail context.CancelCauseFunc) error {
 	o := &m.o
-	folder, err := node.NewFolder(o.Dir, node.FolderOptions{Store: m.storeOptions(), OpenLog: m.openLog, Follow: m.follow})
+	folder, err := node.NewFolder(o.Dir, node.FolderOptions{Store: m.storeOptions, OpenLog: m.openLog, Follow: m.follow})
 	if err != nil {
 		return err
 	}
@@ -180,10 +178,11 @@ func (m *Member) startNode(fail context.CancelCauseFunc) error {
 	return nil
 }
 
-// storeOptions are those of each partition: a node may have all of them.
+// storeOptions returns those of each partition of the map: a node may have all of them. The router
+// keeps MaxSeries, which is of all together.
 func (m *Member) storeOptions() core.Options {
 	s := m.o.Store
-	s.Memory = max(s.Memory/int64(m.o.Partitions), 32<<20)
+	s.Memory = max(s.Memory/int64(max(m.node.Partitions(), 1)), 32<<20)
 	s.Logger = m.o.Logger
 	return s
 }

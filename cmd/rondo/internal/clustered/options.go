@@ -51,7 +51,8 @@ type Servers struct {
 type Options struct {
 	Servers
 	Partitions, Replicas int // of a cluster that is made
-	// Named: the user has named the number of partitions, and another one is an error.
+	// Named: the user has named the number of partitions, and is told if the cluster has another
+	// one.
 	Named bool
 
 	Node      string // the name of this node
@@ -93,6 +94,14 @@ func (o *Options) Check() error {
 		return fmt.Errorf("--advertise %s: want HOST:PORT", o.Advertise)
 	}
 	return nil
+}
+
+// warnIgnored says so if the user has named another number of partitions than the cluster has.
+func (o *Options) warnIgnored(partitions int) {
+	if o.Named && o.Partitions != partitions {
+		o.Logger.Warn("--cluster-partitions is ignored: the cluster was made with another number of partitions, which never changes",
+			"cluster", o.Name, "has", partitions, "named", o.Partitions)
+	}
 }
 
 // Check refuses addresses that are none.
