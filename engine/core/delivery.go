@@ -54,6 +54,7 @@ func (sh *shard) run(s *Store) {
 			r := &d.records[i]
 			if err := s.applyRecord(sh, r.pos, d.buf[r.from:r.to]); err != nil {
 				s.loader.failed(err)
+				s.replica.failed()
 				break
 			}
 		}

@@ -73,7 +73,7 @@ func (r *replica) followOn(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if halts(err) {
+		if halts(err) || r.s.loader.failure.Load() != nil {
 			log.Error("the store cannot follow its log any more and is read as it is; it takes its place again from a backup of another store",
 				"position", uint64(r.s.Position()), "err", err)
 			r.become(Halted, err)
@@ -121,12 +121,12 @@ func (r *replica) followOnce(ctx context.Context) error {
 	if err := r.meet(source); err != nil {
 		return err
 	}
-	r.opened(source)
+	tail, stop := context.WithCancel(ctx)
+	defer stop()
+	r.opened(source, stop)
 	defer r.left()
 	r.s.failpoint("follow-open")
 	in := newInbox(r.s, after+1)
-	tail, stop := context.WithCancel(ctx)
-	defer stop()
 	in.failed = stop
 	in.start(ctx)
 	met := false
@@ -148,11 +148,11 @@ func (r *replica) followOnce(ctx context.Context) error {
 	return fmt.Errorf("follow the log behind position %d: %w", r.s.Position(), err)
 }
 
-// opened notes the source that is followed.
-func (r *replica) opened(source Source) {
+// opened notes the source that is followed, and how that is ended.
+func (r *replica) opened(source Source, stop context.CancelFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.source = source
+	r.source, r.stopTail = source, stop
 	if r.err != nil {
 		r.err = nil
 		r.tell(&r.changed)
@@ -163,7 +163,18 @@ func (r *replica) opened(source Source) {
 func (r *replica) left() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.source = nil
+	r.source, r.stopTail = nil, nil
+}
+
+// failed ends following when a shard could not apply a record: the source may have nothing to say
+// for long.
+func (r *replica) failed() {
+	r.mu.Lock()
+	stop := r.stopTail
+	r.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
 }
 
 // A followedLog stands in for the log while the store follows.

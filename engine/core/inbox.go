@@ -143,7 +143,7 @@ func (in *inbox) apply(ctx context.Context, buf []byte, records []rawRecord) err
 			n++
 		}
 		if n > from {
-			s.appender.deliver(&delivery{records: records[from:n:n], buf: buf, last: records[n-1].pos})
+			s.appender.deliver(&delivery{records: records[from:n:n], buf: buf, last: records[n-1].pos, replayed: true})
 		}
 		if n < len(records) {
 			r := records[n]

@@ -37,12 +37,14 @@ type replica struct {
 	stop     context.CancelFunc
 	stopped  chan struct{} // closed when the goroutine that follows has returned; nil: there is none
 
-	mu      sync.Mutex    // guards what follows; taken last and alone
-	id      wal.ID        // of the log; zero: not known yet
-	source  Source        // that is followed; nil: none is open
-	err     error         // see Standing
-	changed chan struct{} // closed when role or err change; nil: nobody waits
-	moved   chan struct{} // closed when the position grows too; nil: nobody waits
+	mu     sync.Mutex // guards what follows; taken last and alone
+	id     wal.ID     // of the log; zero: not known yet
+	source Source     // that is followed; nil: none is open
+	// stopTail ends the Tail of source.
+	stopTail context.CancelFunc
+	err      error         // see Standing
+	changed  chan struct{} // closed when role or err change; nil: nobody waits
+	moved    chan struct{} // closed when the position grows too; nil: nobody waits
 }
 
 func (r *replica) init(s *Store) {
@@ -55,14 +57,16 @@ func (r *replica) init(s *Store) {
 
 // standing is Store.Standing.
 func (r *replica) standing() (Standing, <-chan struct{}) {
-	st := Standing{Position: r.s.Position(), Newest: r.newest()}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	st.Role, st.Err = Role(r.role.Load()), r.err
+	st := Standing{Role: Role(r.role.Load()), Err: r.err}
 	if r.changed == nil {
 		r.changed = make(chan struct{})
 	}
-	return st, r.changed
+	changed := r.changed
+	r.mu.Unlock()
+	st.Position = r.s.Position() // after the role: that of a store that is halted is the last one
+	st.Newest = r.newest()
+	return st, changed
 }
 
 // newest returns the newest position of the log that is known.
