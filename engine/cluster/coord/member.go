@@ -33,6 +33,7 @@ type Standing struct {
 	Current    bool    `json:"current,omitempty"`    // less than a second behind, and whole
 	Leads      bool    `json:"leads,omitempty"`
 	Copying    bool    `json:"copying,omitempty"`    // takes a copy, and needs the log from now on
+	Copied     uint64  `json:"copied,omitempty"`     // bytes of the copy that it has
 	Spare      bool    `json:"spare,omitempty"`      // the map has given it to others
 	Halted     bool    `json:"halted,omitempty"`     // cannot follow the log, and does not need it
 	Outdated   bool    `json:"outdated,omitempty"`   // needs a newer program on its node, not a copy

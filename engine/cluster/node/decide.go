@@ -81,6 +81,9 @@ func (n *Node) holder(l *local, v *coord.View) string {
 // is free, or nil.
 func (n *Node) partition(ctx context.Context, l *local, v *coord.View, part placement.Partition) func() {
 	now := n.o.now()
+	if l.busy == taskCopy {
+		n.watchCopy(l)
+	}
 	if l.busy != "" || now.Before(l.retry) && !n.mine(l) && !l.standing.Leads {
 		return nil
 	}
@@ -140,22 +143,30 @@ func (n *Node) renew(ctx context.Context, l *local, v *coord.View) {
 	}
 }
 
-// source returns a node from which a copy can be had, rather one that does not lead. It may be one
-// whose replica the map has given to others, this node for example.
+// source returns a node from which a copy can be had, rather one that does not lead, and none whose
+// copy has just failed if there is another one. It may be one whose replica the map has given to
+// others, this node for example.
 func (n *Node) source(l *local, v *coord.View) *coord.Member {
-	if v.Current(l.partition, l.better) {
+	if v.Current(l.partition, l.better) && l.better != l.shuns {
 		return &v.Members[l.better].Member
 	}
 	var best *coord.Seen
-	var leads bool
+	var worst int // of the best one: 2 if its last copy failed, and 1 if it leads
 	for name, m := range v.Members {
 		st, _ := m.Standing(l.partition)
 		spare := m.Live && st.Spare && !st.Halted && st.Quarantine == ""
 		if name == n.o.Name || st.Position == 0 || !spare && !v.Current(l.partition, name) {
 			continue
 		}
-		if best == nil || leads && !st.Leads || leads == st.Leads && name < best.Name {
-			best, leads = m, st.Leads
+		bad := 0
+		if name == l.shuns {
+			bad = 2
+		}
+		if st.Leads {
+			bad++
+		}
+		if best == nil || bad < worst || bad == worst && name < best.Name {
+			best, worst = m, bad
 		}
 	}
 	if best == nil {

@@ -18,6 +18,8 @@ type local struct {
 	better    string    // the node from which the copy is to be taken, if that can be; or empty
 	outdated  bool      // it needs a newer program, and not a copy
 	copying   time.Time // since when it is to take a copy; zero: it takes none
+	taking    *taking   // the copy under way, or nil
+	shuns     string    // the node whose copy failed last, or empty
 	told      time.Time // since when the others can read that
 
 	busy     string // the task under way, or empty
@@ -53,6 +55,7 @@ func (l *local) ledFor(now time.Time) time.Duration {
 // opened notes that a replica is open.
 func (l *local) opened(r Replica) {
 	l.replica, l.stored, l.hurt, l.better, l.copying = r, true, "", "", time.Time{}
+	l.taking, l.shuns = nil, ""
 	l.outdated, l.holds = false, make(map[string]*hold)
 	l.measured, l.reference, l.current, l.standing = false, 0, false, Standing{}
 	l.digest, l.digestDue = core.Digested{}, time.Time{}

@@ -58,6 +58,9 @@ func (n *Node) standings() []coord.Standing {
 	fresh := n.fresh()
 	for _, l := range n.locals {
 		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated}
+		if l.taking != nil {
+			st.Copied = l.taking.bytes.Load()
+		}
 		if l.replica != nil {
 			s := l.replica.Standing()
 			st.Position, st.Checkpoint, st.Leads, st.Halted = s.Position, s.Checkpoint, s.Leads, s.Halted

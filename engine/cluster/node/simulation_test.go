@@ -365,7 +365,7 @@ func (w *world) truncates(leader *model, upto wal.Pos) {
 		if l := h.node.locals[leader.p]; l.hurt != "" || w.now.Sub(h.since) > 50*time.Second && w.now.Sub(m.opened) > 50*time.Second && w.silentFor(h) {
 			continue
 		}
-		if x := leader.h.node.locals[leader.p].holds[h.name]; x != nil && x.lapsed && (w.now.Sub(h.moved[leader.p]) > 50*time.Second || w.now.Sub(m.opened) < 10*time.Second) {
+		if x := leader.h.node.locals[leader.p].holds[h.name]; x != nil && (x.lapsed || x.copying) && (w.now.Sub(h.moved[leader.p]) > 50*time.Second || w.now.Sub(m.opened) < 10*time.Second) {
 			continue // it has made no progress for too long, or had not until a moment ago
 		}
 		if m.saved.position < upto && m.at.position+1 < min(upto, leader.saved.position)+1 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
@@ -82,7 +81,8 @@ func (n *Node) open(ctx context.Context, l *local) {
 // copy makes the replica of a copy of another node's, in place of what is there.
 func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 	old := l.replica
-	l.replica = nil
+	l.replica, l.taking = nil, new(taking)
+	taking := l.taking
 	n.o.Logger.Info("a replica is copied from another node", "partition", l.partition, "from", from.Name, "why", l.hurt)
 	n.run(ctx, l, taskCopy, 0, func(ctx context.Context) (func(), error) {
 		if old != nil {
@@ -90,8 +90,8 @@ func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 				n.o.Logger.Warn("a replica was closed with an error", "partition", l.partition, "err", err)
 			}
 		}
-		if err := n.restore(ctx, l.partition, from); err != nil {
-			return l.refused(err), fmt.Errorf("copy from %s: %w", from.Name, err)
+		if err := n.restore(ctx, l.partition, from, taking); err != nil {
+			return func() { l.copyFailed(from.Name, err) }, fmt.Errorf("copy from %s: %w", from.Name, err)
 		}
 		r, err := n.o.Disk.Open(ctx, l.partition)
 		if err != nil {
@@ -102,23 +102,6 @@ func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 			l.opened(r)
 		}, nil
 	})
-}
-
-// restore lets the backup of another node flow into the disk.
-func (n *Node) restore(ctx context.Context, partition int, from *coord.Member) error {
-	r, w := io.Pipe()
-	sent := make(chan error, 1)
-	go func() {
-		err := n.o.Peers.Backup(ctx, *from, partition, w)
-		_ = w.CloseWithError(err) // it never fails
-		sent <- err
-	}()
-	err := n.o.Disk.Restore(ctx, partition, r)
-	_ = r.CloseWithError(errors.New("the copy is not wanted any more")) // it never fails
-	if e := <-sent; err == nil {
-		err = e
-	}
-	return err
 }
 
 // remove removes a replica from the disk.

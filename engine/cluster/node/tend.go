@@ -66,14 +66,17 @@ const everything = wal.Pos(math.MaxUint64)
 
 // A hold is the time for which the log is kept for a replica that does not follow.
 type hold struct {
-	since  time.Time // it has made no progress since
-	lapsed bool      // the log is no longer kept for it
+	since   time.Time // it has made no progress since
+	copying bool      // it took a copy when it was seen last, or has failed to
+	copied  uint64    // bytes of that
+	lapsed  bool      // the log is no longer kept for it
 }
 
 // needs returns the position behind which the replica of another node needs the log: what is behind
 // its checkpoint. While it takes a copy, or has not begun to, it needs all: what lies behind the
-// copy is not known. One that waits for a newer program goes on from its checkpoint then. Neither
-// keeps the log for longer than Times.Gone. One that is halted is made anew, and needs nothing.
+// copy is not known. After a copy that has failed it needs nothing, until the next one begins. One
+// that waits for a newer program goes on from its checkpoint then. The log is kept for none of them
+// for longer than Times.Gone without progress. One that is halted is made anew, and needs nothing.
 func (n *Node) needs(l *local, m *coord.Seen) wal.Pos {
 	st, ok := m.Standing(l.partition)
 	anew := !ok || st.Copying || st.Position == 0 && st.Checkpoint == 0
@@ -91,6 +94,14 @@ func (n *Node) needs(l *local, m *coord.Seen) wal.Pos {
 	if h == nil || !m.Live { // silence has a bound of its own
 		h = &hold{since: now}
 		l.holds[m.Name] = h
+	}
+	switch {
+	case !anew && h.copying: // the copy is open, and waits for a newer program
+		*h = hold{since: now}
+	case st.Copying && (!h.copying || st.Copied != h.copied):
+		*h = hold{since: now, copying: true, copied: st.Copied}
+	case anew && h.copying && !st.Copying:
+		return everything
 	}
 	if now.Sub(h.since) < n.o.Times.Gone {
 		if anew {
