@@ -71,10 +71,13 @@ func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 		return fmt.Errorf("--cluster: %w", err)
 	}
 	m.peers = &peers{options: peer.Options{Token: o.Token, TLS: o.PeerTLS}, nodes: make(map[string]*peerNode)}
-	if err := m.listenPeers(fail); err != nil {
-		return err
+	if m.listen, err = net.Listen("tcp", m.o.Listen); err != nil {
+		return fmt.Errorf("--cluster-listen: %w", err)
 	}
 	if err := m.startNode(fail); err != nil {
+		return err
+	}
+	if err := m.servePeers(fail); err != nil {
 		return err
 	}
 	if err := m.found(ctx); err != nil {
@@ -216,12 +219,12 @@ func (m *Member) follow(partition int, _ wal.Pos) (core.Source, error) {
 	return r, nil
 }
 
-// listenPeers listens for the other nodes.
-func (m *Member) listenPeers(fail context.CancelCauseFunc) (err error) {
-	if m.listen, err = net.Listen("tcp", m.o.Listen); err != nil {
-		return fmt.Errorf("--cluster-listen: %w", err)
+// servePeers answers the other nodes.
+func (m *Member) servePeers(fail context.CancelCauseFunc) error {
+	s := &peer.Server{
+		Partition: m.partition, Leads: m.node.Leads,
+		Token: m.o.Token, Certificates: m.o.PeerTLS != nil, Expressions: m.o.Expressions,
 	}
-	s := &peer.Server{Partition: m.partition, Leads: m.node.Leads, Token: m.o.Token, Certificates: m.o.PeerTLS != nil, Expressions: m.o.Expressions}
 	path, h, err := s.Handler()
 	if err != nil {
 		return err
