@@ -60,6 +60,7 @@ func TestClusterRollingUpgrade(t *testing.T) {
 			program = old
 		}
 		other := names[(i+1)%len(names)]
+		untilWhole(t, nodes[other].url) // as docs/cluster.md has it
 		send(name)
 		if err := nodes[name].cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -100,5 +101,19 @@ func TestClusterRollingUpgrade(t *testing.T) {
 	}
 	for _, d := range nodes {
 		d.stop(t)
+	}
+}
+
+// untilWhole waits until a cluster is whole.
+func untilWhole(t *testing.T, url string) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		out, err := exec.Command("rondo", "cluster", "status", "--daemon", url).CombinedOutput()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the cluster does not become whole: %v: %s", err, out)
+		}
 	}
 }
