@@ -351,7 +351,7 @@ func (q *Queue) failed(b *core.Batch, err error) {
 func (q *Queue) keepNotes(ctx context.Context) {
 	for n := range q.notes {
 		if err := q.sink.Note(ctx, n.key, n.Note); err != nil {
-			q.c.Drop(Failed, 1)
+			q.c.Drop(FailureReason(err), 1)
 			if ok, held := q.failures.Allow("note", q.now()); ok {
 				q.log.Error("note not stored", "key", n.key, "err", err, "held_back_lines", held)
 			}
