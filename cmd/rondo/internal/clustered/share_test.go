@@ -29,9 +29,8 @@ func TestMemoryIsDividedByPartitionsOfMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
 	m := &Member{o: Options{
-		Servers: Servers{Name: "x"}, Partitions: 16, Named: true, Store: core.Options{Memory: 1 << 30, MaxSeries: 1000}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Servers: Servers{Name: "x"}, Partitions: 16, Named: true, Store: core.Options{Memory: 1 << 30, MaxSeries: 1000}, Logger: slog.New(slog.DiscardHandler),
 	}}
 	away := errors.New("no log here")
 	folder, err := node.NewFolder(t.TempDir(), node.FolderOptions{
@@ -62,9 +61,11 @@ func TestMemoryIsDividedByPartitionsOfMap(t *testing.T) {
 	if s := m.storeOptions(); s.Memory != 1<<28 || s.MaxSeries != 1000 {
 		t.Errorf("partitions have %d bytes and %d series at most, want a quarter and all: the router counts the series of all", s.Memory, s.MaxSeries)
 	}
-	m.o.warnIgnored(m.node.Partitions())
+	o, log := m.o, new(bytes.Buffer)
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	o.warnIgnored(m.node.Partitions())
 	if !strings.Contains(log.String(), "--cluster-partitions") || !strings.Contains(log.String(), "has=4") {
-		t.Errorf("the log does not say that the flag is ignored: %s", &log)
+		t.Errorf("the log does not say that the flag is ignored: %s", log)
 	}
 	stop()
 	if err := <-ended; err != nil {
