@@ -154,6 +154,7 @@ func (h *harness) round(n int, lasts time.Duration, peers *peers) {
 		})
 	}
 	h.carryOut(h.t.Context(), plan)
+	h.enableAll()
 	h.logf("all is mended")
 	pause(ctx, 2*time.Second)
 	stopSending()

@@ -14,6 +14,10 @@ import (
 // stopTime is how long a program may take to end by SIGTERM until it is killed.
 const stopTime = 30 * time.Second
 
+// disableTime is how long a server takes to disable JetStream, once its disk was full: it hands on
+// what it leads first.
+const disableTime = 4 * time.Second
+
 // carryOut carries a plan out. It returns when all that was broken is mended, and that is soon if
 // ctx ends.
 func (h *harness) carryOut(ctx context.Context, plan []fault) {
@@ -96,6 +100,7 @@ func (h *harness) fault(ctx context.Context, f fault) {
 		each(func(i int) { h.disk(i, "full") })
 		pause(ctx, f.lasts)
 		each(func(i int) { h.disk(i, "room") })
+		pause(ctx, disableTime)
 		each(h.enable)
 	default: // cuts
 		set(localcluster.Refused)
@@ -150,6 +155,14 @@ func (h *harness) cutPower(i int) {
 	all.Go(h.c.Servers[i].Kill)
 	all.Wait()
 	h.disk(i, "cut")
+}
+
+// enableAll is enable for all machines, when nothing else is broken: a server that was stopped or
+// out of reach could not be asked before.
+func (h *harness) enableAll() {
+	for i := range localcluster.Machines {
+		h.enable(i)
+	}
 }
 
 // enable starts the server of a machine again if its disk was full for so long that it has disabled
