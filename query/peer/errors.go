@@ -49,6 +49,7 @@ var sentinels = []struct {
 	{"wal.ErrRetry", wal.ErrRetry},
 	{"wal.ErrTruncated", wal.ErrTruncated},
 	{"wal.ErrHole", wal.ErrHole},
+	{"wal.ErrVersion", wal.ErrVersion},
 	{"rra.ErrNoArchive", rra.ErrNoArchive},
 	{"context.Canceled", context.Canceled},
 	{"context.DeadlineExceeded", context.DeadlineExceeded},
