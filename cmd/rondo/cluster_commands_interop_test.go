@@ -75,13 +75,19 @@ func (o *operatedCluster) must(args ...string) string {
 // until runs a command until it prints a text with an exit code.
 func (o *operatedCluster) until(code int, text string, args ...string) string {
 	o.t.Helper()
+	return o.eventually(code, text, func(out string) bool { return strings.Contains(out, text) }, args...)
+}
+
+// eventually runs a command until what it prints is ok, with an exit code.
+func (o *operatedCluster) eventually(code int, want string, ok func(out string) bool, args ...string) string {
+	o.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(300 * time.Millisecond) {
 		out, got := o.run(args...)
-		if got == code && strings.Contains(out, text) {
+		if got == code && ok(out) {
 			return out
 		}
 		if time.Now().After(deadline) {
-			o.t.Fatalf("rondo cluster %q: exit code %d, want %d and %q: %s", args, got, code, text, out)
+			o.t.Fatalf("rondo cluster %q: exit code %d, want %d and %q: %s", args, got, code, want, out)
 		}
 	}
 }

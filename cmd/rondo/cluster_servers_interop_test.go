@@ -30,26 +30,26 @@ func TestStatusTellsOfServers(t *testing.T) {
 	o.nats.Nodes[2].Kill()
 	const kept = ": 2 of 3 servers keep the logs of partitions 0, 1 and the map of partitions, and updates wait when another one is lost"
 	for _, way := range ways {
-		out := o.until(1, kept, way...)
-		if !strings.Contains(out, "cluster rondo is not whole\n  warning  nats-server n3 ") || strings.Contains(out, "n1") || strings.Contains(out, "n2") {
-			t.Errorf("%q: %s", way, out)
-		}
+		o.eventually(1, "n3 first, "+kept, func(out string) bool {
+			return strings.Contains(out, kept) && strings.Contains(out, "cluster rondo is not whole\n  warning  nats-server n3 ") &&
+				!strings.Contains(out, "n1") && !strings.Contains(out, "n2")
+		}, way...)
 	}
 	for _, way := range [][]string{ways[0], monitored} {
 		o.until(1, "nats-server n3 does not answer at "+o.nats.Nodes[2].Monitor+": ", way...)
 	}
-	out, code := o.run(by(o.a, "status", "--json")...)
-	var status struct {
-		Whole    bool
-		Problems []struct{ Severity, Text string }
-	}
-	if err := json.Unmarshal([]byte(out), &status); err != nil || code != 1 || status.Whole || len(status.Problems) != 1 || status.Problems[0].Severity != "warning" || !strings.HasPrefix(status.Problems[0].Text, "nats-server n3 ") {
-		t.Errorf("exit code %d, %v: %s", code, err, out)
-	}
-	m := metricsOf(t, o.a)
-	if metricOf(t, m, "rondo_cluster_log_servers") != 3 || metricOf(t, m, "rondo_cluster_log_servers_missing") != 1 || metricOf(t, m, "rondo_cluster_whole") != 0 {
-		t.Errorf("metrics:\n%s", grepLines(m, "rondo_cluster_"))
-	}
+	o.eventually(1, "one problem, the warning of n3", func(out string) bool {
+		var status struct {
+			Whole    bool
+			Problems []struct{ Severity, Text string }
+		}
+		return json.Unmarshal([]byte(out), &status) == nil && !status.Whole && len(status.Problems) == 1 &&
+			status.Problems[0].Severity == "warning" && strings.HasPrefix(status.Problems[0].Text, "nats-server n3 ")
+	}, by(o.a, "status", "--json")...)
+	until(t, o.a, "a server is missing", func() bool {
+		m := metricsOf(t, o.a)
+		return metricOf(t, m, "rondo_cluster_log_servers") == 3 && metricOf(t, m, "rondo_cluster_log_servers_missing") == 1 && metricOf(t, m, "rondo_cluster_whole") == 0
+	})
 	// Updates go on.
 	eventually(t, "create", o.a, "create", "s", "--start", "1000000000", "--step", "10", "DS:x:GAUGE:1000:U:U", "RRA:AVERAGE:0.5:1:50")
 

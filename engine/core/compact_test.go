@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 )
@@ -269,13 +270,14 @@ func TestCompactRefused(t *testing.T) {
 		"cancelled":          {room: plenty, then: func(*core.Store) { cancel() }, want: context.Canceled},
 		"a commit fails": {room: plenty, want: syscall.EIO, then: func(s *core.Store) {
 			failed, opens := false, make(chan bool)
+			var once sync.Once
 			s.SetFault(func(op string) error {
 				switch {
 				case op == "committed" && !failed:
 					failed = true
 					return syscall.EIO
 				case op == "reopen":
-					close(opens)
+					once.Do(func() { close(opens) })
 				}
 				return nil
 			})
@@ -285,7 +287,11 @@ func TestCompactRefused(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			<-opens
+			select {
+			case <-opens:
+			case <-time.After(30 * time.Second):
+				t.Error("the database is not opened again after a commit that failed")
+			}
 		}},
 	} {
 		room.Store(x.room)

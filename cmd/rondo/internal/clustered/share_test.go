@@ -46,14 +46,18 @@ func TestMemoryIsDividedByPartitionsOfMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- m.node.Run(ctx) }()
 	if err := m.node.Wait(t.Context()); err != nil {
 		t.Error(err)
 	}
 	var r node.Replica
-	for found := false; !found && t.Context().Err() == nil; time.Sleep(time.Millisecond) {
-		r, found = m.node.Local(3)
+	giveUp := time.Now().Add(30 * time.Second)
+	for found := false; !found; time.Sleep(time.Millisecond) {
+		if r, found = m.node.Local(3); !found && time.Now().After(giveUp) {
+			t.Fatal("partition 3 is not open")
+		}
 	}
 	if got := r.Engine().Stats().MemoryBudget; got != 1<<28 {
 		t.Errorf("a partition has %d bytes, want a quarter of a GiB", got)
