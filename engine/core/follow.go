@@ -73,7 +73,11 @@ func (r *replica) followOn(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if halts(err) || r.s.loader.failure.Load() != nil {
+		failure := r.s.loader.failure.Load()
+		if failure != nil {
+			err = *failure
+		}
+		if failure != nil || halts(err) {
 			log.Error("the store cannot follow its log any more and is read as it is; it takes its place again from a backup of another store",
 				"position", uint64(r.s.Position()), "err", err)
 			r.become(Halted, err)

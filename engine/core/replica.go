@@ -256,6 +256,10 @@ func (r *replica) promote(ctx context.Context) (err error) {
 		_ = r.resign() // what was on its way was told
 	}
 	r.unfollow()
+	if e := r.s.loader.failure.Load(); e != nil { // the last record could not be applied
+		r.follow()
+		return *e
+	}
 	if err := r.lead(ctx); err != nil {
 		r.follow()
 		return err

@@ -2,6 +2,7 @@ package detour
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -180,12 +181,16 @@ type target struct {
 	leader core.Engine // nil: not known
 }
 
-// Lookup asks the leader: a replica may lag behind.
+// Lookup asks the leader: a replica may lag behind. Only one that leads for certain knows that a
+// series is missing; samples of a missing series are dropped.
 func (t *target) Lookup(path string) (core.Ref, error) {
 	if t.leader == nil || partitionOf(path, t.Partitions()) != t.p {
 		return t.Store.Lookup(path)
 	}
 	ref, err := t.leader.Lookup(path)
+	if errors.Is(err, core.ErrNotFound) {
+		return t.Store.Lookup(path)
+	}
 	return router.Outer(t.p, ref), err
 }
 

@@ -231,6 +231,13 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 	return nil
 }
 
+// seesItself reports whether a view has what this node has announced last. If not, an old view says
+// that others are silent.
+func (n *Node) seesItself(v *coord.View) bool {
+	m := v.Members[n.o.Name]
+	return m != nil && m.Session == n.o.Session && m.Silent == 0
+}
+
 // successor returns the node to hand the lease to: the preferred leader, if that can lead, or any
 // other replica that can, if this node resigns.
 func (n *Node) successor(l *local, v *coord.View, part placement.Partition, resigns bool) *coord.Member {
@@ -285,7 +292,7 @@ func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool 
 // all have been down, those that are behind take it later still: to lead, a replica applies
 // what it lacks anyway.
 func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
-	if n.stopping || l.hurt != "" || l.standing.Err != nil || l.standing.Halted {
+	if n.stopping || l.hurt != "" || l.standing.Err != nil || l.standing.Halted || !n.seesItself(v) {
 		return false
 	}
 	rank, index := 0, slices.Index(part.Nodes, n.o.Name)

@@ -10,9 +10,11 @@ import (
 // begun to lead. What it does not have, then, nobody has. Otherwise the error wraps
 // core.ErrNotLeader.
 //
-// A replica that leads learns only with its next write that another one leads. It was silent to the
-// others for Times.Lease before that. So a lease counts for that long from when the node began an
-// announcement that has succeeded, if the node has seen behind it that the lease is still its own.
+// A replica that leads learns only with its next write that another one leads. The other one took
+// the lease only after this node had been silent for Times.Lease. So a lease counts for that long
+// from when the node began its last announcement, if it has read that, and then the lease as its
+// own. The servers may answer with a list of leases that is older than the announcement: then, for
+// as long as they do, this is wrong.
 func (n *Node) Leads(partition int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

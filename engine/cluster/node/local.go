@@ -20,7 +20,7 @@ type local struct {
 	copying   time.Time // since when it is to take a copy; zero: it takes none
 	taking    *taking   // the copy under way, or nil
 	shuns     string    // the node whose copy failed last, or empty
-	told      time.Time // since when the others can read that
+	told      time.Time // since when the others can read that it takes a copy
 
 	busy     string // the task under way, or empty
 	cancel   context.CancelFunc

@@ -115,7 +115,7 @@ func (n *Node) see(ctx context.Context, v *coord.View) error {
 		}
 	}
 	n.measure(v)
-	if m := v.Members[n.o.Name]; m != nil && m.Session == n.o.Session && m.Silent == 0 {
+	if n.seesItself(v) {
 		n.holds = n.told.Add(n.o.Times.Lease)
 	}
 	n.view, n.seen = v, n.o.now()

@@ -132,11 +132,9 @@ func (n *Node) wants(partition int) bool {
 	return n.view.Map.Partitions[partition].Has(n.o.Name)
 }
 
-// errLeaseLost says that a node has lost a lease, or may have, before it led by it.
-var errLeaseLost = errors.New("another node may have taken the lease meanwhile")
-
-// promote makes a replica lead. One that begins late, because the process was stopped, say, would
-// take the log from the next leader.
+// promote makes a replica lead. It does nothing if the lease is another node's by now, or may be: a
+// promotion that begins late, because the process was stopped, say, would take the log from the
+// next leader.
 func (n *Node) promote(ctx context.Context, l *local) {
 	r := l.replica
 	n.run(ctx, l, taskPromote, promoteTime, func(ctx context.Context) (func(), error) {
@@ -144,7 +142,7 @@ func (n *Node) promote(ctx context.Context, l *local) {
 		lost, term := !n.mine(l) || n.replaced(l) || !n.fresh(), l.lease.Term
 		n.mu.Unlock()
 		if lost {
-			return nil, errLeaseLost
+			return n.hurried, nil // the next look decides
 		}
 		if err := r.Promote(ctx); err != nil {
 			return nil, err

@@ -135,8 +135,12 @@ func limited[T any](ctx context.Context, r *Store, things []T, spec func(*T) cor
 			// The partition says what else is wrong, and replaces a series that exists.
 			x := spec(&things[i])
 			_, clean, _ := core.CleanPath(x.Path)
-			if _, err := r.Lookup(x.Path); err != nil && x.Check() == nil {
-				out[i].Err = fmt.Errorf("create %q: %w", clean, core.ErrSeriesLimit)
+			_, err := r.Lookup(x.Path)
+			if errors.Is(err, core.ErrNotFound) {
+				err = fmt.Errorf("create %q: %w", clean, core.ErrSeriesLimit)
+			}
+			if err != nil && x.Check() == nil {
+				out[i].Err = err
 				continue
 			}
 		}

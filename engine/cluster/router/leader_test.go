@@ -485,7 +485,7 @@ func TestOldLeaderDoesNotKnowThatASeriesIsMissing(t *testing.T) {
 	s.store = openStores(t, 1, core.Options{})[0] // has nothing
 	s.elect()
 	asked, sure := 0, false
-	r := newRouter(t, certain{c, func() error {
+	dir := certain{c, func() error {
 		if sure {
 			return nil
 		}
@@ -494,7 +494,8 @@ func TestOldLeaderDoesNotKnowThatASeriesIsMissing(t *testing.T) {
 			s.elect()
 		}
 		return core.ErrNotLeader
-	}}, router.Options{Wait: 200 * time.Millisecond})
+	}}
+	r := newRouter(t, dir, router.Options{Wait: time.Minute})
 	if got, err := r.Lookup("a"); err != nil || got != ref || asked != 3 {
 		t.Errorf("%v, %v, want %v; asked %d times", got, err, ref, asked)
 	}
@@ -502,6 +503,7 @@ func TestOldLeaderDoesNotKnowThatASeriesIsMissing(t *testing.T) {
 		t.Errorf("a series that is nowhere: %v", err)
 	}
 	sure = false
+	r = newRouter(t, dir, router.Options{Wait: 50 * time.Millisecond})
 	if _, err := r.Lookup("b"); !errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrNotFound) {
 		t.Errorf("while nobody leads for certain: %v", err)
 	}

@@ -108,9 +108,9 @@ func (m *move) run(ctx context.Context) error {
 // errMoved says that the old path has another series by now.
 var errMoved = errors.New("the series has changed")
 
-// lookup returns the reference of a path within its partition, as the leader knows it.
+// lookup returns the reference of a path within its partition, as who leads for certain knows it.
 func (m *move) lookup(ctx context.Context, p int, path string) (core.Ref, error) {
-	return order(ctx, m.r, p, func(e core.Engine) (core.Ref, error) { return e.Lookup(path) })
+	return order(ctx, m.r, p, func(e core.Engine) (core.Ref, error) { return m.r.lookupLeading(p, e, path) })
 }
 
 // begun reports whether the new path is the copy of an earlier move. The error wraps
@@ -209,7 +209,7 @@ func (m *move) dropOld(ctx context.Context, old core.Ref, c core.Copy) (bool, er
 // unmark takes movedLabel from the new series.
 func (m *move) unmark(ctx context.Context) error {
 	out, err := order(ctx, m.r, m.q, func(e core.Engine) ([]error, error) {
-		ref, err := e.Lookup(m.to)
+		ref, err := m.r.lookupLeading(m.q, e, m.to)
 		if err != nil {
 			return nil, err
 		}
