@@ -227,7 +227,9 @@ func (h *hostility) round(before metrics) {
 		if float64(v.lost) > lost {
 			h.report(v, now, time.Since(h.began))
 			h.server.kill(h.t)
-			lines := strings.Split(h.server.log.String(), "\n")
+			lines := slices.DeleteFunc(strings.Split(h.server.log.String(), "\n"), func(line string) bool {
+				return strings.Contains(line, "rrdd: plugin file is not right") // there are hundreds
+			})
 			h.t.Logf("the server's log ends:\n%s", strings.Join(lines[max(len(lines)-40, 0):], "\n"))
 			h.t.Fatalf("%s: %d good values are missing, up to value %d; %v datagrams were lost", v.name, v.lost, v.value, lost)
 		}
@@ -280,6 +282,17 @@ func (h *hostility) report(v *victimised, m metrics, d time.Duration) (hostile u
 	return hostile
 }
 
+// linesWith returns the lines of a log that hold part.
+func linesWith(log, part string) string {
+	var out strings.Builder
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, part) {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
 func droppedAs(name string, r receivers.Reason) string {
 	return fmt.Sprintf(`rondo_receiver_dropped_total{receiver="%s",reason="%s"}`, name, r)
 }
@@ -306,6 +319,9 @@ func (h *hostility) judgeCounters(before, after metrics, d time.Duration) {
 		}
 		if dropped == 0 {
 			h.t.Errorf("%s: nothing was dropped", v.name)
+		}
+		if n := after[droppedAs(v.name, receivers.Failed)]; n > 0 {
+			h.t.Errorf("%s: the store refused %v samples; its log says:\n%s", v.name, n, linesWith(h.server.log.String(), "samples not stored"))
 		}
 	}
 	allowed := senderBurst + senderRate*int(time.Since(h.began)/time.Minute+1)

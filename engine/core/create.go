@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,6 +25,17 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	if n := len(specs); n > MaxBatch {
 		return nil, invalid("%d series at once, at most %d are possible", n, MaxBatch)
 	}
+	out, err := s.createBatch(ctx, specs)
+	for i := range out {
+		if errors.Is(out[i].Err, ErrExists) { // somebody else has made it, maybe just now
+			s.catalogue.awaitArrival(out[i].Ref)
+		}
+	}
+	return out, err
+}
+
+// createBatch is CreateBatch. A series that exists already may be on its way to its group still.
+func (s *Store) createBatch(ctx context.Context, specs []Spec) ([]Created, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}

@@ -13,8 +13,9 @@ import (
 // coded against it. It runs ahead of the context in the group's arrays (ctx), which is of what was
 // applied.
 
-// prepareContext makes room in the coding context of g for the series at index. A context of an
-// earlier epoch follows what is applied. The caller holds mu.
+// prepareContext makes room in the coding context of g for the series at index. That series may be
+// on its way to the group still: its creation is in the log, so what is coded now comes behind it.
+// A context of an earlier epoch follows what is applied. The caller holds mu.
 func (a *appender) prepareContext(g *group, index int) error {
 	if g.encReady && g.encEpoch == a.epoch && len(g.encTag) > index*g.c.sources {
 		return nil
@@ -23,8 +24,7 @@ func (a *appender) prepareContext(g *group, index int) error {
 		return err
 	}
 	defer g.mu.Unlock()
-	if g.capacity*g.c.sources > len(g.encTag) {
-		n := g.capacity * g.c.sources
+	if n := g.roomFor(index+1) * g.c.sources; n > len(g.encTag) {
 		mem := g.c.space.Alloc(9 * n)
 		enc, tag := memory.View[uint64](mem, n), mem[8*n:9*n]
 		copy(enc, g.enc)
@@ -33,12 +33,9 @@ func (a *appender) prepareContext(g *group, index int) error {
 		g.encMem, g.enc, g.encTag = mem, enc, tag
 	}
 	if !g.encReady || g.encEpoch != a.epoch {
-		copy(g.enc, g.ctx)
-		copy(g.encTag, g.ctxTag)
+		clear(g.enc[copy(g.enc, g.ctx):])
+		clear(g.encTag[copy(g.encTag, g.ctxTag):])
 		g.encReady, g.encEpoch = true, a.epoch
-	}
-	if len(g.encTag) <= index*g.c.sources {
-		return notFound(g.ref(index))
 	}
 	return nil
 }

@@ -136,11 +136,7 @@ func (g *group) resize(n int) {
 		return
 	}
 	old := g.arrays
-	capacity := max(g.capacity, 2)
-	for capacity < n {
-		capacity *= 4
-	}
-	capacity = min(capacity, 1<<g.c.shift)
+	capacity := g.roomFor(n)
 	g.carve(g.c.space.Alloc(g.c.groupBytes(capacity)), capacity)
 	if g.c.tabular {
 		for w := range g.c.words {
@@ -163,6 +159,15 @@ func (g *group) resize(n int) {
 	copy(g.ctxTag, old.ctxTag)
 	copy(g.flags, old.flags)
 	g.c.space.Release(old.mem)
+}
+
+// roomFor returns the capacity of g once it has room for at least n series.
+func (g *group) roomFor(n int) int {
+	capacity := max(g.capacity, 2)
+	for capacity < n {
+		capacity *= 4
+	}
+	return min(capacity, 1<<g.c.shift)
 }
 
 // pitch returns how far the rows of the buffers lie apart, in series. For large groups it is no
