@@ -38,8 +38,8 @@ var (
 	ErrTruncated = errors.New("position is truncated")
 	// ErrHole says that positions which should be in the log are not.
 	ErrHole = errors.New("positions are missing")
-	// ErrVersion says that a newer program wrote what comes next, in a format of its own.
-	ErrVersion = errors.New("written by a newer version of rondo")
+	// ErrNewer says that a newer program wrote what comes next, in a format of its own.
+	ErrNewer = errors.New("written by a newer version of rondo")
 )
 
 // A TruncatedError says which position of the log is the first that is kept. It wraps ErrTruncated.

@@ -42,7 +42,7 @@ const maxHead = 128
 func (h *BackupHead) UnmarshalBinary(b []byte) error {
 	r := record.Reader{Rest: b}
 	if v := r.Uvarint(); r.Err == nil && v != formatVersion {
-		return fmt.Errorf("a backup of format %d, this program writes format %d: %w", v, formatVersion, ErrVersion)
+		return fmt.Errorf("a backup of format %d, this program writes format %d: %w", v, formatVersion, record.OtherVersion(v, formatVersion))
 	}
 	for _, id := range []*backupID{&h.store, &h.id, &h.base} {
 		copy(id[:], r.Bytes(uint64(len(id))))

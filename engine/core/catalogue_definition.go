@@ -251,7 +251,7 @@ func (c *class) append(dst []byte, next uint32) []byte {
 func shapeOf(b []byte) (string, error) {
 	r := record.Reader{Rest: b}
 	if v := r.Byte(); v != 1 {
-		return "", fmt.Errorf("version %d: %w", v, ErrVersion)
+		return "", fmt.Errorf("version %d: %w", v, record.OtherVersion(uint64(v), 1))
 	}
 	_ = r.Uvarint() // the next number
 	_ = r.Byte()    // series a group
@@ -266,7 +266,7 @@ func shapeOf(b []byte) (string, error) {
 func (c *class) decode(b []byte) error {
 	r := record.Reader{Rest: b}
 	if v := r.Byte(); v != 1 {
-		return fmt.Errorf("version %d: %w", v, ErrVersion)
+		return fmt.Errorf("version %d: %w", v, record.OtherVersion(uint64(v), 1))
 	}
 	c.next.Store(uint32(r.Uvarint()))
 	c.shift = uint(r.Byte())

@@ -66,7 +66,7 @@ func decodeDefinition(b []byte) (*rra.Definition, error) {
 	r := record.Reader{Rest: b}
 	version := r.Byte()
 	if version != definitionPlain && version != definitionFlags {
-		return nil, fmt.Errorf("definition of version %d: %w", version, ErrVersion)
+		return nil, fmt.Errorf("definition of version %d: %w", version, record.OtherVersion(uint64(version), definitionFlags))
 	}
 	d := &rra.Definition{Step: r.Varint()}
 	n := r.Uvarint()

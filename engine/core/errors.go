@@ -16,6 +16,9 @@ var (
 	// ErrVersion says that the store was written by another version of rondo, in a format of its
 	// own.
 	ErrVersion = record.ErrVersion
+	// ErrNewer says that a newer version of rondo wrote the store, or the next record of the log
+	// that it follows. It wraps ErrVersion.
+	ErrNewer = record.ErrNewer
 )
 
 // Errors met in calls.
@@ -106,5 +109,5 @@ func recordError(kind string, at uint64) error {
 // unknownFlags says that a record has flags that only a newer program can have written: what
 // follows means something else.
 func unknownFlags(flags byte) error {
-	return fmt.Errorf("a record has the flags %#x, which this program does not know: %w", flags, ErrVersion)
+	return fmt.Errorf("a record has the flags %#x, which this program does not know: %w", flags, ErrNewer)
 }

@@ -329,20 +329,45 @@ func folderDigest(t testing.TB, dir string) (out []string) {
 	return out
 }
 
+// TestUnknownVersion: a database of another format is refused, and the error says whether a newer
+// or an older version of rondo wrote it. A version that is missing or garbled is damage: it was
+// taken for another format, which neither a repair nor a copy mends.
 func TestUnknownVersion(t *testing.T) {
-	dir := t.TempDir()
-	mustClose(t, mustOpen(t, dir, core.Options{}).Close())
-	damageDB(t, dir, func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("meta")).Put([]byte("version"), sealed("meta", []byte("version"), binary.BigEndian.AppendUint32(nil, 99)))
-	})
-	for _, o := range []core.Options{{}, {ReadOnly: true}} {
-		if _, err := core.Open(dir, o); !errors.Is(err, core.ErrVersion) || !strings.Contains(err.Error(), "format 99,") {
-			t.Errorf("read-only %v: %v", o.ReadOnly, err)
-		}
+	whole := t.TempDir()
+	mustClose(t, mustOpen(t, whole, core.Options{}).Close())
+	number := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+	put := func(v []byte) func(tx *bolt.Tx) error {
+		return func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("version"), v) }
 	}
-	damageDB(t, dir, func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte("meta")) })
-	if _, err := core.Open(dir, core.Options{ReadOnly: true}); !errors.Is(err, core.ErrVersion) {
-		t.Errorf("database without meta: %v", err)
+	seal := func(v []byte) []byte { return sealed("meta", []byte("version"), v) }
+	for name, x := range map[string]struct {
+		change func(tx *bolt.Tx) error
+		is     []error
+		says   string
+	}{
+		"newer":                       {put(seal(number(99))), []error{core.ErrVersion, core.ErrNewer}, "format 99, this program reads format 5: written by a newer version"},
+		"newer, of a longer number":   {put(seal([]byte("12345678"))), []error{core.ErrVersion, core.ErrNewer}, "written by a newer version"},
+		"older":                       {put(seal(number(4))), []error{core.ErrVersion}, "format 4, this program reads format 5: written by an older version"},
+		"older, without checksum":     {put(number(2)), []error{core.ErrVersion}, "format 2, this program reads format 5: written by an older version"},
+		"its checksum is missing":     {put(number(core.FormatVersion)), []error{core.ErrDamaged}, "rondo check --repair"},
+		"garbled, without checksum":   {put([]byte("\xff\x03\x80\x11")), []error{core.ErrDamaged}, "rondo check --repair"},
+		"garbled":                     {put([]byte("12345678")), []error{core.ErrDamaged}, "rondo check --repair"},
+		"the version is missing":      {func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Delete([]byte("version")) }, []error{core.ErrDamaged}, "rondo check --repair"},
+		"the bucket of it is missing": {func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte("meta")) }, []error{core.ErrDamaged}, "rondo check --repair"},
+	} {
+		dir := copyStore(t, whole)
+		damageDB(t, dir, x.change)
+		for _, o := range []core.Options{{}, {ReadOnly: true}} {
+			_, err := core.Open(dir, o)
+			if err == nil || !strings.Contains(err.Error(), x.says) {
+				t.Errorf("%s, read-only %v: %v, want %s", name, o.ReadOnly, err, x.says)
+			}
+			for _, is := range []error{core.ErrVersion, core.ErrNewer, core.ErrDamaged} {
+				if want := slices.Contains(x.is, is); errors.Is(err, is) != want {
+					t.Errorf("%s, read-only %v: %v is %q: %v, want %v", name, o.ReadOnly, err, is, !want, want)
+				}
+			}
+		}
 	}
 }
 

@@ -225,7 +225,7 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 	case record.KindBarrier:
 		t.op.apply = func(t *Ticket) { s.replica.digests.apply(t, p, rec[1:]) }
 	default:
-		return fmt.Errorf("log position %d: record of kind %d, which this program does not know: %w", p, rec[0], ErrVersion)
+		return fmt.Errorf("log position %d: record of kind %d, which this program does not know: %w", p, rec[0], ErrNewer)
 	}
 	if known {
 		t.op.apply = nil
@@ -240,7 +240,7 @@ func wholeRecord(r *record.Reader, p wal.Pos, kind byte) error {
 	}
 	// What is left may change what the record means, but for one that changes nothing.
 	if len(r.Rest) > 0 && kind != record.KindImport && kind != record.KindBarrier {
-		return fmt.Errorf("log position %d: record of kind %d has more than this program knows of: %w", p, kind, ErrVersion)
+		return fmt.Errorf("log position %d: record of kind %d has more than this program knows of: %w", p, kind, ErrNewer)
 	}
 	return nil
 }

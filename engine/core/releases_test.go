@@ -81,7 +81,7 @@ func refusesFormat(t *testing.T, dir string, format int) {
 	before := databaseFiles(t, dir)
 	for _, readOnly := range []bool{false, true} {
 		_, err := core.Open(dir, core.Options{ReadOnly: readOnly})
-		if says := fmt.Sprintf("format %d, this program reads format %d", format, core.FormatVersion); !errors.Is(err, core.ErrVersion) || !strings.Contains(err.Error(), says) {
+		if says := fmt.Sprintf("format %d, this program reads format %d: written by an older version of rondo", format, core.FormatVersion); !errors.Is(err, core.ErrVersion) || errors.Is(err, core.ErrNewer) || !strings.Contains(err.Error(), says) {
 			t.Errorf("opened, read only %v: %v", readOnly, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -57,11 +58,12 @@ const formatVersion = 5
 // otherFormat returns the error of a database whose version v is not the one that this program
 // reads.
 func otherFormat(v []byte) error {
-	n := fmt.Sprintf("%x", v)
+	n, is := fmt.Sprintf("%x", v), ErrNewer
 	if len(v) == 4 {
-		n = fmt.Sprint(binary.BigEndian.Uint32(v))
+		number := binary.BigEndian.Uint32(v)
+		n, is = fmt.Sprint(number), record.OtherVersion(uint64(number), formatVersion)
 	}
-	return fmt.Errorf("it has format %s, this program reads format %d: %w", n, formatVersion, ErrVersion)
+	return fmt.Errorf("it has format %s, this program reads format %d: %w", n, formatVersion, is)
 }
 
 // openVersion opens the database, after making it if it is missing (madeAnew), and checks its
@@ -87,18 +89,18 @@ func (s *Store) openVersion() (madeAnew bool, err error) {
 	return madeAnew, s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {
-			return fmt.Errorf("no bucket %q: %w", bucketMeta, ErrVersion)
+			return &DamageError{Bucket: string(bucketMeta), Err: damage.ErrMissing}
 		}
 		v := meta.Get(metaVersion)
-		if len(v) == 4 {
+		if len(v) == 4 && binary.BigEndian.Uint32(v) < formatVersion { // formats without checksums
 			return otherFormat(v)
 		}
 		v, err := tx.Get(bucketMeta, metaVersion)
 		switch {
 		case err != nil:
 			return err
-		case v == nil: // it is put last when a backup is restored
-			return fmt.Errorf("no version: %w", ErrVersion)
+		case v == nil:
+			return &DamageError{Bucket: string(bucketMeta), Key: metaVersion, Err: damage.ErrMissing}
 		case !bytes.Equal(v, binary.BigEndian.AppendUint32(nil, formatVersion)):
 			return otherFormat(v)
 		}

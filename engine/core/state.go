@@ -186,7 +186,7 @@ func (g *group) decodeState(b []byte) error {
 	c := g.c
 	r := record.Reader{Rest: body}
 	if v := r.Byte(); v != stateVersion {
-		return fmt.Errorf("version %d: %w", v, ErrVersion)
+		return fmt.Errorf("version %d: %w", v, record.OtherVersion(uint64(v), stateVersion))
 	}
 	n := r.Uvarint()
 	pos := wal.Pos(r.Uvarint())

@@ -57,7 +57,7 @@ func TestRecordsOfNewerPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			st := awaitRole(t, s, core.Halted)
-			if !errors.Is(st.Err, core.ErrVersion) || !strings.Contains(st.Err.Error(), x.says) {
+			if !errors.Is(st.Err, core.ErrNewer) || !strings.Contains(st.Err.Error(), x.says) {
 				t.Errorf("it halts because of %v, want %s", st.Err, x.says)
 			}
 			if st.Position != last {

@@ -21,6 +21,7 @@ func TestEverySentinelHasItsCode(t *testing.T) {
 	elsewhere := map[string]string{
 		"core.ErrLocked":     "met when a store is opened",
 		"core.ErrVersion":    "met when a store is opened",
+		"core.ErrNewer":      "it wraps core.ErrVersion",
 		"core.ErrOtherLog":   "met when a store follows a log",
 		"core.ErrNotReached": "it wraps core.ErrUnavailable",
 		"core.ErrUnanswered": "it wraps core.ErrUnavailable",
@@ -29,6 +30,7 @@ func TestEverySentinelHasItsCode(t *testing.T) {
 		"wal.ErrClosed":      "core.ErrLogClosed",
 		"wal.ErrTruncated":   "met when a log is read",
 		"wal.ErrHole":        "met when a log is read",
+		"wal.ErrNewer":       "met when a log is read",
 	}
 	coded := make(map[string]bool)
 	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)

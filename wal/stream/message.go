@@ -87,7 +87,7 @@ func parseMessage(b []byte) (h header, payload []byte, err error) {
 	case crc32.Checksum(b[8:], castagnoli) != binary.LittleEndian.Uint32(b[4:]):
 		return h, nil, errChecksum
 	case b[8] > messageVersion:
-		return h, nil, fmt.Errorf("message has version %d, this program knows %d: %w", b[8], messageVersion, wal.ErrVersion)
+		return h, nil, fmt.Errorf("message has version %d, this program knows %d: %w", b[8], messageVersion, wal.ErrNewer)
 	case b[8] != messageVersion:
 		return h, nil, fmt.Errorf("message has version %d, this program knows %d", b[8], messageVersion)
 	}

@@ -91,7 +91,7 @@ func TestMessageOfNewerVersion(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[8:], castagnoli))
 		f := finder{}
 		_, err := f.parse(1, b)
-		if err == nil || errors.Is(err, wal.ErrVersion) != newer {
+		if err == nil || errors.Is(err, wal.ErrNewer) != newer {
 			t.Errorf("version %d: %v", version, err)
 		}
 	}

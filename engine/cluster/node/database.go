@@ -24,4 +24,4 @@ func (d *database) Standing() Standing {
 }
 
 // newer reports whether err says that only a newer program can read what comes next.
-func newer(err error) bool { return errors.Is(err, core.ErrVersion) || errors.Is(err, wal.ErrVersion) }
+func newer(err error) bool { return errors.Is(err, core.ErrNewer) || errors.Is(err, wal.ErrNewer) }

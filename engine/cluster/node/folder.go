@@ -115,6 +115,8 @@ func (f *Folder) Open(_ context.Context, partition int) (Replica, error) {
 		return &database{s}, nil
 	case errors.Is(err, core.ErrDamaged), errors.Is(err, core.ErrOtherLog):
 		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	case errors.Is(err, core.ErrVersion) && !newer(err):
+		return nil, fmt.Errorf("%w: run that version on this node, or end the node and remove the folder, and the replica is copied from another node", err)
 	}
 	return nil, err
 }

@@ -4,9 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/rondo-db/rondo/engine/cluster/node"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // A process that was killed while it noted its cluster has left a piece of the file. That the file
@@ -31,5 +35,46 @@ func TestFolderBelongsToOneCluster(t *testing.T) {
 	}
 	if err := f.Belongs("two"); !errors.Is(err, node.ErrOtherCluster) {
 		t.Errorf("another cluster: %v", err)
+	}
+}
+
+// TestFolderOfAnotherFormat: a replica whose version is missing is broken, so that it is copied from
+// another node: it was left for a newer program to read. One of an older format is left as it is,
+// and the error says what to do.
+func TestFolderOfAnotherFormat(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(meta *bolt.Bucket) error
+		broken bool
+		says   string
+	}{
+		"no version": {func(meta *bolt.Bucket) error { return meta.Delete([]byte("version")) }, true, `meta "version": it is missing`},
+		"an older format": {
+			func(meta *bolt.Bucket) error { return meta.Put([]byte("version"), []byte{0, 0, 0, 2}) }, false,
+			"it has format 2, this program reads format 5: written by an older version of rondo: run that version on this node, or ",
+		},
+	} {
+		dir := t.TempDir()
+		s, err := core.Open(filepath.Join(dir, "p0"), core.Options{NoBackground: true})
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := bolt.Open(filepath.Join(dir, "p0", "rondo.bolt"), 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(db.Update(func(tx *bolt.Tx) error { return x.change(tx.Bucket([]byte("meta"))) }), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		f, err := node.NewFolder(dir, node.FolderOptions{Store: func() core.Options { return core.Options{NoBackground: true} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Open(t.Context(), 0)
+		if errors.Is(err, node.ErrBroken) != x.broken || err == nil || !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%s: %v, want broken: %v, %s", name, err, x.broken, x.says)
+		}
 	}
 }

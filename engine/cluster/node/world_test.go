@@ -156,7 +156,7 @@ func (m *model) apply(upto wal.Pos) error {
 	g := m.log()
 	for p := m.at.position + 1; p <= upto; p++ {
 		if m.h.older && g.newer[p] {
-			return fmt.Errorf("position %d: %w", p, core.ErrVersion)
+			return fmt.Errorf("position %d: %w", p, core.ErrNewer)
 		}
 		m.at = image{p, chain(m.at.sum, p, g.writers[p-1])}
 		if g.rounds[p] {

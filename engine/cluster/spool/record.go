@@ -56,7 +56,7 @@ func appendSpec(dst []byte, spec *core.Spec) []byte {
 func parseRecord(rec []byte, fn func(Sample)) (at int64, err error) {
 	r := record.Reader{Rest: rec}
 	if v := r.Byte(); v != recordVersion {
-		return 0, fmt.Errorf("spool record of version %d: %w", v, record.ErrVersion)
+		return 0, fmt.Errorf("spool record of version %d: %w", v, record.OtherVersion(uint64(v), recordVersion))
 	}
 	at = r.Varint()
 	for len(r.Rest) > 0 && r.Err == nil {

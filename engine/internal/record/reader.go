@@ -14,7 +14,26 @@ var (
 	ErrParse = errors.New("log record does not parse")
 	// ErrVersion says that another version of rondo wrote the record.
 	ErrVersion = errors.New("written by another version of rondo")
+	// ErrNewer says that a newer version of rondo wrote the record. It wraps ErrVersion.
+	ErrNewer error = &versionError{"written by a newer version of rondo"}
+
+	errOlder error = &versionError{"written by an older version of rondo"}
 )
+
+// A versionError is an ErrVersion that says which of both versions is the newer one.
+type versionError struct{ text string }
+
+func (e *versionError) Error() string { return e.text }
+func (e *versionError) Unwrap() error { return ErrVersion }
+
+// OtherVersion returns the error of bytes of version v, for a program whose newest version is
+// known: it wraps [ErrNewer] if v is newer, and [ErrVersion] always.
+func OtherVersion(v, known uint64) error {
+	if v > known {
+		return ErrNewer
+	}
+	return errOlder
+}
 
 // A Reader reads the fields of a record from its front.
 type Reader struct {

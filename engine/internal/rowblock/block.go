@@ -85,7 +85,7 @@ type Block struct {
 }
 
 // Open checks the head of the block that stands under key. Columns are checked when they are read.
-// It returns [record.ErrSum], [record.ErrShort] or [record.ErrVersion].
+// It returns [record.ErrSum], [record.ErrShort], [record.ErrParse] or [record.ErrVersion].
 func Open(key, data []byte) (Block, error) {
 	if len(data) < blockHead {
 		return Block{}, record.ErrShort
@@ -109,8 +109,11 @@ func checkedBlock(data []byte, sum uint32) (Block, error) {
 	if sum != b.head {
 		return Block{}, record.ErrSum
 	}
-	if data[0] != blockVersion || b.width < 2 || b.width > 4 {
-		return Block{}, fmt.Errorf("row block of version %d: %w", data[0], record.ErrVersion)
+	if data[0] != blockVersion {
+		return Block{}, fmt.Errorf("row block of version %d: %w", data[0], record.OtherVersion(uint64(data[0]), blockVersion))
+	}
+	if b.width < 2 || b.width > 4 {
+		return Block{}, record.ErrParse
 	}
 	if b.Columns == 0 || len(data) < blockHead+b.Columns*(b.width+record.SumSize) {
 		return Block{}, record.ErrShort
