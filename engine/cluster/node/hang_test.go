@@ -72,6 +72,17 @@ func TestHungCopyDoesNotKeepTheLog(t *testing.T) {
 	v.Members["b"].Live = true
 	want("it is back", gone-1, 0)
 	want("and does not open", 1, 1000)
+
+	says = coord.Standing{Copying: true, Copied: 10}
+	want("it takes a copy at last", 0, 0)
+	v.Members["b"].Session, says = "2", coord.Standing{}
+	want("its node was restarted meanwhile", gone/2, 0)
+	want("and has not begun to copy", gone/2-1, 0)
+	v.Members["b"].Session = "3"
+	want("it is restarted again", gone/2, 0)
+	want("and does not open", gone, 1000)
+	v.Members["b"].Session = "4"
+	want("but for a new start", 0, 0)
 }
 
 // A hangingPeer gives some bytes of a backup and then no more until nobody wants it, if it is "b".

@@ -66,17 +66,24 @@ const everything = wal.Pos(math.MaxUint64)
 
 // A hold is the time for which the log is kept for a replica that does not follow.
 type hold struct {
+	session string    // of its node; another one begins anew
 	since   time.Time // it has made no progress since
 	copying bool      // it took a copy when it was seen last, or has failed to
 	copied  uint64    // bytes of that
 	lapsed  bool      // the log is no longer kept for it
 }
 
-// needs returns the position behind which the replica of another node needs the log: what is behind
-// its checkpoint. While it takes a copy, or has not begun to, it needs all: what lies behind the
-// copy is not known. After a copy that has failed it needs nothing, until the next one begins. One
-// that waits for a newer program goes on from its checkpoint then. The log is kept for none of them
-// for longer than Times.Gone without progress. One that is halted is made anew, and needs nothing.
+// needs returns the position behind which the replica of another node needs the log:
+//
+//   - A replica that follows needs what is behind its checkpoint. So does one that waits for a newer
+//     program: it goes on from there.
+//   - A replica that takes a copy, or is about to, needs the whole log, because nobody knows yet
+//     where the copy ends.
+//   - A replica whose copy has failed needs nothing until its next copy begins.
+//   - A replica that is halted is made anew, and needs nothing.
+//
+// A replica that does not follow and makes no progress for Times.Gone needs nothing any more. The
+// time begins anew when its node does.
 func (n *Node) needs(l *local, m *coord.Seen) wal.Pos {
 	st, ok := m.Standing(l.partition)
 	anew := !ok || st.Copying || st.Position == 0 && st.Checkpoint == 0
@@ -91,15 +98,15 @@ func (n *Node) needs(l *local, m *coord.Seen) wal.Pos {
 	}
 	now := n.o.now()
 	h := l.holds[m.Name]
-	if h == nil || !m.Live { // silence has a bound of its own
-		h = &hold{since: now}
+	if h == nil || !m.Live || h.session != m.Session { // silence has a bound of its own
+		h = &hold{session: m.Session, since: now}
 		l.holds[m.Name] = h
 	}
 	switch {
 	case !anew && h.copying: // the copy is open, and waits for a newer program
-		*h = hold{since: now}
+		*h = hold{session: m.Session, since: now}
 	case st.Copying && (!h.copying || st.Copied != h.copied):
-		*h = hold{since: now, copying: true, copied: st.Copied}
+		*h = hold{session: m.Session, since: now, copying: true, copied: st.Copied}
 	case anew && h.copying && !st.Copying:
 		return everything
 	}
