@@ -45,7 +45,7 @@ var rooms = map[string][]string{
 	"wal":                    {"wal", "internal/histogram", "internal/owner"},
 	"wal/stream":             {"wal/stream", "=wal", "wal/waltest", "internal/sleep"},
 	"wal/kafka":              {"=wal", "wal/stream", "wal/waltest", "internal/sleep"},
-	"wal/jetstream":          {"=wal", "wal/stream", "wal/waltest", "internal/natstest"},
+	"wal/jetstream":          {"=wal", "wal/stream", "wal/waltest", "internal/natstest", "internal/sleep"},
 	"engine":                 {"engine", "rra", "=wal", "wal/waltest", "internal/text", "internal/histogram", "internal/loglimit", "internal/owner", "internal/sleep"},
 	"receivers":              {"internal", "engine", "rra"},
 	"receivers/*":            {"=receivers", "receivers/internal", "internal", "engine", "rra"}, // a protocol: neither the sink nor another one

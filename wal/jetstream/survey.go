@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 const (
@@ -40,8 +42,9 @@ type Survey struct {
 	names    map[string]string // of the servers, by monitoring address, as they answered last
 }
 
-// NewSurvey returns a Survey of the servers of a connection, whose monitoring ports are monitors,
-// http://HOST:PORT. If these are assumed, none of them means anything before one has answered.
+// NewSurvey returns a Survey of the servers that a connection reaches. monitors are the addresses of
+// their monitoring ports, http://HOST:PORT. assumed says that nobody has named these addresses: they
+// are a guess. The Survey then ignores ports that do not answer until one of them has answered.
 func NewSurvey(nc *nats.Conn, monitors []string, assumed bool) (*Survey, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -117,15 +120,16 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 	st, err := s.js.Stream(try, name)
 	switch {
 	case err == nil:
-		return StreamHealth{Replicas: replicasOf(st.CachedInfo().Cluster, s.nc.ConnectedServerName())}
+		return healthOf(st.CachedInfo().Cluster, s.nc.ConnectedServerName())
 	case ctx.Err() != nil:
 		return StreamHealth{}
 	}
 	return StreamHealth{Err: err}
 }
 
-// doubtful says whether a stream is to be asked about once more: it may have a new leader, or get
-// one. That leader has not heard the other replicas yet, and it did not lead when it was asked.
+// doubtful reports whether a stream is to be asked about once more. A stream without a leader may
+// get one soon. A leader that is new has not heard of the other replicas yet, and says that they are
+// silent.
 func (h *StreamHealth) doubtful() bool {
 	return h.Err != nil && !errors.Is(h.Err, jetstream.ErrStreamNotFound) ||
 		slices.ContainsFunc(h.Replicas, func(r ReplicaHealth) bool { return r.unheard })
@@ -136,9 +140,7 @@ func (s *Survey) again(ctx context.Context, names []string, streams []StreamHeal
 	if !slices.ContainsFunc(streams, func(h StreamHealth) bool { return h.doubtful() }) {
 		return
 	}
-	select {
-	case <-time.After(heardTime):
-	case <-ctx.Done():
+	if sleep.For(ctx, heardTime) != nil {
 		return
 	}
 	each(len(streams), func(i int) {
@@ -150,13 +152,18 @@ func (s *Survey) again(ctx context.Context, names []string, streams []StreamHeal
 	})
 }
 
-// replicasOf returns how the replicas are, as the leader of a stream knows it. A server that is in
-// no cluster is alone.
-func replicasOf(c *jetstream.ClusterInfo, alone string) (all []ReplicaHealth) {
-	if c == nil || c.Leader == "" {
-		return []ReplicaHealth{{Server: clip(alone)}}
+var errNoLeader = errors.New("it has no leader")
+
+// healthOf returns how the replicas of a stream are, as its leader knows it. A server that is in no
+// cluster is alone. One that no longer leads may answer, too, and names no leader.
+func healthOf(c *jetstream.ClusterInfo, alone string) StreamHealth {
+	switch {
+	case c == nil:
+		return StreamHealth{Replicas: []ReplicaHealth{{Server: clip(alone)}}}
+	case c.Leader == "":
+		return StreamHealth{Err: errNoLeader}
 	}
-	all = append(all, ReplicaHealth{Server: clip(c.Leader)})
+	all := []ReplicaHealth{{Server: clip(c.Leader)}}
 	for _, p := range c.Replicas[:min(len(c.Replicas), mostReplicas)] {
 		if p == nil {
 			continue
@@ -174,7 +181,7 @@ func replicasOf(c *jetstream.ClusterInfo, alone string) (all []ReplicaHealth) {
 		}
 		all = append(all, r)
 	}
-	return all
+	return StreamHealth{Replicas: all}
 }
 
 // clip shortens a name that a server says.

@@ -33,20 +33,28 @@ func TestReplicaHealth(t *testing.T) {
 		{"never heard by a new leader", peer(false, false, 0, 2), "is silent", 0, true},
 		{"offline", peer(true, true, time.Millisecond, 0), "is offline", 0, false},
 	} {
-		got := replicasOf(&jetstream.ClusterInfo{Leader: "n1", Replicas: []*jetstream.PeerInfo{nil, x.peer}}, "n9")
+		got := healthOf(&jetstream.ClusterInfo{Leader: "n1", Replicas: []*jetstream.PeerInfo{nil, x.peer}}, "n9").Replicas
 		want := []ReplicaHealth{{Server: "n1"}, {Server: "n2", Missing: x.missing, Lag: x.lag, unheard: x.unheard}}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %+v, want %+v", x.name, got, want)
 		}
 	}
-	if got := replicasOf(nil, "n9"); !slices.Equal(got, []ReplicaHealth{{Server: "n9"}}) {
+	if got := healthOf(nil, "n9"); got.Err != nil || !slices.Equal(got.Replicas, []ReplicaHealth{{Server: "n9"}}) {
 		t.Errorf("a server alone: %+v", got)
+	}
+	// A server that has just lost the lead answers so; the stream was taken for a healthy one.
+	lost := healthOf(&jetstream.ClusterInfo{Name: "rondo", Replicas: []*jetstream.PeerInfo{peer(true, false, 1, 0)}}, "n9")
+	if lost.Err == nil || lost.Replicas != nil || !lost.doubtful() {
+		t.Errorf("a stream without a leader: %+v", lost)
+	}
+	if keep, leaderless := keepersOf([]StreamHealth{lost}); len(keep) > 0 || !leaderless {
+		t.Errorf("a stream without a leader: %v keep it, leaderless %v", keep, leaderless)
 	}
 	many := &jetstream.ClusterInfo{Leader: strings.Repeat("n", 1000), Replicas: make([]*jetstream.PeerInfo, 1000)}
 	for i := range many.Replicas {
 		many.Replicas[i] = peer(true, false, 1, 0)
 	}
-	if got := replicasOf(many, ""); len(got) != 1+mostReplicas || len(got[0].Server) != mostName {
+	if got := healthOf(many, "").Replicas; len(got) != 1+mostReplicas || len(got[0].Server) != mostName {
 		t.Errorf("%d replicas are kept of an answer, and %d bytes of a name", len(got), len(got[0].Server))
 	}
 }
