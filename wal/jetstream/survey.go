@@ -42,9 +42,10 @@ type Survey struct {
 	names    map[string]string // of the servers, by monitoring address, as they answered last
 }
 
-// NewSurvey returns a Survey of the servers that a connection reaches. monitors are the addresses of
-// their monitoring ports, http://HOST:PORT. assumed says that nobody has named these addresses: they
-// are a guess. The Survey then ignores ports that do not answer until one of them has answered.
+// NewSurvey returns a Survey of the servers that a connection reaches. monitors are the addresses
+// of their monitoring ports, http://HOST:PORT. assumed says that nobody has named these addresses:
+// they are a guess. The Survey then ignores ports that do not answer until one of them has
+// answered.
 func NewSurvey(nc *nats.Conn, monitors []string, assumed bool) (*Survey, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -128,8 +129,8 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 }
 
 // doubtful reports whether a stream is to be asked about once more. A stream without a leader may
-// get one soon. A leader that is new has not heard of the other replicas yet, and says that they are
-// silent.
+// get one soon. A leader that is new has not heard of the other replicas yet, and says that they
+// are silent.
 func (h *StreamHealth) doubtful() bool {
 	return h.Err != nil && !errors.Is(h.Err, jetstream.ErrStreamNotFound) ||
 		slices.ContainsFunc(h.Replicas, func(r ReplicaHealth) bool { return r.unheard })

@@ -38,9 +38,9 @@ func TestFolderBelongsToOneCluster(t *testing.T) {
 	}
 }
 
-// TestFolderOfAnotherFormat: a replica whose version is missing is broken, so that it is copied from
-// another node: it was left for a newer program to read. One of an older format is left as it is,
-// and the error says what to do.
+// TestFolderOfAnotherFormat: a replica whose version is missing is broken, so that it is copied
+// from another node: it was left for a newer program to read. One of an older format is left as it
+// is, and the error says what to do.
 func TestFolderOfAnotherFormat(t *testing.T) {
 	for name, x := range map[string]struct {
 		change func(meta *bolt.Bucket) error

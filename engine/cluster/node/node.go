@@ -17,7 +17,7 @@ type Node struct {
 	tasks     sync.WaitGroup
 	began     time.Time     // set by Run
 	announced bool          // the node is in the cluster; of Run's goroutine
-	told      time.Time     // when the last announcement that has succeeded began; of Run's goroutine
+	told      time.Time     // when the last successful announcement began; of Run's goroutine
 	hurry     chan struct{} // Run looks at once; holds one
 
 	mu       sync.Mutex // guards what follows; not held while anything is waited for

@@ -28,9 +28,9 @@ func (o olderProgram) Tail(ctx context.Context, from wal.Pos, fn func(p wal.Pos,
 	})
 }
 
-// TestOlderProgramIsNotCopiedAgain: a replica that an older version of rondo keeps halts in front of
-// a record of a newer one. It was copied from another node, halted at the next record, and so on. A
-// copy does not help: it waits until a newer program runs on its node, and then goes on.
+// TestOlderProgramIsNotCopiedAgain: a replica that an older version of rondo keeps halts in front
+// of a record of a newer one. It was copied from another node, halted at the next record, and so
+// on. A copy does not help: it waits until a newer program runs on its node, and then goes on.
 func TestOlderProgramIsNotCopiedAgain(t *testing.T) {
 	c := newCluster(t, "a", "b")
 	var older, newer atomic.Bool

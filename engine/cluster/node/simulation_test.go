@@ -29,7 +29,8 @@ const (
 // has one leader and as many replicas as it should, at the places where the map has them, and all
 // of them hold every record once, in order.
 //
-// RONDO_SEED=N runs one seed, with what the nodes did. RONDO_SEEDS=N runs so many, from RONDO_SEED on.
+// RONDO_SEED=N runs one seed, with what the nodes did. RONDO_SEEDS=N runs so many, from RONDO_SEED
+// on.
 func TestSimulation(t *testing.T) {
 	number := func(name string, def uint64) uint64 {
 		s := os.Getenv(name)

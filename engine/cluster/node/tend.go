@@ -75,8 +75,8 @@ type hold struct {
 
 // needs returns the position behind which the replica of another node needs the log:
 //
-//   - A replica that follows needs what is behind its checkpoint. So does one that waits for a newer
-//     program: it goes on from there.
+//   - A replica that follows needs what is behind its checkpoint. So does one that waits for a
+//     newer program: it goes on from there.
 //   - A replica that takes a copy, or is about to, needs the whole log, because nobody knows yet
 //     where the copy ends.
 //   - A replica whose copy has failed needs nothing until its next copy begins.
