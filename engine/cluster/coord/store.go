@@ -10,7 +10,8 @@ import (
 // A Store keeps small values under keys. Its methods may be called concurrently.
 //
 // Reads may be out of date. That does no harm: whoever writes names the revision that was read, and
-// is refused if it is not the newest.
+// is refused if it is not the newest. But a Store should not return what is older than what it has
+// returned or written before.
 type Store interface {
 	// List returns the entries whose keys begin with prefix, which ends with a dot, in order of
 	// keys.

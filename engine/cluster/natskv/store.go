@@ -1,14 +1,10 @@
 package natskv
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,11 +33,20 @@ var ErrNoBucket = errors.New("it does not exist")
 // replicas is how many servers keep a bucket.
 const replicas = 3
 
-// Store is a connection to a bucket.
+// headerOperation is the header of a message that marks a key as removed.
+const headerOperation = "KV-Operation"
+
+// Store is a connection to a bucket. Whatever it reads is at least as new as all that it has read
+// and written before.
 type Store struct {
 	nc     *nats.Conn
+	js     jetstream.JetStream
 	kv     jetstream.KeyValue
 	bucket string
+
+	mu    sync.Mutex // guards what follows
+	known known
+	moved time.Time // when the connection was to go to another server last
 }
 
 var _ coord.Store = (*Store)(nil)
@@ -70,6 +75,7 @@ func (s *Store) prepare(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	s.js = js
 	want := replicas
 	if o.AcceptFewerReplicas {
 		want = 1
@@ -107,87 +113,48 @@ func (s *Store) prepare(ctx context.Context, o Options) error {
 	return nil
 }
 
-// Get is as coord.Store has it.
-func (s *Store) Get(ctx context.Context, key string) (coord.Entry, error) {
-	e, err := s.kv.Get(ctx, key)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return coord.Entry{Key: key}, nil
-	}
-	if err != nil {
-		return coord.Entry{}, err
-	}
-	return coord.Entry{Key: key, Value: e.Value(), Revision: e.Revision()}, nil
-}
-
 // CompareAndSet is as coord.Store has it.
 func (s *Store) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	var rev uint64
-	var err error
-	if revision == 0 {
-		rev, err = s.kv.Create(ctx, key, value) // a key that was deleted has a revision
-	} else {
-		rev, err = s.kv.Update(ctx, key, value, revision)
+	rev, err := s.kv.Update(ctx, key, value, revision)
+	if err = conflict(err); revision == 0 && errors.Is(err, coord.ErrConflict) {
+		// A key that was removed has a revision.
+		m, e := s.get(ctx, key)
+		switch {
+		case e != nil:
+			return 0, fmt.Errorf("%w: %w", err, e)
+		case !m.removed:
+			return 0, err
+		}
+		rev, err = s.kv.Update(ctx, key, value, m.Revision)
+		err = conflict(err)
 	}
-	return rev, conflict(err)
+	if err != nil {
+		return 0, err
+	}
+	s.learn(rev, key, rev)
+	return rev, nil
 }
 
 // Delete is as coord.Store has it.
 func (s *Store) Delete(ctx context.Context, key string, revision uint64) error {
-	return conflict(s.kv.Delete(ctx, key, jetstream.LastRevision(revision)))
+	// The client's own Delete does not return the revision.
+	m := nats.NewMsg(s.subject(key))
+	m.Header.Set(headerOperation, "DEL")
+	ack, err := s.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
+	if err != nil {
+		return conflict(err)
+	}
+	s.learn(ack.Sequence, key, ack.Sequence)
+	return nil
 }
 
 // conflict makes coord.ErrConflict of the errors that say so.
 func conflict(err error) error {
 	const wrongLast, wrongLast2 = 10071, 10164
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == wrongLast || api.ErrorCode == wrongLast2) || errors.Is(err, jetstream.ErrKeyExists) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == wrongLast || api.ErrorCode == wrongLast2) {
 		return fmt.Errorf("%w: %w", coord.ErrConflict, err)
 	}
 	return err
-}
-
-// List is as coord.Store has it. It asks once, for the newest message of each key, and any replica
-// answers: a consumer, by which the client would list keys, takes the servers long to make.
-func (s *Store) List(ctx context.Context, prefix string) ([]coord.Entry, error) {
-	subject := "$KV." + s.bucket + "."
-	ask, err := json.Marshal(map[string]any{"multi_last": []string{subject + prefix + ">"}})
-	if err != nil {
-		return nil, err
-	}
-	inbox := s.nc.NewInbox()
-	sub, err := s.nc.SubscribeSync(inbox)
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", prefix, err)
-	}
-	defer func() { _ = sub.Unsubscribe() }() // an error says that the connection is closed
-	if err := sub.SetPendingLimits(-1, -1); err != nil {
-		return nil, fmt.Errorf("list %s: %w", prefix, err)
-	}
-	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+Stream(s.bucket), inbox, ask); err != nil {
-		return nil, fmt.Errorf("list %s: %w", prefix, err)
-	}
-	var out []coord.Entry
-	for {
-		m, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", prefix, err)
-		}
-		switch status := m.Header.Get("Status"); status {
-		case "":
-		case "204", "404": // the end, or nothing there
-			slices.SortFunc(out, func(a, b coord.Entry) int { return cmp.Compare(a.Key, b.Key) })
-			return out, nil
-		default:
-			return nil, fmt.Errorf("list %s: status %s %s", prefix, status, m.Header.Get("Description"))
-		}
-		revision, err := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("list %s: sequence: %w", prefix, err)
-		}
-		if op := m.Header.Get("KV-Operation"); op == "DEL" || op == "PURGE" {
-			continue
-		}
-		out = append(out, coord.Entry{Key: strings.TrimPrefix(m.Header.Get(jetstream.SubjectHeader), subject), Value: m.Data, Revision: revision})
-	}
 }
 
 // Conn returns the connection to the servers. Close closes it.

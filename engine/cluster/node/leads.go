@@ -13,8 +13,8 @@ import (
 // A replica that leads learns only with its next write that another one leads. The other one took
 // the lease only after this node had been silent for Times.Lease. So a lease counts for that long
 // from when the node began its last announcement, if it has read that, and then the lease as its
-// own. The servers may answer with a list of leases that is older than the announcement: then, for
-// as long as they do, this is wrong.
+// own. That list of leases must not be older than the announcement: natskv reads nothing that is
+// older than what it has read before.
 func (n *Node) Leads(partition int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

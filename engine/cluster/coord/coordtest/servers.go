@@ -49,8 +49,8 @@ type delayed struct {
 var ErrNoAnswer = errors.New("the servers do not answer")
 
 // New returns servers with a clock. They fail at random, unless seed is 0: requests and answers are
-// lost, requests arrive up to 20 s late, reads are up to 2 s out of date, and nobody gets an answer
-// for 4 to 9 s.
+// lost, requests arrive up to 20 s late, reads are up to 2 s out of date, even where the client has
+// read newer things before, and nobody gets an answer for 4 to 9 s.
 func New(now func() time.Time, seed uint64) *Servers {
 	s := &Servers{now: now, versions: make(map[string][]version), cut: make(map[string]bool)}
 	if seed != 0 {
