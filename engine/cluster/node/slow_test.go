@@ -121,7 +121,7 @@ func newPair(t *testing.T, parts int) *pair {
 	p.store = &slowStore{Store: p.servers.Client("a"), had: make(map[string][]coord.Entry)}
 	p.b.Store = p.servers.Truth()
 	p.node, err = New(Options{
-		Name: "a", Address: "a:1", Session: "1", Store: p.store, Disk: pawns(parts), Peers: hangingPeer{make(chan string, 10)}, now: clock, DigestInterval: -1,
+		Name: "a", Address: "a:1", Session: "1", Store: p.store, Disk: pawns(parts), Peers: modelPeer{}, now: clock, DigestInterval: -1,
 	})
 	if err != nil {
 		t.Fatal(err)

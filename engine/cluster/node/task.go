@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // The tasks of a partition. One of them runs at a time.
@@ -83,14 +84,18 @@ func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 	old := l.replica
 	l.replica, l.taking = nil, new(taking)
 	taking := l.taking
-	n.o.Logger.Info("a replica is copied from another node", "partition", l.partition, "from", from.Name, "why", l.hurt)
+	if _, again := l.misfits[from.Session]; !again {
+		n.o.Logger.Info("a replica is copied from another node", "partition", l.partition, "from", from.Name, "why", l.hurt)
+	}
 	n.run(ctx, l, taskCopy, 0, func(ctx context.Context) (func(), error) {
 		if old != nil {
 			if err := old.Close(); err != nil { // what it held is thrown away
 				n.o.Logger.Warn("a replica was closed with an error", "partition", l.partition, "err", err)
 			}
 		}
-		if err := n.restore(ctx, l.partition, from, taking); err != nil {
+		if err := n.restore(ctx, l.partition, from, taking); errors.Is(err, core.ErrVersion) {
+			return func() { n.copyMisfits(l, from, err) }, nil // no attempt soon would do better
+		} else if err != nil {
 			return func() { l.copyFailed(from.Name, err) }, fmt.Errorf("copy from %s: %w", from.Name, err)
 		}
 		r, err := n.o.Disk.Open(ctx, l.partition)

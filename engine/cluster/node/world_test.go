@@ -75,6 +75,7 @@ func (g *modelLog) add(writer int) {
 
 // A host is a machine: its disk outlives its node.
 type host struct {
+	modelPeer
 	w      *world
 	name   string
 	zone   string
@@ -328,16 +329,6 @@ func (h *host) Backup(_ context.Context, node coord.Member, p int, w io.Writer) 
 		return err
 	}
 	return fmt.Errorf("there is no %s", node.Name)
-}
-
-func (h *host) Engine(coord.Member, int) (core.Engine, error) { return nil, errors.New("a model") }
-
-func (h *host) TakeDigest(context.Context, coord.Member, int) (core.Digested, error) {
-	return core.Digested{}, errors.New("a model")
-}
-
-func (h *host) AwaitDigest(context.Context, coord.Member, int, wal.Pos) (uint64, error) {
-	return 0, errors.New("a model")
 }
 
 func (w *world) fault(format string, args ...any) {
