@@ -3,7 +3,6 @@ package router
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -56,7 +55,7 @@ func (r *Store) await(ctx context.Context, p int, until *time.Time, find func(co
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("no replica has answered for %v", r.options.Wait)
+		err = errors.New("no replica has answered in time")
 	}
 	return nil, unavailable(p, err)
 }
@@ -72,7 +71,11 @@ func (r *Store) write(ctx context.Context, p int, fn func(e core.Engine) error) 
 // and has not answered. Whatever that engine will ever have done, e has done, too: to lead, it has
 // taken the log.
 func (r *Store) writeOnce(ctx context.Context, p int, fn func(e core.Engine, again bool) error) error {
-	var until time.Time
+	return r.writeUntil(ctx, p, time.Time{}, fn)
+}
+
+// writeUntil is writeOnce with the time at which to give up; zero: after Options.Wait.
+func (r *Store) writeUntil(ctx context.Context, p int, until time.Time, fn func(e core.Engine, again bool) error) error {
 	var last core.Engine
 	again := false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {

@@ -4,20 +4,48 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
+// lookupWait is how long Lookup waits for a leader: others lead 8 s after one was killed.
+const lookupWait = 10 * time.Second
+
 // Lookup is core.Store's. That a series is not there only the leader knows, and only while it leads
-// for certain: a replica may be behind, and a sender that is told so drops what it has.
+// for certain: a replica may be behind, and a sender that is told so drops what it has. If no
+// leader knows it for certain within 10 s, or within Options.Wait if that is shorter, the error
+// wraps core.ErrUnavailable.
 func (r *Store) Lookup(path string) (core.Ref, error) {
 	ctx, p := context.Background(), r.partitionOf(path)
-	ref, err := ask(ctx, r, p, func(e core.Engine) (core.Ref, error) { return e.Lookup(path) })
-	if errors.Is(err, core.ErrNotFound) {
-		ref, err = order(ctx, r, p, func(e core.Engine) (core.Ref, error) { return r.lookupLeading(p, e, path) })
+	certain := false
+	ref, err := ask(ctx, r, p, func(e core.Engine) (ref core.Ref, err error) {
+		ref, certain, err = r.lookup(p, e, path)
+		return ref, err
+	})
+	if errors.Is(err, core.ErrNotFound) && !certain {
+		until := time.Now().Add(min(r.options.Wait, lookupWait))
+		err = r.writeUntil(ctx, p, until, func(e core.Engine, _ bool) (err error) {
+			ref, err = r.lookupLeading(p, e, path)
+			return err
+		})
 	}
 	return outer(p, ref), err
+}
+
+// lookup looks a path up in an engine that answers questions about partition p. certain says that
+// the engine leads for certain. An engine on another node that leads is asked for both at once.
+func (r *Store) lookup(p int, e core.Engine, path string) (ref core.Ref, certain bool, err error) {
+	if far, ok := e.(leading); ok {
+		if lead, failed := r.dir.Leader(ended, p); failed == nil && lead == e {
+			if ref, err = far.LookupLeading(path); !errors.Is(err, core.ErrNotLeader) {
+				return ref, true, err
+			}
+		}
+	}
+	ref, err = e.Lookup(path)
+	return ref, false, err
 }
 
 // A leading is a partition on another node, which knows whether it leads there.

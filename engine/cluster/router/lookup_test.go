@@ -1,0 +1,103 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/router"
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// A farEngine is a partition of another node, of which some paths are known.
+type farEngine struct {
+	core.Engine
+	series string
+	leads  error // nil: for certain
+	asked  []string
+}
+
+func (e *farEngine) Lookup(path string) (core.Ref, error) {
+	e.asked = append(e.asked, path)
+	if path != e.series {
+		return 0, fmt.Errorf("%s: %w", path, core.ErrNotFound)
+	}
+	return 1, nil
+}
+
+func (e *farEngine) LookupLeading(path string) (core.Ref, error) {
+	if e.leads != nil {
+		e.asked = append(e.asked, path)
+		return 0, e.leads
+	}
+	return e.Lookup(path)
+}
+
+// far is a Directory of one partition, which another node has.
+type far struct{ reader, leader *farEngine }
+
+func (far) Partitions() int                                    { return 1 }
+func (d far) Reader(context.Context, int) (core.Engine, error) { return d.reader, nil }
+
+func (d far) Leader(ctx context.Context, _ int) (core.Engine, error) {
+	if d.leader == nil {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return d.leader, nil
+}
+
+// TestLookupAsksOnce: to be told that a series is missing took two calls of another node that leads
+// for certain. Where nobody led for certain, as while the leases could not be read, that took 25 s.
+func TestLookupAsksOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, x := range map[string]struct {
+			dir      far
+			path     string
+			is       error
+			asked    int // of the reader; -1: often
+			least    time.Duration
+			most     time.Duration
+			ofLeader int
+		}{
+			"there, of the leader":       {dir: far{reader: &farEngine{series: "a"}}, path: "a", asked: 1},
+			"missing, of the leader":     {dir: far{reader: &farEngine{}}, path: "a", is: core.ErrNotFound, asked: 1},
+			"there, leads uncertainly":   {dir: far{reader: &farEngine{series: "a", leads: core.ErrNotLeader}}, path: "a", asked: 2},
+			"missing, leads uncertainly": {dir: far{reader: &farEngine{leads: core.ErrNotLeader}}, path: "a", is: core.ErrUnavailable, asked: -1, least: 8 * time.Second, most: 11 * time.Second},
+			"there, of a follower":       {dir: far{&farEngine{series: "a"}, &farEngine{series: "a"}}, path: "a", asked: 1},
+			"follower lacks it":          {dir: far{&farEngine{}, &farEngine{series: "a"}}, path: "a", asked: 1, ofLeader: 1},
+			"missing everywhere":         {dir: far{&farEngine{}, &farEngine{}}, path: "a", is: core.ErrNotFound, asked: 1, ofLeader: 1},
+			"missing, nobody leads":      {dir: far{reader: &farEngine{}, leader: nobody}, path: "a", is: core.ErrUnavailable, asked: 1, least: 8 * time.Second, most: 11 * time.Second},
+		} {
+			reader, leader := x.dir.reader, x.dir.leader
+			switch leader {
+			case nil:
+				x.dir.leader = reader
+			case nobody:
+				x.dir.leader = nil
+			}
+			r, err := router.New(x.dir, router.Options{})
+			must(t, err)
+			began := time.Now()
+			_, err = r.Lookup(x.path)
+			if !errors.Is(err, x.is) {
+				t.Errorf("%s: %v, want %v", name, err, x.is)
+			}
+			if took := time.Since(began); took < x.least || took > x.most {
+				t.Errorf("%s: it takes %v, from %v to %v are right", name, took, x.least, x.most)
+			}
+			if n := len(reader.asked); x.asked >= 0 && n != x.asked {
+				t.Errorf("%s: %d questions, want %d", name, n, x.asked)
+			}
+			if leader != nil && leader != nobody && len(leader.asked) != x.ofLeader {
+				t.Errorf("%s: %d questions to the leader, want %d", name, len(leader.asked), x.ofLeader)
+			}
+		}
+	})
+}
+
+// nobody stands for no leader.
+var nobody = new(farEngine)
