@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -24,13 +25,14 @@ type harness struct {
 	counts counts
 	random *rand.Rand
 	disks  *disks // nil: ordinary folders
+	spoilt int    // disks
 }
 
 func (h *harness) logf(format string, args ...any) {
 	h.t.Logf("%7.1fs %s", time.Since(h.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// TestChaos breaks a cluster for as long as RONDO_CHAOS says, in rounds of five minutes at most.
+// TestChaos breaks a cluster for as long as RONDO_CHAOS says, in rounds of three minutes at most.
 // After each round everything is mended, and what is stored is compared with what was acknowledged.
 func TestChaos(t *testing.T) {
 	lasts, err := time.ParseDuration(os.Getenv("RONDO_CHAOS"))
@@ -83,7 +85,7 @@ func TestChaos(t *testing.T) {
 		if round > 0 {
 			h.spoil()
 		}
-		h.round(round, min(5*time.Minute, max(20*time.Second, time.Until(end))), peers)
+		h.round(round, min(3*time.Minute, max(20*time.Second, time.Until(end))), peers)
 		t.Logf("after round %d:\n%s", round, &h.counts)
 	}
 	for _, p := range append(h.c.Servers[:], h.c.Nodes[:]...) {
@@ -121,17 +123,26 @@ const maxSamples = 20_000
 // long because the machine may be busy with other things.
 const giveUp = 5 * time.Minute
 
-// senders returns those of a round, with series of their own.
+// senders returns those of a round, with series of their own: RONDO_SENDERS of each protocol, 4 if
+// that is not set.
 func (h *harness) senders(round int) (all []*sender) {
+	n := 4
+	if s := os.Getenv("RONDO_SENDERS"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil || n < 1 {
+			h.t.Fatalf("RONDO_SENDERS is %q, want how many senders each protocol has", s)
+		}
+	}
 	start := time.Now().Unix()/1000*1000 - 30*24*3600
-	for i := range 4 {
+	for i := range n {
+		kind := i % 4
 		name := fmt.Sprintf("r%d/rrdcached%d", round, i)
-		all = append(all, &sender{name: name, node: i % localcluster.Machines, most1: 1 + i, door: newRRDCachedDoor(h.c.RRDCached, name, 4+4*i, start, maxSamples)})
+		all = append(all, &sender{name: name, node: i % localcluster.Machines, most1: 1 + kind, door: newRRDCachedDoor(h.c.RRDCached, name, 4+4*kind, start, maxSamples)})
 		name = fmt.Sprintf("r%d-remotewrite%d", round, i)
-		all = append(all, &sender{name: name, node: (i + 1) % localcluster.Machines, most1: 1 + 2*i, door: newRemoteWriteDoor(h.c.HTTP, name, 4+4*i, start)})
+		all = append(all, &sender{name: name, node: (i + 1) % localcluster.Machines, most1: 1 + 2*kind, door: newRemoteWriteDoor(h.c.HTTP, name, 4+4*kind, start)})
 	}
 	for _, s := range all {
-		s.most, s.pause, s.random = maxSamples-10, 10*time.Millisecond, rand.New(rand.NewPCG(h.random.Uint64(), 0))
+		s.most, s.pause, s.random = maxSamples-10, time.Millisecond, rand.New(rand.NewPCG(h.random.Uint64(), 0))
 	}
 	return all
 }

@@ -8,6 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -91,7 +94,7 @@ func (h *harness) disk(machine int, command string) {
 // promise to survive while something else is broken.
 func (h *harness) spoil() {
 	i := h.random.IntN(localcluster.Machines)
-	if h.random.IntN(2) == 0 {
+	if h.spoilt++; h.spoilt%2 == 1 {
 		h.counts.fault(wipe)
 		h.logf("wiping the disk of machine %d", i+1)
 		h.c.Nodes[i].Kill()
@@ -105,17 +108,59 @@ func (h *harness) spoil() {
 				}
 			}
 		}
+		h.powerOn(i)
+		h.settle()
 	} else {
+		logs := h.logs()
 		h.c.Servers[i].Kill()
 		where := flipBit(h.t, h.random, h.c.ServerDir(i))
 		h.counts.fault(flip)
 		h.logf("flipped a bit in %s", where)
 		// Another replica reads its log anew, from that server or another one.
 		h.c.Nodes[i].Kill()
+		h.powerOn(i)
+		h.settle()
+		h.namedIn(logs)
 	}
-	h.powerOn(i)
-	h.settle()
 	h.logf("the cluster is whole again")
+}
+
+// logs returns how long the logs of all servers and nodes are.
+func (h *harness) logs() map[string]int64 {
+	sizes := make(map[string]int64)
+	for _, p := range slices.Concat(h.c.Servers[:], h.c.Nodes[:]) {
+		info, err := os.Stat(p.Log)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		sizes[p.Log] = info.Size()
+	}
+	return sizes
+}
+
+// damageWords are those that servers of NATS and nodes tell of damage with.
+var damageWords = regexp.MustCompile(`(?i)checksum|corrupt|damage|bad message|bad msg|truncat`)
+
+// namedIn notes who has told of damage since logs were as long as sizes says.
+func (h *harness) namedIn(sizes map[string]int64) {
+	told := false
+	for file, size := range sizes {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b[min(size, int64(len(b))):])) {
+			if damageWords.MatchString(line) {
+				h.logf("%s: %s", filepath.Base(file), strings.TrimSpace(line))
+				told = true
+			}
+		}
+	}
+	if told {
+		h.counts.note("a flipped bit was named")
+	} else {
+		h.counts.note("a flipped bit was in what nobody read again")
+	}
 }
 
 // flipBit flips a bit of a message in a file of a stream.
