@@ -40,6 +40,9 @@ var (
 	ErrHole = errors.New("positions are missing")
 	// ErrNewer says that a newer program wrote what comes next, in a format of its own.
 	ErrNewer = errors.New("written by a newer version of rondo")
+	// ErrLost says that the log has lost records at its end that the caller wrote or holds. A
+	// caller that holds all of them may begin it anew behind them.
+	ErrLost = errors.New("the log has lost records")
 )
 
 // A TruncatedError says which position of the log is the first that is kept. It wraps ErrTruncated.

@@ -102,7 +102,7 @@ func (r *replica) followOn(ctx context.Context) {
 
 // halts says whether trying again would meet err again.
 func halts(err error) bool {
-	if errors.Is(err, wal.ErrRetry) {
+	if errors.Is(err, wal.ErrRetry) || errors.Is(err, wal.ErrLost) {
 		return false
 	}
 	for _, is := range []error{wal.ErrTruncated, wal.ErrHole, ErrOtherLog, ErrDamaged, ErrVersion, record.ErrParse, ErrInvalid} {

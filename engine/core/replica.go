@@ -58,7 +58,7 @@ func (r *replica) init(s *Store) {
 // standing is Store.Standing.
 func (r *replica) standing() (Standing, <-chan struct{}) {
 	r.mu.Lock()
-	st := Standing{Role: Role(r.role.Load()), Err: r.err}
+	st := Standing{Role: Role(r.role.Load()), Err: r.err, Log: r.id}
 	if r.changed == nil {
 		r.changed = make(chan struct{})
 	}

@@ -70,6 +70,9 @@ type Standing struct {
 	Position wal.Pos
 	// Newest is the newest position of the log that the store knows.
 	Newest wal.Pos
+	// Log is the identity of the log that the database belongs to. It is zero while that is not
+	// known, and of a log that has none.
+	Log wal.ID
 	// Err says why a store is Halted, or why a Follower has lost the log for now. A store that is
 	// Halted because it lacks records (wal.ErrTruncated, wal.ErrHole, *wal.CorruptError), because
 	// the log is another one (ErrOtherLog), or because its database is damaged (ErrDamaged) takes

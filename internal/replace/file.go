@@ -34,11 +34,11 @@ func File(name string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), name); err != nil {
 		return err
 	}
-	return cmp.Or(f.Close(), syncFolder(filepath.Dir(name)))
+	return cmp.Or(f.Close(), SyncFolder(filepath.Dir(name)))
 }
 
-// syncFolder makes a new name in dir durable.
-func syncFolder(dir string) error {
+// SyncFolder makes the names in a folder durable.
+func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -51,6 +51,7 @@ var sentinels = []struct {
 	{"wal.ErrTruncated", wal.ErrTruncated},
 	{"wal.ErrHole", wal.ErrHole},
 	{"wal.ErrNewer", wal.ErrNewer},
+	{"wal.ErrLost", wal.ErrLost},
 	{"rra.ErrNoArchive", rra.ErrNoArchive},
 	{"context.Canceled", context.Canceled},
 	{"context.DeadlineExceeded", context.DeadlineExceeded},

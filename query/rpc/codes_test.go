@@ -31,6 +31,7 @@ func TestEverySentinelHasItsCode(t *testing.T) {
 		"wal.ErrTruncated":   "met when a log is read",
 		"wal.ErrHole":        "met when a log is read",
 		"wal.ErrNewer":       "met when a log is read",
+		"wal.ErrLost":        "met when a log is read, or with ErrSealed or ErrRetry",
 	}
 	coded := make(map[string]bool)
 	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)

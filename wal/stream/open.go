@@ -45,7 +45,7 @@ func Open(ctx context.Context, s Server, o Options) (*Log, error) {
 		}
 	}
 	if h.First <= o.After {
-		return nil, fmt.Errorf("%w: the stream ends at position %d, and %d is already held", wal.ErrHole, h.First-1, o.After)
+		return nil, endsBefore(h.First-1, o.After)
 	}
 	l.id, l.next = h.Log, h.First
 	l.acked.Store(uint64(l.next - 1))
@@ -70,11 +70,13 @@ func (l *Log) learn(ctx context.Context) (header, error) {
 		return h, err
 	}
 	l.tail.Store(newest)
-	if newest < oldest && l.o.ID != (wal.ID{}) {
-		return h, fmt.Errorf("%w: it is empty, and the log %x is expected", ErrOtherLog, l.o.ID)
-	}
 	if newest < oldest {
-		_, _ = rand.Read(h.Log[:]) // never fails
+		switch h.Log = l.o.ID; {
+		case h.Log == wal.ID{}:
+			_, _ = rand.Read(h.Log[:]) // never fails
+		case !l.o.Anew:
+			return h, fmt.Errorf("%w: %w: it is empty, and the log %x is expected", ErrOtherLog, wal.ErrLost, l.o.ID)
+		}
 		return h, nil
 	}
 	m, err := l.mustHave(ctx, newest)
@@ -87,7 +89,15 @@ func (l *Log) learn(ctx context.Context) (header, error) {
 		m, err = l.message(ctx, m.seq+1)
 	}
 	if errors.Is(err, errNone) && h.Writer > 1 {
+		if l.o.Anew {
+			h.First = max(h.First, l.o.After+1)
+		}
 		return h, nil
 	}
 	return h, err
+}
+
+// endsBefore says that a stream ends at a position before one that is held.
+func endsBefore(end, held wal.Pos) error {
+	return fmt.Errorf("%w: %w: the stream ends at position %d, and %d is already held", wal.ErrHole, wal.ErrLost, end, held)
 }

@@ -11,11 +11,17 @@ import (
 type Options struct {
 	// After is a position that the caller already holds durably. The log gives out no position at
 	// or below it: an empty stream starts behind it. If a stream has messages and ends before
-	// After, Open returns an error that wraps wal.ErrHole.
+	// After, Open returns an error that wraps wal.ErrHole and wal.ErrLost.
 	After wal.Pos
 
+	// Anew begins a log anew behind After that has lost its end, or all of it, in place of the
+	// error. It keeps its ID. The caller holds every record up to After, and nobody holds more.
+	// Readers that are further behind find positions missing, or truncated.
+	Anew bool
+
 	// ID is the log that the caller expects. If the stream has another one, or none, Open writes no
-	// claim and returns an error that wraps ErrOtherLog. The zero ID accepts any log.
+	// claim and returns an error that wraps ErrOtherLog, and wal.ErrLost if the stream is empty.
+	// The zero ID accepts any log.
 	ID wal.ID
 
 	// OnDurable tells that records are durable, or that they were not kept, as in wal.Options.

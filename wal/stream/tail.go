@@ -18,8 +18,9 @@ import (
 //   - the error of ctx, or wal.ErrClosed;
 //   - a *wal.TruncatedError if the log no longer reaches back to the next position;
 //   - an error that wraps wal.ErrHole or is a *wal.CorruptError, if no replica has shown the next
-//     record whole for ReaderOptions.Patience. The error wraps wal.ErrHole, too, if the log ends
-//     before from-1;
+//     record whole for ReaderOptions.Patience;
+//   - an error that wraps wal.ErrLost if the log has ended before from-1, or before what was read,
+//     for ReaderOptions.Patience. It also wraps wal.ErrHole;
 //   - an error that wraps ErrOtherLog.
 //
 // Tail yields the records of whole blocks only. It waits for servers that do not answer.
@@ -141,8 +142,12 @@ func (r *Reader) follow(ctx context.Context, w *walk) error {
 				return w.missing(ctx, damage.error)
 			}
 			if short {
-				return fmt.Errorf("%w: the stream ends at position %d, and %d is already held", wal.ErrHole, w.next-1, w.from-1)
+				return endsBefore(w.next-1, w.from-1)
 			}
+			if _, newest, err := w.boundsNow(ctx); err == nil && newest+1 < w.seq {
+				return fmt.Errorf("%w: %w: the stream ends at message %d, and message %d was read", wal.ErrHole, wal.ErrLost, newest, w.seq-1)
+			}
+			began = time.Now()
 		}
 		if !q.sleep(ctx) {
 			return ctx.Err()

@@ -140,12 +140,14 @@ func (l *Log) write(ctx context.Context, b *block) error {
 
 // publish stores a message behind the newest one that is known. It returns an error only if the
 // message is not stored and never will be, or if ctx has ended. The error wraps wal.ErrFull,
-// wal.ErrRetry or wal.ErrSealed.
+// wal.ErrRetry or wal.ErrSealed; and wal.ErrLost if the stream has lost its end, as it has said for
+// Options.Retry.
 func (l *Log) publish(ctx context.Context, msg []byte) error {
 	l.sent++
 	id := fmt.Sprintf("%016x-%d", l.nonce, l.sent)
 	began := time.Now()
 	unsure := false
+	var lost time.Time // since when the stream ends before what was written; zero: it does not
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		seq, err := l.attempt(ctx, id, msg)
 		switch {
@@ -157,6 +159,14 @@ func (l *Log) publish(ctx context.Context, msg []byte) error {
 			return nil
 		case errors.Is(err, wal.ErrSealed):
 			return err
+		case !errors.Is(err, wal.ErrLost):
+			lost = time.Time{}
+		case lost.IsZero():
+			lost = time.Now()
+		case time.Since(lost) >= l.o.Retry:
+			return fmt.Errorf("%w: %w", wal.ErrSealed, err)
+		}
+		switch {
 		case refused(err):
 			if !unsure && (errors.Is(err, wal.ErrFull) || time.Since(began) >= l.o.Retry) {
 				return err
@@ -186,7 +196,10 @@ func (l *Log) attempt(ctx context.Context, id string, msg []byte) (uint64, error
 	}
 	m, e := l.message(ctx, after+1)
 	switch {
-	case e != nil: // the replicas that answer do not have it yet
+	case e != nil: // the replicas that answer do not have it yet, or it was lost
+		if _, newest, b := l.boundsNow(ctx); b == nil && newest < after {
+			e = fmt.Errorf("%w: the stream ends at message %d, and message %d was written", wal.ErrLost, newest, after)
+		}
 		return 0, fmt.Errorf("%w: %w: %w", wal.ErrRetry, err, e)
 	case bytes.Equal(m.bytes, msg):
 		return m.seq, nil

@@ -14,7 +14,11 @@ import (
 type Lease struct {
 	Node    string `json:"node"` // empty: nobody
 	Session string `json:"session"`
-	Term    uint64 `json:"term"` // grows by one with each change, for logs and eyes
+	Term    uint64 `json:"term"` // grows by one when it is given to another one, for logs and eyes
+
+	// Log is the identity of the partition's log, which the first leader names; empty: nobody has
+	// led the partition yet. A log that is empty, or another one, is not that of the partition.
+	Log string `json:"log,omitempty"`
 
 	Revision uint64 `json:"-"` // in the store; 0: there was never a lease
 }
@@ -23,7 +27,17 @@ type Lease struct {
 // An empty node and session give the lease up. The error wraps ErrConflict if the lease is
 // another one meanwhile; after another error the lease may have been written.
 func WriteLease(ctx context.Context, s Store, partition int, former Lease, node, session string) (Lease, error) {
-	l := Lease{Node: node, Session: session, Term: former.Term + 1}
+	return writeLease(ctx, s, partition, former, Lease{Node: node, Session: session, Term: former.Term + 1, Log: former.Log})
+}
+
+// NameLog notes in a lease which log the partition has. Errors are those of WriteLease.
+func NameLog(ctx context.Context, s Store, partition int, former Lease, log string) (Lease, error) {
+	l := former
+	l.Log = log
+	return writeLease(ctx, s, partition, former, l)
+}
+
+func writeLease(ctx context.Context, s Store, partition int, former, l Lease) (Lease, error) {
 	value, err := json.Marshal(l)
 	if err == nil {
 		l.Revision, err = s.CompareAndSet(ctx, leaseKey(partition), value, former.Revision)

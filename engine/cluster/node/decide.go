@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // Every decision is made here, from a view and what the node knows of its own replicas. The
@@ -20,6 +21,9 @@ const (
 	keepSpare = 30 * time.Second
 	// copyNotice is for how many looks others can read that a node takes a copy before it does.
 	copyNotice = 3
+	// lossWait is for how many times Times.Lease a replica waits for another one that holds more
+	// than the log.
+	lossWait = 10
 )
 
 // decide does what is due for all partitions, and for the map.
@@ -220,6 +224,9 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		n.demote(ctx, l, &coord.Member{})
 	case leads:
 		n.tend(ctx, l, v, part)
+		if l.lease.Log == "" && l.standing.Log != (wal.ID{}) {
+			return n.nameLog(ctx, l)
+		}
 	case to != nil:
 		return n.writeLease(ctx, l, to.Name, to.Session)
 	case resigns && !l.unwanted && !n.stopping && !unfit && l.replica != nil && !n.o.now().Before(l.retry):
@@ -288,12 +295,27 @@ func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool 
 	return true
 }
 
+// behindLoss reports whether another replica of the map holds more records than the log has now, as
+// far as this node knows: the log may have lost them. That replica can begin the log anew behind
+// them; if this one led, they would be lost.
+func (n *Node) behindLoss(l *local, v *coord.View, part placement.Partition) bool {
+	has := max(l.standing.Position, l.standing.Newest)
+	return slices.ContainsFunc(part.Nodes, func(name string) bool {
+		m := v.Members[name]
+		if m == nil || name == n.o.Name || !m.Live || m.Stopping || m.Leaving {
+			return false
+		}
+		st, ok := m.Standing(l.partition)
+		return ok && st.Position > has && !st.Halted && st.Quarantine == "" && !st.Copying
+	})
+}
+
 // turn reports whether this node may take a lease that nobody has. The replica that comes first in
 // the map takes it at once, the others after it, each a little later. If none is current, because
 // all have been down, those that are behind take it later still: to lead, a replica applies
 // what it lacks anyway.
 func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
-	if n.stopping || l.hurt != "" || l.standing.Err != nil || l.standing.Halted || !n.seesItself(v) {
+	if n.stopping || l.hurt != "" || l.standing.Err != nil && !errors.Is(l.standing.Err, wal.ErrLost) || l.standing.Halted || !n.seesItself(v) {
 		return false
 	}
 	rank, index := 0, slices.Index(part.Nodes, n.o.Name)
@@ -311,6 +333,9 @@ func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
 	}
 	if m := v.Members[n.o.Name]; m != nil && m.Leaving {
 		wait += n.o.Times.Lease
+	}
+	if n.behindLoss(l, v, part) {
+		wait += lossWait * n.o.Times.Lease
 	}
 	return n.o.now().Sub(l.free) >= wait
 }

@@ -2,10 +2,12 @@ package node
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // Partitions returns how many partitions the cluster has; 0: there is no cluster yet, or it was not
@@ -41,6 +43,24 @@ func (n *Node) View() *coord.View {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.view
+}
+
+// Log returns the identity of the log of a partition, zero if nobody has led it yet, and whether
+// the replica here may begin that log anew behind what it holds. It may if the log has lost
+// records, and all replicas of the map are there and none holds more.
+func (n *Node) Log(partition int) (id wal.ID, anew bool, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.locals[partition]
+	if l == nil || n.view == nil || partition >= len(n.view.Map.Partitions) || l.lease.Log == "" {
+		return id, false, nil
+	}
+	b, err := hex.DecodeString(l.lease.Log)
+	if err != nil || len(b) != len(id) {
+		return id, false, fmt.Errorf("the lease of partition %d names the log %.100q, which is no identity: %w", partition, l.lease.Log, core.ErrDamaged)
+	}
+	copy(id[:], b)
+	return id, l.lost && l.standing.Position > 0 && n.foremost(l, n.view, n.view.Map.Partitions[partition]), nil
 }
 
 // Local returns the replica of a partition on this node, if it is open.

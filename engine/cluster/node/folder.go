@@ -121,7 +121,8 @@ func (f *Folder) Open(_ context.Context, partition int) (Replica, error) {
 	return nil, err
 }
 
-// Restore is as Disk has it. The former replica stays until the new one is whole.
+// Restore is as Disk has it. The former replica stays until the new one is whole. The name of the
+// new one is durable when Restore returns: others then truncate the log that it was made of.
 func (f *Folder) Restore(_ context.Context, partition int, backup io.Reader) error {
 	path := f.path(partition)
 	if err := errors.Join(os.RemoveAll(path+suffixNew), os.RemoveAll(path+suffixOld)); err != nil {
@@ -134,6 +135,9 @@ func (f *Folder) Restore(_ context.Context, partition int, backup io.Reader) err
 		return err
 	}
 	if err := os.Rename(path+suffixNew, path); err != nil {
+		return err
+	}
+	if err := replace.SyncFolder(f.dir); err != nil {
 		return err
 	}
 	return os.RemoveAll(path + suffixOld)

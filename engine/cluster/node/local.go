@@ -39,6 +39,7 @@ type local struct {
 	unwanted  bool      // the map gives it to others
 	spare     time.Time // since when it is unwanted and leads no more; zero: it is not
 
+	lost      bool             // the log had lost records when the replica was to lead
 	truncated time.Time        // the last time
 	holds     map[string]*hold // by node; of a leader
 	digest    core.Digested    // at the last look

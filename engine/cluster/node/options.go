@@ -105,6 +105,7 @@ type Standing struct {
 	Position   wal.Pos // all records up to it are applied
 	Newest     wal.Pos // the newest one of the log that it knows of
 	Checkpoint wal.Pos // after a restart it needs the records behind
+	Log        wal.ID  // the identity of the log that it belongs to; zero: not known
 	Err        error   // nil: it is in touch with the log
 }
 

@@ -232,7 +232,7 @@ func (w *world) watchLeaders() {
 			if h.node == nil || w.now.Before(h.paused) || m == nil || m.writer == 0 {
 				continue
 			}
-			has, sure := m.at.position == g.last(), h.node.Leads(p) == nil
+			has, sure := m.at.position >= g.last(), h.node.Leads(p) == nil
 			switch {
 			case sure && !has:
 				w.fault("%s leads partition %d for certain, and has %d of %d records", h.name, p, m.at.position, g.last())
@@ -405,6 +405,8 @@ func (w *world) unsettled() string {
 				return fmt.Sprintf("%s has not opened partition %d", h.name, p)
 			case m.halted:
 				return fmt.Sprintf("partition %d of %s is halted", p, h.name)
+			case m.at.position > g.last():
+				return fmt.Sprintf("%s holds more of partition %d than the log", h.name, p)
 			case m.at.sum != g.sums[m.at.position]:
 				return fmt.Sprintf("%s has other records of partition %d than were written, up to %d", h.name, p, m.at.position)
 			case m.writer != 0 && m.writer == g.claim:

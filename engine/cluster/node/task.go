@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // The tasks of a partition. One of them runs at a time.
@@ -150,14 +152,31 @@ func (n *Node) promote(ctx context.Context, l *local) {
 			return n.hurried, nil // the next look decides
 		}
 		if err := r.Promote(ctx); err != nil {
-			return nil, err
+			return func() { l.lost = errors.Is(err, wal.ErrLost) }, err
 		}
 		return func() {
 			n.counts.Promotions++
-			l.term = term
+			l.term, l.lost = term, false
 			n.hurried() // the others learn from the announcement who leads
 		}, nil
 	})
+}
+
+// nameLog returns a function that notes which log a partition has, once its first leader has begun
+// it. It is called without n.mu.
+func (n *Node) nameLog(ctx context.Context, l *local) func() {
+	former, log := l.lease, hex.EncodeToString(l.standing.Log[:])
+	return func() {
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		defer cancel()
+		lease, err := coord.NameLog(ctx, n.o.Store, l.partition, former, log)
+		if err != nil {
+			return // the next look does it
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		l.lease = lease
+	}
 }
 
 // demote makes a leader a follower. If to is given it hands the lease on then, or gives it up if to

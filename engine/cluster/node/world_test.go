@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
@@ -58,6 +59,20 @@ type modelLog struct {
 	past    []wal.Pos        // the newest position at each second
 	rounds  map[wal.Pos]bool // records with which a round of digests ends
 	newer   map[wal.Pos]bool // records that an older program does not know
+	kept    *modelLog        // what it was before it lost its end; nil: it did not
+}
+
+// lose removes the records behind position upto.
+func (g *modelLog) lose(upto wal.Pos) {
+	was := *g
+	g.kept, g.writers, g.sums = &was, slices.Clone(g.writers[:upto]), slices.Clone(g.sums[:upto+1])
+	g.first = min(g.first, upto+1)
+}
+
+// begin begins the log anew behind position held, which a replica holds.
+func (g *modelLog) begin(held wal.Pos) {
+	g.writers, g.sums = slices.Clone(g.kept.writers[:held]), slices.Clone(g.kept.sums[:held+1])
+	g.first, g.kept = held+1, nil
 }
 
 func (g *modelLog) last() wal.Pos { return wal.Pos(len(g.writers)) }
@@ -127,7 +142,7 @@ func (m *model) log() *modelLog { return m.h.w.logs[m.p] }
 func (m *model) Engine() core.Engine { return nil }
 
 func (m *model) Standing() Standing {
-	return Standing{Leads: m.writer != 0, Halted: m.halted, Position: m.at.position, Newest: max(m.newest, m.at.position), Checkpoint: m.saved.position, Err: m.err, Outdated: m.halted && newer(m.err)}
+	return Standing{Leads: m.writer != 0, Halted: m.halted, Position: m.at.position, Newest: max(m.newest, m.at.position), Checkpoint: m.saved.position, Log: wal.ID{1}, Err: m.err, Outdated: m.halted && newer(m.err)}
 }
 
 func (m *model) Promote(context.Context) error {
@@ -141,6 +156,14 @@ func (m *model) Promote(context.Context) error {
 		return errSilent
 	}
 	g.claim++
+	if _, anew, err := m.h.node.Log(m.p); err != nil {
+		return err
+	} else if g.kept != nil && (g.last() == 0 || g.last() < m.at.position) {
+		if !anew {
+			return wal.ErrLost
+		}
+		g.begin(m.at.position)
+	}
 	if m.at.position+1 < g.first {
 		return wal.ErrTruncated
 	}
@@ -182,6 +205,9 @@ func (m *model) write() error {
 		return errSilent
 	case g.claim != m.writer:
 		m.writer = 0
+		return errNotLeader
+	case g.last() < m.at.position: // after a while
+		m.writer, m.err = 0, wal.ErrLost
 		return errNotLeader
 	}
 	if g.last() != m.at.position {
@@ -250,6 +276,10 @@ func (m *model) live() {
 		return
 	}
 	m.err = nil
+	if m.at.position > g.last() {
+		m.err = wal.ErrLost
+		return
+	}
 	if m.at.position+1 < g.first {
 		m.halted, m.err = true, wal.ErrTruncated
 		return

@@ -62,6 +62,16 @@ func (c *Cluster) Asks() int {
 	return c.asks
 }
 
+// Lose removes all messages but the first n that are there, as servers do whose disks forget. With
+// 0 the stream is one that never had a message.
+func (c *Cluster) Lose(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.messages = c.messages[:n]; n == 0 {
+		c.messages, c.purged = nil, 0
+	}
+}
+
 // Connect returns a process's connection.
 func (c *Cluster) Connect() stream.Server {
 	c.mu.Lock()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/cluster/copying"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/replace"
 )
 
 // Parts are the partitions of a cluster, as backups of them are made. *Client is one.
@@ -100,7 +101,7 @@ func Gather(ctx context.Context, from Parts, dir string, o GatherOptions) (got G
 	if err := os.Rename(filepath.Join(work, gatherDB), dir); err != nil {
 		return got, err
 	}
-	if err := syncFolder(filepath.Dir(filepath.Clean(dir))); err != nil {
+	if err := replace.SyncFolder(filepath.Dir(filepath.Clean(dir))); err != nil {
 		return got, err
 	}
 	if got.Failed > 0 {
@@ -235,13 +236,4 @@ func withBackup(dir string, names []string, memory int64, fn func(s *core.Store)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	return fn(s)
-}
-
-// syncFolder makes a renamed entry of a folder durable.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -202,8 +202,17 @@ func (m *Member) openLog(partition int, after wal.Pos, onDurable core.OnDurable)
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
 	o := stream.Options{After: after, OnDurable: onDurable, Logger: m.o.Logger, Linger: lingerOf(m.node.Partitions())}
-	if r, ok := m.readers.Load(partition); ok { // the log that the replica has followed
+	var err error
+	if o.ID, o.Anew, err = m.node.Log(partition); err != nil {
+		return nil, err
+	}
+	if r, ok := m.readers.Load(partition); ok && o.ID == (wal.ID{}) {
+		// The log that the replica has followed.
 		o.ID = r.(*stream.Reader).ID()
+	}
+	if o.Anew {
+		m.o.Logger.Error("the log of a partition has lost records, and is begun anew behind those that the replica here holds: what no replica held is lost",
+			"partition", partition, "position", uint64(after))
 	}
 	return m.logs.Open(ctx, m.o.stream(partition), o)
 }

@@ -1,0 +1,99 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rondo-db/rondo/wal"
+	"github.com/rondo-db/rondo/wal/stream"
+	"github.com/rondo-db/rondo/wal/stream/streamtest"
+)
+
+// lossOptions are those of a caller that holds ten records of a log.
+func lossOptions(l *stream.Log) stream.Options { return stream.Options{After: 10, ID: l.ID()} }
+
+// A stream that has lost its end, or all of it, is refused by whoever holds more, and begun anew
+// behind that if the caller says so. Readers that hold as much go on.
+func TestLostEnd(t *testing.T) {
+	for name, kept := range map[string]int{"all": 0, "the last records": 6} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &streamtest.Cluster{}
+				l := openLog(t, c, stream.Options{})
+				addRecords(t, l, 10)
+				r := openReader(t, c, stream.ReaderOptions{ID: l.ID()})
+				ctx, stop := context.WithCancel(context.Background())
+				defer stop()
+				read := make(chan wal.Pos, 100)
+				follow := func(from wal.Pos) error {
+					return r.Tail(ctx, from, func(p wal.Pos, _ []byte) error {
+						read <- p
+						return nil
+					})
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- follow(10) }()
+				if p := <-read; p != 10 {
+					t.Fatalf("read record %d first, want 10", p)
+				}
+				c.Lose(kept)
+
+				if _, err := l.Enqueue([]byte("record 11")); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := l.Barrier(ctx); !errors.Is(err, wal.ErrSealed) || !errors.Is(err, wal.ErrLost) {
+					t.Errorf("the writer of a stream that has lost its end gets %v, want ErrSealed and ErrLost", err)
+				}
+				if err := <-ended; !errors.Is(err, wal.ErrLost) {
+					t.Errorf("a reader of a stream that has lost its end gets %v, want ErrLost", err)
+				}
+				if _, err := stream.Open(ctx, c.Connect(), lossOptions(l)); !errors.Is(err, wal.ErrLost) {
+					t.Errorf("opened by who holds more: %v, want ErrLost", err)
+				}
+
+				o := lossOptions(l)
+				o.Anew = true
+				next := openLog(t, c, o)
+				if next.ID() != l.ID() {
+					t.Errorf("the log begun anew has the ID %v, want %v", next.ID(), l.ID())
+				}
+				go func() { ended <- follow(11) }()
+				addRecords(t, next, 3)
+				for want := wal.Pos(11); want <= 13; want++ {
+					if p := <-read; p != want {
+						t.Errorf("read record %d behind the loss, want %d", p, want)
+					}
+				}
+				stop()
+				if err := <-ended; !errors.Is(err, context.Canceled) {
+					t.Errorf("a reader behind the loss ends with %v", err)
+				}
+				behind := openReader(t, c, stream.ReaderOptions{ID: l.ID()})
+				_, err := tail(t, behind, wal.Pos(8), 8)
+				if !errors.Is(err, wal.ErrTruncated) && !errors.Is(err, wal.ErrHole) || errors.Is(err, wal.ErrLost) {
+					t.Errorf("who is behind the loss gets %v, want ErrTruncated or ErrHole", err)
+				}
+			})
+		})
+	}
+}
+
+// Who may begin a log anew does not do so while the log has everything.
+func TestAnewChangesNoWholeLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &streamtest.Cluster{}
+		l := openLog(t, c, stream.Options{})
+		addRecords(t, l, 12)
+		o := lossOptions(l)
+		o.Anew = true
+		next := openLog(t, c, o)
+		if next.Last() != 12 {
+			t.Errorf("the log ends at %d, want 12", next.Last())
+		}
+		if _, err := tail(t, openReader(t, c, stream.ReaderOptions{}), 1, 12); !errors.Is(err, errEnough) {
+			t.Error(err)
+		}
+	})
+}
