@@ -156,13 +156,6 @@ func (d *Detour) warn(p, n int, why string) {
 	}
 }
 
-// ended is a context that has ended: a Directory that is asked with it does not wait.
-var ended = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
-
 // leader returns what takes the samples that the spool has of a partition.
 func (d *Detour) leader(ctx context.Context, p int) (spool.Target, error) {
 	t := &target{Store: d.Store, p: p}
@@ -184,7 +177,7 @@ type target struct {
 // Lookup asks the leader: a replica may lag behind. Only one that leads for certain knows that a
 // series is missing; samples of a missing series are dropped.
 func (t *target) Lookup(path string) (core.Ref, error) {
-	if t.leader == nil || partitionOf(path, t.Partitions()) != t.p {
+	if t.leader == nil || t.PartitionOf(path) != t.p {
 		return t.Store.Lookup(path)
 	}
 	ref, err := t.leader.Lookup(path)
@@ -192,14 +185,4 @@ func (t *target) Lookup(path string) (core.Ref, error) {
 		return t.Store.Lookup(path)
 	}
 	return router.Outer(t.p, ref), err
-}
-
-// partitionOf returns the partition of a path. A path that no series can have belongs to the first
-// one.
-func partitionOf(path string, n int) int {
-	key, _, err := core.CleanPath(path)
-	if err != nil {
-		return 0
-	}
-	return router.Partition(key, n)
 }

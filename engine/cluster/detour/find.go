@@ -78,7 +78,7 @@ func (d *Detour) find(e core.Engine, p int, path string) (core.Series, error) {
 // core.ErrUnavailable if no engine answers, or fn did not return in time. What fn writes must
 // not be read then.
 func (d *Detour) ask(p int, fn func(e core.Engine)) error {
-	e, err := d.dir.Reader(ended, p)
+	e, err := router.ReaderNow(d.dir, p)
 	if err != nil || !d.lanes[p].within(func() { fn(e) }) {
 		return unavailable(p)
 	}
@@ -90,7 +90,7 @@ func (d *Detour) ask(p int, fn func(e core.Engine)) error {
 func (d *Detour) each(n int, path func(i int) string, fn func(p int, at []int)) {
 	shares := make(map[int][]int)
 	for i := range n {
-		p := partitionOf(path(i), len(d.lanes))
+		p := d.PartitionOf(path(i))
 		shares[p] = append(shares[p], i)
 	}
 	var wg sync.WaitGroup
@@ -143,7 +143,7 @@ func (d *Detour) Series(ref core.Ref) (core.Series, error) {
 func (d *Detour) Metadata(path string) (core.Metadata, error) {
 	var m core.Metadata
 	var failed error
-	if err := d.ask(partitionOf(path, len(d.lanes)), func(e core.Engine) { m, failed = e.Metadata(path) }); err != nil {
+	if err := d.ask(d.PartitionOf(path), func(e core.Engine) { m, failed = e.Metadata(path) }); err != nil {
 		return core.Metadata{}, nil
 	}
 	if errors.Is(failed, core.ErrUnavailable) {
@@ -181,7 +181,7 @@ func later(err error) bool {
 
 // create makes the series of one partition. It returns nothing if the leader does not answer.
 func (d *Detour) create(ctx context.Context, p int, specs []core.Spec, at []int) []core.Created {
-	if _, err := d.dir.Leader(ended, p); err != nil || d.lanes[p].away.Load() > 0 {
+	if _, err := router.LeaderNow(d.dir, p); err != nil || d.lanes[p].away.Load() > 0 {
 		return nil
 	}
 	some := make([]core.Spec, len(at))

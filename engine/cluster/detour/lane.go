@@ -72,7 +72,7 @@ func (l *lane) detoured() bool {
 // direct gives a part to the leader and waits for the outcome. It returns false if the part is to
 // go into the spool.
 func (l *lane) direct(x *part) bool {
-	e, err := l.d.dir.Leader(ended, l.p)
+	e, err := router.LeaderNow(l.d.dir, l.p)
 	if err != nil {
 		return false
 	}
@@ -242,7 +242,7 @@ func (l *lane) nameOf(ref core.Ref) (path string) {
 	if ref&promiseBit != 0 {
 		return ""
 	}
-	e, err := l.d.dir.Reader(ended, l.p)
+	e, err := router.ReaderNow(l.d.dir, l.p)
 	if err != nil {
 		return ""
 	}

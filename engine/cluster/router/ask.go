@@ -17,6 +17,13 @@ var ended = func() context.Context {
 	return ctx
 }()
 
+// LeaderNow returns the engine that leads partition p of a Directory. It does not wait for one.
+func LeaderNow(d Directory, p int) (core.Engine, error) { return d.Leader(ended, p) }
+
+// ReaderNow returns an engine that answers questions about partition p of a Directory. It does not
+// wait for one.
+func ReaderNow(d Directory, p int) (core.Engine, error) { return d.Reader(ended, p) }
+
 // How long a call waits before it asks again after an engine that does not lead any more.
 const (
 	firstPause = 5 * time.Millisecond

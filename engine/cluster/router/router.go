@@ -109,6 +109,10 @@ func (r *Store) partitionOf(path string) int {
 	return Partition(key, r.n)
 }
 
+// PartitionOf returns the partition, counted from 0, that a path belongs to. A path that no series
+// can have belongs to the first one.
+func (r *Store) PartitionOf(path string) int { return r.partitionOf(path) }
+
 // inner returns the partition of a reference and the reference within the partition. ok is false if
 // the reference names no partition.
 func (r *Store) inner(ref core.Ref) (p int, in core.Ref, ok bool) {
