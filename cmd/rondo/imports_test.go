@@ -94,7 +94,7 @@ var rooms = map[string][]string{
 	"engine/cluster/router":                   {"engine/core", "rra", "=wal", "internal/sleep"},
 	"engine/cluster/detour":                   {"=engine/core", "engine/cluster/router", "engine/cluster/spool", "engine/enginetest", "internal/loglimit", "rra", "=wal"},
 	"engine/cluster/natskv":                   {"engine/cluster/coord"},
-	"engine/cluster/node":                     {"engine/cluster/coord", "engine/cluster/placement", "engine/core", "=wal", "internal/replace"},
+	"engine/cluster/node":                     {"engine/cluster/coord", "engine/cluster/placement", "engine/core", "=wal", "internal/replace", "internal/sleep"},
 	"engine/internal/boltfile":                {"engine/internal/damage", "engine/internal/record", "internal/owner"},
 	"engine/internal/damage":                  {},
 	"engine/internal/held":                    {"engine/internal/record", "rra"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -90,11 +91,7 @@ func (r *replica) followOn(ctx context.Context) {
 			log.Warn("the log cannot be followed for now; it is tried again", "position", uint64(from), "err", err)
 		}
 		r.become(Follower, err)
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if sleep.For(ctx, wait) != nil {
 			return
 		}
 	}
@@ -170,8 +167,8 @@ func (r *replica) left() {
 	r.source, r.stopTail = nil, nil
 }
 
-// failed ends following when a shard could not apply a record: the source may have nothing to say
-// for long.
+// failed stops reading the log. It is called when a shard could not apply a record. Without it the
+// store would learn that only from the next record, which may not come for a long time.
 func (r *replica) failed() {
 	r.mu.Lock()
 	stop := r.stopTail

@@ -268,7 +268,7 @@ func TestFollowerFaults(t *testing.T) {
 				met += min(1, f.met)
 			}
 		}
-		t.Logf("%s: %d calls in a run, %d runs, %d with a failure, of which %d were told", kind, calls[kind], runs, failed, met)
+		t.Logf("%s: %d calls in a run; %d runs, %d of them with a failure; %d failures were told", kind, calls[kind], runs, failed, met)
 		if failed < runs || failed == 0 {
 			t.Errorf("%s: %d of %d runs had a failure", kind, failed, runs)
 		}

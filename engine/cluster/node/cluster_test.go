@@ -205,17 +205,7 @@ func (c *cluster) alike() string {
 // missing, and all replicas are alike.
 func TestCluster(t *testing.T) {
 	c := newCluster(t, "a", "b", "c")
-	for _, name := range []string{"a", "b", "c"} {
-		c.run(name)
-	}
-	s, err := router.New(c.node("a"), router.Options{Wait: 2 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &writer{t: t, s: s}
-	w.create(20)
-	w.append(10)
-	c.eventually("after the first samples", c.alike)
+	w := c.begin("a", "b", "c")
 	c.halt("b") // hands its leases on
 	w.append(10)
 	c.run("b")
@@ -232,6 +222,23 @@ func TestCluster(t *testing.T) {
 	w.append(10)
 	c.eventually("after more samples", c.alike)
 	w.check()
+}
+
+// begin runs nodes, and returns a writer to the first one, whose first samples all of them have.
+func (c *cluster) begin(names ...string) *writer {
+	c.t.Helper()
+	for _, name := range names {
+		c.run(name)
+	}
+	s, err := router.New(c.node(names[0]), router.Options{Wait: 2 * time.Minute})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	w := &writer{t: c.t, s: s}
+	w.create(20)
+	w.append(10)
+	c.eventually("after the first samples", c.alike)
+	return w
 }
 
 // A writer sends samples, and remembers them.

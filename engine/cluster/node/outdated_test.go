@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -41,16 +39,7 @@ func TestOlderProgramIsNotCopiedAgain(t *testing.T) {
 		}
 		return s
 	}
-	c.run("a")
-	c.run("b")
-	s, err := router.New(c.node("a"), router.Options{Wait: 2 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &writer{t: t, s: s}
-	w.create(20)
-	w.append(10)
-	c.eventually("after the first samples", c.alike)
+	w := c.begin("a", "b")
 	newer.Store(true)
 	looks := 0
 	last := c.node("a").View()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // A Prober can find out that a node has ended before it has been silent for long. Peers may be one.
@@ -31,9 +32,9 @@ type suspect struct {
 	ended   bool // its process has ended
 }
 
-// probe asks nodes that have missed an announcement whether they have ended, and takes those for
-// dead of which that is known. A node that is only slow still has its port open. To be wrong would
-// cost a change of leaders, and no record. n.mu is held.
+// probe asks nodes that have missed an announcement whether they have ended. One that has is taken
+// for dead. A node that is only slow still has its port open. To be wrong would cost a change of
+// leaders, and no record. n.mu is held.
 func (n *Node) probe(ctx context.Context, v *coord.View) {
 	p, ok := n.o.Peers.(Prober)
 	if !ok {
@@ -79,10 +80,7 @@ func (n *Node) ask(ctx context.Context, p Prober, s *suspect, m coord.Member) {
 		defer cancel()
 		ended := p.Refuses(call, m)
 		if ended {
-			select {
-			case <-time.After(probeAgain):
-			case <-call.Done():
-			}
+			_ = sleep.For(call, probeAgain) // the second question fails at once if call has ended
 			ended = p.Refuses(call, m)
 		}
 		n.mu.Lock()

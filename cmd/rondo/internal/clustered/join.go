@@ -18,6 +18,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/node"
 	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/peer"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/jetstream"
@@ -109,9 +110,7 @@ func (m *Member) connect(ctx context.Context) error {
 		if !told {
 			m.o.Logger.Warn("the servers of the cluster do not answer yet; they are asked again", "servers", m.o.URL, "err", err)
 		}
-		select {
-		case <-time.After(500 * time.Millisecond):
-		case <-ctx.Done():
+		if sleep.For(ctx, 500*time.Millisecond) != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
 	"github.com/rondo-db/rondo/engine/cluster/operate"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal/jetstream"
 )
 
@@ -60,9 +61,7 @@ func (y *surveyor) run(ctx context.Context) {
 		if n == 0 {
 			close(y.asked)
 		}
-		select {
-		case <-time.After(max(surveyTime, time.Duration(partitions)*time.Second/surveyRate)):
-		case <-ctx.Done():
+		if sleep.For(ctx, max(surveyTime, time.Duration(partitions)*time.Second/surveyRate)) != nil {
 			return
 		}
 	}
