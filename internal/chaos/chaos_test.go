@@ -56,7 +56,7 @@ func TestChaos(t *testing.T) {
 	o := localcluster.Options{Dir: dir, Rondo: h.rondo, NATS: nats, Partitions: 6, Replicas: 2 + random.IntN(2), Node: h.nodeFlags(dir)}
 	h.disks = newDisks(t, dir, random.Uint64())
 	if h.disks != nil {
-		o.Disk = h.disks.folder
+		o.Disk, o.ServerDisk = h.disks.folder, h.disks.serverFolder
 	}
 	if h.c, err = localcluster.New(o); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -19,7 +20,16 @@ import (
 
 // disks are file systems that lose what was not synced: contrib/powercut.
 type disks struct {
-	dir string
+	dir   string
+	nodes *powercut // a file system for each machine
+	// servers are those of the servers of NATS. They are those of the nodes unless apart is set, as
+	// for strict: nats-server does not sync folders.
+	servers *powercut
+	apart   bool
+}
+
+// A powercut is a program that holds a file system for each machine.
+type powercut struct {
 	cmd *exec.Cmd
 
 	mu      sync.Mutex // guards what follows: a command and its answer
@@ -28,7 +38,8 @@ type disks struct {
 }
 
 // newDisks mounts a disk for each machine if RONDO_POWER says so: journal, where any sync makes names
-// durable, or strict, where only the sync of a folder does. It returns nil otherwise.
+// durable, or strict, where only the sync of a folder does. With strict the servers have disks of
+// their own, of the kind journal. It returns nil if RONDO_POWER is not set.
 func newDisks(t *testing.T, dir string, seed uint64) *disks {
 	entries := os.Getenv("RONDO_POWER")
 	if entries == "" {
@@ -38,35 +49,51 @@ func newDisks(t *testing.T, dir string, seed uint64) *disks {
 	if out, err := exec.Command("go", "-C", "../../contrib/powercut", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build contrib/powercut: %v\n%s", err, out)
 	}
-	d := &disks{dir: dir}
-	args := []string{"-entries", entries, "-seed", fmt.Sprint(seed)}
-	for i := range localcluster.Machines {
-		if err := os.Mkdir(d.folder(i), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		args = append(args, d.folder(i))
-	}
-	d.cmd = exec.Command(program, args...)
-	d.cmd.Stderr = os.Stderr
-	out, err := d.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.in, err = d.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	d.answers = bufio.NewScanner(out)
-	if d.answers.Scan(); d.answers.Text() != "ready" {
-		t.Fatalf("contrib/powercut does not mount its file systems: %v", d.cmd.Wait())
+	d := &disks{dir: dir, apart: entries == "strict"}
+	d.nodes = startPowercut(t, program, entries, seed, d.folder)
+	if d.servers = d.nodes; d.apart {
+		d.servers = startPowercut(t, program, "journal", seed+1, d.serverFolder)
 	}
 	return d
 }
 
+func startPowercut(t *testing.T, program, entries string, seed uint64, folder func(machine int) string) *powercut {
+	args := []string{"-entries", entries, "-seed", fmt.Sprint(seed)}
+	for i := range localcluster.Machines {
+		if err := os.Mkdir(folder(i), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, folder(i))
+	}
+	p := &powercut{cmd: exec.Command(program, args...)}
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.answers = bufio.NewScanner(out)
+	if p.answers.Scan(); p.answers.Text() != "ready" {
+		t.Fatalf("contrib/powercut does not mount its file systems: %v", p.cmd.Wait())
+	}
+	return p
+}
+
 func (d *disks) folder(machine int) string {
 	return filepath.Join(d.dir, fmt.Sprintf("disk%d", machine+1))
+}
+
+// serverFolder is where the server of a machine keeps its streams.
+func (d *disks) serverFolder(machine int) string {
+	if !d.apart {
+		return d.folder(machine)
+	}
+	return filepath.Join(d.dir, fmt.Sprintf("serverdisk%d", machine+1))
 }
 
 // close unmounts the disks. d may be nil.
@@ -74,18 +101,32 @@ func (d *disks) close() error {
 	if d == nil {
 		return nil
 	}
-	_ = d.in.Close() // that is the command
-	return d.cmd.Wait()
+	err := d.nodes.close()
+	if d.apart {
+		err = errors.Join(err, d.servers.close())
+	}
+	return err
 }
 
-// disk tells the disk of a machine what to do.
+func (p *powercut) close() error {
+	_ = p.in.Close() // that is the command
+	return p.cmd.Wait()
+}
+
+// disk tells the disks of a machine what to do.
 func (h *harness) disk(machine int, command string) {
-	d := h.disks
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, err := fmt.Fprintln(d.in, command, machine)
-	if !d.answers.Scan() || d.answers.Text() != "ok" {
-		h.counts.wrong(fmt.Sprintf("%s of disk %d: %s, %v", command, machine+1, d.answers.Text(), err))
+	h.tell(h.disks.nodes, machine, command)
+	if h.disks.apart {
+		h.tell(h.disks.servers, machine, command)
+	}
+}
+
+func (h *harness) tell(p *powercut, machine int, command string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, err := fmt.Fprintln(p.in, command, machine)
+	if !p.answers.Scan() || p.answers.Text() != "ok" {
+		h.counts.wrong(fmt.Sprintf("%s of disk %d: %s, %v", command, machine+1, p.answers.Text(), err))
 	}
 }
 

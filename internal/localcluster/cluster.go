@@ -24,6 +24,8 @@ type Options struct {
 	Partitions, Replicas int
 	// Disk returns the folder of all that a machine stores. Default: a folder in Dir.
 	Disk func(machine int) string
+	// ServerDisk returns the folder of what the server of a machine stores. Default: Disk.
+	ServerDisk func(machine int) string
 	// Node returns more flags of the node of a machine; nil: none.
 	Node func(machine int) []string
 }
@@ -60,6 +62,9 @@ func New(o Options) (c *Cluster, err error) {
 	if o.Disk == nil {
 		c.o.Disk = func(i int) string { return filepath.Join(o.Dir, fmt.Sprintf("machine%d", i+1)) }
 	}
+	if o.ServerDisk == nil {
+		c.o.ServerDisk = c.o.Disk
+	}
 	if err = os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -94,7 +99,7 @@ func New(o Options) (c *Cluster, err error) {
 		}
 	}
 	for i := range Machines {
-		if err = os.MkdirAll(c.o.Disk(i), 0o755); err != nil {
+		if err = errors.Join(os.MkdirAll(c.o.Disk(i), 0o755), os.MkdirAll(c.o.ServerDisk(i), 0o755)); err != nil {
 			return nil, err
 		}
 		config, err := c.serverConfig(i)
@@ -130,7 +135,7 @@ cluster { name: local, listen: %q, no_advertise: true, advertise: "127.0.0.1:9",
 }
 
 // ServerDir returns where the server of a machine keeps its streams.
-func (c *Cluster) ServerDir(i int) string { return filepath.Join(c.o.Disk(i), "nats") }
+func (c *Cluster) ServerDir(i int) string { return filepath.Join(c.o.ServerDisk(i), "nats") }
 
 // NodeDir returns the folder of the node of a machine.
 func (c *Cluster) NodeDir(i int) string { return filepath.Join(c.o.Disk(i), "rondo") }
