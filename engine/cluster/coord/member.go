@@ -37,6 +37,7 @@ type Standing struct {
 	Spare      bool    `json:"spare,omitempty"`      // the map has given it to others
 	Halted     bool    `json:"halted,omitempty"`     // cannot follow the log, and does not need it
 	Outdated   bool    `json:"outdated,omitempty"`   // needs a newer program on its node, not a copy
+	Lost       bool    `json:"lost,omitempty"`       // it was to lead, and the log has lost records
 	Quarantine string  `json:"quarantine,omitempty"` // why it serves nothing, or empty
 	DigestAt   wal.Pos `json:"digestAt,omitempty"`   // where Digest was taken; 0: none yet
 	Digest     uint64  `json:"digest,omitempty,string"`

@@ -37,6 +37,7 @@ func (n *Node) measure(v *coord.View) {
 			if st, ok := m.Standing(l.partition); ok && m.Name != n.o.Name && st.Quarantine == "" {
 				reference = max(reference, st.Position)
 				empty = empty || m.Live && st.Leads && st.Position == 0
+				l.lost = l.lost && !(m.Live && st.Leads) // that one has the log
 			}
 		}
 		// A replica that holds nothing, in touch with nobody, would be level with everybody.
@@ -57,7 +58,7 @@ func (n *Node) standings() []coord.Standing {
 	var all []coord.Standing
 	fresh := n.fresh()
 	for _, l := range n.locals {
-		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated}
+		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated, Lost: l.lost}
 		if l.taking != nil {
 			st.Copied = l.taking.bytes.Load()
 		}

@@ -73,6 +73,7 @@ type Replica struct {
 	Lag        uint64  // records behind the replica that is furthest
 	Reason     string  // why it is quarantined or halted, where that is known
 	Outdated   bool    // it is halted until a newer version of rondo runs on its node
+	Lost       bool    // it was to lead, and the log has lost records
 }
 
 // A Partition is one partition of a cluster.
@@ -135,7 +136,7 @@ func replicaOf(m *coord.Seen, partition int, leader string) Replica {
 		return Replica{State: Missing}
 	}
 	st, ok := m.Standing(partition)
-	r := Replica{Position: st.Position, Checkpoint: st.Checkpoint, Reason: st.Quarantine, Outdated: st.Outdated}
+	r := Replica{Position: st.Position, Checkpoint: st.Checkpoint, Reason: st.Quarantine, Outdated: st.Outdated, Lost: st.Lost}
 	switch {
 	case !m.Live:
 		r.State = OfSilent

@@ -73,6 +73,9 @@ func TestStateInWords(t *testing.T) {
 	a := leader(0)
 	w.stand(a, coord.Standing{Partition: 0, Position: 100, Current: true})
 	want(t, w.state(1), false, fmt.Sprintf("error: node %s is about to lead partition 0: updates wait", a))
+	w.stand(b, coord.Standing{Partition: 0, Position: 100, Current: true, Lost: true})
+	want(t, w.state(1), false, "error: the servers of NATS have lost records of partition 0: updates wait until the replica that holds most begins the log anew, for which all of its replicas must be there; start their nodes, or drain those that will not come back")
+	w.stand(b, coord.Standing{Partition: 0, Position: 100, Current: true})
 	v := w.look()
 	for _, p := range []int{0, 1, 2} {
 		if _, err := coord.WriteLease(t.Context(), w.store, p, v.Leases[p], "", ""); err != nil {

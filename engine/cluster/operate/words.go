@@ -63,13 +63,16 @@ func (p *Partition) blame(format string, args ...any) {
 
 // judgeLeaders finds partitions that nobody leads.
 func (s *State) judgeLeaders() {
-	var none, dead []int
+	var none, lost, dead []int
 	elects := make(map[string][]int)
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
 		lives := slices.ContainsFunc(p.Replicas, func(r Replica) bool { return r.State != OfSilent && r.State != Missing })
 		switch {
 		case p.Leader != "":
+		case slices.ContainsFunc(p.Replicas, func(r Replica) bool { return r.Lost && r.State != OfSilent }):
+			lost = append(lost, i)
+			p.blame("its log has lost records")
 		case p.Elect != "":
 			elects[p.Elect] = append(elects[p.Elect], i)
 			p.blame("%s is about to lead", p.Elect)
@@ -83,6 +86,10 @@ func (s *State) judgeLeaders() {
 	}
 	if len(dead) > 0 {
 		s.add(Error, "%s cannot be read nor updated: no replica is on a node that lives", subject(dead, "partition", "partitions"))
+	}
+	if len(lost) > 0 {
+		s.add(Error, "the servers of NATS have lost records of %s: updates wait until the replica that holds most begins the log anew, for which all of its replicas must be there; start their nodes, or drain those that will not come back",
+			subject(lost, "partition", "partitions"))
 	}
 	if len(none) > 0 {
 		s.add(Error, "%s no leader: updates wait", subject(none, "partition", "partitions", "has", "have"))
