@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -76,8 +77,9 @@ func (g *gaps) write(done <-chan struct{}, through func() []string, path string)
 }
 
 // TestFailOver kills the node that leads a partition while others write through the other nodes: no
-// write fails. RONDO_FAILOVERS=20 repeats it and prints how long writers waited, also after a server
-// of NATS was killed (nats), both were (both), or the node was stopped and continued (stop):
+// write fails. RONDO_FAILOVERS=20 repeats it, each time when all replicas are current again, and
+// prints how long writers waited, also after a server of NATS was killed (nats), both were (both),
+// or the node was stopped and continued (stop):
 //
 //	RONDO_FAILOVERS=20 RONDO_FAILOVER=kill,nats,both,stop \
 //		go test -run TestFailOver -v -timeout 2h ./cmd/rondo
@@ -136,8 +138,18 @@ func TestFailOver(t *testing.T) {
 		}
 		return 0
 	}
+	// whole says that all replicas are current, as each node sees it: a node that was killed is back.
+	whole := func() bool {
+		for _, name := range names {
+			out, err := exec.Command("rondo", "cluster", "partitions", "--wrong", "-o", "jsonl", "--daemon", nodes[name].url).Output()
+			if err != nil || len(out) > 0 {
+				return false
+			}
+		}
+		return true
+	}
 	settle := func(name string) {
-		for deadline := time.Now().Add(2 * time.Minute); leads(name) == 0; time.Sleep(200 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); leads(name) == 0 || !whole(); time.Sleep(200 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				for _, other := range names {
 					for line := range strings.Lines(metricsOf(t, nodes[other])) {
@@ -146,7 +158,7 @@ func TestFailOver(t *testing.T) {
 						}
 					}
 				}
-				t.Fatalf("%s leads no partition", name)
+				t.Fatalf("%s leads no partition, or replicas are not current", name)
 			}
 		}
 	}

@@ -27,6 +27,7 @@ type Node struct {
 	looked   chan struct{} // closed when a leader may have been found
 	locals   map[int]*local
 	suspects map[string]*suspect // by name
+	ended    time.Time           // when a node was found to have ended last
 	stopping bool
 	closed   bool
 	counts   Counts

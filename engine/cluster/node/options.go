@@ -9,6 +9,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -52,6 +53,8 @@ type Options struct {
 
 	now   func() time.Time // the clock of a simulation
 	start func(func())     // what a simulation does in place of starting a goroutine
+
+	pause func(ctx context.Context, d time.Duration) error // waits; a simulation does not
 }
 
 // A Disk keeps the replicas of a node, one for each partition. Its methods may be called
@@ -137,6 +140,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.now == nil {
 		o.now = time.Now
+	}
+	if o.pause == nil {
+		o.pause = sleep.For
 	}
 	return o
 }

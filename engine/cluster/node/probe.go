@@ -2,10 +2,11 @@ package node
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // A Prober can find out that a node has ended before it has been silent for long. Peers may be one.
@@ -23,9 +24,11 @@ const (
 	probeTime = 2 * time.Second
 	// probeAgain is the time between them.
 	probeAgain = 300 * time.Millisecond
+	// hasty is how many looks a node takes in the time of one, while it waits for the next leader.
+	hasty = 4
 )
 
-// A suspect is a node that was probed.
+// A suspect is a session of a node that was probed.
 type suspect struct {
 	session string
 	probing bool
@@ -34,14 +37,17 @@ type suspect struct {
 
 // probe asks nodes that have missed an announcement whether they have ended. One that has is taken
 // for dead. A node that is only slow still has its port open. To be wrong would cost a change of
-// leaders, and no record. n.mu is held.
+// leaders, and no record. An earlier session of this node, at another address, is asked as well:
+// when it has ended this one takes its place. n.mu is held.
 func (n *Node) probe(ctx context.Context, v *coord.View) {
 	p, ok := n.o.Peers.(Prober)
 	if !ok {
 		return
 	}
-	for name, m := range v.Members {
-		if name == n.o.Name {
+	// In order, so that a simulation repeats.
+	for _, name := range slices.Sorted(maps.Keys(v.Members)) {
+		m := v.Members[name]
+		if name == n.o.Name && m.Session == n.o.Session {
 			continue
 		}
 		s := n.suspects[name]
@@ -54,7 +60,7 @@ func (n *Node) probe(ctx context.Context, v *coord.View) {
 			s.ended = false
 		case s.ended:
 			m.Live = false
-		case m.Live && !s.probing:
+		case m.Live && !s.probing && m.Silent > n.o.Times.Interval/2: // not since a hasty look only
 			s.probing = true
 			n.ask(ctx, p, s, m.Member)
 		}
@@ -80,13 +86,14 @@ func (n *Node) ask(ctx context.Context, p Prober, s *suspect, m coord.Member) {
 		defer cancel()
 		ended := p.Refuses(call, m)
 		if ended {
-			_ = sleep.For(call, probeAgain) // the second question fails at once if call has ended
+			_ = n.o.pause(call, probeAgain) // the second question fails at once if call has ended
 			ended = p.Refuses(call, m)
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		s.probing, s.ended = false, ended
 		if ended {
+			n.ended = n.o.now()
 			n.o.Logger.Info("the process of a node has ended; others take its leases", "node", m.Name)
 			n.hurried()
 		}
@@ -99,4 +106,24 @@ func (n *Node) hurried() {
 	case n.hurry <- struct{}{}:
 	default: // it will
 	}
+}
+
+// awaits reports whether a node has ended lately, and a partition has no leader, as far as this
+// node has heard: then it looks more often. n.mu need not be held.
+func (n *Node) awaits() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ended.IsZero() || n.o.now().Sub(n.ended) >= n.o.Times.Lease {
+		return false
+	}
+	for p := range n.view.Leases {
+		m := n.view.Leader(p)
+		if m == nil {
+			return true
+		}
+		if st, _ := m.Standing(p); !st.Leads {
+			return true
+		}
+	}
+	return false
 }

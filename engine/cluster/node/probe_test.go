@@ -77,6 +77,69 @@ func TestNodeWhoseProcessHasEnded(t *testing.T) {
 	}
 }
 
+// A node that was started again at another address waited for 6 s until its former session was
+// silent. Then a second node that was killed left partitions without a leader for that long.
+func TestFormerSessionHasEnded(t *testing.T) {
+	var started []func()
+	p := &prober{}
+	n := &Node{
+		o:        Options{Name: "a", Address: "a:2", Session: "2", Peers: p, start: func(f func()) { started = append(started, f) }}.withDefaults(),
+		suspects: make(map[string]*suspect), hurry: make(chan struct{}, 1),
+	}
+	former := coord.Member{Name: "a", Address: "a:1", Session: "1"}
+	takes := func(silent time.Duration) bool {
+		v := &coord.View{Members: map[string]*coord.Seen{"a": {Member: former, Silent: silent, Live: silent < 6*time.Second}}}
+		n.mu.Lock()
+		n.probe(t.Context(), v)
+		n.view = v
+		n.mu.Unlock()
+		for _, f := range started {
+			f()
+		}
+		started = nil
+		return n.replaces(former)
+	}
+	if takes(0) || takes(time.Second) || takes(2*time.Second) || p.asked != 2 {
+		t.Errorf("asked %d times; a process whose port is open is taken for ended", p.asked)
+	}
+	p.refuses = true
+	if takes(0) || takes(250*time.Millisecond) || p.asked != 2 {
+		t.Error("a process that announces itself is taken for ended")
+	}
+	if takes(time.Second) || !takes(time.Second) {
+		t.Error("the process has ended, and its name is not free")
+	}
+}
+
+// A node that did not take a lease itself learned of the next leader a second late.
+func TestLooksOftenWithoutLeader(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	n := &Node{o: Options{Name: "a", now: func() time.Time { return now }}.withDefaults()}
+	n.view = &coord.View{
+		Leases: []coord.Lease{{Node: "b", Session: "1"}},
+		Members: map[string]*coord.Seen{
+			"b": {Member: coord.Member{Name: "b", Session: "1", Partitions: []coord.Standing{{Leads: true}}}, Live: true},
+			"c": {Member: coord.Member{Name: "c", Session: "1", Partitions: []coord.Standing{{}}}, Live: true},
+		},
+	}
+	for _, step := range []struct {
+		what string
+		do   func()
+		want bool
+	}{
+		{"all live", func() {}, false},
+		{"the leader has ended", func() { n.ended, n.view.Members["b"].Live = now, false }, true},
+		{"another one has the lease", func() { n.view.Leases[0].Node = "c" }, true},
+		{"and leads", func() { n.view.Members["c"].Partitions[0].Leads = true }, false},
+		{"it has no lease any more", func() { n.view.Leases[0].Node = "" }, true},
+		{"for long", func() { now = now.Add(6 * time.Second) }, false},
+	} {
+		if step.do(); n.awaits() != step.want {
+			t.Errorf("%s: looks often: %v", step.what, !step.want)
+		}
+	}
+}
+
 // The replicas of a new cluster hold nothing, and waited for better ones for 12 s.
 func TestForemostReplica(t *testing.T) {
 	part := placement.Partition{Nodes: []string{"a", "b"}}

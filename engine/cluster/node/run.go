@@ -51,8 +51,13 @@ func (n *Node) Run(ctx context.Context) error {
 		if n.leadsNothing() && deadline != nil {
 			return n.close(work)
 		}
+		var soon <-chan time.Time
+		if n.awaits() {
+			soon = time.After(n.o.Times.Interval / hasty)
+		}
 		select {
 		case <-t.C:
+		case <-soon:
 		case <-n.hurry:
 		case <-deadline:
 			return n.close(work)

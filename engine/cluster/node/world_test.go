@@ -37,6 +37,7 @@ type world struct {
 	watcher *coord.Watcher // without faults
 	certain int            // how often a node led for certain
 	stale   int            // how often one led that lacked records
+	ended   int            // how often a node was taken for lost
 }
 
 // An event is what happens at a time: the end of a task.
@@ -361,6 +362,19 @@ func (h *host) Backup(_ context.Context, node coord.Member, p int, w io.Writer) 
 	return fmt.Errorf("there is no %s", node.Name)
 }
 
+// Refuses says that nobody listens at a node's address, if this host and that one are connected. A
+// process that is paused has its port open.
+func (h *host) Refuses(_ context.Context, node coord.Member) bool {
+	for _, other := range h.w.hosts {
+		if other.name == node.Name {
+			return other.node == nil && !h.w.now.Before(other.cut) && !h.w.now.Before(h.cut)
+		}
+	}
+	return false
+}
+
+func (h *host) Lost(coord.Member) { h.w.ended++ }
+
 func (w *world) fault(format string, args ...any) {
 	w.wrong = append(w.wrong, fmt.Sprintf("%v: ", w.now.Sub(epoch))+fmt.Sprintf(format, args...))
 }
@@ -396,7 +410,7 @@ func (h *host) up() {
 	n, err := New(Options{
 		Name: h.name, Address: h.name + ":1", Zone: h.zone, Session: fmt.Sprint(life), Store: w.servers.Client(h.name), Disk: h, Peers: h,
 		Times: coord.Times{Gone: time.Minute}, DigestInterval: 20 * time.Second, TruncateInterval: 5 * time.Second,
-		Logger: w.logger(h.name), now: func() time.Time { return w.now },
+		Logger: w.logger(h.name), now: func() time.Time { return w.now }, pause: func(context.Context, time.Duration) error { return nil },
 		start: func(do func()) {
 			after := time.Duration(w.r.IntN(3000)) * time.Millisecond
 			if w.faults && w.r.IntN(10) == 0 {
