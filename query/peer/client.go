@@ -48,6 +48,11 @@ type Node struct {
 	lines     lines
 	rpc       peerv1.PeerClient
 	known     known
+
+	mu     sync.Mutex    // guards what follows, and stream and joined of clients
+	stream *submitStream // of all clients; nil: none was needed yet
+	joined int           // clients that use it
+	plain  bool          // the node does not know such a stream: each client has one
 }
 
 // NewNode returns the connection to the node at an address, "http://HOST:PORT" or
@@ -93,7 +98,10 @@ type Client struct {
 	instance uint64     // of the partition as it answered last; 0: it has not
 	renames  uint64     // what Renames returns
 	told     uint64     // the count of the instance
-	stream   *submitStream
+
+	room   room          // for batches
+	stream *submitStream // which has the batches; guarded by node.mu
+	joined bool          // it was the node's; guarded by node.mu
 
 	state state
 }
@@ -104,19 +112,6 @@ var _ core.Engine = (*Client)(nil)
 func (n *Node) Partition(partition int) *Client {
 	return &Client{node: n, partition: uint32(partition)}
 }
-
-// Close ends the stream of Submit. Batches on their way fail. The client may be used again.
-func (c *Client) Close() {
-	c.mu.Lock()
-	s := c.stream
-	c.stream = nil
-	c.mu.Unlock()
-	if s != nil {
-		s.end(errClosed)
-	}
-}
-
-var errClosed = fmt.Errorf("the client is closed: %w", core.ErrUnanswered)
 
 // Position returns the position up to which the partition has applied its log, as its answers have
 // told. It may be further by now.
