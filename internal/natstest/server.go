@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,7 @@ type Process struct {
 	Monitor string // http://HOST:PORT
 	Dir     string // its files and its log
 
+	route  string // nats://HOST:PORT for the other servers, or empty
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
@@ -70,9 +72,9 @@ func Start(t testing.TB, dir, name, listen, config string) *Process {
 	t.Cleanup(p.Kill)
 	ports := filepath.Join(dir, fmt.Sprintf("nats-server_%d.ports", p.cmd.Process.Pid))
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		var found struct{ NATS, Monitoring []string }
+		var found struct{ NATS, Monitoring, Cluster []string }
 		if b, err := os.ReadFile(ports); err == nil && json.Unmarshal(b, &found) == nil && len(found.NATS) > 0 && len(found.Monitoring) > 0 {
-			p.URL, p.Monitor = found.NATS[0], found.Monitoring[0]
+			p.URL, p.Monitor, p.route = found.NATS[0], found.Monitoring[0], strings.Join(found.Cluster, "")
 			return p
 		}
 		select {
@@ -117,7 +119,9 @@ func LogOf(dir string) string {
 // A Cluster is three servers, n1 to n3.
 type Cluster struct {
 	Nodes [3]*Process
-	Again [3]func() *Process // starts a server with its former files and other ports, or returns nil
+	// Again starts a server with its former files and other ports, or returns nil. The server knows
+	// the others of Nodes.
+	Again [3]func() *Process
 }
 
 // Three starts a cluster of three servers.
@@ -134,13 +138,21 @@ func Three(t testing.TB) *Cluster {
 		dir, up := t.TempDir(), 0
 		for i := range c.Nodes {
 			name := fmt.Sprintf("n%d", i+1)
-			start := func(listen string) *Process {
+			start := func(listen string, routes []string) *Process {
 				return Start(t, filepath.Join(dir, name), name, "127.0.0.1:-1", fmt.Sprintf(
 					"jetstream { store_dir: %q, sync_interval: always }\ncluster { name: test, listen: %q, routes: [%s] }",
 					filepath.Join(dir, name), listen, strings.Join(routes, ", ")))
 			}
-			c.Again[i] = func() *Process { return start("127.0.0.1:-1") }
-			if c.Nodes[i] = start(route[i]); c.Nodes[i] != nil {
+			c.Again[i] = func() *Process {
+				var now []string // a server that was started again has another port than at first
+				for k, p := range c.Nodes {
+					if k != i && p != nil && p.route != "" {
+						now = append(now, strconv.Quote(p.route))
+					}
+				}
+				return start("127.0.0.1:-1", now)
+			}
+			if c.Nodes[i] = start(route[i], routes); c.Nodes[i] != nil {
 				up++
 			}
 		}
