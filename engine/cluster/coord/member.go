@@ -30,6 +30,7 @@ type Standing struct {
 	Partition  int     `json:"partition"`
 	Position   wal.Pos `json:"position"`             // all records up to it are applied
 	Checkpoint wal.Pos `json:"checkpoint,omitempty"` // the log is not needed up to it
+	Closed     bool    `json:"closed,omitempty"`     // on the disk, not open: Position is not known
 	Current    bool    `json:"current,omitempty"`    // less than a second behind, and whole
 	Leads      bool    `json:"leads,omitempty"`
 	Copying    bool    `json:"copying,omitempty"`    // takes a copy, and needs the log from now on

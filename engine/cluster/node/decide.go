@@ -264,15 +264,19 @@ func (n *Node) successor(l *local, v *coord.View, part placement.Partition, resi
 // replicas of the map live and say how far they are, and nobody is further. So it is in a new
 // cluster. Of those that are equally far the first one of the map is the foremost. A replica that
 // holds nothing is the foremost only if all nodes live: one that does not may have a replica that
-// the map has forgotten.
+// the map has forgotten. Nodes that are given up do not count.
 func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool {
 	s := l.standing
 	if l.replica == nil || !l.measured || s.Position < s.Newest {
 		return false
 	}
 	for name, m := range v.Members {
+		if givenUp(m) {
+			continue
+		}
 		st, ok := m.Standing(l.partition)
-		if name != n.o.Name && (ok && st.Position > s.Position || s.Position == 0 && !m.Live) {
+		unknown := st.Closed && m.Live && st.Quarantine == "" // it may be further
+		if name != n.o.Name && (ok && (unknown || st.Position > s.Position) || s.Position == 0 && !m.Live) {
 			return false
 		}
 	}
@@ -283,6 +287,9 @@ func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool 
 			continue
 		}
 		m := v.Members[name]
+		if m != nil && givenUp(m) {
+			continue
+		}
 		if m == nil || !m.Live {
 			return false
 		}
@@ -294,6 +301,10 @@ func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool 
 	}
 	return true
 }
+
+// givenUp reports whether a node does not come back, as an operator says: it was told to leave, and
+// is gone. Nobody waits for what its replicas hold.
+func givenUp(m *coord.Seen) bool { return m.Leaving && m.Gone }
 
 // behindLoss reports whether another replica of the map holds more records than the log has now, as
 // far as this node knows: the log may have lost them. That replica can begin the log anew behind

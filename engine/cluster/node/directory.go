@@ -45,22 +45,30 @@ func (n *Node) View() *coord.View {
 	return n.view
 }
 
-// Log returns the identity of the log of a partition, zero if nobody has led it yet, and whether
-// the replica here may begin that log anew behind what it holds. It may if the log has lost
-// records, and all replicas of the map are there and none holds more.
-func (n *Node) Log(partition int) (id wal.ID, anew bool, err error) {
+// Log returns the identity of the log of a partition, and whether the replica here may begin that
+// log anew behind what it holds. The identity is zero if neither the lease nor the replica names
+// one. It may begin it anew if the log has lost records, and all replicas of the map are there and
+// none holds more.
+//
+// after is the newest position that any part of the replica holds. If the whole replica is not that
+// far, as after a crash during a checkpoint, it needs the records in between: the log is not begun.
+func (n *Node) Log(partition int, after wal.Pos) (id wal.ID, anew bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.locals[partition]
-	if l == nil || n.view == nil || partition >= len(n.view.Map.Partitions) || l.lease.Log == "" {
+	if l == nil || n.view == nil || partition >= len(n.view.Map.Partitions) {
 		return id, false, nil
+	}
+	anew = l.lost && l.standing.Position > 0 && after <= l.standing.Position && n.foremost(l, n.view, n.view.Map.Partitions[partition])
+	if l.lease.Log == "" { // it may have been written by an older program
+		return l.standing.Log, anew && l.standing.Log != wal.ID{}, nil
 	}
 	b, err := hex.DecodeString(l.lease.Log)
 	if err != nil || len(b) != len(id) {
 		return id, false, fmt.Errorf("the lease of partition %d names the log %.100q, which is no identity: %w", partition, l.lease.Log, core.ErrDamaged)
 	}
 	copy(id[:], b)
-	return id, l.lost && l.standing.Position > 0 && n.foremost(l, n.view, n.view.Map.Partitions[partition]), nil
+	return id, anew, nil
 }
 
 // Local returns the replica of a partition on this node, if it is open.

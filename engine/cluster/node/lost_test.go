@@ -1,8 +1,12 @@
 package node
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // settledWorld is a cluster without faults that has written for some minutes.
@@ -111,5 +115,117 @@ func TestLeaseNamesLog(t *testing.T) {
 		if want := "01000000000000000000000000000000"; l.Log != want {
 			t.Errorf("the lease of partition %d names the log %q, want %s", p, l.Log, want)
 		}
+	}
+}
+
+// A replica on a disk that is not open yet may hold more than others: nobody begins the log anew
+// before it says how far it is.
+func TestLostLogAwaitsUnopenedReplica(t *testing.T) {
+	tried := 0
+	for seed := range uint64(40) {
+		w := settledWorld(t, seed+1)
+		part := w.truth().Map.Partitions[0]
+		if len(part.Nodes) < 2 {
+			continue
+		}
+		tried++
+		g := w.logs[0]
+		held := g.last()
+		for _, h := range w.hosts {
+			h.down()
+		}
+		g.lose(0)
+		for _, h := range w.hosts {
+			h.disk[0] = image{held - 2, g.kept.sums[held-2]}
+			if h.name == part.Nodes[0] {
+				h.disk[0] = image{held, g.kept.sums[held]}
+				h.shut = w.now.Add(2 * time.Minute)
+			}
+			if !part.Has(h.name) {
+				delete(h.disk, 0)
+			}
+			h.up()
+		}
+		w.await(t, func() bool { return g.kept == nil })
+		if g.last() < held {
+			t.Fatalf("seed %d: the log went on behind %d, and a disk had %d", seed+1, g.last(), held)
+		}
+		w.await(t, func() bool { return w.unsettled() == "" })
+	}
+	if tried == 0 {
+		t.Error("no partition had a second replica")
+	}
+}
+
+// A node that is lost for good is not waited for once an operator has told it to leave.
+func TestLostLogAwaitsNoDrainedNode(t *testing.T) {
+	tried := 0
+	for seed := range uint64(20) {
+		w := settledWorld(t, seed+1)
+		part := w.truth().Map.Partitions[0]
+		if len(part.Nodes) < 2 {
+			continue
+		}
+		tried++
+		g := w.logs[0]
+		i := slices.IndexFunc(w.hosts, func(h *host) bool { return h.name == part.Nodes[1] })
+		w.hosts[i].down()
+		g.lose(0)
+		if err := coord.SetLeaving(t.Context(), w.servers.Truth(), part.Nodes[1], true); err != nil {
+			t.Fatal(err)
+		}
+		w.await(t, func() bool { return g.kept == nil })
+	}
+	if tried == 0 {
+		t.Error("no partition had a second replica")
+	}
+}
+
+// A part of a replica may be further than the whole, as after a crash during a checkpoint. It needs
+// the records in between, and begins no log behind them.
+func TestUnevenReplicaBeginsNoLostLog(t *testing.T) {
+	w := settledWorld(t, 2)
+	g, tried := w.logs[0], false
+	g.lose(0)
+	w.await(t, func() bool {
+		for _, h := range w.hosts {
+			m := h.open[0]
+			if m == nil || m.writer != 0 {
+				continue
+			}
+			at := m.at.position
+			if _, anew, err := h.node.Log(0, at); err != nil || !anew {
+				continue
+			}
+			tried = true
+			if _, anew, err := h.node.Log(0, at+1); err != nil || anew {
+				t.Errorf("a replica that is at %d, and in parts behind that, may begin the log: %v", at, err)
+			}
+		}
+		return g.kept == nil
+	})
+	if !tried {
+		t.Error("no replica was to begin the log anew")
+	}
+}
+
+// While the lease names no log, as when an older program has written it, that of the replica counts.
+func TestReplicaNamesLog(t *testing.T) {
+	w := settledWorld(t, 2)
+	tried := false
+	for _, h := range w.hosts {
+		for p, l := range h.node.locals {
+			if l.replica == nil {
+				continue
+			}
+			tried = true
+			l.lease.Log = ""
+			if id, anew, err := h.node.Log(p, l.standing.Position); id != (wal.ID{1}) || anew || err != nil {
+				t.Errorf("partition %d of %s: %x, %v, %v", p, h.name, id, anew, err)
+			}
+		}
+	}
+	if !tried {
+		t.Error("no replica is open")
 	}
 }

@@ -69,6 +69,8 @@ func (n *Node) standings() []coord.Standing {
 			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum
 		} else if !l.stored && l.copying.IsZero() && !l.outdated {
 			continue
+		} else {
+			st.Closed = l.stored && l.copying.IsZero()
 		}
 		all = append(all, st)
 	}

@@ -104,6 +104,7 @@ type host struct {
 	next   time.Time // its next look
 	since  time.Time // it has been up
 
+	shut  time.Time         // no replica opens before
 	older bool              // the program on it
 	waits map[int]bool      // partitions whose replica waits for a newer program
 	moved map[int]time.Time // when the replica of a partition has applied a record last
@@ -157,7 +158,7 @@ func (m *model) Promote(context.Context) error {
 		return errSilent
 	}
 	g.claim++
-	if _, anew, err := m.h.node.Log(m.p); err != nil {
+	if _, anew, err := m.h.node.Log(m.p, m.at.position); err != nil {
 		return err
 	} else if g.kept != nil && (g.last() == 0 || g.last() < m.at.position) {
 		if !anew {
@@ -312,6 +313,9 @@ func (h *host) List() ([]int, error) {
 func (h *host) Open(_ context.Context, p int) (Replica, error) {
 	if h.open[p] != nil {
 		h.w.fault("%s opens partition %d twice", h.name, p)
+	}
+	if h.w.now.Before(h.shut) {
+		return nil, errors.New("the disk is busy")
 	}
 	m := &model{h: h, p: p, at: h.disk[p], saved: h.disk[p], opened: h.w.now}
 	h.disk[p] = m.saved

@@ -202,7 +202,7 @@ func (m *Member) openLog(partition int, after wal.Pos, onDurable core.OnDurable)
 	defer cancel()
 	o := stream.Options{After: after, OnDurable: onDurable, Logger: m.o.Logger, Linger: lingerOf(m.node.Partitions())}
 	var err error
-	if o.ID, o.Anew, err = m.node.Log(partition); err != nil {
+	if o.ID, o.Anew, err = m.node.Log(partition, after); err != nil {
 		return nil, err
 	}
 	if r, ok := m.readers.Load(partition); ok && o.ID == (wal.ID{}) {
