@@ -213,6 +213,9 @@ func (s *Server) Listen(heard func()) (stop func(), err error) {
 // Bounds is as stream.Server has it.
 func (s *Server) Bounds(ctx context.Context) (oldest, newest uint64, err error) {
 	info, err := s.jsStream.Info(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 1, 0, nil // it was deleted: it has no message, as one that is made anew
+	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("stream %s: %w", s.stream, err)
 	}

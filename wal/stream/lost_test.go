@@ -97,3 +97,33 @@ func TestAnewChangesNoWholeLog(t *testing.T) {
 		}
 	})
 }
+
+// Who is refused since the stream has lost its end leaves no claim there. A reader that stands
+// behind that end would take one for a position that comes again, and halt.
+func TestRefusedOpenLeavesNoClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &streamtest.Cluster{}
+		l := openLog(t, c, stream.Options{})
+		addRecords(t, l, 10)
+		r := openReader(t, c, stream.ReaderOptions{ID: l.ID()})
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		read, ended := make(chan wal.Pos, 100), make(chan error, 1)
+		go func() {
+			ended <- r.Tail(ctx, 10, func(p wal.Pos, _ []byte) error {
+				read <- p
+				return nil
+			})
+		}()
+		<-read
+		c.Lose(10) // of a claim and ten records
+		for range 3 {
+			if _, err := stream.Open(ctx, c.Connect(), lossOptions(l)); !errors.Is(err, wal.ErrLost) {
+				t.Fatalf("opened by who holds more: %v, want ErrLost", err)
+			}
+		}
+		if err := <-ended; !errors.Is(err, wal.ErrLost) {
+			t.Errorf("a reader of a stream that has lost its end gets %v, want ErrLost", err)
+		}
+	})
+}

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -29,10 +31,17 @@ func Open(ctx context.Context, s Server, o Options) (*Log, error) {
 	_, _ = rand.Read(b[:]) // never fails
 	l.nonce = binary.LittleEndian.Uint64(b[:])
 	var h header
-	for {
+	for began := time.Now(); ; {
 		var err error
 		if h, err = l.learn(ctx); err != nil {
 			return nil, fmt.Errorf("look for the end of the stream: %w", err)
+		}
+		if h.First <= o.After {
+			// A claim would stand where readers that hold more go on.
+			if time.Since(began) < attemptTime && sleep.For(ctx, maxWait) == nil {
+				continue // what the server says may be out of date
+			}
+			return nil, endsBefore(h.First-1, o.After)
 		}
 		l.writer = h.Writer
 		if err = l.publish(ctx, appendMessage(nil, h, nil)); err == nil {
@@ -43,9 +52,6 @@ func Open(ctx context.Context, s Server, o Options) (*Log, error) {
 		if !errors.Is(err, wal.ErrSealed) || ctx.Err() != nil {
 			return nil, fmt.Errorf("become the writer of the stream: %w", err)
 		}
-	}
-	if h.First <= o.After {
-		return nil, endsBefore(h.First-1, o.After)
 	}
 	l.id, l.next = h.Log, h.First
 	l.acked.Store(uint64(l.next - 1))

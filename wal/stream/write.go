@@ -169,7 +169,7 @@ func (l *Log) publish(ctx context.Context, msg []byte) error {
 		switch {
 		case refused(err):
 			if !unsure && (errors.Is(err, wal.ErrFull) || time.Since(began) >= l.o.Retry) {
-				return err
+				return l.orLost(ctx, err)
 			}
 		case !unsure:
 			unsure = true
@@ -179,6 +179,16 @@ func (l *Log) publish(ctx context.Context, msg []byte) error {
 			return fmt.Errorf("%w: closed before the stream answered: %w", wal.ErrRetry, err)
 		}
 	}
+}
+
+// orLost returns err, for which a message was refused for Options.Retry, unless the stream is gone
+// or ends before what was written.
+func (l *Log) orLost(ctx context.Context, err error) error {
+	after := l.tail.Load()
+	if _, newest, e := l.boundsNow(ctx); e == nil && newest < after && !errors.Is(err, wal.ErrFull) {
+		return fmt.Errorf("%w: %w: the stream ends at message %d, and message %d was written: %w", wal.ErrSealed, wal.ErrLost, newest, after, err)
+	}
+	return err
 }
 
 // refused says whether err means that the attempt stored nothing.
