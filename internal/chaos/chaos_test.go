@@ -201,7 +201,7 @@ func (h *harness) settle() {
 		for i := range localcluster.Machines {
 			m := h.c.Metrics(i)
 			if m["rondo_cluster_nodes"] != localcluster.Machines || m["rondo_cluster_partitions_without_leader"] != 0 || m["rondo_cluster_replicas_halted"] != 0 ||
-				m["rondo_cluster_records_behind"] != 0 || m["rondo_cluster_leads"] == 0 {
+				m["rondo_cluster_records_behind"] != 0 || m["rondo_cluster_log_servers_missing"] != 0 || m["rondo_cluster_leads"] == 0 {
 				wrong = append(wrong, fmt.Sprintf("%s: %v", h.c.Nodes[i].Name, m))
 			}
 		}

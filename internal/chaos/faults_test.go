@@ -101,7 +101,7 @@ func (h *harness) fault(ctx context.Context, f fault) {
 		pause(ctx, f.lasts)
 		each(func(i int) { h.disk(i, "room") })
 		pause(ctx, disableTime)
-		each(h.enable)
+		each(func(i int) { h.enable(i) })
 	default: // cuts
 		set(localcluster.Refused)
 		pause(ctx, f.lasts)
@@ -161,17 +161,23 @@ func (h *harness) cutPower(i int) {
 // out of reach could not be asked before.
 func (h *harness) enableAll() {
 	for i := range localcluster.Machines {
-		h.enable(i)
+		if h.enable(i) {
+			continue
+		}
+		h.logf("the server of machine %d runs and does not answer: it is killed and started again", i+1)
+		h.counts.note("a server of NATS hung that nothing was done to")
+		h.c.Servers[i].Kill()
+		h.start(h.c.Servers[i])
 	}
 }
 
 // enable starts the server of a machine again if its disk was full for so long that it has disabled
-// JetStream, as its operator has to.
-func (h *harness) enable(i int) {
+// JetStream, as its operator has to. It reports whether the server answers.
+func (h *harness) enable(i int) bool {
 	client := http.Client{Timeout: 5 * time.Second}
 	r, err := client.Get(h.c.Monitor[i] + "/varz")
 	if err != nil {
-		return // it does not run
+		return false
 	}
 	defer func() { _ = r.Body.Close() }() // it was read
 	var v struct {
@@ -181,14 +187,15 @@ func (h *harness) enable(i int) {
 	}
 	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
 		h.counts.wrong(fmt.Sprintf("server of machine %d: %v", i+1, err))
-		return
+		return true
 	}
 	if v.JetStream.Config != nil {
-		return
+		return true
 	}
 	h.logf("the server of machine %d has disabled JetStream: it is started again", i+1)
 	h.c.Servers[i].Terminate(30 * time.Second)
 	h.start(h.c.Servers[i])
+	return true
 }
 
 func (h *harness) powerOn(i int) {
