@@ -32,6 +32,8 @@ type Options struct {
 	Timeout time.Duration
 	// Memory bounds what MemoryShares of a client may take together, in bytes; 0: DefaultMemory.
 	Memory int64
+	// Dial connects to an address, within half of Timeout; nil: a net.Dialer does.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // The defaults of Options.
@@ -69,7 +71,14 @@ func NewNode(address string, o Options) (*Node, error) {
 	t.Protocols.SetUnencryptedHTTP2(!encrypted)
 	// A node that answers no ping is gone: calls without a deadline end then.
 	n := &Node{address: address, o: o, transport: t}
-	t.DialContext = n.lines.dialer(&net.Dialer{Timeout: o.Timeout / 2})
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	t.DialContext = n.lines.dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, o.Timeout/2)
+		defer cancel()
+		return o.Dial(ctx, network, address)
+	})
 	t.TLSHandshakeTimeout = o.Timeout / 2
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: o.Timeout / 2, PingTimeout: o.Timeout / 2}
 	h := &http.Client{Transport: bearer{t, o.Token}}

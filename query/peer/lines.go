@@ -48,9 +48,9 @@ type line struct {
 }
 
 // dialer returns how to connect, so that cut finds the connections.
-func (ls *lines) dialer(d *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+func (ls *lines) dialer(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := d.DialContext(ctx, network, address)
+		c, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}

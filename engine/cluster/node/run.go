@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
@@ -161,8 +162,30 @@ func (n *Node) leadsNothing() bool {
 	return true
 }
 
+// demoteAll demotes all replicas that lead and have no task. Their logs give up what the servers do
+// not answer, after a while: a task, or a replica that closes, would wait for it without end.
+func (n *Node) demoteAll(ctx context.Context) {
+	n.mu.Lock()
+	var leaders []Replica
+	for _, l := range n.locals {
+		if l.replica != nil && l.busy == "" && l.replica.Standing().Leads {
+			leaders = append(leaders, l.replica)
+		}
+	}
+	n.mu.Unlock()
+	var demoting sync.WaitGroup
+	for _, r := range leaders {
+		demoting.Go(func() {
+			if err := r.Demote(ctx); err != nil {
+				n.o.Logger.Warn("a leader has stopped with an error", "err", err)
+			}
+		})
+	}
+	demoting.Wait()
+}
+
 // close closes all replicas, once what is under way has ended.
-func (n *Node) close(context.Context) error {
+func (n *Node) close(ctx context.Context) error {
 	n.mu.Lock()
 	n.closed = true
 	for _, l := range n.locals {
@@ -174,7 +197,20 @@ func (n *Node) close(context.Context) error {
 		n.cancelDigest()
 	}
 	n.mu.Unlock()
-	n.tasks.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.tasks.Wait()
+	}()
+	for waiting := true; waiting; {
+		n.demoteAll(ctx)
+		select {
+		case <-ended:
+			waiting = false
+		case <-time.After(n.o.Times.Interval):
+		}
+	}
+	n.demoteAll(ctx) // one may have been about to lead
 	n.mu.Lock()
 	var open []Replica
 	for _, l := range n.locals {
