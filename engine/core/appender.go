@@ -111,7 +111,8 @@ func (a *appender) submitOp(t *Ticket, lock func()) error {
 
 // enqueue puts a record into the log and its ticket behind those before it. The caller holds mu.
 func (a *appender) enqueue(t *Ticket, rec []byte) error {
-	t.size = int64(len(rec))
+	size := int64(len(rec))
+	t.size = size
 	a.queue.push(t)
 	if t.op != nil {
 		a.underway.add(t.op.keys)
@@ -126,7 +127,7 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 		t.recall()
 		return fmt.Errorf("log: %w", a.lost(err))
 	}
-	a.admission.addLogged(t.size)
+	a.admission.addLogged(size) // t may stand for another batch by now
 	a.batches.Add(1)
 	return nil
 }
