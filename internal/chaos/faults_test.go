@@ -175,21 +175,19 @@ func (h *harness) enableAll() {
 // JetStream, as its operator has to. It reports whether the server answers.
 func (h *harness) enable(i int) bool {
 	client := http.Client{Timeout: 5 * time.Second}
-	r, err := client.Get(h.c.Monitor[i] + "/varz")
+	r, err := client.Get(h.c.Monitor[i] + "/jsz")
 	if err != nil {
 		return false
 	}
 	defer func() { _ = r.Body.Close() }() // it was read
 	var v struct {
-		JetStream struct {
-			Config *struct{} `json:"config"`
-		} `json:"jetstream"`
+		Disabled bool `json:"disabled"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
 		h.counts.wrong(fmt.Sprintf("server of machine %d: %v", i+1, err))
 		return true
 	}
-	if v.JetStream.Config != nil {
+	if !v.Disabled {
 		return true
 	}
 	h.logf("the server of machine %d has disabled JetStream: it is started again", i+1)

@@ -133,26 +133,44 @@ func checkServers(ctx context.Context, names []string, o Options) (absent []erro
 	return absent, errors.Join(all...)
 }
 
-// monitor reads what a server says of itself.
+// monitor reads what a server says of itself. Only /jsz tells that a server has disabled JetStream
+// while it runs: /varz goes on to give the configuration that it gave before.
 func monitor(ctx context.Context, at string) (v varz, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(at, "/")+"/varz", http.NoBody)
+	if err := readMonitor(ctx, at, "/varz", &v); err != nil {
+		return v, err
+	}
+	var now struct {
+		Disabled bool `json:"disabled"`
+	}
+	if v.JetStream.Config != nil {
+		err = readMonitor(ctx, at, "/jsz", &now)
+	}
+	if now.Disabled {
+		v.JetStream.Config = nil
+	}
+	return v, err
+}
+
+// readMonitor reads one page of a monitoring port.
+func readMonitor(ctx context.Context, at, page string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(at, "/")+page, http.NoBody)
 	if err != nil {
-		return v, fmt.Errorf("monitoring port %s: %w", at, err)
+		return fmt.Errorf("monitoring port %s: %w", at, err)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return v, fmt.Errorf("monitoring port %s: %w", at, err)
+		return fmt.Errorf("monitoring port %s: %w", at, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // it was read
 	if resp.StatusCode != http.StatusOK {
-		return v, fmt.Errorf("monitoring port %s: %s", at, resp.Status)
+		return fmt.Errorf("monitoring port %s: %s", at, resp.Status)
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&v); err != nil {
-		return v, fmt.Errorf("monitoring port %s: %w", at, err)
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into); err != nil {
+		return fmt.Errorf("monitoring port %s: %w", at, err)
 	}
-	return v, nil
+	return nil
 }
 
 // checkVersion returns an error if a server is too old.

@@ -16,6 +16,7 @@ import (
 func TestCheckServers(t *testing.T) {
 	const config = `, "jetstream": {"config": {"sync_always": %t}}`
 	synced, unsynced, disabled := fmt.Sprintf(config, true), fmt.Sprintf(config, false), `, "jetstream": {}`
+	const since = `, "disabled": true` // in /jsz, and in /varz without a meaning
 	for _, c := range []struct {
 		name    string
 		servers []string // what each answers; "dead" or "unnamed"
@@ -25,6 +26,7 @@ func TestCheckServers(t *testing.T) {
 		{"all sync", []string{synced, synced, synced}, 0, ""},
 		{"one is dead", []string{synced, "dead", synced}, 1, ""},
 		{"one has JetStream disabled", []string{synced, synced, disabled}, 1, ""},
+		{"one has disabled JetStream while it ran", []string{synced, synced, synced + since}, 1, ""},
 		{"one does not sync", []string{synced, unsynced, synced}, 0, "server n1: sync_interval is not always"},
 		{"one does not sync, and one is dead", []string{"dead", unsynced, synced}, 1, "server n1: sync_interval is not always"},
 		{"one was not named", []string{synced, synced, "unnamed"}, 0, "server n2: sync_interval is not known"},
