@@ -273,3 +273,29 @@ func TestMovesFromLateServer(t *testing.T) {
 		}
 	}
 }
+
+// TestBucketThatHasLostItsEnd: servers whose disks have forgotten what they had kept every node out
+// of the cluster until it was restarted.
+func TestBucketThatHasLostItsEnd(t *testing.T) {
+	p, s := scripted(t)
+	s.BelieveAfter(10 * time.Millisecond)
+	p.set([]*nats.Msg{has("a.1", 5), upto(5)})
+	if _, err := s.List(t.Context(), "a."); err != nil {
+		t.Fatal(err)
+	}
+	p.set([]*nats.Msg{has("a.1", 4), upto(4)})
+	for i := range 2 {
+		if _, err := s.List(t.Context(), "a."); err == nil {
+			t.Errorf("list %d is older than the one before", i)
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // it connects anew
+		all, err := s.List(t.Context(), "a.")
+		if err == nil && len(all) == 1 && all[0].Revision == 4 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after a while: %v, %v", all, err)
+		}
+	}
+}

@@ -27,6 +27,9 @@ const (
 	// lateFirst and lateLast bound the pause before a server is asked again, lateTries how often.
 	lateFirst, lateLast = 5 * time.Millisecond, 100 * time.Millisecond
 	lateTries           = 12
+	// lateMost is how long answers may be older than what was seen. No replica is behind for so
+	// long on several servers: then the bucket has lost what was seen, and counts as it is.
+	lateMost = time.Minute
 	// moveAgain is the time between two changes of the server.
 	moveAgain = 10 * time.Second
 )
@@ -47,6 +50,7 @@ type known struct {
 func (s *Store) learn(upto uint64, key string, at uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.late = time.Time{}
 	s.known.revision = max(s.known.revision, upto, at)
 	if key != "" && at >= s.known.at {
 		s.known.key, s.known.at = key, at
@@ -126,9 +130,9 @@ func (s *Store) read(ctx context.Context, pattern string) ([]message, error) {
 			return a.messages, nil
 		}
 		if try == lateTries {
-			s.move()
-			return nil, fmt.Errorf("%w: up to revision %d, and not %d: look at the replicas of stream %s, and restart rondo if the bucket was made anew",
-				errLate, a.upto, known.revision, Stream(s.bucket))
+			s.stillLate()
+			return nil, fmt.Errorf("%w: up to revision %d, and not %d: look at the replicas of stream %s; if the bucket has lost what it had, it is believed after %v",
+				errLate, a.upto, known.revision, Stream(s.bucket), s.most)
 		}
 		select {
 		case <-time.After(pause):
@@ -139,11 +143,19 @@ func (s *Store) read(ctx context.Context, pattern string) ([]message, error) {
 	}
 }
 
-// move lets the connection go to another server: a server answers by its own replica.
-func (s *Store) move() {
+// stillLate lets the connection go to another server, as a server answers by its own replica. When
+// that has not helped for long, it forgets what was seen.
+func (s *Store) stillLate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := time.Now(); now.Sub(s.moved) >= moveAgain {
+	now := time.Now()
+	switch {
+	case s.late.IsZero():
+		s.late = now
+	case now.Sub(s.late) >= s.most:
+		s.known, s.late = known{}, time.Time{}
+	}
+	if now.Sub(s.moved) >= moveAgain {
 		s.moved = now
 		_ = s.nc.ForceReconnect() // an error says that the connection is closed
 	}

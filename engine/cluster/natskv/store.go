@@ -47,6 +47,9 @@ type Store struct {
 	mu    sync.Mutex // guards what follows
 	known known
 	moved time.Time // when the connection was to go to another server last
+	late  time.Time // since when all answers are too old; zero: they are not
+
+	most time.Duration // lateMost
 }
 
 var _ coord.Store = (*Store)(nil)
@@ -61,7 +64,7 @@ func Connect(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
 	}
-	s := &Store{nc: nc, bucket: o.Bucket}
+	s := &Store{nc: nc, bucket: o.Bucket, most: lateMost}
 	if err := s.prepare(ctx, o); err != nil {
 		nc.Close()
 		return nil, fmt.Errorf("bucket %s: %w", o.Bucket, err)
