@@ -75,6 +75,9 @@ func (c *Conn) Stream(ctx context.Context, name string) (*Server, error) {
 			return nil, fmt.Errorf("make stream %s: its size is not set", name)
 		}
 		st, err = c.js.CreateStream(ctx, configOf(name, c.o))
+		if hasNoRoom(err) {
+			err = fmt.Errorf("too few servers have room for a log of up to %d bytes, beside what they reserve for others: free disk, raise max_file of their jetstream, or take smaller logs: %w", c.o.MaxBytes, err)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", name, err)
@@ -91,6 +94,20 @@ func (c *Conn) Stream(ctx context.Context, name string) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// The codes of nats-server for a stream that is larger than what is free, and for one that no
+// server, or too few, can take.
+const (
+	codeNoPeers     = 10005
+	codeNoResources = 10023
+	codeNoStorage   = 10047
+)
+
+// hasNoRoom reports whether a stream was not made because the servers have no room for it.
+func hasNoRoom(err error) bool {
+	e, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && (e.ErrorCode == codeNoPeers || e.ErrorCode == codeNoResources || e.ErrorCode == codeNoStorage)
 }
 
 // checkServers asks the servers how they sync, unless they said so a moment ago.

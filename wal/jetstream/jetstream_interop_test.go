@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -355,5 +356,23 @@ func TestAnnouncements(t *testing.T) {
 	}
 	if _, newest, err := s.Bounds(t.Context()); err != nil || newest != 0 {
 		t.Errorf("the stream has message %d, %v", newest, err)
+	}
+}
+
+// TestServersWithoutRoom: the servers reserve the largest size of a log, and say only that they have
+// no peers or no resources if they cannot.
+func TestServersWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	n := natstest.Start(t, dir, "n1", "127.0.0.1:-1", fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always, max_file: 1M }", dir))
+	if n == nil {
+		t.Fatal("nats-server ended by itself: " + natstest.LogOf(dir))
+	}
+	c, err := log.Connect(log.Options{URL: n.URL, Monitor: []string{n.Monitor}, MaxBytes: 64 << 20, AcceptFewerReplicas: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Stream(t.Context(), "log"); err == nil || !strings.Contains(err.Error(), "have room for a log of up to 67108864 bytes") {
+		t.Errorf("got %v", err)
 	}
 }
