@@ -3,8 +3,10 @@ package stream_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/stream"
@@ -124,6 +126,29 @@ func TestRefusedOpenLeavesNoClaim(t *testing.T) {
 		}
 		if err := <-ended; !errors.Is(err, wal.ErrLost) {
 			t.Errorf("a reader of a stream that has lost its end gets %v, want ErrLost", err)
+		}
+	})
+}
+
+// A writer does not know whether its last message was stored, and then the stream is deleted: it
+// gives up.
+func TestDeletedWhileUnsure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stage atomic.Int32
+		c := &streamtest.Cluster{Refuse: func() error { return []error{nil, errors.New("no answer"), wal.ErrRetry}[stage.Load()] }}
+		l := openLog(t, c, stream.Options{})
+		addRecords(t, l, 10)
+		stage.Store(1)
+		if _, err := l.Enqueue([]byte("record 11")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		c.Lose(0)
+		stage.Store(2)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		if _, err := l.Barrier(ctx); !errors.Is(err, wal.ErrSealed) || !errors.Is(err, wal.ErrLost) {
+			t.Errorf("got %v, want ErrSealed and ErrLost", err)
 		}
 	})
 }

@@ -168,8 +168,15 @@ func (l *Log) publish(ctx context.Context, msg []byte) error {
 		}
 		switch {
 		case refused(err):
-			if !unsure && (errors.Is(err, wal.ErrFull) || time.Since(began) >= l.o.Retry) {
-				return l.orLost(ctx, err)
+			if !unsure && errors.Is(err, wal.ErrFull) {
+				return err
+			}
+			if time.Since(began) >= l.o.Retry {
+				// Where the stream has lost what stands before the message, it does not matter
+				// whether an earlier attempt has stored it.
+				if err := l.orLost(ctx, err); !unsure || errors.Is(err, wal.ErrLost) {
+					return err
+				}
 			}
 		case !unsure:
 			unsure = true
