@@ -54,7 +54,8 @@ func (e *TruncatedError) Error() string { return fmt.Sprintf("%v: first is %d", 
 // Unwrap returns ErrTruncated.
 func (e *TruncatedError) Unwrap() error { return ErrTruncated }
 
-// A CorruptError says where a log stops being readable.
+// A CorruptError says where a log stops being readable: it is damaged there, or a newer program
+// wrote what comes next, and the error wraps ErrNewer.
 type CorruptError struct {
 	Segment uint64 // id, as in the file's name; 0 is the file mark
 	Offset  int64  // of the first byte that is not what it should be

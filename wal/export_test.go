@@ -11,6 +11,8 @@ var (
 const (
 	SegmentHeader = segmentHeader
 	BlockHeader   = blockHeader
+	MarkSlot      = markSlot
+	MarkBytes     = markBytes
 )
 
 // SaltOf reads the salt in a segment's header.

@@ -123,7 +123,7 @@ func parseBlockHead(b []byte, salt uint64) (blockHead, error) {
 	// First+Count.
 	switch {
 	case h.Codec > Snappy:
-		return h, fmt.Errorf("block has unknown %v", h.Codec)
+		return h, fmt.Errorf("block has unknown %v: %w", h.Codec, ErrNewer) // the checksum is right
 	case raw > maxRawBytes, stored > raw, uint64(raw) > snappyRatio*uint64(stored), h.Codec == Raw && raw != stored:
 		return h, fmt.Errorf("block of %d bytes cannot unpack to %d", stored, raw)
 	case count == 0 || uint64(count)*5 > uint64(raw):

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -71,8 +72,8 @@ func parseSegmentHead(b []byte) (segmentHead, error) {
 	if string(b[:8]) != segmentMagic {
 		return h, fmt.Errorf("segment starts with %q, not %q", b[:8], segmentMagic)
 	}
-	if b[8] != segmentVersion { // an older header has its checksum elsewhere
-		return h, fmt.Errorf("segment has version %d, this program reads %d", b[8], segmentVersion)
+	if err := checkVersion("segment", b, segmentVersion); err != nil {
+		return h, err
 	}
 	if got, want := crc32.Checksum(b[:segmentHeader-4], castagnoli), binary.LittleEndian.Uint32(b[segmentHeader-4:]); got != want {
 		return h, fmt.Errorf("segment header has checksum %08x, not %08x", got, want)
@@ -89,6 +90,25 @@ func parseSegmentHead(b []byte) (segmentHead, error) {
 		return h, errors.New("segment starts at position 0")
 	}
 	return h, nil
+}
+
+// checkVersion returns the error of a header or a mark whose version, the byte at 8, is not the one
+// that this program reads. It wraps ErrNewer if a newer program wrote b. b ends with its checksum,
+// which in other versions may stand elsewhere. So if the checksum is right but for the version,
+// the version is a damaged byte, and checkVersion leaves the error to whoever checks the checksum.
+func checkVersion(what string, b []byte, known byte) error {
+	if b[8] == known {
+		return nil
+	}
+	as, end := bytes.Clone(b), len(b)-4
+	as[8] = known
+	switch {
+	case checksum(as[:end]) == binary.LittleEndian.Uint32(b[end:]):
+		return nil
+	case b[8] > known:
+		return fmt.Errorf("%s has version %d, this program reads %d: %w", what, b[8], known, ErrNewer)
+	}
+	return fmt.Errorf("%s has version %d, this program reads %d", what, b[8], known)
 }
 
 // follows returns nil if h can be the segment behind s, or says why it cannot.

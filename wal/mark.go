@@ -78,14 +78,17 @@ func appendSlot(dst []byte, m Mark, seq uint64) []byte {
 }
 
 func parseSlot(b []byte) (m Mark, seq uint64, err error) {
-	switch {
-	case len(b) < markBytes:
+	if len(b) < markBytes {
 		return m, 0, fmt.Errorf("%d bytes of %d", len(b), markBytes)
-	case string(b[:8]) != markMagic:
+	}
+	b = b[:markBytes]
+	if string(b[:8]) != markMagic {
 		return m, 0, fmt.Errorf("starts with %q, not %q", b[:8], markMagic)
-	case b[8] != markVersion:
-		return m, 0, fmt.Errorf("has version %d, this program reads %d", b[8], markVersion)
-	case checksum(b[:markBytes-4]) != binary.LittleEndian.Uint32(b[markBytes-4:]):
+	}
+	if err := checkVersion("mark", b, markVersion); err != nil {
+		return m, 0, err
+	}
+	if checksum(b[:markBytes-4]) != binary.LittleEndian.Uint32(b[markBytes-4:]) {
 		return m, 0, errors.New("does not match its checksum")
 	}
 	if err := m.UnmarshalBinary(b[24 : 24+markSize]); err != nil {

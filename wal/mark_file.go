@@ -29,6 +29,9 @@ func (l *Log) readMark() (slots, error) {
 	for i := range 2 {
 		slot := b[min(i*markSlot, n):]
 		m, seq, err := parseSlot(slot)
+		if errors.Is(err, ErrNewer) { // the other slot may be what an older program wrote before
+			return s, &CorruptError{Offset: int64(i * markSlot), Err: err}
+		}
 		if errs[i] = err; err == nil && (!found || seq > s.seq) {
 			found = true
 			s = slots{mark: m, seq: seq, slot: i}

@@ -11,6 +11,8 @@ import (
 // Open opens the log in dir after any crash, and makes one if dir holds no log. It returns a
 // *CorruptError if a durable record at the end of the log cannot be read, and an error that wraps
 // ErrLocked if another process has the log open for writing. Replay finds damage before the end.
+// If a newer program wrote a segment, the mark or the end of the log, the error wraps ErrNewer, and
+// nothing is changed.
 func Open(dir string, o Options) (l *Log, err error) {
 	o, err = o.withDefaults()
 	if err != nil {

@@ -323,7 +323,13 @@ func findTail(f File, s *segment, floor int64) (end int64, last Pos, torn int64,
 	if end < floor {
 		return end, last, 0, &CorruptError{Segment: s.ID, Offset: end, Err: fmt.Errorf("%w, and the segment reached offset %d: %w", stop, floor, ErrHole)}
 	}
+	if errors.Is(stop, ErrNewer) {
+		return end, last, 0, &CorruptError{Segment: s.ID, Offset: end, Err: stop}
+	}
 	durable, tail, err := r.ahead()
+	if errors.Is(err, ErrNewer) {
+		return end, last, 0, &CorruptError{Segment: s.ID, Offset: end, Err: fmt.Errorf("%w, and behind it: %w", stop, err)}
+	}
 	if err != nil {
 		return end, last, 0, fmt.Errorf("read segment %d behind offset %d: %w", s.ID, end, err)
 	}

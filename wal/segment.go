@@ -140,7 +140,7 @@ func (r *blockReader) skip(h blockHead) { r.off += blockHeader + int64(h.Stored)
 
 // ahead looks behind damage at off for blocks of this segment. It returns the greatest position
 // that one of them calls durable, and where the last of them ends, within the file; both are 0 if
-// it finds no block.
+// it finds no block. The error wraps ErrNewer if a newer program wrote one of them.
 func (r *blockReader) ahead() (durable Pos, end int64, err error) {
 	for off := r.off; ; {
 		b, err := r.window(off, readBytes)
@@ -166,6 +166,8 @@ func (r *blockReader) ahead() (durable Pos, end int64, err error) {
 		if h, err := parseBlockHead(b[i:], r.salt); err == nil {
 			durable = max(durable, h.Durable)
 			end = max(end, min(off+blockHeader+int64(h.Stored), r.size))
+		} else if errors.Is(err, ErrNewer) {
+			return 0, 0, err
 		}
 		off += int64(len(blockMagic))
 	}

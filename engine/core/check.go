@@ -17,6 +17,8 @@ import (
 type Problem struct {
 	Where string // bucket and key, series, or segment
 	What  string
+
+	newer bool // a newer version of rondo wrote it
 }
 
 func (p Problem) String() string { return p.Where + ": " + p.What }
@@ -124,9 +126,16 @@ func (c *checker) structure() (unfit map[string]bool, err error) {
 }
 
 func (c *checker) add(where, format string, args ...any) {
-	if len(c.problems) < maxProblems {
-		c.problems = append(c.problems, Problem{where, fmt.Sprintf(format, args...)})
+	if len(c.problems) >= maxProblems {
+		return
 	}
+	p := Problem{Where: where, What: fmt.Sprintf(format, args...)}
+	for _, a := range args {
+		if err, ok := a.(error); ok && errors.Is(err, ErrNewer) {
+			p.newer = true
+		}
+	}
+	c.problems = append(c.problems, p)
 }
 
 // value adds what is wrong with the value of a key. It returns what the value holds, nil if it is

@@ -69,11 +69,11 @@ func (c *Copy) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // UnmarshalBinary reads what AppendBinary has appended. It takes no more memory than a small
-// multiple of len(b). The error wraps ErrInvalid.
+// multiple of len(b). The error wraps ErrInvalid, and ErrVersion if the copy is of another version.
 func (c *Copy) UnmarshalBinary(b []byte) error {
 	r := record.Reader{Rest: b}
 	if v := r.Byte(); v != copyVersion {
-		return invalid("copy of a series: version %d is unknown", v)
+		return asInvalid(fmt.Errorf("copy of a series, version %d: %w", v, record.OtherVersion(uint64(v), copyVersion)))
 	}
 	*c = Copy{Path: r.Text()}
 	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // Repaired is what Repair has found and done.
@@ -73,8 +74,9 @@ func (r *repairing) lose(format string, args ...any) {
 // database as it is. A definition that cannot be read comes from the log; where the log does not
 // have it, its series are dropped. The error wraps ErrLocked if another process has the folder, and
 // ErrDamaged if what a repair needs is damaged itself (a class, the log's position); nothing has
-// changed then. If a repair would or may lose something, or refuse, and the log has everything
-// since its first record, the whole database is made anew from the log.
+// changed then. The error wraps ErrNewer, and nothing has changed, if a newer version of rondo has
+// written a part of the database or of the log. If a repair would or may lose something, or refuse,
+// and the log has everything since its first record, the whole database is made anew from the log.
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
@@ -84,10 +86,30 @@ func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error
 	if r.got.Found, r.shut, err = inspect(ctx, dir, o); err != nil || len(r.got.Found) == 0 {
 		return r.got, err
 	}
+	if err := r.newerPart(dir); err != nil {
+		return r.got, fmt.Errorf("repair %s: %w", dir, err)
+	}
 	if err := r.repair(ctx, dir, o); err != nil {
 		return r.got, fmt.Errorf("repair %s: %w", dir, err)
 	}
 	return r.got, nil
+}
+
+// newerPart returns an error if a newer version of rondo wrote a part of the database or its log.
+func (r *repairing) newerPart(dir string) error {
+	for _, p := range r.got.Found {
+		if p.newer {
+			return newerPart{p.String()}
+		}
+	}
+	l, err := wal.Open(filepath.Join(dir, dirLog), wal.Options{ReadOnly: true})
+	if err == nil {
+		err = errors.Join(l.Whole(), l.Close())
+	}
+	if errors.Is(err, wal.ErrNewer) {
+		return logError(err)
+	}
+	return nil // other errors show when the log is needed
 }
 
 // inspect opens and checks a database. An error says that it cannot be looked at now.
@@ -95,7 +117,7 @@ func inspect(ctx context.Context, dir string, o Options) (found []Problem, shut 
 	o.ReadOnly = true
 	s, err := Open(dir, o)
 	if errors.Is(err, ErrDamaged) {
-		return []Problem{{dir, err.Error()}}, true, nil
+		return []Problem{{Where: dir, What: err.Error()}}, true, nil
 	}
 	if err != nil {
 		return nil, false, err
@@ -169,7 +191,7 @@ func (r *repairing) mend(ctx context.Context, dir string, o Options) error {
 	o.rebuild = &rebuild{r: r}
 	s, err := Open(dir, o)
 	if errors.Is(err, ErrDamaged) {
-		r.got.Left, r.stillShut = []Problem{{dir, err.Error()}}, true
+		r.got.Left, r.stillShut = []Problem{{Where: dir, What: err.Error()}}, true
 		return nil
 	}
 	if err != nil {

@@ -33,7 +33,8 @@ var ErrWhole = errors.New("the log is whole")
 // Salvage makes a database usable whose log was refused. It copies the readable records behind the
 // position of the database into a new log, and sets the damaged log aside. Records that cannot be
 // read are lost. Without write, Salvage only tells what it would do. It returns ErrWhole if the log
-// is whole. It refuses a database that was written from records that cannot be read any more.
+// is whole. It refuses a database that was written from records that cannot be read any more, and a
+// log of which a newer version of rondo wrote a part (ErrNewer).
 func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvaged, err error) {
 	s := newStore(dir, o)
 	s.options.ReadOnly = !write
@@ -81,6 +82,9 @@ func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvag
 	got.Last, got.Known = got.Catalogue, max(s.holds.Last, groups)
 	if got.Damage = s.readable(ctx, from, &got, nil); got.Damage == nil {
 		return got, ErrWhole
+	}
+	if errors.Is(got.Damage, wal.ErrNewer) {
+		return got, newerPart{got.Damage.Error()}
 	}
 	if got.Last < groups {
 		return got, fmt.Errorf("the database was written from records up to position %d, and the log can be read up to %d: restore a backup: %w", groups, got.Last, got.Damage)

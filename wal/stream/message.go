@@ -90,6 +90,8 @@ func parseMessage(b []byte) (h header, payload []byte, err error) {
 		return h, nil, fmt.Errorf("message has version %d, this program knows %d: %w", b[8], messageVersion, wal.ErrNewer)
 	case b[8] != messageVersion:
 		return h, nil, fmt.Errorf("message has version %d, this program knows %d", b[8], messageVersion)
+	case kind(b[9]) > part: // the checksum is right
+		return h, nil, fmt.Errorf("message is of the unknown kind %d: %w", b[9], wal.ErrNewer)
 	}
 	h.Kind = kind(b[9])
 	h.Part = binary.LittleEndian.Uint32(b[12:])

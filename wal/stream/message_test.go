@@ -95,6 +95,10 @@ func TestMessageOfNewerVersion(t *testing.T) {
 			t.Errorf("version %d: %v", version, err)
 		}
 	}
+	b := appendMessage(nil, header{Kind: part + 1, First: 1, Log: exampleID}, nil)
+	if _, _, err := parseMessage(b); !errors.Is(err, wal.ErrNewer) {
+		t.Errorf("a kind that this version does not know: %v, want ErrNewer", err)
+	}
 }
 
 // FuzzMessage reads anything with a right checksum: what is read is written in the same way.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/cluster/node"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // A process that was killed while it noted its cluster has left a piece of the file. That the file
@@ -40,7 +41,7 @@ func TestFolderBelongsToOneCluster(t *testing.T) {
 
 // TestFolderOfAnotherFormat: a replica whose version is missing is broken, so that it is copied
 // from another node: it was left for a newer program to read. One of an older format is left as it
-// is, and the error says what to do.
+// is, and the error says what to do. So is one of a newer format.
 func TestFolderOfAnotherFormat(t *testing.T) {
 	for name, x := range map[string]struct {
 		change func(meta *bolt.Bucket) error
@@ -51,6 +52,12 @@ func TestFolderOfAnotherFormat(t *testing.T) {
 		"an older format": {
 			func(meta *bolt.Bucket) error { return meta.Put([]byte("version"), []byte{0, 0, 0, 2}) }, false,
 			"it has format 2, this program reads format 5: written by an older version of rondo: run that version on this node, or ",
+		},
+		"a newer format": {
+			func(meta *bolt.Bucket) error {
+				v := record.AppendSum([]byte{0, 0, 0, 99}, []byte("meta"), []byte("version"))
+				return meta.Put([]byte("version"), v)
+			}, false, "it has format 99, this program reads format 5: written by a newer version of rondo",
 		},
 	} {
 		dir := t.TempDir()

@@ -141,13 +141,19 @@ type chunk struct {
 // errEnough ends a replay.
 var errEnough = errors.New("enough")
 
-// take reads the oldest samples. After an error the chunk has what stands before it.
+// take reads the oldest samples. After an error the chunk has what stands before it. The error
+// wraps core.ErrNewer, and the record stays, if a newer version of rondo wrote the next one.
 func (p *part) take() (c chunk, err error) {
 	err = p.log.Replay(p.next, func(pos wal.Pos, rec []byte) error {
 		if c.last > 0 && c.bytes+int64(len(rec)) > chunkBytes {
 			return errEnough
 		}
+		before := len(c.samples)
 		at, err := parseRecord(rec, func(s Sample) { c.samples = append(c.samples, s) })
+		if errors.Is(err, core.ErrNewer) {
+			c.samples = c.samples[:before]
+			return fmt.Errorf("position %d: %w", pos, err)
+		}
 		if err != nil { // what stood before it in the record is delivered
 			p.spool.counted.drop(Refused, 1)
 			p.spool.o.Logger.Error("a spooled record does not parse", "partition", p.number, "position", pos, "error", err)

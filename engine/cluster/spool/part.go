@@ -84,11 +84,18 @@ func (p *part) load() error {
 	if isDamage(err) {
 		return p.setAside(err)
 	}
+	if errors.Is(err, wal.ErrNewer) {
+		return fmt.Errorf("samples wait that this version cannot deliver: start the newer version, or move the folder away: %w", err)
+	}
 	return err
 }
 
-// isDamage says whether a log cannot be read any further, now or later.
+// isDamage says whether a log cannot be read any further, now or later. What a newer program wrote
+// is not damaged: that program delivers it.
 func isDamage(err error) bool {
+	if errors.Is(err, wal.ErrNewer) {
+		return false
+	}
 	_, corrupt := errors.AsType[*wal.CorruptError](err)
 	return corrupt || errors.Is(err, wal.ErrHole)
 }

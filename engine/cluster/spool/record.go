@@ -62,6 +62,9 @@ func parseRecord(rec []byte, fn func(Sample)) (at int64, err error) {
 	for len(r.Rest) > 0 && r.Err == nil {
 		s := Sample{}
 		flags := r.Byte()
+		if flags&^makes != 0 {
+			return at, fmt.Errorf("spooled sample with the flags %#x: %w", flags, core.ErrNewer)
+		}
 		s.Path = r.Text()
 		if flags&makes != 0 {
 			if s.Make, err = readSpec(&r, s.Path); err != nil {

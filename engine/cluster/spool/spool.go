@@ -68,7 +68,8 @@ type Spool struct {
 }
 
 // Open opens the spool in a folder, and makes the folder if it is missing. A partition whose log is
-// damaged is set aside: its folder is renamed, and the damage logged.
+// damaged is set aside: its folder is renamed, and the damage logged. The error wraps wal.ErrNewer,
+// and nothing is changed, if a newer version of rondo wrote a log.
 func Open(dir string, o Options) (*Spool, error) {
 	if o.Bytes <= 0 {
 		o.Bytes = 1 << 30

@@ -6,15 +6,17 @@ import (
 	"io"
 
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // The first two pages of bbolt's file are its meta pages. Each transaction ends by writing one of
 // the two, in turns; of the valid ones, the one with the higher transaction number counts. A meta
 // page begins with the page header of 16 bytes; then come the fields that bbolt defines:
 const (
-	metaAt    = 16 // of the page
-	metaBytes = 64
-	metaMagic = 0xED0CDAED
+	metaAt      = 16 // of the page
+	metaBytes   = 64
+	metaMagic   = 0xED0CDAED
+	metaVersion = 2 // newest that is read
 )
 
 // A metaPage is what a valid meta page says.
@@ -24,6 +26,7 @@ type metaPage struct {
 	freelist uint64 // page
 	pages    uint64 // the file has at least this many
 	tx       uint64 // the transaction that wrote it
+	version  uint32 // of bbolt's format
 }
 
 // parseMeta reads a page; ok is false if it is no valid meta page.
@@ -39,7 +42,7 @@ func parseMeta(page []byte) (m metaPage, ok bool) {
 	for _, c := range b[:56] {
 		sum = (sum ^ uint64(c)) * 1099511628211
 	}
-	m = metaPage{int64(e.Uint32(b[8:])), e.Uint64(b[16:]), e.Uint64(b[32:]), e.Uint64(b[40:]), e.Uint64(b[48:])}
+	m = metaPage{int64(e.Uint32(b[8:])), e.Uint64(b[16:]), e.Uint64(b[32:]), e.Uint64(b[40:]), e.Uint64(b[48:]), e.Uint32(b[4:])}
 	return m, sum == e.Uint64(b[56:])
 }
 
@@ -76,9 +79,13 @@ func newestMeta(f io.ReaderAt, size int64) (newest metaPage, at int64, page []by
 	return newest, at, page, nil
 }
 
-// wholeMeta returns the meta page that counts, and refuses a file that ends before its pages do.
+// wholeMeta returns the meta page that counts, and refuses a file of a newer format, and one that
+// ends before its pages do.
 func wholeMeta(f io.ReaderAt, size int64) (metaPage, error) {
 	m, _, _, err := newestMeta(f, size)
+	if err == nil && m.version > metaVersion {
+		return m, fmt.Errorf("its pages have version %d, this program reads %d: %w", m.version, metaVersion, record.ErrNewer)
+	}
 	if err == nil && (m.pageSize < 1<<10 || m.pages > 1<<48 || int64(m.pages) > size/m.pageSize) {
 		err = &damage.Error{Err: fmt.Errorf("the file has %d bytes, but its pages take %d: it was cut", size, int64(m.pages)*m.pageSize)}
 	}
