@@ -8,6 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/dashboards"
+	"github.com/rondo-db/rondo/query/dashboards/shared"
 )
 
 // A clusterExport is a run of rondo cluster export.
@@ -24,7 +27,7 @@ func newClusterExport(c *common) *cobra.Command {
 		Use:   "export --to FOLDER --cluster nats://HOST:PORT,…",
 		Short: "Make a database of one machine of a cluster",
 		Long: `Make the database FOLDER, which rondo serve --db FOLDER uses, of all that a cluster has: series with their states and
-rows as they are, labels, metadata and notes. Each series is read back and compared. The cluster goes on meanwhile.
+rows as they are, labels, metadata, notes and dashboards. Each series is read back and compared. The cluster goes on meanwhile.
 
 Each partition is as it was at one moment, and the command says between which times these moments lie: they are as far
 apart as it takes to back up all partitions. FOLDER must be absent or empty. It appears when it is whole; until then the
@@ -54,6 +57,9 @@ func (e *clusterExport) run(ctx context.Context) (err error) {
 	show := newProgressOf(e.stderr, int(from.Engine().Stats().Series), "series")
 	got, err := clustered.Gather(ctx, from, e.to, clustered.GatherOptions{
 		Memory: int64(e.memory), Step: show.step,
+		Files: func(ctx context.Context, dir string) error {
+			return e.writeDashboards(ctx, shared.Bucket{Store: from.Store()}, dashboards.In(dir))
+		},
 		Backed: func() { show.print(fmt.Sprintf("%d partitions are backed up and go into %s", from.Partitions(), e.to)) },
 	})
 	show.end()
@@ -72,4 +78,18 @@ func (e *clusterExport) run(ctx context.Context) (err error) {
 	_, err = fmt.Fprintf(e.stdout, "all of it is in %s and was read back; each partition is as of a moment from %s to %s; digest %s\n",
 		e.to, got.First.Format(form), got.Last.Format(form+" MST"), got.Digest)
 	return err
+}
+
+// writeDashboards puts the dashboards of the cluster into a folder.
+func (e *clusterExport) writeDashboards(ctx context.Context, from shared.Bucket, to *dashboards.Folder) error {
+	return from.Each(ctx, func(name, text string, err error) error {
+		if err == nil {
+			return to.Keep(name, text)
+		}
+		if errors.Is(err, core.ErrUnavailable) {
+			return err
+		}
+		_, err = fmt.Fprintf(e.stderr, "dashboard %s is left out: %v\n", name, err)
+		return err
+	})
 }

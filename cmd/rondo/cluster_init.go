@@ -13,6 +13,8 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/engine/cluster/copying"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/dashboards"
+	"github.com/rondo-db/rondo/query/dashboards/shared"
 )
 
 // A clusterFilling is a run of rondo cluster init.
@@ -29,12 +31,13 @@ func newClusterInit(c *common) *cobra.Command {
 		Use:   "init --from FOLDER --cluster nats://HOST:PORT,…",
 		Short: "Take a database of one machine into a new cluster",
 		Long: `Copy everything that the database in FOLDER has into a cluster: series with their states and rows as they are, labels,
-metadata and notes. Each series is read back and compared. The cluster must have no series yet, but for those that its
+metadata, notes and dashboards. Each series is read back and compared. The cluster must have no series yet, but for those that its
 servers keep about themselves. Its nodes must run; FOLDER must be used by nobody else meanwhile, and stays as it is, but for
 samples that a reorder window holds: they are applied first.
 
 A run that was interrupted goes on when it is run again: what is there and equal is not sent again.
-What is in files stays where it is: dashboards, rules, users and the configuration.`,
+A dashboard whose name the cluster has already is named, and stays out. What is in other files stays where it is: rules,
+users and the configuration.`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if i.from == "" {
@@ -71,6 +74,7 @@ func (i *clusterFilling) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
+	source.Files = func(ctx context.Context) error { return i.offerDashboards(ctx, shared.Bucket{Store: to.Store()}) }
 	show := newProgressOf(i.stderr, int(from.Stats().Series), "series")
 	got, o, err := clustered.Fill(ctx, to.Store(), to.Engine(), source, show.step)
 	show.end()
@@ -86,6 +90,30 @@ func (i *clusterFilling) run(ctx context.Context) (err error) {
 	}
 	_, err = fmt.Fprintf(i.stdout, "all of it is in the cluster and was read back; digest %s\n", got.Digest)
 	return err
+}
+
+// offerDashboards takes the dashboards of the folder into the cluster.
+func (i *clusterFilling) offerDashboards(ctx context.Context, to shared.Bucket) error {
+	folder := dashboards.In(i.from)
+	entries, err := folder.List()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		text, err := folder.Read(e.Name)
+		if err == nil {
+			err = to.Offer(ctx, e.Name, text)
+		}
+		if errors.Is(err, core.ErrUnavailable) {
+			return err
+		}
+		if err != nil {
+			if _, err := fmt.Fprintf(i.stderr, "dashboard %s is not in the cluster: %v\n", e.Name, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // tellCopied prints what was copied.

@@ -3,13 +3,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/query/dashboards"
 )
 
 // TestClusterInitExport takes a database into a cluster of real processes, is killed on the way and
@@ -28,10 +32,16 @@ func TestClusterInitExport(t *testing.T) {
 		}
 	}
 	pipe(t, single, script.String())
+	if err := errors.Join(dashboards.In(single).Keep("web", "title: Web\n"), dashboards.In(single).Keep("taken", "title: of one machine\n")); err != nil {
+		t.Fatal(err)
+	}
 	nodes := make(map[string]*daemon)
 	for _, name := range []string{"a", "b"} {
 		nodes[name] = serveProcess(t, filepath.Join(dir, name), "--node", name, "--cluster", nats.URLs(), "--cluster-monitor", strings.Join(nats.Monitors(), ","),
 			"--cluster-listen", "127.0.0.1:0", "--cluster-partitions", "3", "--cluster-log", "64M")
+	}
+	if code, body := asks(t, nodes["a"], "SaveDashboard", map[string]string{"name": "taken", "text": "title: of the cluster\n"}); code != 200 {
+		t.Fatalf("%d %s", code, body)
 	}
 	reach := []string{"--cluster", nats.URLs()}
 	first := exec.Command("rondo", append([]string{"cluster", "init", "--from", single}, reach...)...)
@@ -43,6 +53,7 @@ func TestClusterInitExport(t *testing.T) {
 	if out, err := exec.Command("rondo", append([]string{"cluster", "init", "--from", single}, reach...)...).CombinedOutput(); err != nil {
 		t.Fatalf("init: %v: %s", err, out)
 	}
+	awaits(t, nodes["b"], "of the cluster", "Web")
 	out := done(t, "cluster", "init", "--from", single, "--cluster", nats.URLs())
 	if !strings.Contains(out, "the cluster has it all: 300 series") {
 		t.Errorf("init of a cluster that has it all: %s", out)
@@ -52,6 +63,9 @@ func TestClusterInitExport(t *testing.T) {
 	out = done(t, "cluster", "export", "--to", back, "--cluster", nats.URLs())
 	if got := digest.FindString(out); given == "" || got != given {
 		t.Errorf("%s went in, and came back as %s", given, out)
+	}
+	if list, err := dashboards.In(back).List(); err != nil || !slices.Equal(list, []dashboards.Entry{{Name: "taken", Title: "of the cluster"}, {Name: "web", Title: "Web"}}) {
+		t.Errorf("dashboards came back as %v, %v", list, err)
 	}
 	if out, err := exec.Command("rondo", "check", "--db", back).CombinedOutput(); err != nil {
 		t.Errorf("check: %v: %s", err, out)

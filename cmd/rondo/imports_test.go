@@ -61,6 +61,7 @@ var rooms = map[string][]string{
 	"query/charts":             {},
 	"query/rpc":                {"=query", "query/charts", "query/dashboards", "query/graphdata", "query/search", "query/rpc", "query/rrd/attime", "query/rrd/rrdtool", "query/rrd/transfer", "query/unixsocket", "internal", "engine", "rra"},
 	"query/dashboards":         {"internal/access", "internal/text", "query/rrd/rrdtool"},
+	"query/dashboards/shared":  {"=query/dashboards", "engine/cluster/coord", "=engine/core", "internal/access", "internal/loglimit", "internal/sleep"},
 	"query/prom":               {"=query", "internal", "engine", "rra"},
 	"query/partial":            {"engine"},
 	"query/peer":               {"query/partial", "query/peer/peerv1", "engine", "rra", "wal"},

@@ -85,11 +85,11 @@ func TestFolder(t *testing.T) {
 		t.Errorf("before the first: %v", err)
 	}
 	for _, text := range []string{"title: old\n", example} {
-		if err := f.Save("web", text); err != nil {
+		if err := f.Save(t.Context(), "web", text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.Save("all", "# nothing yet\n"); err != nil {
+	if err := f.Save(t.Context(), "all", "# nothing yet\n"); err != nil {
 		t.Fatal(err)
 	}
 	list, err := f.List()
@@ -100,7 +100,7 @@ func TestFolder(t *testing.T) {
 		t.Errorf("got %q, %v", text, err)
 	}
 	var p *dashboards.ParseError
-	if err := f.Save("web", "LINE:1"); !errors.As(err, &p) {
+	if err := f.Save(t.Context(), "web", "LINE:1"); !errors.As(err, &p) {
 		t.Errorf("a wrong text: %v", err)
 	}
 	if text, err := f.Read("web"); err != nil || text != example {
@@ -112,10 +112,10 @@ func TestFolder(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(db, dashboards.FolderName, "web")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info, err)
 	}
-	if err := f.Drop("web"); err != nil {
+	if err := f.Drop(t.Context(), "web"); err != nil {
 		t.Error(err)
 	}
-	if err := f.Drop("web"); !errors.Is(err, dashboards.ErrNotFound) {
+	if err := f.Drop(t.Context(), "web"); !errors.Is(err, dashboards.ErrNotFound) {
 		t.Errorf("dropped twice: %v", err)
 	}
 }
@@ -123,13 +123,13 @@ func TestFolder(t *testing.T) {
 func TestNamesStayInTheFolder(t *testing.T) {
 	f := dashboards.In(t.TempDir())
 	for _, name := range []string{"", ".", "..", "../x", "a/b", ".hidden", "-f", "_x", "a b", "ä", "a\x00", strings.Repeat("x", 65)} {
-		if err := f.Save(name, ""); !errors.Is(err, dashboards.ErrName) {
+		if err := f.Save(t.Context(), name, ""); !errors.Is(err, dashboards.ErrName) {
 			t.Errorf("Save(%q): %v", name, err)
 		}
 		if _, err := f.Read(name); !errors.Is(err, dashboards.ErrName) {
 			t.Errorf("Read(%q): %v", name, err)
 		}
-		if err := f.Drop(name); !errors.Is(err, dashboards.ErrName) {
+		if err := f.Drop(t.Context(), name); !errors.Is(err, dashboards.ErrName) {
 			t.Errorf("Drop(%q): %v", name, err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestHostileFilesAreErrors(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"link", "pipe", "folder"} {
-		if err := f.Save(name, ""); !errors.Is(err, dashboards.ErrFile) {
+		if err := f.Save(t.Context(), name, ""); !errors.Is(err, dashboards.ErrFile) {
 			t.Errorf("saved over %s: %v", name, err)
 		}
 	}
@@ -188,10 +188,10 @@ func TestPagesAreNotWithoutNumber(t *testing.T) {
 		}
 	}
 	f := dashboards.In(db)
-	if err := f.Save("more", ""); !errors.Is(err, dashboards.ErrFull) {
+	if err := f.Save(t.Context(), "more", ""); !errors.Is(err, dashboards.ErrFull) {
 		t.Errorf("one too many: %v", err)
 	}
-	if err := f.Save("7", "title: x"); err != nil {
+	if err := f.Save(t.Context(), "7", "title: x"); err != nil {
 		t.Errorf("in place of another: %v", err)
 	}
 }

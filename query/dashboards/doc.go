@@ -2,5 +2,6 @@
 // the database.
 //
 // [Parse] reads the text of a page. A [Folder] lists, reads, saves and removes the files.
+// Those of a cluster are in package shared.
 // docs/dashboards.md describes the text.
 package dashboards

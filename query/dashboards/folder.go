@@ -169,11 +169,21 @@ func read(root *os.Root, name string) (string, error) {
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	b, err := io.ReadAll(io.LimitReader(file, MaxText+1))
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case len(b) > MaxText || !utf8.Valid(b):
-		return "", fmt.Errorf("%w: it is too long, or not UTF-8", ErrFile)
 	}
-	return string(b), nil
+	text := string(b)
+	if err := CheckText(text); err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+// CheckText returns an error that wraps ErrFile if no page can have a text. [Parse] says whether it
+// is a page without mistakes.
+func CheckText(text string) error {
+	if len(text) > MaxText || !utf8.ValidString(text) {
+		return fmt.Errorf("%w: it is too long, or not UTF-8", ErrFile)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,12 +9,24 @@ import (
 
 // Save writes the text of a page, in place of the page that has the name now. After a crash the
 // file has the former text or the new one. The error is a [*ParseError] if the text is no page;
-// otherwise it wraps ErrName or ErrFull, or is one of the file system.
-func (f *Folder) Save(name, text string) error {
+// otherwise it wraps ErrName or ErrFull, or is one of the file system. It does not look at ctx.
+func (f *Folder) Save(_ context.Context, name, text string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
 	if _, err := Parse(text); err != nil {
+		return err
+	}
+	return f.Keep(name, text)
+}
+
+// Keep is Save for a text that may have mistakes, as a file may that somebody has edited. The error
+// wraps ErrFile if no page can have the text.
+func (f *Folder) Keep(name, text string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if err := CheckText(text); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -76,8 +89,9 @@ func syncFolder(root *os.Root) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Drop removes a page. The error wraps ErrNotFound or ErrName, or is one of the file system.
-func (f *Folder) Drop(name string) error {
+// Drop removes a page. The error wraps ErrNotFound or ErrName, or is one of the file system. It
+// does not look at ctx.
+func (f *Folder) Drop(_ context.Context, name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (s *Server) SaveDashboard(ctx context.Context, req *connect.Request[rondov1
 	if err := s.maySave(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.Pages.Save(req.Msg.GetName(), req.Msg.GetText()); err != nil {
+	if err := s.Pages.Save(ctx, req.Msg.GetName(), req.Msg.GetText()); err != nil {
 		return nil, dashboardError(req.Msg.GetName(), err)
 	}
 	return connect.NewResponse(&rondov1.SaveDashboardResponse{}), nil
@@ -81,7 +81,7 @@ func (s *Server) DropDashboard(ctx context.Context, req *connect.Request[rondov1
 	if err := s.maySave(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.Pages.Drop(req.Msg.GetName()); err != nil {
+	if err := s.Pages.Drop(ctx, req.Msg.GetName()); err != nil {
 		return nil, dashboardError(req.Msg.GetName(), err)
 	}
 	return connect.NewResponse(&rondov1.DropDashboardResponse{}), nil

@@ -71,7 +71,7 @@ func TestDashboards(t *testing.T) {
 // TestDashboardsAreChangedOnTheMachine: who reaches the port from another machine reads.
 func TestDashboardsAreChangedOnTheMachine(t *testing.T) {
 	db := t.TempDir()
-	if err := dashboards.In(db).Save("web", "title: Web"); err != nil {
+	if err := dashboards.In(db).Save(t.Context(), "web", "title: Web"); err != nil {
 		t.Fatal(err)
 	}
 	c := serveDashboards(t, db, false)

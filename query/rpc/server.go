@@ -14,7 +14,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
-	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/search"
 )
@@ -34,7 +33,7 @@ type Server struct {
 	// Status.
 	Report func(senders int) *rondov1.StatusResponse
 	// Pages are the saved dashboards; nil means that the server has none.
-	Pages *dashboards.Folder
+	Pages Pages
 	// MaySave lets clients save and drop dashboards.
 	MaySave bool
 	// Calls counts the answered calls.

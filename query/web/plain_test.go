@@ -22,15 +22,16 @@ func newPlain(t testing.TB) (*web.Server, string) {
 	s, store, _, _ := newGraphs(t)
 	c := s.Config
 	db := t.TempDir()
-	c.Pages = dashboards.In(db)
-	c.RPC = &rpc.Server{Store: store, Now: c.Now, Pages: c.Pages}
+	pages := dashboards.In(db)
+	c.Pages = pages
+	c.RPC = &rpc.Server{Store: store, Now: c.Now, Pages: pages}
 	path := "h/" + strings.ReplaceAll(hostile, "/", "_")
 	fill(t, store, create(t, store, path), begin, begin+3600)
 	meta := core.Metadata{Text: hostile, Attributes: []core.Label{{Name: "unit", Value: hostile}}}
 	if _, err := store.SetMetadata(t.Context(), []core.PathMetadata{{Path: path, Metadata: meta}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Pages.Save("bad", "title: "+hostile+"\ngraph: "+hostile+"\nHRULE:5#ff0000:"+hostile); err != nil {
+	if err := pages.Save(t.Context(), "bad", "title: "+hostile+"\ngraph: "+hostile+"\nHRULE:5#ff0000:"+hostile); err != nil {
 		t.Fatal(err)
 	}
 	return web.New(c), path

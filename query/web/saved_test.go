@@ -16,7 +16,7 @@ func newSaved(t *testing.T) *web.Server {
 	db := t.TempDir()
 	c.Pages = dashboards.In(db)
 	text := "title: <b>Web\ngraph: <i>Load\n DEF:a=net/eth0:in:AVERAGE\n LINE:a#ff0000:in\ngraph:\nHRULE:5#ff0000\n"
-	if err := c.Pages.Save("web", text); err != nil {
+	if err := dashboards.In(db).Save(t.Context(), "web", text); err != nil {
 		t.Fatal(err)
 	}
 	return web.New(c)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -14,7 +15,7 @@ import (
 type Config struct {
 	Store   core.Engine
 	RPC     rondov1.RondoHandler // answers what plain pages ask; nil means that they show little
-	Pages   *dashboards.Folder   // saved pages of graphs; nil means none
+	Pages   Pages                // saved pages of graphs; nil means none
 	Version string
 	DB      string // the database's folder, as the status page shows it
 	Started time.Time
@@ -27,6 +28,12 @@ type Config struct {
 	Now func() time.Time
 	// Location is the time zone of pictures that ask for none; nil means time.Local.
 	Location *time.Location
+}
+
+// Pages are saved pages of graphs: a *dashboards.Folder, or those of a cluster.
+type Pages interface {
+	// ReadFor returns a page as a user may see it, with the errors of a *dashboards.Folder.
+	ReadFor(u *access.User, name string) (text string, p *dashboards.Page, err error)
 }
 
 // A Way is an address at which samples come in.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -62,6 +63,7 @@ func TestViewersBesideAppends(t *testing.T) {
 // many look at both. A viewer gets a graph, or is told what is gone.
 func TestViewersWhileThingsChange(t *testing.T) {
 	s, path := newPlain(t)
+	pages := s.Pages.(*dashboards.Folder)
 	const rounds = 30
 	text := "title: x\ngraph: x\nDEF:a=net/eth1:in:AVERAGE\nLINE:a#ff0000:in\n"
 	var viewers, changes sync.WaitGroup
@@ -87,10 +89,10 @@ func TestViewersWhileThingsChange(t *testing.T) {
 	}
 	changes.Go(func() {
 		for range rounds {
-			if err := s.Pages.Save("moving", text); err != nil {
+			if err := pages.Save(t.Context(), "moving", text); err != nil {
 				t.Error(err)
 			}
-			if err := s.Pages.Drop("moving"); err != nil {
+			if err := pages.Drop(t.Context(), "moving"); err != nil {
 				t.Error(err)
 			}
 		}

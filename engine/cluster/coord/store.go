@@ -21,8 +21,9 @@ type Store interface {
 	Get(ctx context.Context, key string) (Entry, error)
 
 	// CompareAndSet sets the value of a key if revision is its newest one, or is 0 and the key has
-	// no value. It returns the new revision. After ErrConflict the value was not set. After any
-	// other error it may have been set, or be set later.
+	// no value. It returns the new revision. After ErrConflict and
+	// ErrTooLong the value was not set. After any other error it may have been set, or be set
+	// later.
 	CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 
 	// Delete removes a key if revision is its newest one. Its errors are as of CompareAndSet.
@@ -39,8 +40,11 @@ type Entry struct {
 	Revision uint64 // grows with each change of any key
 }
 
-// ErrConflict says that a value was not set, because it has changed meanwhile.
-var ErrConflict = errors.New("the value has changed meanwhile")
+// What CompareAndSet says of a value that was not set.
+var (
+	ErrConflict = errors.New("the value has changed meanwhile")
+	ErrTooLong  = errors.New("the servers take no message of that length: raise their max_payload")
+)
 
 // Keys of the store. They are part of the protocol between nodes. A server gives out 1,024 keys at
 // once at most, so leases are in lists of their own.

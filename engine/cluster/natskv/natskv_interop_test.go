@@ -69,6 +69,9 @@ func TestThreeServers(t *testing.T) {
 	if e, err := s.Get(ctx, "test.a.b"); err != nil || e.Revision != third || string(e.Value) != "4" {
 		t.Errorf("a key that was set again: %+v, %v", e, err)
 	}
+	if _, err := s.CompareAndSet(ctx, "test.long", make([]byte, 2<<20), 0); !errors.Is(err, coord.ErrTooLong) {
+		t.Errorf("a value that is longer than a message: %v", err)
+	}
 	must(s.CompareAndSet(ctx, "test.c", nil, 0))
 	gone := must(s.CompareAndSet(ctx, "test.d", []byte("5"), 0))
 	if err := s.Delete(ctx, "test.d", gone); err != nil {

@@ -151,10 +151,14 @@ func (s *Store) Delete(ctx context.Context, key string, revision uint64) error {
 	return nil
 }
 
-// conflict makes coord.ErrConflict of the errors that say so.
+// conflict makes coord.ErrConflict and coord.ErrTooLong of the errors that say so.
 func conflict(err error) error {
-	const wrongLast, wrongLast2 = 10071, 10164
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == wrongLast || api.ErrorCode == wrongLast2) {
+	const wrongLast, wrongLast2, tooLong = 10071, 10164, 10054
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	if errors.Is(err, nats.ErrMaxPayload) || ok && api.ErrorCode == tooLong {
+		return fmt.Errorf("%w: %w", coord.ErrTooLong, err)
+	}
+	if ok && (api.ErrorCode == wrongLast || api.ErrorCode == wrongLast2) {
 		return fmt.Errorf("%w: %w", coord.ErrConflict, err)
 	}
 	return err

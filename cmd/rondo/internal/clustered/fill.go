@@ -35,6 +35,8 @@ type Source struct {
 	// Each calls fn with the stores that have the series, one after the other, and returns its
 	// first error.
 	Each func(fn func(e core.Engine) error) error
+	// Files takes along what is beside the series; nil: nothing.
+	Files func(ctx context.Context) error
 }
 
 // ErrFilled says that a cluster was filled from the same source before, and that this has ended
@@ -82,6 +84,11 @@ func Fill(ctx context.Context, s coord.Store, to core.Engine, from Source, step 
 	}
 	if err := noMore(ctx, to, got.Series-got.Own); err != nil {
 		return got, o, err
+	}
+	if from.Files != nil {
+		if err := from.Files(ctx); err != nil {
+			return got, o, err
+		}
 	}
 	o.Done, o.Series, o.Digest = time.Now().UTC().Truncate(time.Second), got.Series, got.Digest.String()
 	_, err = setOrigin(ctx, s, o, revision)

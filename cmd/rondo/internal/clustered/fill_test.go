@@ -48,7 +48,7 @@ func source(t *testing.T, s *core.Store) Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Source{Origin{Source: id, Name: "/db"}, func(fn func(core.Engine) error) error { return fn(s) }}
+	return Source{Origin: Origin{Source: id, Name: "/db"}, Each: func(fn func(core.Engine) error) error { return fn(s) }}
 }
 
 // A stopping engine fails after a number of imports.
@@ -81,8 +81,18 @@ func TestFill(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is being filled from /db since") {
 		t.Errorf("another database: %v", err)
 	}
-	got, o, err := Fill(t.Context(), s, to, source(t, from), nil)
-	if err != nil || got.Series != 3 || got.Equal != 3 || got.Notes != 1 || o.Done.IsZero() {
+	x, calls := source(t, from), 0
+	x.Files = func(context.Context) error {
+		if calls++; calls == 1 {
+			return errKilled
+		}
+		return nil
+	}
+	if _, o, err := Fill(t.Context(), s, to, x, nil); !errors.Is(err, errKilled) || !o.Done.IsZero() {
+		t.Errorf("files that cannot be taken along: %+v, %v", o, err)
+	}
+	got, o, err := Fill(t.Context(), s, to, x, nil)
+	if err != nil || calls != 2 || got.Series != 3 || got.Equal != 3 || got.Notes != 1 || o.Done.IsZero() {
 		t.Errorf("%+v, %+v, %v", got, o, err)
 	}
 	_, again, err := Fill(t.Context(), s, to, source(t, from), nil)

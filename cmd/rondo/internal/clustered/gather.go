@@ -45,6 +45,8 @@ type GatherOptions struct {
 	// nobody looks. Step may be called concurrently.
 	Backed func()
 	Step   func(series int)
+	// Files puts what is beside the series into the folder of the database; nil: nothing.
+	Files func(ctx context.Context, dir string) error
 }
 
 // Gathered is what Gather has done.
@@ -94,6 +96,11 @@ func Gather(ctx context.Context, from Parts, dir string, o GatherOptions) (got G
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
 		return got, err
+	}
+	if o.Files != nil {
+		if err := o.Files(ctx, filepath.Join(work, gatherDB)); err != nil {
+			return got, err
+		}
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) { // it is empty
 		return got, err

@@ -301,6 +301,9 @@ func (m *Member) Engine() core.Engine { return m.router }
 // Node returns what runs the partitions.
 func (m *Member) Node() *node.Node { return m.node }
 
+// Bucket returns what the nodes tell each other. Close closes it.
+func (m *Member) Bucket() coord.Store { return m.bucket }
+
 // Address returns where the other nodes reach this one.
 func (m *Member) Address() string { return m.address() }
 

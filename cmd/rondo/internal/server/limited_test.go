@@ -64,14 +64,14 @@ func limitedServer(t *testing.T) (*core.Store, http.Handler) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.rpc.Pages.Save("board", "graph: secret\nDEF:v=secret/x:v:AVERAGE\nLINE:v\n"); err != nil {
+	if err := s.rpc.Pages.Save(t.Context(), "board", "graph: secret\nDEF:v=secret/x:v:AVERAGE\nLINE:v\n"); err != nil {
 		t.Fatal(err)
 	}
 	mixed := "# of secret\ntitle: both\ngraph: secret\nDEF:v=secret/x:v:AVERAGE\nLINE:v\n" +
 		"graph: own\nDEF:v=/team/a/./cpu:v:AVERAGE\n# secret\nDEF:w=team/a:v:AVERAGE\nLINE:v\n" +
 		"graph: secret\nDEF:v=team/a/cpu:v:AVERAGE\nDEF:w=team/a/../secret:v:AVERAGE\nLINE:v\n" +
 		"graph: secret\nHRULE:5#f00:secret\n"
-	if err := s.rpc.Pages.Save("mixed", mixed); err != nil {
+	if err := s.rpc.Pages.Save(t.Context(), "mixed", mixed); err != nil {
 		t.Fatal(err)
 	}
 	return store, s.page

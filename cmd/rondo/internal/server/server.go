@@ -107,6 +107,9 @@ func (s *server) serve(ctx context.Context) error {
 	wg.Go(func() { s.watchdog(ctx) })
 	wg.Go(func() { s.sweep(ctx) })
 	wg.Go(func() { s.rules.Run(ctx) })
+	if s.shared != nil {
+		wg.Go(func() { s.shared.Run(ctx) })
+	}
 	if s.Backups.Dir != "" {
 		wg.Go(func() { s.backups.Run(ctx) })
 	}
@@ -189,9 +192,13 @@ func (s *server) watchdog(ctx context.Context) {
 }
 
 func (s *server) newRPC() *rpc.Server {
+	var pages rpc.Pages = dashboards.In(s.DB)
+	if s.shared != nil {
+		pages = s.shared
+	}
 	return &rpc.Server{
 		Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, Report: s.report,
-		Pages: dashboards.In(s.DB), MaySave: !beyond(s.entrances),
+		Pages: pages, MaySave: !beyond(s.entrances),
 		Make: s.makeNewcomers, Evaluate: s.evaluate, Ending: s.page.ended,
 	}
 }

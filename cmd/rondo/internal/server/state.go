@@ -15,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/dashboards/shared"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/query/prom/api"
@@ -38,6 +39,7 @@ type server struct {
 	store       core.Engine       // folder, or all partitions of the cluster
 	folder      *core.Store       // nil: it is not open, or the server is a node
 	member      *clustered.Member // nil: the server is no node of a cluster
+	shared      *shared.Pages     // dashboards of the cluster; nil: the server is no node
 	page        *gate
 	http        *listener
 	entrances   []*entrance       // the addresses of http

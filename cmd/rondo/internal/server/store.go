@@ -11,6 +11,8 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/dashboards"
+	"github.com/rondo-db/rondo/query/dashboards/shared"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
 )
@@ -56,6 +58,10 @@ func (s *server) join(fail context.CancelCauseFunc) (err error) {
 		return err
 	}
 	s.store, s.backups = s.member.Engine(), &backups.Keeper{Logger: s.Logger}
+	s.shared = shared.New(shared.Options{
+		Bucket: shared.Bucket{Store: s.member.Bucket()}, Copy: dashboards.In(o.Dir), Own: dashboards.In(s.DB), Logger: s.Logger,
+	})
+	s.shared.Look(ctx)
 	s.Logger.Info("node of a cluster", "cluster", o.Name, "node", o.Node, "address", s.member.Address(),
 		"partitions", s.member.Node().Partitions())
 	return nil
