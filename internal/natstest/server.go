@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,10 +48,16 @@ type Process struct {
 // at the end of the test. It returns nil if the server ends by itself: a port may be taken.
 func Start(t testing.TB, dir, name, listen, config string) *Process {
 	t.Helper()
+	return startAt(t, dir, name, listen, "127.0.0.1:-1", config)
+}
+
+// startAt is Start with an address of the monitoring port.
+func startAt(t testing.TB, dir, name, listen, monitor, config string) *Process {
+	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	config = fmt.Sprintf("server_name: %s\nlisten: %q\nhttp: \"127.0.0.1:-1\"\nports_file_dir: %q\n%s\n", name, listen, dir, config)
+	config = fmt.Sprintf("server_name: %s\nlisten: %q\nhttp: %q\nports_file_dir: %q\n%s\n", name, listen, monitor, dir, config)
 	file := filepath.Join(dir, "nats.conf")
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		t.Fatal(err)
@@ -90,6 +97,14 @@ func Start(t testing.TB, dir, name, listen, config string) *Process {
 // PID returns the server's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
+// Stop stops the server as a machine that hangs: its ports stay open, and it answers nothing.
+func (p *Process) Stop(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Kill ends the server by SIGKILL.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // it may have ended
@@ -120,8 +135,11 @@ func LogOf(dir string) string {
 type Cluster struct {
 	Nodes [3]*Process
 	// Again starts a server with its former files and other ports, or returns nil. The server knows
-	// the others of Nodes.
+	// the others of Nodes. Its monitoring port is the former one if it is free: the processes that
+	// know it are not told of another one.
 	Again [3]func() *Process
+	// Alone is as Again, but the server and the others never meet.
+	Alone [3]func() *Process
 }
 
 // Three starts a cluster of three servers.
@@ -129,7 +147,7 @@ func Three(t testing.TB) *Cluster {
 	t.Helper()
 	for range 5 { // the ports are free when they are looked for, and may be taken since
 		c := &Cluster{}
-		var route [3]string
+		var route, monitor [3]string
 		var routes []string
 		for i := range c.Nodes {
 			route[i] = freePort(t)
@@ -139,9 +157,19 @@ func Three(t testing.TB) *Cluster {
 		for i := range c.Nodes {
 			name := fmt.Sprintf("n%d", i+1)
 			start := func(listen string, routes []string) *Process {
-				return Start(t, filepath.Join(dir, name), name, "127.0.0.1:-1", fmt.Sprintf(
+				config := fmt.Sprintf(
 					"jetstream { store_dir: %q, sync_interval: always }\ncluster { name: test, listen: %q, routes: [%s] }",
-					filepath.Join(dir, name), listen, strings.Join(routes, ", ")))
+					filepath.Join(dir, name), listen, strings.Join(routes, ", "))
+				if at := monitor[i]; at != "" {
+					if p := startAt(t, filepath.Join(dir, name), name, "127.0.0.1:-1", at, config); p != nil {
+						return p
+					}
+				}
+				p := Start(t, filepath.Join(dir, name), name, "127.0.0.1:-1", config)
+				if p != nil {
+					monitor[i] = strings.TrimPrefix(p.Monitor, "http://")
+				}
+				return p
 			}
 			c.Again[i] = func() *Process {
 				var now []string // a server that was started again has another port than at first
@@ -152,6 +180,7 @@ func Three(t testing.TB) *Cluster {
 				}
 				return start("127.0.0.1:-1", now)
 			}
+			c.Alone[i] = func() *Process { return start("127.0.0.1:-1", []string{`"nats://127.0.0.1:1"`}) }
 			if c.Nodes[i] = start(route[i], routes); c.Nodes[i] != nil {
 				up++
 			}

@@ -28,12 +28,14 @@ type Conn struct {
 	o    Options
 	main *peer
 	js   jetstream.JetStream
+	move *mover
 
 	mu      sync.Mutex           // guards what follows; held while a single server is connected to
 	others  map[string]*peer     // connections to single servers, by URL
 	failed  map[string]failure   // servers that could not be reached, by URL
 	checked map[string]time.Time // when a server was last seen to sync, by name
 	missed  map[string]time.Time // when it was last logged that a server is not there, by the words
+	closed  bool
 }
 
 // A failure is an attempt to connect that failed.
@@ -46,12 +48,14 @@ type failure struct {
 func Connect(o Options) (*Conn, error) {
 	options := append([]nats.Option{
 		nats.Name("rondo"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1),
+		nats.PingInterval(pingTime), nats.FlusherTimeout(writeTime),
 	}, o.Connect...)
 	nc, err := nats.Connect(o.URL, options...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
 	}
 	c := &Conn{o: o, others: make(map[string]*peer), failed: make(map[string]failure), checked: make(map[string]time.Time), missed: make(map[string]time.Time)}
+	c.move = newMover(nc, c.other, o.Logger)
 	// The server's version comes before questions that an old server may not know.
 	if err = checkVersion(nc.ConnectedServerName(), nc.ConnectedServerVersion()); err == nil {
 		c.js, err = jetstream.New(nc)
@@ -60,6 +64,7 @@ func Connect(o Options) (*Conn, error) {
 		c.main, err = newPeer(nc)
 	}
 	if err != nil {
+		c.move.close()
 		nc.Close()
 		return nil, err
 	}
@@ -69,7 +74,13 @@ func Connect(o Options) (*Conn, error) {
 // Stream finds a stream, makes it if it is missing, and checks the settings. Closing the Server
 // leaves the connection open.
 func (c *Conn) Stream(ctx context.Context, name string) (*Server, error) {
-	st, err := c.js.Stream(ctx, name)
+	return c.open(ctx, name, writes)
+}
+
+// open is Stream for a purpose. How the servers sync matters to writers alone: a follower that
+// asked could stand still because monitoring ports do not answer.
+func (c *Conn) open(ctx context.Context, name string, what purpose) (*Server, error) {
+	st, err := c.find(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		if c.o.MaxBytes <= 0 {
 			return nil, fmt.Errorf("make stream %s: its size is not set", name)
@@ -84,16 +95,43 @@ func (c *Conn) Stream(ctx context.Context, name string) (*Server, error) {
 	}
 	info := st.CachedInfo()
 	s := &Server{
-		conn: c, jsStream: st, stream: name, subject: subjectOf(name),
+		conn: c, move: c.move, jsStream: st, stream: name, subject: subjectOf(name),
 		most: min(int(c.main.nc.MaxPayload())-headerBytes, messageBytes),
 	}
 	if n := int(info.Config.MaxMsgSize); n > 0 {
 		s.most = min(s.most, n-headerBytes)
 	}
-	if err := errors.Join(checkStream(info.Config, c.o), c.checkServers(ctx, serversOf(c.main.nc, info))); err != nil {
+	err = checkStream(info.Config, c.o)
+	if what == writes {
+		err = errors.Join(err, c.checkServers(ctx, serversOf(c.main.nc, info)))
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// find asks for a stream, and asks again while there is no answer: nobody answers while the stream
+// has no leader. It gives up when ctx ends, or after answerTime if ctx has no deadline.
+func (c *Conn) find(ctx context.Context, name string) (jetstream.Stream, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, answerTime)
+		defer cancel()
+	}
+	for {
+		try, cancel := context.WithTimeout(ctx, attemptTime)
+		st, err := c.js.Stream(try, name)
+		silent := try.Err() != nil
+		cancel()
+		if err == nil || errors.Is(err, jetstream.ErrStreamNotFound) {
+			return st, err
+		}
+		c.move.doubt(name)
+		if !silent || ctx.Err() != nil {
+			return nil, err
+		}
+	}
 }
 
 // The codes of nats-server for a stream that is larger than what is free, and for one that no
@@ -156,9 +194,10 @@ func (c *Conn) Open(ctx context.Context, name string, o stream.Options) (*stream
 	return l, nil
 }
 
-// OpenReader opens a stream for reading. Closing the reader leaves the connection open.
+// OpenReader opens a stream for reading, and makes it if it is missing. The servers are not asked
+// how they sync. Closing the reader leaves the connection open.
 func (c *Conn) OpenReader(ctx context.Context, name string, o stream.ReaderOptions) (*stream.Reader, error) {
-	s, err := c.Stream(ctx, name)
+	s, err := c.open(ctx, name, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -184,10 +223,13 @@ func (c *Conn) replica(n int) (*peer, error) {
 	if p := c.others[u]; p != nil && p.nc.IsConnected() {
 		return p, nil
 	}
+	if c.closed {
+		return nil, nats.ErrConnectionClosed // nobody would close it
+	}
 	if f, ok := c.failed[u]; ok && time.Since(f.at) < failedTime {
 		return nil, f.err
 	}
-	options := append([]nats.Option{nats.Name("rondo"), nats.NoReconnect(), nats.IgnoreDiscoveredServers(), nats.Timeout(time.Second)}, c.o.Connect...)
+	options := append([]nats.Option{nats.Name("rondo"), nats.NoReconnect(), nats.IgnoreDiscoveredServers(), nats.Timeout(time.Second), nats.PingInterval(pingTime), nats.FlusherTimeout(writeTime)}, c.o.Connect...)
 	nc, err := nats.Connect(u, options...)
 	var p *peer
 	if err == nil {
@@ -203,6 +245,15 @@ func (c *Conn) replica(n int) (*peer, error) {
 	delete(c.failed, u)
 	c.others[u] = p
 	return p, nil
+}
+
+// other is replica, for the mover.
+func (c *Conn) other(n int) (*nats.Conn, error) {
+	p, err := c.replica(n)
+	if err != nil {
+		return nil, err
+	}
+	return p.nc, nil
 }
 
 // otherURLs returns the servers that the connection is not with.
@@ -235,9 +286,11 @@ func (c *Conn) nameOf(n int) string {
 // Close ends the connection, and with it all that use it.
 func (c *Conn) Close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.closed = true
 	for _, p := range c.others {
 		p.nc.Close()
 	}
+	c.mu.Unlock()
 	c.main.nc.Close()
+	c.move.close()
 }

@@ -309,6 +309,14 @@ func TestUnsynced(t *testing.T) {
 	if setting, ok := errors.AsType[*stream.SettingError](err); !ok || setting.Line != "jetstream { sync_interval: always }" {
 		t.Errorf("got %v, want a SettingError with the line to write", err)
 	}
+	// A follower stood still when the monitoring ports had gone.
+	r, err := log.OpenReader(t.Context(), o, stream.ReaderOptions{})
+	if err != nil {
+		t.Fatalf("read from a server that does not sync: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 	o.AcceptUnsynced = true
 	add(t, open(t, o), "accepted")
 }

@@ -4,48 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-db/rondo/wal/stream"
 )
 
-// Options say where the stream is, and what it must keep.
-type Options struct {
-	// URL names the servers, separated by commas: nats://HOST:PORT.
-	URL string
-	// Connect are more options of the connection: credentials, TLS.
-	Connect []nats.Option
-
-	// Stream is the name of the stream. Its only subject is "rondo.log." and the name.
-	Stream string
-	// MaxBytes is the size of a stream that Open makes. A full stream refuses records until it is
-	// truncated.
-	MaxBytes int64
-	// Monitor are the addresses of the monitoring ports of all servers, http://HOST:PORT. Open asks
-	// them whether the servers sync what they acknowledge. More than half of those that keep the
-	// stream must answer.
-	Monitor []string
-	// Logger is told of servers that are missing; nil: it is not logged.
-	Logger *slog.Logger
-
-	// AcceptUnsynced accepts servers that do not sync each message, or that Monitor does not name.
-	// A power cut of all servers may then lose the whole stream, and with it what was acknowledged.
-	AcceptUnsynced bool
-	// AcceptFewerReplicas accepts a stream on one server, and makes such a stream. The loss of that
-	// server's disk loses the stream. It is for tests.
-	AcceptFewerReplicas bool
-
-	// Log says how the log writes.
-	Log stream.Options
-}
-
 // Open connects to the servers and becomes the writer of the stream. Closing the log closes the
 // connection. If a setting would lose data, the error is a *stream.SettingError for each.
 func Open(ctx context.Context, o Options) (*stream.Log, error) {
-	s, err := alone(ctx, o)
+	s, err := alone(ctx, o, writes)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +22,10 @@ func Open(ctx context.Context, o Options) (*stream.Log, error) {
 	return l, nil
 }
 
-// OpenReader connects to the servers and opens the stream for reading. Closing the reader closes
-// the connection.
+// OpenReader connects to the servers and opens the stream for reading; it does not ask how they
+// sync. Closing the reader closes the connection.
 func OpenReader(ctx context.Context, o Options, how stream.ReaderOptions) (*stream.Reader, error) {
-	s, err := alone(ctx, o)
+	s, err := alone(ctx, o, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -71,32 +37,16 @@ func OpenReader(ctx context.Context, o Options, how stream.ReaderOptions) (*stre
 }
 
 // alone returns the Server of a stream that has a connection of its own.
-func alone(ctx context.Context, o Options) (*Server, error) {
+func alone(ctx context.Context, o Options, what purpose) (*Server, error) {
 	c, err := Connect(o)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Stream(ctx, o.Stream)
+	s, err := c.open(ctx, o.Stream, what)
 	if err != nil {
 		c.Close()
 		return nil, err
 	}
 	s.alone = true
 	return s, nil
-}
-
-// subjectOf returns the subject of a stream's messages.
-func subjectOf(stream string) string { return "rondo.log." + stream }
-
-// configOf returns the settings of a stream that keeps a log.
-func configOf(name string, o Options) jetstream.StreamConfig {
-	c := jetstream.StreamConfig{
-		Name: name, Subjects: []string{subjectOf(name)}, Description: "a log of rondo",
-		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
-		MaxBytes: o.MaxBytes, Replicas: 3, AllowDirect: true, DenyDelete: true, Duplicates: duplicateWindow,
-	}
-	if o.AcceptFewerReplicas {
-		c.Replicas = 1
-	}
-	return c
 }

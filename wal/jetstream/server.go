@@ -36,6 +36,7 @@ const (
 // Server is a stream of a Conn.
 type Server struct {
 	conn     *Conn
+	move     *mover
 	alone    bool // nobody else uses the connection
 	jsStream jetstream.Stream
 	stream   string
@@ -86,6 +87,9 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	m.Header.Set(nats.MsgIdHdr, id)
 	m.Data = msg
 	resp, err := s.conn.main.nc.RequestMsgWithContext(ctx, m)
+	if err != nil {
+		s.move.doubt(s.stream)
+	}
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded) {
 		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, err) // it was not sent, or nobody was there
 	}
@@ -114,6 +118,7 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	case codeResources, codeInsufficent, codeStorage:
 		return 0, fmt.Errorf("%w: %w", wal.ErrFull, ack.Error)
 	case codeUnavailable, codeNotLeader, codeTooLarge:
+		s.move.doubt(s.stream)
 		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, ack.Error)
 	case codeInProcess: // not decided
 	}
@@ -133,6 +138,7 @@ func (s *Server) admit(ctx context.Context, id string, size int64) error {
 	if s.left < size {
 		info, err := s.jsStream.Info(ctx)
 		if err != nil {
+			s.move.doubt(s.stream)
 			return fmt.Errorf("%w: %w", wal.ErrRetry, err)
 		}
 		most := info.Config.MaxBytes
@@ -185,6 +191,9 @@ func (s *Server) Read(ctx context.Context, replica int, from uint64, n int, fn f
 		return true, nil
 	})
 	if err != nil && !stopped {
+		if replica == 0 {
+			s.move.doubt(s.stream)
+		}
 		return fmt.Errorf("read the stream: %w", err)
 	}
 	return err
@@ -217,6 +226,7 @@ func (s *Server) Bounds(ctx context.Context) (oldest, newest uint64, err error) 
 		return 1, 0, nil // it was deleted: it has no message, as one that is made anew
 	}
 	if err != nil {
+		s.move.doubt(s.stream)
 		return 0, 0, fmt.Errorf("stream %s: %w", s.stream, err)
 	}
 	if info.State.Msgs == 0 {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,9 +18,6 @@ import (
 
 // leastVersion is the oldest nats-server that is accepted.
 const leastVersion = "2.15.2"
-
-// duplicateWindow is how long a stream remembers the ids of messages.
-const duplicateWindow = 2 * time.Minute
 
 const (
 	whyVersion = "older servers have defects of replication that lose acknowledged messages"

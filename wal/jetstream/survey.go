@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// attemptTime bounds one question about a stream.
-	attemptTime = 2 * time.Second
 	// heardTime is how long a new leader may take to hear the other replicas.
 	heardTime = 1500 * time.Millisecond
 	// silentTime is for how long a replica may be silent; it is heard each second.

@@ -30,8 +30,6 @@ const (
 	// lateMost is how long answers may be older than what was seen. No replica is behind for so
 	// long on several servers: then the bucket has lost what was seen, and counts as it is.
 	lateMost = time.Minute
-	// moveAgain is the time between two changes of the server.
-	moveAgain = 10 * time.Second
 )
 
 // errLate says that no answer was as new as what this process has seen before.
@@ -113,6 +111,12 @@ func (s *Store) List(ctx context.Context, prefix string) ([]coord.Entry, error) 
 // again while the answer is older than what this Store has seen before the call. When that does
 // not help, the connection moves to another server for the next call.
 func (s *Store) read(ctx context.Context, pattern string) ([]message, error) {
+	all, err := s.readNew(ctx, pattern)
+	s.heard(read, err)
+	return all, err
+}
+
+func (s *Store) readNew(ctx context.Context, pattern string) ([]message, error) {
 	s.mu.Lock()
 	known := s.known
 	s.mu.Unlock()
@@ -155,10 +159,7 @@ func (s *Store) stillLate() {
 	case now.Sub(s.late) >= s.most:
 		s.known, s.late = known{}, time.Time{}
 	}
-	if now.Sub(s.moved) >= moveAgain {
-		s.moved = now
-		_ = s.nc.ForceReconnect() // an error says that the connection is closed
-	}
+	s.move(now)
 }
 
 // ask asks once for the newest message of each key that matches a pattern, and of one more key

@@ -46,8 +46,9 @@ type Store struct {
 
 	mu    sync.Mutex // guards what follows
 	known known
-	moved time.Time // when the connection was to go to another server last
-	late  time.Time // since when all answers are too old; zero: they are not
+	moved time.Time    // when the connection was to go to another server last
+	late  time.Time    // since when all answers are too old; zero: they are not
+	mute  [2]time.Time // since when all reads, and all writes, have failed; zero: the last one did not
 
 	most time.Duration // lateMost
 }
@@ -59,6 +60,7 @@ var _ coord.Store = (*Store)(nil)
 func Connect(ctx context.Context, o Options) (*Store, error) {
 	options := append([]nats.Option{
 		nats.Name("rondo"), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectBufSize(-1),
+		nats.PingInterval(pingTime), nats.FlusherTimeout(writeTime),
 	}, o.Connect...)
 	nc, err := nats.Connect(o.URL, options...)
 	if err != nil {
@@ -118,6 +120,12 @@ func (s *Store) prepare(ctx context.Context, o Options) error {
 
 // CompareAndSet is as coord.Store has it.
 func (s *Store) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	rev, err := s.compareAndSet(ctx, key, value, revision)
+	s.heard(write, err)
+	return rev, err
+}
+
+func (s *Store) compareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	rev, err := s.kv.Update(ctx, key, value, revision)
 	if err = conflict(err); revision == 0 && errors.Is(err, coord.ErrConflict) {
 		// A key that was removed has a revision.
@@ -140,6 +148,12 @@ func (s *Store) CompareAndSet(ctx context.Context, key string, value []byte, rev
 
 // Delete is as coord.Store has it.
 func (s *Store) Delete(ctx context.Context, key string, revision uint64) error {
+	err := s.remove(ctx, key, revision)
+	s.heard(write, err)
+	return err
+}
+
+func (s *Store) remove(ctx context.Context, key string, revision uint64) error {
 	// The client's own Delete does not return the revision.
 	m := nats.NewMsg(s.subject(key))
 	m.Header.Set(headerOperation, "DEL")
