@@ -26,6 +26,14 @@ type ID [16]byte
 // String gives the 32 hexadecimal digits of the id.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
+// ParseID is the inverse of String.
+func ParseID(text string) (id ID, err error) {
+	if b, err := hex.DecodeString(text); err == nil && len(b) == len(id) {
+		return ID(b), nil
+	}
+	return id, fmt.Errorf("%.100q is no id of a log, which has %d hexadecimal digits", text, 2*len(id))
+}
+
 // segmentHead is the start of a segment. It is durable before the file gets its name.
 type segmentHead struct {
 	ID       uint64

@@ -69,3 +69,16 @@ func TestAppendReplayReopen(t *testing.T) {
 		}
 	}
 }
+
+// TestParseID: an id is read back from its text, and nothing else is an id.
+func TestParseID(t *testing.T) {
+	id := wal.ID{1, 0xfe, 15: 0x80}
+	if got, err := wal.ParseID(id.String()); err != nil || got != id {
+		t.Errorf("%s is read as %v, %v", id, got, err)
+	}
+	for _, text := range []string{"", "ab", id.String()[1:], id.String() + "00", "x" + id.String()[1:], id.String() + "\n"} {
+		if got, err := wal.ParseID(text); err == nil {
+			t.Errorf("%q is read as %v", text, got)
+		}
+	}
+}

@@ -151,7 +151,7 @@ func (r *replica) meet(log any) error {
 		r.id = id
 		return nil
 	}
-	return fmt.Errorf("%w: it has the id %x, the database is of the log %x", ErrOtherLog, id, r.id)
+	return fmt.Errorf("%w: it has the id %v, the database is of the log %v", ErrOtherLog, id, r.id)
 }
 
 // mark returns the mark that the database keeps of a log that is not in its folder.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -106,7 +107,7 @@ func TestFolderOfAnotherLog(t *testing.T) {
 	refused("a replica as a database of its own", dir, o, core.ErrInvalid)
 	refused("to write another log", dir, onStream(o, waltest.NewStream(2)), core.ErrOtherLog)
 	s = mustOpen(t, dir, shared(o, waltest.NewStream(2)))
-	if st := awaitRole(t, s, core.Halted); !errors.Is(st.Err, core.ErrOtherLog) {
+	if st := awaitRole(t, s, core.Halted); !errors.Is(st.Err, core.ErrOtherLog) || !strings.Contains(st.Err.Error(), "the database is of the log "+st.Log.String()) {
 		t.Errorf("to follow another log: %+v", st)
 	}
 	mustClose(t, s.Close())

@@ -81,14 +81,14 @@ func (l *Log) learn(ctx context.Context) (header, error) {
 		case h.Log == wal.ID{}:
 			_, _ = rand.Read(h.Log[:]) // never fails
 		case !l.o.Anew:
-			return h, fmt.Errorf("%w: %w: it is empty, and the log %x is expected", ErrOtherLog, wal.ErrLost, l.o.ID)
+			return h, fmt.Errorf("%w: %w: it is empty, and the log %v is expected", ErrOtherLog, wal.ErrLost, l.o.ID)
 		}
 		return h, nil
 	}
 	m, err := l.mustHave(ctx, newest)
 	for err == nil {
 		if l.o.ID != (wal.ID{}) && m.Log != l.o.ID {
-			return h, fmt.Errorf("%w: it has the id %x, the log %x is expected", ErrOtherLog, m.Log, l.o.ID)
+			return h, fmt.Errorf("%w: it has the id %v, the log %v is expected", ErrOtherLog, m.Log, l.o.ID)
 		}
 		l.tail.Store(m.seq)
 		h.Log, h.Writer, h.First = m.Log, m.Writer+1, m.end()

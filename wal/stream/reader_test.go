@@ -463,8 +463,8 @@ func TestOpenOfOtherLogClaimsNothing(t *testing.T) {
 		}
 		l := openLog(t, c, stream.Options{})
 		addRecords(t, l, 3)
-		if _, err := stream.Open(t.Context(), c.Connect(), stream.Options{ID: wal.ID{1}}); !errors.Is(err, stream.ErrOtherLog) {
-			t.Errorf("another log: %v", err)
+		if _, err := stream.Open(t.Context(), c.Connect(), stream.Options{ID: wal.ID{1}}); !errors.Is(err, stream.ErrOtherLog) || !strings.Contains(err.Error(), l.ID().String()) {
+			t.Errorf("another log: %v, want one that names the log %v", err, l.ID())
 		}
 		addRecords(t, l, 1) // it is the writer still
 		next := openLog(t, c, stream.Options{ID: l.ID(), After: 4})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // A Lease says which node should lead a partition. It is for liveness only: what keeps a second
@@ -16,8 +17,9 @@ type Lease struct {
 	Session string `json:"session"`
 	Term    uint64 `json:"term"` // grows by one when it is given to another one, for logs and eyes
 
-	// Log is the identity of the partition's log, which the first leader names; empty: nobody has
-	// led the partition yet. A log that is empty, or another one, is not that of the partition.
+	// Log is the identity of the partition's log, a [wal.ID] as text, which the first leader names;
+	// empty: nobody has led the partition yet. A log that is empty, or another one, is not that of
+	// the partition.
 	Log string `json:"log,omitempty"`
 
 	Revision uint64 `json:"-"` // in the store; 0: there was never a lease
@@ -31,9 +33,9 @@ func WriteLease(ctx context.Context, s Store, partition int, former Lease, node,
 }
 
 // NameLog notes in a lease which log the partition has. Errors are those of WriteLease.
-func NameLog(ctx context.Context, s Store, partition int, former Lease, log string) (Lease, error) {
+func NameLog(ctx context.Context, s Store, partition int, former Lease, log wal.ID) (Lease, error) {
 	l := former
-	l.Log = log
+	l.Log = log.String()
 	return writeLease(ctx, s, partition, former, l)
 }
 

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
@@ -63,11 +62,9 @@ func (n *Node) Log(partition int, after wal.Pos) (id wal.ID, anew bool, err erro
 	if l.lease.Log == "" { // it may have been written by an older program
 		return l.standing.Log, anew && l.standing.Log != wal.ID{}, nil
 	}
-	b, err := hex.DecodeString(l.lease.Log)
-	if err != nil || len(b) != len(id) {
-		return id, false, fmt.Errorf("the lease of partition %d names the log %.100q, which is no identity: %w", partition, l.lease.Log, core.ErrDamaged)
+	if id, err = wal.ParseID(l.lease.Log); err != nil {
+		return id, false, fmt.Errorf("the lease of partition %d: %w: %w", partition, core.ErrDamaged, err)
 	}
-	copy(id[:], b)
 	return id, anew, nil
 }
 

@@ -1,11 +1,13 @@
 package node
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -221,7 +223,15 @@ func TestReplicaNamesLog(t *testing.T) {
 			tried = true
 			l.lease.Log = ""
 			if id, anew, err := h.node.Log(p, l.standing.Position); id != (wal.ID{1}) || anew || err != nil {
-				t.Errorf("partition %d of %s: %x, %v, %v", p, h.name, id, anew, err)
+				t.Errorf("partition %d of %s: %v, %v, %v", p, h.name, id, anew, err)
+			}
+			l.lease.Log = wal.ID{2, 0xab}.String()
+			if id, _, err := h.node.Log(p, 0); id != (wal.ID{2, 0xab}) || err != nil {
+				t.Errorf("partition %d of %s has the log %v, %v, and the lease names %s", p, h.name, id, err, l.lease.Log)
+			}
+			l.lease.Log = "02ab"
+			if id, _, err := h.node.Log(p, 0); !errors.Is(err, core.ErrDamaged) {
+				t.Errorf("partition %d of %s has the log %v, %v, and the lease names none", p, h.name, id, err)
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -165,7 +164,7 @@ func (n *Node) promote(ctx context.Context, l *local) {
 // nameLog returns a function that notes which log a partition has, once its first leader has begun
 // it. It is called without n.mu.
 func (n *Node) nameLog(ctx context.Context, l *local) func() {
-	former, log := l.lease, hex.EncodeToString(l.standing.Log[:])
+	former, log := l.lease, l.standing.Log
 	return func() {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
