@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -38,6 +39,23 @@ func (w *world) await(t *testing.T, done func() bool) {
 	t.Fatalf("an hour later: %s", w.unsettled())
 }
 
+// inPairs calls try with settled clusters whose first partition, part with the log g, has two
+// replicas or more.
+func inPairs(t *testing.T, seeds uint64, try func(seed uint64, w *world, part placement.Partition, g *modelLog)) {
+	t.Helper()
+	tried := false
+	for seed := uint64(1); seed <= seeds; seed++ {
+		w := settledWorld(t, seed)
+		if part := w.truth().Map.Partitions[0]; len(part.Nodes) >= 2 {
+			tried = true
+			try(seed, w, part, w.logs[0])
+		}
+	}
+	if !tried {
+		t.Error("no partition had a second replica")
+	}
+}
+
 // The servers lose all of a log, or its end, while the nodes run: a replica that holds everything
 // begins it anew, and no record is missing.
 func TestLostLogIsBegunAnew(t *testing.T) {
@@ -62,15 +80,8 @@ func TestLostLogIsBegunAnew(t *testing.T) {
 // A node whose disk is new does not begin an empty log while those that hold its records are away,
 // and takes a copy when they are back.
 func TestEmptyReplicaBeginsNoLostLog(t *testing.T) {
-	tried := 0
-	for seed := range uint64(40) {
-		w := settledWorld(t, seed+1)
-		part := w.truth().Map.Partitions[0]
-		if len(part.Nodes) < 2 {
-			continue
-		}
-		tried++
-		g, held := w.logs[0], w.logs[0].last()
+	inPairs(t, 40, func(seed uint64, w *world, part placement.Partition, g *modelLog) {
+		held := g.last()
 		for _, h := range w.hosts {
 			h.down()
 		}
@@ -85,7 +96,7 @@ func TestEmptyReplicaBeginsNoLostLog(t *testing.T) {
 			w.pass()
 		}
 		if g.last() > 0 {
-			t.Fatalf("seed %d: somebody has begun the log who held nothing", seed+1)
+			t.Fatalf("seed %d: somebody has begun the log who held nothing", seed)
 		}
 		for _, h := range w.hosts {
 			if h.node == nil {
@@ -98,12 +109,9 @@ func TestEmptyReplicaBeginsNoLostLog(t *testing.T) {
 		}
 		w.await(t, func() bool { return w.unsettled() == "" })
 		if uint64(g.last()) < saved {
-			t.Fatalf("seed %d: the log is at %d, and disks had %d of %d", seed+1, g.last(), saved, held)
+			t.Fatalf("seed %d: the log is at %d, and disks had %d of %d", seed, g.last(), saved, held)
 		}
-	}
-	if tried == 0 {
-		t.Error("no partition had a second replica")
-	}
+	})
 }
 
 // The first leader of a partition names its log in the lease, and others keep the name.
@@ -123,15 +131,7 @@ func TestLeaseNamesLog(t *testing.T) {
 // A replica on a disk that is not open yet may hold more than others: nobody begins the log anew
 // before it says how far it is.
 func TestLostLogAwaitsUnopenedReplica(t *testing.T) {
-	tried := 0
-	for seed := range uint64(40) {
-		w := settledWorld(t, seed+1)
-		part := w.truth().Map.Partitions[0]
-		if len(part.Nodes) < 2 {
-			continue
-		}
-		tried++
-		g := w.logs[0]
+	inPairs(t, 40, func(seed uint64, w *world, part placement.Partition, g *modelLog) {
 		held := g.last()
 		for _, h := range w.hosts {
 			h.down()
@@ -150,26 +150,15 @@ func TestLostLogAwaitsUnopenedReplica(t *testing.T) {
 		}
 		w.await(t, func() bool { return g.kept == nil })
 		if g.last() < held {
-			t.Fatalf("seed %d: the log went on behind %d, and a disk had %d", seed+1, g.last(), held)
+			t.Fatalf("seed %d: the log went on behind %d, and a disk had %d", seed, g.last(), held)
 		}
 		w.await(t, func() bool { return w.unsettled() == "" })
-	}
-	if tried == 0 {
-		t.Error("no partition had a second replica")
-	}
+	})
 }
 
 // A node that is lost for good is not waited for once an operator has told it to leave.
 func TestLostLogAwaitsNoDrainedNode(t *testing.T) {
-	tried := 0
-	for seed := range uint64(20) {
-		w := settledWorld(t, seed+1)
-		part := w.truth().Map.Partitions[0]
-		if len(part.Nodes) < 2 {
-			continue
-		}
-		tried++
-		g := w.logs[0]
+	inPairs(t, 20, func(_ uint64, w *world, part placement.Partition, g *modelLog) {
 		i := slices.IndexFunc(w.hosts, func(h *host) bool { return h.name == part.Nodes[1] })
 		w.hosts[i].down()
 		g.lose(0)
@@ -177,10 +166,7 @@ func TestLostLogAwaitsNoDrainedNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.await(t, func() bool { return g.kept == nil })
-	}
-	if tried == 0 {
-		t.Error("no partition had a second replica")
-	}
+	})
 }
 
 // A part of a replica may be further than the whole, as after a crash during a checkpoint. It needs

@@ -15,6 +15,7 @@ type Node struct {
 	announcer coord.Announcer
 	watcher   *coord.Watcher
 	tasks     sync.WaitGroup
+	taskEnded chan struct{} // a task has ended; holds one
 	began     time.Time     // set by Run
 	announced bool          // the node is in the cluster; of Run's goroutine
 	told      time.Time     // when the last successful announcement began; of Run's goroutine

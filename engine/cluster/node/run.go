@@ -20,10 +20,18 @@ func New(o Options) (*Node, error) {
 	if o.Session == "" {
 		o.Session = rand.Text()
 	}
-	n := &Node{o: o, announcer: coord.Announcer{Store: o.Store}, locals: make(map[int]*local), looked: make(chan struct{}), hurry: make(chan struct{}, 1), suspects: make(map[string]*suspect)}
+	n := &Node{o: o, announcer: coord.Announcer{Store: o.Store}, locals: make(map[int]*local), looked: make(chan struct{}), hurry: make(chan struct{}, 1), taskEnded: make(chan struct{}, 1), suspects: make(map[string]*suspect)}
 	n.watcher = coord.NewWatcher(o.Store, o.Times, o.now)
 	if n.o.start == nil {
-		n.o.start = func(f func()) { n.tasks.Go(f) }
+		n.o.start = func(f func()) {
+			n.tasks.Go(func() {
+				f()
+				select {
+				case n.taskEnded <- struct{}{}:
+				default: // close is told already
+				}
+			})
+		}
 	}
 	have, err := o.Disk.List()
 	if err != nil {
@@ -197,20 +205,20 @@ func (n *Node) close(ctx context.Context) error {
 		n.cancelDigest()
 	}
 	n.mu.Unlock()
-	ended := make(chan struct{})
+	all := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(all)
 		n.tasks.Wait()
 	}()
 	for waiting := true; waiting; {
 		n.demoteAll(ctx)
 		select {
-		case <-ended:
+		case <-n.taskEnded: // its replica leads now, or can be demoted now, and others may wait for that
+		case <-all:
 			waiting = false
-		case <-time.After(n.o.Times.Interval):
 		}
 	}
-	n.demoteAll(ctx) // one may have been about to lead
+	n.demoteAll(ctx)
 	n.mu.Lock()
 	var open []Replica
 	for _, l := range n.locals {
@@ -221,9 +229,9 @@ func (n *Node) close(ctx context.Context) error {
 	}
 	n.wake()
 	n.mu.Unlock()
-	var all error
+	var err error
 	for _, r := range open {
-		all = errors.Join(all, r.Close())
+		err = errors.Join(err, r.Close())
 	}
-	return all
+	return err
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// A farEngine is a partition of another node, of which some paths are known.
+// A farEngine is a partition of another node. It has one series, and notes the paths that it is
+// asked for.
 type farEngine struct {
 	core.Engine
 	series string

@@ -585,8 +585,11 @@ func (w *simulation) digests(ctx context.Context, p int) error {
 		return err
 	}
 	for _, r := range all {
-		if sum, err := r.AwaitDigest(ctx, d.At); err != nil || sum != d.Sum {
-			return fmt.Errorf("a digest at %d is %x, %w, that of the leader is %x", d.At, sum, err, d.Sum)
+		switch sum, err := r.AwaitDigest(ctx, d.At); {
+		case err != nil:
+			return fmt.Errorf("a replica has no digest at position %d: %w", d.At, err)
+		case sum != d.Sum:
+			return fmt.Errorf("at position %d a replica has the digest %x, and the leader has %x", d.At, sum, d.Sum)
 		}
 	}
 	return nil
