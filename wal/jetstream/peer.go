@@ -67,7 +67,7 @@ func (p *peer) ask(ctx context.Context, subject string, question []byte, most in
 				return err
 			}
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 }

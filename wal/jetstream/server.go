@@ -25,8 +25,9 @@ const (
 	leastMessage = 64 << 10
 	// reserveBytes of a stream are for claims, or an eighth of a small stream.
 	reserveBytes = 64 << 10
-	// readBytes bounds what a server sends for one request.
-	readBytes = 4 << 20
+	// readBytes bounds what a server sends for one request. The requests of many streams share a
+	// connection: each waits for the answers to all others.
+	readBytes = 1 << 20
 	// reconnectWait is the time between attempts to connect again.
 	reconnectWait = 100 * time.Millisecond
 	// answerTime is how long a question may take that is no append.

@@ -114,15 +114,16 @@ func (r *Reader) follow(ctx context.Context, w *walk) error {
 		}
 	}
 	began := time.Now() // when the walk last came on, or no replica answered
+	late := false       // the nearest replica is behind another one
 	for fruitless := 0; ; {
 		seq, short := w.seq, w.next < w.from
-		damage, err := w.round(ctx, fruitless%allEvery == allEvery-1 || short)
+		damage, err := w.round(ctx, fruitless%allEvery == allEvery-1 || short || late)
 		if err != nil {
 			return err
 		}
 		if w.seq != seq {
 			q.answered()
-			q.wait, began, fruitless = 0, time.Now(), 0
+			q.wait, began, fruitless, late = 0, time.Now(), 0, damage.helper > 0
 			continue
 		}
 		switch {

@@ -75,6 +75,7 @@ type damage struct {
 	error      error // nil: nothing
 	everywhere bool  // so were the answers of all replicas, though one may have answered for another
 	answers    int   // replicas that answered
+	helper     int   // the replica that gave messages; 0 is the nearest one
 	silent     error // why a replica did not answer; nil: all did
 }
 
@@ -88,14 +89,13 @@ func (w *walk) round(ctx context.Context, all bool) (found damage, err error) {
 		}
 	}()
 	for replica, bad := 0, 0; ; replica++ {
-		timed, cancel := context.WithTimeout(ctx, attemptTime)
-		err := w.server.Read(timed, replica, w.seq, readMessages, w.take)
-		cancel()
+		err := w.read(ctx, replica)
 		_, stop := errors.AsType[stopError](err)
 		switch {
 		case err == errEnd || stop:
 			return found, err
 		case w.seq != before || ctx.Err() != nil:
+			found.helper = replica
 			return found, nil // what stopped this replica shows again with the next round
 		case errors.Is(err, ErrNoReplica):
 			found.everywhere = bad > 0 && bad == replica
@@ -116,6 +116,20 @@ func (w *walk) round(ctx context.Context, all bool) (found damage, err error) {
 			return found, nil
 		}
 	}
+}
+
+// read asks a replica for the next messages, until none has come for attemptTime. What it gives up
+// still comes, in front of what is asked for next: on a slow line nothing else might ever arrive.
+func (w *walk) read(ctx context.Context, replica int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := time.AfterFunc(attemptTime, func() { cancel(context.DeadlineExceeded) })
+	defer t.Stop()
+	return w.server.Read(ctx, replica, w.seq, readMessages, func(seq uint64, b []byte) error {
+		t.Stop() // the caller's function may take long
+		defer t.Reset(attemptTime)
+		return w.take(seq, b)
+	})
 }
 
 // isDamage says whether err is about what was read, not about reading it.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 )
 
@@ -36,7 +39,7 @@ func (s *Store) heard(what int, err error) {
 	defer s.mu.Unlock()
 	now := time.Now()
 	switch {
-	case err == nil, errors.Is(err, coord.ErrConflict):
+	case err == nil, answered(err):
 		s.mute[what] = time.Time{}
 	case errors.Is(err, context.Canceled): // nobody waited for the answer
 	case s.mute[what].IsZero():
@@ -44,6 +47,12 @@ func (s *Store) heard(what int, err error) {
 	case now.Sub(s.mute[what]) >= muteMost:
 		s.move(now)
 	}
+}
+
+// answered says whether err is what the servers say to a call, and not that they cannot tell.
+func answered(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && api.Code != 503 || errors.Is(err, coord.ErrConflict) || errors.Is(err, nats.ErrMaxPayload)
 }
 
 // move lets the connection go to another server, unless it did a moment ago. s.mu is held.
