@@ -80,5 +80,8 @@ func (n *Node) wake() {
 	n.looked = make(chan struct{})
 }
 
+// Session returns the name of this start of the node.
+func (n *Node) Session() string { return n.o.Session }
+
 // mine reports whether this node, in this session, has the lease of a partition.
 func (n *Node) mine(l *local) bool { return l.lease.Node == n.o.Name && l.lease.Session == n.o.Session }

@@ -6,6 +6,8 @@
 // when its expression has no such sample any more. The state of alerts is kept in a file, so that a
 // restart neither forgets an alert nor begins its time anew.
 //
+// Several processes may have the same rules; [Turns] let one of them evaluate a group.
+//
 // The meaning of rules, labels, templates and times is that of Prometheus 3:
 // https://prometheus.io/docs/prometheus/latest/configuration/alerting_rules/.
 package alerts

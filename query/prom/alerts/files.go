@@ -30,6 +30,8 @@ type group struct {
 	evaluated   time.Time     // when the last evaluation was for; zero: never
 	took        time.Duration // by the last evaluation
 	fingerprint uint64        // of file and name: spreads evaluations over the interval
+	turn        string        // its name for Turns
+	mine        bool          // this process was to evaluate it last
 }
 
 // key identifies the group.

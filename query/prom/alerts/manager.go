@@ -41,6 +41,7 @@ type Config struct {
 type Manager struct {
 	Config
 	senders []*sender
+	turns   Turns      // nil: this process evaluates all groups
 	saving  sync.Mutex // one writer of the state file at a time; taken before mu
 	lines   loglimit.Limit[string]
 
@@ -95,6 +96,7 @@ func (m *Manager) Reload(files []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.Files = files
+	m.nameTurns(groups)
 	adopt(m.groups, groups)
 	m.groups = groups
 	if m.restart != nil {
@@ -137,6 +139,7 @@ func (m *Manager) Run(ctx context.Context) {
 	wg.Wait()
 	m.forgetUnsent()
 	m.save()
+	m.keepAll()
 }
 
 // forgetUnsent makes alerts news again that a webhook was not told of.
@@ -187,7 +190,9 @@ func (m *Manager) runGroup(ctx context.Context, g *group) {
 			return
 		case <-t.C:
 		}
-		m.evaluate(ctx, g, at)
+		if m.turn(ctx, g) {
+			m.evaluate(ctx, g, at)
+		}
 		next := at.Add(g.interval)
 		if late := time.Since(next); late > 0 { // leave out what cannot be made up for
 			n := late/g.interval + 1
@@ -242,6 +247,7 @@ func (m *Manager) evaluate(ctx context.Context, g *group, at time.Time) {
 	}
 	if changed || len(out) > 0 {
 		m.save()
+		m.keep(ctx, g)
 	}
 }
 
@@ -324,6 +330,9 @@ func (m *Manager) Counts() Counts {
 	for _, g := range m.groups {
 		c.Rules += len(g.rules)
 		for _, r := range g.rules {
+			if m.turns != nil && !g.mine {
+				continue // the node that evaluates it counts them
+			}
 			w, b := r.count()
 			c.Pending += w
 			c.Firing += b

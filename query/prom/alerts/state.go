@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/replace"
@@ -23,6 +24,7 @@ type stateFile struct {
 type savedAlert struct {
 	Group string `json:"group"`
 	Rule  string `json:"rule"`
+	Value string `json:"value,omitempty"`
 	alert
 }
 
@@ -37,7 +39,7 @@ func stateText(groups []*group, now time.Time) ([]byte, error) {
 	for _, g := range groups {
 		for _, r := range g.rules {
 			for _, a := range r.active {
-				out.Alerts = append(out.Alerts, savedAlert{g.key(), r.key(), *a})
+				out.Alerts = append(out.Alerts, savedAlert{g.key(), r.key(), strconv.FormatFloat(a.Value, 'g', -1, 64), *a})
 			}
 		}
 	}
@@ -72,14 +74,6 @@ func readState(file string, groups []*group) error {
 	if len(text) > maxState {
 		return fmt.Errorf("longer than %d bytes", maxState)
 	}
-	var in stateFile
-	d := json.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&in); err != nil {
-		return err
-	}
-	if in.Version != stateVersion {
-		return fmt.Errorf("version %d, not %d", in.Version, stateVersion)
-	}
 	type key struct{ group, rule string }
 	rules := make(map[key]*rule)
 	for _, g := range groups {
@@ -89,14 +83,27 @@ func readState(file string, groups []*group) error {
 			}
 		}
 	}
+	return restore(text, func(group, name string) *rule { return rules[key{group, name}] })
+}
+
+// restore puts the alerts of a text into the rules that find returns; nil: the rule is gone.
+func restore(text []byte, find func(group, rule string) *rule) error {
+	var in stateFile
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&in); err != nil {
+		return err
+	}
+	if in.Version != stateVersion {
+		return fmt.Errorf("version %d, not %d", in.Version, stateVersion)
+	}
 	for _, s := range in.Alerts {
-		r := rules[key{s.Group, s.Rule}]
+		r := find(s.Group, s.Rule)
 		if r == nil || s.State == pending && time.Since(in.Saved) > outage || len(r.active) >= maxAlerts {
 			continue
 		}
 		switch s.State {
 		case pending, firing, inactive:
 			a := s.alert
+			a.Value, _ = strconv.ParseFloat(s.Value, 64) // it is for eyes
 			r.active[a.Labels.Hash()] = &a
 		default:
 			return fmt.Errorf("state %q", s.State)

@@ -62,6 +62,7 @@ func (s *server) join(fail context.CancelCauseFunc) (err error) {
 		Bucket: shared.Bucket{Store: s.member.Bucket()}, Copy: dashboards.In(o.Dir), Own: dashboards.In(s.DB), Logger: s.Logger,
 	})
 	s.shared.Look(ctx)
+	s.rules.Share(s.member.Turns())
 	s.Logger.Info("node of a cluster", "cluster", o.Name, "node", o.Node, "address", s.member.Address(),
 		"partitions", s.member.Node().Partitions())
 	return nil

@@ -1,0 +1,123 @@
+package alerts
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+)
+
+// Turns decide which process of several that have the same rules evaluates a group, and keep what
+// it knows of the alerts of the group for the next one. Processes need not have the same files.
+type Turns interface {
+	// Have tells all groups that this process has now.
+	Have(groups []string)
+	// Take reports whether this process is to evaluate a group now. state is what was kept last of
+	// the group; nil: nothing. It is called before each evaluation.
+	Take(ctx context.Context, group string) (mine bool, state []byte, err error)
+	// Keep keeps the state of a group that this process evaluates.
+	Keep(ctx context.Context, group string, state []byte) error
+}
+
+// keepTime bounds how long a process that ends tries to keep the state of its groups.
+const keepTime = 5 * time.Second
+
+// Share lets several processes take turns. It is called before Run.
+func (m *Manager) Share(t Turns) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turns = t
+	m.nameTurns(m.groups)
+}
+
+// nameTurns names groups for Turns: by their file without its folder, so that a group is the same
+// on all nodes, unless two groups of this process then have one name.
+func (m *Manager) nameTurns(groups []*group) {
+	if m.turns == nil {
+		return
+	}
+	seen := make(map[string]bool)
+	var names []string
+	for _, g := range groups {
+		if g.turn = filepath.Base(g.file) + ";" + g.name; seen[g.turn] {
+			g.turn = g.key()
+		}
+		seen[g.turn] = true
+		g.fingerprint = hash(g.turn) // all nodes evaluate it for the same times
+		names = append(names, g.turn)
+	}
+	m.turns.Have(names)
+}
+
+// turn reports whether this process is to evaluate a group now. Of a group that another one
+// evaluates it takes over what that one has kept. While that cannot be known, it is as before.
+func (m *Manager) turn(ctx context.Context, g *group) bool {
+	if m.turns == nil {
+		return true
+	}
+	mine, state, err := m.turns.Take(ctx, g.turn)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ctx.Err() != nil {
+		return false
+	}
+	if err != nil {
+		m.warn("it is not known which node is to evaluate a group of rules; it stays as it was", "group", g.name, "evaluated_here", g.mine, "err", err)
+		return g.mine
+	}
+	if state != nil && (!g.mine || !mine) {
+		if err := g.replaceAlerts(state); err != nil {
+			m.warn("what another node has kept of alerts cannot be read", "group", g.name, "err", err)
+		}
+	}
+	if !mine {
+		for _, r := range g.rules {
+			r.err = nil
+		}
+	}
+	g.mine = mine
+	return mine
+}
+
+// replaceAlerts puts the alerts of a text in place of those of the group. Manager.mu is held.
+func (g *group) replaceAlerts(state []byte) error {
+	rules := make(map[string]*rule)
+	for _, r := range g.rules {
+		if r.alerting {
+			rules[r.key()] = r
+			clear(r.active)
+		}
+	}
+	return restore(state, func(_, name string) *rule { return rules[name] })
+}
+
+// keep keeps the alerts of a group for the next process.
+func (m *Manager) keep(ctx context.Context, g *group) {
+	if m.turns == nil {
+		return
+	}
+	m.mu.Lock()
+	mine := g.mine
+	text, err := stateText([]*group{g}, time.Now())
+	m.mu.Unlock()
+	if !mine {
+		return
+	}
+	if err == nil {
+		err = m.turns.Keep(ctx, g.turn, text)
+	}
+	if err != nil && ctx.Err() == nil {
+		m.warn("the alerts of a group are not kept for the other nodes", "group", g.name, "err", err)
+	}
+}
+
+// keepAll keeps the alerts of all groups when the process ends.
+func (m *Manager) keepAll() {
+	ctx, cancel := context.WithTimeout(context.Background(), keepTime)
+	defer cancel()
+	m.mu.Lock()
+	groups := m.groups
+	m.mu.Unlock()
+	for _, g := range groups {
+		m.keep(ctx, g)
+	}
+}

@@ -1,0 +1,160 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// bench is where nodes take turns: one evaluates each group.
+type bench struct {
+	mu     sync.Mutex
+	turn   string            // whose turn it is
+	states map[string][]byte // by group
+	err    error
+}
+
+// A seat is the bench as one node sees it.
+type seat struct {
+	*bench
+	name   string
+	groups *[]string
+}
+
+func (s seat) Have(groups []string) { *s.groups = groups }
+
+func (s seat) Take(_ context.Context, group string) (bool, []byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turn == s.name, s.states[group], s.err
+}
+
+func (s seat) Keep(_ context.Context, group string, state []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.states[group] = state
+	}
+	return s.err
+}
+
+// step lets a node evaluate what it is to evaluate.
+func step(t *testing.T, m *Manager, at time.Time) {
+	t.Helper()
+	for _, g := range m.groups {
+		if m.turn(t.Context(), g) {
+			m.evaluate(t.Context(), g, at)
+		}
+	}
+}
+
+// TestNodesTakeTurns: one of two nodes evaluates. The other one shows its alerts, and goes on from
+// where they were when it is its turn: what was pending fires in time, and a webhook is told once.
+func TestNodesTakeTurns(t *testing.T) {
+	hook := &world{status: http.StatusOK}
+	server := httptest.NewServer(hook)
+	t.Cleanup(server.Close)
+	shared := &bench{turn: "a", states: make(map[string][]byte)}
+	nodes := make(map[string]*Manager)
+	worlds := make(map[string]*world)
+	for _, name := range []string{"a", "b"} {
+		var groups []string
+		nodes[name], worlds[name] = manager(t, loadRules, func(c *Config) { c.Webhooks = []string{server.URL} })
+		nodes[name].Share(seat{shared, name, &groups})
+		if !slices.Equal(groups, []string{"a.rules.yml;g"}) {
+			t.Fatalf("node %s has %q", name, groups)
+		}
+		worlds[name].set("m > 5", map[string]float64{"x": 7})
+	}
+	a, b := nodes["a"], nodes["b"]
+	if a.groups[0].fingerprint != b.groups[0].fingerprint {
+		t.Error("nodes evaluate a group for different times")
+	}
+	at := time.Now().Add(-10 * time.Minute)
+	both := func(want string, counted ...int) {
+		t.Helper()
+		step(t, a, at)
+		step(t, b, at)
+		at = at.Add(time.Minute)
+		for i, m := range []*Manager{a, b} {
+			if got := states(t, m); !slices.Equal(got, []string{want}) {
+				t.Errorf("node %d shows %q, want %q", i, got, want)
+			}
+			if c := m.Counts(); c.Pending+c.Firing != counted[i] {
+				t.Errorf("node %d counts %d alerts, want %d", i, c.Pending+c.Firing, counted[i])
+			}
+		}
+	}
+	both("x pending", 1, 0)
+	if n := len(worlds["b"].asked); n > 0 {
+		t.Errorf("the other node has asked %d times", n)
+	}
+	began := activeSince(a)
+	shared.turn = "b"
+	both("x pending", 0, 1)
+	shared.turn = "a"
+	step(t, b, at) // b sees it first
+	both("x firing", 1, 0)
+	if now := activeSince(a); !maps.Equal(began, now) {
+		t.Errorf("the alert began anew: %v, and before %v", now, began)
+	}
+	shared.turn = "b"
+	both("x firing", 0, 1)
+
+	// While nobody knows whose turn it is, all stays as it was.
+	shared.err = errors.New("no answer")
+	asked := len(worlds["a"].asked)
+	both("x firing", 0, 1)
+	if len(worlds["a"].asked) != asked {
+		t.Error("a node evaluates that is not known to be the one")
+	}
+	news := 0
+	for _, m := range []*Manager{a, b} {
+		for _, q := range m.senders[0].left() {
+			if q.news && !q.resolved {
+				news++
+			}
+		}
+	}
+	if news != 1 {
+		t.Errorf("the webhook is told %d times that the alert fires", news)
+	}
+}
+
+// activeSince returns since when alerts are true.
+func activeSince(m *Manager) map[uint64]time.Time {
+	out := make(map[uint64]time.Time)
+	for _, g := range m.groups {
+		for _, r := range g.rules {
+			for h, a := range r.active {
+				out[h] = a.ActiveAt.UTC()
+			}
+		}
+	}
+	return out
+}
+
+// TestStrangeStateOfAnotherNode: what cannot be read does not stop the evaluation.
+func TestStrangeStateOfAnotherNode(t *testing.T) {
+	for _, text := range []string{"!", `{"version":2}`, `{"version":1,"alerts":[{"rule":"High","state":"dancing"}]}`, `{"version":1,"alerts":[{"rule":"nosuch","state":"firing"}]}`} {
+		m, w := manager(t, loadRules, nil)
+		shared := &bench{turn: "a", states: map[string][]byte{"a.rules.yml;g": []byte(text)}}
+		var groups []string
+		m.Share(seat{shared, "a", &groups})
+		w.set("m > 5", map[string]float64{"x": 7})
+		step(t, m, time.Now())
+		if got := states(t, m); !slices.Equal(got, []string{"x pending"}) {
+			t.Errorf("%s: %q", text, got)
+		}
+		if !strings.Contains(string(shared.states["a.rules.yml;g"]), `"state":"pending"`) {
+			t.Errorf("%s: kept %s", text, shared.states["a.rules.yml;g"])
+		}
+	}
+}
