@@ -171,19 +171,23 @@ func (r *replica) lost(err error) error {
 	defer r.mu.Unlock()
 	if !r.closed.Load() && r.role.CompareAndSwap(int32(Leader), int32(Follower)) {
 		r.tell(&r.changed)
-		r.stepping.Go(r.stepDown)
+		r.stepping.Go(func() { r.stepDown(err) })
 	}
 	return fmt.Errorf("%w: %w", ErrNotLeader, err)
 }
 
-// stepDown makes a follower of a leader whose log was sealed.
-func (r *replica) stepDown() {
+// stepDown makes a follower of a leader whose log was sealed, because of err.
+func (r *replica) stepDown(err error) {
 	r.changing.Lock()
 	defer r.changing.Unlock()
 	if r.closed.Load() || r.s.Role() == Leader || r.s.following() {
 		return // somebody else was faster
 	}
-	r.s.options.Logger.Warn("another process writes the log now: this store stops leading and follows", "position", uint64(r.s.Position()))
+	why := "another process writes the log now: this store stops leading and follows"
+	if errors.Is(err, wal.ErrLost) {
+		why = "the log has lost records: this store stops leading and follows"
+	}
+	r.s.options.Logger.Warn(why, "position", uint64(r.s.Position()), "err", err)
 	if err := r.resign(); err != nil {
 		r.s.options.Logger.Warn("the log was closed with an error", "err", err)
 	}

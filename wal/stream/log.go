@@ -40,6 +40,7 @@ type Log struct {
 	telling  bool       // OnDurable runs
 	failing  error      // OnDurable is told of this failure
 	sealed   error      // why nothing can be written any more
+	short    time.Time  // since when the stream has ended before what was written; zero: it has not
 	closing  bool
 	unkept   error // what records failed with while the log was closing
 	barriers []barrier

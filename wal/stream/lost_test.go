@@ -152,3 +152,79 @@ func TestDeletedWhileUnsure(t *testing.T) {
 		}
 	})
 }
+
+// A writer that has nothing to write learns from Truncate that the stream has lost its end, once
+// that has lasted for Options.Retry. One answer that is out of date does not make it give up.
+func TestIdleWriterLearnsOfLoss(t *testing.T) {
+	for name, kept := range map[string]int{"all": 0, "the last records": 6} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &streamtest.Cluster{}
+				l := openLog(t, c, stream.Options{})
+				addRecords(t, l, 10)
+				if err := l.Truncate(0); err != nil {
+					t.Fatalf("of a whole log: %v", err)
+				}
+				c.Lose(kept)
+				began := time.Now()
+				for {
+					err := l.Truncate(0)
+					since := time.Since(began)
+					if err == nil && since < 40*time.Second {
+						time.Sleep(10 * time.Second)
+						continue
+					}
+					if !errors.Is(err, wal.ErrSealed) || !errors.Is(err, wal.ErrLost) || since < 25*time.Second {
+						t.Errorf("%v after the loss: %v, want ErrSealed and ErrLost after 25 s or more", since, err)
+					}
+					break
+				}
+				if _, err := l.Enqueue([]byte("record 11")); !errors.Is(err, wal.ErrLost) {
+					t.Errorf("then a record gets %v, want ErrLost at once", err)
+				}
+			})
+		})
+	}
+}
+
+// Bounds that are out of date now and then, and servers that do not answer, are no loss: the writer
+// goes on.
+func TestIdleWriterBelievesNoStaleBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &staleServer{Server: (&streamtest.Cluster{}).Connect()}
+		l, err := stream.Open(t.Context(), s, stream.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		addRecords(t, l, 10)
+		for i := range 30 {
+			s.mode.Store(int32(i % 3))
+			if err := l.Truncate(0); err != nil {
+				t.Fatalf("question %d: %v", i, err)
+			}
+			time.Sleep(15 * time.Second)
+		}
+		s.mode.Store(0)
+		addRecords(t, l, 1)
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A staleServer gives right bounds, none, and bounds that are behind.
+type staleServer struct {
+	stream.Server
+	mode atomic.Int32
+}
+
+func (s *staleServer) Bounds(ctx context.Context) (oldest, newest uint64, err error) {
+	oldest, newest, err = s.Server.Bounds(ctx)
+	switch s.mode.Load() {
+	case 1:
+		return 0, 0, errors.New("no answer")
+	case 2:
+		newest -= 3
+	}
+	return oldest, newest, err
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rondo-db/rondo/wal"
 )
@@ -11,10 +12,18 @@ import (
 // Truncate is as core.Log has it. It drops whole messages, and always keeps the newest records, so
 // that the stream still says which position is the next. If another process writes the log, it
 // drops nothing and returns wal.ErrSealed.
+//
+// A writer without records learns only here that another process writes the log, or that the stream
+// has lost its end. So Truncate asks for that also if nothing is to be dropped. If the stream has
+// ended too early for Options.Retry, whenever Truncate has looked, the error wraps wal.ErrSealed
+// and wal.ErrLost. Servers that do not answer are no error then.
 func (l *Log) Truncate(upto wal.Pos) error {
 	l.mu.Lock()
 	err, first := l.writable(), l.oldest
 	l.mu.Unlock()
+	if err == nil {
+		err = l.look()
+	}
 	keep := min(upto+1, l.Last())
 	if err != nil || keep <= first {
 		return err
@@ -56,6 +65,30 @@ func (l *Log) purge(ctx context.Context, keep wal.Pos) (wal.Pos, error) {
 		return true, l.server.Purge(ctx, m.seq)
 	})
 	return m.First, err
+}
+
+// look returns an error that wraps wal.ErrSealed if another process writes the log, or if the
+// stream has lost its end. It takes attemptTime at most.
+func (l *Log) look() error {
+	ctx, cancel := context.WithTimeout(context.Background(), attemptTime)
+	defer cancel()
+	after := l.tail.Load()
+	if err := l.stillWriter(ctx); errors.Is(err, wal.ErrSealed) {
+		return err
+	}
+	_, newest, err := l.boundsNow(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err != nil: // nobody knows
+	case newest >= after, len(l.pending) > 0: // or a record finds out
+		l.short = time.Time{}
+	case l.short.IsZero():
+		l.short = time.Now()
+	case time.Since(l.short) >= l.o.Retry && l.sealed == nil:
+		l.sealed = fmt.Errorf("%w: %w: the stream ends at message %d, and message %d was written", wal.ErrSealed, wal.ErrLost, newest, after)
+	}
+	return l.sealed
 }
 
 // stillWriter returns wal.ErrSealed if a replica shows another writer's claim. A writer learns it

@@ -225,3 +225,29 @@ func TestReplicaNamesLog(t *testing.T) {
 		t.Error("no replica is open")
 	}
 }
+
+// A leader that nobody writes to notices by itself that the log has lost its end, or all of it.
+func TestIdleLeaderNoticesLoss(t *testing.T) {
+	for _, all := range []bool{true, false} {
+		w := settledWorld(t, 3)
+		w.quiet = true
+		for _, h := range w.hosts {
+			h.node.o.DigestInterval = -1 // a digest writes records
+		}
+		for range 4 * 60 { // what is on its way ends
+			w.pass()
+		}
+		g := w.logs[0]
+		held := g.last()
+		if all {
+			g.lose(0)
+		} else {
+			g.lose(held - 5)
+		}
+		lost := w.now
+		w.await(t, func() bool { return g.kept == nil })
+		if took := w.now.Sub(lost); took > 3*time.Minute || g.last() != held {
+			t.Errorf("%v after the loss it was begun anew behind %d, and replicas held %d", took, g.last(), held)
+		}
+	}
+}

@@ -88,7 +88,8 @@ type Replica interface {
 	// Promote makes it the leader, and Demote a follower, as of *core.Store.
 	Promote(ctx context.Context) error
 	Demote(ctx context.Context) error
-	// Truncate allows the log to drop the records up to a position, if the replica leads.
+	// Truncate allows the log to drop the records up to a position, if the replica leads. If
+	// another process writes the log, or the log has lost records, the replica stops leading.
 	Truncate(upto wal.Pos) error
 	// TakeDigest lets a replica that leads, and all that follow it, take a digest of all that they
 	// hold, at the same position, and AwaitDigest returns the digest that one of them has taken

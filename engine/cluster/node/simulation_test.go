@@ -251,6 +251,9 @@ func (w *world) watchLeaders() {
 
 // clients write to whoever they take for a leader.
 func (w *world) clients() {
+	if w.quiet {
+		return
+	}
 	for p := range w.logs {
 		for _, h := range w.hosts {
 			if m := h.open[p]; m != nil && m.writer != 0 && w.now.After(h.paused) && w.r.IntN(3) == 0 {

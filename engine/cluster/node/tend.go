@@ -15,16 +15,15 @@ import (
 // changesAtOnce bounds the changes of the map that a node writes at one look.
 const changesAtOnce = 16
 
-// tend does what a leader does for the log of its partition: it truncates the log.
+// tend does what a leader does for the log of its partition: it truncates the log, and learns from
+// that whether the log is still its own and has lost nothing. A leader without writes would not
+// notice.
 func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement.Partition) {
 	now := n.o.now()
 	if now.Sub(l.truncated) < n.o.TruncateInterval {
 		return
 	}
 	upto := n.needless(l, v, part)
-	if upto == 0 {
-		return
-	}
 	l.truncated = now
 	r := l.replica
 	n.run(ctx, l, taskTruncate, demoteTime, func(context.Context) (func(), error) {
@@ -33,10 +32,7 @@ func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement
 		v := n.view
 		upto := min(upto, n.needless(l, v, v.Map.Partitions[l.partition]))
 		n.mu.Unlock()
-		if upto == 0 {
-			return nil, nil
-		}
-		return nil, r.Truncate(upto)
+		return nil, r.Truncate(upto) // also up to 0: it finds out whether the log is whole
 	})
 }
 

@@ -33,6 +33,7 @@ type world struct {
 	faults  bool
 	wrong   []string // what must not be
 	flips   bool     // bits are to flip
+	quiet   bool     // nobody writes
 	seen    placement.Map
 	watcher *coord.Watcher // without faults
 	certain int            // how often a node led for certain
@@ -130,6 +131,7 @@ type model struct {
 	opened time.Time
 	closed bool
 	digest core.Digested
+	short  time.Time // since when the log ends too early, as far as it knows; zero: it does not
 }
 
 var (
@@ -229,6 +231,18 @@ func (m *model) Truncate(upto wal.Pos) error {
 	if m.writer == 0 || g.claim != m.writer {
 		m.writer = 0
 		return errNotLeader
+	}
+	switch w := m.h.w; {
+	case g.last() >= m.at.position:
+		m.short = time.Time{}
+	case m.short.IsZero():
+		m.short = w.now
+	case w.now.Sub(m.short) >= 25*time.Second:
+		m.writer, m.short = 0, time.Time{}
+		return errNotLeader
+	}
+	if upto == 0 || !m.short.IsZero() {
+		return nil
 	}
 	m.h.w.truncates(m, upto)
 	g.first = max(g.first, min(upto, m.saved.position)+1)
