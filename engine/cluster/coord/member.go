@@ -40,6 +40,7 @@ type Standing struct {
 	Outdated   bool    `json:"outdated,omitempty"`   // needs a newer program on its node, not a copy
 	Lost       bool    `json:"lost,omitempty"`       // it was to lead, and the log has lost records
 	Quarantine string  `json:"quarantine,omitempty"` // why it serves nothing, or empty
+	Trouble    string  `json:"trouble,omitempty"`    // why it cannot read the log now, or empty
 	DigestAt   wal.Pos `json:"digestAt,omitempty"`   // where Digest was taken; 0: none yet
 	Digest     uint64  `json:"digest,omitempty,string"`
 }

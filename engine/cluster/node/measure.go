@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
@@ -66,6 +67,7 @@ func (n *Node) standings() []coord.Standing {
 			s := l.replica.Standing()
 			st.Position, st.Checkpoint, st.Leads, st.Halted = s.Position, s.Checkpoint, s.Leads, s.Halted
 			st.Current, st.Spare = l.current && fresh, !l.spare.IsZero()
+			st.Trouble = troubleOf(s)
 			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum
 		} else if !l.stored && l.copying.IsZero() && !l.outdated {
 			continue
@@ -76,4 +78,16 @@ func (n *Node) standings() []coord.Standing {
 	}
 	slices.SortFunc(all, func(a, b coord.Standing) int { return cmp.Compare(a.Partition, b.Partition) })
 	return all
+}
+
+// mostTrouble is how many bytes a node says of why a replica cannot read its log.
+const mostTrouble = 160
+
+// troubleOf returns why a replica cannot read its log, in a line.
+func troubleOf(s Standing) string {
+	if s.Err == nil || s.Leads {
+		return ""
+	}
+	line := strings.ReplaceAll(s.Err.Error(), "\n", "; ")
+	return strings.ToValidUTF8(line[:min(len(line), mostTrouble)], "")
 }

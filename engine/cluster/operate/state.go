@@ -149,13 +149,13 @@ func replicaOf(m *coord.Seen, partition int, leader string) Replica {
 	case !ok:
 		r.State = Missing
 	case st.Halted:
-		r.State = Halted
+		r.State, r.Reason = Halted, st.Trouble
 	case m.Name == leader:
 		r.State = Leads
 	case st.Current:
 		r.State = Current
 	default:
-		r.State = Behind
+		r.State, r.Reason = Behind, st.Trouble
 	}
 	return r
 }

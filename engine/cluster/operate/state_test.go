@@ -55,6 +55,8 @@ func TestStateInWords(t *testing.T) {
 	b := follower(0)
 	w.stand(b, coord.Standing{Partition: 0, Position: 93})
 	want(t, w.state(1), false, fmt.Sprintf("warning: node %s is behind in partition 0, by up to 7 records", b))
+	w.stand(b, coord.Standing{Partition: 0, Position: 93, Trouble: "no answer"})
+	want(t, w.state(1), false, fmt.Sprintf("warning: node %s is behind in partition 0, by up to 7 records: no answer", b))
 	w.stand(b, coord.Standing{Partition: 0, Position: 93, Copying: true})
 	want(t, w.state(1), false, "warning: partition 0 has 1 of 2 replicas")
 	w.stand(b, coord.Standing{Partition: 0, Position: 93, Halted: true})

@@ -101,7 +101,7 @@ func (s *State) judgeLeaders() {
 
 // judgeReplicas finds partitions whose replicas are not as they should be, and moves.
 func (s *State) judgeReplicas() {
-	behind, lag := make(map[string][]int), make(map[string]uint64)
+	behind, lag, why := make(map[string][]int), make(map[string]uint64), make(map[string]string)
 	outdated := make(map[string][]int)
 	few := make(map[int][]int) // partitions by the number of their replicas
 	for i := range s.Partitions {
@@ -124,6 +124,9 @@ func (s *State) judgeReplicas() {
 				if !moving {
 					behind[r.Node] = append(behind[r.Node], i)
 					lag[r.Node] = max(lag[r.Node], r.Lag)
+					if r.Reason != "" {
+						why[r.Node] = ": " + r.Reason
+					}
 					p.blame("%s is behind", r.Node)
 					good++
 				}
@@ -151,7 +154,7 @@ func (s *State) judgeReplicas() {
 		if lag[name] > 0 {
 			by = fmt.Sprintf(", by up to %d records", lag[name])
 		}
-		s.add(Warning, "node %s is behind in %s%s", name, subject(behind[name], "partition", "partitions"), by)
+		s.add(Warning, "node %s is behind in %s%s%s", name, subject(behind[name], "partition", "partitions"), by, why[name])
 	}
 }
 
