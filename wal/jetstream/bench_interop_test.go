@@ -65,12 +65,14 @@ type acks struct {
 	mu   sync.Mutex // guards what follows
 	sent []time.Time
 	took []time.Duration
+	told int // blocks of records, a message each
 	err  error
 }
 
-func (a *acks) told(first, last wal.Pos, err error) {
+func (a *acks) tell(first, last wal.Pos, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.told++
 	a.err = errors.Join(a.err, err)
 	now := time.Now()
 	for range last - first + 1 {
@@ -111,7 +113,7 @@ func someRecords() [][]byte {
 // appendRecords appends b.N records, pace million samples a second; 0: as many as the log takes.
 func appendRecords(b *testing.B, c *natstest.Cluster, o log.Options, pace float64) {
 	a := &acks{}
-	l, _ := openOne(b, o, stream.Options{OnDurable: a.told})
+	l, _ := openOne(b, o, stream.Options{OnDurable: a.tell})
 	recs := someRecords()
 	own, servers := cpu(b, c)
 	b.SetBytes(recordBytes)
@@ -141,6 +143,7 @@ func appendRecords(b *testing.B, c *natstest.Cluster, o log.Options, pace float6
 		b.Error(a.err)
 	}
 	slices.Sort(a.took)
+	b.ReportMetric(float64(b.N)*samples/float64(a.told), "samples/message")
 	b.ReportMetric(a.took[len(a.took)/2].Seconds()*1e3, "p50-ms")
 	b.ReportMetric(a.took[len(a.took)*99/100].Seconds()*1e3, "p99-ms")
 }

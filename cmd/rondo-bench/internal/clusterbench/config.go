@@ -44,8 +44,15 @@ func (c *Config) Validate() error {
 type Result struct {
 	Series     int `json:"series"`
 	Partitions int `json:"partitions"`
+	Nodes      int `json:"nodes"`
+	Replicas   int `json:"replicas"`
+	Batch      int `json:"batch"`   // samples
+	Under      int `json:"under"`   // batches
+	Senders    int `json:"senders"` // goroutines
+	Cores      int `json:"cores"`   // of this machine
 
 	Alone Alone `json:"one_machine"`
+	Idle  Idle  `json:"idle"`
 	Full  Load  `json:"full"`
 	Half  Load  `json:"half"`
 	Catch Catch `json:"catch_up"`
@@ -63,6 +70,13 @@ type Alone struct {
 	AckP99 float64 `json:"ack_p99_seconds"`
 }
 
+// An Idle is a time in which nobody sends. Each figure is how many cores are busy.
+type Idle struct {
+	Nodes   float64 `json:"nodes"`
+	Servers float64 `json:"servers"`
+	Driver  float64 `json:"driver"`
+}
+
 // A Load is a time of sending.
 type Load struct {
 	Samples int64   `json:"samples"`
@@ -73,6 +87,10 @@ type Load struct {
 	Driver  float64 `json:"driver_cpu_seconds_per_million"`
 	AckP50  float64 `json:"ack_p50_seconds"` // of a batch, which has samples of all partitions
 	AckP99  float64 `json:"ack_p99_seconds"`
+	Batches int64   `json:"batches"`
+
+	Messages int64 `json:"messages"`  // of the logs of all partitions
+	LogBytes int64 `json:"log_bytes"` // that they take on one server
 }
 
 // A Catch is a node that was away while samples came, and applies them.

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginebench"
 	"github.com/rondo-db/rondo/query/peer"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -40,7 +42,7 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return r, err
 	}
-	r.Partitions = c.Partitions
+	r.Partitions, r.Nodes, r.Replicas = c.Partitions, c.Nodes, c.Replicas
 	c.Say("one machine")
 	if r.Alone, err = c.alone(ctx); err != nil {
 		return r, fmt.Errorf("one machine: %w", err)
@@ -50,7 +52,11 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 	if err := b.start(ctx); err != nil {
 		return r, err
 	}
-	r.Series = len(b.load.refs)
+	r.Series, r.Batch, r.Cores = len(b.load.refs), b.load.hosts*enginebench.HostReadings, runtime.GOMAXPROCS(0)
+	r.Senders, r.Under = len(b.load.all), len(b.load.all)*b.load.under
+	if r.Idle, err = b.idle(ctx); err != nil {
+		return r, err
+	}
 	c.Say("as fast as samples are taken; nodes %s", b.nodes.pids())
 	if r.Full, err = b.measure(ctx, c.Readings, 0); err != nil {
 		return r, err
@@ -144,6 +150,18 @@ func (b *bench) rest(ctx context.Context) error {
 	return nil
 }
 
+// idle measures what runs while nobody sends.
+func (b *bench) idle(ctx context.Context) (r Idle, err error) {
+	began, nodes, servers, own := time.Now(), b.nodes.cpu(), b.servers.cpu(), ownCPU()
+	select {
+	case <-time.After(2 * restTick):
+	case <-ctx.Done():
+		return r, ctx.Err()
+	}
+	cores := func(now, before time.Duration) float64 { return (now - before).Seconds() / time.Since(began).Seconds() }
+	return Idle{cores(b.nodes.cpu(), nodes), cores(b.servers.cpu(), servers), cores(ownCPU(), own)}, nil
+}
+
 // settle waits until each partition has all its replicas, and the one that the map prefers leads.
 func (b *bench) settle(ctx context.Context) error {
 	return wait(ctx, "the partitions have no leaders", func() (bool, error) {
@@ -191,6 +209,10 @@ func (b *bench) stop() (err error) {
 
 // measure sends readings.
 func (b *bench) measure(ctx context.Context, readings int, rate float64) (r Load, err error) {
+	before, err := b.servers.logs(ctx)
+	if err != nil {
+		return r, err
+	}
 	began, nodes, servers, own := time.Now(), b.nodes.cpu(), b.servers.cpu(), ownCPU()
 	samples, acks, err := b.load.run(ctx, readings, rate)
 	if err != nil {
@@ -207,7 +229,10 @@ func (b *bench) measure(ctx context.Context, readings int, rate float64) (r Load
 	r.Rate = float64(samples) / r.Seconds
 	r.Nodes, r.Servers = perMillion(b.nodes.cpu()-nodes, samples), perMillion(b.servers.cpu()-servers, samples)
 	r.AckP50, r.AckP99 = acks.Quantile(0.5).Seconds(), acks.Quantile(0.99).Seconds()
-	return r, nil
+	r.Batches = int64(acks.Count())
+	after, err := b.servers.logs(ctx)
+	r.Messages, r.LogBytes = after.since(before)
+	return r, err
 }
 
 func perMillion(cpu time.Duration, samples int64) float64 {

@@ -30,6 +30,9 @@ func WriteText(w io.Writer, r *Result) error {
 	line("of the driver", "", number(f.Driver, 3), ratio(f.Driver, a.CPU), number(h.Driver, 3))
 	line("acknowledged after, p50, ms", number(a.AckP50*1e3, 1), number(f.AckP50*1e3, 1), "", number(h.AckP50*1e3, 1))
 	line("acknowledged after, p99, ms", number(a.AckP99*1e3, 1), number(f.AckP99*1e3, 1), "", number(h.AckP99*1e3, 1))
+	line("samples a message of the logs", "", number(each(f.Samples, f.Messages), 0), "", number(each(h.Samples, h.Messages), 0))
+	line("bytes of the logs a sample", "", number(each(f.LogBytes, f.Samples), 2), "", number(each(h.LogBytes, h.Samples), 2))
+	line("cores busy while nobody sends: nodes, servers", "", number(r.Idle.Nodes, 3), "", number(r.Idle.Servers, 3))
 	line()
 	c := &r.Catch
 	line("a node that was away", "samples missed", "started after, s", "caught up after, s", "samples a second", "CPU s a million")
@@ -60,4 +63,12 @@ func reads(line func(...any), what, unit string, scale float64, all []Read) {
 		}
 		line("through "+x.Through, fmt.Sprintf("%.3f", x.Seconds*scale), wall, fmt.Sprintf("%.3f", x.CPU*scale), cpu, p99)
 	}
+}
+
+// each returns what of a falls to one of n; 0 if there are none.
+func each(a, n int64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return float64(a) / float64(n)
 }
