@@ -32,6 +32,7 @@ type group struct {
 	fingerprint uint64        // of file and name: spreads evaluations over the interval
 	turn        string        // its name for Turns
 	mine        bool          // this process was to evaluate it last
+	kept        bool          // the next process knows its alerts
 }
 
 // key identifies the group.

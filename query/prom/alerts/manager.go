@@ -241,6 +241,7 @@ func (m *Manager) evaluate(ctx context.Context, g *group, at time.Time) {
 	}
 	m.mu.Lock()
 	g.evaluated, g.took = at, time.Since(began)
+	changed = changed || m.turns != nil && !g.kept
 	m.mu.Unlock()
 	for _, s := range m.senders {
 		s.add(out)
@@ -370,24 +371,6 @@ func (m *Manager) message(h uint64, a *alert, r *rule, until time.Time, news boo
 		out.source = m.ExternalURL.JoinPath("api/v1/query").String() + "?query=" + url.QueryEscape(r.expr)
 	}
 	return out
-}
-
-// save writes the alerts into the file that keeps them.
-func (m *Manager) save() {
-	if m.StateFile == "" {
-		return
-	}
-	m.saving.Lock()
-	defer m.saving.Unlock()
-	m.mu.Lock()
-	text, err := stateText(m.groups, time.Now())
-	m.mu.Unlock()
-	if err == nil {
-		err = writeState(m.StateFile, text)
-	}
-	if err != nil {
-		m.warn("the state of alerts was not saved", "file", m.StateFile, "err", err)
-	}
 }
 
 // count counts alerts by what became of them.

@@ -64,18 +64,25 @@ func (m *Manager) turn(ctx context.Context, g *group) bool {
 		m.warn("it is not known which node is to evaluate a group of rules; it stays as it was", "group", g.name, "evaluated_here", g.mine, "err", err)
 		return g.mine
 	}
+	if !mine {
+		g.forget() // what the other one has not kept it does not have
+	}
 	if state != nil && (!g.mine || !mine) {
 		if err := g.replaceAlerts(state); err != nil {
 			m.warn("what another node has kept of alerts cannot be read", "group", g.name, "err", err)
 		}
 	}
-	if !mine {
-		for _, r := range g.rules {
-			r.err = nil
-		}
-	}
+	g.kept = g.kept && g.mine && mine
 	g.mine = mine
 	return mine
+}
+
+// forget forgets what this process knows of a group that another one evaluates. Manager.mu is held.
+func (g *group) forget() {
+	for _, r := range g.rules {
+		r.err = nil
+		clear(r.active)
+	}
 }
 
 // replaceAlerts puts the alerts of a text in place of those of the group. Manager.mu is held.
@@ -105,6 +112,9 @@ func (m *Manager) keep(ctx context.Context, g *group) {
 	if err == nil {
 		err = m.turns.Keep(ctx, g.turn, text)
 	}
+	m.mu.Lock()
+	g.kept = err == nil
+	m.mu.Unlock()
 	if err != nil && ctx.Err() == nil {
 		m.warn("the alerts of a group are not kept for the other nodes", "group", g.name, "err", err)
 	}

@@ -158,3 +158,36 @@ func TestStrangeStateOfAnotherNode(t *testing.T) {
 		}
 	}
 }
+
+// TestAlertsOfBeforeAreForgotten: a node that comes back shows no alerts of before that the node
+// which evaluates does not have. That one keeps what it has also if nothing changes, and again if
+// that failed.
+func TestAlertsOfBeforeAreForgotten(t *testing.T) {
+	shared := &bench{turn: "a", states: make(map[string][]byte)}
+	var groups []string
+	m, w := manager(t, loadRules, nil)
+	w.set("m > 5", map[string]float64{"x": 7})
+	at := time.Now().Add(-10 * time.Minute)
+	step(t, m, at) // alone
+	m.Share(seat{shared, "a", &groups})
+	shared.err = errors.New("no answer")
+	step(t, m, at)
+	if len(shared.states) > 0 {
+		t.Fatal("kept without an answer")
+	}
+	shared.err = nil
+	step(t, m, at.Add(time.Second))
+	if got := string(shared.states["a.rules.yml;g"]); !strings.Contains(got, `"state":"pending"`) {
+		t.Errorf("kept %q", got)
+	}
+	clear(shared.states)
+	step(t, m, at.Add(2*time.Second))
+	if len(shared.states) > 0 {
+		t.Errorf("kept again, and nothing has changed: %s", shared.states)
+	}
+	shared.turn = "b"
+	step(t, m, at.Add(3*time.Second))
+	if got := states(t, m); len(got) > 0 {
+		t.Errorf("shows %q, which the node that evaluates has not", got)
+	}
+}
