@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // A Severity says how bad a problem is.
@@ -73,6 +74,7 @@ func (s *State) judgeLeaders() {
 		case slices.ContainsFunc(p.Replicas, func(r Replica) bool { return r.Lost && r.State != OfSilent }):
 			lost = append(lost, i)
 			p.blame("its log has lost records")
+			s.judgeLost(i, p)
 		case p.Elect != "":
 			elects[p.Elect] = append(elects[p.Elect], i)
 			p.blame("%s is about to lead", p.Elect)
@@ -96,6 +98,28 @@ func (s *State) judgeLeaders() {
 	}
 	for _, name := range sorted(elects) {
 		s.add(Error, "node %s is about to lead %s: updates wait", name, subject(elects[name], "partition", "partitions"))
+	}
+}
+
+// judgeLost finds a replica that keeps the log of a partition from being begun anew: it cannot be
+// used, and holds more than those that can.
+func (s *State) judgeLost(i int, p *Partition) {
+	held := wal.Pos(0)
+	for _, r := range p.Replicas {
+		if r.State == Leads || r.State == Current || r.State == Behind {
+			held = max(held, r.Position)
+		}
+	}
+	for _, r := range p.Replicas {
+		if r.Position <= held || r.Outdated || r.State != Quarantined && r.State != Halted {
+			continue
+		}
+		why := "it cannot follow the log"
+		if r.Reason != "" {
+			why = r.Reason
+		}
+		s.add(Error, "updates of partition %d wait because the replica on node %s cannot be used (%s) and holds %d records more than any other: to go on without these records, end node %s, remove the folder replicas/p%d in the folder of its --db, and start it again",
+			i, r.Node, why, r.Position-held, r.Node, i)
 	}
 }
 
