@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // A farEngine is a partition of another node. It has one series, and notes the paths that it is
@@ -35,6 +36,13 @@ func (e *farEngine) LookupLeading(path string) (core.Ref, error) {
 		return 0, e.leads
 	}
 	return e.Lookup(path)
+}
+
+func (e *farEngine) Last(core.Ref) (rra.Time, error) {
+	if e.series == "" {
+		return 0, core.ErrNotFound
+	}
+	return rra.Seconds(7), nil
 }
 
 // far is a Directory of one partition, which another node has.
@@ -95,6 +103,34 @@ func TestLookupAsksOnce(t *testing.T) {
 			}
 			if leader != nil && leader != nobody && len(leader.asked) != x.ofLeader {
 				t.Errorf("%s: %d questions to the leader, want %d", name, len(leader.asked), x.ofLeader)
+			}
+		}
+	})
+}
+
+// TestReferenceOfLeader: a sender that had just made a series was told that it did not exist, since
+// a replica that was behind was asked for it, and dropped its samples.
+func TestReferenceOfLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, x := range map[string]struct {
+			leader *farEngine
+			is     error
+			least  time.Duration
+		}{
+			"the replica is behind":        {leader: &farEngine{series: "a"}},
+			"the series is gone":           {leader: &farEngine{}, is: core.ErrNotFound},
+			"nobody leads for certain":     {leader: &farEngine{leads: core.ErrNotLeader}, is: core.ErrUnavailable, least: 8 * time.Second},
+			"nobody who has it is certain": {leader: &farEngine{series: "a", leads: core.ErrNotLeader}, is: core.ErrUnavailable, least: 8 * time.Second},
+		} {
+			r, err := router.New(far{&farEngine{}, x.leader}, router.Options{})
+			must(t, err)
+			began := time.Now()
+			at, err := r.Last(router.Outer(0, 1))
+			if !errors.Is(err, x.is) || err == nil && at != rra.Seconds(7) {
+				t.Errorf("%s: %v and %v, want %v", name, at, err, x.is)
+			}
+			if took := time.Since(began); took < x.least || took > x.least+3*time.Second {
+				t.Errorf("%s: it takes %v, want %v or a little longer", name, took, x.least)
 			}
 		}
 	})

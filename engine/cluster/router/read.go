@@ -73,8 +73,18 @@ func (r *Store) lookupLeading(p int, e core.Engine, path string) (core.Ref, erro
 	return e.Lookup(path)
 }
 
-// of asks the partition of a reference. An error that wraps core.ErrNotFound names the reference as
-// the caller knows it.
+// leading returns nil if an engine leads partition p for certain.
+func (r *Store) leading(p int, e core.Engine) error {
+	_, err := r.lookupLeading(p, e, "")
+	if elsewhere(err) || unanswered(err) {
+		return err
+	}
+	return nil // the error is of the empty path
+}
+
+// of asks the partition of a reference. That it has no such series only the leader knows, as with
+// Lookup: the caller may have the reference of a leader, and the replica that is asked first may be
+// behind. An error that wraps core.ErrNotFound names the reference as the caller knows it.
 func of[T any](ctx context.Context, r *Store, ref core.Ref, question func(e core.Engine, p int, in core.Ref) (T, error)) (T, error) {
 	p, in, ok := r.inner(ref)
 	if !ok {
@@ -82,6 +92,15 @@ func of[T any](ctx context.Context, r *Store, ref core.Ref, question func(e core
 		return none, notFound(ref)
 	}
 	answer, err := ask(ctx, r, p, func(e core.Engine) (T, error) { return question(e, p, in) })
+	if errors.Is(err, core.ErrNotFound) {
+		until := time.Now().Add(min(r.options.Wait, lookupWait))
+		err = r.writeUntil(ctx, p, until, func(e core.Engine, _ bool) (err error) {
+			if err = r.leading(p, e); err == nil {
+				answer, err = question(e, p, in)
+			}
+			return err
+		})
+	}
 	return answer, asOuter(ref, err)
 }
 
