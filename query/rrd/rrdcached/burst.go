@@ -129,7 +129,7 @@ func (g *burst) why(sample int, err error) string {
 	case errors.As(err, &value):
 		return value.Err.Error()
 	}
-	return err.Error()
+	return explain(err)
 }
 
 // seconds prints a time as rrdcached prints the number that it was read from. Reading cuts

@@ -105,7 +105,7 @@ func (c *conn) createAlone(x *creating) string {
 	if x.alone {
 		end, err := c.s.turns.wait(c.ctx, true)
 		if err != nil {
-			return failure(err.Error())
+			return failure(explain(err))
 		}
 		defer end()
 	}

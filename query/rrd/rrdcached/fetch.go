@@ -33,7 +33,7 @@ func (c *conn) fetch(r *request) {
 		c.fetchAll()
 	}
 	if err != nil {
-		c.fail(r.cmd, err.Error())
+		c.fail(r.cmd, explain(err))
 		return
 	}
 	c.fetches = append(c.fetches, f)
@@ -116,7 +116,7 @@ func (c *conn) fetchOne(f *fetching) {
 			return
 		}
 		if err := c.charge(pieceBytes(f.plan)); err != nil {
-			c.unfetched(f, &toldError{"rrd_fetch_r failed: " + err.Error()})
+			c.unfetched(f, &toldError{"rrd_fetch_r failed: " + explain(err)})
 			return
 		}
 		c.wrote = false
@@ -156,7 +156,7 @@ func pieceBytes(p *query.Plan) int64 {
 // unfetched answers a request whose rows cannot be read.
 func (c *conn) unfetched(f *fetching, err error) {
 	if _, told := errors.AsType[*toldError](err); told {
-		c.fail(f.cmd, err.Error())
+		c.fail(f.cmd, explain(err))
 	} else {
 		c.fail(f.cmd, c.unopened(f.cmd, c.s.names.file(string(wire.Unescape([]byte(f.e.raw)))), err))
 	}
@@ -178,7 +178,7 @@ func (c *conn) fetchMany(fs []fetching) {
 	}
 	if err := c.charge(8 * int64(at[len(fs)])); err != nil {
 		for i := range fs {
-			c.unfetched(&fs[i], &toldError{"rrd_fetch_r failed: " + err.Error()})
+			c.unfetched(&fs[i], &toldError{"rrd_fetch_r failed: " + explain(err)})
 		}
 		return
 	}

@@ -11,7 +11,7 @@ func (c *conn) flushSeries(cmd *command, e *alias, file string) {
 	if c.s.o.Held {
 		c.drain()
 		if err := c.s.o.Store.Flush(c.s.life, []core.Ref{e.ref}); err != nil {
-			c.fail(cmd, err.Error())
+			c.fail(cmd, explain(err))
 			return
 		}
 	}
@@ -23,7 +23,7 @@ func (c *conn) flushAll(cmd *command) {
 	if c.s.o.Held {
 		c.drain()
 		if err := c.s.letAllGo(); err != nil {
-			c.fail(cmd, err.Error())
+			c.fail(cmd, explain(err))
 			return
 		}
 	}

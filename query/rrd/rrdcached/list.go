@@ -42,7 +42,7 @@ func (c *conn) list(r *request) {
 	})
 	switch {
 	case err != nil:
-		c.fail(r.cmd, "List "+name+": "+err.Error())
+		c.fail(r.cmd, "List "+name+": "+explain(err))
 		return
 	case n == 0 && !l.found && dir != "":
 		c.fail(r.cmd, "List "+name+": No such file or directory")

@@ -55,7 +55,7 @@ func (s *Server) noFile(name []byte, err error) string {
 	case errors.Is(err, core.ErrNotFound):
 		return "No such file: " + file
 	}
-	return err.Error()
+	return explain(err)
 }
 
 // read calls get with the series of a name. If the series has ended, which includes being altered

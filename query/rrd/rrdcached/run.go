@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -47,10 +48,10 @@ func (c *conn) quickFile(cmd *command, raw []byte) {
 	file := c.s.names.file(string(wire.Unescape(raw)))
 	switch {
 	case errors.Is(err, errLeaves):
-		c.fail(cmd, file+": "+err.Error())
+		c.fail(cmd, file+": "+explain(err))
 		return
 	case err != nil && !errors.Is(err, core.ErrNotFound) && !errors.Is(err, errNoSeries):
-		c.fail(cmd, err.Error())
+		c.fail(cmd, explain(err))
 		return
 	}
 	switch cmd.id {
@@ -160,11 +161,11 @@ func (c *conn) file(r *request) (e *alias, file string, ok bool) {
 func (c *conn) unopened(cmd *command, file string, err error) string {
 	switch {
 	case errors.Is(err, errLeaves):
-		return file + ": " + err.Error()
+		return file + ": " + explain(err)
 	case errors.Is(err, core.ErrNotFound), errors.Is(err, errNoSeries):
 		return failed(cmd) + "opening '" + file + "': No such file or directory"
 	}
-	return failed(cmd) + err.Error()
+	return failed(cmd) + explain(err)
 }
 
 // failed returns the text that rrdcached puts in front of the error of a command.
@@ -250,4 +251,13 @@ func (c *conn) first(r *request) {
 	a := &d.Archives[index]
 	step := d.Step * a.PDPs
 	c.slot("0 " + strconv.FormatInt(t-t%step-(a.Rows-1)*step, 10))
+}
+
+// explain returns the text of an error for a client. A call that this server has ended, because it
+// stops, can be made again.
+func explain(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return core.ErrUnavailable.Error() + ": the server stops"
+	}
+	return err.Error()
 }

@@ -1,0 +1,28 @@
+package rrdcached
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// TestStoppingServer: a client whose update a stopping server had ended was told "context
+// canceled".
+func TestStoppingServer(t *testing.T) {
+	b, c := new(burst), new(conn)
+	stopped := fmt.Errorf("partition 3: %w", context.Canceled)
+	for what, got := range map[string]string{
+		"an update": b.why(0, stopped),
+		"a command": c.unopened(&command{}, "a.rrd", stopped),
+	} {
+		if want := core.ErrUnavailable.Error() + ": the server stops"; got != want && got != "RRD Error: "+want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	if got := explain(errors.New("no room")); got != "no room" {
+		t.Errorf("another error: %q", got)
+	}
+}
