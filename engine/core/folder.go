@@ -9,26 +9,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
-	"github.com/rondo-db/rondo/internal/owner"
 )
-
-// makeFolder makes dir and missing folders above it, durably.
-func makeFolder(dir string) error {
-	dir = filepath.Clean(dir)
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	above := filepath.Dir(dir)
-	if err := makeFolder(above); err != nil {
-		return err
-	}
-	if err := owner.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return syncFolder(above)
-}
 
 // errForeign says that a folder holds other things than a database.
 var errForeign = errors.New("the folder holds other files and no database, and none is made among them: name a folder that is empty, or not there yet")

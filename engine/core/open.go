@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -38,7 +39,7 @@ func (s *Store) open() (err error) {
 		if _, err := os.Stat(filepath.Join(s.dir, fileDB)); err != nil {
 			return err
 		}
-	} else if err := makeFolder(s.dir); err != nil {
+	} else if err := owner.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	} else if err := checkForeign(s.dir); err != nil {
 		return err

@@ -50,7 +50,7 @@ func restoreFiles(files []backupFile, dir string, replica bool) (err error) {
 	if err := checkEmpty(dir); err != nil {
 		return err
 	}
-	if err := makeFolder(dir); err != nil {
+	if err := owner.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	lock, err := lockFolder(filepath.Join(dir, fileLock), Options{Owner: "restore"})

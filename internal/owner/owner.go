@@ -21,7 +21,9 @@ import (
 // Mkdir is os.Mkdir, but the new folder gets the owner of the folder above it.
 func Mkdir(name string, perm os.FileMode) error { return mkdir(filepath.Clean(name), perm) }
 
-// MkdirAll is os.MkdirAll, but each new folder gets the owner of the folder above it.
+// MkdirAll is os.MkdirAll, but each new folder gets the owner of the folder above it, and its name
+// is durable when MkdirAll returns. Without that a loss of power could take the folder away with all
+// files in it, also those that were synced.
 func MkdirAll(name string, perm os.FileMode) error {
 	name = filepath.Clean(name)
 	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
@@ -33,7 +35,16 @@ func MkdirAll(name string, perm os.FileMode) error {
 	if err := Mkdir(name, perm); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return nil
+	return syncFolder(filepath.Dir(name))
+}
+
+// syncFolder makes the names in a folder durable. It is replaced by tests.
+var syncFolder = func(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // OpenFile is os.OpenFile, but a new file gets the owner of its folder.

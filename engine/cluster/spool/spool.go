@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -81,7 +82,7 @@ func Open(dir string, o Options) (*Spool, error) {
 		o.step = func(string) {}
 	}
 	s := &Spool{dir: dir, o: o, wake: make(chan struct{}, 1), parts: make(map[int]*part)}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := owner.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
 	entries, err := os.ReadDir(dir)
