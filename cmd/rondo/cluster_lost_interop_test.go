@@ -15,15 +15,17 @@ import (
 )
 
 // TestClusterSurvivesLostLogs deletes the logs of all partitions on the servers while three nodes
-// run. The nodes begin them anew behind what they hold: nothing is missing, and updates go on.
+// run. The nodes begin them anew behind what they hold: nothing is missing, and updates go on. Then
+// the servers lose the map of partitions and the token, while one node is started again: it used to
+// make another cluster, and no node started any more.
 func TestClusterSurvivesLostLogs(t *testing.T) {
 	servers := threeServers(t)
 	dir := t.TempDir()
-	var nodes []*daemon
-	for _, name := range []string{"a", "b", "c"} {
-		nodes = append(nodes, serveProcess(t, filepath.Join(dir, name), "--node", name, "--cluster", servers.URLs(), "--cluster-monitor", strings.Join(servers.Monitors(), ","),
-			"--cluster-listen", "127.0.0.1:0", "--cluster-partitions", "3", "--cluster-log", "64M"))
+	start := func(name string) *daemon {
+		return serveProcess(t, filepath.Join(dir, name), "--node", name, "--cluster", servers.URLs(), "--cluster-monitor", strings.Join(servers.Monitors(), ","),
+			"--cluster-listen", "127.0.0.1:0", "--cluster-partitions", "3", "--cluster-log", "64M")
 	}
+	nodes := []*daemon{start("a"), start("b"), start("c")}
 	const series = 6
 	for i := range series {
 		eventually(t, "create", nodes[0], "create", fmt.Sprintf("s/%d", i), "--start", "1000000000", "--step", "10", "DS:x:GAUGE:1000:U:U", "RRA:LAST:0:1:200")
@@ -68,10 +70,28 @@ func TestClusterSurvivesLostLogs(t *testing.T) {
 		update(round)
 	}
 	awaitWhole(t, nodes[1])
+
+	const anew = "has lost records, and is begun anew"
+	told := strings.Count(nodes[2].log.String(), anew)
+	nodes[2].stop(t)
+	bucket, err := js.Stream(ctx, "KV_rondo-rondo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"all.map", "token", "lease.0.1"} {
+		if err := bucket.Purge(ctx, jetstream.WithPurgeSubject("$KV.rondo-rondo."+key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nodes[2] = start("c")
+	for round := 16; round <= 18; round++ {
+		update(round)
+	}
+	awaitWhole(t, nodes[2])
 	for i := range series {
 		for j, d := range nodes {
-			out := eventually(t, "fetch", d, "fetch", fmt.Sprintf("s/%d", i), "LAST", "--start", "1000000000", "--end", "1000000150")
-			for round := 1; round <= 15; round++ {
+			out := eventually(t, "fetch", d, "fetch", fmt.Sprintf("s/%d", i), "LAST", "--start", "1000000000", "--end", "1000000180")
+			for round := 1; round <= 18; round++ {
 				if want := fmt.Sprintf("%d: %.10e", 1000000000+10*round, float64(round)); !strings.Contains(out, want) {
 					t.Fatalf("s/%d through node %d lacks %q:\n%s", i, j, want, out)
 				}
@@ -81,9 +101,8 @@ func TestClusterSurvivesLostLogs(t *testing.T) {
 	if out, code := (&operatedCluster{t: t}).run(by(nodes[2], "check")...); code != 0 {
 		t.Errorf("cluster check: %d\n%s", code, out)
 	}
-	told := 0
 	for _, d := range nodes {
-		told += strings.Count(d.log.String(), "has lost records, and is begun anew")
+		told += strings.Count(d.log.String(), anew)
 		d.stop(t)
 	}
 	if told < 3 {

@@ -39,6 +39,12 @@ func NameLog(ctx context.Context, s Store, partition int, former Lease, log wal.
 	return writeLease(ctx, s, partition, former, l)
 }
 
+// HasLeases reports whether a store has leases of a cluster, whose map it may have lost.
+func HasLeases(ctx context.Context, s Store) (bool, error) {
+	all, err := s.List(ctx, leaseList(0))
+	return len(all) > 0, err
+}
+
 func writeLease(ctx context.Context, s Store, partition int, former, l Lease) (Lease, error) {
 	value, err := json.Marshal(l)
 	if err == nil {

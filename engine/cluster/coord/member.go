@@ -21,6 +21,10 @@ type Member struct {
 	Started time.Time `json:"started,omitzero"`
 	// Stopping nodes hand their leases on, and take none.
 	Stopping bool `json:"stopping,omitempty"`
+	// Cluster names the cluster that the node belongs to, and MapVersion is the newest version of
+	// its map that the node knows; empty and 0: it knows none.
+	Cluster    string `json:"cluster,omitempty"`
+	MapVersion uint64 `json:"mapVersion,omitempty"`
 
 	Partitions []Standing `json:"partitions,omitempty"` // in order of their numbers
 }

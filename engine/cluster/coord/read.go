@@ -2,15 +2,15 @@ package coord
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/rondo-db/rondo/engine/cluster/placement"
 )
 
 // read makes a View of entries, without leases and what depends on time. Only a map that cannot be
-// read is an error: a node of another version must not stop all others by what it says.
+// read is an error: a node of another version must not stop all others by what it says. If the map
+// is damaged, missing or older than the one that is known, the view has the one that is known.
 func (w *Watcher) read(entries []Entry) (*View, error) {
 	v := &View{Members: make(map[string]*Seen)}
 	for _, e := range entries {
@@ -24,18 +24,13 @@ func (w *Watcher) read(entries []Entry) (*View, error) {
 			v.Members[name] = m
 		}
 		if e.Key == keyMap {
-			v.Map, v.MapRevision = w.known.Map, e.Revision
-			if e.Revision == w.known.MapRevision {
-				continue
-			}
-			v.Map = placement.Map{}
-			if err := json.Unmarshal(e.Value, &v.Map); err != nil {
-				return nil, fmt.Errorf("the map of partitions cannot be read: %w", err)
-			}
-			if err := v.Map.Validate(); err != nil {
-				return nil, fmt.Errorf("the map of partitions is wrong: %w", err)
+			if err := w.readMap(v, e); err != nil {
+				return nil, err
 			}
 		}
+	}
+	if k := &w.known; k.HasMap() && (!v.HasMap() || v.Map.Cluster == k.Map.Cluster && v.Map.Version < k.Map.Version) {
+		v.Map, v.MapLost = k.Map, true
 	}
 	v.Leases = make([]Lease, len(v.Map.Partitions))
 	for _, e := range entries {
@@ -44,6 +39,27 @@ func (w *Watcher) read(entries []Entry) (*View, error) {
 		}
 	}
 	return v, nil
+}
+
+// readMap takes in the map of partitions.
+func (w *Watcher) readMap(v *View, e Entry) error {
+	v.MapRevision = e.Revision
+	switch {
+	case e.Damaged:
+		v.MapLost = true
+		v.Problems = append(v.Problems, errors.New("the map of partitions is damaged"))
+		return nil
+	case e.Revision == w.known.MapRevision && !w.known.MapLost:
+		v.Map = w.known.Map
+		return nil
+	}
+	if err := json.Unmarshal(e.Value, &v.Map); err != nil {
+		return fmt.Errorf("the map of partitions cannot be read: %w", err)
+	}
+	if err := v.Map.Validate(); err != nil {
+		return fmt.Errorf("the map of partitions is wrong: %w", err)
+	}
+	return nil
 }
 
 // readLeases takes in a list of leases, whose keys begin with prefix.

@@ -12,6 +12,9 @@ import (
 // Reads may be out of date. That does no harm: whoever writes names the revision that was read, and
 // is refused if it is not the newest. But a Store should not return what is older than what it has
 // returned or written before.
+//
+// A Store may lose what it has kept: a value, or all of them, and then revisions begin anew. Nodes
+// go on with what they know, and write it again.
 type Store interface {
 	// List returns the entries whose keys begin with prefix, which ends with a dot, in order of
 	// keys.
@@ -38,6 +41,7 @@ type Entry struct {
 	Key      string
 	Value    []byte
 	Revision uint64 // grows with each change of any key
+	Damaged  bool   // the value is not what was written; Value is nil
 }
 
 // What CompareAndSet says of a value that was not set.

@@ -10,12 +10,16 @@ import (
 
 // A View is what a Watcher has read: everything that nodes tell each other. Do not change it.
 type View struct {
-	Map         placement.Map
-	MapRevision uint64           // 0: there is no cluster yet
+	Map         placement.Map    // without partitions: it is not known
+	MapRevision uint64           // of what the store has; 0: it has no map
+	MapLost     bool             // the store has an older map than Map, a damaged one or none
 	Members     map[string]*Seen // by name
 	Leases      []Lease          // by partition
 	Problems    []error          // what could not be read
 }
+
+// HasMap reports whether the map is known. If not, there is no cluster yet, or its map is lost.
+func (v *View) HasMap() bool { return len(v.Map.Partitions) > 0 }
 
 // A Seen is a member as a Watcher sees it.
 type Seen struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/rondo-db/rondo/engine/cluster/placement"
 )
 
 // Times say how long a node may be silent.
@@ -41,7 +43,8 @@ type Watcher struct {
 
 // A sighting is when a member was heard last.
 type sighting struct {
-	revision uint64
+	revision uint64 // the newest one
+	read     uint64 // what the last look has found; below revision if that was out of date
 	silent   time.Duration
 }
 
@@ -53,6 +56,9 @@ func NewWatcher(s Store, t Times, now func() time.Time) *Watcher {
 	}
 	return &Watcher{store: s, times: t.WithDefaults(), now: now, heard: make(map[string]sighting)}
 }
+
+// Know lets the watcher know a map before it has read one.
+func (w *Watcher) Know(m placement.Map) { w.known.Map, w.known.MapLost = m, true }
 
 // Look reads everything. Call it every Times.Interval. An interval of more than twice that counts
 // as twice that: the store could not be asked, or this process was stopped, and others may have
@@ -74,7 +80,7 @@ func (w *Watcher) Look(ctx context.Context) (*View, error) {
 		}
 		w.readLeases(v, leaseList(p), leases)
 	}
-	w.known = View{Map: v.Map, MapRevision: v.MapRevision, Leases: v.Leases}
+	w.known = View{Map: v.Map, MapRevision: v.MapRevision, MapLost: v.MapLost, Leases: v.Leases}
 	passed := min(before.Sub(w.last), 2*w.times.Interval)
 	w.last = before
 	heard := make(map[string]sighting)
@@ -87,9 +93,14 @@ func (w *Watcher) Look(ctx context.Context) (*View, error) {
 		switch {
 		case !known || e.Revision > s.revision:
 			s = sighting{revision: e.Revision}
+		case s.read < e.Revision && e.Revision < s.revision:
+			// It was older than before at the last look, too, and has grown since: revisions have
+			// begun anew, because the store has lost what it had.
+			s = sighting{revision: e.Revision}
 		default: // the same, or one that a replica shows late
 			s.silent += passed
 		}
+		s.read = e.Revision
 		heard[name] = s
 		m := v.Members[name]
 		m.Silent, m.Live, m.Gone = s.silent, s.silent < w.times.Lease, s.silent >= w.times.Gone

@@ -236,7 +236,11 @@ func (s *Store) decode(m *nats.Msg) (message, error) {
 	// The servers mark a key that they remove by themselves by the second header.
 	op := m.Header.Get(headerOperation)
 	removed := op == "DEL" || op == "PURGE" || op == "" && m.Header.Get(jetstream.MarkerReasonHeader) != ""
-	return message{coord.Entry{Key: key, Value: m.Data, Revision: revision}, removed}, nil
+	e := coord.Entry{Key: key, Value: m.Data, Revision: revision}
+	if want := m.Header.Get(headerSum); want != "" && want != sum(key, m.Data) {
+		e.Value, e.Damaged = nil, true
+	}
+	return message{e, removed}, nil
 }
 
 // subject returns the subject of a key, or of a pattern of keys.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"strconv"
 	"sync"
 	"time"
 
@@ -35,6 +37,9 @@ const replicas = 3
 
 // headerOperation is the header of a message that marks a key as removed.
 const headerOperation = "KV-Operation"
+
+// headerSum is the header with the checksum of a message: see sum. Older programs write none.
+const headerSum = "Rondo-Sum"
 
 // Store is a connection to a bucket. Whatever it reads is at least as new as all that it has read
 // and written before.
@@ -126,8 +131,8 @@ func (s *Store) CompareAndSet(ctx context.Context, key string, value []byte, rev
 }
 
 func (s *Store) compareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	rev, err := s.kv.Update(ctx, key, value, revision)
-	if err = conflict(err); revision == 0 && errors.Is(err, coord.ErrConflict) {
+	rev, err := s.put(ctx, key, value, revision)
+	if revision == 0 && errors.Is(err, coord.ErrConflict) {
 		// A key that was removed has a revision.
 		m, e := s.get(ctx, key)
 		switch {
@@ -136,8 +141,7 @@ func (s *Store) compareAndSet(ctx context.Context, key string, value []byte, rev
 		case !m.removed:
 			return 0, err
 		}
-		rev, err = s.kv.Update(ctx, key, value, m.Revision)
-		err = conflict(err)
+		rev, err = s.put(ctx, key, value, m.Revision)
 	}
 	if err != nil {
 		return 0, err
@@ -145,6 +149,26 @@ func (s *Store) compareAndSet(ctx context.Context, key string, value []byte, rev
 	s.learn(rev, key, rev)
 	return rev, nil
 }
+
+// put publishes a value with a checksum, which the client's own Update does not: a server gives out
+// a value whose bits have flipped on its disk.
+func (s *Store) put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	m := nats.NewMsg(s.subject(key))
+	m.Data = value
+	m.Header.Set(headerSum, sum(key, value))
+	ack, err := s.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
+	if err != nil {
+		return 0, conflict(err)
+	}
+	return ack.Sequence, nil
+}
+
+// sum returns the checksum of a value, CRC-32C in hexadecimal digits.
+func sum(key string, value []byte) string {
+	return strconv.FormatUint(uint64(crc32.Update(crc32.Checksum([]byte(key), castagnoli), castagnoli, value)), 16)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Delete is as coord.Store has it.
 func (s *Store) Delete(ctx context.Context, key string, revision uint64) error {

@@ -30,7 +30,7 @@ const (
 func (n *Node) decide(ctx context.Context) {
 	n.mu.Lock()
 	v := n.view
-	if v.MapRevision == 0 || n.closed {
+	if !v.HasMap() || n.closed {
 		n.mu.Unlock()
 		return
 	}
@@ -58,8 +58,9 @@ func (n *Node) decide(ctx context.Context) {
 
 // follow takes in what a view says of a lease.
 func (n *Node) follow(l *local, v *coord.View) {
-	if v.Leases[l.partition].Revision >= l.lease.Revision {
-		l.lease = v.Leases[l.partition]
+	n.readLease(l, v.Leases[l.partition])
+	if l.leaseLost && !l.standing.Leads && !n.led(l, v) {
+		l.lease.Node, l.lease.Session = "", "" // nobody writes it again
 	}
 	holder := n.holder(l, v)
 	switch {
@@ -67,6 +68,26 @@ func (n *Node) follow(l *local, v *coord.View) {
 		l.free = time.Time{}
 	case l.free.IsZero():
 		l.free = n.o.now()
+	}
+}
+
+// readLease takes in a lease as it was read. One that is older than before was read late, or the
+// store has lost the newer one: that is believed after a while. If the store has no lease any more,
+// the one that is known holds, and who has it writes it again.
+func (n *Node) readLease(l *local, read coord.Lease) {
+	switch {
+	case read.Revision == 0 && l.leaseLost:
+	case read.Revision >= l.lease.Revision:
+		l.has(read)
+	case l.older.IsZero():
+		l.older = n.o.now()
+	case n.o.now().Sub(l.older) >= 2*n.o.Times.Lease:
+		l.older, l.leaseLost = time.Time{}, read.Revision == 0
+		if l.leaseLost {
+			l.lease.Revision = 0
+		} else {
+			l.lease = read
+		}
 	}
 }
 
@@ -212,11 +233,16 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		}
 		return nil
 	}
+	if !leads && !l.older.IsZero() {
+		return nil // another node may have had the lease since, and may lead
+	}
 	unfit := l.hurt != "" || l.standing.Halted
 	resigns := n.stopping || unfit || !part.Has(n.o.Name) || v.Members[n.o.Name] != nil && v.Members[n.o.Name].Leaving
 	to := n.successor(l, v, part, resigns)
 	switch {
 	case leads && l.term != l.lease.Term: // another node has claimed the log in between
+		n.demote(ctx, l, nil)
+	case leads && l.leaseLost && n.led(l, v): // one of the two has missed that the other one had the lease
 		n.demote(ctx, l, nil)
 	case leads && to != nil:
 		n.demote(ctx, l, to)
@@ -224,7 +250,7 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		n.demote(ctx, l, &coord.Member{})
 	case leads:
 		n.tend(ctx, l, v, part)
-		if l.lease.Log == "" && l.standing.Log != (wal.ID{}) {
+		if (l.lease.Log == "" || l.leaseLost) && l.standing.Log != (wal.ID{}) {
 			return n.nameLog(ctx, l)
 		}
 	case to != nil:
@@ -321,6 +347,17 @@ func (n *Node) behindLoss(l *local, v *coord.View, part placement.Partition) boo
 	})
 }
 
+// led reports whether another live node says that it leads a partition. It had a lease, and if the
+// store has lost that, it writes it again.
+func (n *Node) led(l *local, v *coord.View) bool {
+	for name, m := range v.Members {
+		if st, ok := m.Standing(l.partition); ok && st.Leads && m.Live && name != n.o.Name {
+			return true
+		}
+	}
+	return false
+}
+
 // turn reports whether this node may take a lease that nobody has. The replica that comes first in
 // the map takes it at once, the others after it, each a little later. If none is current, because
 // all have been down, those that are behind take it later still: to lead, a replica applies
@@ -330,7 +367,7 @@ func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
 		return false
 	}
 	rank, index := 0, slices.Index(part.Nodes, n.o.Name)
-	if index < 0 {
+	if index < 0 || l.lease.Revision == 0 && (v.MapLost || n.led(l, v)) {
 		return false
 	}
 	for _, name := range part.Nodes[:index] {

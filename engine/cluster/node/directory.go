@@ -24,7 +24,7 @@ func (n *Node) Partitions() int {
 func (n *Node) Wait(ctx context.Context) error {
 	for {
 		n.mu.Lock()
-		known, again := n.view != nil && n.view.MapRevision > 0, n.looked
+		known, again := n.view != nil && n.view.HasMap(), n.looked
 		n.mu.Unlock()
 		if known {
 			return nil

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -32,9 +32,6 @@ type FolderOptions struct {
 	Follow  func(partition int, after wal.Pos) (core.Source, error)
 }
 
-// clusterFile names the cluster that a folder belongs to.
-const clusterFile = "cluster.json"
-
 // Folders of a replica that is replaced: the new one, and the former one.
 const (
 	suffixNew = ".new"
@@ -43,7 +40,11 @@ const (
 
 // NewFolder returns the folder dir, which it makes if it is missing.
 func NewFolder(dir string, o FolderOptions) (*Folder, error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	err := owner.MkdirAll(dir, 0o750)
+	if err == nil {
+		err = replace.SyncFolder(filepath.Dir(filepath.Clean(dir))) // an older program has not
+	}
+	if err != nil {
 		return nil, fmt.Errorf("folder of the replicas: %w", err)
 	}
 	return &Folder{dir, o}, nil
@@ -51,36 +52,6 @@ func NewFolder(dir string, o FolderOptions) (*Folder, error) {
 
 func (f *Folder) path(partition int) string {
 	return filepath.Join(f.dir, "p"+strconv.Itoa(partition))
-}
-
-// Belongs is as Disk has it.
-func (f *Folder) Belongs(cluster string) error {
-	name := filepath.Join(f.dir, clusterFile)
-	var is struct {
-		Cluster string `json:"cluster"`
-	}
-	b, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) {
-		is.Cluster = cluster
-		if b, err = json.Marshal(is); err != nil {
-			return err
-		}
-		// Durably: an empty file would keep the node from starting.
-		return replace.File(name, func(w io.Writer) error {
-			_, err := w.Write(append(b, '\n'))
-			return err
-		})
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &is)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if is.Cluster != cluster {
-		return fmt.Errorf("%w: %s has replicas of cluster %q, not of %q", ErrOtherCluster, f.dir, is.Cluster, cluster)
-	}
-	return nil
 }
 
 // List is as Disk has it.

@@ -10,6 +10,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/cluster/node"
+	"github.com/rondo-db/rondo/engine/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
@@ -27,14 +28,14 @@ func TestFolderBelongsToOneCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := f.Belongs("one"); err != nil {
+		if err := f.Keep(placement.Map{Cluster: "one"}); err != nil {
 			t.Errorf("its own cluster: %v", err)
 		}
 	}
 	if _, err := os.Stat(piece); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the piece is left: %v", err)
 	}
-	if err := f.Belongs("two"); !errors.Is(err, node.ErrOtherCluster) {
+	if err := f.Keep(placement.Map{Cluster: "two"}); !errors.Is(err, node.ErrOtherCluster) {
 		t.Errorf("another cluster: %v", err)
 	}
 }

@@ -28,7 +28,9 @@ type local struct {
 	failures int       // tasks in a row that failed
 	retry    time.Time // no task before
 
-	lease     coord.Lease // the newest that this node has written
+	lease     coord.Lease // the newest that this node has read or written
+	older     time.Time   // since when an older one is read; zero: none is
+	leaseLost bool        // the store had lease, and lost it
 	term      uint64      // that of the lease by which the replica began to lead
 	standing  Standing    // at the last look
 	measured  bool        // there was a look since it was opened
@@ -45,6 +47,9 @@ type local struct {
 	digest    core.Digested    // at the last look
 	digestDue time.Time        // when to take the next one, if it leads
 }
+
+// has notes the newest lease that was read or written.
+func (l *local) has(lease coord.Lease) { l.lease, l.older, l.leaseLost = lease, time.Time{}, false }
 
 // ledFor returns how long a replica has led.
 func (l *local) ledFor(now time.Time) time.Duration {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/placement"
 )
 
 // A Node runs the partitions of one node.
@@ -19,6 +20,9 @@ type Node struct {
 	began     time.Time     // set by Run
 	announced bool          // the node is in the cluster; of Run's goroutine
 	told      time.Time     // when the last successful announcement began; of Run's goroutine
+	known     placement.Map // the newest one that Disk has; of Run's goroutine
+	cluster   string        // that the replicas are of; empty: not known yet
+	mapLost   time.Time     // since when the store lacks the map; zero: it does not. Of Run's goroutine
 	hurry     chan struct{} // Run looks at once; holds one
 
 	mu       sync.Mutex // guards what follows; not held while anything is waited for
@@ -54,6 +58,13 @@ func (n *Node) Counts() Counts {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.counts
+}
+
+// Cluster returns the cluster that the node belongs to; empty: it has not been in one yet.
+func (n *Node) Cluster() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cluster
 }
 
 // Blind returns how long ago the node has looked at the cluster with success; 0: it never has. More

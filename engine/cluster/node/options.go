@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal"
@@ -60,9 +61,12 @@ type Options struct {
 // A Disk keeps the replicas of a node, one for each partition. Its methods may be called
 // concurrently for different partitions.
 type Disk interface {
-	// Belongs notes the cluster that the replicas are of. The error wraps ErrOtherCluster if they
+	// Known returns the cluster that the replicas are of, and the newest map that Keep has noted.
+	// Both are empty on a new disk. A map that is damaged is empty.
+	Known() (cluster string, m placement.Map, err error)
+	// Keep notes the map of the cluster, durably. The error wraps ErrOtherCluster if the replicas
 	// are of another one.
-	Belongs(cluster string) error
+	Keep(m placement.Map) error
 	// List returns the partitions that it has a replica of.
 	List() ([]int, error)
 	// Open opens the replica of a partition, which follows the log. Where the disk has no replica,

@@ -33,6 +33,12 @@ func New(o Options) (*Node, error) {
 			})
 		}
 	}
+	cluster, known, err := o.Disk.Known()
+	if err != nil {
+		return nil, fmt.Errorf("cluster of node %s: %w", o.Name, err)
+	}
+	n.cluster, n.known = cluster, known
+	n.watcher.Know(known)
 	have, err := o.Disk.List()
 	if err != nil {
 		return nil, fmt.Errorf("replicas of node %s: %w", o.Name, err)
@@ -85,8 +91,10 @@ func (n *Node) tick(ctx context.Context) error {
 	cancel()
 	if err != nil {
 		n.o.Logger.Warn("the other nodes cannot be seen; replicas go on as they are", "err", err)
-	} else if err := n.see(ctx, v); err != nil {
+	} else if err := n.keep(v); err != nil {
 		return err
+	} else {
+		n.see(ctx, v)
 	}
 	call, cancel = context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -103,29 +111,21 @@ func (n *Node) tick(ctx context.Context) error {
 	default:
 		n.announced, n.told = true, began
 		if err == nil {
+			n.restoreMap(ctx, v)
 			n.decide(ctx)
 		}
 	}
 	return nil
 }
 
-// see takes in what was read. A map may be older than one read before.
-func (n *Node) see(ctx context.Context, v *coord.View) error {
+// see takes in what was read.
+func (n *Node) see(ctx context.Context, v *coord.View) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.probe(ctx, v)
-	if old := n.view; old != nil && old.MapRevision > 0 {
-		if v.MapRevision > 0 && v.Map.Cluster != old.Map.Cluster {
-			return fmt.Errorf("%w: %q, not %q", ErrOtherCluster, v.Map.Cluster, old.Map.Cluster)
-		}
-		if v.MapRevision < old.MapRevision {
-			v.Map, v.MapRevision = old.Map, old.MapRevision
-			v.Leases = append(v.Leases, make([]coord.Lease, max(0, len(old.Leases)-len(v.Leases)))...)
-		}
-	}
-	if v.MapRevision > 0 && (n.view == nil || n.view.MapRevision == 0) {
-		if err := n.o.Disk.Belongs(v.Map.Cluster); err != nil {
-			return err
+	for p, l := range n.locals {
+		if p < len(v.Leases) && v.Leases[p].Revision < l.lease.Revision && l.older.IsZero() {
+			l.older = n.o.now() // whether or not a decision follows: see Leads
 		}
 	}
 	n.measure(v)
@@ -134,7 +134,6 @@ func (n *Node) see(ctx context.Context, v *coord.View) error {
 	}
 	n.view, n.seen = v, n.o.now()
 	n.wake()
-	return nil
 }
 
 // member returns what the node says of itself.
@@ -143,7 +142,7 @@ func (n *Node) member() coord.Member {
 	defer n.mu.Unlock()
 	return coord.Member{
 		Name: n.o.Name, Session: n.o.Session, Address: n.o.Address, Version: n.o.Version, Zone: n.o.Zone,
-		Started: n.began, Stopping: n.stopping, Partitions: n.standings(),
+		Started: n.began, Stopping: n.stopping, Partitions: n.standings(), Cluster: n.cluster, MapVersion: n.known.Version,
 	}
 }
 

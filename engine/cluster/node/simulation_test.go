@@ -23,7 +23,7 @@ const (
 
 // TestSimulation runs clusters whose nodes die, pause, are cut off, lose their disks, come and
 // leave, and run an older program that does not know all records, while logs are silent and the
-// servers lose requests and answers. At all times: only the writer that has claimed a log last
+// servers lose requests and answers, and now and then what they keep. At all times: only the writer that has claimed a log last
 // writes it, nothing is truncated that a replica needs, no replica is removed while another is
 // missing, and who leads for certain has all records. When the faults have ended, every partition
 // has one leader and as many replicas as it should, at the places where the map has them, and all
@@ -49,14 +49,14 @@ func TestSimulation(t *testing.T) {
 	}
 	many = number("RONDO_SEEDS", many)
 	var total Counts
-	certain, stale, ended := 0, 0, 0
+	certain, stale, ended, losses := 0, 0, 0, 0
 	for seed := first; seed < first+many; seed++ {
 		w := newWorld(seed)
 		w.run()
 		for _, x := range w.wrong {
 			t.Errorf("seed %d: %s", seed, x)
 		}
-		certain, stale, ended = certain+w.certain, stale+w.stale, ended+w.ended
+		certain, stale, ended, losses = certain+w.certain, stale+w.stale, ended+w.ended, losses+w.losses
 		for _, h := range w.hosts {
 			total.Promotions += h.node.counts.Promotions
 			total.Handovers += h.node.counts.Handovers
@@ -68,8 +68,8 @@ func TestSimulation(t *testing.T) {
 			t.Fatalf("seed %d repeats it: RONDO_SEED=%d", seed, seed)
 		}
 	}
-	t.Logf("%+v; %d times a node led for certain, %d times one led that lacked records; %d times a node was given up", total, certain, stale, ended)
-	if many > 50 && (total.Promotions == 0 || total.Handovers == 0 || total.Copies == 0 || total.Quarantines == 0 || certain == 0 || stale == 0 || ended == 0) {
+	t.Logf("%+v; %d times a node led for certain, %d times one led that lacked records; %d times a node was given up; %d times the servers lost something", total, certain, stale, ended, losses)
+	if many > 50 && (total.Promotions == 0 || total.Handovers == 0 || total.Copies == 0 || total.Quarantines == 0 || certain == 0 || stale == 0 || ended == 0 || losses == 0) {
 		t.Errorf("the simulation does not do everything: %+v", total)
 	}
 }
@@ -209,7 +209,8 @@ func (w *world) pass() {
 }
 
 // watchMap looks at the map each second. A node that has become a replica holds, in memory or on
-// disk, what was in the log half a minute ago.
+// disk, what was in the log half a minute ago. For a while after the servers have lost everything it
+// may lack that: what nodes said that are down is lost, too.
 func (w *world) watchMap() {
 	v := w.truth()
 	for p, part := range v.Map.Partitions {
@@ -220,7 +221,7 @@ func (w *world) watchMap() {
 			if w.seen.Partitions == nil || !slices.Contains(part.Nodes, h.name) || slices.Contains(w.seen.Partitions[p].Nodes, h.name) {
 				continue
 			}
-			if m := h.open[p]; h.node != nil && w.now.Sub(h.since) > 30*time.Second && (m == nil || m.at.position < then) {
+			if m := h.open[p]; h.node != nil && w.now.Sub(w.lostAll) > 3*time.Minute && w.now.Sub(h.since) > 30*time.Second && (m == nil || m.at.position < then) {
 				w.fault("%s has become a replica of partition %d without what was in the log 30 s ago: %d records", h.name, p, then)
 			}
 		}
@@ -275,7 +276,7 @@ func (w *world) mishap() {
 		}
 	}
 	some := time.Duration(w.r.IntN(30_000)) * time.Millisecond
-	switch w.r.IntN(400) {
+	switch w.r.IntN(420) {
 	case 0, 1:
 		h.down()
 	case 2:
@@ -289,6 +290,7 @@ func (w *world) mishap() {
 			h.down()
 			w.tell("the disk of %s is lost", h.name)
 			clear(h.disk)
+			h.kept = placement.Map{}
 		}
 	case 7:
 		if len(w.hosts) < 7 {
@@ -304,12 +306,39 @@ func (w *world) mishap() {
 		h.down()
 		h.older = !h.older
 		w.tell("%s has an older program: %v", h.name, h.older)
+	case 12:
+		w.lose("all.map", w.servers.Lose)
+	case 13:
+		w.lose("all.map", w.servers.GoBack)
+	case 14:
+		w.lose(fmt.Sprintf("lease.0.%d", w.r.IntN(len(w.logs))), w.servers.Lose)
+	case 15:
+		if w.r.IntN(4) == 0 {
+			w.lose("everything", func(string) {
+				w.servers.LoseAll()
+				w.lostAll = w.now
+			})
+		}
+	}
+}
+
+// lose lets the servers lose a key, if the disk of a node has the newest map.
+func (w *world) lose(key string, do func(key string)) {
+	v := w.truth()
+	if slices.ContainsFunc(w.hosts, func(h *host) bool { return h.kept.Version == v.Map.Version }) {
+		w.tell("the servers lose %s", key)
+		w.losses++
+		do(key)
 	}
 }
 
 // mayLose says whether a disk may be lost: another replica of the map has all that is on it.
 func (w *world) mayLose(h *host) bool {
-	parts := w.truth().Map.Partitions
+	v := w.truth()
+	if v.MapLost {
+		return false // this disk may have the newest one
+	}
+	parts := v.Map.Partitions
 	for p := range h.disk {
 		if !slices.ContainsFunc(w.hosts, func(o *host) bool {
 			return o != h && slices.Contains(parts[p].Nodes, o.name) && o.disk[p].position+1 >= w.logs[p].first && o.has(p)
@@ -396,6 +425,9 @@ func (w *world) removes(h *host, p int) {
 // unsettled says what is not yet as it should be, or nothing.
 func (w *world) unsettled() string {
 	v := w.truth()
+	if v.MapLost {
+		return "the servers lack the map"
+	}
 	for p, part := range v.Map.Partitions {
 		g := w.logs[p]
 		leaders := 0

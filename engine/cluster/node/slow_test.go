@@ -50,7 +50,8 @@ func (r *pawn) AwaitDigest(context.Context, wal.Pos) (uint64, error) { return 0,
 // pawns is a disk with so many of them.
 type pawns int
 
-func (pawns) Belongs(string) error                          { return nil }
+func (pawns) Known() (string, placement.Map, error)         { return "", placement.Map{}, nil }
+func (pawns) Keep(placement.Map) error                      { return nil }
 func (pawns) Open(context.Context, int) (Replica, error)    { return new(pawn), nil }
 func (pawns) Restore(context.Context, int, io.Reader) error { return nil }
 func (pawns) Remove(int) error                              { return nil }

@@ -53,9 +53,10 @@ type emptyDisk struct {
 	opened chan struct{} // there is room for one
 }
 
-func (emptyDisk) Belongs(string) error { return nil }
-func (emptyDisk) List() ([]int, error) { return nil, nil }
-func (emptyDisk) Remove(int) error     { return nil }
+func (emptyDisk) Known() (string, placement.Map, error) { return "", placement.Map{}, nil }
+func (emptyDisk) Keep(placement.Map) error              { return nil }
+func (emptyDisk) List() ([]int, error)                  { return nil, nil }
+func (emptyDisk) Remove(int) error                      { return nil }
 
 func (d emptyDisk) Open(context.Context, int) (Replica, error) {
 	select {

@@ -145,7 +145,7 @@ func (n *Node) promote(ctx context.Context, l *local) {
 	r := l.replica
 	n.run(ctx, l, taskPromote, promoteTime, func(ctx context.Context) (func(), error) {
 		n.mu.Lock()
-		lost, term := !n.mine(l) || n.replaced(l) || !n.fresh(), l.lease.Term
+		lost, term := !n.mine(l) || n.replaced(l) || !n.fresh() || !l.older.IsZero() || l.leaseLost, l.lease.Term
 		n.mu.Unlock()
 		if lost {
 			return n.hurried, nil // the next look decides
@@ -161,8 +161,8 @@ func (n *Node) promote(ctx context.Context, l *local) {
 	})
 }
 
-// nameLog returns a function that notes which log a partition has, once its first leader has begun
-// it. It is called without n.mu.
+// nameLog returns a function that notes in the lease which log a partition has, once its first
+// leader has begun it, or once the store has lost the lease. It is called without n.mu.
 func (n *Node) nameLog(ctx context.Context, l *local) func() {
 	former, log := l.lease, l.standing.Log
 	return func() {
@@ -174,7 +174,7 @@ func (n *Node) nameLog(ctx context.Context, l *local) func() {
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		l.lease = lease
+		l.has(lease)
 	}
 }
 
@@ -193,7 +193,7 @@ func (n *Node) demote(ctx context.Context, l *local, to *coord.Member) {
 		}
 		return func() {
 			n.counts.Handovers++
-			l.lease = next
+			l.has(next)
 		}, nil
 	})
 }
@@ -214,7 +214,7 @@ func (n *Node) writeLease(ctx context.Context, l *local, node, session string) f
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		l.lease = lease
+		l.has(lease)
 		if n.mine(l) && l.replica != nil && l.busy == "" && !n.closed {
 			n.promote(context.WithoutCancel(ctx), l)
 		}

@@ -49,12 +49,26 @@ func (n *Node) needless(l *local, v *coord.View, part placement.Partition) wal.P
 	}
 	for _, name := range nodes {
 		m := v.Members[name]
-		if name == n.o.Name || m == nil || m.Gone {
+		if name == n.o.Name || m == nil && n.forgotten(l, name) || m != nil && m.Gone {
 			continue
+		}
+		if m == nil {
+			return 0
 		}
 		upto = min(upto, n.needs(l, m))
 	}
 	return upto
+}
+
+// forgotten reports whether a node of the map has not announced itself for Times.Gone, as far as
+// this leader knows. Its announcement was removed, or the store has lost it.
+func (n *Node) forgotten(l *local, name string) bool {
+	h := l.holds[name]
+	if h == nil || h.session != "" {
+		h = &hold{since: n.o.now()}
+		l.holds[name] = h
+	}
+	return n.o.now().Sub(h.since) >= n.o.Times.Gone
 }
 
 // everything is a position that no replica needs.
@@ -62,7 +76,7 @@ const everything = wal.Pos(math.MaxUint64)
 
 // A hold is the time for which the log is kept for a replica that does not follow.
 type hold struct {
-	session string    // of its node; another one begins anew
+	session string    // of its node; another one begins anew. Empty: it does not announce itself
 	since   time.Time // it has made no progress since
 	copying bool      // it took a copy when it was seen last, or has failed to
 	copied  uint64    // bytes of that
@@ -123,6 +137,9 @@ func (n *Node) needs(l *local, m *coord.Seen) wal.Pos {
 // improve makes the changes of the map that are due, if this node is the first of those that live.
 // If two believe so, the store takes the change of one.
 func (n *Node) improve(ctx context.Context, v *coord.View) {
+	if v.MapLost {
+		return
+	}
 	for name, m := range v.Members {
 		if m.Live && !m.Stopping && name < n.o.Name {
 			return

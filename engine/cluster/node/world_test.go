@@ -39,6 +39,8 @@ type world struct {
 	certain int            // how often a node led for certain
 	stale   int            // how often one led that lacked records
 	ended   int            // how often a node was taken for lost
+	lostAll time.Time      // when the servers lost everything last
+	losses  int            // how often the servers lost what they kept
 }
 
 // An event is what happens at a time: the end of a task.
@@ -97,6 +99,7 @@ type host struct {
 	name   string
 	zone   string
 	disk   map[int]image
+	kept   placement.Map // on the disk
 	life   int
 	node   *Node // nil: it is down
 	open   map[int]*model
@@ -174,6 +177,7 @@ func (m *model) Promote(context.Context) error {
 	if err := m.apply(g.last()); err != nil {
 		return err
 	}
+	m.h.w.tell("%s leads partition %d: %+v", m.h.name, m.p, m.h.node.locals[m.p].lease)
 	m.writer, m.err = g.claim, nil
 	return nil
 }
@@ -314,7 +318,15 @@ func (m *model) live() {
 	}
 }
 
-func (h *host) Belongs(string) error { return nil }
+func (h *host) Known() (string, placement.Map, error) { return h.kept.Cluster, h.kept, nil }
+
+func (h *host) Keep(m placement.Map) error {
+	if h.kept.Cluster != "" && h.kept.Cluster != m.Cluster {
+		return ErrOtherCluster
+	}
+	h.kept = m
+	return nil
+}
 
 func (h *host) List() ([]int, error) {
 	var all []int

@@ -81,7 +81,7 @@ func (o *Operator) look(ctx context.Context) (*coord.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v == nil || v.MapRevision == 0 {
+	if v == nil || !v.HasMap() {
 		return nil, refused("there is no cluster yet: nobody has made the map of partitions")
 	}
 	return v, nil

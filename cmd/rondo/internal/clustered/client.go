@@ -69,7 +69,7 @@ func (c *Client) dial(ctx context.Context, o DialOptions) (err error) {
 	if c.view, err = w.Look(ctx); err != nil {
 		return err
 	}
-	if c.view.MapRevision == 0 {
+	if !c.view.HasMap() {
 		return ErrNoCluster
 	}
 	own, stop := context.WithCancel(context.Background())

@@ -23,7 +23,8 @@ const (
 )
 
 // found waits until the cluster has a map, or makes the first one: with three nodes, or those that
-// are there after foundTime. Whoever writes the map first has made the cluster.
+// are there after foundTime. Whoever writes the map first has made the cluster. A node that was in
+// a cluster makes none: if the servers have lost its map, node.Node writes that again.
 func (m *Member) found(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -34,7 +35,10 @@ func (m *Member) found(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	err := found(ctx, m.bucket, &m.o, foundPatience)
+	var err error
+	if m.node.Cluster() == "" {
+		err = found(ctx, m.bucket, &m.o, foundPatience)
+	}
 	select {
 	case <-m.ended:
 		return m.err
@@ -54,6 +58,12 @@ func found(ctx context.Context, s coord.Store, o *Options, patience time.Duratio
 		switch {
 		case done:
 			return nil
+		case errors.Is(err, errMapLost):
+			answered = time.Now()
+			if !told {
+				o.Logger.Error("the servers have lost the map of partitions; waiting for a node that has it on its disk", "name", o.Name)
+				told = true
+			}
 		case err == nil:
 			answered = time.Now()
 		case ctx.Err() == nil && time.Since(answered) > patience:
@@ -68,12 +78,22 @@ func found(ctx context.Context, s coord.Store, o *Options, patience time.Duratio
 	}
 }
 
+// errMapLost says that a cluster is there, and its map is not.
+var errMapLost = errors.New("the map of partitions is lost")
+
 // foundOnce reports whether s has a map. If there is no map it writes one, once there are three
-// nodes, or any after the time that others have to come.
+// nodes, or any after the time that others have to come. If there was one, it returns errMapLost.
 func foundOnce(ctx context.Context, w *coord.Watcher, s coord.Store, o *Options, late bool) (bool, error) {
 	v, err := w.Look(ctx)
-	if err != nil || v.MapRevision > 0 {
+	if err != nil || v.HasMap() {
 		return err == nil, err
+	}
+	lost, err := mapLost(ctx, s, v)
+	if lost {
+		return false, errMapLost
+	}
+	if err != nil {
+		return false, err
 	}
 	all := v.Placement()
 	if len(all) < max(3, o.Replicas) && (len(all) == 0 || !late) {
@@ -91,4 +111,18 @@ func foundOnce(ctx context.Context, w *coord.Watcher, s coord.Store, o *Options,
 		o.Logger.Info("made the cluster", "name", o.Name, "partitions", o.Partitions, "replicas", o.Replicas, "nodes", len(all))
 	}
 	return false, err
+}
+
+// mapLost reports whether there was a map: a damaged one is there, or leases, or a node that was in
+// the cluster.
+func mapLost(ctx context.Context, s coord.Store, v *coord.View) (bool, error) {
+	for _, m := range v.Members {
+		if m.Cluster != "" {
+			return true, nil
+		}
+	}
+	if v.MapLost {
+		return true, nil
+	}
+	return coord.HasLeases(ctx, s)
 }

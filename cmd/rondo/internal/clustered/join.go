@@ -2,7 +2,6 @@ package clustered
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/detour"
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
 	"github.com/rondo-db/rondo/engine/cluster/node"
@@ -30,7 +28,6 @@ const (
 	connectTime = 5 * time.Second
 	// openTime bounds how long the log of a partition takes to open.
 	openTime = 30 * time.Second
-	keyToken = "token" // of the bucket
 )
 
 // A Member is a server that is a node of a cluster.
@@ -46,6 +43,8 @@ type Member struct {
 	detour *detour.Detour
 
 	surveyor *surveyor
+	shares   bool           // the token is the one that the cluster keeps
+	keeping  sync.WaitGroup // keepToken
 
 	readers sync.Map // *stream.Reader by partition: the last one that was opened
 
@@ -125,8 +124,9 @@ func (m *Member) connectOnce(ctx context.Context) (err error) {
 	if m.bucket, err = natskv.Connect(ctx, m.o.bucket()); err != nil {
 		return err
 	}
-	if m.o.Token == "" && m.o.PeerTLS == nil {
-		m.o.Token, err = sharedToken(ctx, m.bucket)
+	if m.shares || m.o.Token == "" && m.o.PeerTLS == nil {
+		m.shares = true
+		m.o.Token, err = m.sharedToken(ctx)
 	}
 	return err
 }
@@ -171,6 +171,9 @@ func (m *Member) startNode(fail context.CancelCauseFunc) error {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
+	if m.shares {
+		m.keeping.Go(func() { m.keepToken(ctx) })
+	}
 	go func() {
 		defer close(m.ended)
 		if m.err = m.node.Run(ctx); m.err != nil {
@@ -278,23 +281,6 @@ func (m *Member) address() string {
 	return net.JoinHostPort(host, strconv.Itoa(at.Port))
 }
 
-// sharedToken returns the token that the cluster keeps. The first node draws it at random.
-func sharedToken(ctx context.Context, s coord.Store) (string, error) {
-	for {
-		e, err := s.Get(ctx, keyToken)
-		if err != nil {
-			return "", fmt.Errorf("token of the cluster: %w", err)
-		}
-		if e.Revision > 0 {
-			return string(e.Value), nil
-		}
-		token := rand.Text() + rand.Text()
-		if _, err = s.CompareAndSet(ctx, keyToken, []byte(token), 0); err != nil && !errors.Is(err, coord.ErrConflict) {
-			return "", fmt.Errorf("token of the cluster: %w", err)
-		}
-	}
-}
-
 // Engine returns all partitions as one engine.
 func (m *Member) Engine() core.Engine { return m.router }
 
@@ -331,6 +317,7 @@ func (m *Member) Close() (err error) {
 			err = errors.Join(err, m.detour.Close())
 		}
 		m.surveyor.close()
+		m.keeping.Wait()
 		err = errors.Join(err, m.disconnect())
 	})
 	return err

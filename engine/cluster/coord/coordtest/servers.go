@@ -50,7 +50,8 @@ var ErrNoAnswer = errors.New("the servers do not answer")
 
 // New returns servers with a clock. They fail at random, unless seed is 0: requests and answers are
 // lost, requests arrive up to 20 s late, reads are up to 2 s out of date, even where the client has
-// read newer things before, and nobody gets an answer for 4 to 9 s.
+// read newer things before, and nobody gets an answer for 4 to 9 s. A list of leases is no older
+// than the client's last write: node.Node.Leads relies on that.
 func New(now func() time.Time, seed uint64) *Servers {
 	s := &Servers{now: now, versions: make(map[string][]version), cut: make(map[string]bool)}
 	if seed != 0 {
@@ -74,12 +75,38 @@ func (s *Servers) Heal() {
 	clear(s.cut)
 }
 
+// Lose lets the servers forget a key without a trace, as if a bit had flipped in their files. Late
+// requests for it still arrive.
+func (s *Servers) Lose(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.versions, key)
+}
+
+// GoBack lets the servers forget the newest value of a key, if they know an older one.
+func (s *Servers) GoBack(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if all := s.versions[key]; len(all) > 1 {
+		s.versions[key] = all[:len(all)-1]
+	}
+}
+
+// LoseAll lets the servers forget everything. Revisions begin anew.
+func (s *Servers) LoseAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.versions)
+	s.late, s.revision = nil, 0
+}
+
 // Client returns the connection of a client.
-func (s *Servers) Client(name string) coord.Store { return &client{s, name} }
+func (s *Servers) Client(name string) coord.Store { return &client{Servers: s, name: name} }
 
 type client struct {
 	*Servers
-	name string
+	name  string
+	wrote time.Time // when its last write was acknowledged
 }
 
 // A fate is what becomes of a call.
@@ -152,6 +179,9 @@ func (c *client) call(key string, value []byte, revision uint64) (uint64, error)
 	if f.mute {
 		return 0, fmt.Errorf("%s: %w", c.name, ErrNoAnswer)
 	}
+	if err == nil {
+		c.wrote = c.now()
+	}
 	return rev, err
 }
 
@@ -173,6 +203,9 @@ func (c *client) List(_ context.Context, prefix string) ([]coord.Entry, error) {
 	f := c.fate()
 	if f.lost || f.mute || f.late > 0 {
 		return nil, fmt.Errorf("%s: %w", c.name, ErrNoAnswer)
+	}
+	if strings.HasPrefix(prefix, "lease.") {
+		f.stale = min(f.stale, c.now().Sub(c.wrote))
 	}
 	var out []coord.Entry
 	for key, all := range c.versions {
@@ -205,4 +238,4 @@ func (c *client) Get(ctx context.Context, key string) (coord.Entry, error) {
 func (c *client) Close() error { return nil }
 
 // Truth returns a connection without faults.
-func (s *Servers) Truth() coord.Store { return &client{s, ""} }
+func (s *Servers) Truth() coord.Store { return &client{Servers: s} }
