@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/detour"
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
 	"github.com/rondo-db/rondo/engine/cluster/node"
