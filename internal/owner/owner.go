@@ -22,8 +22,8 @@ import (
 func Mkdir(name string, perm os.FileMode) error { return mkdir(filepath.Clean(name), perm) }
 
 // MkdirAll is os.MkdirAll, but each new folder gets the owner of the folder above it, and its name
-// is durable when MkdirAll returns. Without that a loss of power could take the folder away with all
-// files in it, also those that were synced.
+// is durable when MkdirAll returns. Without that a loss of power could take the folder away with
+// all files in it, also those that were synced.
 func MkdirAll(name string, perm os.FileMode) error {
 	name = filepath.Clean(name)
 	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {

@@ -75,6 +75,9 @@ func (n *Node) follow(l *local, v *coord.View) {
 // store has lost the newer one: that is believed after a while. If the store has no lease any more,
 // the one that is known holds, and who has it writes it again.
 func (n *Node) readLease(l *local, read coord.Lease) {
+	if read.Log == "" {
+		read.Log = l.lease.Log // a lease that is lost or cannot be read does not name it
+	}
 	switch {
 	case read.Revision == 0 && l.leaseLost:
 	case read.Revision >= l.lease.Revision:
@@ -242,7 +245,7 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 	switch {
 	case leads && l.term != l.lease.Term: // another node has claimed the log in between
 		n.demote(ctx, l, nil)
-	case leads && l.leaseLost && n.led(l, v): // one of the two has missed that the other one had the lease
+	case leads && l.leaseLost && n.led(l, v): // one of the two has missed that the other was to lead
 		n.demote(ctx, l, nil)
 	case leads && to != nil:
 		n.demote(ctx, l, to)

@@ -22,7 +22,7 @@ type Node struct {
 	told      time.Time     // when the last successful announcement began; of Run's goroutine
 	known     placement.Map // the newest one that Disk has; of Run's goroutine
 	cluster   string        // that the replicas are of; empty: not known yet
-	mapLost   time.Time     // since when the store lacks the map; zero: it does not. Of Run's goroutine
+	mapLost   time.Time     // since when the store lacks the map; of Run's goroutine
 	hurry     chan struct{} // Run looks at once; holds one
 
 	mu       sync.Mutex // guards what follows; not held while anything is waited for

@@ -1,7 +1,6 @@
 package rrdcached
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -251,13 +250,4 @@ func (c *conn) first(r *request) {
 	a := &d.Archives[index]
 	step := d.Step * a.PDPs
 	c.slot("0 " + strconv.FormatInt(t-t%step-(a.Rows-1)*step, 10))
-}
-
-// explain returns the text of an error for a client. A call that this server has ended, because it
-// stops, can be made again.
-func explain(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return core.ErrUnavailable.Error() + ": the server stops"
-	}
-	return err.Error()
 }

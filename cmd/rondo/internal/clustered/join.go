@@ -127,7 +127,7 @@ func (m *Member) connectOnce(ctx context.Context) (err error) {
 	}
 	if m.shares || m.o.Token == "" && m.o.PeerTLS == nil {
 		m.shares = true
-		m.o.Token, err = m.sharedToken(ctx)
+		m.o.Token, err = sharedToken(ctx, m.bucket, m.o.Dir)
 	}
 	return err
 }
@@ -173,7 +173,7 @@ func (m *Member) startNode(fail context.CancelCauseFunc) error {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	if m.shares {
-		m.keeping.Go(func() { m.keepToken(ctx) })
+		m.keeping.Go(func() { keepToken(ctx, m.bucket, o.Token, o.Logger) })
 	}
 	go func() {
 		defer close(m.ended)

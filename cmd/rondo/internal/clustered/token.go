@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,17 +34,17 @@ var errTokenLost = errors.New("the servers have lost the token of the cluster; w
 
 // sharedToken returns the token that the cluster keeps. If the bucket lacks it, the one on the disk
 // is written there; if that lacks it too, and there is no cluster yet, one is drawn.
-func (m *Member) sharedToken(ctx context.Context) (string, error) {
-	own, err := readToken(m.o.Dir)
+func sharedToken(ctx context.Context, s coord.Store, dir string) (string, error) {
+	own, err := readToken(dir)
 	if err != nil {
 		return "", err
 	}
-	token, err := agreeOnToken(ctx, m.bucket, own)
+	token, err := agreeOnToken(ctx, s, own)
 	if err != nil {
 		return "", fmt.Errorf("token of the cluster: %w", err)
 	}
 	if token != own {
-		err = writeToken(m.o.Dir, token)
+		err = writeToken(dir, token)
 	}
 	return token, err
 }
@@ -74,13 +75,13 @@ func agreeOnToken(ctx context.Context, s coord.Store, own string) (string, error
 }
 
 // keepToken looks now and then whether the bucket still has the token, until ctx ends.
-func (m *Member) keepToken(ctx context.Context) {
+func keepToken(ctx context.Context, s coord.Store, token string, l *slog.Logger) {
 	for sleep.For(ctx, tokenInterval) == nil {
-		call, cancel := context.WithTimeout(ctx, connectTime)
-		token, err := agreeOnToken(call, m.bucket, m.o.Token)
+		call, cancel := context.WithTimeout(ctx, tokenInterval)
+		now, err := agreeOnToken(call, s, token)
 		cancel()
-		if err == nil && token != m.o.Token { // somebody has written another one
-			m.o.Logger.Error("the token of the cluster has changed: other nodes that are started from now on are refused; restart this node", "cluster", m.o.Name)
+		if err == nil && now != token { // somebody has written another one
+			l.Error("the token of the cluster has changed: nodes that are started from now on are refused by this one; restart it")
 			return
 		}
 	}
