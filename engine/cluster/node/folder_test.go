@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -37,6 +38,45 @@ func TestFolderBelongsToOneCluster(t *testing.T) {
 	}
 	if err := f.Keep(placement.Map{Cluster: "two"}); !errors.Is(err, node.ErrOtherCluster) {
 		t.Errorf("another cluster: %v", err)
+	}
+}
+
+// TestFolderKeepsMap: what Keep has noted, Known returns. A map whose bits have flipped is not
+// believed, and the file of an older program has none; both name the cluster.
+func TestFolderKeepsMap(t *testing.T) {
+	dir := t.TempDir()
+	f, err := node.NewFolder(dir, node.FolderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cluster, m, err := f.Known(); err != nil || cluster != "" || m.Partitions != nil {
+		t.Errorf("a new folder: %q, %+v, %v", cluster, m, err)
+	}
+	m, err := placement.New(3, 2, []placement.Member{{Name: "a"}, {Name: "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Cluster, m.Version = "one", 7
+	if err := f.Keep(m); err != nil {
+		t.Fatal(err)
+	}
+	if cluster, got, err := f.Known(); err != nil || cluster != "one" || !reflect.DeepEqual(got, m) {
+		t.Errorf("%q, %+v, %v, want %+v", cluster, got, err, m)
+	}
+	name := filepath.Join(dir, "cluster.json")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := strings.Replace(string(whole), `"version":7`, `"version":3`, 1)
+	for text, fails := range map[string]bool{flipped: false, `{"cluster":"one"}`: false, `{"cluster":`: true, "": true} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cluster, got, err := f.Known()
+		if fails != (err != nil) || !fails && (cluster != "one" || got.Partitions != nil) {
+			t.Errorf("%s: %q, %+v, %v", text, cluster, got, err)
+		}
 	}
 }
 
