@@ -72,7 +72,7 @@ var rooms = map[string][]string{
 	"query/web":                {"query", "internal", "engine", "rra"},
 	"query/prom/api":           {"=query/prom", "query/prom/spread", "internal", "engine"},
 	"query/prom/spread":        {"=query/prom", "query/partial", "internal/access", "engine"},
-	"query/prom/alerts":        {"internal/loglimit", "internal/replace"},
+	"query/prom/alerts":        {"internal/loglimit", "internal/replace", "internal/sleep"},
 	"query/prom/promtest":      {},
 	"query/rrd":                {},
 	"query/rrd/attime":         {},

@@ -173,6 +173,9 @@ func (m *Manager) runGroups(ctx context.Context) {
 	m.mu.Unlock()
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	if m.turns != nil {
+		wg.Go(func() { m.release(ctx) })
+	}
 	for _, g := range groups {
 		wg.Go(func() { m.runGroup(ctx, g) })
 	}

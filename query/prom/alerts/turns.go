@@ -4,6 +4,8 @@ import (
 	"context"
 	"path/filepath"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // Turns decide which process of several that have the same rules evaluates a group, and keep what
@@ -14,12 +16,27 @@ type Turns interface {
 	// Take reports whether this process is to evaluate a group now. state is what was kept last of
 	// the group; nil: nothing. It is called before each evaluation.
 	Take(ctx context.Context, group string) (mine bool, state []byte, err error)
+	// Release lets others evaluate the groups that this process evaluated and has no more.
+	Release(ctx context.Context) error
 	// Keep keeps the state of a group that this process evaluates.
 	Keep(ctx context.Context, group string, state []byte) error
 }
 
 // keepTime bounds how long a process that ends tries to keep the state of its groups.
 const keepTime = 5 * time.Second
+
+// releaseAgain is the time between two attempts to release groups.
+const releaseAgain = 5 * time.Second
+
+// release releases the groups that the files no longer have, until that succeeds or ctx ends.
+func (m *Manager) release(ctx context.Context) {
+	for {
+		err := m.turns.Release(ctx)
+		if err == nil || sleep.For(ctx, releaseAgain) != nil {
+			return
+		}
+	}
+}
 
 // Share lets several processes take turns. It is called before Run.
 func (m *Manager) Share(t Turns) {

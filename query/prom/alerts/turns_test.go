@@ -10,15 +10,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // bench is where nodes take turns: one evaluates each group.
 type bench struct {
-	mu     sync.Mutex
-	turn   string            // whose turn it is
-	states map[string][]byte // by group
-	err    error
+	mu       sync.Mutex
+	turn     string            // whose turn it is
+	states   map[string][]byte // by group
+	released int
+	err      error
 }
 
 // A seat is the bench as one node sees it.
@@ -190,4 +192,49 @@ func TestAlertsOfBeforeAreForgotten(t *testing.T) {
 	if got := states(t, m); len(got) > 0 {
 		t.Errorf("shows %q, which the node that evaluates has not", got)
 	}
+}
+
+func (s seat) Release(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.released++; s.released == 2 {
+		return errors.New("no answer")
+	}
+	return nil
+}
+
+// TestLastGroupIsReleased: a node whose files are read again, and have no group any more, lets
+// others evaluate what it did. It is tried again when the servers do not answer.
+func TestLastGroupIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &bench{turn: "a", states: make(map[string][]byte)}
+		m, _ := manager(t, loadRules, func(*Config) {})
+		var groups []string
+		m.Share(seat{shared, "a", &groups})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { m.Run(ctx) })
+		released := func(want int) {
+			t.Helper()
+			shared.mu.Lock()
+			defer shared.mu.Unlock()
+			if shared.released != want {
+				t.Errorf("released %d times, want %d", shared.released, want)
+			}
+		}
+		synctest.Wait()
+		released(1) // the start
+		if err := m.Reload(nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		released(2)
+		time.Sleep(releaseAgain + time.Second)
+		released(3)
+		cancel()
+		running.Wait()
+		if len(groups) != 0 {
+			t.Errorf("it still has %q", groups)
+		}
+	})
 }

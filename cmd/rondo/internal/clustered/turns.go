@@ -58,7 +58,7 @@ func turnKey(group string) string {
 	return keyTurns + hex.EncodeToString(sum[:16])
 }
 
-// Have is as alerts.Turns has it. What the node has no more is given up with the next Take.
+// Have is as alerts.Turns has it. Release gives up what the node has no more.
 func (t *Turns) Have(groups []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +72,6 @@ func (t *Turns) Have(groups []string) {
 func (t *Turns) Take(ctx context.Context, group string) (mine bool, state []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, turnTime)
 	defer cancel()
-	t.giveUp(ctx)
 	e, err := t.store.Get(ctx, turnKey(group))
 	if err != nil {
 		return false, nil, err
@@ -146,8 +145,10 @@ func (t *Turns) Keep(ctx context.Context, group string, state []byte) error {
 	return errors.Join(long, err)
 }
 
-// giveUp lets others evaluate the groups that this node has no more. What fails is tried again.
-func (t *Turns) giveUp(ctx context.Context) {
+// Release is as alerts.Turns has it.
+func (t *Turns) Release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, turnTime)
+	defer cancel()
 	t.mu.Lock()
 	var gone []string
 	for g := range t.held {
@@ -159,23 +160,24 @@ func (t *Turns) giveUp(ctx context.Context) {
 	for _, g := range gone {
 		e, err := t.store.Get(ctx, turnKey(g))
 		if err != nil {
-			return
+			return err
 		}
 		var now turn
 		if json.Unmarshal(e.Value, &now) == nil && now.Node == t.node && now.Session == t.session {
 			now.Node, now.Session = "", ""
 			value, err := json.Marshal(now)
 			if err != nil {
-				return
+				return err
 			}
-			if _, err := t.store.CompareAndSet(ctx, turnKey(g), value, e.Revision); err != nil {
-				return
+			if _, err := t.store.CompareAndSet(ctx, turnKey(g), value, e.Revision); err != nil && !errors.Is(err, coord.ErrConflict) {
+				return err
 			}
 		}
 		t.mu.Lock()
 		delete(t.held, g)
 		t.mu.Unlock()
 	}
+	return nil
 }
 
 // pack packs a state.

@@ -61,7 +61,9 @@ func TestTurns(t *testing.T) {
 	members["b"].Stopping = false
 	again.Have(nil)
 	takes(t, b, "g", false, "two")
-	takes(t, again, "x", true, "")
+	if err := again.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	takes(t, b, "g", true, "two")
 
 	s.Cut("b", true)
