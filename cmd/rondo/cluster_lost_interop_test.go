@@ -50,7 +50,7 @@ func TestClusterSurvivesLostLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	for p := range 3 {
 		s, err := js.Stream(ctx, fmt.Sprintf("rondo-rondo-p%d", p))

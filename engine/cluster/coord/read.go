@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/rondo-db/rondo/engine/cluster/placement"
 )
 
 // read makes a View of entries, without leases and what depends on time. Only a map that cannot be
@@ -43,24 +45,30 @@ func (w *Watcher) read(entries []Entry) (*View, error) {
 
 // readMap takes in the map of partitions.
 func (w *Watcher) readMap(v *View, e Entry) error {
-	v.MapRevision = e.Revision
-	switch {
-	case e.Damaged:
-		v.MapLost = true
-		v.Problems = append(v.Problems, errors.New("the map of partitions is damaged"))
-		return nil
-	case e.Revision == w.known.MapRevision && !w.known.MapLost:
+	v.MapRevision, v.MapBare = e.Revision, e.Bare
+	if e.Revision == w.known.MapRevision && !w.known.MapLost && !e.Damaged {
 		v.Map = w.known.Map
 		return nil
 	}
-	if err := json.Unmarshal(e.Value, &v.Map); err != nil {
-		return fmt.Errorf("the map of partitions cannot be read: %w", err)
+	err := errDamaged
+	if !e.Damaged {
+		if err = json.Unmarshal(e.Value, &v.Map); err == nil {
+			err = v.Map.Validate()
+		}
+		if err == nil {
+			return nil
+		}
+		v.Map = placement.Map{}
+		if !e.Bare { // a newer program wrote it
+			return fmt.Errorf("the map of partitions cannot be read: %w", err)
+		}
 	}
-	if err := v.Map.Validate(); err != nil {
-		return fmt.Errorf("the map of partitions is wrong: %w", err)
-	}
+	v.MapLost = true
+	v.Problems = append(v.Problems, fmt.Errorf("the map of partitions is lost: %w", err))
 	return nil
 }
+
+var errDamaged = errors.New("its checksum does not fit")
 
 // readLeases takes in a list of leases, whose keys begin with prefix.
 func (w *Watcher) readLeases(v *View, prefix string, entries []Entry) {

@@ -42,6 +42,7 @@ type Entry struct {
 	Value    []byte
 	Revision uint64 // grows with each change of any key
 	Damaged  bool   // the value is not what was written; Value is nil
+	Bare     bool   // the value has no checksum: an older program wrote it
 }
 
 // What CompareAndSet says of a value that was not set.

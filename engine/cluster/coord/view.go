@@ -12,6 +12,7 @@ import (
 type View struct {
 	Map         placement.Map    // without partitions: it is not known
 	MapRevision uint64           // of what the store has; 0: it has no map
+	MapBare     bool             // the map has no checksum yet
 	MapLost     bool             // the store has an older map than Map, a damaged one or none
 	Members     map[string]*Seen // by name
 	Leases      []Lease          // by partition

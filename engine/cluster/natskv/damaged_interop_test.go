@@ -47,7 +47,7 @@ func TestDamagedValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err = s.Get(t.Context(), "all.map"); err != nil || !e.Damaged || e.Value != nil || e.Revision != ack.Sequence {
+	if e, err := s.Get(t.Context(), "all.map"); err != nil || !e.Damaged || e.Value != nil || e.Revision != ack.Sequence {
 		t.Errorf("a damaged value: %+v, %v", e, err)
 	}
 	knows, new := coord.NewWatcher(s, coord.Times{}, nil), coord.NewWatcher(s, coord.Times{}, nil)
@@ -85,4 +85,16 @@ func TestDamagedValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	look(knows, false, true)
+
+	// An older program wrote the map, without a checksum.
+	for text, lost := range map[string]bool{string(e.Value): false, string(e.Value[:len(e.Value)-2]): true} {
+		bare := nats.NewMsg("$KV.cluster.all.map")
+		bare.Data = []byte(text)
+		if _, err := js.PublishMsg(t.Context(), bare); err != nil {
+			t.Fatal(err)
+		}
+		if v := look(coord.NewWatcher(s, coord.Times{}, nil), lost, !lost); !v.MapBare {
+			t.Errorf("%q counts as one with a checksum", text)
+		}
+	}
 }

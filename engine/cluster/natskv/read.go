@@ -237,7 +237,11 @@ func (s *Store) decode(m *nats.Msg) (message, error) {
 	op := m.Header.Get(headerOperation)
 	removed := op == "DEL" || op == "PURGE" || op == "" && m.Header.Get(jetstream.MarkerReasonHeader) != ""
 	e := coord.Entry{Key: key, Value: m.Data, Revision: revision}
-	if want := m.Header.Get(headerSum); want != "" && want != sum(key, m.Data) {
+	switch m.Header.Get(headerSum) {
+	case sum(key, m.Data):
+	case "":
+		e.Bare = true
+	default:
 		e.Value, e.Damaged = nil, true
 	}
 	return message{e, removed}, nil

@@ -370,7 +370,7 @@ func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
 		return false
 	}
 	rank, index := 0, slices.Index(part.Nodes, n.o.Name)
-	if index < 0 || l.lease.Revision == 0 && (v.MapLost || n.led(l, v)) {
+	if index < 0 || n.led(l, v) || l.lease.Revision == 0 && v.MapLost {
 		return false
 	}
 	for _, name := range part.Nodes[:index] {

@@ -17,7 +17,7 @@ import (
 // or if the first map that this node sees cannot be kept.
 func (n *Node) keep(v *coord.View) error {
 	m := v.Map
-	if !v.HasMap() || n.known.Partitions != nil && m.Cluster == n.known.Cluster && m.Version <= n.known.Version {
+	if !v.HasMap() || n.known.Partitions != nil && m.Cluster == n.known.Cluster && (m.Version <= n.known.Version || n.o.now().Before(n.keepAgain)) {
 		return nil
 	}
 	if n.cluster != "" && m.Cluster != n.cluster {
@@ -27,7 +27,8 @@ func (n *Node) keep(v *coord.View) error {
 		if n.cluster == "" || errors.Is(err, ErrOtherCluster) {
 			return fmt.Errorf("keep the map of partitions: %w", err)
 		}
-		n.o.Logger.Warn("the map of partitions could not be kept on the disk, which is tried again", "version", m.Version, "err", err)
+		n.o.Logger.Warn("the map of partitions could not be kept on the disk, which is tried again in a minute", "version", m.Version, "err", err)
+		n.keepAgain = n.o.now().Add(time.Minute)
 		return nil
 	}
 	n.mu.Lock()

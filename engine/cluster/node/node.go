@@ -18,10 +18,12 @@ type Node struct {
 	tasks     sync.WaitGroup
 	taskEnded chan struct{} // a task has ended; holds one
 	began     time.Time     // set by Run
+	first     time.Time     // when it has looked at the cluster first; of Run's goroutine
 	announced bool          // the node is in the cluster; of Run's goroutine
 	told      time.Time     // when the last successful announcement began; of Run's goroutine
 	known     placement.Map // the newest one that Disk has; of Run's goroutine
 	cluster   string        // that the replicas are of; empty: not known yet
+	keepAgain time.Time     // the map is not kept before; of Run's goroutine
 	mapLost   time.Time     // since when the store lacks the map; of Run's goroutine
 	hurry     chan struct{} // Run looks at once; holds one
 

@@ -96,12 +96,18 @@ func (n *Node) tick(ctx context.Context) error {
 	} else {
 		n.see(ctx, v)
 	}
+	if n.first.IsZero() {
+		if err != nil {
+			return nil // whether an earlier session of this name lives shows only a look
+		}
+		n.first = n.o.now()
+	}
 	call, cancel = context.WithTimeout(ctx, callTime)
 	defer cancel()
 	began := n.o.now()
 	e := n.announcer.Announce(call, n.member(), n.replaces)
 	switch {
-	case errors.Is(e, coord.ErrNameTaken) && !n.announced && n.o.now().Sub(n.began) < 2*n.o.Times.Lease:
+	case errors.Is(e, coord.ErrNameTaken) && !n.announced && n.o.now().Sub(n.first) < 2*n.o.Times.Lease:
 		// This may be the session before, which was killed: it falls silent.
 		n.o.Logger.Warn("another process was in the cluster under the name of this node; it is looked whether it lives", "err", e)
 	case errors.Is(e, coord.ErrNameTaken):

@@ -149,6 +149,12 @@ func (n *Node) improve(ctx context.Context, v *coord.View) {
 		return
 	}
 	m, revision := v.Map, v.MapRevision
+	if v.MapBare {
+		call, cancel := context.WithTimeout(ctx, callTime)
+		_, _ = coord.WriteMap(call, n.o.Store, m, revision) // with a checksum; the next look tries again
+		cancel()
+		return
+	}
 	s := placement.Situation{Members: v.Placement(), Current: v.Current, Moves: n.o.Moves}
 	for range changesAtOnce {
 		c, ok := m.Step(s)

@@ -43,9 +43,10 @@ type Member struct {
 	router *router.Store
 	detour *detour.Detour
 
-	surveyor *surveyor
-	shares   bool           // the token is the one that the cluster keeps
-	keeping  sync.WaitGroup // keepToken
+	surveyor  *surveyor
+	shares    bool           // the token is the one that the cluster keeps
+	keeping   sync.WaitGroup // keepToken
+	tokenless time.Time      // since when the bucket lacks the token of a cluster
 
 	readers sync.Map // *stream.Reader by partition: the last one that was opened
 
@@ -127,7 +128,11 @@ func (m *Member) connectOnce(ctx context.Context) (err error) {
 	}
 	if m.shares || m.o.Token == "" && m.o.PeerTLS == nil {
 		m.shares = true
-		m.o.Token, err = sharedToken(ctx, m.bucket, m.o.Dir)
+		// A node that runs and knows the token writes it within an interval.
+		m.o.Token, err = sharedToken(ctx, m.bucket, m.o.Dir, !m.tokenless.IsZero() && time.Since(m.tokenless) > 2*tokenInterval)
+		if errors.Is(err, errTokenLost) && m.tokenless.IsZero() {
+			m.tokenless = time.Now()
+		}
 	}
 	return err
 }

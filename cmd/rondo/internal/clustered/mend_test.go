@@ -51,25 +51,30 @@ func TestNoSecondCluster(t *testing.T) {
 func TestToken(t *testing.T) {
 	servers := coordtest.New(time.Now, 0)
 	s, dir := servers.Truth(), t.TempDir()
-	first, err := sharedToken(t.Context(), s, dir)
+	first, err := sharedToken(t.Context(), s, dir, false)
 	if err != nil || len(first) < 40 {
 		t.Fatalf("%q, %v", first, err)
 	}
 	other := t.TempDir()
-	if second, err := sharedToken(t.Context(), s, other); err != nil || second != first {
+	if second, err := sharedToken(t.Context(), s, other, false); err != nil || second != first {
 		t.Errorf("the second node: %q, %v", second, err)
 	}
 	if _, err := coord.WriteLease(t.Context(), s, 0, coord.Lease{}, "a", "1"); err != nil {
 		t.Fatal(err)
 	}
 	servers.Lose(keyToken)
-	if got, err := sharedToken(t.Context(), s, t.TempDir()); !errors.Is(err, errTokenLost) {
+	if got, err := sharedToken(t.Context(), s, t.TempDir(), false); !errors.Is(err, errTokenLost) {
 		t.Errorf("a new node draws another token: %q, %v", got, err)
 	}
-	if got, err := sharedToken(t.Context(), s, other); err != nil || got != first {
+	if got, err := sharedToken(t.Context(), s, other, false); err != nil || got != first {
 		t.Errorf("a node that has it: %q, %v", got, err)
 	}
-	if got, err := sharedToken(t.Context(), s, t.TempDir()); err != nil || got != first {
+	if got, err := sharedToken(t.Context(), s, t.TempDir(), false); err != nil || got != first {
 		t.Errorf("a new node after that: %q, %v", got, err)
+	}
+	// Nobody has it: the cluster had certificates until now, for example.
+	servers.Lose(keyToken)
+	if got, err := sharedToken(t.Context(), s, t.TempDir(), true); err != nil || got == first {
+		t.Errorf("a node that has waited: %q, %v", got, err)
 	}
 }

@@ -33,13 +33,13 @@ const (
 var errTokenLost = errors.New("the servers have lost the token of the cluster; waiting for a node that knows it")
 
 // sharedToken returns the token that the cluster keeps. If the bucket lacks it, the one on the disk
-// is written there; if that lacks it too, and there is no cluster yet, one is drawn.
-func sharedToken(ctx context.Context, s coord.Store, dir string) (string, error) {
+// is written there; if that lacks it too, and there is no cluster yet, or draw is set, one is drawn.
+func sharedToken(ctx context.Context, s coord.Store, dir string, draw bool) (string, error) {
 	own, err := readToken(dir)
 	if err != nil {
 		return "", err
 	}
-	token, err := agreeOnToken(ctx, s, own)
+	token, err := agreeOnToken(ctx, s, own, draw)
 	if err != nil {
 		return "", fmt.Errorf("token of the cluster: %w", err)
 	}
@@ -50,8 +50,8 @@ func sharedToken(ctx context.Context, s coord.Store, dir string) (string, error)
 }
 
 // agreeOnToken returns the token of the bucket. own is the one that this node knows, or empty.
-func agreeOnToken(ctx context.Context, s coord.Store, own string) (string, error) {
-	for {
+func agreeOnToken(ctx context.Context, s coord.Store, own string, draw bool) (string, error) {
+	for ; ; _ = sleep.For(ctx, 50*time.Millisecond) {
 		e, err := s.Get(ctx, keyToken)
 		if err != nil {
 			return "", err
@@ -63,7 +63,7 @@ func agreeOnToken(ctx context.Context, s coord.Store, own string) (string, error
 		if token == "" {
 			if v, err := coord.NewWatcher(s, coord.Times{}, time.Now).Look(ctx); err != nil {
 				return "", err
-			} else if lost, err := mapLost(ctx, s, v); lost || v.HasMap() || err != nil {
+			} else if lost, err := mapLost(ctx, s, v); err != nil || (lost || v.HasMap()) && !draw {
 				return "", errors.Join(err, errTokenLost)
 			}
 			token = rand.Text() + rand.Text()
@@ -78,7 +78,7 @@ func agreeOnToken(ctx context.Context, s coord.Store, own string) (string, error
 func keepToken(ctx context.Context, s coord.Store, token string, l *slog.Logger) {
 	for sleep.For(ctx, tokenInterval) == nil {
 		call, cancel := context.WithTimeout(ctx, tokenInterval)
-		now, err := agreeOnToken(call, s, token)
+		now, err := agreeOnToken(call, s, token, false)
 		cancel()
 		if err == nil && now != token { // somebody has written another one
 			l.Error("the token of the cluster has changed: nodes that are started from now on are refused by this one; restart it")
