@@ -33,7 +33,7 @@ const (
 var errTokenLost = errors.New("the servers have lost the token of the cluster; waiting for a node that knows it")
 
 // sharedToken returns the token that the cluster keeps. If the bucket lacks it, the one on the disk
-// is written there; if that lacks it too, and there is no cluster yet, or draw is set, one is drawn.
+// is written there; if that lacks it too, and there is no cluster yet or draw is set, one is drawn.
 func sharedToken(ctx context.Context, s coord.Store, dir string, draw bool) (string, error) {
 	own, err := readToken(dir)
 	if err != nil {
