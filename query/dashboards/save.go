@@ -39,15 +39,7 @@ func (f *Folder) Keep(name, text string) error {
 	if err := room(root, name); err != nil {
 		return err
 	}
-	draft := "." + name + ".new" // no page has such a name
-	if err := write(root, draft, text); err != nil {
-		_ = root.Remove(draft) // the next Save removes it otherwise
-		return err
-	}
-	if err := root.Rename(draft, name); err != nil {
-		return err
-	}
-	return syncFolder(root)
+	return replace(root, name, text)
 }
 
 // room returns an error if one more page is too many, or if something else than a file has the

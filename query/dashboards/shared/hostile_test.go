@@ -89,11 +89,11 @@ func TestHostileBucket(t *testing.T) {
 		if _, err := truth.CompareAndSet(t.Context(), key, []byte(tt.value), e.Revision); err != nil {
 			t.Fatal(err)
 		}
-		a.Look(t.Context())
-		a.shows(t, "web=title: 1")
 		b := start(t, s.Client("b"), t.TempDir())
 		b.Look(t.Context())
 		b.shows(t)
+		a.Look(t.Context())
+		a.shows(t, "web=title: 1")
 		if !strings.Contains(b.logs.String(), tt.want) {
 			t.Errorf("%.40q: log: %s", tt.value, b.logs)
 		}
@@ -200,11 +200,11 @@ func TestTooLongForTheServers(t *testing.T) {
 	save(t, b, "a", "")
 }
 
-// short takes values of 110 bytes.
+// short takes values of 144 bytes.
 type short struct{ coord.Store }
 
 func (s short) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if len(value) > 110 {
+	if len(value) > 144 {
 		return 0, coord.ErrTooLong
 	}
 	return s.Store.CompareAndSet(ctx, key, value, revision)

@@ -2,6 +2,7 @@ package shared
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,21 +12,26 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/dashboards"
 )
 
 const (
 	keyList     = "dashboards.list"
 	maxList     = 1 << 20 // bytes; a thousand pages with the longest names take 160 kB
+	maxID       = 64      // bytes
 	listVersion = 1
 )
 
 // A list names all pages. It is JSON in the bucket.
 type list struct {
 	Version int              `json:"version"`
+	ID      string           `json:"id,omitempty"` // drawn when the list began
 	Pages   map[string]entry `json:"pages"`
 
-	revision uint64 // of the bucket; 0: there was never a list
+	revision uint64 // of the bucket; 0: there is no list
+	lost     bool   // there is none, or it is damaged: this one is new
+	added    int    // pages that were added to what was read
 }
 
 // An entry says where the text of a page is.
@@ -44,14 +50,17 @@ func digestOf(text string) string {
 // errList says that the list cannot be read. Nobody writes over one of a newer version.
 var errList = errors.New("the list of the cluster's dashboards cannot be read: use the newest version of rondo among the nodes")
 
-// read reads the list.
+// errDamaged says that the list is damaged in the servers.
+var errDamaged = fmt.Errorf("the list of dashboards is damaged in the servers, and a node that runs writes it again within seconds: %w", core.ErrUnavailable)
+
+// read reads the list. One that is not there, or is damaged, is lost: see there.
 func (b Bucket) read(ctx context.Context) (*list, error) {
 	v, err := b.Store.Get(ctx, keyList)
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	l := &list{Version: listVersion}
-	if v.Revision > 0 {
+	l := &list{Version: listVersion, ID: rand.Text(), lost: true}
+	if v.Revision > 0 && !v.Damaged {
 		if l, err = parseList(v.Value); err != nil {
 			return nil, err
 		}
@@ -72,6 +81,8 @@ func parseList(value []byte) (*list, error) {
 		return nil, errList
 	case l.Version != listVersion:
 		return nil, fmt.Errorf("%w: its version is %d", errList, l.Version)
+	case len(l.ID) > maxID:
+		return nil, fmt.Errorf("%w: its id has %d bytes", errList, len(l.ID))
 	}
 	used := make(map[int]bool)
 	for i, name := range l.names() {

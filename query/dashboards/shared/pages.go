@@ -43,6 +43,9 @@ type Pages struct {
 	seen    uint64            // revision of the list that the copy is of; 0: none yet
 	whole   bool              // the copy has all of that list
 	offered bool              // the pages of Own were offered to the cluster
+	mark    string            // ID of the list that the copy is of
+	made    *list             // that is being made of the copy; see bring
+	checked string            // the page that was checked last
 }
 
 // New returns the dashboards of a cluster. Before the first Look they are those of the copy.
@@ -75,25 +78,22 @@ func (p *Pages) look(ctx context.Context) error {
 	if err := p.know(); err != nil {
 		return err
 	}
-	if l.revision == 0 {
-		// Who saves the first page makes the list, and nobody removes it. If the copy has pages,
-		// the bucket was made anew, and what was seen last goes back into it.
-		for name := range p.have {
-			if _, err := p.offer(ctx, p.o.Copy, name); err != nil {
-				return err
-			}
-		}
-		if len(p.have) > 0 {
-			return nil
+	// Who saves the first page makes the list, and nobody removes it. If it is not there, or is
+	// another one than the copy is of, what was seen last goes back into the bucket.
+	if p.begunAnew(l) {
+		if ok, err := p.bring(ctx, l); err != nil || !ok {
+			return err
 		}
 	}
 	if p.seen != l.revision || !p.whole {
 		p.take(ctx, l)
 	}
 	if p.o.Own != nil && !p.offered {
-		return p.offerOwn(ctx)
+		if err := p.offerOwn(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
+	return p.check(ctx, l)
 }
 
 // know reads what the copy has, once.
@@ -105,7 +105,7 @@ func (p *Pages) know() error {
 	if err != nil {
 		return err
 	}
-	p.have = make(map[string]string)
+	p.have, p.mark = make(map[string]string), p.o.Copy.Mark()
 	for _, e := range entries {
 		if text, err := p.o.Copy.Read(e.Name); err == nil {
 			p.have[e.Name] = digestOf(text)
@@ -178,7 +178,7 @@ func (p *Pages) offerOwn(ctx context.Context) error {
 		return err
 	}
 	for _, e := range entries {
-		switch is, err := p.offer(ctx, p.o.Own, e.Name); {
+		switch is, err := p.offer(ctx, e.Name); {
 		case err != nil:
 			return err
 		case is:
@@ -192,10 +192,10 @@ func (p *Pages) offerOwn(ctx context.Context) error {
 	return nil
 }
 
-// offer offers a page of a folder to the cluster. It reports whether the cluster has it. An error
-// says that another attempt may succeed.
-func (p *Pages) offer(ctx context.Context, from *dashboards.Folder, name string) (is bool, err error) {
-	text, err := from.Read(name)
+// offer offers a page of the node's own folder to the cluster. It reports whether the cluster has
+// it. An error says that another attempt may succeed.
+func (p *Pages) offer(ctx context.Context, name string) (is bool, err error) {
+	text, err := p.o.Own.Read(name)
 	if err == nil {
 		err = p.o.Bucket.Offer(ctx, name, text)
 	}

@@ -86,6 +86,9 @@ func keptToken(ctx context.Context, s coord.Store) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("token of the cluster: %w", err)
 	}
+	if e.Damaged {
+		return "", errors.New("the token of the cluster is damaged in the servers of NATS; a node that runs writes it again: try again in a minute")
+	}
 	return string(e.Value), nil
 }
 

@@ -1,8 +1,10 @@
 package clustered
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +78,30 @@ func TestToken(t *testing.T) {
 	servers.Lose(keyToken)
 	if got, err := sharedToken(t.Context(), s, t.TempDir(), true); err != nil || got == first {
 		t.Errorf("a node that has waited: %q, %v", got, err)
+	}
+}
+
+// damaged has all values damaged.
+type damaged struct{ coord.Store }
+
+func (d damaged) Get(ctx context.Context, key string) (coord.Entry, error) {
+	e, err := d.Store.Get(ctx, key)
+	e.Value, e.Damaged = nil, e.Revision > 0
+	return e, err
+}
+
+// TestDamagedValuesAreTold: a token, or an origin, that is damaged is not taken for an empty one.
+func TestDamagedValuesAreTold(t *testing.T) {
+	s := coordtest.New(time.Now, 0).Client("a")
+	for _, key := range []string{keyToken, keyOrigin} {
+		if _, err := s.CompareAndSet(t.Context(), key, []byte("{}"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := keptToken(t.Context(), damaged{s}); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("token: %v", err)
+	}
+	if _, _, err := origin(t.Context(), damaged{s}); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("origin: %v", err)
 	}
 }
