@@ -87,7 +87,7 @@ func startProgram(t *testing.T, program, db string, args ...string) *daemon {
 			t.Fatalf("the server did not start:\n%s", d.log.String())
 		}
 	case <-time.After(patience):
-		t.Fatal("the server does not become ready")
+		t.Fatalf("the server does not become ready:\n%s", d.log.String())
 	}
 	d.url = "http://" + d.listens["http"]
 	return d

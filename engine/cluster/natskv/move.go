@@ -55,9 +55,10 @@ func answered(err error) bool {
 	return ok && api.Code != 503 || errors.Is(err, coord.ErrConflict) || errors.Is(err, nats.ErrMaxPayload)
 }
 
-// move lets the connection go to another server, unless it did a moment ago. s.mu is held.
+// move lets the connection go to another server, unless it did a moment ago, or no server has the
+// bucket. s.mu is held.
 func (s *Store) move(now time.Time) {
-	if now.Sub(s.moved) >= moveAgain {
+	if s.gone.times == 0 && now.Sub(s.moved) >= moveAgain {
 		s.moved = now
 		_ = s.nc.ForceReconnect() // an error says that the connection is closed
 	}

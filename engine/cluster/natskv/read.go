@@ -35,15 +35,6 @@ const (
 // errLate says that no answer was as new as what this process has seen before.
 var errLate = errors.New("the servers answer with an older state than was seen before")
 
-// known is what a Store has seen of its bucket.
-type known struct {
-	revision uint64 // the newest one of the bucket; 0: none
-	// key is a key that the bucket had at a late revision. Every read asks for it too: a read that
-	// finds nothing does not say how far it reaches.
-	key string
-	at  uint64 // the revision of key
-}
-
 // learn takes in how far an answer reaches, and a key that the bucket had at a revision.
 func (s *Store) learn(upto uint64, key string, at uint64) {
 	s.mu.Lock()
@@ -112,6 +103,9 @@ func (s *Store) List(ctx context.Context, prefix string) ([]coord.Entry, error) 
 // not help, the connection moves to another server for the next call.
 func (s *Store) read(ctx context.Context, pattern string) ([]message, error) {
 	all, err := s.readNew(ctx, pattern)
+	if err != nil {
+		err = s.explain(ctx, err)
+	}
 	s.heard(read, err)
 	return all, err
 }

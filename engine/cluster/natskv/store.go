@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"log/slog"
 	"strconv"
 	"sync"
 	"time"
@@ -21,19 +22,19 @@ type Options struct {
 	URL string
 	// Connect are more options of the connection: credentials, TLS.
 	Connect []nats.Option
-	// Bucket is the name of the bucket. Connect makes one that is missing, unless MustExist is set:
-	// then the error wraps ErrNoBucket.
+	// Bucket is the name of the bucket. Connect makes one that is missing, unless MustExist is
+	// set: then the error wraps ErrNoBucket. A Store makes a bucket again that was deleted, too,
+	// once the servers have said for 10 s that they have none.
 	Bucket    string
 	MustExist bool
+	// Beside is a stream that a cluster has; empty: it does not matter. While the servers have it,
+	// Connect makes no bucket that is missing, as if MustExist were set.
+	Beside string
+	// Logger is told of a bucket that is made again; nil: it is not.
+	Logger *slog.Logger
 	// AcceptFewerReplicas accepts a bucket on one server, and makes such a bucket. It is for tests.
 	AcceptFewerReplicas bool
 }
-
-// ErrNoBucket says that the servers have no bucket of a name.
-var ErrNoBucket = errors.New("it does not exist")
-
-// replicas is how many servers keep a bucket.
-const replicas = 3
 
 // headerOperation is the header of a message that marks a key as removed.
 const headerOperation = "KV-Operation"
@@ -46,16 +47,19 @@ const headerSum = "Rondo-Sum"
 type Store struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
-	kv     jetstream.KeyValue
+	o      Options
 	bucket string
 
 	mu    sync.Mutex // guards what follows
+	gone  gone
 	known known
 	moved time.Time    // when the connection was to go to another server last
 	late  time.Time    // since when all answers are too old; zero: they are not
 	mute  [2]time.Time // since when all reads, and all writes, have failed; zero: the last one did not
 
-	most time.Duration // lateMost
+	most  time.Duration // lateMost
+	every time.Duration // goneEvery
+	times int           // goneTimes
 }
 
 var _ coord.Store = (*Store)(nil)
@@ -71,56 +75,18 @@ func Connect(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
 	}
-	s := &Store{nc: nc, bucket: o.Bucket, most: lateMost}
-	if err := s.prepare(ctx, o); err != nil {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{nc: nc, o: o, bucket: o.Bucket, most: lateMost, every: goneEvery, times: goneTimes}
+	if s.js, err = jetstream.New(nc); err == nil {
+		err = s.prepare(ctx, s.Beside)
+	}
+	if err != nil {
 		nc.Close()
 		return nil, fmt.Errorf("bucket %s: %w", o.Bucket, err)
 	}
 	return s, nil
-}
-
-// prepare finds or makes the bucket, and checks it.
-func (s *Store) prepare(ctx context.Context, o Options) error {
-	js, err := jetstream.New(s.nc)
-	if err != nil {
-		return err
-	}
-	s.js = js
-	want := replicas
-	if o.AcceptFewerReplicas {
-		want = 1
-	}
-	s.kv, err = js.KeyValue(ctx, o.Bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		if o.MustExist {
-			return ErrNoBucket
-		}
-		s.kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: o.Bucket, Description: "what the nodes of a cluster of rondo tell each other", Storage: jetstream.FileStorage, Replicas: want,
-		})
-	}
-	if err != nil {
-		return err
-	}
-	status, err := s.kv.Status(ctx)
-	if err != nil {
-		return err
-	}
-	kv, ok := status.(*jetstream.KeyValueBucketStatus)
-	if !ok {
-		return fmt.Errorf("the client describes it as a %T", status)
-	}
-	switch c := kv.StreamInfo().Config; {
-	case c.Replicas < want:
-		return fmt.Errorf("its num_replicas is %d: set %d, so that the loss of a server does not lose the map of partitions", c.Replicas, want)
-	case c.Storage != jetstream.FileStorage:
-		return fmt.Errorf("its storage is %v: set file, so that the map of partitions outlives the servers' processes", c.Storage)
-	case c.MaxAge != 0:
-		return fmt.Errorf("its max_age is %v: set none, so that the map of partitions does not vanish", c.MaxAge)
-	case !c.AllowDirect:
-		return errors.New("its allow_direct is off: set it on, because the bucket is read so")
-	}
-	return nil
 }
 
 // CompareAndSet is as coord.Store has it.
@@ -204,9 +170,6 @@ func conflict(err error) error {
 
 // Conn returns the connection to the servers. Close closes it.
 func (s *Store) Conn() *nats.Conn { return s.nc }
-
-// Stream returns the name of the stream that keeps a bucket.
-func Stream(bucket string) string { return "KV_" + bucket }
 
 // Close is as coord.Store has it.
 func (s *Store) Close() error {

@@ -34,6 +34,7 @@ const (
 // A Member is a server that is a node of a cluster.
 type Member struct {
 	o      Options
+	folder *node.Folder
 	bucket *natskv.Store
 	logs   *jetstream.Conn
 	peers  *peers
@@ -69,6 +70,9 @@ func Join(ctx context.Context, o Options, fail context.CancelCauseFunc) (*Member
 
 func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err error) {
 	o := &m.o
+	if m.folder, err = node.NewFolder(o.Dir, node.FolderOptions{Store: m.storeOptions, OpenLog: m.openLog, Follow: m.follow}); err != nil {
+		return err
+	}
 	if err := m.connect(ctx); err != nil {
 		return fmt.Errorf("--cluster: %w", err)
 	}
@@ -123,7 +127,20 @@ func (m *Member) connectOnce(ctx context.Context) (err error) {
 	if m.logs, err = jetstream.Connect(logs); err != nil {
 		return err
 	}
-	if m.bucket, err = natskv.Connect(ctx, m.o.bucket()); err != nil {
+	bucket := m.o.bucket()
+	bucket.Logger = m.o.Logger
+	if cluster, _, err := m.folder.Known(); err != nil {
+		return err
+	} else if cluster == "" {
+		bucket.Beside = m.o.stream(0)
+	}
+	if m.bucket, err = natskv.Connect(ctx, bucket); err == nil {
+		err = isThere(ctx, m.bucket)
+	}
+	if errors.Is(err, natskv.ErrNoBucket) {
+		return fmt.Errorf("the servers have the log %s, and have lost the map of partitions; waiting for a node that was in the cluster: %w", bucket.Beside, err)
+	}
+	if err != nil {
 		return err
 	}
 	if m.shares || m.o.Token == "" && m.o.PeerTLS == nil {
@@ -133,6 +150,26 @@ func (m *Member) connectOnce(ctx context.Context) (err error) {
 		if errors.Is(err, errTokenLost) && m.tokenless.IsZero() {
 			m.tokenless = time.Now()
 		}
+	}
+	return err
+}
+
+// A besides is a bucket that knows of a stream that there is if there is a cluster.
+type besides interface {
+	coord.Store
+	Beside(ctx context.Context) (bool, error)
+}
+
+// isThere returns an error if there is a cluster, and no map of it: who was in no cluster yet must
+// not take that for none.
+func isThere(ctx context.Context, s besides) error {
+	lost, err := s.Beside(ctx)
+	if err != nil || !lost {
+		return err
+	}
+	v, err := coord.NewWatcher(s, coord.Times{}, time.Now).Look(ctx)
+	if err == nil && !v.HasMap() {
+		err = natskv.ErrNoBucket
 	}
 	return err
 }
@@ -164,13 +201,10 @@ func (m *Member) await(ctx context.Context) error {
 // startNode opens the folder of the replicas and starts the node.
 func (m *Member) startNode(fail context.CancelCauseFunc) error {
 	o := &m.o
-	folder, err := node.NewFolder(o.Dir, node.FolderOptions{Store: m.storeOptions, OpenLog: m.openLog, Follow: m.follow})
-	if err != nil {
-		return err
-	}
+	var err error
 	m.node, err = node.New(node.Options{
 		Name: o.Node, Address: m.address(), Version: o.Version, Zone: o.Zone,
-		Store: m.bucket, Disk: folder, Peers: m.peers, Moves: 4, Logger: o.Logger,
+		Store: m.bucket, Disk: m.folder, Peers: m.peers, Moves: 4, Logger: o.Logger,
 	})
 	if err != nil {
 		return err
