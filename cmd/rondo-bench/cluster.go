@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"time"
@@ -22,17 +23,19 @@ func newCluster(common *common) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cluster",
 		Short: "Compare a cluster on this machine with one store",
-		Long: `Puts a load on a store of its own process, and then the same load on a cluster: three
-nats-servers that sync always, and nodes of rondo, each a process of this machine. The driver finds the
-leaders of the partitions as a node does, and sends each its samples. A batch has samples
-of all partitions, and counts when the last of them is acknowledged.
+		Long: `Puts a load on a store of its own process (one machine), on a store that receives it from
+this process as a node does (one node), and then on a cluster: three nats-servers that sync
+always, and nodes of rondo, each a process of this machine. The driver finds the leaders of
+the partitions as a node does, and sends each its samples. A batch has samples of all
+partitions, and counts when the last of them is acknowledged.
 
 Then it reads through the nodes and through a server of one machine with the same samples,
 whose rows must be equal; sends at half of the rate; and stops a node, sends again, and
 measures how the node catches up.
 
 CPU is processor time for a million samples; that of rondo's nodes includes what followers
-apply. Ratios are to one machine in the same run.`,
+apply, and that of one machine what the driver takes. Ratios are the cluster's to the
+column before them, in the same run.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o.Readings = minutes * 6
@@ -71,6 +74,22 @@ apply. Ratios are to one machine in the same run.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().IntVar(&minutes, "minutes", 60, "minutes of readings, one every 10 s, at full speed, and again while a node is away")
 	return c
+}
+
+// newStore returns the hidden command that cluster starts in a separate process.
+func newStore() *cobra.Command {
+	return &cobra.Command{
+		Use:    "store FOLDER ADDRESS TOKEN-FILE",
+		Hidden: true,
+		Args:   cobra.ExactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			token, err := os.ReadFile(args[2])
+			if err != nil {
+				return err
+			}
+			return clusterbench.ServeStore(cmd.Context(), args[0], args[1], string(token))
+		},
+	}
 }
 
 func addClusterFlags(f *pflag.FlagSet, o *clusterbench.Config) {

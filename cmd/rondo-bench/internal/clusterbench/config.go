@@ -52,6 +52,7 @@ type Result struct {
 	Cores      int `json:"cores"`   // of this machine
 
 	Alone Alone `json:"one_machine"`
+	Node  Alone `json:"one_node"`
 	Idle  Idle  `json:"idle"`
 	Full  Load  `json:"full"`
 	Half  Load  `json:"half"`
@@ -61,11 +62,12 @@ type Result struct {
 	Fetch []Read `json:"fetch"`
 }
 
-// An Alone is the same load on a store of the driver's own process. CPU includes what the driver
-// takes.
+// An Alone is the same load on one store: of the driver's own process, whose CPU includes what the
+// driver takes; or of a process that receives it as a node does.
 type Alone struct {
 	Rate   float64 `json:"samples_per_second"`
 	CPU    float64 `json:"cpu_seconds_per_million"`
+	Driver float64 `json:"driver_cpu_seconds_per_million,omitzero"` // 0: it is in CPU
 	AckP50 float64 `json:"ack_p50_seconds"`
 	AckP99 float64 `json:"ack_p99_seconds"`
 }

@@ -47,6 +47,10 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 	if r.Alone, err = c.alone(ctx); err != nil {
 		return r, fmt.Errorf("one machine: %w", err)
 	}
+	c.Say("one node")
+	if r.Node, err = c.node(ctx); err != nil {
+		return r, fmt.Errorf("one node: %w", err)
+	}
 	b := &bench{Config: &c}
 	defer func() { err = errors.Join(err, b.stop()) }()
 	if err := b.start(ctx); err != nil {

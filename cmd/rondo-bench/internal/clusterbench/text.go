@@ -22,17 +22,17 @@ func WriteText(w io.Writer, r *Result) error {
 		}
 		return "×" + number(a/b, 2)
 	}
-	line(fmt.Sprintf("%d series, %d partitions", r.Series, r.Partitions), "one machine", "cluster", "ratio", "at half rate")
-	a, f, h := &r.Alone, &r.Full, &r.Half
-	line("samples a second", number(a.Rate, 0), number(f.Rate, 0), ratio(f.Rate, a.Rate), number(h.Rate, 0))
-	line("CPU seconds a million, rondo", number(a.CPU, 3), number(f.Nodes, 3), ratio(f.Nodes, a.CPU), number(h.Nodes, 3))
-	line("of the nats-servers", "", number(f.Servers, 3), ratio(f.Servers, a.CPU), number(h.Servers, 3))
-	line("of the driver", "", number(f.Driver, 3), ratio(f.Driver, a.CPU), number(h.Driver, 3))
-	line("acknowledged after, p50, ms", number(a.AckP50*1e3, 1), number(f.AckP50*1e3, 1), "", number(h.AckP50*1e3, 1))
-	line("acknowledged after, p99, ms", number(a.AckP99*1e3, 1), number(f.AckP99*1e3, 1), "", number(h.AckP99*1e3, 1))
-	line("samples a message of the logs", "", number(each(f.Samples, f.Messages), 0), "", number(each(h.Samples, h.Messages), 0))
-	line("bytes of the logs a sample", "", number(each(f.LogBytes, f.Samples), 2), "", number(each(h.LogBytes, h.Samples), 2))
-	line("cores busy while nobody sends: nodes, servers", "", number(r.Idle.Nodes, 3), "", number(r.Idle.Servers, 3))
+	line(fmt.Sprintf("%d series, %d partitions", r.Series, r.Partitions), "one machine", "ratio", "one node", "ratio", "cluster", "at half rate")
+	a, n, f, h := &r.Alone, &r.Node, &r.Full, &r.Half
+	line("samples a second", number(a.Rate, 0), ratio(f.Rate, a.Rate), number(n.Rate, 0), ratio(f.Rate, n.Rate), number(f.Rate, 0), number(h.Rate, 0))
+	line("CPU seconds a million, rondo", number(a.CPU, 3), ratio(f.Nodes, a.CPU), number(n.CPU, 3), ratio(f.Nodes, n.CPU), number(f.Nodes, 3), number(h.Nodes, 3))
+	line("of the nats-servers", "", "", "", "", number(f.Servers, 3), number(h.Servers, 3))
+	line("of the driver", "", "", number(n.Driver, 3), ratio(f.Driver, n.Driver), number(f.Driver, 3), number(h.Driver, 3))
+	line("acknowledged after, p50, ms", number(a.AckP50*1e3, 1), "", number(n.AckP50*1e3, 1), "", number(f.AckP50*1e3, 1), number(h.AckP50*1e3, 1))
+	line("acknowledged after, p99, ms", number(a.AckP99*1e3, 1), "", number(n.AckP99*1e3, 1), "", number(f.AckP99*1e3, 1), number(h.AckP99*1e3, 1))
+	line("samples a message of the logs", "", "", "", "", number(each(f.Samples, f.Messages), 0), number(each(h.Samples, h.Messages), 0))
+	line("bytes of the logs a sample", "", "", "", "", number(each(f.LogBytes, f.Samples), 2), number(each(h.LogBytes, h.Samples), 2))
+	line("cores busy while nobody sends: nodes, servers", "", "", "", "", number(r.Idle.Nodes, 3), number(r.Idle.Servers, 3))
 	line()
 	c := &r.Catch
 	line("a node that was away", "samples missed", "started after, s", "caught up after, s", "samples a second", "CPU s a million")
