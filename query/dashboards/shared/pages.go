@@ -231,7 +231,8 @@ func (p *Pages) Save(ctx context.Context, name, text string) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.know() == nil { // the next look tells otherwise
+	p.whole = false // another node may have been faster: the next look compares the copy
+	if p.know() == nil {
 		p.keep(name, text)
 	}
 	return nil
@@ -245,7 +246,8 @@ func (p *Pages) Drop(ctx context.Context, name string) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.know() == nil && p.o.Copy.Drop(ctx, name) == nil { // the next look does it otherwise
+	p.whole = false // as in Save
+	if p.know() == nil && p.o.Copy.Drop(ctx, name) == nil {
 		delete(p.have, name)
 	}
 	return nil
