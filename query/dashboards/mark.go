@@ -1,39 +1,22 @@
 package dashboards
 
-import (
-	"io"
-	"os"
-)
+import "os"
 
-const (
-	markName = ".mark" // no page has such a name
-	maxMark  = 64      // bytes
-)
+const markName = ".mark" // no page has such a name
 
-// Mark returns what SetMark has kept last; empty: nothing that can be read.
+// Mark returns what SetMark has kept last, or an empty text if that cannot be read.
 func (f *Folder) Mark() string {
 	root, err := f.open(false)
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = root.Close() }() // it was only read
-	if info, err := root.Lstat(markName); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	file, err := root.Open(markName)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	b, err := io.ReadAll(io.LimitReader(file, maxMark))
-	if err != nil {
-		return ""
-	}
-	return string(b)
+	mark, _ := read(root, markName)     // empty after an error
+	return mark
 }
 
-// SetMark keeps a text of at most 64 bytes beside the pages, for whoever keeps a copy in the
-// folder. The error is one of the file system.
+// SetMark keeps a short text beside the pages, which tells whoever keeps a copy in the folder what
+// it is a copy of. The error is one of the file system.
 func (f *Folder) SetMark(mark string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/dashboards"
 )
 
-// begunAnew reports whether the pages of the copy that a list lacks may be lost, and not dropped:
-// there is no list, or it began anew, or the bucket has an older one than before. p.mu is held.
+// begunAnew reports whether pages that the copy has, and a list lacks, may be lost and not dropped:
+// the bucket has no list, or one that began anew, or an older one than before. p.mu is held.
 func (p *Pages) begunAnew(l *list) bool {
 	return l.lost || l.ID != p.mark || l.revision < p.seen
 }
@@ -38,7 +39,7 @@ func (p *Pages) bring(ctx context.Context, l *list) (ok bool, err error) {
 			return false, err
 		}
 	}
-	if l.added > 0 || l.lost && l.revision > 0 {
+	if l.grown || l.damaged() {
 		err := p.o.Bucket.write(ctx, l)
 		if errors.Is(err, coord.ErrConflict) {
 			p.made = nil
@@ -55,7 +56,7 @@ func (p *Pages) bring(ctx context.Context, l *list) (ok bool, err error) {
 			return false, err
 		}
 	}
-	ok = l.added == 0 && !l.lost
+	ok = !l.grown && !l.lost
 	p.mark, p.seen, p.made = l.ID, 0, nil
 	return ok, nil
 }
@@ -63,24 +64,19 @@ func (p *Pages) bring(ctx context.Context, l *list) (ok bool, err error) {
 // add puts the text of a page of the copy into the bucket, and names it in a list that is to be
 // written. A page that the bucket cannot take is logged. p.mu is held.
 func (p *Pages) add(ctx context.Context, l *list, name string) error {
+	var e *entry
 	text, err := p.o.Copy.Read(name)
-	if err == nil && len(l.Pages) >= dashboards.MaxPages {
-		err = dashboards.ErrFull
+	if err == nil {
+		e, err = p.o.Bucket.put(ctx, l, name, text)
 	}
-	if err != nil {
-		p.warn("a dashboard that this node has seen is not in the cluster any more", name, err)
-		return nil
-	}
-	e, err := p.o.Bucket.put(ctx, l, name, text)
-	if errors.As(err, new(*dashboards.ParseError)) {
-		p.warn("a dashboard that this node has seen is not in the cluster any more", name, err)
-		return nil
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		l.Pages[name], l.grown = *e, true
+	case errors.Is(err, coord.ErrConflict), errors.Is(err, core.ErrUnavailable):
 		return err
+	default:
+		p.warn("a dashboard that this node has seen is not in the cluster any more", name, err)
 	}
-	l.Pages[name] = *e
-	l.added++
 	return nil
 }
 

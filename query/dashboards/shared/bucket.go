@@ -20,7 +20,7 @@ const (
 
 	// saveTime bounds how long a page is being saved or dropped.
 	saveTime = 10 * time.Second
-	// againFirst and againLast bound the pause after another one was faster.
+	// againFirst and againLast bound the pause before another attempt, when another node was faster.
 	againFirst, againLast = 5 * time.Millisecond, 200 * time.Millisecond
 )
 
@@ -61,8 +61,6 @@ func (b Bucket) save(ctx context.Context, name, text string, offer bool) error {
 			return &old, nil
 		case there && offer:
 			return nil, ErrTaken
-		case !there && len(l.Pages) >= dashboards.MaxPages:
-			return nil, dashboards.ErrFull
 		}
 		return b.put(ctx, l, name, text)
 	})
@@ -75,7 +73,7 @@ func (b Bucket) Drop(ctx context.Context, name string) error {
 		return err
 	}
 	return b.change(ctx, name, func(_ context.Context, l *list) (*entry, error) {
-		if l.lost && l.revision > 0 {
+		if l.damaged() {
 			return nil, errDamaged
 		}
 		if _, there := l.Pages[name]; !there {
@@ -85,8 +83,8 @@ func (b Bucket) Drop(ctx context.Context, name string) error {
 	})
 }
 
-// change writes a list in which a page is what become says; nil: it is not there. Whenever somebody
-// else has changed the list meanwhile, it begins again.
+// change writes a list in which become has set the entry of a page; nil removes the page. If
+// somebody else has changed the list meanwhile, change begins again.
 func (b Bucket) change(ctx context.Context, name string, become func(context.Context, *list) (*entry, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
@@ -124,9 +122,12 @@ func (b Bucket) changeOnce(ctx context.Context, name string, become func(context
 	return nil
 }
 
-// put writes the text of a page into a place that is free. The error wraps coord.ErrConflict if the
-// list that was read is too old.
+// put writes the text of a page into a place that is free. The error wraps dashboards.ErrFull if
+// the list has room for no more pages, and coord.ErrConflict if the list that was read is too old.
 func (b Bucket) put(ctx context.Context, l *list, name, text string) (*entry, error) {
+	if _, there := l.Pages[name]; !there && len(l.Pages) >= dashboards.MaxPages {
+		return nil, dashboards.ErrFull
+	}
 	taken := make(map[int]bool, len(l.Pages))
 	for _, e := range l.Pages {
 		taken[e.Place] = true
@@ -179,7 +180,7 @@ func (b Bucket) Each(ctx context.Context, fn func(name, text string, err error) 
 	if err != nil {
 		return err
 	}
-	if l.lost && l.revision > 0 {
+	if l.damaged() {
 		return errDamaged
 	}
 	for _, name := range l.names() {

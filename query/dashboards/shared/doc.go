@@ -7,9 +7,9 @@
 // One value lists all pages: name, place and digest of each. The texts are values of their own, in
 // numbered places: "dashboards.text.17". There are twice as many places as there may be pages.
 //
-// Whoever saves writes the text into a place that is free, and then the list, by compare-and-set of
-// the list that was read. So the list is all or nothing, and it always names texts that are there.
-// A place is free if the list does not name it, and its text is older than the list: a text that is
-// newer may be on its way into the list. If that fails, it is free once the list has changed, for
-// then it cannot get into the list any more.
+// A save writes the text into a free place, and then the list by compare-and-set. So a save takes
+// effect as a whole or not at all, and the list only names texts that are there. A place is free if
+// the list does not name it and its text is older than the list. A newer text may belong to a save
+// that is about to write its list. If that save fails, its place is free once the list has changed:
+// then the save cannot write its list any more.
 package shared

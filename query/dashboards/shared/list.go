@@ -29,10 +29,13 @@ type list struct {
 	ID      string           `json:"id,omitempty"` // drawn when the list began
 	Pages   map[string]entry `json:"pages"`
 
-	revision uint64 // of the bucket; 0: there is no list
-	lost     bool   // there is none, or it is damaged: this one is new
-	added    int    // pages that were added to what was read
+	revision uint64 // of the list in the bucket; 0: the bucket has no list
+	lost     bool   // the bucket has no list, or a damaged one: this one is new
+	grown    bool   // it has pages that the list in the bucket lacks
 }
+
+// damaged reports whether the bucket has a list that cannot be read.
+func (l *list) damaged() bool { return l.lost && l.revision > 0 }
 
 // An entry says where the text of a page is.
 type entry struct {
@@ -53,7 +56,7 @@ var errList = errors.New("the list of the cluster's dashboards cannot be read: u
 // errDamaged says that the list is damaged in the servers.
 var errDamaged = fmt.Errorf("the list of dashboards is damaged in the servers, and a node that runs writes it again within seconds: %w", core.ErrUnavailable)
 
-// read reads the list. One that is not there, or is damaged, is lost: see there.
+// read reads the list. If the bucket has no list, or a damaged one, it returns a new one.
 func (b Bucket) read(ctx context.Context) (*list, error) {
 	v, err := b.Store.Get(ctx, keyList)
 	if err != nil {
@@ -99,8 +102,8 @@ func parseList(value []byte) (*list, error) {
 // names returns the names of the pages in order.
 func (l *list) names() []string { return slices.Sorted(maps.Keys(l.Pages)) }
 
-// write writes a list in place of the one that was read. The error wraps coord.ErrConflict if it is
-// another one meanwhile.
+// write writes a list in place of the one that was read. The error wraps coord.ErrConflict if
+// somebody else has written a list since.
 func (b Bucket) write(ctx context.Context, l *list) error {
 	value, err := json.Marshal(l)
 	if err != nil {

@@ -24,8 +24,8 @@ type Options struct {
 	Bucket Bucket
 	// Copy is the folder of the node's copy. Nobody else changes it.
 	Copy *dashboards.Folder
-	// Own is a folder of pages that are to go into the cluster when the node has started. Those
-	// that are there are removed from it. nil: there are none.
+	// Own is a folder whose pages go into the cluster when the node starts. Each page that the
+	// cluster then has is removed from the folder. nil: the node has no such folder.
 	Own    *dashboards.Folder
 	Logger *slog.Logger
 }
@@ -178,10 +178,10 @@ func (p *Pages) offerOwn(ctx context.Context) error {
 		return err
 	}
 	for _, e := range entries {
-		switch is, err := p.offer(ctx, e.Name); {
+		switch has, err := p.offer(ctx, e.Name); {
 		case err != nil:
 			return err
-		case is:
+		case has:
 			if err := p.o.Own.Drop(ctx, e.Name); err != nil {
 				return err
 			}
@@ -194,7 +194,7 @@ func (p *Pages) offerOwn(ctx context.Context) error {
 
 // offer offers a page of the node's own folder to the cluster. It reports whether the cluster has
 // it. An error says that another attempt may succeed.
-func (p *Pages) offer(ctx context.Context, name string) (is bool, err error) {
+func (p *Pages) offer(ctx context.Context, name string) (has bool, err error) {
 	text, err := p.o.Own.Read(name)
 	if err == nil {
 		err = p.o.Bucket.Offer(ctx, name, text)
