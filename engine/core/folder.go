@@ -55,12 +55,3 @@ func asideName(name string) string {
 		}
 	}
 }
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -237,7 +238,7 @@ func (r *repairing) exchange(dir, name, fresh string) error {
 	if err := os.Rename(fresh, name); err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	return owner.SyncFolder(dir)
 }
 
 // makeFile makes the new file.

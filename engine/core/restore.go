@@ -79,7 +79,7 @@ func restore(files []backupFile, dir string, replica bool) error {
 	if err := owner.Mkdir(inside, 0o700); err != nil {
 		return err
 	}
-	if err := syncFolder(dir); err != nil {
+	if err := owner.SyncFolder(dir); err != nil {
 		return err
 	}
 	if err := restoreInto(files, inside, replica); err != nil {
@@ -93,14 +93,14 @@ func restore(files []backupFile, dir string, replica bool) error {
 		if err := os.Rename(filepath.Join(inside, name), filepath.Join(dir, name)); err != nil {
 			return err
 		}
-		if err := syncFolder(dir); err != nil {
+		if err := owner.SyncFolder(dir); err != nil {
 			return err
 		}
 	}
 	if err := os.Remove(inside); err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	return owner.SyncFolder(dir)
 }
 
 // checkEmpty refuses a folder that holds anything but what a killed Restore left.

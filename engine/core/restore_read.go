@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -31,7 +32,7 @@ func restoreInto(files []backupFile, dir string, replica bool) error {
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	return owner.SyncFolder(dir)
 }
 
 // A restorer makes a database and a log of the parts of a backup.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -149,7 +150,7 @@ func (s *Store) replaceLog(ctx context.Context, from string, got *Salvaged) erro
 	if err := os.Rename(made, from); err != nil {
 		return err
 	}
-	if err := syncFolder(s.dir); err != nil {
+	if err := owner.SyncFolder(s.dir); err != nil {
 		return err
 	}
 	mark := to.Mark()

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
+	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -139,7 +140,7 @@ func (s *Store) createDatabase(name string, o boltfile.Options) error {
 	if err := os.Rename(fresh, name); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(name))
+	return owner.SyncFolder(filepath.Dir(name))
 }
 
 // makeBuckets makes the buckets of an empty store whose log has the mark log.

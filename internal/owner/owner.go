@@ -35,15 +35,18 @@ func MkdirAll(name string, perm os.FileMode) error {
 	if err := Mkdir(name, perm); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return syncFolder(filepath.Dir(name))
+	if err := syncFolder(filepath.Dir(name)); !errors.Is(err, os.ErrPermission) {
+		return err
+	}
+	return nil // the folder above may be written, and not read
 }
 
-// syncFolder makes the names in a folder durable. It is replaced by tests.
-var syncFolder = func(name string) error {
+// syncFolder is replaced by tests.
+var syncFolder = SyncFolder
+
+// SyncFolder makes the names in a folder durable.
+func SyncFolder(name string) error {
 	d, err := os.Open(name)
-	if errors.Is(err, os.ErrPermission) {
-		return nil // it may be written, and not read
-	}
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // File replaces the file name by the content that write writes, durably. If write fails, the file
@@ -34,14 +36,5 @@ func File(name string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), name); err != nil {
 		return err
 	}
-	return cmp.Or(f.Close(), SyncFolder(filepath.Dir(name)))
-}
-
-// SyncFolder makes the names in a folder durable.
-func SyncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return cmp.Or(d.Sync(), d.Close())
+	return cmp.Or(f.Close(), owner.SyncFolder(filepath.Dir(name)))
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/owner"
-	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -42,7 +41,8 @@ const (
 func NewFolder(dir string, o FolderOptions) (*Folder, error) {
 	err := owner.MkdirAll(dir, 0o750)
 	if err == nil {
-		err = replace.SyncFolder(filepath.Dir(filepath.Clean(dir))) // an older program has not
+		// The folder may be there already. The older program that made it did not sync its name.
+		err = owner.SyncFolder(filepath.Dir(filepath.Clean(dir)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("folder of the replicas: %w", err)
@@ -108,7 +108,7 @@ func (f *Folder) Restore(_ context.Context, partition int, backup io.Reader) err
 	if err := os.Rename(path+suffixNew, path); err != nil {
 		return err
 	}
-	if err := replace.SyncFolder(f.dir); err != nil {
+	if err := owner.SyncFolder(f.dir); err != nil {
 		return err
 	}
 	return os.RemoveAll(path + suffixOld)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/cluster/copying"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/replace"
+	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // Parts are the partitions of a cluster, as backups of them are made. *Client is one.
@@ -108,7 +108,7 @@ func Gather(ctx context.Context, from Parts, dir string, o GatherOptions) (got G
 	if err := os.Rename(filepath.Join(work, gatherDB), dir); err != nil {
 		return got, err
 	}
-	if err := replace.SyncFolder(filepath.Dir(filepath.Clean(dir))); err != nil {
+	if err := owner.SyncFolder(filepath.Dir(filepath.Clean(dir))); err != nil {
 		return got, err
 	}
 	if got.Failed > 0 {
