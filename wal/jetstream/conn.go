@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/wal/stream"
 )
 
@@ -46,11 +47,7 @@ type failure struct {
 
 // Connect connects to the servers that o names. It does not use the fields Stream and Log.
 func Connect(o Options) (*Conn, error) {
-	options := append([]nats.Option{
-		nats.Name("rondo"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1),
-		nats.PingInterval(pingTime), nats.FlusherTimeout(writeTime),
-	}, o.Connect...)
-	nc, err := nats.Connect(o.URL, options...)
+	nc, err := natsconn.Connect(o.URL, o.Connect...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
 	}
@@ -95,7 +92,7 @@ func (c *Conn) open(ctx context.Context, name string, what purpose) (*Server, er
 	}
 	info := st.CachedInfo()
 	s := &Server{
-		conn: c, move: c.move, jsStream: st, stream: name, subject: subjectOf(name),
+		conn: c, jsStream: st, stream: name, subject: subjectOf(name),
 		most: min(int(c.main.nc.MaxPayload())-headerBytes, messageBytes),
 	}
 	if n := int(info.Config.MaxMsgSize); n > 0 {
@@ -229,8 +226,8 @@ func (c *Conn) replica(n int) (*peer, error) {
 	if f, ok := c.failed[u]; ok && time.Since(f.at) < failedTime {
 		return nil, f.err
 	}
-	options := append([]nats.Option{nats.Name("rondo"), nats.NoReconnect(), nats.IgnoreDiscoveredServers(), nats.Timeout(time.Second), nats.PingInterval(pingTime), nats.FlusherTimeout(writeTime)}, c.o.Connect...)
-	nc, err := nats.Connect(u, options...)
+	options := []nats.Option{nats.NoReconnect(), nats.IgnoreDiscoveredServers(), nats.Timeout(time.Second)}
+	nc, err := natsconn.Connect(u, append(options, c.o.Connect...)...)
 	var p *peer
 	if err == nil {
 		if p, err = newPeer(nc); err != nil {

@@ -24,10 +24,6 @@ const (
 	attemptTime = 2 * time.Second
 	// doubtAgain is the time between two comparisons of the servers.
 	doubtAgain = 5 * time.Second
-	// pingTime is how often a server must show that it is there; it is lost after the third time.
-	pingTime = 10 * time.Second
-	// writeTime is how long a server may take nothing of what is sent to it.
-	writeTime = 10 * time.Second
 )
 
 // A mover lets a connection go to another server.

@@ -28,8 +28,6 @@ const (
 	// readBytes bounds what a server sends for one request. The requests of many streams share a
 	// connection: each waits for the answers to all others.
 	readBytes = 1 << 20
-	// reconnectWait is the time between attempts to connect again.
-	reconnectWait = 100 * time.Millisecond
 	// answerTime is how long a question may take that is no append.
 	answerTime = 5 * time.Second
 )
@@ -37,7 +35,6 @@ const (
 // Server is a stream of a Conn.
 type Server struct {
 	conn     *Conn
-	move     *mover
 	alone    bool // nobody else uses the connection
 	jsStream jetstream.Stream
 	stream   string
@@ -89,7 +86,7 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	m.Data = msg
 	resp, err := s.conn.main.nc.RequestMsgWithContext(ctx, m)
 	if err != nil {
-		s.move.doubt(s.stream)
+		s.conn.move.doubt(s.stream)
 	}
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded) {
 		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, err) // it was not sent, or nobody was there
@@ -119,7 +116,7 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	case codeResources, codeInsufficent, codeStorage:
 		return 0, fmt.Errorf("%w: %w", wal.ErrFull, ack.Error)
 	case codeUnavailable, codeNotLeader, codeTooLarge:
-		s.move.doubt(s.stream)
+		s.conn.move.doubt(s.stream)
 		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, ack.Error)
 	case codeInProcess: // not decided
 	}
@@ -139,7 +136,7 @@ func (s *Server) admit(ctx context.Context, id string, size int64) error {
 	if s.left < size {
 		info, err := s.jsStream.Info(ctx)
 		if err != nil {
-			s.move.doubt(s.stream)
+			s.conn.move.doubt(s.stream)
 			return fmt.Errorf("%w: %w", wal.ErrRetry, err)
 		}
 		most := info.Config.MaxBytes
@@ -193,7 +190,7 @@ func (s *Server) Read(ctx context.Context, replica int, from uint64, n int, fn f
 	})
 	if err != nil && !stopped {
 		if replica == 0 {
-			s.move.doubt(s.stream)
+			s.conn.move.doubt(s.stream)
 		}
 		return fmt.Errorf("read the stream: %w", err)
 	}
@@ -227,7 +224,7 @@ func (s *Server) Bounds(ctx context.Context) (oldest, newest uint64, err error) 
 		return 1, 0, nil // it was deleted: it has no message, as one that is made anew
 	}
 	if err != nil {
-		s.move.doubt(s.stream)
+		s.conn.move.doubt(s.stream)
 		return 0, 0, fmt.Errorf("stream %s: %w", s.stream, err)
 	}
 	if info.State.Msgs == 0 {

@@ -21,10 +21,6 @@ const (
 	muteMost = 3 * time.Second
 	// moveAgain is the time between two changes of the server.
 	moveAgain = 10 * time.Second
-	// pingTime is how often a server must show that it is there; it is lost after the third time.
-	pingTime = 10 * time.Second
-	// writeTime is how long a server may take nothing of what is sent to it.
-	writeTime = 10 * time.Second
 )
 
 // What a call does. A server that is cut off reads what its replica has, and writes nothing.

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/internal/natsconn"
 )
 
 // Options say where the bucket is.
@@ -67,11 +68,7 @@ var _ coord.Store = (*Store)(nil)
 // Connect connects to the servers, and makes the bucket if it is missing. It does not check how the
 // servers sync: they are those of the logs, and jetstream.Connect checks them.
 func Connect(ctx context.Context, o Options) (*Store, error) {
-	options := append([]nats.Option{
-		nats.Name("rondo"), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectBufSize(-1),
-		nats.PingInterval(pingTime), nats.FlusherTimeout(writeTime),
-	}, o.Connect...)
-	nc, err := nats.Connect(o.URL, options...)
+	nc, err := natsconn.Connect(o.URL, o.Connect...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
 	}
