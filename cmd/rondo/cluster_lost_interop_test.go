@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rondo-db/rondo/internal/natstest"
 )
 
 // TestClusterSurvivesLostLogs deletes the logs of all partitions on the servers while three nodes
@@ -41,15 +42,7 @@ func TestClusterSurvivesLostLogs(t *testing.T) {
 	// All partitions have two replicas, so that those that do not lead have to follow.
 	awaitWhole(t, nodes[0])
 
-	c, err := nats.Connect(servers.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	js, err := jetstream.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := natstest.JetStream(t, servers.URLs())
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	for p := range 3 {

@@ -146,8 +146,8 @@ var testOnly = map[string][]string{
 var doors = map[string][]string{
 	"go.etcd.io/bbolt":                     {"engine/internal/boltfile"},
 	"go.etcd.io/bbolt/errors":              {"engine/internal/boltfile"},
-	"github.com/nats-io/nats.go":           {"internal/natsconn", "wal/jetstream", "engine/cluster/natskv", "cmd/rondo/internal/clustered"},
-	"github.com/nats-io/nats.go/jetstream": {"wal/jetstream", "engine/cluster/natskv"},
+	"github.com/nats-io/nats.go":           {"internal/natsconn", "internal/natstest", "wal/jetstream", "engine/cluster/natskv", "cmd/rondo/internal/clustered"},
+	"github.com/nats-io/nats.go/jetstream": {"internal/natstest", "wal/jetstream", "engine/cluster/natskv"},
 	"github.com/twmb/franz-go/pkg/kerr":    {"wal/kafka"},
 	"github.com/twmb/franz-go/pkg/kfake":   {"wal/kafka"},
 	"github.com/twmb/franz-go/pkg/kgo":     {"wal/kafka"},

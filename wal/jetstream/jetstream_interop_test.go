@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-db/rondo/internal/natstest"
@@ -223,15 +222,7 @@ func TestFull(t *testing.T) {
 // write.
 func TestSettings(t *testing.T) {
 	n := natstest.One(t)
-	nc, err := nats.Connect(n.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := natstest.JetStream(t, n.URL)
 	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, AcceptFewerReplicas: true}
 	good := jetstream.StreamConfig{
 		Discard: jetstream.DiscardNew, MaxBytes: 1 << 20, AllowDirect: true, DenyDelete: true,

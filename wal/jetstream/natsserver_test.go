@@ -5,24 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/rondo-db/rondo/internal/natstest"
 )
 
 // leader returns the number of the server that leads a stream.
 func leader(t *testing.T, c *natstest.Cluster, name string) int {
 	t.Helper()
-	nc, err := nats.Connect(c.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := natstest.JetStream(t, c.URLs())
+	defer js.Conn().Close()
 	for {
 		if st, err := js.Stream(t.Context(), name); err == nil {
 			for i := range c.Nodes {

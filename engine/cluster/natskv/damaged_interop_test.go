@@ -18,15 +18,7 @@ import (
 func TestDamagedValue(t *testing.T) {
 	n := natstest.One(t)
 	s := connect(t, natskv.Options{URL: n.URL, Bucket: "cluster", AcceptFewerReplicas: true})
-	nc, err := nats.Connect(n.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := natstest.JetStream(t, n.URL)
 	m, err := placement.New(2, 1, []placement.Member{{Name: "a"}})
 	if err != nil {
 		t.Fatal(err)

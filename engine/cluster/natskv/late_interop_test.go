@@ -70,15 +70,7 @@ type script struct {
 func scripted(t *testing.T) (*script, *natskv.Store) {
 	n := natstest.One(t)
 	s := connect(t, natskv.Options{URL: n.URL, Bucket: "b", AcceptFewerReplicas: true})
-	nc, err := nats.Connect(n.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := natstest.JetStream(t, n.URL)
 	stream, err := js.Stream(t.Context(), natskv.Stream("b"))
 	if err != nil {
 		t.Fatal(err)
@@ -88,11 +80,11 @@ func scripted(t *testing.T) (*script, *natskv.Store) {
 	if _, err := js.UpdateStream(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	p := &script{t: t, nc: nc}
-	if _, err := nc.Subscribe("$JS.API.DIRECT.GET."+natskv.Stream("b"), p.answer); err != nil {
+	p := &script{t: t, nc: js.Conn()}
+	if _, err := p.nc.Subscribe("$JS.API.DIRECT.GET."+natskv.Stream("b"), p.answer); err != nil {
 		t.Fatal(err)
 	}
-	if err := nc.Flush(); err != nil {
+	if err := p.nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	return p, s

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
@@ -135,15 +134,7 @@ func cluster(t *testing.T, a, b coord.Store) {
 // TestBucketSettings: a bucket that may lose the map is refused, with the setting.
 func TestBucketSettings(t *testing.T) {
 	n := natstest.One(t)
-	nc, err := nats.Connect(n.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := natstest.JetStream(t, n.URL)
 	for setting, c := range map[string]jetstream.KeyValueConfig{
 		"num_replicas": {Bucket: "few"},
 		"storage":      {Bucket: "memory", Storage: jetstream.MemoryStorage},
