@@ -20,7 +20,7 @@ const (
 
 	// saveTime bounds how long a page is being saved or dropped.
 	saveTime = 10 * time.Second
-	// againFirst and againLast bound the pause before another attempt, when another node was faster.
+	// againFirst and againLast bound the pause before another attempt if another node was faster.
 	againFirst, againLast = 5 * time.Millisecond, 200 * time.Millisecond
 )
 
