@@ -23,6 +23,7 @@ type Lease struct {
 	Log string `json:"log,omitempty"`
 
 	Revision uint64 `json:"-"` // in the store; 0: there was never a lease
+	Damaged  bool   `json:"-"` // the store has it damaged: what is above was known before, or is empty
 }
 
 // WriteLease gives the lease of a partition to a node in place of a former one, as it was read.
@@ -48,6 +49,7 @@ func HasLeases(ctx context.Context, s Store) (bool, error) {
 func writeLease(ctx context.Context, s Store, partition int, former, l Lease) (Lease, error) {
 	value, err := json.Marshal(l)
 	if err == nil {
+		l.Damaged = false
 		l.Revision, err = s.CompareAndSet(ctx, leaseKey(partition), value, former.Revision)
 	}
 	if err != nil {

@@ -18,7 +18,10 @@ func (w *Watcher) read(entries []Entry) (*View, error) {
 	for _, e := range entries {
 		if name, ok := strings.CutPrefix(e.Key, keyMembers); ok {
 			m := &Seen{}
-			if err := json.Unmarshal(e.Value, &m.Member); err != nil {
+			if e.Damaged {
+				m.Member = w.heard[name].said
+				v.Problems = append(v.Problems, fmt.Errorf("what node %s says is damaged in the servers: %w", name, errDamaged))
+			} else if err := json.Unmarshal(e.Value, &m.Member); err != nil {
 				m.Member = Member{}
 				v.Problems = append(v.Problems, fmt.Errorf("what node %s says cannot be read: %w", name, err))
 			}
@@ -78,6 +81,7 @@ func (w *Watcher) readLeases(v *View, prefix string, entries []Entry) {
 		case err != nil || n < 0 || n >= len(v.Leases):
 		case n < len(w.known.Leases) && w.known.Leases[n].Revision == e.Revision:
 			v.Leases[n] = w.known.Leases[n]
+			v.Leases[n].Damaged = e.Damaged
 		default:
 			v.Leases[n] = readLease(e)
 		}
@@ -90,6 +94,6 @@ func readLease(e Entry) Lease {
 	if json.Unmarshal(e.Value, &l) != nil {
 		l = Lease{}
 	}
-	l.Revision = e.Revision
+	l.Revision, l.Damaged = e.Revision, e.Damaged
 	return l
 }

@@ -46,6 +46,7 @@ type sighting struct {
 	revision uint64 // the newest one
 	read     uint64 // what the last look has found; below revision if that was out of date
 	silent   time.Duration
+	said     Member // the newest that could be read
 }
 
 // NewWatcher returns a Watcher. A member that it sees first counts as heard just now. now is the
@@ -101,8 +102,9 @@ func (w *Watcher) Look(ctx context.Context) (*View, error) {
 			s.silent += passed
 		}
 		s.read = e.Revision
-		heard[name] = s
 		m := v.Members[name]
+		s.said = m.Member
+		heard[name] = s
 		m.Silent, m.Live, m.Gone = s.silent, s.silent < w.times.Lease, s.silent >= w.times.Gone
 	}
 	w.heard = heard

@@ -73,13 +73,16 @@ func (n *Node) follow(l *local, v *coord.View) {
 
 // readLease takes in a lease as it was read. One that is older than before was read late, or the
 // store has lost the newer one: that is believed after a while. If the store has no lease any more,
-// the one that is known holds, and who has it writes it again.
+// or has it damaged, the one that is known holds, and who has it writes it again.
 func (n *Node) readLease(l *local, read coord.Lease) {
 	if read.Log == "" {
 		read.Log = l.lease.Log // a lease that is lost or cannot be read does not name it
 	}
+	l.damaged = read.Damaged
 	switch {
 	case read.Revision == 0 && l.leaseLost:
+	case read.Damaged && read.Revision == l.lease.Revision:
+		l.has(l.lease)
 	case read.Revision >= l.lease.Revision:
 		l.has(read)
 	case l.older.IsZero():
@@ -253,7 +256,7 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		n.demote(ctx, l, &coord.Member{})
 	case leads:
 		n.tend(ctx, l, v, part)
-		if (l.lease.Log == "" || l.leaseLost) && l.standing.Log != (wal.ID{}) {
+		if (l.lease.Log == "" || l.leaseLost || n.mends(l)) && l.standing.Log != (wal.ID{}) {
 			return n.nameLog(ctx, l)
 		}
 	case to != nil:

@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -250,4 +251,66 @@ func TestIdleLeaderNoticesLoss(t *testing.T) {
 			t.Errorf("%v after the loss it was begun anew behind %d, and replicas held %d", took, g.last(), held)
 		}
 	}
+}
+
+// A lease, or what a node says, that is damaged in the servers is written again by its owner, and
+// nobody else leads meanwhile. A node that was started since could not read it.
+func TestDamagedValueIsMended(t *testing.T) {
+	w := settledWorld(t, 4)
+	was := w.truth()
+	for p := range was.Leases {
+		w.servers.Damage(fmt.Sprintf("lease.0.%d", p))
+	}
+	for _, h := range w.hosts {
+		w.servers.Damage("all.member." + h.name)
+	}
+	if v := newcomer(t, w); len(v.Problems) != len(w.hosts) || !v.Leases[0].Damaged || v.Leases[0].Node != "" {
+		t.Fatalf("nothing is damaged: %+v, %v", v.Leases, v.Problems)
+	}
+	for name, m := range w.truth().Members {
+		if m.Session == "" {
+			t.Errorf("what %s has said is forgotten: %+v", name, m)
+		}
+	}
+	for range 4 * 5 {
+		w.pass()
+	}
+	v := newcomer(t, w)
+	for p, l := range v.Leases {
+		old := was.Leases[p]
+		if l.Node != old.Node || l.Session != old.Session || l.Term != old.Term || l.Log != old.Log || l.Revision != w.truth().Leases[p].Revision || l.Damaged {
+			t.Errorf("the lease of partition %d is %+v, and was %+v", p, l, old)
+		}
+	}
+	if len(v.Problems) > 0 || len(w.wrong) > 0 {
+		t.Error(v.Problems, w.wrong)
+	}
+
+	// A server that damages whatever it is given is not written to at each look.
+	before := v.Leases[0].Revision
+	writes := 0
+	for range 4 * 30 {
+		if now := newcomer(t, w).Leases[0].Revision; now != before {
+			before = now
+			writes++
+			w.servers.Damage("lease.0.0")
+		}
+		if writes == 0 {
+			w.servers.Damage("lease.0.0")
+		}
+		w.pass()
+	}
+	if writes < 2 || writes > 4 {
+		t.Errorf("a lease was written %d times in 30 s", writes)
+	}
+}
+
+// newcomer returns what a node sees that has just started.
+func newcomer(t *testing.T, w *world) *coord.View {
+	t.Helper()
+	v, err := coord.NewWatcher(w.servers.Truth(), coord.Times{}, func() time.Time { return w.now }).Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

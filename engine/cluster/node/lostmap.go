@@ -65,3 +65,17 @@ func (n *Node) restoreMap(ctx context.Context, v *coord.View) {
 		n.o.Logger.Warn("the servers have lost the map of partitions, and it could not be written again, which is tried again", "err", err)
 	}
 }
+
+// mendAgain is the time between two attempts to write a lease again that is damaged.
+const mendAgain = 10 * time.Second
+
+// mends reports whether the leader is to write its lease again now, because the store has it
+// damaged. Nodes that are started later could not read it.
+func (n *Node) mends(l *local) bool {
+	now := n.o.now()
+	if !l.damaged || now.Sub(l.mended) < mendAgain {
+		return false
+	}
+	l.mended = now
+	return true
+}

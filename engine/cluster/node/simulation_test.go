@@ -312,6 +312,9 @@ func (w *world) mishap() {
 		w.lose("all.map", w.servers.GoBack)
 	case 14:
 		w.lose(fmt.Sprintf("lease.0.%d", w.r.IntN(len(w.logs))), w.servers.Lose)
+	case 16:
+		keys := []string{"all.map", "all.member." + h.name, fmt.Sprintf("lease.0.%d", w.r.IntN(len(w.logs)))}
+		w.lose(keys[w.r.IntN(len(keys))], w.servers.Damage)
 	case 15:
 		if w.r.IntN(4) == 0 {
 			w.lose("everything", func(string) {
@@ -456,6 +459,9 @@ func (w *world) unsettled() string {
 		}
 		if want := min(v.Map.Replicas, len(w.hosts)); leaders != 1 || part.Move != nil || len(part.Nodes) != want {
 			return fmt.Sprintf("partition %d has %d leaders, and is %+v", p, leaders, part)
+		}
+		if v.Leases[p].Damaged {
+			return fmt.Sprintf("the lease of partition %d is damaged", p)
 		}
 		if l := v.Leases[p]; l.Node != part.Nodes[0] {
 			return fmt.Sprintf("partition %d is led by %s, and the map prefers %s", p, l.Node, part.Nodes[0])

@@ -35,6 +35,7 @@ type version struct {
 	value    []byte // nil: the key was removed
 	revision uint64
 	at       time.Time
+	damaged  bool
 }
 
 // A delayed write arrives when the clock is past its time.
@@ -89,6 +90,15 @@ func (s *Servers) GoBack(key string) {
 	defer s.mu.Unlock()
 	if all := s.versions[key]; len(all) > 1 {
 		s.versions[key] = all[:len(all)-1]
+	}
+}
+
+// Damage lets the servers give out the newest value of a key as damaged until it is written again.
+func (s *Servers) Damage(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if all := s.versions[key]; len(all) > 0 && all[len(all)-1].value != nil {
+		all[len(all)-1].damaged = true
 	}
 }
 
@@ -159,7 +169,7 @@ func (s *Servers) write(key string, value []byte, revision uint64) (uint64, erro
 		return 0, coord.ErrConflict
 	}
 	s.revision++
-	s.versions[key] = append(all[max(0, len(all)-8):], version{bytes.Clone(value), s.revision, s.now()})
+	s.versions[key] = append(all[max(0, len(all)-8):], version{value: bytes.Clone(value), revision: s.revision, at: s.now()})
 	return s.revision, nil
 }
 
@@ -215,7 +225,11 @@ func (c *client) List(_ context.Context, prefix string) ([]coord.Entry, error) {
 		for i := len(all) - 1; i >= 0; i-- {
 			if v := all[i]; c.now().Sub(v.at) >= f.stale {
 				if v.value != nil {
-					out = append(out, coord.Entry{Key: key, Value: bytes.Clone(v.value), Revision: v.revision})
+					e := coord.Entry{Key: key, Value: bytes.Clone(v.value), Revision: v.revision, Damaged: v.damaged}
+					if e.Damaged {
+						e.Value = nil
+					}
+					out = append(out, e)
 				}
 				break
 			}
