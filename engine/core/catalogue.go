@@ -54,6 +54,7 @@ type catalogue struct {
 	forgotten uint64 // 1, and once more for each time that changes left ops: the database has them
 
 	fresh overlayIndex
+	order overlayOrder
 }
 
 // init connects an empty catalogue to what it works with. Its groups go to n shards.

@@ -92,6 +92,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 			return
 		}
 		defer cat.fresh.release()
+		defer cat.order.release()
 		cat.mu.Lock()
 		defer cat.mu.Unlock()
 		cat.ops = behind(cat.ops, n)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -62,26 +61,38 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 // A listing reads names in order, of the database and of the overlay, which is newer.
 type listing struct {
 	prefix, after string
-	overlay       []nameRef // not read yet
-	chunk         int       // names to read next
-	stored        []nameRef // the last names read of the database
-	refs          []Ref     // of the names read last
-	more          bool      // there may be more names
+	overlay       overlayNames // not read yet
+	chunk         int          // names to read next
+	stored        []nameRef    // the last names read of the database
+	refs          []Ref        // of the names read last
+	more          bool         // there may be more names
 	passed        passedOver
 }
 
-// read reads the next names of the database, and those of the overlay that lie between.
+// read reads the next names of the database, and those of the overlay that lie between: two chunks
+// of names at most.
 func (l *listing) read(cat *catalogue) (err error) {
 	l.stored, l.more, err = cat.storedNames(l.stored[:0], l.prefix, l.after, l.chunk, &l.passed)
 	if err != nil {
 		return err
 	}
+	most := 2 * l.chunk
 	l.chunk = min(4*l.chunk, listChunk)
 	l.refs = l.refs[:0]
-	for stored := l.stored; len(stored) > 0 || (!l.more && len(l.overlay) > 0); {
+	stored := l.stored
+	for n := 0; ; n++ {
+		newer := l.overlay.first()
+		if len(stored) == 0 && (l.more || newer == nil) {
+			return nil
+		}
+		if n == most {
+			l.more = true // what is left of stored is read again
+			return nil
+		}
 		var x nameRef
-		if len(stored) == 0 || (len(l.overlay) > 0 && l.overlay[0].key <= stored[0].key) {
-			x, l.overlay = l.overlay[0], l.overlay[1:]
+		if newer != nil && (len(stored) == 0 || newer.key <= stored[0].key) {
+			x = *newer
+			l.overlay.pass(x.key)
 			if len(stored) > 0 && stored[0].key == x.key {
 				stored = stored[1:]
 			}
@@ -93,7 +104,6 @@ func (l *listing) read(cat *catalogue) (err error) {
 			l.refs = append(l.refs, x.ref)
 		}
 	}
-	return nil
 }
 
 // listed returns the record of a series that an index names. A missing record of a living series is
@@ -138,20 +148,6 @@ func (p *passedOver) err() error {
 		return p.first
 	}
 	return fmt.Errorf("%d damaged entries are left out, the first: %w", p.n, p.first)
-}
-
-// overlayNames returns the names under prefix that the overlay changes, sorted.
-func (cat *catalogue) overlayNames(prefix, after string) []nameRef {
-	cat.mu.RLock()
-	defer cat.mu.RUnlock()
-	var out []nameRef
-	for key, ref := range cat.names {
-		if strings.HasPrefix(key, nameKey(prefix)) && key > after {
-			out = append(out, nameRef{key, ref})
-		}
-	}
-	slices.SortFunc(out, func(a, b nameRef) int { return strings.Compare(a.key, b.key) })
-	return out
 }
 
 // storedNames appends to out up to n names of the database that begin with prefix and sort after
