@@ -38,6 +38,10 @@ func (e *farEngine) LookupLeading(path string) (core.Ref, error) {
 	return e.Lookup(path)
 }
 
+func (e *farEngine) Fetch(context.Context, core.Ref, int, int64, int64) (core.Rows, error) {
+	return core.Rows{}, core.ErrNotFound
+}
+
 func (e *farEngine) Last(core.Ref) (rra.Time, error) {
 	if e.series == "" {
 		return 0, core.ErrNotFound
@@ -132,6 +136,64 @@ func TestReferenceOfLeader(t *testing.T) {
 			if took := time.Since(began); took < x.least || took > x.least+3*time.Second {
 				t.Errorf("%s: it takes %v, want %v or a little longer", name, took, x.least)
 			}
+		}
+	})
+}
+
+// several is a Directory of partitions that another node has.
+type several []*farEngine
+
+func (d several) Partitions() int { return len(d) }
+
+func (d several) Reader(context.Context, int) (core.Engine, error) { return &farEngine{}, nil }
+
+func (d several) Leader(_ context.Context, p int) (core.Engine, error) { return d[p], nil }
+
+// TestVoidReferencesWaitOnce: a request that asked for a hundred void references while no leader
+// was certain waited 10 s for each. A leader that becomes certain answers at once, and the next
+// doubt is waited for again. A caller that does not wait any more is let go.
+func TestVoidReferencesWaitOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := several{{}, {}, {}, {}}
+		r, err := router.New(dir, router.Options{})
+		must(t, err)
+		certain := func(err error) {
+			for _, e := range dir {
+				e.leads = err
+			}
+		}
+		ask := func(what string, is error, least, most time.Duration) {
+			t.Helper()
+			began := time.Now()
+			for i := range 100 {
+				if _, err := r.Last(router.Outer(i%len(dir), core.Ref(i+1))); !errors.Is(err, is) {
+					t.Fatalf("%s: reference %d: %v, want %v", what, i, err, is)
+				}
+			}
+			if took := time.Since(began); took < least || took > most {
+				t.Errorf("%s: it takes %v, from %v to %v are right", what, took, least, most)
+			}
+		}
+		certain(core.ErrNotLeader)
+		ask("in doubt", core.ErrUnavailable, 8*time.Second, 12*time.Second)
+		ask("the same doubt", core.ErrUnavailable, 0, time.Second)
+		certain(nil)
+		ask("certain", core.ErrNotFound, 0, time.Second)
+		time.Sleep(time.Minute)
+		certain(core.ErrNotLeader)
+		ask("the next doubt", core.ErrUnavailable, 8*time.Second, 12*time.Second)
+		time.Sleep(time.Minute)
+		time.AfterFunc(3*time.Second, func() { certain(nil) })
+		ask("soon certain", core.ErrNotFound, 3*time.Second, 4*time.Second)
+		certain(core.ErrNotLeader)
+		ask("a doubt right after that", core.ErrUnavailable, 8*time.Second, 12*time.Second)
+
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if _, err := r.Fetch(ctx, router.Outer(0, 1), 0, 0, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+			t.Errorf("a caller with a deadline: %v after %v", err, time.Since(began))
 		}
 	})
 }

@@ -93,15 +93,60 @@ func of[T any](ctx context.Context, r *Store, ref core.Ref, question func(e core
 	}
 	answer, err := ask(ctx, r, p, func(e core.Engine) (T, error) { return question(e, p, in) })
 	if errors.Is(err, core.ErrNotFound) {
-		until := time.Now().Add(min(r.options.Wait, lookupWait))
-		err = r.writeUntil(ctx, p, until, func(e core.Engine, _ bool) (err error) {
-			if err = r.leading(p, e); err == nil {
-				answer, err = question(e, p, in)
-			}
+		err = r.certainly(ctx, p, func(e core.Engine) (err error) {
+			answer, err = question(e, p, in)
 			return err
 		})
 	}
 	return answer, asOuter(ref, err)
+}
+
+// certainly calls fn with an engine that leads partition p for certain. While there is none, it
+// waits as long as Lookup does. Calls that follow each other wait once: see doubt.
+func (r *Store) certainly(ctx context.Context, p int, fn func(e core.Engine) error) error {
+	ask := func(e core.Engine, _ bool) error {
+		if err := r.leading(p, e); err != nil {
+			return err
+		}
+		return fn(e)
+	}
+	err := r.writeUntil(ctx, p, time.Now(), ask)
+	if !errors.Is(err, core.ErrUnavailable) {
+		return err
+	}
+	err = r.writeUntil(ctx, p, r.doubt.until(min(r.options.Wait, lookupWait)), ask)
+	if !errors.Is(err, core.ErrUnavailable) && ctx.Err() == nil {
+		r.doubt.over()
+	}
+	return err
+}
+
+// A doubt is a time in which no leader is certain. A request may ask for many references, one after
+// the other and without a context. All calls in one doubt share one wait: when it has passed, those
+// that follow ask once and fail. A doubt ends when a leader has become certain, or when nobody has
+// asked for twice as long as the wait.
+type doubt struct {
+	mu          sync.Mutex // guards what follows
+	began, last time.Time
+}
+
+// until returns when a call that is in doubt gives up. wait is how long it may take.
+func (d *doubt) until(wait time.Duration) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	if now.Sub(d.last) >= 2*wait {
+		d.began = now
+	}
+	d.last = now
+	return d.began.Add(wait)
+}
+
+// over ends the doubt.
+func (d *doubt) over() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = time.Time{}
 }
 
 // Series is core.Store's.

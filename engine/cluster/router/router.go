@@ -61,6 +61,7 @@ type Store struct {
 	deliveries  sync.Pool     // of *delivery
 	tickets     sync.Pool     // of *core.Ticket
 	strays      atomic.Uint64 // samples that were refused because their references are of no partition
+	doubt       doubt
 	limit       limit
 	budget      budget
 	definitions definitions
