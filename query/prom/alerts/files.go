@@ -31,8 +31,8 @@ type group struct {
 	took        time.Duration // by the last evaluation
 	fingerprint uint64        // of file and name: spreads evaluations over the interval
 	turn        string        // its name for Turns
-	mine        bool          // this process was to evaluate it last
-	kept        bool          // the next process knows its alerts
+	mine        bool          // this process was told last that it is to evaluate it
+	kept        bool          // Turns keep its alerts for the next process
 }
 
 // key identifies the group.

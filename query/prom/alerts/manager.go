@@ -333,10 +333,10 @@ func (m *Manager) Counts() Counts {
 	c := m.counts
 	for _, g := range m.groups {
 		c.Rules += len(g.rules)
+		if m.turns != nil && !g.mine {
+			continue // the node that evaluates the group counts its alerts
+		}
 		for _, r := range g.rules {
-			if m.turns != nil && !g.mine {
-				continue // the node that evaluates it counts them
-			}
 			w, b := r.count()
 			c.Pending += w
 			c.Firing += b

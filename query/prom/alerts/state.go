@@ -103,7 +103,7 @@ func restore(text []byte, find func(group, rule string) *rule) error {
 		switch s.State {
 		case pending, firing, inactive:
 			a := s.alert
-			a.Value, _ = strconv.ParseFloat(s.Value, 64) // it is for eyes
+			a.Value, _ = strconv.ParseFloat(s.Value, 64) // 0 in a file of an older program
 			r.active[a.Labels.Hash()] = &a
 		default:
 			return fmt.Errorf("state %q", s.State)

@@ -11,7 +11,7 @@ import (
 // Turns decide which process of several that have the same rules evaluates a group, and keep what
 // it knows of the alerts of the group for the next one. Processes need not have the same files.
 type Turns interface {
-	// Have tells all groups that this process has now.
+	// Have tells Turns which groups this process has now.
 	Have(groups []string)
 	// Take reports whether this process is to evaluate a group now. state is what was kept last of
 	// the group; nil: nothing. It is called before each evaluation.
@@ -46,8 +46,9 @@ func (m *Manager) Share(t Turns) {
 	m.nameTurns(m.groups)
 }
 
-// nameTurns names groups for Turns: by their file without its folder, so that a group is the same
-// on all nodes, unless two groups of this process then have one name.
+// nameTurns names groups for Turns. The name has the file without its folder, so that a group has
+// the same name on all nodes. If two groups of this process would then have one name, the name of
+// the second one has the folder, too.
 func (m *Manager) nameTurns(groups []*group) {
 	if m.turns == nil {
 		return
@@ -59,14 +60,15 @@ func (m *Manager) nameTurns(groups []*group) {
 			g.turn = g.key()
 		}
 		seen[g.turn] = true
-		g.fingerprint = hash(g.turn) // all nodes evaluate it for the same times
+		g.fingerprint = hash(g.turn) // so that all nodes evaluate it for the same times
 		names = append(names, g.turn)
 	}
 	m.turns.Have(names)
 }
 
-// turn reports whether this process is to evaluate a group now. Of a group that another one
-// evaluates it takes over what that one has kept. While that cannot be known, it is as before.
+// turn reports whether this process is to evaluate a group now. If another one evaluates the group,
+// or did before, turn takes over the alerts that it has kept. If Turns do not answer, nothing
+// changes.
 func (m *Manager) turn(ctx context.Context, g *group) bool {
 	if m.turns == nil {
 		return true
@@ -81,10 +83,7 @@ func (m *Manager) turn(ctx context.Context, g *group) bool {
 		m.warn("it is not known which node is to evaluate a group of rules; it stays as it was", "group", g.name, "evaluated_here", g.mine, "err", err)
 		return g.mine
 	}
-	if !mine {
-		g.forget() // what the other one has not kept it does not have
-	}
-	if state != nil && (!g.mine || !mine) {
+	if !mine || !g.mine && state != nil {
 		if err := g.replaceAlerts(state); err != nil {
 			m.warn("what another node has kept of alerts cannot be read", "group", g.name, "err", err)
 		}
@@ -94,38 +93,35 @@ func (m *Manager) turn(ctx context.Context, g *group) bool {
 	return mine
 }
 
-// forget forgets what this process knows of a group that another one evaluates. Manager.mu is held.
-func (g *group) forget() {
-	for _, r := range g.rules {
-		r.err = nil
-		clear(r.active)
-	}
-}
-
-// replaceAlerts puts the alerts of a text in place of those of the group. Manager.mu is held.
+// replaceAlerts puts what another process has kept in place of the alerts of the group; nil: it has
+// kept nothing. Manager.mu is held.
 func (g *group) replaceAlerts(state []byte) error {
 	rules := make(map[string]*rule)
 	for _, r := range g.rules {
+		r.err = nil
+		clear(r.active)
 		if r.alerting {
 			rules[r.key()] = r
-			clear(r.active)
 		}
+	}
+	if state == nil {
+		return nil
 	}
 	return restore(state, func(_, name string) *rule { return rules[name] })
 }
 
-// keep keeps the alerts of a group for the next process.
+// keep keeps the alerts of a group for the next process, if this one evaluates the group.
 func (m *Manager) keep(ctx context.Context, g *group) {
 	if m.turns == nil {
 		return
 	}
 	m.mu.Lock()
-	mine := g.mine
-	text, err := stateText([]*group{g}, time.Now())
-	m.mu.Unlock()
-	if !mine {
+	if !g.mine {
+		m.mu.Unlock()
 		return
 	}
+	text, err := stateText([]*group{g}, time.Now())
+	m.mu.Unlock()
 	if err == nil {
 		err = m.turns.Keep(ctx, g.turn, text)
 	}

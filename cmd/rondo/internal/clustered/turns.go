@@ -24,18 +24,18 @@ const (
 	turnTime = 5 * time.Second
 )
 
-// A turn says in the bucket which node evaluates a group of rules. As a lease of a partition it
+// A turn says in the bucket which node evaluates a group of rules. Like the lease of a partition it
 // holds as long as the node announces itself with this session.
 type turn struct {
 	Node    string `json:"node"` // empty: nobody
 	Session string `json:"session"`
-	Group   string `json:"group"`           // for eyes
+	Group   string `json:"group"`           // for people who look into the bucket
 	State   []byte `json:"state,omitempty"` // gzip
 }
 
-// Turns decide which node evaluates a group of rules: the first one that has it and finds that
-// nobody does, until that node is gone or has the group no more. They are an alerts.Turns, and may
-// be called concurrently.
+// Turns decide which node evaluates a group of rules. The first node that has the group, and finds
+// that nobody evaluates it, does so until it is gone or has the group no more. Turns are an
+// alerts.Turns. Their methods may be called concurrently.
 type Turns struct {
 	store         coord.Store
 	node, session string
@@ -92,14 +92,13 @@ func (t *Turns) Take(ctx context.Context, group string) (mine bool, state []byte
 	} else if m := v.Members[now.Node]; m != nil && m.Live && !m.Stopping && m.Session == now.Session {
 		return false, state, nil
 	}
-	revision, err := t.write(ctx, group, now.State, e.Revision)
+	err = t.write(ctx, group, now.State, e.Revision)
 	if errors.Is(err, coord.ErrConflict) {
 		return false, state, nil
 	}
 	if err != nil {
 		return false, nil, err
 	}
-	t.hold(group, revision)
 	return true, state, nil
 }
 
@@ -110,13 +109,16 @@ func (t *Turns) hold(group string, revision uint64) {
 	t.held[group] = revision
 }
 
-// write writes that this node evaluates a group.
-func (t *Turns) write(ctx context.Context, group string, packed []byte, revision uint64) (uint64, error) {
+// write writes, and notes, that this node evaluates a group.
+func (t *Turns) write(ctx context.Context, group string, packed []byte, revision uint64) error {
 	value, err := json.Marshal(turn{Node: t.node, Session: t.session, Group: group, State: packed})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return t.store.CompareAndSet(ctx, turnKey(group), value, revision)
+	if revision, err = t.store.CompareAndSet(ctx, turnKey(group), value, revision); err == nil {
+		t.hold(group, revision)
+	}
+	return err
 }
 
 // Keep is as alerts.Turns has it. The error wraps coord.ErrConflict if another node evaluates the
@@ -127,22 +129,13 @@ func (t *Turns) Keep(ctx context.Context, group string, state []byte) error {
 	t.mu.Lock()
 	revision := t.held[group]
 	t.mu.Unlock()
-	packed, long := pack(state)
-	if long == nil {
-		now, err := t.write(ctx, group, packed, revision)
-		if err == nil {
-			t.hold(group, now)
-		}
-		if !errors.Is(err, coord.ErrTooLong) {
+	packed, err := pack(state)
+	if err == nil {
+		if err = t.write(ctx, group, packed, revision); !errors.Is(err, coord.ErrTooLong) {
 			return err
 		}
-		long = err
 	}
-	now, err := t.write(ctx, group, nil, revision)
-	if err == nil {
-		t.hold(group, now)
-	}
-	return errors.Join(long, err)
+	return errors.Join(err, t.write(ctx, group, nil, revision))
 }
 
 // Release is as alerts.Turns has it.
