@@ -36,7 +36,7 @@ func (c *conn) create(r *request) {
 	words, err := createArgs(args[1:], func(name string) string { return c.s.names.below(base, name) })
 	if err != nil {
 		c.createAll()
-		c.fail(r.cmd, explain(err))
+		c.fail(r.cmd, err.Error())
 		return
 	}
 	seen := ""

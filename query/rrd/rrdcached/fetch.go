@@ -156,7 +156,7 @@ func pieceBytes(p *query.Plan) int64 {
 // unfetched answers a request whose rows cannot be read.
 func (c *conn) unfetched(f *fetching, err error) {
 	if _, told := errors.AsType[*toldError](err); told {
-		c.fail(f.cmd, explain(err))
+		c.fail(f.cmd, err.Error())
 	} else {
 		c.fail(f.cmd, c.unopened(f.cmd, c.s.names.file(string(wire.Unescape([]byte(f.e.raw)))), err))
 	}

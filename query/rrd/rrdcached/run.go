@@ -47,7 +47,7 @@ func (c *conn) quickFile(cmd *command, raw []byte) {
 	file := c.s.names.file(string(wire.Unescape(raw)))
 	switch {
 	case errors.Is(err, errLeaves):
-		c.fail(cmd, file+": "+explain(err))
+		c.fail(cmd, file+": "+err.Error())
 		return
 	case err != nil && !errors.Is(err, core.ErrNotFound) && !errors.Is(err, errNoSeries):
 		c.fail(cmd, explain(err))
@@ -160,7 +160,7 @@ func (c *conn) file(r *request) (e *alias, file string, ok bool) {
 func (c *conn) unopened(cmd *command, file string, err error) string {
 	switch {
 	case errors.Is(err, errLeaves):
-		return file + ": " + explain(err)
+		return file + ": " + err.Error()
 	case errors.Is(err, core.ErrNotFound), errors.Is(err, errNoSeries):
 		return failed(cmd) + "opening '" + file + "': No such file or directory"
 	}
