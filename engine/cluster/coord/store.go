@@ -24,9 +24,8 @@ type Store interface {
 	Get(ctx context.Context, key string) (Entry, error)
 
 	// CompareAndSet sets the value of a key if revision is its newest one, or is 0 and the key has
-	// no value. It returns the new revision. After ErrConflict and
-	// ErrTooLong the value was not set. After any other error it may have been set, or be set
-	// later.
+	// no value. It returns the new revision. After ErrConflict and ErrTooLong the value was not
+	// set. After any other error it may have been set, or be set later.
 	CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 
 	// Delete removes a key if revision is its newest one. Its errors are as of CompareAndSet.

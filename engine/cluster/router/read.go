@@ -73,18 +73,19 @@ func (r *Store) lookupLeading(p int, e core.Engine, path string) (core.Ref, erro
 	return e.Lookup(path)
 }
 
-// leading returns nil if an engine leads partition p for certain.
-func (r *Store) leading(p int, e core.Engine) error {
+// leadsForCertain returns nil if an engine leads partition p for certain.
+func (r *Store) leadsForCertain(p int, e core.Engine) error {
 	_, err := r.lookupLeading(p, e, "")
 	if elsewhere(err) || unanswered(err) {
 		return err
 	}
-	return nil // the error is of the empty path
+	return nil // any other error says that no series has an empty path
 }
 
-// of asks the partition of a reference. That it has no such series only the leader knows, as with
-// Lookup: the caller may have the reference of a leader, and the replica that is asked first may be
-// behind. An error that wraps core.ErrNotFound names the reference as the caller knows it.
+// of asks the partition of a reference. Only a node that leads for certain knows that there is no
+// such series, as with Lookup: the replica that is asked first may be behind the leader that gave
+// the caller the reference. An error that wraps core.ErrNotFound names the reference as the caller
+// knows it.
 func of[T any](ctx context.Context, r *Store, ref core.Ref, question func(e core.Engine, p int, in core.Ref) (T, error)) (T, error) {
 	p, in, ok := r.inner(ref)
 	if !ok {
@@ -105,7 +106,7 @@ func of[T any](ctx context.Context, r *Store, ref core.Ref, question func(e core
 // waits as long as Lookup does. Calls that follow each other wait once: see doubt.
 func (r *Store) certainly(ctx context.Context, p int, fn func(e core.Engine) error) error {
 	ask := func(e core.Engine, _ bool) error {
-		if err := r.leading(p, e); err != nil {
+		if err := r.leadsForCertain(p, e); err != nil {
 			return err
 		}
 		return fn(e)
