@@ -29,7 +29,7 @@ type Config struct {
 	Seed    uint64
 }
 
-// most bounds what is simulated: parts of batches, and partitions.
+// What is simulated at most.
 const (
 	maxPartitions = 4096
 	maxSenders    = 4096

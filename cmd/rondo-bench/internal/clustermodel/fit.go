@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/clusterbench"
 )
@@ -88,8 +89,7 @@ func (t Times) fitted(scale float64, cpu, others map[string]float64) (Times, err
 		} else {
 			continue
 		}
-		x.Value, _ = round(x.Value)
-		x.From = "measured"
+		x.Value, x.From = round(x.Value), "measured"
 	}
 	b, err := json.Marshal(t.all)
 	if err != nil {
@@ -99,10 +99,9 @@ func (t Times) fitted(scale float64, cpu, others map[string]float64) (Times, err
 }
 
 // round returns a value with three digits.
-func round(v float64) (float64, error) {
-	var r float64
-	_, err := fmt.Sscanf(fmt.Sprintf("%.3g", v), "%g", &r)
-	return r, err
+func round(v float64) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // never fails
+	return r
 }
 
 // equations say what work takes.

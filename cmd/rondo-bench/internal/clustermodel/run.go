@@ -1,6 +1,7 @@
 package clustermodel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -84,12 +85,7 @@ func (c *cluster) busy() (all []Busy) {
 // message under way only bounds it if nothing else does: messages grow with the load.
 func (c *cluster) bottleneck(all []Busy) (top []Busy, name string) {
 	for _, kind := range [][]Busy{all[:len(c.machines)], all[len(c.machines):][:len(c.disks)], all[len(c.machines)+len(c.disks):]} {
-		top = append(top, slices.MaxFunc(kind, func(a, b Busy) int {
-			if a.Share < b.Share {
-				return -1
-			}
-			return 1
-		}))
+		top = append(top, slices.MaxFunc(kind, func(a, b Busy) int { return cmp.Compare(a.Share, b.Share) }))
 	}
 	for _, b := range top {
 		if b.Share >= nearlyAll {
