@@ -20,12 +20,18 @@ func (n *Node) Leads(partition int) error {
 	defer n.mu.Unlock()
 	l := n.locals[partition]
 	switch {
-	case l == nil || l.replica == nil || l.hurt != "" || !l.replica.Standing().Leads || !n.mine(l) || n.replaced(l) || l.term != l.lease.Term || !l.older.IsZero() || l.leaseLost:
+	case l == nil || l.replica == nil || l.hurt != "" || !l.replica.Standing().Leads || !n.holdsLease(l) || l.term != l.lease.Term:
 		return fmt.Errorf("node %s and partition %d: %w", n.o.Name, partition, core.ErrNotLeader)
 	case !n.o.now().Before(n.holds):
 		return fmt.Errorf("node %s does not see whether another one leads partition %d: %w", n.o.Name, partition, core.ErrNotLeader)
 	}
 	return nil
+}
+
+// holdsLease reports whether this node has the lease of a partition, and nothing that was read says
+// that another node may have had it since. n.mu is held.
+func (n *Node) holdsLease(l *local) bool {
+	return n.mine(l) && !n.replaced(l) && l.older.IsZero() && !l.leaseLost
 }
 
 // replaced reports whether the newest view shows another holder of a lease than l knows yet. n.mu

@@ -16,15 +16,15 @@ type Node struct {
 	announcer coord.Announcer
 	watcher   *coord.Watcher
 	tasks     sync.WaitGroup
-	taskEnded chan struct{} // a task has ended; holds one
+	taskEnded chan struct{} // gets a value when a task ends; holds one
 	began     time.Time     // set by Run
-	first     time.Time     // when it has looked at the cluster first; of Run's goroutine
+	first     time.Time     // when it looked at the cluster first; of Run's goroutine
 	announced bool          // the node is in the cluster; of Run's goroutine
 	told      time.Time     // when the last successful announcement began; of Run's goroutine
-	known     placement.Map // the newest one that Disk has; of Run's goroutine
-	cluster   string        // that the replicas are of; empty: not known yet
-	keepAgain time.Time     // the map is not kept before; of Run's goroutine
-	mapLost   time.Time     // since when the store lacks the map; of Run's goroutine
+	known     placement.Map // the newest map that Disk has; Run's goroutine sets it, under mu
+	cluster   string        // that the replicas belong to; empty: none yet. As known
+	keepAgain time.Time     // Disk is not asked to keep a map before; of Run's goroutine
+	mapLost   time.Time     // since when the store lacks the map, or zero; of Run's goroutine
 	hurry     chan struct{} // Run looks at once; holds one
 
 	mu       sync.Mutex // guards what follows; not held while anything is waited for

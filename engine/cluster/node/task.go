@@ -145,7 +145,7 @@ func (n *Node) promote(ctx context.Context, l *local) {
 	r := l.replica
 	n.run(ctx, l, taskPromote, promoteTime, func(ctx context.Context) (func(), error) {
 		n.mu.Lock()
-		lost, term := !n.mine(l) || n.replaced(l) || !n.fresh() || !l.older.IsZero() || l.leaseLost, l.lease.Term
+		lost, term := !n.holdsLease(l) || !n.fresh(), l.lease.Term
 		n.mu.Unlock()
 		if lost {
 			return n.hurried, nil // the next look decides
