@@ -38,7 +38,7 @@ func ParseID(text string) (id ID, err error) {
 type segmentHead struct {
 	ID       uint64
 	First    Pos
-	Recycled bool   // the file was another segment before: what follows the last block may be anything
+	Recycled bool   // the file was another segment before: anything may follow the last block
 	Salt     uint64 // drawn at random for this segment: see sealBlock
 	Log      ID
 	Prev     link

@@ -14,9 +14,9 @@ import (
 	"github.com/rondo-db/rondo/query/dashboards"
 )
 
-// TestClusterDashboards: three nodes over three real nats-servers have the same dashboards. One that
-// a saves is read on b, drawn on c, changed on b and dropped on c. What a saved is there when a is
-// killed, and while no server answers. What was in the folder of a node goes into the cluster.
+// TestClusterDashboards: three nodes over three real nats-servers have the same dashboards. One
+// that a saves is read on b, drawn on c, changed on b and dropped on c. What a saved is there when
+// a is killed, and while no server answers. What was in the folder of a node goes into the cluster.
 func TestClusterDashboards(t *testing.T) {
 	nats := natstest.Three(t)
 	dir := t.TempDir()

@@ -31,9 +31,9 @@ func newClusterInit(c *common) *cobra.Command {
 		Use:   "init --from FOLDER --cluster nats://HOST:PORT,…",
 		Short: "Take a database of one machine into a new cluster",
 		Long: `Copy everything that the database in FOLDER has into a cluster: series with their states and rows as they are, labels,
-metadata, notes and dashboards. Each series is read back and compared. The cluster must have no series yet, but for those that its
-servers keep about themselves. Its nodes must run; FOLDER must be used by nobody else meanwhile, and stays as it is, but for
-samples that a reorder window holds: they are applied first.
+metadata, notes and dashboards. Each series is read back and compared. The cluster must have no series yet, but for
+those that its servers keep about themselves. Its nodes must run; FOLDER must be used by nobody else meanwhile, and stays
+as it is, but for samples that a reorder window holds: they are applied first.
 
 A run that was interrupted goes on when it is run again: what is there and equal is not sent again.
 A dashboard whose name the cluster has already is named, and stays out. What is in other files stays where it is: rules,
@@ -143,7 +143,7 @@ func (c *common) tellCopied(got copying.Result) error {
 // goesOn says that the same command finishes what was begun.
 func (i *clusterFilling) goesOn(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		_, _ = fmt.Fprintln(i.stderr, "stopped; run again, it goes on where it was") // the last word
+		_, _ = fmt.Fprintln(i.stderr, "stopped; run again, it goes on where it was") // it ends
 		return exitError(stopped)
 	}
 	return fmt.Errorf("%w; when that is mended, the same command goes on where it was", err)

@@ -16,7 +16,7 @@ import (
 
 // Repaired is what Repair has found and done.
 type Repaired struct {
-	Found []Problem // what was wrong; where the database could not be opened that is all that is said
+	Found []Problem // what was wrong; only why, if the database could not be opened
 	Aside string    // the file that the damaged database was renamed to; empty: nothing was changed
 	Done  []string  // what was made whole or anew
 	Lost  []string  // what could not be read, and is gone or unknown now

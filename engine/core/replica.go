@@ -35,7 +35,7 @@ type replica struct {
 	changing sync.Mutex
 	floor    wal.Pos // a group of the database may have been this far when the store was opened
 	stop     context.CancelFunc
-	stopped  chan struct{} // closed when the goroutine that follows has returned; nil: there is none
+	stopped  chan struct{} // closed when the goroutine that follows has returned; nil: none runs
 
 	mu     sync.Mutex // guards what follows; taken last and alone
 	id     wal.ID     // of the log; zero: not known yet

@@ -59,8 +59,8 @@ func TestViewersBesideAppends(t *testing.T) {
 	}
 }
 
-// TestViewersWhileThingsChange: dashboards are saved and dropped, and series made and dropped, while
-// many look at both. A viewer gets a graph, or is told what is gone.
+// TestViewersWhileThingsChange: dashboards are saved and dropped, and series made and dropped,
+// while many look at both. A viewer gets a graph, or is told what is gone.
 func TestViewersWhileThingsChange(t *testing.T) {
 	s, path := newPlain(t)
 	pages := s.Pages.(*dashboards.Folder)

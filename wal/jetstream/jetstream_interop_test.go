@@ -358,8 +358,8 @@ func TestAnnouncements(t *testing.T) {
 	}
 }
 
-// TestServersWithoutRoom: the servers reserve the largest size of a log, and say only that they have
-// no peers or no resources if they cannot.
+// TestServersWithoutRoom: the servers reserve the largest size of a log. If they cannot, they only
+// say that they have no peers or no resources.
 func TestServersWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
 	n := natstest.Start(t, dir, "n1", "127.0.0.1:-1", fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always, max_file: 1M }", dir))

@@ -83,8 +83,8 @@ func (s slowLine) Read(ctx context.Context, replica int, from uint64, n int, fn 
 	return err
 }
 
-// TestReaderOfSlowLine: a reader gave up what had not come after 2 s and asked anew. The answer came
-// behind what it had given up, too late again, and it read nothing any more.
+// TestReaderOfSlowLine: a reader gave up what had not come after 2 s and asked anew. The answer
+// came behind what it had given up, too late again, and it read nothing any more.
 func TestReaderOfSlowLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &streamtest.Cluster{}
@@ -97,9 +97,9 @@ func TestReaderOfSlowLine(t *testing.T) {
 		}
 		defer func() { _ = r.Close() }() // it was only read
 		defer time.AfterFunc(time.Hour, func() { _ = r.Close() }).Stop()
-		began := time.Now()
+		began := time.Now() // by the virtual clock
 		next, err := tail(t, r, 1, records)
-		if took := time.Since(began); err != errEnough || took > records*messageTime+5*time.Second { // of the virtual clock
+		if took := time.Since(began); err != errEnough || took > records*messageTime+5*time.Second {
 			t.Errorf("before record %d after %v: %v", next, took, err)
 		}
 	})

@@ -454,7 +454,7 @@ func TestReaderHearsOfNews(t *testing.T) {
 	})
 }
 
-// A process that opened the stream of another log for writing deposed its writer, and was told then.
+// A process that opened another log's stream for writing deposed its writer before it was told.
 func TestOpenOfOtherLogClaimsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &streamtest.Cluster{}

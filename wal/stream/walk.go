@@ -73,7 +73,7 @@ func (w *walk) toEnd(ctx context.Context) error {
 // Damage is what is wrong with the next message.
 type damage struct {
 	error      error // nil: nothing
-	everywhere bool  // so were the answers of all replicas, though one may have answered for another
+	everywhere bool  // all replicas answered so, though one may have answered for another
 	answers    int   // replicas that answered
 	helper     int   // the replica that gave messages; 0 is the nearest one
 	silent     error // why a replica did not answer; nil: all did

@@ -23,7 +23,7 @@ type Lease struct {
 	Log string `json:"log,omitempty"`
 
 	Revision uint64 `json:"-"` // in the store; 0: there was never a lease
-	Damaged  bool   `json:"-"` // the store has it damaged: what is above was known before, or is empty
+	Damaged  bool   `json:"-"` // in the store: the other fields were known before, or are empty
 }
 
 // WriteLease gives the lease of a partition to a node in place of a former one, as it was read.

@@ -41,7 +41,7 @@ type Standing struct {
 	Copied     uint64  `json:"copied,omitempty"`     // bytes of the copy that it has
 	Spare      bool    `json:"spare,omitempty"`      // the map has given it to others
 	Halted     bool    `json:"halted,omitempty"`     // cannot follow the log, and does not need it
-	Outdated   bool    `json:"outdated,omitempty"`   // needs a newer program on its node, not a copy
+	Outdated   bool    `json:"outdated,omitempty"`   // its node needs a newer program, not a copy
 	Lost       bool    `json:"lost,omitempty"`       // it was to lead, and the log has lost records
 	Quarantine string  `json:"quarantine,omitempty"` // why it serves nothing, or empty
 	Trouble    string  `json:"trouble,omitempty"`    // why it cannot read the log now, or empty

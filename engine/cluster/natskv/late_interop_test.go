@@ -182,7 +182,7 @@ func TestLateReplica(t *testing.T) {
 	if got := keys("a."); !slices.Equal(got, []string{"a.1=5"}) {
 		t.Errorf("behind replicas that lag: %v", got)
 	}
-	// Where the prefix may have no key, one more is asked for that tells how far the answer reaches.
+	// Where the prefix may have no key, one more is asked for: it tells how far the answer reaches.
 	asked := p.set(nothing, []*nats.Msg{has("a.2", 7), upto(40)}, []*nats.Msg{has("a.2", 41, "KV-Operation", "DEL"), upto(41)})
 	if len(asked) != 3 {
 		t.Errorf("asked %d times, not 3: %q", len(asked), asked)
@@ -289,7 +289,7 @@ func TestBucketThatHasLostItsEnd(t *testing.T) {
 			t.Errorf("list %d is older than the one before", i)
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // it connects anew
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		all, err := s.List(t.Context(), "a.")
 		if err == nil && len(all) == 1 && all[0].Revision == 4 {
 			return

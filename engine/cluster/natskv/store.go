@@ -56,7 +56,7 @@ type Store struct {
 	known known
 	moved time.Time    // when the connection was to go to another server last
 	late  time.Time    // since when all answers are too old; zero: they are not
-	mute  [2]time.Time // since when all reads, and all writes, have failed; zero: the last one did not
+	mute  [2]time.Time // since when all reads, and all writes, have failed; zero: they have not
 
 	most  time.Duration // lateMost
 	every time.Duration // goneEvery

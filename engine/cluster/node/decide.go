@@ -59,7 +59,7 @@ func (n *Node) decide(ctx context.Context) {
 // follow takes in what a view says of a lease.
 func (n *Node) follow(l *local, v *coord.View) {
 	n.readLease(l, v.Leases[l.partition])
-	if l.leaseLost && !l.standing.Leads && !n.led(l, v) {
+	if l.leaseLost && !l.standing.Leads && !n.ledElsewhere(l, v) {
 		l.lease.Node, l.lease.Session = "", "" // nobody writes it again
 	}
 	holder := n.holder(l, v)
@@ -248,7 +248,7 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 	switch {
 	case leads && l.term != l.lease.Term: // another node has claimed the log in between
 		n.demote(ctx, l, nil)
-	case leads && l.leaseLost && n.led(l, v): // one of the two has missed that the other was to lead
+	case leads && l.leaseLost && n.ledElsewhere(l, v): // one of the two has missed a lease
 		n.demote(ctx, l, nil)
 	case leads && to != nil:
 		n.demote(ctx, l, to)
@@ -353,9 +353,9 @@ func (n *Node) behindLoss(l *local, v *coord.View, part placement.Partition) boo
 	})
 }
 
-// led reports whether another live node says that it leads a partition. It had a lease, and if the
-// store has lost that, it writes it again.
-func (n *Node) led(l *local, v *coord.View) bool {
+// ledElsewhere reports whether another live node says that it leads a partition. That node has had
+// the lease, and writes it again if the store has lost it.
+func (n *Node) ledElsewhere(l *local, v *coord.View) bool {
 	for name, m := range v.Members {
 		if st, ok := m.Standing(l.partition); ok && st.Leads && m.Live && name != n.o.Name {
 			return true
@@ -373,7 +373,7 @@ func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
 		return false
 	}
 	rank, index := 0, slices.Index(part.Nodes, n.o.Name)
-	if index < 0 || n.led(l, v) || l.lease.Revision == 0 && v.MapLost {
+	if index < 0 || n.ledElsewhere(l, v) || l.lease.Revision == 0 && v.MapLost {
 		return false
 	}
 	for _, name := range part.Nodes[:index] {

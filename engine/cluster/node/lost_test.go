@@ -198,7 +198,7 @@ func TestUnevenReplicaBeginsNoLostLog(t *testing.T) {
 	}
 }
 
-// While the lease names no log, as when an older program has written it, that of the replica counts.
+// While the lease names no log, because an older program has written it, the replica's log counts.
 func TestReplicaNamesLog(t *testing.T) {
 	w := settledWorld(t, 2)
 	tried := false

@@ -9,9 +9,9 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 )
 
-// The store of a cluster can lose the map of partitions: a bit flips in a file of one server, and
-// that server then tells the others what there is. Each node keeps the newest map that it has seen
-// on its disk, and writes it again.
+// The store of a cluster can lose the map of partitions. A bit flips in a file of one server, the
+// server leaves out what it cannot read, and the other servers copy its state. So each node keeps
+// the newest map that it has seen on its disk, and writes it again if the store has lost it.
 
 // keep keeps the map of a view on the disk. It returns an error if the map is of another cluster,
 // or if the first map that this node sees cannot be kept.
@@ -37,8 +37,8 @@ func (n *Node) keep(v *coord.View) error {
 	return nil
 }
 
-// restoreMap writes the map again that the store has lost, after a while: nodes that know a newer
-// one come first.
+// restoreMap writes the map again once the store has lacked it for a while. A node that knows of a
+// newer map on another live node leaves it to that one.
 func (n *Node) restoreMap(ctx context.Context, v *coord.View) {
 	if !v.MapLost || !v.HasMap() {
 		n.mapLost = time.Time{}

@@ -98,7 +98,7 @@ func (n *Node) tick(ctx context.Context) error {
 	}
 	if n.first.IsZero() {
 		if err != nil {
-			return nil // whether an earlier session of this name lives shows only a look
+			return nil // only a look shows whether an earlier session of this name lives
 		}
 		n.first = n.o.now()
 	}
@@ -109,7 +109,7 @@ func (n *Node) tick(ctx context.Context) error {
 	switch {
 	case errors.Is(e, coord.ErrNameTaken) && !n.announced && n.o.now().Sub(n.first) < 2*n.o.Times.Lease:
 		// This may be the session before, which was killed: it falls silent.
-		n.o.Logger.Warn("another process was in the cluster under the name of this node; it is looked whether it lives", "err", e)
+		n.o.Logger.Warn("another process was in the cluster under the name of this node; waiting to see whether it lives", "err", e)
 	case errors.Is(e, coord.ErrNameTaken):
 		return e
 	case e != nil:
@@ -131,7 +131,7 @@ func (n *Node) see(ctx context.Context, v *coord.View) {
 	n.probe(ctx, v)
 	for p, l := range n.locals {
 		if p < len(v.Leases) && v.Leases[p].Revision < l.lease.Revision && l.older.IsZero() {
-			l.older = n.o.now() // whether or not a decision follows: see Leads
+			l.older = n.o.now() // at once, even if no decision follows: Leads asks for it
 		}
 	}
 	n.measure(v)
@@ -218,7 +218,7 @@ func (n *Node) close(ctx context.Context) error {
 	for waiting := true; waiting; {
 		n.demoteAll(ctx)
 		select {
-		case <-n.taskEnded: // its replica leads now, or can be demoted now, and others may wait for that
+		case <-n.taskEnded: // its replica can be demoted now, and other tasks may wait for that
 		case <-all:
 			waiting = false
 		}

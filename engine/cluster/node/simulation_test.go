@@ -22,12 +22,12 @@ const (
 )
 
 // TestSimulation runs clusters whose nodes die, pause, are cut off, lose their disks, come and
-// leave, and run an older program that does not know all records, while logs are silent and the
-// servers lose requests and answers, and now and then what they keep. At all times: only the writer that has claimed a log last
-// writes it, nothing is truncated that a replica needs, no replica is removed while another is
-// missing, and who leads for certain has all records. When the faults have ended, every partition
-// has one leader and as many replicas as it should, at the places where the map has them, and all
-// of them hold every record once, in order.
+// leave, and run an older program that does not know all records. Meanwhile logs are silent, and
+// the servers lose requests and answers, and now and then what they keep. At all times only the
+// writer that has claimed a log last writes it, nothing is truncated that a replica needs, no
+// replica is removed while another is missing, and who leads for certain has all records. When the
+// faults have ended, every partition has one leader and as many replicas as it should, at the
+// places where the map has them, and all of them hold every record once, in order.
 //
 // RONDO_SEED=N runs one seed, with what the nodes did. RONDO_SEEDS=N runs so many, from RONDO_SEED
 // on.
@@ -209,8 +209,8 @@ func (w *world) pass() {
 }
 
 // watchMap looks at the map each second. A node that has become a replica holds, in memory or on
-// disk, what was in the log half a minute ago. For a while after the servers have lost everything it
-// may lack that: what nodes said that are down is lost, too.
+// disk, what was in the log half a minute ago. For a while after the servers have lost everything
+// it may lack that: the servers have also lost what the nodes that are down had said.
 func (w *world) watchMap() {
 	v := w.truth()
 	for p, part := range v.Map.Partitions {
@@ -297,7 +297,8 @@ func (w *world) mishap() {
 			w.addHost(len(w.hosts))
 		}
 	case 8, 9:
-		_ = coord.SetLeaving(context.Background(), w.servers.Client("operator"), h.name, w.r.IntN(2) == 0) // it may be lost
+		// The request may be lost.
+		_ = coord.SetLeaving(context.Background(), w.servers.Client("operator"), h.name, w.r.IntN(2) == 0)
 	case 10:
 		if h.node != nil {
 			h.node.Stop()

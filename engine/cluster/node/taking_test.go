@@ -74,7 +74,7 @@ func (d emptyDisk) Restore(_ context.Context, _ int, r io.Reader) error {
 	return err
 }
 
-// A taker is node a, which has no replica and takes a copy of b's or c's. It lives by its own clock.
+// A taker is node a, which has no replica and takes a copy of b's or c's. It has its own clock.
 type taker struct {
 	t        *testing.T
 	n        *Node

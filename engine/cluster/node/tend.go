@@ -151,7 +151,8 @@ func (n *Node) improve(ctx context.Context, v *coord.View) {
 	m, revision := v.Map, v.MapRevision
 	if v.MapBare {
 		call, cancel := context.WithTimeout(ctx, callTime)
-		_, _ = coord.WriteMap(call, n.o.Store, m, revision) // with a checksum; the next look tries again
+		// The map gets a checksum. After an error the next look tries again.
+		_, _ = coord.WriteMap(call, n.o.Store, m, revision)
 		cancel()
 		return
 	}

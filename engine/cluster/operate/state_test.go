@@ -86,7 +86,7 @@ func TestStateInWords(t *testing.T) {
 	w.stand(b, coord.Standing{Partition: 0, Position: 97, Quarantine: "it differs from the replica of x"})
 	want(t, w.state(1), false, fmt.Sprintf(blocks, b, "it differs from the replica of x", b), lost,
 		fmt.Sprintf("error: the replica of partition 0 on node %s serves nothing, and is made anew: it differs from the replica of x", b), "warning: partition 0 has 1 of 2 replicas", fmt.Sprintf("warning: node %s is behind in partition 0, by up to 7 records", a))
-	w.stand(b, coord.Standing{Partition: 0, Position: 90, Halted: true}) // it holds no more than the others
+	w.stand(b, coord.Standing{Partition: 0, Position: 90, Halted: true}) // no more than the others
 	want(t, w.state(1), false, lost, fmt.Sprintf("warning: the replica of partition 0 on node %s cannot follow the log", b),
 		"warning: partition 0 has 1 of 2 replicas", fmt.Sprintf("warning: node %s is behind in partition 0", a))
 	w.stand(a, coord.Standing{Partition: 0, Position: 100, Current: true})

@@ -69,7 +69,7 @@ func TestRecordOfNewerVersion(t *testing.T) {
 	}
 	kept := 0
 	err = l.Replay(0, func(_ wal.Pos, rec []byte) error {
-		if kept++; kept == 1 && len(rec) > 0 && rec[0] == 1 { // the segment keeps what was delivered
+		if kept++; kept == 1 && len(rec) > 0 && rec[0] == 1 { // it was delivered
 			kept--
 		}
 		if kept == 1 && string(rec) != string(newer) {

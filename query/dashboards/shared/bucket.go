@@ -117,7 +117,8 @@ func (b Bucket) changeOnce(ctx context.Context, name string, become func(context
 		return err
 	}
 	if there {
-		_ = b.Store.Delete(ctx, textKey(old.Place), old.Revision) // what stays is written over one day
+		// A text that stays is written over one day.
+		_ = b.Store.Delete(ctx, textKey(old.Place), old.Revision)
 	}
 	return nil
 }

@@ -233,7 +233,7 @@ func TestManySaveAtOnce(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	texts, err := s.Truth().List(t.Context(), "dashboards.text.")
-	if err != nil || len(texts) > 9+8 { // an attempt that another one has overtaken may leave its text
+	if err != nil || len(texts) > 9+8 { // an attempt that was overtaken may leave its text
 		t.Errorf("%d texts of 9 pages are in the bucket, %v", len(texts), err)
 	}
 }

@@ -3,8 +3,8 @@
 //
 // A machine has cores, which all jobs share, and a disk, whose syncs queue. A batch goes
 //
-//	sender ─► node ─► lane of its partition ─► log on three servers ─► leader applies ─► acknowledged
-//	                                                       └─► followers read and apply
+//	sender ─► node ─► lane of partition ─► log on three servers ─► leader applies ─► acknowledged
+//	                                                   └─► followers read and apply
 //
 // Times of this package are in seconds, rates in samples a second.
 package clustermodel

@@ -86,8 +86,8 @@ func TestSlices(t *testing.T) {
 	// Process a has two threads at most, so this one waits for the first of them.
 	c.at(0.5, func() { run("a2", a, 1); run("a3", a, 0.5) })
 	c.run(100)
-	// Until 1: a and b. They go behind c and a2. Until 2: c and a2, which goes on with a3 in its next
-	// slice. Until 3: a, b. a3 until 3.5, b from 3 on.
+	// Until 1: a and b. They go behind c and a2. Until 2: c and a2, which goes on with a3 in its
+	// next slice. Until 3: a, b. a3 until 3.5, b from 3 on.
 	want := map[string]float64{"c": 2, "a2": 2, "a": 3, "a3": 3.5, "b": 5}
 	if len(ended) != len(want) {
 		t.Fatalf("jobs end at %v, want %v", ended, want)

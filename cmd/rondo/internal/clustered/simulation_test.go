@@ -541,7 +541,7 @@ func (w *simulation) compare(senders []*simSender) {
 	defer cancel()
 	for p := range simPartitions {
 		err := w.digests(ctx, p)
-		for ; err != nil && ctx.Err() == nil; err = w.digests(ctx, p) { // the node takes digests, too
+		for ; err != nil && ctx.Err() == nil; err = w.digests(ctx, p) { // the node takes some, too
 			time.Sleep(time.Second)
 		}
 		if err != nil {
@@ -633,7 +633,7 @@ func TestSimulationOfStores(t *testing.T) {
 		many = 1
 	}
 	dir := t.TempDir()
-	if shm, err := os.MkdirTemp("/dev/shm", "rondo-simulation"); err == nil { // nothing of it is to last
+	if shm, err := os.MkdirTemp("/dev/shm", "rondo-simulation"); err == nil { // it need not last
 		dir = shm
 		defer func() { _ = os.RemoveAll(shm) }() // it is memory, until then
 	}
@@ -648,7 +648,7 @@ func TestSimulationOfStores(t *testing.T) {
 			if t.Failed() {
 				t.Logf("RONDO_SEED=%d", seed)
 			}
-			_ = os.RemoveAll(filepath.Join(dir, fmt.Sprint(seed))) // the whole folder goes in the end
+			_ = os.RemoveAll(filepath.Join(dir, fmt.Sprint(seed))) // dir goes in the end
 		}
 	})
 }

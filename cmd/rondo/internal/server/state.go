@@ -45,7 +45,7 @@ type server struct {
 	entrances   []*entrance       // the addresses of http
 	connections *connections      // of http
 	web         *webconfig.Keeper // nil: there is no file
-	daemonTLS   *webconfig.Keeper // the certificate of rrdcached's TCP addresses; nil: web's, or none
+	daemonTLS   *webconfig.Keeper // certificate of rrdcached's TCP addresses; nil: web's, or none
 	local       *listener
 	commands    *rpc.Local // the service at local
 	remote      *rpc.Local // the same over HTTP
