@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,8 @@ import (
 type farEngine struct {
 	core.Engine
 	series string
-	leads  error // nil: for certain
+	leads  error       // nil: for certain
+	doubt  atomic.Bool // it does not lead for certain, whatever leads says
 	asked  []string
 }
 
@@ -31,9 +33,13 @@ func (e *farEngine) Lookup(path string) (core.Ref, error) {
 }
 
 func (e *farEngine) LookupLeading(path string) (core.Ref, error) {
-	if e.leads != nil {
+	err := e.leads
+	if e.doubt.Load() {
+		err = core.ErrNotLeader
+	}
+	if err != nil {
 		e.asked = append(e.asked, path)
-		return 0, e.leads
+		return 0, err
 	}
 	return e.Lookup(path)
 }
@@ -157,9 +163,9 @@ func TestVoidReferencesWaitOnce(t *testing.T) {
 		dir := several{{}, {}, {}, {}}
 		r, err := router.New(dir, router.Options{})
 		must(t, err)
-		certain := func(err error) {
+		doubt := func(yes bool) {
 			for _, e := range dir {
-				e.leads = err
+				e.doubt.Store(yes)
 			}
 		}
 		ask := func(what string, is error, least, most time.Duration) {
@@ -174,18 +180,18 @@ func TestVoidReferencesWaitOnce(t *testing.T) {
 				t.Errorf("%s: it takes %v, from %v to %v are right", what, took, least, most)
 			}
 		}
-		certain(core.ErrNotLeader)
+		doubt(true)
 		ask("in doubt", core.ErrUnavailable, 8*time.Second, 12*time.Second)
 		ask("the same doubt", core.ErrUnavailable, 0, time.Second)
-		certain(nil)
+		doubt(false)
 		ask("certain", core.ErrNotFound, 0, time.Second)
 		time.Sleep(time.Minute)
-		certain(core.ErrNotLeader)
+		doubt(true)
 		ask("the next doubt", core.ErrUnavailable, 8*time.Second, 12*time.Second)
 		time.Sleep(time.Minute)
-		time.AfterFunc(3*time.Second, func() { certain(nil) })
+		time.AfterFunc(3*time.Second, func() { doubt(false) })
 		ask("soon certain", core.ErrNotFound, 3*time.Second, 4*time.Second)
-		certain(core.ErrNotLeader)
+		doubt(true)
 		ask("a doubt right after that", core.ErrUnavailable, 8*time.Second, 12*time.Second)
 
 		time.Sleep(time.Minute)
