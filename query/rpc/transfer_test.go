@@ -231,6 +231,10 @@ func TestBackupAndCheckByRPC(t *testing.T) {
 	store, url := serve(t)
 	c := client(t, url, false)
 	create(t, c, "a")
+	// Shards without a series of the batch may have noted its position after the answer.
+	if err := store.WaitFor(t.Context(), store.Acknowledged()); err != nil {
+		t.Fatal(err)
+	}
 	full, err := backedUp(t, c, nil)
 	if err != nil {
 		t.Fatal(err)
