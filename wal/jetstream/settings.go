@@ -74,10 +74,13 @@ type varz struct {
 	Version   string `json:"version"`
 	JetStream struct {
 		// Config is missing while JetStream is disabled, as after the disk of the server was full.
-		Config *struct {
-			SyncAlways bool `json:"sync_always"`
-		} `json:"config"`
+		Config *jetStreamConfig `json:"config"`
 	} `json:"jetstream"`
+}
+
+// jetStreamConfig is the part of the configuration of a server's JetStream that is looked at.
+type jetStreamConfig struct {
+	SyncAlways bool `json:"sync_always"`
 }
 
 // checkServers asks the servers how they sync. It returns an error that tells which settings lose
@@ -129,8 +132,9 @@ func checkServers(ctx context.Context, names []string, o Options) (absent []erro
 	return absent, errors.Join(all...)
 }
 
-// monitor reads what a server says of itself. Only /jsz tells that a server has disabled JetStream
-// while it runs: /varz goes on to give the configuration that it gave before.
+// monitor reads what a server says of itself. /varz gives the configuration of JetStream as it was
+// when the page was first read: none if that was before JetStream had started, and the former one
+// after JetStream was disabled. So /jsz counts, which tells what is true now.
 func monitor(ctx context.Context, at string) (v varz, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -138,13 +142,15 @@ func monitor(ctx context.Context, at string) (v varz, err error) {
 		return v, err
 	}
 	var now struct {
-		Disabled bool `json:"disabled"`
+		Disabled bool             `json:"disabled"`
+		Config   *jetStreamConfig `json:"config"`
 	}
-	if v.JetStream.Config != nil {
-		err = readMonitor(ctx, at, "/jsz", &now)
-	}
-	if now.Disabled {
+	err = readMonitor(ctx, at, "/jsz", &now)
+	switch {
+	case now.Disabled:
 		v.JetStream.Config = nil
+	case now.Config != nil:
+		v.JetStream.Config = now.Config
 	}
 	return v, err
 }

@@ -17,6 +17,8 @@ func TestCheckServers(t *testing.T) {
 	const config = `, "jetstream": {"config": {"sync_always": %t}}`
 	synced, unsynced, disabled := fmt.Sprintf(config, true), fmt.Sprintf(config, false), `, "jetstream": {}`
 	const since = `, "disabled": true` // in /jsz, and in /varz without a meaning
+	// /varz was asked before JetStream had started, and gives no configuration ever after.
+	early := func(sync bool) string { return disabled + fmt.Sprintf(`, "config": {"sync_always": %t}`, sync) }
 	for _, c := range []struct {
 		name    string
 		servers []string // what each answers; "dead" or "unnamed"
@@ -27,6 +29,9 @@ func TestCheckServers(t *testing.T) {
 		{"one is dead", []string{synced, "dead", synced}, 1, ""},
 		{"one has JetStream disabled", []string{synced, synced, disabled}, 1, ""},
 		{"one has disabled JetStream while it ran", []string{synced, synced, synced + since}, 1, ""},
+		{"all were asked early", []string{early(true), early(true), early(true)}, 0, ""},
+		{"one was asked early and does not sync", []string{synced, early(false), synced}, 0, "server n1: sync_interval is not always"},
+		{"one was asked early and has disabled JetStream since", []string{synced, synced, early(true) + since}, 1, ""},
 		{"one does not sync", []string{synced, unsynced, synced}, 0, "server n1: sync_interval is not always"},
 		{"one does not sync, and one is dead", []string{"dead", unsynced, synced}, 1, "server n1: sync_interval is not always"},
 		{"one was not named", []string{synced, synced, "unnamed"}, 0, "server n2: sync_interval is not known"},

@@ -66,9 +66,7 @@ func TestSurveyNamesServers(t *testing.T) {
 	says := func(at, name string, enabled bool) monitored {
 		a := monitored{at: "http://" + at, v: varz{Name: name}}
 		if enabled {
-			a.v.JetStream.Config = &struct {
-				SyncAlways bool `json:"sync_always"`
-			}{true}
+			a.v.JetStream.Config = &jetStreamConfig{SyncAlways: true}
 		}
 		return a
 	}
