@@ -33,7 +33,7 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 		}
 		defer s.leave()
 		prefix, after := strings.TrimLeft(prefix, "/"), nameKey(strings.TrimLeft(after, "/"))
-		l := listing{prefix: prefix, after: after, chunk: listFirst, more: true, overlay: s.catalogue.overlayNames(prefix, after)}
+		l := listing{prefix: prefix, after: after, chunk: firstChunk(ctx), more: true, overlay: s.catalogue.overlayNames(prefix, after)}
 		for l.more {
 			if err := l.read(&s.catalogue); err != nil {
 				yield(Series{}, err)
@@ -56,6 +56,14 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 			yield(Series{}, err)
 		}
 	}
+}
+
+// firstChunk returns how many names a list reads first.
+func firstChunk(ctx context.Context) int {
+	if n := TakenOf(ctx); n > 0 {
+		return min(n, listChunk)
+	}
+	return listFirst
 }
 
 // A listing reads names in order, of the database and of the overlay, which is newer.

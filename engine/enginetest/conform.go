@@ -286,6 +286,9 @@ func (r *recording) catalogue() {
 	r.say("Resolve", "%d %s", n, r.fault(err))
 	r.say("List", "%s", r.list(r.e.List(ctx, "", ""), false))
 	r.say("List", "%s", r.list(r.e.List(ctx, "net/", "net/eth0"), false))
+	for _, taken := range []int{1, 2, 3, 100} { // who goes on gets the others too
+		r.say("List", "%s", r.list(r.e.List(core.Taking(ctx, taken), "", ""), false))
+	}
 	for x, err := range r.e.List(ctx, "", "") {
 		r.say("List", "the first one: %s %s", r.series(x), r.fault(err))
 		break // whoever stops is not called again

@@ -30,13 +30,15 @@ func (c *Client) lookup(path string, leads bool) (core.Ref, error) {
 	return core.Ref(m.GetRef()), err
 }
 
-// entries calls fn with entries of the catalogue until it returns false.
-func (c *Client) entries(ctx context.Context, req *peerv1.EntriesRequest, fn func(i int, x core.Series) bool) error {
+// entries calls fn with entries of the catalogue until it returns false. more says that the node
+// has sent as many as the request asks for, and may have others.
+func (c *Client) entries(ctx context.Context, req *peerv1.EntriesRequest, fn func(i int, x core.Series) bool) (more bool, err error) {
 	req.Target = c.target(ctx)
 	own, cancel := context.WithCancel(ctx)
 	in, err := c.node.rpc.Entries(own, connect.NewRequest(req))
 	defs := reading{known: &c.node.known}
-	return drain(ctx, c, cancel, in, err, func(m *peerv1.EntriesResponse) (bool, error) {
+	err = drain(ctx, c, cancel, in, err, func(m *peerv1.EntriesResponse) (bool, error) {
+		more = m.GetMore()
 		if err := defs.add(m.GetDefinitions()); err != nil {
 			return false, err
 		}
@@ -51,13 +53,14 @@ func (c *Client) entries(ctx context.Context, req *peerv1.EntriesRequest, fn fun
 		}
 		return true, nil
 	})
+	return more, err
 }
 
 // Series is core.Engine's.
 func (c *Client) Series(ref core.Ref) (x core.Series, err error) {
 	ctx, cancel := c.bounded()
 	defer cancel()
-	err = c.entries(ctx, &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_SERIES, Refs: []uint64{uint64(ref)}}, func(_ int, e core.Series) bool {
+	_, err = c.entries(ctx, &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_SERIES, Refs: []uint64{uint64(ref)}}, func(_ int, e core.Series) bool {
 		x = e
 		return true
 	})
@@ -73,7 +76,7 @@ func (c *Client) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x 
 	for from := 0; from < len(refs) || from == 0; from += maxRefs {
 		part := refs[from:min(from+maxRefs, len(refs))]
 		stopped := false
-		err := c.entries(ctx, &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_RESOLVE, Refs: sentRefs(part)}, func(i int, x core.Series) bool {
+		_, err := c.entries(ctx, &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_RESOLVE, Refs: sentRefs(part)}, func(i int, x core.Series) bool {
 			stopped = !fn(from+i, x)
 			return !stopped
 		})
@@ -91,7 +94,7 @@ func (c *Client) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x 
 func (c *Client) all(ctx context.Context, req func() *peerv1.EntriesRequest) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {
 		going := true
-		err := c.entries(ctx, req(), func(_ int, x core.Series) bool {
+		_, err := c.entries(ctx, req(), func(_ int, x core.Series) bool {
 			going = yield(x, nil)
 			return going
 		})
@@ -101,11 +104,32 @@ func (c *Client) all(ctx context.Context, req func() *peerv1.EntriesRequest) ite
 	}
 }
 
-// List is core.Engine's.
+// List is core.Engine's. If ctx says how many entries the caller takes, the node is asked for as
+// many, and for more when the caller goes on. A node of an older version sends all at once.
 func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
-	return c.all(ctx, func() *peerv1.EntriesRequest {
-		return &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_LIST, Prefix: prefix, After: after}
-	})
+	return func(yield func(core.Series, error) bool) {
+		after, most := after, core.TakenOf(ctx)
+		for more := true; more; most = min(2*most, maxRefs) {
+			req := &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_LIST, Prefix: prefix, After: after, Most: int64(most)}
+			going, n := true, 0
+			var err error
+			more, err = c.entries(ctx, req, func(_ int, x core.Series) bool {
+				after, n = x.Path, n+1
+				going = yield(x, nil)
+				return going
+			})
+			if err == nil && more && n == 0 {
+				err = malformed("more entries behind none")
+			}
+			if !going {
+				return
+			}
+			if err != nil {
+				yield(core.Series{}, err)
+				return
+			}
+		}
+	}
 }
 
 // All is core.Engine's.

@@ -29,7 +29,7 @@ func (s *Server) Entries(ctx context.Context, req *connect.Request[peerv1.Entrie
 		case peerv1.EntriesRequest_KIND_RESOLVE:
 			return e.Resolve(ctx, readRefs(m.GetRefs()), func(i int, x core.Series) bool { return w.add(i, &x) })
 		case peerv1.EntriesRequest_KIND_LIST:
-			return w.all(e.List(ctx, m.GetPrefix(), m.GetAfter()))
+			return w.page(ctx, e, m)
 		case peerv1.EntriesRequest_KIND_ALL:
 			return w.all(e.All(ctx))
 		case peerv1.EntriesRequest_KIND_SELECT:
@@ -50,6 +50,7 @@ type entryWriter struct {
 	defs   dictionary
 	out    peerv1.EntriesResponse
 	bytes  int
+	more   bool  // there may be more entries behind those that are sent
 	failed error // of the stream
 }
 
@@ -75,6 +76,29 @@ func (w *entryWriter) flush() bool {
 	return w.failed == nil
 }
 
+// page sends a list, or its first entries if the request says how many are taken. A store tells of
+// damage at the end of a list, so a store that has met damage sends the whole list.
+func (w *entryWriter) page(ctx context.Context, e core.Engine, m *peerv1.EntriesRequest) error {
+	most := m.GetMost()
+	if most <= 0 {
+		return w.all(e.List(ctx, m.GetPrefix(), m.GetAfter()))
+	}
+	n := int64(0)
+	for x, err := range e.List(core.Taking(ctx, int(min(most, maxRefs))), m.GetPrefix(), m.GetAfter()) {
+		if err != nil {
+			return err
+		}
+		if !w.add(0, &x) {
+			return nil
+		}
+		if n++; n >= most && e.Damaged() == 0 {
+			w.more = true
+			return nil
+		}
+	}
+	return nil
+}
+
 // all sends what seq yields, and returns the error that it yields last.
 func (w *entryWriter) all(seq iter.Seq2[core.Series, error]) error {
 	for x, err := range seq {
@@ -92,7 +116,7 @@ func (w *entryWriter) end(st *peerv1.Standing) error {
 	if w.failed != nil {
 		return w.failed
 	}
-	w.out.Standing = st
+	w.out.Standing, w.out.More = st, w.more
 	w.flush()
 	return w.failed
 }

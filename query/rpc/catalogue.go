@@ -117,7 +117,7 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	var page rondov1.ListResponse
 	damaged := s.Store.Damaged() > 0
 	all := func(page string) iter.Seq2[core.Series, error] { return s.view(ctx).List(ctx, m.GetPrefix(), page) }
-	for e, err := range all(m.GetPage()) {
+	for e, err := range s.view(ctx).List(core.Taking(ctx, limit+1), m.GetPrefix(), m.GetPage()) {
 		if errors.Is(err, core.ErrDamaged) {
 			damaged = true // endPage says where
 			break

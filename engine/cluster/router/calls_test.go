@@ -225,8 +225,9 @@ func (p *program) resolve(ctx context.Context) {
 func (p *program) lists(ctx context.Context) {
 	prefix, after := pickOf(p, []string{"", "cpu", "cpu/h1", "/net", "a.b/h2/x.rrd", "z"}), pickOf(p, []string{"", "", "cpu/h3", "net/h1/x.rrd", "/b"})
 	most := p.rnd.IntN(20)
+	taken := pickOf(p, []int{0, 0, most + 1, 1, 7, 1000}) // what the caller says may be wrong
 	p.both("List", func(_ int, e core.Engine) (any, error) {
-		all, err := collect(e.List(ctx, prefix, after), most)
+		all, err := collect(e.List(core.Taking(ctx, taken), prefix, after), most)
 		return plains(all, false), err
 	})
 	p.both("All", func(_ int, e core.Engine) (any, error) {

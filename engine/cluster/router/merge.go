@@ -3,6 +3,8 @@ package router
 import (
 	"context"
 	"iter"
+
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // merged yields the entries of all partitions in the order of their keys. Every partition yields
@@ -14,6 +16,7 @@ func merged[T any](ctx context.Context, n int, key func(*T) string, open source[
 	return func(yield func(T, error) bool) {
 		ss := newStreams(ctx, n, open)
 		defer ss.end()
+		ss.expect(core.TakenOf(ctx))
 		ss.start(n)
 		var none T
 		t := tournament[T]{key: key}

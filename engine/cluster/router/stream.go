@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"sync"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -20,9 +21,10 @@ const (
 
 // A stream is what one partition yields, in pieces that are read ahead.
 type stream[T any] struct {
-	full  chan []T // pieces that were read; closed at the end. Holds one: then the reader waits
-	empty chan []T // pieces to be filled again; holds all there are
-	err   error    // why the partition has ended; set before full is closed
+	full  chan []T      // pieces that were read; closed at the end. Holds one: then the reader waits
+	empty chan []T      // pieces to be filled again; holds all there are
+	err   error         // why the partition has ended; set before full is closed
+	more  chan struct{} // closed when the first piece is used up; then nil
 
 	piece []T // at hand
 	at    int // of the next entry in piece
@@ -32,10 +34,14 @@ type stream[T any] struct {
 // A source opens what a partition yields.
 type source[T any] func(ctx context.Context, p int) iter.Seq2[T, error]
 
-// read fills pieces until the partition ends or ctx does.
-func (s *stream[T]) read(ctx context.Context, p, largest int, open source[T]) {
+// read fills pieces until the partition ends or ctx does. If expected is not 0, the first piece has
+// that size, and others are read when it is used up.
+func (s *stream[T]) read(ctx context.Context, p, expected, largest int, more <-chan struct{}, open source[T]) {
 	defer close(s.full)
 	size := min(firstPiece, largest)
+	if expected > 0 {
+		size = expected
+	}
 	piece := make([]T, 0, size)
 	send := func() bool {
 		select {
@@ -45,6 +51,15 @@ func (s *stream[T]) read(ctx context.Context, p, largest int, open source[T]) {
 			return false
 		}
 		size = min(2*size, largest)
+		if expected > 0 {
+			select {
+			case <-more:
+			case <-ctx.Done():
+				s.err = ctx.Err()
+				return false
+			}
+			size, expected = min(firstPiece, largest), 0
+		}
 		select {
 		case piece = <-s.empty:
 			piece = piece[:0]
@@ -76,6 +91,7 @@ func (s *stream[T]) next() bool {
 		return false
 	}
 	if s.piece != nil {
+		s.wantMore()
 		select {
 		case s.empty <- s.piece:
 		default:
@@ -84,6 +100,14 @@ func (s *stream[T]) next() bool {
 	s.piece, s.at = <-s.full, 0
 	s.ended = s.piece == nil
 	return !s.ended
+}
+
+// wantMore lets read go on behind the first piece.
+func (s *stream[T]) wantMore() {
+	if s.more != nil {
+		close(s.more)
+		s.more = nil
+	}
 }
 
 func (s *stream[T]) head() *T { return &s.piece[s.at] }
@@ -95,6 +119,7 @@ type streams[T any] struct {
 	cancel  context.CancelFunc
 	open    source[T]
 	largest int // piece
+	first   int // piece, if it is known how many entries are wanted; else 0
 	running sync.WaitGroup
 	started int
 	damage  skipped
@@ -106,12 +131,26 @@ func newStreams[T any](ctx context.Context, n int, open source[T]) *streams[T] {
 	return ss
 }
 
+// expect prepares for a caller who takes about n entries of all partitions together. Most lists are
+// spread evenly over the partitions, so that few streams need a second piece. It is called before
+// start; 0: nobody knows how many.
+func (ss *streams[T]) expect(n int) {
+	if n <= 0 {
+		return
+	}
+	mean := float64(n) / float64(len(ss.all))
+	ss.first = int(min(mean+2*math.Sqrt(mean)+2, max(allPieces/float64(len(ss.all)), firstPiece)))
+	ss.ctx = core.Taking(ss.ctx, ss.first)
+}
+
 // start begins to read the partitions before n.
 func (ss *streams[T]) start(n int) {
 	for ; ss.started < min(n, len(ss.all)); ss.started++ {
 		p, s := ss.started, &ss.all[ss.started]
 		s.full, s.empty, s.at = make(chan []T, 1), make(chan []T, 3), -1
-		ss.running.Go(func() { s.read(ss.ctx, p, ss.largest, ss.open) })
+		more := make(chan struct{})
+		s.more = more
+		ss.running.Go(func() { s.read(ss.ctx, p, ss.first, ss.largest, more, ss.open) })
 	}
 }
 

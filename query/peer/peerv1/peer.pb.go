@@ -1807,13 +1807,15 @@ func (x *Matcher) GetFolders() []string {
 }
 
 type EntriesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Kind          EntriesRequest_Kind    `protobuf:"varint,2,opt,name=kind,enum=rondo.peer.v1.EntriesRequest_Kind" json:"kind,omitempty"`
-	Refs          []uint64               `protobuf:"fixed64,3,rep,packed,name=refs" json:"refs,omitempty"`
-	Prefix        string                 `protobuf:"bytes,4,opt,name=prefix" json:"prefix,omitempty"`
-	After         string                 `protobuf:"bytes,5,opt,name=after" json:"after,omitempty"`
-	Matchers      []*Matcher             `protobuf:"bytes,6,rep,name=matchers" json:"matchers,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Target   *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
+	Kind     EntriesRequest_Kind    `protobuf:"varint,2,opt,name=kind,enum=rondo.peer.v1.EntriesRequest_Kind" json:"kind,omitempty"`
+	Refs     []uint64               `protobuf:"fixed64,3,rep,packed,name=refs" json:"refs,omitempty"`
+	Prefix   string                 `protobuf:"bytes,4,opt,name=prefix" json:"prefix,omitempty"`
+	After    string                 `protobuf:"bytes,5,opt,name=after" json:"after,omitempty"`
+	Matchers []*Matcher             `protobuf:"bytes,6,rep,name=matchers" json:"matchers,omitempty"`
+	// Of List: the answer may end behind so many entries, with more; 0: it has all.
+	Most          int64 `protobuf:"varint,7,opt,name=most" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1888,6 +1890,13 @@ func (x *EntriesRequest) GetMatchers() []*Matcher {
 		return x.Matchers
 	}
 	return nil
+}
+
+func (x *EntriesRequest) GetMost() int64 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
 }
 
 type Entry struct {
@@ -1971,6 +1980,7 @@ type EntriesResponse struct {
 	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"`       // of the last message only
 	Definitions   [][]byte               `protobuf:"bytes,2,rep,name=definitions" json:"definitions,omitempty"` // the next definitions of this stream
 	Entries       []*Entry               `protobuf:"bytes,3,rep,name=entries" json:"entries,omitempty"`
+	More          bool                   `protobuf:"varint,4,opt,name=more" json:"more,omitempty"` // of the last message only: there may be entries behind the last one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2024,6 +2034,13 @@ func (x *EntriesResponse) GetEntries() []*Entry {
 		return x.Entries
 	}
 	return nil
+}
+
+func (x *EntriesResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
 }
 
 type SelectRequest struct {
@@ -4554,14 +4571,15 @@ const file_peer_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\x05R\x02op\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x12\x18\n" +
-	"\afolders\x18\x04 \x03(\tR\afolders\"\xc6\x02\n" +
+	"\afolders\x18\x04 \x03(\tR\afolders\"\xda\x02\n" +
 	"\x0eEntriesRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x126\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\".rondo.peer.v1.EntriesRequest.KindR\x04kind\x12\x12\n" +
 	"\x04refs\x18\x03 \x03(\x06R\x04refs\x12\x16\n" +
 	"\x06prefix\x18\x04 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05after\x18\x05 \x01(\tR\x05after\x122\n" +
-	"\bmatchers\x18\x06 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\"W\n" +
+	"\bmatchers\x18\x06 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\x12\x12\n" +
+	"\x04most\x18\a \x01(\x03R\x04most\"W\n" +
 	"\x04Kind\x12\x0f\n" +
 	"\vKIND_SERIES\x10\x00\x12\x10\n" +
 	"\fKIND_RESOLVE\x10\x01\x12\r\n" +
@@ -4575,11 +4593,12 @@ const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"definition\x18\x04 \x01(\rR\n" +
 	"definition\x12\x14\n" +
-	"\x05index\x18\x05 \x01(\x03R\x05index\"\x98\x01\n" +
+	"\x05index\x18\x05 \x01(\x03R\x05index\"\xac\x01\n" +
 	"\x0fEntriesResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12 \n" +
 	"\vdefinitions\x18\x02 \x03(\fR\vdefinitions\x12.\n" +
-	"\aentries\x18\x03 \x03(\v2\x14.rondo.peer.v1.EntryR\aentries\"\x86\x01\n" +
+	"\aentries\x18\x03 \x03(\v2\x14.rondo.peer.v1.EntryR\aentries\x12\x12\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\"\x86\x01\n" +
 	"\rSelectRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x122\n" +
 	"\bmatchers\x18\x02 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\x12\x12\n" +
