@@ -105,15 +105,16 @@ type PathLabels struct {
 	Labels []Label
 }
 
-// Relabel replaces the labels of series, and returns once that is durable. out[i] is nil or says
-// why ls[i] was refused; it wraps ErrNotFound if the path is no series, ErrInvalid if the labels
-// are not allowed.
+// Relabel replaces the labels of series, and returns once that is durable. Of several labels of one
+// path the last ones stay. out[i] is nil or says why ls[i] was refused; it wraps ErrNotFound if the
+// path is no series, ErrInvalid if the labels are not allowed.
 func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err error) {
 	out = make([]error, len(ls))
 	tickets := make([]Ticket, len(ls))
-	var under []int // indices of changes that are logged
+	var under []int              // indices of changes that are logged
+	logged := make(map[Ref]bool) // the series that they change
 	for i := range ls {
-		queued, e := s.enqueueRelabel(ctx, &tickets[i], &ls[i], &out[i])
+		queued, e := s.enqueueRelabel(ctx, &tickets[i], &ls[i], &out[i], logged)
 		if e != nil {
 			err = e
 			break
@@ -133,8 +134,9 @@ func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err 
 	return out, err
 }
 
-// enqueueRelabel logs a change of labels, unless the labels are the same.
-func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, out *error) (bool, error) {
+// enqueueRelabel logs a change of labels, unless the labels are the same and no change of this
+// series is logged already, which may not be applied yet.
+func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, out *error, logged map[Ref]bool) (bool, error) {
 	key, _, err := cleanPath(l.Path)
 	if err == nil {
 		err = checkLabels(l.Labels)
@@ -152,7 +154,7 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 		*out = fmt.Errorf("labels of %.200q: %w", l.Path, err)
 		return false, nil
 	}
-	if err == nil && slices.Equal(old.Labels, l.Labels) {
+	if err == nil && slices.Equal(old.Labels, l.Labels) && !logged[ref] {
 		return false, nil
 	}
 	if err := s.begin(ctx); err != nil {
@@ -165,6 +167,7 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 		s.leave()
 		return false, err
 	}
+	logged[ref] = true
 	return true, nil
 }
 
