@@ -93,7 +93,7 @@ func newFedLog(t *testing.T) *fedLog {
 			t.Fatal(err)
 		}
 		if i == 1 {
-			l.bad = l.lead.Position() + 5
+			l.bad = l.lead.Acknowledged() + 5
 		}
 	}
 	l.witness = mustOpen(t, t.TempDir(), newTap(l.log, l.bad-1).options(core.Options{NoBackground: true}))
