@@ -39,36 +39,38 @@ func (p *filling) row(a *rra.Archive, start, end int64, from []donor) float64 {
 // donors returns the archives of the CF or of AVERAGE, in the order in which they are asked for
 // rows of span seconds.
 //
-// create asks all archives of the first series before those of the second: first those whose rows
-// have the same CF and span, then those of AVERAGE, finer before coarser, longer before shorter.
+// create asks all archives of the first series before those of the second, in the order of asking.
 // alter asks those first whose rows need no more than consolidation: no longer than span, and of
 // the CF or one PDP long.
 func (p *filling) donors(cf rra.CF, span int64, columns []column) []donor {
 	var out []donor
-	for k, c := range columns {
-		if open, ok := c.openPDP(); ok && p.goesOn {
+	if !p.goesOn {
+		for _, c := range columns {
+			for _, i := range p.order(c.from, asking{cf, span}) {
+				out = append(out, c.archive(i))
+			}
+		}
+		return out
+	}
+	for _, c := range columns {
+		if open, ok := c.openPDP(); ok {
 			out = append(out, open) // a finer step closes a part of it
 		}
 		for i := range c.from.Definition.Archives {
-			if a := &c.from.Definition.Archives[i]; a.CF != cf && a.CF != rra.Average {
+			a := &c.from.Definition.Archives[i]
+			if !(asking{cf, span}).takes(a.CF) {
 				continue
 			}
 			d := c.archive(i)
-			switch {
-			case !p.goesOn:
-				d.rank = 3*k + 1 + min(int(d.cf), 1)
-				if d.cf == cf && d.span == span {
-					d.rank = 3 * k
-				}
-			case d.span > span || d.cf != cf && d.span != c.from.Definition.Step:
+			if d.span > span || d.cf != cf && d.span != c.from.Definition.Step {
 				d.rank = 1
 			}
 			out = append(out, d)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b donor) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span), cmp.Compare(min(a.cf, 1), min(b.cf, 1)),
-			cmp.Compare(b.newest-b.oldest, a.newest-a.oldest))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span),
+			compareCF(a.cf, b.cf), cmp.Compare(b.newest-b.oldest, a.newest-a.oldest))
 	})
 	return out
 }

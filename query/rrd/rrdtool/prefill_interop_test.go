@@ -26,17 +26,25 @@ func TestPrefillAsOriginal(t *testing.T) {
 	o := newOriginal(t)
 	store := enginetest.Open(t) // which keeps rows of archives of one PDP apart where they differ
 	n := aTenth(60)
+	reached := map[string]int{}
 	for i := range n {
 		g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 6))}
-		p := &prefilled{restructured{t: t, g: g, o: o, me: &rondo{store: store, dir: strconv.Itoa(i), now: time.Now(), loc: berlin}}}
+		me := &rondo{store: store, dir: strconv.Itoa(i), now: time.Now(), loc: berlin}
+		p := &prefilled{restructured{t: t, g: g, o: o, me: me}, reached}
 		p.dir = filepath.Join(o.dir, strconv.Itoa(i))
 		p.run()
 	}
-	t.Logf("%d programs compared", n)
+	t.Logf("%d programs compared: %v", n, reached)
+	if n >= 60 && (reached["twins"] == 0 || reached["holes"] == 0) {
+		t.Error("no series had archives with the same rows, or none had holes")
+	}
 }
 
 // A prefilled is a program of TestPrefillAsOriginal.
-type prefilled struct{ restructured }
+type prefilled struct {
+	restructured
+	reached map[string]int // how often
+}
 
 func (p *prefilled) run() {
 	if err := os.Mkdir(p.dir, 0o777); err != nil {
@@ -61,11 +69,17 @@ func (p *prefilled) run() {
 		if !same {
 			own = []int64{60, 10, 100, 30}[r.IntN(4)]
 		}
-		args := []string{}
-		for range 1 + r.IntN(4) {
+		var args []string
+		var made []archiveText
+		for range 1 + r.IntN(8) {
 			a := p.archive(1+r.Int64N(6), 4+r.Int64N(20))
+			if len(made) > 0 && !g.one(3) { // which of several equal ones is asked first shows where they have holes
+				a.pdps, a.rows = made[r.IntN(len(made))].pdps, made[r.IntN(len(made))].rows
+				p.reached["twins"]++
+			}
+			made = append(made, a)
 			spans, lengths = append(spans, a.pdps*own), append(lengths, a.rows)
-			args = append(args, a.text)
+			args = append(args, a.text())
 		}
 		var has []string
 		for _, s := range sources {
@@ -76,6 +90,9 @@ func (p *prefilled) run() {
 		at := begin - r.Int64N(40*own)
 		p.both(append(append([]string{"create", name, "-b", number(at), "-s", number(own)}, has...), args...), nil)
 		ends = append(ends, p.update(name, at, own, len(has)))
+		if g.one(2) {
+			p.makeHoles(name)
+		}
 	}
 	start := ends[r.IntN(len(ends))]
 	switch r.IntN(3) {
@@ -104,7 +121,7 @@ func (p *prefilled) run() {
 				n--
 			}
 		}
-		args = append(args, p.archive(n, 1+r.Int64N(20)+3*(1/n)).text)
+		args = append(args, p.archive(n, 1+r.Int64N(20)+3*(1/n)).text())
 	}
 	p.both(args, nil)
 	p.both([]string{"dump", "c.rrd"}, func(dump string) string { return shown(dump, same) })
@@ -117,15 +134,43 @@ func (p *prefilled) run() {
 	}
 }
 
+// makeHoles gives the archives of a series values of their own, and makes some unknown.
+func (p *prefilled) makeHoles(name string) {
+	p.reached["holes"]++
+	r := p.g.r
+	dump := p.o.pipe([]string{"dump", name}).Stdout
+	dump = storedValue.ReplaceAllStringFunc(dump, func(v string) string {
+		switch r.IntN(4) {
+		case 0:
+			return v
+		case 1:
+			return "<v>" + number(1+r.Int64N(1000)) + "</v>"
+		}
+		return "<v>NaN</v>"
+	})
+	if err := os.WriteFile(filepath.Join(p.dir, "holes.xml"), []byte(dump), 0o666); err != nil {
+		p.t.Fatal(err)
+	}
+	args := []string{"restore", "-f", "holes.xml", name}
+	fmt.Fprintf(&p.shown, "rrdtool %s\n%s", quoted(args), dump)
+	me := &filing{*p.me, p.dir}
+	if want, got := p.o.run(p.dir, args), me.run(args); want != got {
+		p.t.Fatalf("%s\nrrdtool %+v\nrondo %+v", p.shown.String(), want, got)
+	}
+}
+
 type archiveText struct {
-	text       string
+	cf, xff    string
 	pdps, rows int64
+}
+
+func (a archiveText) text() string {
+	return fmt.Sprintf("RRA:%s:%s:%d:%d", a.cf, a.xff, a.pdps, a.rows)
 }
 
 func (p *prefilled) archive(pdps, rows int64) archiveText {
 	g := p.g
-	cf, xff := g.pick("AVERAGE", "AVERAGE", "MIN", "MAX", "LAST"), g.pick("0.5", "0.5", "0", "0.9", "0.25")
-	return archiveText{fmt.Sprintf("RRA:%s:%s:%d:%d", cf, xff, pdps, rows), pdps, rows}
+	return archiveText{g.pick("AVERAGE", "AVERAGE", "MIN", "MAX", "LAST"), g.pick("0.5", "0.5", "0", "0.9", "0.25"), pdps, rows}
 }
 
 // update stores some samples, and returns the time of the last.
@@ -166,9 +211,10 @@ func (p *prefilled) lastOf(name string) int64 {
 func number(v int64) string { return strconv.FormatInt(v, 10) }
 
 var (
-	openPDP   = regexp.MustCompile(`(?s)<last_ds>.*?</unknown_sec>`)
-	openRows  = regexp.MustCompile(`(?s)<cdp_prep>.*?</cdp_prep>`)
-	primaries = regexp.MustCompile(`<(primary|secondary)_value>[^<]*`)
+	storedValue = regexp.MustCompile(`<v>[^<]*</v>`)
+	openPDP     = regexp.MustCompile(`(?s)<last_ds>.*?</unknown_sec>`)
+	openRows    = regexp.MustCompile(`(?s)<cdp_prep>.*?</cdp_prep>`)
+	primaries   = regexp.MustCompile(`<(primary|secondary)_value>[^<]*`)
 )
 
 // shown returns what of a dump must be equal: archives of one PDP a row have one primary and
