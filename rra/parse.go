@@ -160,20 +160,26 @@ func ParseDataSource(arg string, step int64) (DataSource, error) {
 // filled.
 type Mapping struct {
 	Name   string // of the data source in the source file
-	Source int    // number of the source file, from 1 on; 0: the first file that has it
+	Source int    // number of the source file, from 1 on; 0: every file that has it; -1: no file
 }
 
-// ParseMapping returns the mapping of a data source, DS:name=mapped[source]:…, if it has one.
+// ParseMapping returns the mapping of a data source, DS:name=mapped[source]:…, if it has one. Source
+// files are counted from 1 on: [0] is a number of none of them.
 func ParseMapping(arg string) (Mapping, bool) {
 	m := dataSourceForm().FindStringSubmatch(arg)
 	if m == nil || m[2] == "" {
 		return Mapping{}, false
 	}
-	n, err := strconv.Atoi(m[3])
-	if err != nil && m[3] != "" {
-		return Mapping{}, false
+	out := Mapping{Name: m[2]}
+	if m[3] == "" {
+		return out, true
 	}
-	return Mapping{Name: m[2], Source: n}, true
+	if n, err := strconv.Atoi(m[3]); err == nil && n > 0 {
+		out.Source = n
+	} else {
+		out.Source = -1
+	}
+	return out, true
 }
 
 func parseDataSource(arg string, before []DataSource) (DataSource, error) {

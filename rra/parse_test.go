@@ -155,7 +155,8 @@ func TestParseMapping(t *testing.T) {
 		{"DS:a=b[2]:GAUGE:10:U:U", rra.Mapping{Name: "b", Source: 2}, true},
 		{"DS:a=b:GAUGE:10:U:U", rra.Mapping{Name: "b"}, true},
 		{"DS:a:GAUGE:10:U:U", rra.Mapping{}, false},
-		{"DS:a=b[99999999999999999999]:GAUGE:10:U:U", rra.Mapping{}, false},
+		{"DS:a=b[0]:GAUGE:10:U:U", rra.Mapping{Name: "b", Source: -1}, true},
+		{"DS:a=b[99999999999999999999]:GAUGE:10:U:U", rra.Mapping{Name: "b", Source: -1}, true},
 		{"nonsense", rra.Mapping{}, false},
 	} {
 		if got, ok := rra.ParseMapping(test.arg); got != test.want || ok != test.ok {

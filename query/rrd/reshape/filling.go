@@ -46,7 +46,7 @@ func (p *filling) columns(ds int) []column {
 	m := p.mapped[ds]
 	var out []column
 	for i, from := range p.sources {
-		if m.Source > 0 && i != m.Source-1 {
+		if m.Source != 0 && i != m.Source-1 {
 			continue
 		}
 		if k := from.Source(m.Name); k >= 0 {

@@ -110,7 +110,7 @@ func (p *prefilled) run() {
 	}
 	for i, s := range sources {
 		if g.one(4) {
-			s = fmt.Sprintf("m%d=%s%s", i, sources[r.IntN(len(sources))], g.pick("", "[1]"))
+			s = fmt.Sprintf("m%d=%s%s", i, sources[r.IntN(len(sources))], g.pick("", "[1]", "[2]", "[0]"))
 		}
 		args = append(args, fmt.Sprintf("DS:%s:%s:%d:U:U", s, g.pick("GAUGE", "GAUGE", "GAUGE", "COUNTER"), 2*step))
 	}
