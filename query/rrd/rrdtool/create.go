@@ -53,13 +53,15 @@ type creating struct {
 	template  string
 	templated bool // template was given
 	sources   []string
-	keep      bool // leave an existing series alone
+	keep      bool  // leave an existing series alone
+	missing   error // the first of sources that is not there
 }
 
 // newCreating reads the options of create and returns the other arguments.
 func (c *command) newCreating(args []string) (o creating, rest []string, err error) {
 	now := c.now()
 	o.start = now.Unix() - 10
+	elsewhere := false // a later --daemon says where sources are
 	rest, err = parse(args, createOptions, func(name, arg string) (err error) {
 		switch name {
 		case "start":
@@ -84,14 +86,29 @@ func (c *command) newCreating(args []string) (o creating, rest []string, err err
 			o.template, o.templated = arg, true
 		case "source":
 			o.sources = append(o.sources, arg)
+			if o.missing == nil {
+				o.missing = c.checkSource(arg)
+			}
 		case "no-overwrite":
 			o.keep = true
 		case "daemon":
+			elsewhere = true
 			return c.daemon(arg)
 		}
 		return nil
 	})
+	if o.missing != nil && !elsewhere { // as in rrdtool, before what is wrong behind that option
+		err = o.missing
+	}
 	return o, rest, err
+}
+
+// checkSource returns an error if there is no series, and no native file, to take rows from.
+func (c *command) checkSource(name string) error {
+	if _, err := c.lookup(name); err == nil || c.Files != nil && IsNative(c.Files, name) {
+		return nil
+	}
+	return fmt.Errorf("error checking for source RRD %s: %w", name, errNoSuchFile)
 }
 
 // create makes a series.
@@ -104,8 +121,8 @@ func (c *command) create(args []string) error {
 		return errors.New("need name of an rrd file to create")
 	}
 	for _, s := range o.sources {
-		if _, err := c.owned(s); err != nil {
-			return fmt.Errorf("error checking for source RRD %s: %w", s, errNoSuchFile)
+		if err := c.checkSource(s); err != nil {
+			return err
 		}
 	}
 	name, args := args[0], args[1:]

@@ -2,6 +2,30 @@ package rrdtool_test
 
 import "testing"
 
+// TestMissingSource checks that a series that --source names and that is not there is told before
+// what is wrong behind that option, as rrdtool tells it.
+func TestMissingSource(t *testing.T) {
+	check(t, newRondo(), `
+		create a --source nothing --step 0
+		create a -r nothing --nonsense
+		create a --step 0 -r nothing
+		create -r nothing
+	`, `
+$ create a --source nothing --step 0
+! ERROR: error checking for source RRD nothing: No such file or directory
+= 1
+$ create a -r nothing --nonsense
+! ERROR: error checking for source RRD nothing: No such file or directory
+= 1
+$ create a --step 0 -r nothing
+! ERROR: step size: value must be positive
+= 1
+$ create -r nothing
+! ERROR: error checking for source RRD nothing: No such file or directory
+= 1
+`)
+}
+
 // TestMappingToNoSource checks that sources are counted from 1 on: nothing fills a data source that
 // is mapped to number 0.
 func TestMappingToNoSource(t *testing.T) {
