@@ -42,6 +42,7 @@ func Compile(expr string, vars []string) (*Program, error) {
 	for i := len(vars) - 1; i >= 0; i-- {
 		index[vars[i]] = int32(i)
 	}
+	delete(index, "") // rrdtool lets a DEF have no name, but no word means it
 	p := &Program{expr: expr, vars: vars}
 	for i := 0; i < len(expr); {
 		if len(p.nodes) == MaxNodes {

@@ -45,3 +45,16 @@ $ fetch b LAST --start 1200000000 --end 1200000010
 1200000020: -nan 2.0000000000e+00
 `)
 }
+
+// TestNoNameIsNoWord checks that an expression cannot ask for a DEF that has no name.
+func TestNoNameIsNoWord(t *testing.T) {
+	check(t, newRondo(), `
+		create a --start 1200000000 --step 10 DS:x:GAUGE:60:U:U RRA:LAST:0.5:1:2
+		xport DEF:=a:x:LAST CDEF:c=1,,+ XPORT:c
+	`, `
+$ create a --start 1200000000 --step 10 DS:x:GAUGE:60:U:U RRA:LAST:0.5:1:2
+$ xport DEF:=a:x:LAST CDEF:c=1,,+ XPORT:c
+! ERROR: don't understand ',+'
+= 1
+`)
+}
