@@ -143,3 +143,22 @@ func TestLocation(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesBefore1970 checks that rules of TZ set no clock before 1970, as in the C library: it
+// stays what it is when 1970 begins, which is winter in the north and summer in the south.
+func TestRulesBefore1970(t *testing.T) {
+	for tz, want := range map[string]string{
+		"CET-1CEST,M3.5.0,M10.5.0/3":      "CET 1432-06-30 01:00 CET 1969-07-11 10:20 CEST 1970-07-14 14:40",
+		"AEST-10AEDT,M10.1.0,M4.1.0/3":    "AEDT 1432-06-30 11:00 AEDT 1969-07-11 20:20 AEST 1970-07-14 22:40",
+		"<+0330>-3:30<+0430>,J79/24,J263": "+0330 1432-06-30 03:30 +0330 1969-07-11 12:50 +0430 1970-07-14 17:10",
+	} {
+		l := Location(tz)
+		got := ""
+		for _, at := range []int64{-16962048000, -15000000, 16807200} {
+			got += time.Unix(at, 0).In(l).Format(" MST 2006-01-02 15:04")
+		}
+		if got = got[1:]; got != want {
+			t.Errorf("%s: got %s, want %s", tz, got, want)
+		}
+	}
+}
