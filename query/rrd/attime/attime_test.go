@@ -47,6 +47,8 @@ func TestInstant(t *testing.T) {
 		{spec: "-1d2m", want: 1694643200},
 		{spec: "+1h-5m", want: 1686784400},
 		{spec: "-5 5 5d", want: 1699567995},
+		{spec: "now-3s2-1m", want: 1697321595}, // the second minus is a word that is no unit
+		{spec: "now-1d2-10m", want: 1699912998},
 		{spec: "noon sun", want: 1699790400},
 		{spec: "noon sat", want: 1700308800},
 		{spec: "Jan 1", want: 1672611200},

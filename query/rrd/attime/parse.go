@@ -326,7 +326,8 @@ func (p *parser) offsets() error {
 
 // add adds n units with the current sign. The unit m means months after days, weeks, months and
 // years, and minutes after hours and shorter units. Alone, it means minutes for 6 or more, and
-// months for less. A word that is no unit is ignored, and the number counts seconds.
+// months for less, and so it does behind a word that is no unit. That word is ignored, and its
+// number counts seconds.
 func (p *parser) add(n int32, unit tokenID) {
 	if unit == tokMonthOrMinute {
 		switch p.unit {
@@ -341,9 +342,7 @@ func (p *parser) add(n int32, unit tokenID) {
 			}
 		}
 	}
-	if unit >= tokSecond && unit <= tokYear {
-		p.unit = unit
-	}
+	p.unit = unit
 	if p.minus {
 		n = -n
 	}

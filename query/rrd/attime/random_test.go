@@ -64,7 +64,12 @@ func offsets(r *rand.Rand) string {
 			b.WriteString(pick(r, "", "", "+", "-"))
 		}
 		b.WriteString(pick(r, blanks...) + pick(r, num(r, 10), num(r, 10), num(r, 100), num(r, 100000)))
-		b.WriteString(pick(r, blanks...) + pick(r, unitWords...))
+		b.WriteString(pick(r, blanks...))
+		if r.IntN(8) == 0 {
+			b.WriteString(pick(r, "-", "+", " 5", "noon", "mon ", "x", "") + pick(r, num(r, 10), "")) // no unit
+			continue
+		}
+		b.WriteString(pick(r, unitWords...))
 	}
 	return b.String()
 }
