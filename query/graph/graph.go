@@ -4,11 +4,15 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/rondo-db/rondo/query/graphdata"
 )
+
+// ErrStack says that the colour of a STACK is none.
+var ErrStack = errors.New("STACK should already be turned into LINE or AREA here")
 
 // A Graph is the lines of a graph, and after Run what they show.
 type Graph struct {
@@ -59,6 +63,8 @@ func (g *Graph) Print() (err error) {
 		case graphdata.PRINT:
 			g.Prints = append(g.Prints, m.Text)
 		case graphdata.COMMENT, graphdata.TEXTALIGN, graphdata.EXPORTED:
+		case graphdata.STACK: // its colour is wrong
+			return ErrStack
 		default:
 			g.Drawn = true
 		}

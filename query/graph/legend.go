@@ -40,7 +40,11 @@ func newItems(marks []graphdata.Mark, value func(graphdata.Mark) float64, o *Opt
 func (it *item) hidden(o *Options) bool {
 	switch it.mark.Kind {
 	case graphdata.HRULE:
-		return it.value < o.Min || it.value > o.Max
+		at := it.value
+		if at != at && it.mark.Drawing.Variable < 0 { // HRULE:nan is judged as HRULE:0
+			at = 0
+		}
+		return at < o.Min || at > o.Max
 	case graphdata.VRULE:
 		return it.outside(o)
 	}

@@ -3,6 +3,7 @@ package rrdtool
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"math"
 
@@ -20,6 +21,9 @@ func (d *drawing) export(source graphdata.Source) error {
 		return err
 	}
 	if len(d.Program.Exports()) == 0 {
+		if err := d.Print(); errors.Is(err, graph.ErrStack) {
+			return err
+		}
 		return errNoExport
 	}
 	g := d.Program.Grid()

@@ -108,7 +108,7 @@ func (g *graphGenerator) graphLines() []string {
 		g.reach("a wrong line")
 		lines = append(lines, g.pick(g.wrong(), g.wrong(), "LINE:nosuch", "LINEx:1", "LINE-1:1", "AREA", "TICK:"+g.vars[0]+"#fff", "TICK:"+g.vars[0]+"#fff:x", "PRINT:x", "PRINT:"+g.vars[0], "PRINT:"+g.vars[0]+":FOO:%lf",
 			"COMMENT:bad\\x", "COMMENT", "GPRINT:"+g.vars[0]+":MAX:%d", "VRULE:"+g.vars[0]+"#fff", "STACK:"+g.vars[0], "HRULE:5#ff0000:a:STACK", "FOO:1", "LINE:1#fff:a:dashes=x", "LINE:1#fff:a:dashes=1;2",
-			"LINE:1#fff:a:dash-offset=x", "LINE:1#fff:a:gradheight=3", "AREA:1#fff:a:gradheight=x", "AREA:1#fff:a:dashes", "AREA:"+g.vars[0]+"#gg0000:a", "TEXTALIGN:top", "TEXTALIGN", "SHIFT:nosuch:5", "LINE:1#fff:a:b:c",
+			"LINE:1#fff:a:dash-offset=x", "LINE:1#fff:a:gradheight=3", "AREA:1#fff:a:gradheight=x", "AREA:1#fff:a:dashes", "AREA:"+g.vars[0]+"#gg0000:a", "STACK:"+g.vars[0]+"#gg0000:a", "TEXTALIGN:top", "TEXTALIGN", "SHIFT:nosuch:5", "LINE:1#fff:a:b:c",
 			"PRINT:"+g.vars[0]+":MAX:%lf:strftime=x:foo", "PRINT:"+g.vars[0]+":MAX:%lf:vformatter=foo", "PRINT:"+g.vars[0]+":MAX:%q:valstrfduration", "VRULE:x#fff", "HRULE"))
 	}
 	return lines

@@ -77,6 +77,34 @@ func TestVRuleStandsAtTimeOfVDEF(t *testing.T) {
 	}
 }
 
+// TestStackOfWrongColour has a STACK whose colour is none, which rrdtool refuses, where it ignores
+// other lines with such a colour.
+func TestStackOfWrongColour(t *testing.T) {
+	draw, _ := graphed(t)
+	for colour, want := range map[string]string{"#12345": "ERROR: STACK should already be turned into LINE or AREA here\n", "#123456": ""} {
+		for _, format := range []string{"SVG", "CSV"} {
+			a := draw("graphv o.svg -a " + format + " -s 1200000060 -e 1200000360 DEF:a=a.rrd:x:AVERAGE LINE:a#fff STACK:a" + colour)
+			if a.Stderr != want {
+				t.Errorf("%s as %s: %v", colour, format, a)
+			}
+			if a := draw("graphv o.svg -a " + format + " DEF:a=a.rrd:x:AVERAGE STACK:a#12345"); a.Stderr == "" || want != "" && a.Stderr != want {
+				t.Errorf("alone as %s: %v", format, a)
+			}
+		}
+	}
+}
+
+// TestRuleAtNoNumber has the legend of HRULE:nan, which is left out where that of HRULE:0 is.
+func TestRuleAtNoNumber(t *testing.T) {
+	draw, _ := graphed(t)
+	for limit, shown := range map[string]bool{"-l 5": false, "-u -5": false, "-l -5": true, "-u 5": true} {
+		a := draw("graphv o.svg -a SVG -s 1200000060 -e 1200000360 HRULE:nan#000:none " + limit)
+		if strings.Contains(a.Stdout, `"  none"`) != shown {
+			t.Errorf("%s: %v", limit, a)
+		}
+	}
+}
+
 // TestDataFormatsWriteTimesAsXGrid has data formats whose times have the format of --x-grid, and
 // numbers without it.
 func TestDataFormatsWriteTimesAsXGrid(t *testing.T) {
