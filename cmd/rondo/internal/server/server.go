@@ -33,15 +33,20 @@ func Run(ctx context.Context, c Config) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	err := s.start(stop)
-	if err == nil {
+	err := s.start(ctx, stop)
+	switch {
+	case err == nil:
 		err = s.serve(ctx)
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		s.Logger.Info("stopping before the start has ended", "it_failed_with", err)
+		err = nil
 	}
 	return errors.Join(err, s.stop())
 }
 
-// start opens everything. After an error, stop closes the parts that are open.
-func (s *server) start(fail context.CancelCauseFunc) error {
+// start opens everything. After an error, stop closes the parts that are open. A node that waits for
+// its cluster waits no longer when ctx ends.
+func (s *server) start(ctx context.Context, fail context.CancelCauseFunc) error {
 	var err error
 	if s.activated, err = systemd.Files(s.Getenv, os.Getpid()); err != nil {
 		return err
@@ -60,7 +65,7 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if s.rules, err = s.newRules(); err != nil {
 		return err
 	}
-	if err := s.openStore(fail); err != nil {
+	if err := s.openStore(ctx, fail); err != nil {
 		return err
 	}
 	s.rpc = s.newRPC()

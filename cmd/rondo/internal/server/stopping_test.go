@@ -1,10 +1,14 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 )
 
 // A logLines is a log that passes its lines on.
@@ -55,5 +59,36 @@ func TestStoppingSaysWhatItWaitsFor(t *testing.T) {
 			t.Fatal("it does not end")
 		}
 		return
+	}
+}
+
+// TestNodeStopsWhileItWaitsForItsCluster: a node that is told to stop before the servers of NATS have
+// answered stops at once, and that is no error. It waited for the minute that it gives the servers,
+// and failed then.
+func TestNodeStopsWhileItWaitsForItsCluster(t *testing.T) {
+	log := make(logLines, 100)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	c := Config{DB: t.TempDir(), Logger: slog.New(slog.NewTextHandler(log, nil)), Cluster: &clustered.Options{
+		Servers: clustered.Servers{URL: "nats://127.0.0.1:1", Name: "x", LogBytes: 1 << 20},
+		Node:    "a", Listen: "127.0.0.1:0", Partitions: 1, Replicas: 1,
+	}}
+	go func() { done <- Run(ctx, c) }()
+	for waits := false; !waits; {
+		select {
+		case line := <-log:
+			waits = strings.Contains(line, "do not answer yet")
+		case err := <-done:
+			t.Fatal("the server does not wait for its cluster: ", err)
+		}
+	}
+	stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(joinTime / 2):
+		t.Fatal(errors.Join(errors.New("the server does not end"), <-done))
 	}
 }

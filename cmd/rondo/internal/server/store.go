@@ -21,9 +21,9 @@ import (
 const joinTime = time.Minute
 
 // openStore opens the database of this machine, or makes the server a node of its cluster.
-func (s *server) openStore(fail context.CancelCauseFunc) (err error) {
+func (s *server) openStore(ctx context.Context, fail context.CancelCauseFunc) (err error) {
 	if s.Cluster != nil {
-		return s.join(fail)
+		return s.join(ctx, fail)
 	}
 	if backend.IsNode(s.DB) {
 		return fmt.Errorf("%s is the folder of a node: name its cluster with --cluster", absolute(s.DB))
@@ -38,8 +38,8 @@ func (s *server) openStore(fail context.CancelCauseFunc) (err error) {
 	return nil
 }
 
-// join makes the server a node.
-func (s *server) join(fail context.CancelCauseFunc) (err error) {
+// join makes the server a node. It waits for the cluster until ctx ends, and for joinTime at most.
+func (s *server) join(ctx context.Context, fail context.CancelCauseFunc) (err error) {
 	if s.Backups.Dir != "" {
 		return fmt.Errorf("--backup-to %s %w, and with --cluster the series are on several machines", s.Backups.Dir, core.ErrNoFolder)
 	}
@@ -52,7 +52,7 @@ func (s *server) join(fail context.CancelCauseFunc) (err error) {
 	o.Version, o.Logger = s.Version, s.Logger
 	s.sums = api.NewEvaluator(s.Memory, prom.Options{Rules: s.Ways.Metrics})
 	o.Expressions = s.sums.Evaluate
-	ctx, cancel := context.WithTimeout(context.Background(), joinTime)
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
 	if s.member, err = clustered.Join(ctx, o, fail); err != nil {
 		return err
