@@ -1,8 +1,10 @@
 package node_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -43,5 +45,55 @@ func TestBlindStart(t *testing.T) {
 	e, err := servers.Truth().Get(t.Context(), "all.member.a")
 	if err != nil || !strings.Contains(string(e.Value), `"a:1"`) {
 		t.Errorf("it has announced itself: %s, %v", e.Value, err)
+	}
+}
+
+// A muteStore takes no value for as long as it is mute.
+type muteStore struct {
+	coord.Store
+	until time.Time
+}
+
+func (s muteStore) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if time.Now().Before(s.until) {
+		return 0, errors.New("no leader")
+	}
+	return s.Store.CompareAndSet(ctx, key, value, revision)
+}
+
+// TestMuteServersAreToldOnce: a node said with each announcement that the servers had not taken it,
+// once a second for as long as that lasted, and never that they took them again.
+func TestMuteServersAreToldOnce(t *testing.T) {
+	f, err := node.NewFolder(t.TempDir(), node.FolderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	mute := muteStore{coordtest.New(time.Now, 0).Truth(), time.Now().Add(300 * time.Millisecond)}
+	n, err := node.New(node.Options{
+		Name: "a", Address: "a:1", Store: mute, Disk: f, Times: coord.Times{Interval: 10 * time.Millisecond},
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	for {
+		if e, err := mute.Get(t.Context(), "all.member.a"); err == nil && len(e.Value) > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for what, want := range map[string]int{"cannot announce itself": 1, "announces itself again": 1} {
+		if got := strings.Count(log.String(), what); got != want {
+			t.Errorf("%q is logged %d times, want %d:\n%s", what, got, want, &log)
+		}
 	}
 }

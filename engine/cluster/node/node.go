@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/internal/loglimit"
 )
 
 // A Node runs the partitions of one node.
@@ -26,6 +27,8 @@ type Node struct {
 	keepAgain time.Time     // Disk is not asked to keep a map before; of Run's goroutine
 	mapLost   time.Time     // since when the store lacks the map, or zero; of Run's goroutine
 	hurry     chan struct{} // Run looks at once; holds one
+	failing   time.Time     // since when the servers do not answer, or zero; of Run's goroutine
+	lines     loglimit.Limit[string]
 
 	mu       sync.Mutex // guards what follows; not held while anything is waited for
 	view     *coord.View

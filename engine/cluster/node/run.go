@@ -90,7 +90,7 @@ func (n *Node) tick(ctx context.Context) error {
 	v, err := n.watcher.Look(call)
 	cancel()
 	if err != nil {
-		n.o.Logger.Warn("the other nodes cannot be seen; replicas go on as they are", "err", err)
+		n.warn("the other nodes cannot be seen; replicas go on as they are", err)
 	} else if err := n.keep(v); err != nil {
 		return err
 	} else {
@@ -113,15 +113,39 @@ func (n *Node) tick(ctx context.Context) error {
 	case errors.Is(e, coord.ErrNameTaken):
 		return e
 	case e != nil:
-		n.o.Logger.Warn("this node cannot announce itself; others take its leases after a while", "err", e)
+		n.warn("this node cannot announce itself; others take its leases after a while", e)
 	default:
 		n.announced, n.told = true, began
 		if err == nil {
+			n.answered()
 			n.restoreMap(ctx, v)
 			n.decide(ctx)
 		}
 	}
 	return nil
+}
+
+// warn logs what fails with each tick while the servers do not answer, once a minute.
+func (n *Node) warn(what string, err error) {
+	if n.failing.IsZero() {
+		n.failing = n.o.now()
+	}
+	if ok, held := n.lines.Allow(what, n.o.now()); ok {
+		n.o.Logger.Warn(what, "err", err, "held_back_lines", held)
+	}
+}
+
+// answered logs the end of what warn has logged.
+func (n *Node) answered() {
+	if n.failing.IsZero() {
+		return
+	}
+	const what = "this node sees the others and announces itself again"
+	now := n.o.now()
+	if ok, _ := n.lines.Allow(what, now); ok {
+		n.o.Logger.Info(what, "after", now.Sub(n.failing).Round(time.Millisecond))
+	}
+	n.failing = time.Time{}
 }
 
 // see takes in what was read.

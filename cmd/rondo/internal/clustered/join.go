@@ -243,7 +243,7 @@ func lingerOf(n int) time.Duration {
 func (m *Member) openLog(partition int, after wal.Pos, onDurable core.OnDurable) (core.Log, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	o := stream.Options{After: after, OnDurable: onDurable, Logger: m.o.Logger, Linger: lingerOf(m.node.Partitions())}
+	o := stream.Options{After: after, OnDurable: onDurable, Logger: m.o.Logger.With("partition", partition), Linger: lingerOf(m.node.Partitions())}
 	var err error
 	if o.ID, o.Anew, err = m.node.Log(partition, after); err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func (m *Member) openLog(partition int, after wal.Pos, onDurable core.OnDurable)
 func (m *Member) follow(partition int, _ wal.Pos) (core.Source, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	r, err := m.logs.OpenReader(ctx, m.o.stream(partition), stream.ReaderOptions{Logger: m.o.Logger})
+	r, err := m.logs.OpenReader(ctx, m.o.stream(partition), stream.ReaderOptions{Logger: m.o.Logger.With("partition", partition)})
 	if err != nil {
 		return nil, err
 	}
