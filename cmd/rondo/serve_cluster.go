@@ -104,7 +104,7 @@ func (c *serveCluster) options(named map[string]bool) (*clustered.Options, error
 		return nil, err
 	}
 	o.Spool = int64(c.spool)
-	o.Named = named["cluster-partitions"]
+	o.Named, o.NamedReplicas = named["cluster-partitions"], named["cluster-replicas"]
 	if o.Node == "" {
 		if o.Node, err = os.Hostname(); err != nil {
 			return nil, fmt.Errorf("--node: %w", err)

@@ -95,7 +95,7 @@ func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 	if m.surveyor, err = startSurveyor(&o.Servers, m.bucket); err != nil {
 		return err
 	}
-	o.warnIgnored(m.node.Partitions())
+	o.warnIgnored(m.node.Partitions(), m.node.View().Map.Replicas)
 	if m.router, err = router.New(m.node, router.Options{MaxSeries: o.MaxSeries, Memory: o.Store.Memory / 4}); err != nil {
 		return err
 	}

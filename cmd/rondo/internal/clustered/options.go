@@ -3,11 +3,14 @@ package clustered
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
@@ -51,9 +54,9 @@ type Servers struct {
 type Options struct {
 	Servers
 	Partitions, Replicas int // of a cluster that is made
-	// Named: the user has named the number of partitions, and is told if the cluster has another
-	// one.
-	Named bool
+	// Named and NamedReplicas: the user has named the number of partitions, or of replicas, and is
+	// told if the cluster has another one.
+	Named, NamedReplicas bool
 
 	Node      string // the name of this node
 	Listen    string // where the other nodes are listened for
@@ -90,21 +93,41 @@ func (o *Options) Check() error {
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
 		return fmt.Errorf("--cluster-listen %s: want HOST:PORT", o.Listen)
 	}
-	if host, _, err := net.SplitHostPort(o.Advertise); o.Advertise != "" && (err != nil || host == "") {
-		return fmt.Errorf("--advertise %s: want HOST:PORT", o.Advertise)
+	if o.Advertise != "" {
+		return checkAdvertise(o.Advertise)
 	}
 	return nil
 }
 
-// warnIgnored says so if the user has named another number of partitions than the cluster has.
-func (o *Options) warnIgnored(partitions int) {
+// checkAdvertise refuses addresses that other nodes cannot use.
+func checkAdvertise(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" {
+		return fmt.Errorf("--advertise %s: want HOST:PORT", address)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("--advertise %s: want HOST:PORT with a port from 1 to 65535", address)
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		return fmt.Errorf("--advertise %s: other nodes cannot reach %s: name the address of this machine", address, host)
+	}
+	return nil
+}
+
+// warnIgnored says so if the user has named another number of partitions, or of replicas, than the
+// cluster has.
+func (o *Options) warnIgnored(partitions, replicas int) {
 	if o.Named && o.Partitions != partitions {
 		o.Logger.Warn("--cluster-partitions is ignored: the cluster was made with another number of partitions, which never changes",
 			"cluster", o.Name, "has", partitions, "named", o.Partitions)
 	}
+	if o.NamedReplicas && o.Replicas != replicas {
+		o.Logger.Warn("--cluster-replicas is ignored: the cluster was made with another number of replicas",
+			"cluster", o.Name, "has", replicas, "named", o.Replicas)
+	}
 }
 
-// Check refuses addresses that are none.
+// Check refuses addresses that are none, and files that cannot be used.
 func (s *Servers) Check() error {
 	for _, a := range s.urls() {
 		if u, err := url.Parse(a); err != nil || u.Host == "" || (u.Scheme != "nats" && u.Scheme != "tls") {
@@ -116,6 +139,39 @@ func (s *Servers) Check() error {
 	}
 	if s.LogBytes < 1<<20 {
 		return errors.New("--cluster-log: want 1M or more")
+	}
+	for _, a := range s.Monitor {
+		if u, err := url.Parse(a); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return fmt.Errorf("--cluster-monitor %s: want http://HOST:PORT, one for each server, separated by commas", a)
+		}
+	}
+	return s.checkFiles()
+}
+
+// checkFiles refuses files that the client of NATS could not use: it would try again without end.
+func (s *Servers) checkFiles() error {
+	if s.Credentials != "" {
+		f, err := os.Open(s.Credentials)
+		if err != nil {
+			return fmt.Errorf("--cluster-credentials: %w", err)
+		}
+		_ = f.Close() // nothing was written
+	}
+	if len(s.TLS) == 0 {
+		return nil
+	}
+	if len(s.TLS) == 3 {
+		if _, err := tls.LoadX509KeyPair(s.TLS[0], s.TLS[1]); err != nil {
+			return fmt.Errorf("--cluster-tls: %w", err)
+		}
+	}
+	authority := s.TLS[len(s.TLS)-1]
+	b, err := os.ReadFile(authority)
+	if err != nil {
+		return fmt.Errorf("--cluster-tls: %w", err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(b) {
+		return fmt.Errorf("--cluster-tls %s: there is no certificate in it", authority)
 	}
 	return nil
 }

@@ -25,6 +25,15 @@ func TestOptionsAreChecked(t *testing.T) {
 		"--cluster-replicas 9":         func(o *Options) { o.Replicas = 9 },
 		"--cluster-listen 9181":        func(o *Options) { o.Listen = "9181" },
 		"--advertise :9181: want HOST": func(o *Options) { o.Advertise = ":9181" },
+		"--advertise a:0: want HOST":   func(o *Options) { o.Advertise = "a:0" },
+		"--advertise a:x: want HOST":   func(o *Options) { o.Advertise = "a:x" },
+		"--advertise 0.0.0.0:1: other": func(o *Options) { o.Advertise = "0.0.0.0:1" },
+		"--advertise [::]:1: other":    func(o *Options) { o.Advertise = "[::]:1" },
+		"--cluster-monitor n1:8222":    func(o *Options) { o.Monitor = []string{"n1:8222"} },
+		"--cluster-credentials: open":  func(o *Options) { o.Credentials = "missing" },
+		"--cluster-tls: open missing":  func(o *Options) { o.TLS = []string{"missing"} },
+		"--cluster-tls: open gone":     func(o *Options) { o.TLS = []string{"gone", "gone", "options_test.go"} },
+		"--cluster-tls options_test":   func(o *Options) { o.TLS = []string{"options_test.go"} },
 	} {
 		o := good
 		change(&o)

@@ -67,7 +67,11 @@ func TestMemoryIsDividedByPartitionsOfMap(t *testing.T) {
 	}
 	o, log := m.o, new(bytes.Buffer)
 	o.Logger = slog.New(slog.NewTextHandler(log, nil))
-	o.warnIgnored(m.node.Partitions())
+	o.Replicas, o.NamedReplicas = 3, true
+	o.warnIgnored(m.node.Partitions(), 2)
+	if !strings.Contains(log.String(), "--cluster-replicas is ignored") || !strings.Contains(log.String(), "has=2 named=3") {
+		t.Errorf("the log does not say that the number of replicas is ignored: %s", log)
+	}
 	if !strings.Contains(log.String(), "--cluster-partitions") || !strings.Contains(log.String(), "has=4") {
 		t.Errorf("the log does not say that the flag is ignored: %s", log)
 	}
@@ -79,10 +83,10 @@ func TestMemoryIsDividedByPartitionsOfMap(t *testing.T) {
 
 // A flag that says what the map has, or was not given, is not talked about.
 func TestPartitionsAreNotTalkedAbout(t *testing.T) {
-	for _, o := range []Options{{Partitions: 4, Named: true}, {Partitions: 16}} {
+	for _, o := range []Options{{Partitions: 4, Named: true, Replicas: 2, NamedReplicas: true}, {Partitions: 16, Replicas: 3}} {
 		var log bytes.Buffer
 		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		o.warnIgnored(4)
+		o.warnIgnored(4, 2)
 		if log.Len() > 0 {
 			t.Errorf("%+v: %s", o, &log)
 		}
