@@ -44,7 +44,8 @@ func (p *process) tell(err error) {
 		told = rpc.ErrEnded.Error()
 	}
 	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(told)) // a failure cannot be reported
-	if connect.CodeOf(err) == connect.CodeUnauthenticated {
+	// Nodes of a cluster say themselves which flags they know each other by.
+	if connect.CodeOf(err) == connect.CodeUnauthenticated && !strings.Contains(told, "--cluster-") {
 		_, _ = fmt.Fprintln(p.stderr, "A user is named by --daemon https://USER@HOST, with --daemon-password-file; a token by --daemon-token-file, a certificate by --daemon-tls.")
 	}
 	if errors.Is(err, core.ErrVersion) {

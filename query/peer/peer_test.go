@@ -128,7 +128,7 @@ func TestCallersNeedCredentials(t *testing.T) {
 	s := enginetest.Open(t)
 	web := serve(t, of(s))
 	_, err := partition(t, web.URL, peer.Options{Token: "another one"}).Lookup("a")
-	if err == nil || !strings.Contains(err.Error(), "token of this cluster") || errors.Is(err, core.ErrNotFound) {
+	if err == nil || !strings.Contains(err.Error(), "have the same --cluster-token-file") || errors.Is(err, core.ErrNotFound) {
 		t.Errorf("with a wrong token: %v", err)
 	}
 	var b core.Batch
@@ -149,7 +149,7 @@ func TestClientCertificateIsAsked(t *testing.T) {
 	s := of(enginetest.Open(t))
 	s.Certificates = true
 	web := serve(t, s)
-	if _, err := partition(t, web.URL, peer.Options{}).Lookup("a"); err == nil || !strings.Contains(err.Error(), "certificate is needed") {
+	if _, err := partition(t, web.URL, peer.Options{}).Lookup("a"); err == nil || !strings.Contains(err.Error(), "certificate is needed: all of its nodes, and commands that reach them, have --cluster-node-tls") {
 		t.Errorf("without a certificate: %v", err)
 	}
 }

@@ -87,7 +87,7 @@ type controlKey struct{}
 // admit refuses callers without credentials.
 func (s *Server) admit(r *http.Request) error {
 	if s.Certificates && (r.TLS == nil || len(r.TLS.VerifiedChains) == 0) {
-		return errors.New("a client certificate is needed")
+		return errors.New("a client certificate is needed: all of its nodes, and commands that reach them, have --cluster-node-tls")
 	}
 	if s.Token == "" {
 		return nil
@@ -95,7 +95,7 @@ func (s *Server) admit(r *http.Request) error {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(s.Token))
 	if !ok || subtle.ConstantTimeCompare(got[:], want[:]) == 0 {
-		return errors.New("the token of this cluster is needed")
+		return errors.New("the token of this cluster is needed: all of its nodes, and commands that reach them, have the same --cluster-token-file")
 	}
 	return nil
 }
