@@ -2,6 +2,8 @@
 package natsconn
 
 import (
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -24,4 +26,24 @@ func Connect(url string, more ...nats.Option) (*nats.Conn, error) {
 		nats.Name("rondo"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1),
 		nats.PingInterval(pingTime), nats.FlusherTimeout(writeTime),
 	}, more...)...)
+}
+
+// Redacted returns addresses, which commas separate, without the passwords and tokens that they may
+// have.
+func Redacted(addresses string) string {
+	all := strings.Split(addresses, ",")
+	for i, a := range all {
+		u, err := url.Parse(a)
+		switch {
+		case err != nil && strings.Contains(a, "@"):
+			all[i] = "xxxxx" + a[strings.LastIndex(a, "@"):]
+		case err != nil || u.User == nil:
+		default:
+			if _, ok := u.User.Password(); !ok { // a token stands in place of a user
+				u.User = url.User("xxxxx")
+			}
+			all[i] = u.Redacted()
+		}
+	}
+	return strings.Join(all, ",")
 }

@@ -49,7 +49,7 @@ type failure struct {
 func Connect(o Options) (*Conn, error) {
 	nc, err := natsconn.Connect(o.URL, o.Connect...)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
+		return nil, fmt.Errorf("connect to %s: %w", natsconn.Redacted(o.URL), err)
 	}
 	c := &Conn{o: o, others: make(map[string]*peer), failed: make(map[string]failure), checked: make(map[string]time.Time), missed: make(map[string]time.Time)}
 	c.move = newMover(nc, c.other, o.Logger)

@@ -70,7 +70,7 @@ var _ coord.Store = (*Store)(nil)
 func Connect(ctx context.Context, o Options) (*Store, error) {
 	nc, err := natsconn.Connect(o.URL, o.Connect...)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", o.URL, err)
+		return nil, fmt.Errorf("connect to %s: %w", natsconn.Redacted(o.URL), err)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -17,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/node"
 	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/peer"
 	"github.com/rondo-db/rondo/wal"
@@ -113,7 +114,7 @@ func (m *Member) connect(ctx context.Context) error {
 		}
 		_ = m.disconnect() // err says what is wrong
 		if !told {
-			m.o.Logger.Warn("the servers of the cluster do not answer yet; they are asked again", "servers", m.o.URL, "err", err)
+			m.o.Logger.Warn("the servers of the cluster do not answer yet; they are asked again", "servers", natsconn.Redacted(m.o.URL), "err", err)
 		}
 		if sleep.For(ctx, 500*time.Millisecond) != nil {
 			return err

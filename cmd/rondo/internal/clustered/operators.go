@@ -9,6 +9,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
 	"github.com/rondo-db/rondo/engine/cluster/operate"
+	"github.com/rondo-db/rondo/internal/natsconn"
 )
 
 // Operators returns the service for operators of the cluster.
@@ -31,7 +32,7 @@ func Outside(ctx context.Context, s Servers) (*operator.Service, func() error, e
 	bucket, err := natskv.Connect(ctx, o)
 	switch {
 	case errors.Is(err, natskv.ErrNoBucket):
-		return nil, nil, fmt.Errorf("--cluster %s: the servers have no cluster %s: --cluster-name names another one", s.URL, s.Name)
+		return nil, nil, fmt.Errorf("--cluster %s: the servers have no cluster %s: --cluster-name names another one", natsconn.Redacted(s.URL), s.Name)
 	case err != nil:
 		return nil, nil, fmt.Errorf("--cluster: %w", err)
 	}

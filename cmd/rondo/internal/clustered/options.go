@@ -20,6 +20,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
 	"github.com/rondo-db/rondo/engine/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/query/partial"
 	"github.com/rondo-db/rondo/wal/jetstream"
 )
@@ -131,7 +132,7 @@ func (o *Options) warnIgnored(partitions, replicas int) {
 func (s *Servers) Check() error {
 	for _, a := range s.urls() {
 		if u, err := url.Parse(a); err != nil || u.Host == "" || (u.Scheme != "nats" && u.Scheme != "tls") {
-			return fmt.Errorf("--cluster %s: want nats://HOST:PORT, or several separated by commas", a)
+			return fmt.Errorf("--cluster %s: want nats://HOST:PORT, or several separated by commas", natsconn.Redacted(a))
 		}
 	}
 	if !validName(s.Name) {
