@@ -84,7 +84,7 @@ func (c *Conn) open(ctx context.Context, name string, what purpose) (*Server, er
 		}
 		st, err = c.js.CreateStream(ctx, configOf(name, c.o))
 		if hasNoRoom(err) {
-			err = fmt.Errorf("too few servers have room for a log of up to %d bytes, beside what they reserve for others: free disk, raise max_file of their jetstream, or take smaller logs: %w", c.o.MaxBytes, err)
+			err = fmt.Errorf("too few servers have room for a log of %d bytes: free disk, raise max_file of jetstream, or take smaller logs: %w", c.o.MaxBytes, err)
 		}
 	}
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -277,6 +279,15 @@ func unanswered(a monitored) string {
 	err := a.err
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // it names the address, too
+	}
+	if o, ok := errors.AsType[*net.OpError](err); ok {
+		err = o.Err // likewise
+	}
+	if s, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = s.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "does not answer at " + a.at
 	}
 	return fmt.Sprintf("does not answer at %s: %v", a.at, err)
 }

@@ -1,11 +1,15 @@
 package jetstream
 
 import (
+	"context"
 	"errors"
 	"maps"
+	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,6 +123,20 @@ func TestSurveyNamesServers(t *testing.T) {
 		}
 		if is := strings.Join(got, ";"); is != x.want {
 			t.Errorf("%s:\n%s, want\n%s", x.name, is, x.want)
+		}
+	}
+}
+
+// What is said of a port names its address once, and none of the calls that have failed.
+func TestUnansweredIsShort(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for want, err := range map[string]error{
+		"does not answer at http://n3:8222: connection refused": refused,
+		"does not answer at http://n3:8222":                     context.DeadlineExceeded,
+		"does not answer at http://n3:8222: no route":           errors.New("no route"),
+	} {
+		if got := unanswered(monitored{at: "http://n3:8222", err: &url.Error{Op: "Get", URL: "http://n3:8222/varz", Err: err}}); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

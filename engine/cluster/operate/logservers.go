@@ -77,6 +77,9 @@ func (s *State) AddLogServers(l *LogServers) {
 	if l == nil {
 		return
 	}
+	if l.Map.Err != nil {
+		s.muted()
+	}
 	var untold []int
 	var why error
 	l.each(func(p int, k *KeptLog) {

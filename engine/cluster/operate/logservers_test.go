@@ -99,3 +99,15 @@ func TestLogServersInWords(t *testing.T) {
 	s.AddLogServers(nil)
 	want(t, s, true)
 }
+
+// Where no server leads the map, no node can announce itself: status said that all are dead, that
+// nothing can be read, and to start more nodes.
+func TestSilenceWithoutMapIsNoDeath(t *testing.T) {
+	w := newWorld(t, 2, 2, "a", "b")
+	w.nodes["a"].mute, w.nodes["b"].mute = true, true
+	s := w.state(10)
+	s.AddLogServers(&operate.LogServers{Logs: make([]operate.KeptLog, 2), Map: operate.KeptLog{Err: errors.New("it has no leader")}})
+	want(t, s, false,
+		"error: no node can announce itself while no nats-server leads the map of partitions, so nodes that are silent may live: each reads the partitions that it has",
+		"error: no nats-server leads the map of partitions: updates wait: it has no leader")
+}

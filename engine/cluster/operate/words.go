@@ -28,6 +28,7 @@ func (s Severity) String() string { return [...]string{"error", "warning", "info
 type Problem struct {
 	Severity Severity
 	Text     string
+	silence  bool // follows from nodes that are silent
 }
 
 // judge finds what is wrong.
@@ -51,7 +52,22 @@ func (s *State) Add(severity Severity, format string, args ...any) {
 }
 
 func (s *State) add(severity Severity, format string, args ...any) {
-	s.Problems = append(s.Problems, Problem{severity, fmt.Sprintf(format, args...)})
+	s.Problems = append(s.Problems, Problem{Severity: severity, Text: fmt.Sprintf(format, args...)})
+}
+
+// addSilence is add for what follows from nodes that are silent. It is not known while no node can
+// announce itself.
+func (s *State) addSilence(severity Severity, format string, args ...any) {
+	s.add(severity, format, args...)
+	s.Problems[len(s.Problems)-1].silence = true
+}
+
+// muted takes back what follows from nodes that are silent: no node could announce itself.
+func (s *State) muted() {
+	n := len(s.Problems)
+	if s.Problems = slices.DeleteFunc(s.Problems, func(p Problem) bool { return p.silence }); len(s.Problems) < n {
+		s.Add(Error, "no node can announce itself while no nats-server leads the map of partitions, so nodes that are silent may live: each reads the partitions that it has")
+	}
 }
 
 // blame notes what is wrong with a partition.
@@ -87,7 +103,7 @@ func (s *State) judgeLeaders() {
 		}
 	}
 	if len(dead) > 0 {
-		s.add(Error, "%s cannot be read nor updated: no replica is on a node that lives", subject(dead, "partition", "partitions"))
+		s.addSilence(Error, "%s cannot be read nor updated: no replica is on a node that lives", subject(dead, "partition", "partitions"))
 	}
 	if len(lost) > 0 {
 		s.add(Error, "the servers of NATS have lost records of %s: updates wait until the replica that holds most begins the log anew, for which all of its replicas must be there; start their nodes, or drain those that will not come back",
@@ -128,10 +144,12 @@ func (s *State) judgeReplicas() {
 	behind, lag, why := make(map[string][]int), make(map[string]uint64), make(map[string]string)
 	outdated := make(map[string][]int)
 	few := make(map[int][]int) // partitions by the number of their replicas
+	quiet := false             // a replica is on a node that is silent
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
 		good := 0
 		for _, r := range p.Replicas {
+			quiet = quiet || r.State == OfSilent
 			moving := p.Move != nil && p.Move.To == r.Node
 			switch r.State {
 			case Quarantined:
@@ -168,6 +186,7 @@ func (s *State) judgeReplicas() {
 	}
 	for _, n := range sorted(few) {
 		s.add(Warning, "%s %d of %d replicas", subject(few[n], "partition", "partitions", "has", "have"), n, s.Replicas)
+		s.Problems[len(s.Problems)-1].silence = quiet
 	}
 	for _, name := range sorted(outdated) {
 		s.add(Warning, "the rondo of node %s is too old for what newer nodes write: %s halted on it; install their version on the node and restart it",
@@ -206,7 +225,7 @@ func (s *State) judgeNodes() {
 		s.judgeNode(n)
 	}
 	if len(s.Partitions) > 0 && stay < s.Replicas {
-		s.add(Warning, "%s may keep replicas, and partitions are to have %d: start more nodes", count(stay, "node", "nodes"), s.Replicas)
+		s.addSilence(Warning, "%s may keep replicas, and partitions are to have %d: start more nodes", count(stay, "node", "nodes"), s.Replicas)
 	}
 	if len(versions) > 1 {
 		var parts []string
@@ -221,10 +240,10 @@ func (s *State) judgeNode(n Node) {
 	silent := n.Silent.Round(time.Second)
 	switch n.State {
 	case Silent:
-		s.add(Warning, "node %s has been silent for %v", n.Name, silent)
+		s.addSilence(Warning, "node %s has been silent for %v", n.Name, silent)
 	case Gone:
 		if n.Replicas > 0 {
-			s.add(Warning, "node %s has been silent for %v: %s made anew on other nodes", n.Name, silent, count(n.Replicas, "replica is", "replicas are"))
+			s.addSilence(Warning, "node %s has been silent for %v: %s made anew on other nodes", n.Name, silent, count(n.Replicas, "replica is", "replicas are"))
 		} else {
 			s.add(Info, "node %s has been silent for %v and has no replica: rondo cluster drain --forget %s forgets it", n.Name, silent, n.Name)
 		}
