@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -283,7 +284,11 @@ func (m *Member) servePeers(fail context.CancelCauseFunc) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(path, h)
-	m.http = &http.Server{Handler: mux, TLSConfig: m.o.PeerTLS, Protocols: new(http.Protocols), ReadHeaderTimeout: 10 * time.Second}
+	m.http = &http.Server{
+		Handler: mux, TLSConfig: m.o.PeerTLS, Protocols: new(http.Protocols), ReadHeaderTimeout: 10 * time.Second,
+		// Nodes that look whether this process has ended connect, and say nothing.
+		ErrorLog: slog.NewLogLogger(m.o.Logger.Handler(), slog.LevelDebug),
+	}
 	m.http.Protocols.SetHTTP2(m.o.PeerTLS != nil)
 	m.http.Protocols.SetUnencryptedHTTP2(m.o.PeerTLS == nil)
 	go func() {
