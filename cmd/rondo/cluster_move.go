@@ -215,6 +215,9 @@ func (o *operating) poll(ctx context.Context, api clusterAPI, done func(*rondov1
 			}
 		}
 		if sleep.For(ctx, clusterEvery) != nil {
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return errors.New("not done within --timeout; the nodes go on")
+			}
 			return fmt.Errorf("not waited for any longer; the nodes go on: %w", context.Cause(ctx))
 		}
 	}
