@@ -19,6 +19,8 @@ const (
 	checkedTime = time.Minute
 	// failedTime is how long a server that could not be reached is not tried again.
 	failedTime = time.Second
+	// checkTime bounds how long CheckConnected takes.
+	checkTime = time.Second
 	// missedTime is how often the log names a server that does not say how it syncs.
 	missedTime = 10 * time.Minute
 )
@@ -176,6 +178,14 @@ func (c *Conn) checkServers(ctx context.Context, names []string) error {
 		c.checked[name] = time.Now()
 	}
 	return nil
+}
+
+// CheckConnected returns an error if the server that is connected to says that it acknowledges before
+// it syncs. Whether it says so in time does not matter: who opens a log for writing asks again.
+func (c *Conn) CheckConnected(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	return checkConnected(ctx, c.main.nc.ConnectedServerName(), c.o)
 }
 
 // Open becomes the writer of a stream. Closing the log leaves the connection open.

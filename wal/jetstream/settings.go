@@ -109,7 +109,7 @@ func checkServers(ctx context.Context, names []string, o Options) (absent []erro
 		case v.JetStream.Config == nil:
 			absent = append(absent, fmt.Errorf("server %s: JetStream is disabled, as after its disk was full: free its disk and restart it", v.Name))
 		case !v.JetStream.Config.SyncAlways:
-			all = append(all, &stream.SettingError{Where: "server " + v.Name, Setting: "sync_interval", Is: "not always", Line: "jetstream { sync_interval: always }", Why: whySync})
+			all = append(all, notAlways(v.Name))
 		case slices.Contains(names, v.Name):
 			there++
 		}
@@ -130,6 +130,24 @@ func checkServers(ctx context.Context, names []string, o Options) (absent []erro
 		all = append(all, absent...)
 	}
 	return absent, errors.Join(all...)
+}
+
+// checkConnected returns an error if a server says that it acknowledges before it syncs.
+func checkConnected(ctx context.Context, name string, o Options) error {
+	if o.AcceptUnsynced {
+		return nil
+	}
+	for _, at := range o.Monitor {
+		if v, err := monitor(ctx, at); err == nil && v.Name == name && v.JetStream.Config != nil && !v.JetStream.Config.SyncAlways {
+			return notAlways(name)
+		}
+	}
+	return nil
+}
+
+// notAlways is of a server that acknowledges before it syncs.
+func notAlways(name string) error {
+	return &stream.SettingError{Where: "server " + name, Setting: "sync_interval", Is: "not always", Line: "jetstream { sync_interval: always }", Why: whySync}
 }
 
 // monitor reads what a server says of itself. /varz gives the configuration of JetStream as it was

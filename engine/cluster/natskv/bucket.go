@@ -12,6 +12,13 @@ import (
 // ErrNoBucket says that the servers have no bucket of a name.
 var ErrNoBucket = errors.New("it does not exist")
 
+// ErrUnfit says that the servers cannot keep the bucket, or keep it with settings that lose it, until
+// somebody changes that.
+var ErrUnfit = errors.New("the bucket cannot be kept there")
+
+// codeAlone is nats-server's, of a server in no cluster that is to keep several replicas.
+const codeAlone = 10074
+
 // replicas is how many servers keep a bucket.
 const replicas = 3
 
@@ -33,6 +40,9 @@ func (s *Store) prepare(ctx context.Context, isLost func(context.Context) (bool,
 			Bucket: s.bucket, Description: "what the nodes of a cluster of rondo tell each other", Storage: jetstream.FileStorage, Replicas: want,
 		})
 	}
+	if e, ok := errors.AsType[*jetstream.APIError](err); ok && e.ErrorCode == codeAlone {
+		return fmt.Errorf("%w: the server of NATS is in no cluster of servers, and %d are to keep it: give each a cluster { name, listen, routes }, or accept one server, to try it (--cluster-accept one-server)", ErrUnfit, want)
+	}
 	if err != nil {
 		return err
 	}
@@ -47,13 +57,13 @@ func (s *Store) prepare(ctx context.Context, isLost func(context.Context) (bool,
 	s.is(kv.StreamInfo().Created)
 	switch c := kv.StreamInfo().Config; {
 	case c.Replicas < want:
-		return fmt.Errorf("its num_replicas is %d: set %d, so that the loss of a server does not lose the map of partitions", c.Replicas, want)
+		return fmt.Errorf("%w: its num_replicas is %d: set %d, so that the loss of a server does not lose the map of partitions, or accept one server, to try it (--cluster-accept one-server)", ErrUnfit, c.Replicas, want)
 	case c.Storage != jetstream.FileStorage:
-		return fmt.Errorf("its storage is %v: set file, so that the map of partitions outlives the servers' processes", c.Storage)
+		return fmt.Errorf("%w: its storage is %v: set file, so that the map of partitions outlives the servers' processes", ErrUnfit, c.Storage)
 	case c.MaxAge != 0:
-		return fmt.Errorf("its max_age is %v: set none, so that the map of partitions does not vanish", c.MaxAge)
+		return fmt.Errorf("%w: its max_age is %v: set none, so that the map of partitions does not vanish", ErrUnfit, c.MaxAge)
 	case !c.AllowDirect:
-		return errors.New("its allow_direct is off: set it on, because the bucket is read so")
+		return fmt.Errorf("%w: its allow_direct is off: set it on, because the bucket is read so", ErrUnfit)
 	}
 	return nil
 }

@@ -144,8 +144,12 @@ func TestBucketSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := natskv.Connect(t.Context(), natskv.Options{URL: n.URL, Bucket: c.Bucket, AcceptFewerReplicas: setting != "num_replicas"})
-		if err == nil || !strings.Contains(err.Error(), setting) {
+		if !errors.Is(err, natskv.ErrUnfit) || !strings.Contains(err.Error(), setting) {
 			t.Errorf("%s: %v", setting, err)
 		}
+	}
+	// A server alone cannot keep three replicas: to ask again changes nothing.
+	if _, err := natskv.Connect(t.Context(), natskv.Options{URL: n.URL, Bucket: "new"}); !errors.Is(err, natskv.ErrUnfit) || !strings.Contains(err.Error(), "--cluster-accept one-server") {
+		t.Errorf("on a server alone: %v", err)
 	}
 }

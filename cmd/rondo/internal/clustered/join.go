@@ -110,7 +110,7 @@ func (m *Member) connect(ctx context.Context) error {
 		try, cancel := context.WithTimeout(ctx, connectTime)
 		err := m.connectOnce(try)
 		cancel()
-		if _, wrong := errors.AsType[*stream.SettingError](err); err == nil || wrong {
+		if _, wrong := errors.AsType[*stream.SettingError](err); err == nil || wrong || errors.Is(err, natskv.ErrUnfit) {
 			return err
 		}
 		_ = m.disconnect() // err says what is wrong
@@ -135,6 +135,10 @@ func (m *Member) connectOnce(ctx context.Context) (err error) {
 		return err
 	} else if cluster == "" {
 		bucket.Beside = m.o.stream(0)
+		// One that was in the cluster may follow the logs, however the servers sync.
+		if err := m.logs.CheckConnected(ctx); err != nil {
+			return fmt.Errorf("%w. Or accept the risk: --cluster-accept unsynced", err)
+		}
 	}
 	if m.bucket, err = natskv.Connect(ctx, bucket); err == nil {
 		err = isThere(ctx, m.bucket)
