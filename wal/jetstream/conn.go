@@ -180,8 +180,8 @@ func (c *Conn) checkServers(ctx context.Context, names []string) error {
 	return nil
 }
 
-// CheckConnected returns an error if the server that is connected to says that it acknowledges before
-// it syncs. Whether it says so in time does not matter: who opens a log for writing asks again.
+// CheckConnected returns an error if the server that is connected to says that it acknowledges
+// before it syncs. No answer is no error: whoever opens a log for writing asks again.
 func (c *Conn) CheckConnected(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

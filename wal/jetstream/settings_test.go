@@ -67,7 +67,7 @@ func TestCheckServers(t *testing.T) {
 			case setting != strings.HasPrefix(c.wrong, "server"):
 				t.Errorf("%v is a wrong setting: %v", err, setting)
 			}
-			// n1 is the server that is connected to. What is not known of it is no reason not to go on.
+			// n1 is connected to. What is not known of it stops nobody.
 			err = checkConnected(t.Context(), "n1", o)
 			if unsynced := strings.Contains(c.wrong, "server n1: sync_interval is not always"); (err != nil) != unsynced {
 				t.Errorf("connected to n1: %v", err)

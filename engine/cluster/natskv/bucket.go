@@ -12,8 +12,8 @@ import (
 // ErrNoBucket says that the servers have no bucket of a name.
 var ErrNoBucket = errors.New("it does not exist")
 
-// ErrUnfit says that the servers cannot keep the bucket, or keep it with settings that lose it, until
-// somebody changes that.
+// ErrUnfit says that the servers cannot keep the bucket, or keep it with settings that lose it,
+// until somebody changes that.
 var ErrUnfit = errors.New("the bucket cannot be kept there")
 
 // codeAlone is nats-server's, of a server in no cluster that is to keep several replicas.

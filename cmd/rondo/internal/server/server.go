@@ -44,8 +44,8 @@ func Run(ctx context.Context, c Config) error {
 	return errors.Join(err, s.stop())
 }
 
-// start opens everything. After an error, stop closes the parts that are open. A node that waits for
-// its cluster waits no longer when ctx ends.
+// start opens everything. After an error, stop closes the parts that are open. A node that waits
+// for its cluster waits no longer when ctx ends.
 func (s *server) start(ctx context.Context, fail context.CancelCauseFunc) error {
 	var err error
 	if s.activated, err = systemd.Files(s.Getenv, os.Getpid()); err != nil {
