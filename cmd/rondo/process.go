@@ -86,6 +86,11 @@ type fileSettings struct {
 	values map[string]string // values of settingKeys, by key
 }
 
+// nodeCollects is the percentage of a node of a cluster. Its batches come from other nodes and its
+// records from the servers of NATS, which is garbage that a store alone does not make: with 50 it
+// took a seventh more processor time, and an eighth less memory.
+const nodeCollects = 150
+
 // collect sets the percentage by which the heap grows between two garbage collections, unless GOGC
 // does. A verb seldom makes enough garbage for a collection. A server keeps its large data outside
 // the collector's heap, so collecting twice as often costs it little and keeps garbage small.

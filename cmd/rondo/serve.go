@@ -171,6 +171,9 @@ func (s *serve) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if cluster != nil {
+		collect(nodeCollects)
+	}
 	log := s.logger()
 	s.engine.Sync = wal.Sync(s.sync)
 	s.engine.Memory = int64(s.memory)
