@@ -53,7 +53,7 @@ func BenchmarkScan(b *testing.B) {
 				}
 				b.ReportMetric(float64(x.tree.memory())/1e6, "MB")
 				for b.Loop() {
-					folders, series := best{most: 5}, best{most: 20}
+					folders, series := best{tree: x.tree, most: 5}, best{tree: x.tree, most: 20}
 					if err := x.scan(b.Context(), q, &folders, &series); err != nil {
 						b.Fatal(err)
 					}

@@ -54,14 +54,14 @@ func (x *Index) Search(ctx context.Context, text string, limit int, within []str
 	defer x.leave()
 	limit = min(max(limit, 1), MaxHits)
 	s := x.tree.scope(within)
-	folders, series := best{scope: s, most: max(limit/4, 1)}, best{scope: s, most: limit}
+	folders, series := best{tree: x.tree, scope: s, most: max(limit/4, 1)}, best{tree: x.tree, scope: s, most: limit}
 	if err := x.scan(ctx, q, &folders, &series); err != nil {
 		return nil, false, err
 	}
-	for _, f := range folders.sorted(x.tree) {
+	for _, f := range folders.sorted() {
 		hits = append(hits, Hit{x.tree.path(f.node), true})
 	}
-	for _, f := range series.sorted(x.tree) {
+	for _, f := range series.sorted() {
 		if len(hits) == limit {
 			break
 		}
@@ -181,10 +181,10 @@ func (x *Index) walk(ctx context.Context, need uint32, slashed []slashedWord, fo
 			continue
 		}
 		if e != 0 {
-			series.add(t, uint32(i), int32(bits.OnesCount32(m)))
+			series.add(uint32(i), int32(bits.OnesCount32(m)))
 		}
 		if masks[i]&need == need && above&need != need && t.isFolder(uint32(i)) {
-			folders.add(t, uint32(i), int32(bits.OnesCount32(masks[i])))
+			folders.add(uint32(i), int32(bits.OnesCount32(masks[i])))
 		}
 	}
 }
@@ -260,27 +260,26 @@ type found struct {
 	weight int32 // less is better
 }
 
-// before reports whether f is a better hit than g.
-func (f found) before(g found) bool {
-	if f.fit != g.fit {
-		return f.fit > g.fit
-	}
-	if f.weight != g.weight {
-		return f.weight < g.weight
-	}
-	return f.node < g.node
-}
-
 // A best keeps the best of many hits, as a heap with the worst on top.
 type best struct {
+	tree       *tree
 	scope      scope // of the nodes that are taken
 	most, seen int
 	kept       []found
+	worse      uint32 // a folder: no hit in it that is as good as the worst one goes before that
+}
+
+// compare is negative if f is a better hit than g. Of hits that are equally good the one with the
+// lesser path is better, so that all indexes of the same names, on one machine or on several, have
+// the same best hits.
+func (b *best) compare(f, g found) int {
+	return cmp.Or(cmp.Compare(g.fit, f.fit), cmp.Compare(f.weight, g.weight), b.tree.comparePaths(f.node, g.node))
 }
 
 // add keeps a node if it is among the best. Most nodes that a short word fits are told to be worse
 // by their fit or their depth, which are at hand.
-func (b *best) add(t *tree, node uint32, fit int32) {
+func (b *best) add(node uint32, fit int32) {
+	t := b.tree
 	if !b.scope.has(t, node) {
 		return
 	}
@@ -292,29 +291,26 @@ func (b *best) add(t *tree, node uint32, fit int32) {
 		}
 	}
 	f := found{node, fit, t.weight(node)}
-	switch {
+	switch above := t.parent[node]; {
 	case len(b.kept) < b.most:
 		heap.Push(b, f)
-	case f.before(b.kept[0]):
-		b.kept[0] = f
+	case above == b.worse && above != 0 && f.weight == b.kept[0].weight && fit == b.kept[0].fit:
+	case b.compare(f, b.kept[0]) < 0:
+		b.kept[0], b.worse = f, 0
 		heap.Fix(b, 0)
+	case above != t.parent[b.kept[0].node] && t.depth[node] < maxDepth:
+		b.worse = above
 	}
 }
 
-// sorted returns the hits, the best first, and those that are equally good in order of their paths.
-func (b *best) sorted(t *tree) []found {
-	paths := make(map[uint32]string, len(b.kept))
-	for _, f := range b.kept {
-		paths[f.node] = t.path(f.node)
-	}
-	slices.SortFunc(b.kept, func(f, g found) int {
-		return cmp.Or(cmp.Compare(g.fit, f.fit), cmp.Compare(f.weight, g.weight), cmp.Compare(paths[f.node], paths[g.node]))
-	})
+// sorted returns the hits, the best first.
+func (b *best) sorted() []found {
+	slices.SortFunc(b.kept, b.compare)
 	return b.kept
 }
 
 func (b *best) Len() int           { return len(b.kept) }
-func (b *best) Less(i, j int) bool { return b.kept[j].before(b.kept[i]) }
+func (b *best) Less(i, j int) bool { return b.compare(b.kept[j], b.kept[i]) < 0 }
 func (b *best) Swap(i, j int)      { b.kept[i], b.kept[j] = b.kept[j], b.kept[i] }
 
 // Push is for package heap.

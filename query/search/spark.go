@@ -68,7 +68,7 @@ func (t *telling) matches(path string) bool {
 }
 
 // spark returns what says most about a node: the best of tellings among the series at and below it,
-// or else the first series.
+// or else any series. Of several that are equally good it is the one with the least path.
 func (x *Index) spark(node uint32) (Spark, error) {
 	best, chosen := len(tellings), uint32(0)
 	first := ""
@@ -77,14 +77,13 @@ func (x *Index) spark(node uint32) (Spark, error) {
 		if chosen == 0 || best == len(tellings) && path < first {
 			chosen, first = s, path
 		}
-		for i := range best {
+		for i := range min(best+1, len(tellings)) {
 			if tellings[i].matches(path) {
-				best, chosen = i, s
+				if i < best || path < first {
+					best, chosen, first = i, s, path
+				}
 				break
 			}
-		}
-		if best == 0 {
-			break
 		}
 	}
 	if chosen == 0 {

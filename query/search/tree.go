@@ -1,6 +1,8 @@
 package search
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"iter"
 	"math/bits"
@@ -11,7 +13,10 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-const maxExtra = 1 << 10 // bytes of labels, unit and description kept of a series
+const (
+	maxExtra = 1 << 10 // bytes of labels, unit and description kept of a series
+	maxDepth = 255     // what is noted as the depth of a node
+)
 
 // A tree is the paths of series as nodes. Node 0 is the root. A parent has a lower number than its
 // children, so that a walk in the order of the numbers meets it first. A node whose series are gone
@@ -23,7 +28,7 @@ type tree struct {
 	parent []uint32 // of a node
 	name   []uint32 // in names
 	extra  []uint32 // 0: no series; 1: a series without extra text; else the text's number plus 1
-	depth  []uint8  // names in the path of a node, at most 255
+	depth  []uint8  // names in the path of a node, at most maxDepth
 	links  []link
 	series int
 	// nodes without series, and texts in extras that series have lost, at most
@@ -126,7 +131,7 @@ func (t *tree) add(path, extra string, ref core.Ref) error {
 func (t *tree) grow(parent, name uint32) uint32 {
 	node := uint32(len(t.parent))
 	t.parent, t.name, t.extra = append(t.parent, parent), append(t.name, name), append(t.extra, 0)
-	t.depth = append(t.depth, uint8(min(int(t.depth[parent])+1, 255)))
+	t.depth = append(t.depth, uint8(min(int(t.depth[parent])+1, maxDepth)))
 	t.links = append(t.links, link{next: t.links[parent].first})
 	t.links[parent].first = node
 	t.dead++ // until it is counted
@@ -192,6 +197,31 @@ func (t *tree) path(node uint32) string {
 	}
 	slices.Reverse(names)
 	return strings.Join(names, "/")
+}
+
+// comparePaths compares the paths of two nodes as strings. Paths of as many names are compared from
+// the names on in which they differ.
+func (t *tree) comparePaths(a, b uint32) int {
+	if a == b {
+		return 0
+	}
+	if t.depth[a] != t.depth[b] || t.depth[a] == maxDepth {
+		return strings.Compare(t.path(a), t.path(b))
+	}
+	last := true
+	for t.parent[a] != t.parent[b] {
+		a, b, last = t.parent[a], t.parent[b], false
+	}
+	x, y := t.names.bytes(t.name[a]), t.names.bytes(t.name[b])
+	n := min(len(x), len(y))
+	if c := bytes.Compare(x[:n], y[:n]); c != 0 || last {
+		return cmp.Or(c, cmp.Compare(len(x), len(y)))
+	}
+	// One name begins with the other one, behind which comes a slash.
+	if len(x) > n {
+		return cmp.Compare(x[n], '/')
+	}
+	return cmp.Compare('/', y[n])
 }
 
 // below yields up to n series at and below a node: from each child some.
