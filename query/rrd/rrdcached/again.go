@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
@@ -64,13 +65,8 @@ func (c *conn) lookAgain(g *burst, ended []int) (found map[int32]struct{}) {
 			e, err = c.s.lookup([]byte(s.e.raw))
 			now[s.e.raw] = e
 		}
-		switch {
-		case e == nil:
+		if e == nil {
 			err = cmp.Or(err, core.ErrNotFound)
-		case !slices.Equal(e.kinds, s.e.kinds):
-			err = core.ErrShape // the samples were read for the data sources of the former series
-		}
-		if err != nil {
 			s.answer = failure(c.s.noFile(wire.Unescape([]byte(s.e.raw)), err))
 			continue
 		}
@@ -81,7 +77,7 @@ func (c *conn) lookAgain(g *burst, ended []int) (found map[int32]struct{}) {
 }
 
 // batchOf returns a batch of the samples of some slots, for the series that the slots have now,
-// and the slot of each sample.
+// and the slot of each sample. It answers the slots whose samples do not fit these series.
 func (g *burst) batchOf(slots map[int32]struct{}) (b *core.Batch, owner []int) {
 	b = &core.Batch{Rejections: maxSamples}
 	n := -1
@@ -91,18 +87,38 @@ func (g *burst) batchOf(slots map[int32]struct{}) (b *core.Batch, owner []int) {
 			continue
 		}
 		i := int(g.owner[n])
-		values, texts := slices.Clone(x.Values), []string(nil)
-		for j := range values {
-			if v := &values[j]; v.Tag >= rra.TagText {
-				texts = append(texts, x.Texts[v.Bits])
-				v.Bits = uint64(len(texts) - 1)
-			}
+		s := &g.slots[i]
+		values, texts, err := reread(&x, s.e.kinds)
+		if err != nil {
+			s.answer = failure(err.Error())
+			delete(slots, g.owner[n])
+			continue
 		}
-		b.AddText(g.slots[i].e.ref, x.At, values, texts)
+		b.AddText(s.e.ref, x.At, values, texts)
 		if len(owner) > 0 && owner[len(owner)-1] == i {
 			b.Follow()
 		}
 		owner = append(owner, i)
 	}
 	return b, owner
+}
+
+// reread reads the readings of a sample, which were read for data sources of the former series, as
+// those of data sources of some kinds: from their texts, which the readings still have.
+func reread(x *core.BatchSample, kinds []rra.Kind) (values []rra.Value, texts []string, err error) {
+	for i, v := range x.Values {
+		text := []byte(rra.FormatReading(v, x.Texts))
+		if v.Tag >= rra.TagText {
+			text = []byte(x.Texts[v.Bits]) // all of it
+		}
+		if i == len(kinds) {
+			return nil, nil, tooMany(text)
+		}
+		values = append(values, rra.ParseReading(kinds[i], text, &texts))
+	}
+	if len(values) < len(kinds) {
+		when := strings.TrimSuffix(strings.TrimRight(seconds(x.At), "0"), ".")
+		return nil, nil, tooFew(len(kinds), len(values), []byte(when))
+	}
+	return values, texts, nil
 }

@@ -59,6 +59,13 @@ func (g *burst) reset() {
 // maxSamples is more than the samples of any burst: a sample takes at least two bytes of a line.
 const maxSamples = maxBurst * MaxLine
 
+// unslot takes the last slot away, which has no samples.
+func (g *burst) unslot() {
+	n := len(g.slots) - 1
+	g.slots[n] = slot{}
+	g.slots = g.slots[:n]
+}
+
 // own assigns the sample that was added last to the current slot.
 func (g *burst) own() {
 	s := &g.slots[g.cur]

@@ -101,7 +101,7 @@ func (g *burst) sample(kinds []rra.Kind, word []byte) error {
 		var text []byte
 		text, rest, more = bytes.Cut(rest, []byte{':'})
 		if len(g.values) == len(kinds) {
-			return fmt.Errorf("found extra data on update argument: %s", text)
+			return tooMany(text)
 		}
 		if len(text) > maxText {
 			return fmt.Errorf("a value of %d characters is too long", len(text))
@@ -109,7 +109,7 @@ func (g *burst) sample(kinds []rra.Kind, word []byte) error {
 		g.values = append(g.values, rra.ParseReading(kinds[len(g.values)], text, &g.texts))
 	}
 	if len(g.values) < len(kinds) {
-		return fmt.Errorf("expected %d data source readings (got %d) from %s", len(kinds), len(g.values), when)
+		return tooFew(len(kinds), len(g.values), when)
 	}
 	if sec != math.Floor(sec) || sec < 0 {
 		g.exact = append(g.exact, exactTime{g.batch.Len(), sec})
@@ -120,3 +120,13 @@ func (g *burst) sample(kinds []rra.Kind, word []byte) error {
 }
 
 func noTime(word []byte) error { return fmt.Errorf("Cannot find timestamp in '%s'!", word) }
+
+// tooMany is the error of a sample with more readings than its series has data sources; text is
+// the first of those.
+func tooMany(text []byte) error { return fmt.Errorf("found extra data on update argument: %s", text) }
+
+// tooFew is the error of a sample of some time with fewer readings than its series has data
+// sources.
+func tooFew(want, got int, when []byte) error {
+	return fmt.Errorf("expected %d data source readings (got %d) from %s", want, got, when)
+}

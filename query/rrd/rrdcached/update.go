@@ -84,11 +84,32 @@ func (c *conn) updateSlow(args []byte, has bool) {
 	c.samples(e, r.args, r.has)
 }
 
-// samples reads samples of e into a new slot of the burst.
+// samples reads samples of e into a new slot of the burst. Samples that do not fit the data sources
+// of e are read once more for the series that has its name now, if that is another one.
 func (c *conn) samples(e *alias, args []byte, has bool) {
 	c.inOrder(e)
 	c.slot("")
 	c.burst.fill(e, request{args: args, has: has})
+	if s := &c.burst.slots[c.burst.cur]; s.answer == "" || s.stored > 0 || !c.s.hasEnded(e) {
+		return
+	}
+	c.burst.unslot()
+	c.s.cache.drop(e)
+	now, err := c.s.lookup([]byte(e.raw))
+	if err != nil {
+		c.fail(&commands[cmdUpdate], c.s.noFile(wire.Unescape([]byte(e.raw)), err))
+		return
+	}
+	c.last = c.follow(now)
+	c.inOrder(now)
+	c.slot("")
+	c.burst.fill(now, request{args: args, has: has})
+}
+
+// hasEnded reports whether the series of e is known to have ended.
+func (s *Server) hasEnded(e *alias) bool {
+	_, err := s.o.Store.Series(e.ref)
+	return errors.Is(err, core.ErrNotFound)
 }
 
 // inOrder is called before samples of e are put into a burst. If e has replaced a former series of
