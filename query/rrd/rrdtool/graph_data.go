@@ -71,7 +71,7 @@ func (d *drawing) addData(source graphdata.Source, lines []string) error {
 func (d *drawing) exportTo(b *bytes.Buffer) error {
 	c := *d.command
 	c.out = bufio.NewWriter(&limited{to: b, left: maxExported})
-	x := &xporting{command: &c, program: d.Program, time: true, base: d.Options.Base, when: d.Options.TimeFormat()}
+	x := &xporting{command: &c, program: d.Program, graph: true, time: true, base: d.Options.Base, when: d.Options.TimeFormat()}
 	var err error
 	switch f := d.Options.Data; f {
 	case graph.XML, graph.XMLENUM:

@@ -189,6 +189,23 @@ func TestPrefixForgottenByDataFormats(t *testing.T) {
 	}
 }
 
+// TestCommaBehindPrints: graph writes the comma behind the list of PRINTs if another list follows,
+// and xport always.
+func TestCommaBehindPrints(t *testing.T) {
+	draw, _ := graphed(t)
+	for _, x := range []struct{ call, more, want string }{
+		{"graph - -a JSON", "", "]\n     },"},
+		{"graph - -a JSONTIME", " TICK:a#ff0000:1", "]\n     },"},
+		{"graph - -a JSON", " HRULE:1#ff0000", "],\n    ,\"rules\""},
+		{"xport --json", "", "],\n     },"},
+	} {
+		a := draw(x.call + " -s 1200000060 -e 1200000180 DEF:a=a.rrd:x:AVERAGE XPORT:a PRINT:a:MAX:%lf" + x.more)
+		if want := "\" }\n        " + x.want; !strings.Contains(a.Stdout, want) {
+			t.Errorf("%s%s: no %q in\n%s", x.call, x.more, want, a.Stdout)
+		}
+	}
+}
+
 // TestLimitsOfMinusFourAndOne has limits whose difference rrdtool takes for none, as it overflows,
 // and the name of the time zone of a value that is a time.
 func TestLimitsOfMinusFourAndOne(t *testing.T) {

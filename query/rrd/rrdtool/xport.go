@@ -48,6 +48,7 @@ type xporting struct {
 	program         *graphdata.Program // the lines
 	server          string             // address of a daemon; empty: none
 	json, time, num bool               // the options --json, --showtime and --enumds
+	graph           bool               // it is graph that writes a data format
 	base            int                // of SI prefixes; 0: 1000
 	when            func(int64) string // how a time is written; nil: in seconds since 1970
 }

@@ -66,16 +66,24 @@ var quotes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
 // unquoted are the entries whose texts rrdtool puts into JSON as they are, quotes included.
 var unquoted = []string{"line", "area", "stack"}
 
-// marksJSON prints marks with rrdtool's commas, which are not valid JSON if there is a PRINT.
+// marksJSON prints marks with rrdtool's commas, which are not valid JSON if there is a PRINT. Of
+// graph the comma behind prints is there only if something follows, of xport always.
 func (x *xporting) marksJSON(marks []graphdata.Mark) {
+	var all [][][2]string // of each section
+	for _, s := range sections {
+		all = append(all, s.entries(marks, x.when))
+	}
 	for i, s := range sections {
-		entries := s.entries(marks, x.when)
+		entries := all[i]
 		if len(entries) == 0 {
 			continue
 		}
 		before, after := ",", ""
 		if i == 0 {
-			before, after = "", ","
+			before = ""
+			if !x.graph || len(all[1])+len(all[2]) > 0 {
+				after = ","
+			}
 		}
 		x.printf("    %s\"%s\": [\n", before, s.name)
 		for k, e := range entries {
