@@ -163,8 +163,8 @@ type Mapping struct {
 	Source int    // number of the source file, from 1 on; 0: every file that has it; -1: no file
 }
 
-// ParseMapping returns the mapping of a data source, DS:name=mapped[source]:…, if it has one. Source
-// files are counted from 1 on: [0] is a number of none of them.
+// ParseMapping returns the mapping of a data source, DS:name=mapped[source]:…, if it has one.
+// Source files are counted from 1 on: [0] is a number of none of them.
 func ParseMapping(arg string) (Mapping, bool) {
 	m := dataSourceForm().FindStringSubmatch(arg)
 	if m == nil || m[2] == "" {
