@@ -180,10 +180,10 @@ func (u *updating) sample(arg string) error {
 	return nil
 }
 
-// The first and the last second that an rra.Time can hold.
+// The first and the last second that a sample can have.
 const (
-	minSecond = math.MinInt64/1000000 + 1
-	maxSecond = math.MaxInt64/1000000 - 1
+	minSecond = -maxSecond
+	maxSecond = int64(core.MaxTime)/1_000_000 - 1
 )
 
 // when reads the time of a sample. sec is the time in seconds as rrdtool calculates it.

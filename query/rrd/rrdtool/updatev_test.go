@@ -49,3 +49,22 @@ func TestUpdatevOfLongGaps(t *testing.T) {
 		}
 	}
 }
+
+// TestUpdateOfTheLastSecond: a time that no series can hold is refused by its name, and not by the
+// database. The last one is stored.
+func TestUpdateOfTheLastSecond(t *testing.T) {
+	store := enginetest.Open(t)
+	run := func(args string) string {
+		var out, errOut strings.Builder
+		rrdtool.Run(t.Context(), &rrdtool.Env{Store: store, Stdout: &out, Stderr: &errOut}, strings.Fields(args))
+		return out.String() + errOut.String()
+	}
+	run("create s -b 1000000000 -s 1 DS:x:GAUGE:2:U:U RRA:LAST:0:1:10")
+	last := int64(core.MaxTime)/1_000_000 - 1
+	if got, want := run(fmt.Sprintf("update s %d:1", last+1)), fmt.Sprintf("time %d is later than a series can hold\n", last+1); !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := run(fmt.Sprintf("update s %d:1", last)); got != "" {
+		t.Errorf("the last second: %q", got)
+	}
+}
