@@ -116,8 +116,9 @@ func (r *stateReader) text() string {
 // maxText is the length of the longest last reading in bytes.
 const maxText = LastReading
 
-// Check returns an error if s is not a valid state of m. It completes the texts of s. A state that
-// is valid can be stepped, and is valid again after every step.
+// Check returns an error if s is not a valid state of m. It completes the texts of s, or drops them
+// if all are empty: so equal states have equal texts, as they have in binary form. A state that is
+// valid can be stepped, and is valid again after every step.
 func (m *Machine) Check(s *State) error {
 	if len(s.W) != m.words {
 		return fmt.Errorf("state has %d words, not %d", len(s.W), m.words)
@@ -125,6 +126,7 @@ func (m *Machine) Check(s *State) error {
 	if len(s.Text) > len(m.sources) {
 		return fmt.Errorf("state has texts of %d data sources, there are %d", len(s.Text), len(m.sources))
 	}
+	s.dropTexts()
 	if len(s.Text) > 0 {
 		s.Text = append(slices.Clip(s.Text), make([]string, len(m.sources)-len(s.Text))...)
 	}

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // TestImportedCountsLeaveGroupReadable: a copy whose counts of what is unknown are the largest that
@@ -105,4 +107,44 @@ func TestImportRefusesLongText(t *testing.T) {
 	mustClose(t, s.Close())
 	s = mustOpen(t, dup, core.Options{NoBackground: true})
 	mustClose(t, s.Close())
+}
+
+// TestImportOfEmptyTexts: a copy whose state has a text for each data source, all of them empty,
+// is the same in the store that takes it and in one that applies its log.
+func TestImportOfEmptyTexts(t *testing.T) {
+	ctx := context.Background()
+	o := core.Options{NoBackground: true, Sync: wal.SyncNone}
+	dir := t.TempDir()
+	s, err := core.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := mustCreate(t, s, "a", testDefinition(t, "DS:x:GAUGE:100:U:U", "DS:y:GAUGE:100:U:U", "RRA:AVERAGE:0.5:1:20"))
+	emptied := func(c core.Copy) (core.Copy, error) {
+		c.State.Text = []string{"", ""}
+		return c, nil
+	}
+	c, err := s.Export(ctx, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ = emptied(c)
+	c.Path = "b"
+	if out, err := s.Import(ctx, []core.Copy{c}, false); err != nil || out[0].Err != nil {
+		t.Fatal(out, err)
+	}
+	if _, err := s.Alter(ctx, "a", emptied); err != nil {
+		t.Fatal(err)
+	}
+	want := mustDigest(t, s)
+	replayed, err := core.Open(copyStore(t, dir), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameDigest(t, "replayed", mustDigest(t, replayed), want)
+	for _, s := range []*core.Store{s, replayed} {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
