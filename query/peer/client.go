@@ -66,7 +66,8 @@ func NewNode(address string, o Options) (*Node, error) {
 	}
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Memory = cmp.Or(o.Memory, DefaultMemory)
-	t := &http.Transport{TLSClientConfig: o.TLS, Protocols: new(http.Protocols)}
+	// net/http adds protocols to its configuration, and this one may be of many nodes.
+	t := &http.Transport{TLSClientConfig: o.TLS.Clone(), Protocols: new(http.Protocols)}
 	t.Protocols.SetHTTP2(encrypted)
 	t.Protocols.SetUnencryptedHTTP2(!encrypted)
 	// A node that answers no ping is gone: calls without a deadline end then.

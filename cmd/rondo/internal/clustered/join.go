@@ -82,6 +82,9 @@ func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 	if m.listen, err = net.Listen("tcp", m.o.Listen); err != nil {
 		return fmt.Errorf("--cluster-listen: %w", err)
 	}
+	if err := m.checkAdmitted(ctx, m.bucket); err != nil {
+		return err
+	}
 	if err := m.startNode(fail); err != nil {
 		return err
 	}
@@ -289,7 +292,7 @@ func (m *Member) servePeers(fail context.CancelCauseFunc) error {
 	mux := http.NewServeMux()
 	mux.Handle(path, h)
 	m.http = &http.Server{
-		Handler: mux, TLSConfig: m.o.PeerTLS, Protocols: new(http.Protocols), ReadHeaderTimeout: 10 * time.Second,
+		Handler: mux, TLSConfig: m.o.PeerTLS.Clone(), Protocols: new(http.Protocols), ReadHeaderTimeout: 10 * time.Second,
 		// Nodes that look whether this process has ended connect, and say nothing.
 		ErrorLog: slog.NewLogLogger(m.o.Logger.Handler(), slog.LevelDebug),
 	}

@@ -68,11 +68,7 @@ func (p *peers) client(m coord.Member, partition int) (*peer.Client, error) {
 	defer p.mu.Unlock()
 	n := p.nodes[m.Name]
 	if n == nil || n.session != m.Session {
-		scheme := "http://"
-		if p.options.TLS != nil {
-			scheme = "https://"
-		}
-		conn, err := peer.NewNode(scheme+m.Address, p.options)
+		conn, err := peer.NewNode(p.scheme()+m.Address, p.options)
 		if err != nil {
 			return nil, fmt.Errorf("node %s: %w", m.Name, err)
 		}
@@ -86,6 +82,14 @@ func (p *peers) client(m coord.Member, partition int) (*peer.Client, error) {
 		n.parts[partition] = c
 	}
 	return c, nil
+}
+
+// scheme is what the addresses of nodes begin with.
+func (p *peers) scheme() string {
+	if p.options.TLS != nil {
+		return "https://"
+	}
+	return "http://"
 }
 
 // Refuses is as node.Prober has it.
