@@ -54,7 +54,7 @@ func (r *reachFlags) addFlags(f *pflag.FlagSet) {
 // dialTime bounds how long a command waits for the servers of a cluster.
 const dialTime = 15 * time.Second
 
-// dial connects to the cluster.
+// dial connects to the cluster. The error may say that a node refuses calls from here for good.
 func (r *reachFlags) dial(ctx context.Context) (_ *clustered.Client, err error) {
 	if r.servers.URL == "" {
 		return nil, errors.New("--cluster nats://HOST:PORT,… is needed: it says which cluster")
@@ -71,5 +71,12 @@ func (r *reachFlags) dial(ctx context.Context) (_ *clustered.Client, err error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	return clustered.Dial(ctx, o)
+	c, err := clustered.Dial(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.CheckAdmitted(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("cluster %s: %w", o.Name, err), c.Close())
+	}
+	return c, nil
 }
