@@ -371,7 +371,7 @@ func TestServersWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Stream(t.Context(), "log"); err == nil || !strings.Contains(err.Error(), "have room for a log of up to 67108864 bytes") {
+	if _, err := c.Stream(t.Context(), "log"); err == nil || !strings.Contains(err.Error(), "have room for a log of 67108864 bytes") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -124,6 +124,10 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 		return healthOf(st.CachedInfo().Cluster, s.nc.ConnectedServerName())
 	case ctx.Err() != nil:
 		return StreamHealth{}
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		err = errNoStream
+	case errors.Is(err, context.DeadlineExceeded):
+		err = errUnanswered
 	}
 	return StreamHealth{Err: err}
 }
@@ -132,7 +136,7 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 // get one soon. A leader that is new has not heard of the other replicas yet, and says that they
 // are silent.
 func (h *StreamHealth) doubtful() bool {
-	return h.Err != nil && !errors.Is(h.Err, jetstream.ErrStreamNotFound) ||
+	return h.Err != nil && h.Err != errNoStream ||
 		slices.ContainsFunc(h.Replicas, func(r ReplicaHealth) bool { return r.unheard })
 }
 
@@ -153,7 +157,12 @@ func (s *Survey) again(ctx context.Context, names []string, streams []StreamHeal
 	})
 }
 
-var errNoLeader = errors.New("it has no leader")
+// Why no server tells of a stream, in words for operators.
+var (
+	errNoLeader   = errors.New("it has no leader")
+	errNoStream   = errors.New("the servers have no such log")
+	errUnanswered = errors.New("nobody has answered in time")
+)
 
 // healthOf returns how the replicas of a stream are, as its leader knows it. A server that is in no
 // cluster is alone. One that no longer leads may answer, too, and names no leader.

@@ -29,36 +29,6 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("node %s at %s %v", r.Name, r.Address, r.why) }
 
-// checkAdmitted returns an error if nodes that live refuse this one, and none takes its calls. If
-// some do the others may be wrong: the log names them.
-func (m *Member) checkAdmitted(ctx context.Context, s coord.Store) error {
-	for {
-		taken, refused, err := m.peers.admitted(ctx, s, coord.Member{Name: m.o.Node, Address: m.address()})
-		switch {
-		case err == nil && taken:
-			for _, r := range refused {
-				m.o.Logger.Error("a node of the cluster and this one cannot talk to each other", "node", r.Name, "err", r)
-			}
-			return nil
-		case err == nil:
-			return refusedBy(refused)
-		}
-		m.o.Logger.Warn("the other nodes cannot be seen yet; this one asks again", "err", err)
-		if sleep.For(ctx, 500*time.Millisecond) != nil {
-			return err
-		}
-	}
-}
-
-// CheckAdmitted returns an error if a node that lives refuses calls from this process for good.
-func (c *Client) CheckAdmitted(ctx context.Context) error {
-	_, refused, err := c.peers.admitted(ctx, c.bucket, coord.Member{})
-	if err != nil {
-		return err
-	}
-	return refusedBy(refused)
-}
-
 // refusedBy returns the first refusal, and how many there are.
 func refusedBy(all []*refusal) error {
 	switch len(all) {

@@ -179,3 +179,12 @@ func (c *Client) Close() error {
 	}
 	return nil
 }
+
+// CheckAdmitted returns an error if a node that lives refuses calls from this process for good.
+func (c *Client) CheckAdmitted(ctx context.Context) error {
+	_, refused, err := c.peers.admitted(ctx, c.bucket, coord.Member{})
+	if err != nil {
+		return err
+	}
+	return refusedBy(refused)
+}

@@ -26,12 +26,8 @@ import (
 	"github.com/rondo-db/rondo/wal/stream"
 )
 
-const (
-	// connectTime bounds one attempt to reach the servers.
-	connectTime = 5 * time.Second
-	// openTime bounds how long the log of a partition takes to open.
-	openTime = 30 * time.Second
-)
+// openTime bounds how long the log of a partition takes to open.
+const openTime = 30 * time.Second
 
 // A Member is a server that is a node of a cluster.
 type Member struct {
@@ -277,6 +273,27 @@ func (m *Member) follow(partition int, _ wal.Pos) (core.Source, error) {
 	}
 	m.readers.Store(partition, r)
 	return r, nil
+}
+
+// checkAdmitted returns an error if nodes that live refuse this one, and none takes its calls. If
+// some do the others may be wrong: the log names them.
+func (m *Member) checkAdmitted(ctx context.Context, s coord.Store) error {
+	for {
+		taken, refused, err := m.peers.admitted(ctx, s, coord.Member{Name: m.o.Node, Address: m.address()})
+		switch {
+		case err == nil && taken:
+			for _, r := range refused {
+				m.o.Logger.Error("a node of the cluster and this one cannot talk to each other", "node", r.Name, "err", r)
+			}
+			return nil
+		case err == nil:
+			return refusedBy(refused)
+		}
+		m.o.Logger.Warn("the other nodes cannot be seen yet; this one asks again", "err", err)
+		if sleep.For(ctx, 500*time.Millisecond) != nil {
+			return err
+		}
+	}
 }
 
 // servePeers answers the other nodes.

@@ -2,12 +2,9 @@ package clustered
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	nats "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
@@ -101,17 +98,6 @@ func (y *surveyor) first(ctx context.Context) *operate.LogServers {
 	return y.known(ctx)
 }
 
-// worded returns why nobody tells of a log in words for operators.
-func worded(err error) error {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return errors.New("nobody has answered in time")
-	case errors.Is(err, nats.ErrStreamNotFound):
-		return errors.New("the servers have no such log")
-	}
-	return err
-}
-
 // logServers returns the outcome of a survey as operators get it.
 func logServers(s *jetstream.Surveyed) *operate.LogServers {
 	out := &operate.LogServers{}
@@ -119,7 +105,7 @@ func logServers(s *jetstream.Surveyed) *operate.LogServers {
 		out.Servers = append(out.Servers, operate.LogServer{Name: x.Name, Problem: x.Problem})
 	}
 	for i, st := range s.Streams {
-		k := operate.KeptLog{Err: worded(st.Err)}
+		k := operate.KeptLog{Err: st.Err}
 		for _, r := range st.Replicas {
 			k.Keepers = append(k.Keepers, operate.LogKeeper{Server: r.Server, Missing: r.Missing, Lag: r.Lag})
 		}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -35,6 +36,9 @@ const (
 	DefaultSpool      = 1 << 30
 	monitorPort       = "8222"
 )
+
+// connectTime bounds one attempt to reach the servers.
+const connectTime = 5 * time.Second
 
 // Servers says where the servers of NATS are, and what is accepted of them.
 type Servers struct {
