@@ -85,7 +85,7 @@ func TestSurveyServers(t *testing.T) {
 	until("it is back", survey(c.Monitors()...), 0, "")
 	until("it is back, without monitoring ports", survey(), 0, "")
 
-	if got := survey().Ask(t.Context(), []string{"other"}); got.Streams[0].Err == nil || !strings.Contains(got.Streams[0].Err.Error(), "stream not found") {
+	if got := survey().Ask(t.Context(), []string{"other"}); got.Streams[0].Err == nil || !strings.Contains(got.Streams[0].Err.Error(), "the servers have no such log") {
 		t.Errorf("a stream that does not exist: %+v", got)
 	}
 }
