@@ -63,6 +63,8 @@ type checkpointer struct {
 	pins    int     // how many callers need the log behind pinned: backups, and a repair
 	pinned  wal.Pos // the log at and below this position may go
 
+	truncating chan struct{} // holds one: somebody truncates a log that stores share
+
 	stop       context.CancelFunc // ends the background goroutine; nil: it does not run
 	background sync.WaitGroup
 }
@@ -95,7 +97,7 @@ func (n *checkpointCounts) add(took time.Duration, err error, cancelled bool) {
 func (cp *checkpointer) init(s *Store) {
 	cp.loader, cp.appender, cp.catalogue, cp.space = &s.loader, &s.appender, &s.catalogue, &s.space
 	cp.admission, cp.options, cp.failpoint, cp.writeCatalogue = &s.admission, &s.options, s.failpoint, s.writeCatalogue
-	cp.buffers.limit = cp.batchBytes()
+	cp.buffers.limit, cp.truncating = cp.batchBytes(), make(chan struct{}, 1)
 }
 
 // run writes a checkpoint. What every shard has applied when it begins is in the database when it
@@ -158,19 +160,20 @@ func (cp *checkpointer) write(ctx context.Context) error {
 	}
 	cp.failpoint("checkpoint-catalogue")
 	if cp.options.Follow == nil {
-		err = cp.truncate(b)
+		err = cp.appender.log.get().Truncate(cp.droppable(b))
 	}
 	cp.failpoint("checkpoint-end")
 	return err
 }
 
-// truncate allows the log to drop the records at and below b that nobody needs. The caller holds
-// mu.
-func (cp *checkpointer) truncate(b wal.Pos) error {
+// droppable returns up to where the log may be truncated, if b is what the store itself allows. A
+// pin that is set later lies at or above it: it is at the position of the catalogue in the
+// database, as b is at most. The caller holds mu.
+func (cp *checkpointer) droppable(b wal.Pos) wal.Pos {
 	if cp.pins > 0 {
 		b = min(b, cp.pinned)
 	}
-	return cp.appender.log.get().Truncate(b)
+	return b
 }
 
 // awaitLog waits until everything in the log is durable, because the database must not run ahead of

@@ -122,9 +122,12 @@ func (s *Store) Truncate(upto wal.Pos) error {
 	}
 	defer s.leave()
 	cp := &s.checkpoints
+	cp.truncating <- struct{}{}
+	defer func() { <-cp.truncating }()
 	cp.mu.Lock()
-	defer cp.mu.Unlock()
-	if err := cp.truncate(min(upto, s.Checkpointed())); err != nil {
+	b := cp.droppable(min(upto, s.Checkpointed()))
+	cp.mu.Unlock() // servers of the log may not answer: checkpoints and backups go on
+	if err := cp.appender.log.get().Truncate(b); err != nil {
 		return fmt.Errorf("truncate the log: %w", s.replica.lost(err))
 	}
 	return nil
