@@ -54,6 +54,14 @@ func (n *Node) measure(v *coord.View) {
 // meanwhile. n.mu is held.
 func (n *Node) fresh() bool { return n.o.now().Sub(n.seen) < n.o.Times.Lease }
 
+// isCurrent reports whether the replica here of a partition is current.
+func (n *Node) isCurrent(partition int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.locals[partition]
+	return l != nil && l.current
+}
+
 // standings returns what the node says of its replicas. n.mu is held.
 func (n *Node) standings() []coord.Standing {
 	var all []coord.Standing

@@ -156,7 +156,11 @@ func (n *Node) improve(ctx context.Context, v *coord.View) {
 		cancel()
 		return
 	}
-	s := placement.Situation{Members: v.Placement(), Current: v.Current, Moves: n.o.Moves}
+	// What this node has announced of itself is older than what it knows, by far if it was cut off.
+	current := func(partition int, name string) bool {
+		return v.Current(partition, name) && (name != n.o.Name || n.isCurrent(partition))
+	}
+	s := placement.Situation{Members: v.Placement(), Current: current, Moves: n.o.Moves}
 	for range changesAtOnce {
 		c, ok := m.Step(s)
 		if !ok {
