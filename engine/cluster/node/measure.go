@@ -73,7 +73,9 @@ func (n *Node) standings() []coord.Standing {
 		}
 		if l.replica != nil {
 			s := l.replica.Standing()
-			st.Position, st.Checkpoint, st.Leads, st.Halted = s.Position, s.Checkpoint, s.Leads, s.Halted
+			st.Position, st.Checkpoint, st.Leads = s.Position, s.Checkpoint, s.Leads
+			// Both are of now. A replica that is halted for good needs nothing of the log.
+			st.Halted, st.Outdated = s.Halted, s.Outdated
 			st.Current, st.Spare = l.current && fresh, !l.spare.IsZero()
 			st.Trouble = troubleOf(s)
 			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum
