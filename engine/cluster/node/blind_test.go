@@ -6,12 +6,14 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
 	"github.com/rondo-db/rondo/engine/cluster/node"
+	"github.com/rondo-db/rondo/engine/cluster/router"
 )
 
 // A blindStore answers no list.
@@ -96,4 +98,52 @@ func TestMuteServersAreToldOnce(t *testing.T) {
 			t.Errorf("%q is logged %d times, want %d:\n%s", what, got, want, &log)
 		}
 	}
+}
+
+// A muted is a store that takes no value for as long as mute says: most of its servers are away.
+type muted struct {
+	coord.Store
+	mute *atomic.Bool
+}
+
+func (s muted) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if s.mute.Load() {
+		return 0, errors.New("no leader")
+	}
+	return s.Store.CompareAndSet(ctx, key, value, revision)
+}
+
+// TestReadsWhileServersAreMute: while most servers were away, no node could announce itself, and
+// reads of partitions that the asked node does not have failed, although the others had them.
+func TestReadsWhileServersAreMute(t *testing.T) {
+	c := newCluster(t, "a", "b", "c")
+	w := c.begin("a", "b", "c")
+	c.mute.Store(true)
+	a := c.node("a")
+	c.eventually("a hears nobody", func() string {
+		for name, m := range a.View().Members {
+			if m.Live {
+				return name + " is heard"
+			}
+		}
+		return ""
+	})
+	s, err := router.New(a, router.Options{Wait: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := &writer{t: t, s: s, refs: w.refs, sent: w.sent}
+	reader.check()
+	elsewhere := 0
+	for p := range partitions {
+		if _, ok := a.Local(p); !ok {
+			elsewhere++
+		}
+	}
+	if elsewhere == 0 {
+		t.Error("a has every partition")
+	}
+	c.mute.Store(false)
+	w.append(1)
+	w.check()
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type cluster struct {
 	dir     string
 	// source wraps the log that a node follows, if it is not nil.
 	source func(node string, s core.Source) core.Source
+	mute   atomic.Bool // the servers answer, and take nothing
 
 	mu      sync.Mutex // guards running
 	running map[string]*running
@@ -93,7 +95,7 @@ func (c *cluster) run(name string) *running {
 		c.t.Fatal(err)
 	}
 	n, err := node.New(node.Options{
-		Name: name, Address: name, Store: c.servers.Client(name), Disk: disk, Peers: c,
+		Name: name, Address: name, Store: muted{c.servers.Client(name), &c.mute}, Disk: disk, Peers: c,
 		Times:            coord.Times{Interval: 20 * time.Millisecond, Lease: 2 * time.Second, Gone: time.Hour},
 		TruncateInterval: 100 * time.Millisecond, DigestInterval: 100 * time.Millisecond,
 	})

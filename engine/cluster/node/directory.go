@@ -99,7 +99,9 @@ func (n *Node) Leader(ctx context.Context, partition int) (core.Engine, error) {
 }
 
 // Reader returns a partition for reading: the replica here if that is current, or else one of
-// another node, which may be the leader. Reader waits for a current replica as Leader does.
+// another node, which may be the leader. Reader waits for a current replica as Leader does. While
+// the store takes no announcements, not even those of this node, silence says nothing: a node counts
+// that was current when it was heard last, and whose process is not known to have ended.
 func (n *Node) Reader(ctx context.Context, partition int) (core.Engine, error) {
 	return n.find(ctx, partition, func() (core.Engine, *coord.Member) {
 		if l := n.locals[partition]; l != nil && l.replica != nil && l.hurt == "" && l.current {
@@ -108,13 +110,40 @@ func (n *Node) Reader(ctx context.Context, partition int) (core.Engine, error) {
 		if partition >= len(n.view.Map.Partitions) {
 			return nil, nil
 		}
-		for _, name := range n.view.Map.Partitions[partition].Nodes {
+		nodes := n.view.Map.Partitions[partition].Nodes
+		for _, name := range nodes {
 			if name != n.o.Name && n.view.Current(partition, name) {
+				return nil, &n.view.Members[name].Member
+			}
+		}
+		for _, name := range nodes {
+			if name != n.o.Name && n.unheard() && n.wasCurrent(partition, name) {
 				return nil, &n.view.Members[name].Member
 			}
 		}
 		return nil, nil
 	})
+}
+
+// unheard reports whether this node has fallen silent to the others, as far as it can read: it runs,
+// so the store does not take its announcements. n.mu is held.
+func (n *Node) unheard() bool {
+	m := n.view.Members[n.o.Name]
+	return m != nil && m.Session == n.o.Session && !m.Live
+}
+
+// wasCurrent reports whether the replica of another node was current when that node was heard last,
+// and its process is not known to have ended. n.mu is held.
+func (n *Node) wasCurrent(partition int, name string) bool {
+	m := n.view.Members[name]
+	if m == nil {
+		return false
+	}
+	if s := n.suspects[name]; s != nil && s.session == m.Session && s.ended {
+		return false
+	}
+	st, ok := m.Standing(partition)
+	return ok && st.Current && st.Quarantine == ""
 }
 
 // find calls look, with n.mu held, until it finds a partition here or a node that has it.

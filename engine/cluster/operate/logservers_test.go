@@ -108,6 +108,6 @@ func TestSilenceWithoutMapIsNoDeath(t *testing.T) {
 	s := w.state(10)
 	s.AddLogServers(&operate.LogServers{Logs: make([]operate.KeptLog, 2), Map: operate.KeptLog{Err: errors.New("it has no leader")}})
 	want(t, s, false,
-		"error: no node can announce itself while no nats-server leads the map of partitions, so nodes that are silent may live: each reads the partitions that it has",
+		"error: no node can announce itself while no nats-server leads the map of partitions, so nodes that are silent may live: they are read as they were heard last",
 		"error: no nats-server leads the map of partitions: updates wait: it has no leader")
 }

@@ -66,7 +66,7 @@ func (s *State) addSilence(severity Severity, format string, args ...any) {
 func (s *State) muted() {
 	n := len(s.Problems)
 	if s.Problems = slices.DeleteFunc(s.Problems, func(p Problem) bool { return p.silence }); len(s.Problems) < n {
-		s.Add(Error, "no node can announce itself while no nats-server leads the map of partitions, so nodes that are silent may live: each reads the partitions that it has")
+		s.Add(Error, "no node can announce itself while no nats-server leads the map of partitions, so nodes that are silent may live: they are read as they were heard last")
 	}
 }
 
