@@ -27,6 +27,14 @@ type Member struct {
 	MapVersion uint64 `json:"mapVersion,omitempty"`
 
 	Partitions []Standing `json:"partitions,omitempty"` // in order of their numbers
+	Refused    []Refusal  `json:"refused,omitempty"`    // nodes that never take calls from this one
+}
+
+// A Refusal is a node that never takes calls from another one: they know each other in different
+// ways.
+type Refusal struct {
+	Node string `json:"node"`
+	Why  string `json:"why"` // after "node NAME"
 }
 
 // A Standing says how far a node has come with its replica of one partition.
@@ -45,6 +53,7 @@ type Standing struct {
 	Lost       bool    `json:"lost,omitempty"`       // it was to lead, and the log has lost records
 	Quarantine string  `json:"quarantine,omitempty"` // why it serves nothing, or empty
 	Trouble    string  `json:"trouble,omitempty"`    // why it cannot read the log now, or empty
+	CopyOf     string  `json:"copyOf,omitempty"`     // the node it was copied from since digests agreed
 	DigestAt   wal.Pos `json:"digestAt,omitempty"`   // where Digest was taken; 0: none yet
 	Digest     uint64  `json:"digest,omitempty,string"`
 }

@@ -3,7 +3,6 @@ package node
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
@@ -67,7 +66,7 @@ func (n *Node) standings() []coord.Standing {
 	var all []coord.Standing
 	fresh := n.fresh()
 	for _, l := range n.locals {
-		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated, Lost: l.lost}
+		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated, Lost: l.lost, CopyOf: l.copyOf}
 		if l.taking != nil {
 			st.Copied = l.taking.bytes.Load()
 		}
@@ -98,6 +97,5 @@ func troubleOf(s Standing) string {
 	if s.Err == nil || s.Leads {
 		return ""
 	}
-	line := strings.ReplaceAll(s.Err.Error(), "\n", "; ")
-	return strings.ToValidUTF8(line[:min(len(line), mostTrouble)], "")
+	return oneLine(s.Err.Error(), mostTrouble)
 }

@@ -20,7 +20,7 @@ func New(o Options) (*Node, error) {
 	if o.Session == "" {
 		o.Session = rand.Text()
 	}
-	n := &Node{o: o, announcer: coord.Announcer{Store: o.Store}, locals: make(map[int]*local), looked: make(chan struct{}), hurry: make(chan struct{}, 1), taskEnded: make(chan struct{}, 1), suspects: make(map[string]*suspect)}
+	n := &Node{o: o, announcer: coord.Announcer{Store: o.Store}, locals: make(map[int]*local), looked: make(chan struct{}), hurry: make(chan struct{}, 1), taskEnded: make(chan struct{}, 1), suspects: make(map[string]*suspect), admissions: make(map[string]*admission)}
 	n.watcher = coord.NewWatcher(o.Store, o.Times, o.now)
 	if n.o.start == nil {
 		n.o.start = func(f func()) {
@@ -153,6 +153,7 @@ func (n *Node) see(ctx context.Context, v *coord.View) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.probe(ctx, v)
+	n.admit(ctx, v)
 	for p, l := range n.locals {
 		if p < len(v.Leases) && v.Leases[p].Revision < l.lease.Revision && l.older.IsZero() {
 			l.older = n.o.now() // at once, even if no decision follows: Leads asks for it
@@ -172,7 +173,7 @@ func (n *Node) member() coord.Member {
 	defer n.mu.Unlock()
 	return coord.Member{
 		Name: n.o.Name, Session: n.o.Session, Address: n.o.Address, Version: n.o.Version, Zone: n.o.Zone,
-		Started: n.began, Stopping: n.stopping, Partitions: n.standings(), Cluster: n.cluster, MapVersion: n.known.Version,
+		Started: n.began, Stopping: n.stopping, Partitions: n.standings(), Cluster: n.cluster, MapVersion: n.known.Version, Refused: n.refused(),
 	}
 }
 

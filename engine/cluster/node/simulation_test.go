@@ -86,6 +86,8 @@ func TestSimulationOfDefects(t *testing.T) {
 		// Its node announced "halted" before "needs a newer program", and then died. So the leader
 		// truncated what the replica still needed.
 		{"a replica needs a newer program and is taken for one that needs a copy", 4287449901},
+		// A replica was damaged, and copied before the next digest: the two outvoted the third.
+		{"a copy votes for the replica that it was made of", 502077},
 	} {
 		w := newWorld(x.seed)
 		w.run()

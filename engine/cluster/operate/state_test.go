@@ -45,6 +45,15 @@ func TestWholeCluster(t *testing.T) {
 	}
 }
 
+// TestNodesThatRefuseEachOther: status says so, as long as both live.
+func TestNodesThatRefuseEachOther(t *testing.T) {
+	w := newWorld(t, 4, 2, "a", "b")
+	w.nodes["b"].says.Refused = []coord.Refusal{{Node: "a", Why: "knows another token than this process"}, {Node: "c", Why: "has left"}}
+	want(t, w.state(1), false, "error: node b says: node a knows another token than this process")
+	w.nodes["b"].says.Refused = nil
+	want(t, w.state(1), true)
+}
+
 // TestStateInWords: everything that may be wrong with replicas and leaders is told, once for all
 // partitions that have it.
 func TestStateInWords(t *testing.T) {
