@@ -44,10 +44,12 @@ func newCluster(c *common) *cobra.Command {
 type operating struct {
 	*common
 	clusterFlags
+	direct bool // it has the flags of addDirect
 }
 
 // addDirect adds the flags by which the servers of NATS are asked instead of a node.
 func (o *operating) addDirect(f *pflag.FlagSet) {
+	o.direct = true
 	o.addPlace(f, "empty: a node is asked")
 }
 
@@ -88,12 +90,20 @@ func (o *operating) with(ctx context.Context, fn func(clusterAPI) error) (err er
 
 // node returns the server that is asked.
 func (o *operating) node(ctx context.Context) (*backend.Database, error) {
-	db, err := o.target().Must(ctx, core.Options{ReadOnly: true})
+	named := "--daemon http://HOST:PORT names a node"
+	if o.direct {
+		named += ", --cluster nats://HOST:PORT the servers of NATS"
+	}
+	t := o.target()
+	if missing := t.Here(); t.Daemon == "" && missing != nil {
+		return nil, fmt.Errorf("%w. Or %s", missing, named)
+	}
+	db, err := t.Must(ctx, core.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	if db.Client == nil {
-		return nil, errors.Join(errors.New("no server runs in this folder, and a database without a server is in no cluster: --daemon http://HOST:PORT names a node, --cluster nats://HOST:PORT the servers of NATS"), db.Close())
+		return nil, errors.Join(errors.New("no server runs in this folder, and a database without a server is in no cluster: "+named), db.Close())
 	}
 	return db, nil
 }

@@ -129,6 +129,9 @@ func (x *comparing) end(w table.Writer, partitions, replicas, bad int) error {
 // line prints a line for a partition.
 func (x *comparing) line(m *rondov1.CheckReplicasResponse) error {
 	o := operating{common: x.common}
+	if m.GetProblem() == "" && len(m.GetReplicas()) == 1 {
+		return o.say("partition %d: its only replica is at record %d", m.GetPartition(), m.GetPosition())
+	}
 	if m.GetProblem() == "" {
 		return o.say("partition %d: %d replicas at record %d are the same", m.GetPartition(), len(m.GetReplicas()), m.GetPosition())
 	}

@@ -125,7 +125,7 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 	case ctx.Err() != nil:
 		return StreamHealth{}
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		err = errNoStream
+		err = ErrNoStream
 	case errors.Is(err, context.DeadlineExceeded):
 		err = errUnanswered
 	}
@@ -136,7 +136,7 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 // get one soon. A leader that is new has not heard of the other replicas yet, and says that they
 // are silent.
 func (h *StreamHealth) doubtful() bool {
-	return h.Err != nil && h.Err != errNoStream ||
+	return h.Err != nil && h.Err != ErrNoStream ||
 		slices.ContainsFunc(h.Replicas, func(r ReplicaHealth) bool { return r.unheard })
 }
 
@@ -157,10 +157,12 @@ func (s *Survey) again(ctx context.Context, names []string, streams []StreamHeal
 	})
 }
 
+// ErrNoStream is the Err of a StreamHealth where the servers have no such stream.
+var ErrNoStream = errors.New("the servers have no such log")
+
 // Why no server tells of a stream, in words for operators.
 var (
 	errNoLeader   = errors.New("it has no leader")
-	errNoStream   = errors.New("the servers have no such log")
 	errUnanswered = errors.New("nobody has answered in time")
 )
 

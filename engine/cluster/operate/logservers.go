@@ -22,7 +22,8 @@ type LogServer struct {
 
 // A KeptLog is the log of a partition, or the map, as the servers keep it.
 type KeptLog struct {
-	Err     error // nobody tells of it: it has no leader among the servers, or does not exist
+	Err     error // nobody tells of it: it has no leader among the servers, or is Absent
+	Absent  bool  // the servers do not have it
 	Keepers []LogKeeper
 }
 
@@ -80,13 +81,19 @@ func (s *State) AddLogServers(l *LogServers) {
 	if l.Map.Err != nil {
 		s.muted()
 	}
-	var untold []int
+	var untold, absent []int
 	var why error
 	l.each(func(p int, k *KeptLog) {
-		if k.Err != nil {
+		switch {
+		case k.Absent:
+			absent = append(absent, p)
+		case k.Err != nil:
 			untold, why = append(untold, p), k.Err
 		}
 	})
+	if len(absent) > 0 {
+		s.Add(Error, "the servers of NATS do not have %s, which was deleted or lost: updates wait until a node begins it anew", logs(absent))
+	}
 	if len(untold) > 0 {
 		s.Add(Error, "no nats-server leads %s: updates wait: %v", logs(untold), why)
 	}

@@ -114,7 +114,7 @@ func (m *Member) connect(ctx context.Context) error {
 		}
 		_ = m.disconnect() // err says what is wrong
 		if !told {
-			m.o.Logger.Warn("the servers of the cluster do not answer yet; they are asked again", "servers", natsconn.Redacted(m.o.URL), "err", err)
+			m.o.Logger.Warn("this node cannot use the servers of the cluster yet, and tries again", "servers", natsconn.Redacted(m.o.URL), "err", err)
 		}
 		if sleep.For(ctx, 500*time.Millisecond) != nil {
 			return err

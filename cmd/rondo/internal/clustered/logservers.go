@@ -2,6 +2,7 @@ package clustered
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -105,7 +106,7 @@ func logServers(s *jetstream.Surveyed) *operate.LogServers {
 		out.Servers = append(out.Servers, operate.LogServer{Name: x.Name, Problem: x.Problem})
 	}
 	for i, st := range s.Streams {
-		k := operate.KeptLog{Err: st.Err}
+		k := operate.KeptLog{Err: st.Err, Absent: errors.Is(st.Err, jetstream.ErrNoStream)}
 		for _, r := range st.Replicas {
 			k.Keepers = append(k.Keepers, operate.LogKeeper{Server: r.Server, Missing: r.Missing, Lag: r.Lag})
 		}

@@ -77,7 +77,7 @@ func TestNodeStopsWhileItWaitsForItsCluster(t *testing.T) {
 	for waits := false; !waits; {
 		select {
 		case line := <-log:
-			waits = strings.Contains(line, "do not answer yet")
+			waits = strings.Contains(line, "cannot use the servers of the cluster yet")
 		case err := <-done:
 			t.Fatal("the server does not wait for its cluster: ", err)
 		}
