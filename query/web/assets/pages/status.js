@@ -127,7 +127,9 @@ class Engine {
     this.#tile('Until durable', e.appendSeconds ? format.value(e.appendSeconds, { unit: 's' }) : '–', 'mean of a batch in the last minute');
     this.#tile('Memory of the store', bytes(e.memoryBytes), `of ${bytes(e.memoryBudgetBytes)}; the process has ${bytes(e.residentBytes)}`, num(e.memoryBytes) / num(e.memoryBudgetBytes));
     this.#tile('Processor', format.value(100 * (e.processors || 0), { unit: '%' }), 'of one processor, in the last minute');
-    this.#tile('Log', bytes(e.logBytes), `${format.value(e.logRate || 0, { unit: 'B/s', base: 1024 })} written`);
+    const written = format.value(e.logRate || 0, { unit: 'B/s', base: 1024 });
+    if (a.cluster) this.#tile('Log', '–', 'the servers of NATS keep it');
+    else this.#tile('Log', bytes(e.logBytes), `${written} written`);
     this.#tile('Checkpoints', format.count(num(e.checkpoints)), e.checkpointSeconds ? `last took ${format.value(e.checkpointSeconds, { unit: 's' })}` : 'none so far');
     this.#tile('Database file', bytes(e.databaseBytes), `${bytes(e.databaseFreeBytes)} of it free`);
     const size = num(e.diskBytes), left = num(e.diskFreeBytes);
