@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"strconv"
 	"sync"
 	"testing"
@@ -90,9 +91,24 @@ func TestChaos(t *testing.T) {
 	}
 	for _, p := range append(h.c.Servers[:], h.c.Nodes[:]...) {
 		if n := p.Exits(); n > 0 {
-			t.Logf("%s has ended by itself %d times; its log is %s", p.Name, n, p.Log)
+			t.Logf("%s has ended by itself %d times; the lines of its log without a level, the first ones:\n%s", p.Name, n, lastWords(p.Log))
 		}
 	}
+}
+
+// lastWords returns lines of a log that are no log lines, as those with which a process ends.
+func lastWords(file string) string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	var words []string
+	for line := range strings.Lines(string(b)) {
+		if !strings.Contains(line, "level=") && !strings.HasPrefix(line, "[") && len(words) < 40 {
+			words = append(words, line[:min(len(line), 500)])
+		}
+	}
+	return strings.Join(words, "")
 }
 
 // nodeFlags returns the flags of nodes beside those of the cluster.
