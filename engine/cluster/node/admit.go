@@ -20,8 +20,8 @@ type Admitter interface {
 }
 
 const (
-	// admitTime bounds a question to one node.
-	admitTime = 5 * time.Second
+	// admitTime bounds a question to one node. A node that closes waits for the answer.
+	admitTime = 2 * time.Second
 	// admitAgain is the time until a node that has not answered, or refuses, is asked again.
 	admitAgain = 30 * time.Second
 	// mostWhy is how many bytes a node says of why another one refuses it.
