@@ -88,6 +88,9 @@ func TestSimulationOfDefects(t *testing.T) {
 		{"a replica needs a newer program and is taken for one that needs a copy", 4287449901},
 		// A replica was damaged, and copied before the next digest: the two outvoted the third.
 		{"a copy votes for the replica that it was made of", 502077},
+		// Its leader was cut off while a replica moved, and saw the cluster again when the servers had
+		// lost the map.
+		{"a log is truncated by an old map", 606727},
 	} {
 		w := newWorld(x.seed)
 		w.run()
@@ -173,6 +176,9 @@ func (w *world) run() {
 	w.heal()
 	settled := 0
 	for i := 0; i < 4*1800 && settled < 60 && len(w.wrong) == 0; i++ {
+		if i == 4*30 {
+			w.stay() // a request to leave may have been late
+		}
 		w.pass()
 		if settled++; i%4 == 0 && w.unsettled() != "" {
 			settled = 0
@@ -411,6 +417,13 @@ func (w *world) heal() {
 			h.older = false
 			h.up()
 		}
+	}
+	w.stay()
+}
+
+// stay lets all nodes stay.
+func (w *world) stay() {
+	for _, h := range w.hosts {
 		if err := coord.SetLeaving(context.Background(), w.servers.Truth(), h.name, false); err != nil {
 			w.fault("%v", err)
 		}

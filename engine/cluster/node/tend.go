@@ -37,8 +37,12 @@ func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement
 }
 
 // needless returns the position up to which no replica of the map needs the log, nor a backup; 0:
-// all of it may be needed. Replicas of nodes that are gone do not count.
+// all of it may be needed. Replicas of nodes that are gone do not count. While the store lacks the
+// map, the one that this node knows may be older than that of the others.
 func (n *Node) needless(l *local, v *coord.View, part placement.Partition) wal.Pos {
+	if v.MapLost {
+		return 0
+	}
 	upto := l.standing.Checkpoint
 	if n.o.Keep != nil {
 		upto = min(upto, n.o.Keep(l.partition))
