@@ -21,6 +21,7 @@ func TestHungCopyDoesNotKeepTheLog(t *testing.T) {
 	v := &coord.View{Members: map[string]*coord.Seen{"b": {Live: true}}}
 	needless := func(after time.Duration) wal.Pos {
 		now = now.Add(after)
+		n.seen = now
 		m := v.Members["b"]
 		m.Name, m.Partitions = "b", []coord.Standing{says}
 		return n.needless(l, v, placement.Partition{Nodes: []string{"a", "b"}})

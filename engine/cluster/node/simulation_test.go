@@ -91,6 +91,8 @@ func TestSimulationOfDefects(t *testing.T) {
 		// Its leader was cut off while a replica moved, and saw the cluster again when the servers had
 		// lost the map.
 		{"a log is truncated by an old map", 606727},
+		// A task that began late truncated by what its node had seen 6 s before.
+		{"a log is truncated by an old view", 802891},
 	} {
 		w := newWorld(x.seed)
 		w.run()
