@@ -21,6 +21,7 @@ import (
 // node joined, led partitions, and could not be reached; init stood still, and export said "broken
 // pipe".
 func TestClusterRefusesStrangeNode(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	nats := natstest.One(t)
 	dir := t.TempDir()
 	authority := webconfigtest.New(t, "nodes")

@@ -19,6 +19,7 @@ import (
 // run and samples are sent, and a fourth node starts. The nodes that run make it again and write
 // what they know: the cluster is the same, whole, and no sample is missing.
 func TestClusterMakesDeletedBucket(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	servers := threeServers(t)
 	dir := t.TempDir()
 	start := func(name string) *daemon {

@@ -118,6 +118,7 @@ func (o *operatedCluster) nodesOf(partition int) (nodes []string, leader string)
 // through nodes and without, moves replicas, lets others lead, compares, drains a node, and sees
 // one die.
 func TestOperateCluster(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	o := operate(t)
 	o.until(0, "is whole", by(o.a, "status")...)
 	for i := range 12 {

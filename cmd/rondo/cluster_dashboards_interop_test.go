@@ -18,6 +18,7 @@ import (
 // that a saves is read on b, drawn on c, changed on b and dropped on c. What a saved is there when
 // a is killed, and while no server answers. What was in the folder of a node goes into the cluster.
 func TestClusterDashboards(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	nats := natstest.Three(t)
 	dir := t.TempDir()
 	start := func(name string) *daemon {

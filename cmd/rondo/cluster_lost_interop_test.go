@@ -20,6 +20,7 @@ import (
 // the servers lose the map of partitions and the token, while one node is started again: it used to
 // make another cluster, and no node started any more.
 func TestClusterSurvivesLostLogs(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	servers := threeServers(t)
 	dir := t.TempDir()
 	start := func(name string) *daemon {

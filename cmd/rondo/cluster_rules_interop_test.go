@@ -19,6 +19,7 @@ import (
 // them. When it is killed another one goes on: the alert fires since the same time, and nobody is
 // told of it again. A group that only one node has is evaluated there.
 func TestClusterRules(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	nats := natstest.Three(t)
 	var mu sync.Mutex
 	told := make(map[string]int) // how often a webhook was told that an alert fires

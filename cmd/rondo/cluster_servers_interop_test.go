@@ -13,6 +13,7 @@ import (
 // TestStatusTellsOfServers kills one of three real nats-servers, then another one, and starts both
 // again. The status of the cluster tells it, through a node and without, and so do the metrics.
 func TestStatusTellsOfServers(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	o := &operatedCluster{t: t, dir: t.TempDir(), nats: threeServers(t)}
 	o.a = serveProcess(t, filepath.Join(o.dir, "a"), "--node", "a", "--cluster", o.nats.URLs(), "--cluster-monitor", strings.Join(o.nats.Monitors(), ","),
 		"--cluster-listen", "127.0.0.1:0", "--cluster-partitions", "2", "--cluster-replicas", "1", "--cluster-log", "64M")

@@ -17,6 +17,7 @@ import (
 // sent, and goes back with one. Nothing that was acknowledged is lost, and nodes of both programs
 // give the same text. RONDO_OLD names the older program; without it, it is a build of this tree.
 func TestClusterRollingUpgrade(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	nats := threeServers(t)
 	dir := t.TempDir()
 	old := os.Getenv("RONDO_OLD")

@@ -24,6 +24,7 @@ import (
 // gets them is killed, too, and started again. When the others are back, each series has each of
 // its samples once: some are of kind ABSOLUTE, which count twice if they are stored twice.
 func TestSpoolKeepsWhatComesOverUDP(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	nats := threeServers(t)
 	dir := t.TempDir()
 	start := func(name string) *daemon {
