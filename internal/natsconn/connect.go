@@ -2,11 +2,17 @@
 package natsconn
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/rondo-db/rondo/internal/loglimit"
 )
 
 const (
@@ -20,12 +26,48 @@ const (
 
 // Connect connects to one of the servers in url, which commas separate. When the server is lost the
 // connection goes to another one, and tries without end. What is sent meanwhile is refused, and not
-// kept. A server that hangs is lost after half a minute. Options in more go before these.
-func Connect(url string, more ...nats.Option) (*nats.Conn, error) {
+// kept. A server that hangs is lost after half a minute. A server that refuses the login is tried
+// again, too: its passwords may be changed first, and those here next. log, which may be nil, is
+// told what servers refuse. Options in more go before these.
+func Connect(url string, log *slog.Logger, more ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect(url, append([]nats.Option{
 		nats.Name("rondo"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1),
-		nats.PingInterval(pingTime), nats.FlusherTimeout(writeTime),
+		nats.PingInterval(pingTime), nats.FlusherTimeout(writeTime), nats.IgnoreAuthErrorAbort(), logged(log),
 	}, more...)...)
+}
+
+// logged returns the option by which a log is told what servers refuse: each thing once a minute.
+// Without it the client writes to standard error.
+func logged(log *slog.Logger) nats.Option {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	var lines loglimit.Limit[string]
+	return nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		if ok, held := lines.Allow(err.Error(), time.Now()); ok {
+			log.Warn("a server of NATS refuses what this process asks for", "err", err, "held_back_lines", held)
+		}
+	})
+}
+
+// Explain returns err with what the servers have said last, if err says only that they were not
+// reached or have not answered: that they refuse the login, or what was sent to them.
+func Explain(nc *nats.Conn, err error) error {
+	unreached := errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed)
+	unanswered := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders)
+	if !unreached && !unanswered {
+		return err
+	}
+	last := nc.LastError()
+	switch {
+	case !nc.IsConnected() && last == nil:
+		return fmt.Errorf("not connected: %w", err)
+	case !nc.IsConnected():
+		return fmt.Errorf("not connected: %w: %w", last, err)
+	case errors.Is(last, nats.ErrPermissionViolation):
+		return fmt.Errorf("%w: %w", last, err)
+	}
+	return err
 }
 
 // Redacted returns addresses, which commas separate, without the passwords and tokens that they may

@@ -49,7 +49,7 @@ type failure struct {
 
 // Connect connects to the servers that o names. It does not use the fields Stream and Log.
 func Connect(o Options) (*Conn, error) {
-	nc, err := natsconn.Connect(o.URL, o.Connect...)
+	nc, err := natsconn.Connect(o.URL, o.Logger, o.Connect...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", natsconn.Redacted(o.URL), err)
 	}
@@ -237,7 +237,7 @@ func (c *Conn) replica(n int) (*peer, error) {
 		return nil, f.err
 	}
 	options := []nats.Option{nats.NoReconnect(), nats.IgnoreDiscoveredServers(), nats.Timeout(time.Second)}
-	nc, err := natsconn.Connect(u, append(options, c.o.Connect...)...)
+	nc, err := natsconn.Connect(u, c.o.Logger, append(options, c.o.Connect...)...)
 	var p *peer
 	if err == nil {
 		if p, err = newPeer(nc); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/stream"
 )
@@ -88,11 +89,11 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	if err != nil {
 		s.conn.move.doubt(s.stream)
 	}
-	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded) {
-		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, err) // it was not sent, or nobody was there
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed) {
+		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, natsconn.Explain(s.conn.main.nc, err)) // it was not sent, or nobody was there
 	}
 	if err != nil {
-		return 0, err
+		return 0, natsconn.Explain(s.conn.main.nc, err)
 	}
 	var ack pubAck
 	if err := json.Unmarshal(resp.Data, &ack); err != nil {
@@ -225,7 +226,7 @@ func (s *Server) Bounds(ctx context.Context) (oldest, newest uint64, err error) 
 	}
 	if err != nil {
 		s.conn.move.doubt(s.stream)
-		return 0, 0, fmt.Errorf("stream %s: %w", s.stream, err)
+		return 0, 0, fmt.Errorf("stream %s: %w", s.stream, natsconn.Explain(s.conn.main.nc, err))
 	}
 	if info.State.Msgs == 0 {
 		return info.State.LastSeq + 1, info.State.LastSeq, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/internal/sleep"
 )
 
@@ -126,10 +127,10 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 		return StreamHealth{}
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		err = ErrNoStream
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded) && natsconn.Explain(s.nc, err) == err:
 		err = errUnanswered
 	}
-	return StreamHealth{Err: err}
+	return StreamHealth{Err: natsconn.Explain(s.nc, err)}
 }
 
 // doubtful reports whether a stream is to be asked about once more. A stream without a leader may

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/internal/natsconn"
 )
 
 // Any server that keeps the bucket may answer a read, and its replica may be behind. Every answer
@@ -107,7 +108,7 @@ func (s *Store) read(ctx context.Context, pattern string) ([]message, error) {
 		err = s.explain(ctx, err)
 	}
 	s.heard(read, err)
-	return all, err
+	return all, natsconn.Explain(s.nc, err)
 }
 
 func (s *Store) readNew(ctx context.Context, pattern string) ([]message, error) {

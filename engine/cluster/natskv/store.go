@@ -68,7 +68,7 @@ var _ coord.Store = (*Store)(nil)
 // Connect connects to the servers, and makes the bucket if it is missing. It does not check how the
 // servers sync: they are those of the logs, and jetstream.Connect checks them.
 func Connect(ctx context.Context, o Options) (*Store, error) {
-	nc, err := natsconn.Connect(o.URL, o.Connect...)
+	nc, err := natsconn.Connect(o.URL, o.Logger, o.Connect...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", natsconn.Redacted(o.URL), err)
 	}
@@ -80,6 +80,7 @@ func Connect(ctx context.Context, o Options) (*Store, error) {
 		err = s.prepare(ctx, s.Beside)
 	}
 	if err != nil {
+		err = natsconn.Explain(nc, err)
 		nc.Close()
 		return nil, fmt.Errorf("bucket %s: %w", o.Bucket, err)
 	}
@@ -90,7 +91,7 @@ func Connect(ctx context.Context, o Options) (*Store, error) {
 func (s *Store) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	rev, err := s.compareAndSet(ctx, key, value, revision)
 	s.heard(write, err)
-	return rev, err
+	return rev, natsconn.Explain(s.nc, err)
 }
 
 func (s *Store) compareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {

@@ -33,6 +33,8 @@ type Node struct {
 	mu         sync.Mutex // guards what follows; not held while anything is waited for
 	view       *coord.View
 	seen       time.Time     // when that was
+	sees       time.Time     // since when it has looked at the cluster
+	muted      error         // why the last announcement was not taken, or nil
 	holds      time.Time     // until then nobody takes a lease that this node has, as far as it knows
 	looked     chan struct{} // closed when a leader may have been found
 	locals     map[int]*local
@@ -82,6 +84,33 @@ func (n *Node) Blind() time.Duration {
 		return 0
 	}
 	return n.o.now().Sub(n.seen)
+}
+
+// Settles returns how long it takes until the node knows which others are silent: it has looked at
+// the cluster for too short a time, or what it has announced of itself cannot be read yet. 0: it
+// knows.
+func (n *Node) Settles() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.sees.IsZero() {
+		return n.o.Times.Lease
+	}
+	left := n.sees.Add(n.o.Times.Lease).Sub(n.o.now())
+	if m := n.view.Members[n.o.Name]; m == nil || m.Session != n.o.Session {
+		left = max(left, n.o.Times.Interval)
+	}
+	return max(left, 0)
+}
+
+// Unheard returns why the store does not take what the node announces, if that has lasted for so
+// long that the node is silent to others; else nil.
+func (n *Node) Unheard() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.view == nil || !n.unheard() {
+		return nil
+	}
+	return n.muted
 }
 
 // Stop lets the node hand its leases on, and take none any more.

@@ -106,6 +106,9 @@ func (n *Node) tick(ctx context.Context) error {
 	defer cancel()
 	began := n.o.now()
 	e := n.announcer.Announce(call, n.member(), n.replaces)
+	n.mu.Lock()
+	n.muted = e
+	n.mu.Unlock()
 	switch {
 	case errors.Is(e, coord.ErrNameTaken) && !n.announced && n.o.now().Sub(n.first) < 2*n.o.Times.Lease:
 		// This may be the session before, which was killed: it falls silent.
@@ -164,6 +167,9 @@ func (n *Node) see(ctx context.Context, v *coord.View) {
 		n.holds = n.told.Add(n.o.Times.Lease)
 	}
 	n.view, n.seen = v, n.o.now()
+	if n.sees.IsZero() {
+		n.sees = n.seen
+	}
 	n.wake()
 }
 

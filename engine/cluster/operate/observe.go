@@ -17,6 +17,9 @@ type Observer struct {
 	sleep   func(context.Context, time.Duration) error
 }
 
+// lookTime bounds one look: a server says nothing about a subject that a user may not ask about.
+const lookTime = 10 * time.Second
+
 // NewObserver returns an observer of the cluster that a store tells of. now is the clock; nil:
 // time.Now.
 func NewObserver(s coord.Store, t coord.Times, now func() time.Time) *Observer {
@@ -30,7 +33,9 @@ func NewObserver(s coord.Store, t coord.Times, now func() time.Time) *Observer {
 // had fallen silent at the first look.
 func (o *Observer) Look(ctx context.Context) (*coord.View, error) {
 	for {
-		v, err := o.watcher.Look(ctx)
+		call, cancel := context.WithTimeout(ctx, lookTime)
+		v, err := o.watcher.Look(call)
+		cancel()
 		if err != nil {
 			return nil, err
 		}

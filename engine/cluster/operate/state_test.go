@@ -2,6 +2,7 @@ package operate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,8 +120,17 @@ func TestNodesInWords(t *testing.T) {
 	want(t, w.state(1), true, "info: nodes run different versions: v1 (a, b), v2 (c)")
 	w.nodes["c"].says.Version = "v1"
 	w.nodes["c"].says.Stopping = true
-	want(t, w.state(1), true, "info: node c is stopping")
+	stopping := w.state(1)
+	if n := stopping.Node("c"); n.Replicas != 1 {
+		t.Fatalf("c has %d replicas: choose other names", n.Replicas)
+	}
+	want(t, stopping, false, "warning: node c is stopping: 1 replica is about to be away")
 	w.nodes["c"].says.Stopping = false
+	w.nodes["a"].mute, w.nodes["b"].mute = true, true
+	unheard := w.state(10)
+	unheard.Unheard("a", errors.New("no room"))
+	want(t, unheard, false, "error: node a cannot announce itself, so it does not know whether nodes live that are silent: no room")
+	w.nodes["a"].mute, w.nodes["b"].mute = false, false
 	if err := coord.SetLeaving(t.Context(), w.store, "c", true); err != nil {
 		t.Fatal(err)
 	}

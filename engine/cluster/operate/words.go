@@ -71,6 +71,15 @@ func (s *State) muted() {
 	}
 }
 
+// Unheard notes that the node which was asked cannot announce itself: it does not know whether nodes
+// live that are silent. After AddLogServers, which may have said so.
+func (s *State) Unheard(node string, why error) {
+	n := len(s.Problems)
+	if s.Problems = slices.DeleteFunc(s.Problems, func(p Problem) bool { return p.silence }); len(s.Problems) < n {
+		s.Add(Error, "node %s cannot announce itself, so it does not know whether nodes live that are silent: %v", node, why)
+	}
+}
+
 // blame notes what is wrong with a partition.
 func (p *Partition) blame(format string, args ...any) {
 	if p.Problem != "" {
@@ -268,7 +277,11 @@ func (s *State) judgeNode(n Node) {
 			s.add(Info, "node %s has left: it has no replica, and gets none until rondo cluster drain --undo %s", n.Name, n.Name)
 		}
 	case Stopping:
-		s.add(Info, "node %s is stopping", n.Name)
+		if n.Replicas > 0 {
+			s.add(Warning, "node %s is stopping: %s about to be away", n.Name, count(n.Replicas, "replica is", "replicas are"))
+		} else {
+			s.add(Info, "node %s is stopping", n.Name)
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ func (c *Client) dial(ctx context.Context, o DialOptions) (err error) {
 	}
 	c.peers = &peers{options: peer.Options{Token: o.Token, TLS: o.PeerTLS}, nodes: make(map[string]*peerNode)}
 	w := coord.NewWatcher(c.bucket, coord.Times{}, time.Now)
-	if c.view, err = w.Look(ctx); err != nil {
+	if c.view, err = look(ctx, w); err != nil {
 		return err
 	}
 	if !c.view.HasMap() {

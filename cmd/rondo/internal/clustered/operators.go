@@ -18,6 +18,7 @@ func (m *Member) Operators() *operator.Service {
 	return &operator.Service{
 		Operator: &operate.Operator{Store: m.bucket, Look: look},
 		Name:     m.o.Name, Node: m.o.Node, Stream: m.o.stream, Blind: m.node.Blind, Replicas: comparing{m.node},
+		Settles: m.node.Settles, Unheard: m.node.Unheard,
 		LogServers: m.surveyor.known,
 	}
 }

@@ -29,6 +29,11 @@ type Service struct {
 	LogServers func(ctx context.Context) *operate.LogServers
 	// Blind returns for how long the cluster could not be looked at; nil: it can.
 	Blind func() time.Duration
+	// Settles returns how long it takes until the node that answers knows which others are silent, 0
+	// if it does; nil: it does.
+	Settles func() time.Duration
+	// Unheard returns why the node that answers cannot announce itself; nil: it can.
+	Unheard func() error
 }
 
 var _ rondov1.ClusterHandler = (*Service)(nil)
@@ -85,6 +90,16 @@ func (s *Service) Look(ctx context.Context) (*operate.State, error) {
 	st := operate.StateOf(v)
 	if s.LogServers != nil {
 		st.AddLogServers(s.LogServers(ctx))
+	}
+	if s.Unheard != nil {
+		if err := s.Unheard(); err != nil {
+			st.Unheard(s.Node, err)
+		}
+	}
+	if s.Settles != nil {
+		if d := s.Settles(); d > 0 {
+			st.Add(operate.Warning, "node %s has just started: it takes another %v until it knows which nodes are silent", s.Node, d.Round(100*time.Millisecond))
+		}
 	}
 	if s.Blind != nil {
 		if d := s.Blind(); d > blindTime {

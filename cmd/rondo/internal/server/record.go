@@ -29,7 +29,15 @@ func (s *server) record(ctx context.Context) {
 		case <-t.C:
 		}
 		fs := slices.Concat(s.figures(), receiverFigures(s.receivers.all()), s.rrdcachedFigures())
-		if err := r.write(ctx, rra.TimeOf(next), fs); err != nil && ctx.Err() == nil {
+		written := make(chan error, 1)
+		go func() { written <- r.write(ctx, rra.TimeOf(next), fs) }()
+		var err error
+		select {
+		case err = <-written:
+		case <-ctx.Done():
+			return // a log that does not answer would hold the server up: it gives up when it is closed
+		}
+		if err != nil && ctx.Err() == nil {
 			if ok, held := lines.Allow("", next); ok {
 				s.Logger.Warn("own figures not recorded", "err", err, "held_back_lines", held)
 			}
