@@ -78,7 +78,7 @@ func (o *operating) with(ctx context.Context, fn func(clusterAPI) error) (err er
 	}
 	servers, err := o.apply()
 	if err != nil {
-		return &usageError{err, "rondo cluster --help"}
+		return misused("cluster", err)
 	}
 	service, closeAll, err := clustered.Outside(ctx, servers)
 	if err != nil {

@@ -82,11 +82,25 @@ func (i *clusterFilling) run(ctx context.Context) (err error) {
 		_, err = fmt.Fprintf(i.stdout, "%v: %d series, digest %s\n", err, o.Series, o.Digest)
 		return err
 	}
+	return i.tellEnd(ctx, got, from.Stats().Series, err)
+}
+
+// tellEnd prints what was done of a number of series. A run that was interrupted has failed in
+// nothing: the same command finishes it.
+func (i *clusterFilling) tellEnd(ctx context.Context, got copying.Result, of int64, err error) error {
+	if err != nil && ctx.Err() != nil {
+		_, _ = fmt.Fprintf(i.stderr, "stopped: %d of %d series copied, %d were there already; run again, it goes on where it was\n",
+			got.Copied+got.Replaced, of, got.Equal+got.Kept) // it ends
+		return exitError(stopped)
+	}
+	if _, never := errors.AsType[*clustered.UnfitError](err); never {
+		return err
+	}
 	if told := i.tellCopied(got); err == nil {
 		err = told
 	}
 	if err != nil {
-		return i.goesOn(ctx, err)
+		return fmt.Errorf("%w; when that is mended, the same command goes on where it was", err)
 	}
 	_, err = fmt.Fprintf(i.stdout, "all of it is in the cluster and was read back; digest %s\n", got.Digest)
 	return err
@@ -138,13 +152,4 @@ func (c *common) tellCopied(got copying.Result) error {
 	}
 	_, err := fmt.Fprintf(c.stdout, "%s; metadata of %d paths, %d notes\n", strings.Join(line, ", "), got.Metadata, got.Notes)
 	return err
-}
-
-// goesOn says that the same command finishes what was begun.
-func (i *clusterFilling) goesOn(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		_, _ = fmt.Fprintln(i.stderr, "stopped; run again, it goes on where it was") // it ends
-		return exitError(stopped)
-	}
-	return fmt.Errorf("%w; when that is mended, the same command goes on where it was", err)
 }

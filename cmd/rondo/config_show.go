@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
@@ -61,7 +62,9 @@ func (p *policy) inForce() ([]setting, error) {
 			return
 		}
 		s := setting{f.Name, valueOf(f), p.origin(f.Name, named[f.Name])}
-		switch f.Name { // flags whose default stands for another value
+		switch f.Name { // flags whose default stands for another value, or that may have a secret in them
+		case "cluster":
+			s.value = natsconn.Redacted(s.value)
 		case rrdcachedFlag:
 			if !named[f.Name] {
 				s.value = rrd.Addresses[0].String()

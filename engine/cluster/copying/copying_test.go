@@ -1,6 +1,7 @@
 package copying
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,6 +99,19 @@ func TestAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(t, got, Result{Series: n, Equal: n, Metadata: 3, Notes: 17})
+}
+
+// A copy that is interrupted says so, and that no series has failed: those that were on their way
+// were named as failures.
+func TestInterrupted(t *testing.T) {
+	from, to := open(t, core.Options{}), several(t, 3)
+	fill(t, from, 600)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	got, err := Copy(ctx, Options{From: from, To: &interrupted{to, stop}, Jobs: 2})
+	if !errors.Is(err, context.Canceled) || got.Failed > 0 || len(got.Problems) > 0 {
+		t.Errorf("%v, %+v", err, got)
+	}
 }
 
 // What is older on the other side is replaced; what is newer, and what servers write about

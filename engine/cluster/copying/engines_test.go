@@ -67,6 +67,21 @@ func (f *failing) Lookup(path string) (ref core.Ref, err error) {
 	return ref, err
 }
 
+// An interrupted engine ends the context of its first import, in which each series fails.
+type interrupted struct {
+	core.Engine
+	stop context.CancelFunc
+}
+
+func (i *interrupted) Import(ctx context.Context, copies []core.Copy, _ bool) ([]core.Created, error) {
+	i.stop()
+	out := make([]core.Created, len(copies))
+	for k := range out {
+		out[k].Err = ctx.Err()
+	}
+	return out, nil
+}
+
 // A lossy engine changes one bit of the state of a series.
 type lossy struct{ core.Engine }
 

@@ -136,6 +136,9 @@ func (r *run) make(ctx context.Context, batch []whole, replace bool) (taken []wh
 		return nil, nil
 	}
 	out, err := r.create(ctx, batch, replace)
+	if err == nil {
+		err = ctx.Err() // which series were made is not known, and none has failed: the next Copy looks
+	}
 	if err != nil {
 		return nil, err
 	}

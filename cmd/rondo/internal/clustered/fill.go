@@ -43,11 +43,20 @@ type Source struct {
 // well.
 var ErrFilled = errors.New("the cluster has it all")
 
+// An UnfitError says why a cluster takes nothing from a source: it has series, or is filled from
+// another one. No later Fill of that source succeeds.
+type UnfitError struct{ why string }
+
+func (e *UnfitError) Error() string { return e.why }
+
+func unfit(format string, args ...any) error { return &UnfitError{fmt.Sprintf(format, args...)} }
+
 // Fill takes a database into a cluster that has no series but those of its servers. The cluster
 // remembers what it is filled from, so that a Fill that was interrupted goes on when it is called
 // again. It returns what was done, and an error if something is missing.
 //
 // The error wraps ErrFilled, and the Origin is that of the former call, if nothing was to be done.
+// It is an UnfitError if the cluster takes nothing from that source.
 func Fill(ctx context.Context, s coord.Store, to core.Engine, from Source, step func(series int)) (got copying.Result, o Origin, err error) {
 	o, revision, err := origin(ctx, s)
 	if err != nil {
@@ -56,9 +65,9 @@ func Fill(ctx context.Context, s coord.Store, to core.Engine, from Source, step 
 	again := revision > 0
 	switch {
 	case again && o.Source != from.Source && o.Done.IsZero():
-		return got, o, fmt.Errorf("the cluster is being filled from %s since %s: finish that, or make another cluster with --cluster-name", o.Name, stamp(o.Began))
+		return got, o, unfit("the cluster is being filled from %s since %s: finish that, or make another cluster with --cluster-name", o.Name, stamp(o.Began))
 	case again && o.Source != from.Source:
-		return got, o, fmt.Errorf("the cluster was filled from %s on %s: make another one with --cluster-name", o.Name, stamp(o.Done))
+		return got, o, unfit("the cluster was filled from %s on %s: make another one with --cluster-name", o.Name, stamp(o.Done))
 	case again && !o.Done.IsZero():
 		return got, o, fmt.Errorf("it was filled from %s on %s: %w", o.Name, stamp(o.Done), ErrFilled)
 	case !again:
@@ -130,7 +139,7 @@ func empty(ctx context.Context, e core.Engine) error {
 			return err
 		}
 		if !own(x.Path) {
-			return fmt.Errorf("the cluster has series already, such as %q: only one without series can be filled", x.Path)
+			return unfit("the cluster has series already, such as %q: only one without series can be filled", x.Path)
 		}
 	}
 	return nil

@@ -66,6 +66,11 @@ func (s *stopping) AddNote(ctx context.Context, key string, n core.Note) error {
 	return s.Engine.AddNote(ctx, key, n)
 }
 
+func isUnfit(err error) bool {
+	_, ok := errors.AsType[*UnfitError](err)
+	return ok
+}
+
 // A cluster is filled from one database, once, and an interrupted run is finished by the next.
 func TestFill(t *testing.T) {
 	kept := func() coord.Store { return coordtest.New(time.Now, 1).Truth() }
@@ -78,7 +83,7 @@ func TestFill(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := Fill(t.Context(), s, to, source(t, store(t, "z")), nil)
-	if err == nil || !strings.Contains(err.Error(), "is being filled from /db since") {
+	if err == nil || !strings.Contains(err.Error(), "is being filled from /db since") || !isUnfit(err) {
 		t.Errorf("another database: %v", err)
 	}
 	x, calls := source(t, from), 0
@@ -88,7 +93,7 @@ func TestFill(t *testing.T) {
 		}
 		return nil
 	}
-	if _, o, err := Fill(t.Context(), s, to, x, nil); !errors.Is(err, errKilled) || !o.Done.IsZero() {
+	if _, o, err := Fill(t.Context(), s, to, x, nil); !errors.Is(err, errKilled) || isUnfit(err) || !o.Done.IsZero() {
 		t.Errorf("files that cannot be taken along: %+v, %v", o, err)
 	}
 	got, o, err := Fill(t.Context(), s, to, x, nil)
@@ -100,12 +105,12 @@ func TestFill(t *testing.T) {
 		t.Errorf("%+v, %v", again, err)
 	}
 	_, _, err = Fill(t.Context(), s, to, source(t, store(t, "z")), nil)
-	if err == nil || !strings.Contains(err.Error(), "was filled from /db on") {
+	if err == nil || !strings.Contains(err.Error(), "was filled from /db on") || !isUnfit(err) {
 		t.Errorf("another database, later: %v", err)
 	}
 	s = kept()
 	_, _, err = Fill(t.Context(), s, store(t, "other"), source(t, from), nil)
-	if err == nil || !strings.Contains(err.Error(), `has series already, such as "other"`) {
+	if err == nil || !strings.Contains(err.Error(), `has series already, such as "other"`) || !isUnfit(err) {
 		t.Errorf("a cluster with series: %v", err)
 	}
 	if e, err := s.Get(t.Context(), keyOrigin); err != nil || e.Revision != 0 {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -156,11 +159,9 @@ func (s *Servers) Check() error {
 // checkFiles refuses files that the client of NATS could not use: it would try again without end.
 func (s *Servers) checkFiles() error {
 	if s.Credentials != "" {
-		f, err := os.Open(s.Credentials)
-		if err != nil {
+		if err := checkCredentials(s.Credentials); err != nil {
 			return fmt.Errorf("--cluster-credentials: %w", err)
 		}
-		_ = f.Close() // nothing was written
 	}
 	if len(s.TLS) == 0 {
 		return nil
@@ -179,6 +180,48 @@ func (s *Servers) checkFiles() error {
 		return fmt.Errorf("--cluster-tls %s: there is no certificate in it", authority)
 	}
 	return nil
+}
+
+// errNoCredentials says that a file is of another kind.
+var errNoCredentials = errors.New("want a file of credentials (.creds), with the JWT of a user of NATS and its seed")
+
+// checkCredentials reads a file as the client of NATS does at each connection. The client takes
+// whatever a file has for a JWT if no lines mark one.
+func checkCredentials(file string) error {
+	wrong := func(why error) error {
+		return &fs.PathError{Op: "read", Path: file, Err: fmt.Errorf("%w: %w", why, errNoCredentials)}
+	}
+	if i, err := os.Stat(file); err == nil && i.IsDir() {
+		return wrong(errors.New("it is a folder"))
+	}
+	if _, err := os.ReadFile(file); err != nil {
+		return err
+	}
+	var o nats.Options
+	if err := nats.UserCredentials(file)(&o); err != nil {
+		return wrong(err)
+	}
+	token, err := o.UserJWT()
+	if err != nil {
+		return wrong(err)
+	}
+	if !isJWT(token) {
+		return wrong(errors.New("there is no JWT in it"))
+	}
+	if _, err := o.SignatureCB([]byte("nonce")); err != nil {
+		return wrong(errors.New("there is no seed in it"))
+	}
+	return nil
+}
+
+// isJWT says whether text has the form of a JWT: a header in JSON, claims and a signature.
+func isJWT(text string) bool {
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return false
+	}
+	header, err := base64.RawURLEncoding.DecodeString(parts[0])
+	return err == nil && json.Valid(header)
 }
 
 // validName says whether name can be part of the names of streams and buckets.

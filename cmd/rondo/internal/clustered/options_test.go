@@ -1,6 +1,8 @@
 package clustered
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +42,44 @@ func TestOptionsAreChecked(t *testing.T) {
 		if err := o.Check(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// A file of credentials has a JWT and a seed. The client of NATS took any other file, could not
+// connect with it, and tried again for a minute.
+func TestCredentialsAreChecked(t *testing.T) {
+	const (
+		token = "-----BEGIN NATS USER JWT-----\neyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.e30.c2ln\n------END NATS USER JWT------\n"
+		seed  = "SUADLY43CJHDVDWWBYLHMV7O763TC5DJSJALFRRGS7JLMGJYVW6BOZX2WY" // of nobody
+		key   = "-----BEGIN USER NKEY SEED-----\n" + seed + "\n------END USER NKEY SEED------\n"
+	)
+	for _, x := range []struct{ name, text, want string }{
+		{"both", token + "\n" + key, ""},
+		{"with the lines of Windows", strings.ReplaceAll(token+"\n"+key, "\n", "\r\n"), ""},
+		{"empty", "", "there is no JWT in it"},
+		{"garbage", "a.b.c\n", "there is no JWT in it"},
+		{"a seed", seed + "\n", "there is no JWT in it"},
+		{"a seed between lines", key, "there is no JWT in it"},
+		{"a JWT alone", token, "there is no seed in it"},
+		{"a damaged seed", token + "\n" + strings.ReplaceAll(key, "43CJ", "43CK"), "there is no seed in it"},
+	} {
+		file := filepath.Join(t.TempDir(), "x")
+		if err := os.WriteFile(file, []byte(x.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := (&Servers{Credentials: file}).checkFiles()
+		if x.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", x.name, err)
+			}
+			continue
+		}
+		if want := "--cluster-credentials: read " + file + ": " + x.want + ": want a file of credentials (.creds)"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", x.name, err, want)
+		}
+	}
+	if err := (&Servers{Credentials: t.TempDir()}).checkFiles(); err == nil || !strings.Contains(err.Error(), "it is a folder: want a file of credentials") {
+		t.Errorf("a folder: %v", err)
 	}
 }
 
