@@ -88,7 +88,7 @@ func (n *Node) readLease(l *local, read coord.Lease) {
 	case l.older.IsZero():
 		l.older = n.o.now()
 	case n.o.now().Sub(l.older) >= 2*n.o.Times.Lease:
-		l.older, l.leaseLost = time.Time{}, read.Revision == 0
+		l.older, l.leaseLost, l.unproven = time.Time{}, read.Revision == 0, true
 		if l.leaseLost {
 			l.lease.Revision = 0
 		} else {

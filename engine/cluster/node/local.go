@@ -32,6 +32,7 @@ type local struct {
 	lease     coord.Lease // the newest that this node has read or written
 	older     time.Time   // since when an older one is read; zero: none is
 	leaseLost bool        // the store had lease, and lost it
+	unproven  bool        // the log has not said since then that it is still this leader's
 	damaged   bool        // the store has it damaged, as read last
 	mended    time.Time   // when it was written again for that
 	term      uint64      // that of the lease by which the replica began to lead

@@ -93,6 +93,10 @@ func TestSimulationOfDefects(t *testing.T) {
 		{"a log is truncated by an old map", 606727},
 		// A task that began late truncated by what its node had seen 6 s before.
 		{"a log is truncated by an old view", 802891},
+		// The servers lost the lease of another node that had led meanwhile, and then the one before it,
+		// which its node wrote again.
+		{"a leader takes its lease for the newest", 3007583},
+		{"a leader takes its lease for the newest", 4007591},
 	} {
 		w := newWorld(x.seed)
 		w.run()

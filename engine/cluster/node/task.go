@@ -156,7 +156,7 @@ func (n *Node) promote(ctx context.Context, l *local) {
 		}
 		return func() {
 			n.counts.Promotions++
-			l.term, l.lost = term, false
+			l.term, l.lost, l.unproven = term, false, false
 			n.hurried() // the others learn from the announcement who leads
 		}, nil
 	})
@@ -176,6 +176,9 @@ func (n *Node) nameLog(ctx context.Context, l *local) func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		l.has(lease)
+		if l.unproven {
+			l.truncated = time.Time{} // soon: that asks the log
+		}
 	}
 }
 

@@ -31,8 +31,10 @@ func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement
 		n.mu.Lock()
 		v := n.view
 		upto := min(upto, n.needless(l, v, v.Map.Partitions[l.partition]))
+		proves := !l.leaseLost && l.older.IsZero() // it is written again
 		n.mu.Unlock()
-		return nil, r.Truncate(upto) // also up to 0: it finds out whether the log is whole
+		err := r.Truncate(upto) // also up to 0: it finds out whether the log is whole, and still its own
+		return func() { l.unproven = l.unproven && !(proves && err == nil) }, err
 	})
 }
 
