@@ -35,7 +35,7 @@ var rooms = map[string][]string{
 	"internal/replace":       {"internal/owner"},
 	"internal/room":          {},
 	"internal/rrdtooltest":   {},
-	"internal/natsconn":      {},
+	"internal/natsconn":      {"internal/loglimit", "internal/natstest"},
 	"internal/natstest":      {"internal/rrdtooltest"},
 	"internal/localcluster":  {},
 	"internal/sleep":         {},

@@ -90,7 +90,8 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 		s.conn.move.doubt(s.stream)
 	}
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed) {
-		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, natsconn.Explain(s.conn.main.nc, err)) // it was not sent, or nobody was there
+		// It was not sent, or nobody was there.
+		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, natsconn.Explain(s.conn.main.nc, err))
 	}
 	if err != nil {
 		return 0, natsconn.Explain(s.conn.main.nc, err)

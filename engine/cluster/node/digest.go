@@ -153,8 +153,8 @@ func (s *side) add(b ballot) {
 }
 
 // independent returns how many replicas of a side are not copies of others of it. Copies count with
-// the replica that they were made of until the digests of all have agreed: if it was damaged before,
-// so are they.
+// the replica that they were made of until the digests of all have agreed: if it was damaged
+// before, so are they.
 func (s *side) independent() int {
 	family := make(map[string]string) // of each node, by its first member
 	for _, b := range s.ballots {

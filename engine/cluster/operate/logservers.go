@@ -92,7 +92,7 @@ func (s *State) AddLogServers(l *LogServers) {
 		}
 	})
 	if len(absent) > 0 {
-		s.Add(Error, "the servers of NATS do not have %s, which was deleted or lost: updates wait until a node begins it anew", logs(absent))
+		s.Add(Error, "the servers of NATS do not have %s: not made yet, deleted or lost; updates wait until a node makes it", logs(absent))
 	}
 	if len(untold) > 0 {
 		s.Add(Error, "no nats-server leads %s: updates wait: %v", logs(untold), why)

@@ -85,7 +85,7 @@ func TestLogServersInWords(t *testing.T) {
 			"warning: nats-server n3 is behind in the log of partition 0, by up to 2000 messages: 1 of 3 servers keeps the log of partition 0, and updates wait when another one is lost",
 		}},
 		{"a log was deleted", &operate.LogServers{Servers: there("n1"), Logs: []operate.KeptLog{{Err: errors.New("no such log"), Absent: true}, good}, Map: good}, 0, 0, []string{
-			"error: the servers of NATS do not have the log of partition 0, which was deleted or lost: updates wait until a node begins it anew",
+			"error: the servers of NATS do not have the log of partition 0: not made yet, deleted or lost; updates wait until a node makes it",
 		}},
 		{"one server alone", &operate.LogServers{Servers: there("n1"), Map: kept([]string{"n1"}, "", nil), Logs: []operate.KeptLog{kept([]string{"n1"}, "", nil), good}}, 0, 0, nil},
 	} {

@@ -71,8 +71,8 @@ func (s *State) muted() {
 	}
 }
 
-// Unheard notes that the node which was asked cannot announce itself: it does not know whether nodes
-// live that are silent. After AddLogServers, which may have said so.
+// Unheard notes that the node which was asked cannot announce itself: it does not know whether
+// nodes live that are silent. After AddLogServers, which may have said so.
 func (s *State) Unheard(node string, why error) {
 	n := len(s.Problems)
 	if s.Problems = slices.DeleteFunc(s.Problems, func(p Problem) bool { return p.silence }); len(s.Problems) < n {

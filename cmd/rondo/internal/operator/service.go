@@ -29,8 +29,8 @@ type Service struct {
 	LogServers func(ctx context.Context) *operate.LogServers
 	// Blind returns for how long the cluster could not be looked at; nil: it can.
 	Blind func() time.Duration
-	// Settles returns how long it takes until the node that answers knows which others are silent, 0
-	// if it does; nil: it does.
+	// Settles returns how long it takes until the node that answers knows which others are silent,
+	// 0 if it does; nil: it does.
 	Settles func() time.Duration
 	// Unheard returns why the node that answers cannot announce itself; nil: it can.
 	Unheard func() error
