@@ -261,6 +261,8 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		}
 	case to != nil:
 		return n.writeLease(ctx, l, to.Name, to.Session)
+	case l.given && !resigns && l.replica != nil: // a request that is late must not give it away later
+		return n.writeLease(ctx, l, n.o.Name, n.o.Session)
 	case resigns && !l.unwanted && !n.stopping && !unfit && l.replica != nil && !n.o.now().Before(l.retry):
 		n.promote(ctx, l) // it leaves, and nobody else can lead
 	case resigns || l.replica == nil || n.o.now().Before(l.retry):

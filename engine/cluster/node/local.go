@@ -32,6 +32,7 @@ type local struct {
 	lease     coord.Lease // the newest that this node has read or written
 	older     time.Time   // since when an older one is read; zero: none is
 	leaseLost bool        // the store had lease, and lost it
+	given     bool        // it may have been given to another: the store has not answered that
 	unproven  bool        // the log has not said since then that it is still this leader's
 	damaged   bool        // the store has it damaged, as read last
 	mended    time.Time   // when it was written again for that
@@ -53,7 +54,10 @@ type local struct {
 }
 
 // has notes the newest lease that was read or written.
-func (l *local) has(lease coord.Lease) { l.lease, l.older, l.leaseLost = lease, time.Time{}, false }
+func (l *local) has(lease coord.Lease) {
+	l.given = l.given && lease.Revision == l.lease.Revision
+	l.lease, l.older, l.leaseLost = lease, time.Time{}, false
+}
 
 // ledFor returns how long a replica has led.
 func (l *local) ledFor(now time.Time) time.Duration {

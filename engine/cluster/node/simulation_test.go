@@ -97,6 +97,8 @@ func TestSimulationOfDefects(t *testing.T) {
 		// which its node wrote again.
 		{"a leader takes its lease for the newest", 3007583},
 		{"a leader takes its lease for the newest", 4007591},
+		// It had given its lease away without an answer, led again, and the request arrived then.
+		{"a lease is given away by a request that is late", 630494025},
 	} {
 		w := newWorld(x.seed)
 		w.run()

@@ -193,7 +193,7 @@ func (n *Node) demote(ctx context.Context, l *local, to *coord.Member) {
 		}
 		next, e := coord.WriteLease(ctx, n.o.Store, l.partition, lease, to.Name, to.Session)
 		if e != nil {
-			return nil, e
+			return func() { l.given = true }, e
 		}
 		return func() {
 			n.counts.Handovers++
@@ -211,6 +211,9 @@ func (n *Node) writeLease(ctx context.Context, l *local, node, session string) f
 		defer cancel()
 		lease, err := coord.WriteLease(ctx, n.o.Store, l.partition, former, node, session)
 		if err != nil {
+			n.mu.Lock()
+			l.given = l.given || node != n.o.Name
+			n.mu.Unlock()
 			if !errors.Is(err, coord.ErrConflict) {
 				n.o.Logger.Warn("a lease could not be written, which is tried again", "partition", l.partition, "err", err)
 			}
