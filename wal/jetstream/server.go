@@ -89,7 +89,7 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	if err != nil {
 		s.conn.move.doubt(s.stream)
 	}
-	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionClosed) {
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded) {
 		// It was not sent, or nobody was there.
 		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, natsconn.Explain(s.conn.main.nc, err))
 	}
