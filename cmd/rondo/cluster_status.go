@@ -23,8 +23,9 @@ and whether the servers of NATS are: each that keeps a log or the map of partiti
 
 What is wrong is printed in words, and what is going on, such as moves. An error means that updates or reads wait or that replicas differ, a warning
 that the loss of one more node or server may do that. With either the cluster is not whole. The exit code is 0 if it is whole, 1 if it is not
-or cannot be asked, and 2 if the command is written wrongly. By --cluster it takes a second or two, and six if a node is silent. What a node says of the servers of NATS is up to 10 s old.
-A server that is killed is missing at once if its monitoring port is known, else 6 s later. --cluster-monitor is for --cluster: a node knows the ports.`
+or cannot be asked, and 2 if the command is written wrongly. By --cluster it takes a second or two, and six if a node is silent. What a node says of
+the servers of NATS is up to 10 s old. A server that is killed is missing at once if its monitoring port is known, else 6 s later. --cluster-monitor
+is for --cluster: a node knows the ports.`
 
 func newClusterStatus(c *common) *cobra.Command {
 	o := &operating{common: c}

@@ -126,11 +126,13 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 	case ctx.Err() != nil:
 		return StreamHealth{}
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		err = ErrNoStream
-	case errors.Is(err, context.DeadlineExceeded) && natsconn.Explain(s.nc, err) == err:
-		err = errUnanswered
+		return StreamHealth{Err: ErrNoStream}
 	}
-	return StreamHealth{Err: natsconn.Explain(s.nc, err)}
+	why := natsconn.Explain(s.nc, err)
+	if why == err && errors.Is(err, context.DeadlineExceeded) {
+		why = errUnanswered
+	}
+	return StreamHealth{Err: why}
 }
 
 // doubtful reports whether a stream is to be asked about once more. A stream without a leader may

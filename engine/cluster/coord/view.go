@@ -55,9 +55,12 @@ func (v *View) Leader(partition int) *Seen {
 // Current reports whether a node lives and has a replica of a partition that is current.
 func (v *View) Current(partition int, node string) bool {
 	m := v.Members[node]
-	if m == nil || !m.Live {
-		return false
-	}
+	return m != nil && m.Live && m.SaysCurrent(partition)
+}
+
+// SaysCurrent reports whether the last that was heard of a member is that its replica of a
+// partition is current. It may not live any more.
+func (m *Seen) SaysCurrent(partition int) bool {
 	s, ok := m.Standing(partition)
 	return ok && s.Current && s.Quarantine == ""
 }

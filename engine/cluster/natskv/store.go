@@ -138,7 +138,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func (s *Store) Delete(ctx context.Context, key string, revision uint64) error {
 	err := s.remove(ctx, key, revision)
 	s.heard(write, err)
-	return err
+	return natsconn.Explain(s.nc, err)
 }
 
 func (s *Store) remove(ctx context.Context, key string, revision uint64) error {

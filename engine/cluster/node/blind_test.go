@@ -50,14 +50,14 @@ func TestBlindStart(t *testing.T) {
 	}
 }
 
-// A muteStore takes no value for as long as it is mute.
-type muteStore struct {
+// A muted is a store that takes no value for as long as mute says: most of its servers are away.
+type muted struct {
 	coord.Store
-	until time.Time
+	mute *atomic.Bool
 }
 
-func (s muteStore) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if time.Now().Before(s.until) {
+func (s muted) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if s.mute.Load() {
 		return 0, errors.New("no leader")
 	}
 	return s.Store.CompareAndSet(ctx, key, value, revision)
@@ -71,7 +71,9 @@ func TestMuteServersAreToldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	mute := muteStore{coordtest.New(time.Now, 0).Truth(), time.Now().Add(300 * time.Millisecond)}
+	mute := muted{coordtest.New(time.Now, 0).Truth(), new(atomic.Bool)}
+	mute.mute.Store(true)
+	time.AfterFunc(300*time.Millisecond, func() { mute.mute.Store(false) })
 	n, err := node.New(node.Options{
 		Name: "a", Address: "a:1", Store: mute, Disk: f, Times: coord.Times{Interval: 10 * time.Millisecond},
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -98,19 +100,6 @@ func TestMuteServersAreToldOnce(t *testing.T) {
 			t.Errorf("%q is logged %d times, want %d:\n%s", what, got, want, &log)
 		}
 	}
-}
-
-// A muted is a store that takes no value for as long as mute says: most of its servers are away.
-type muted struct {
-	coord.Store
-	mute *atomic.Bool
-}
-
-func (s muted) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if s.mute.Load() {
-		return 0, errors.New("no leader")
-	}
-	return s.Store.CompareAndSet(ctx, key, value, revision)
 }
 
 // TestReadsWhileServersAreMute: while most servers were away, no node could announce itself, and

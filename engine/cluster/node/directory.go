@@ -116,9 +116,12 @@ func (n *Node) Reader(ctx context.Context, partition int) (core.Engine, error) {
 				return nil, &n.view.Members[name].Member
 			}
 		}
+		if !n.unheard() {
+			return nil, nil
+		}
 		for _, name := range nodes {
-			if name != n.o.Name && n.unheard() && n.wasCurrent(partition, name) {
-				return nil, &n.view.Members[name].Member
+			if m := n.view.Members[name]; m != nil && name != n.o.Name && m.SaysCurrent(partition) && !n.hasEnded(m) {
+				return nil, &m.Member
 			}
 		}
 		return nil, nil
@@ -132,18 +135,10 @@ func (n *Node) unheard() bool {
 	return m != nil && m.Session == n.o.Session && !m.Live
 }
 
-// wasCurrent reports whether the replica of another node was current when that node was heard last,
-// and its process is not known to have ended. n.mu is held.
-func (n *Node) wasCurrent(partition int, name string) bool {
-	m := n.view.Members[name]
-	if m == nil {
-		return false
-	}
-	if s := n.suspects[name]; s != nil && s.session == m.Session && s.ended {
-		return false
-	}
-	st, ok := m.Standing(partition)
-	return ok && st.Current && st.Quarantine == ""
+// hasEnded reports whether the process of a member is known to have ended. n.mu is held.
+func (n *Node) hasEnded(m *coord.Seen) bool {
+	s := n.suspects[m.Name]
+	return s != nil && s.session == m.Session && s.ended
 }
 
 // find calls look, with n.mu held, until it finds a partition here or a node that has it.

@@ -19,7 +19,6 @@ type Node struct {
 	tasks     sync.WaitGroup
 	taskEnded chan struct{} // gets a value when a task ends; holds one
 	began     time.Time     // set by Run
-	first     time.Time     // when it looked at the cluster first; of Run's goroutine
 	announced bool          // the node is in the cluster; of Run's goroutine
 	told      time.Time     // when the last successful announcement began; of Run's goroutine
 	known     placement.Map // the newest map that Disk has; Run's goroutine sets it, under mu
@@ -33,7 +32,7 @@ type Node struct {
 	mu         sync.Mutex // guards what follows; not held while anything is waited for
 	view       *coord.View
 	seen       time.Time     // when that was
-	sees       time.Time     // since when it has looked at the cluster
+	first      time.Time     // when it looked at the cluster first; Run's goroutine sets it
 	muted      error         // why the last announcement was not taken, or nil
 	holds      time.Time     // until then nobody takes a lease that this node has, as far as it knows
 	looked     chan struct{} // closed when a leader may have been found
@@ -92,10 +91,10 @@ func (n *Node) Blind() time.Duration {
 func (n *Node) Settles() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.sees.IsZero() {
+	if n.first.IsZero() {
 		return n.o.Times.Lease
 	}
-	left := n.sees.Add(n.o.Times.Lease).Sub(n.o.now())
+	left := n.first.Add(n.o.Times.Lease).Sub(n.o.now())
 	if m := n.view.Members[n.o.Name]; m == nil || m.Session != n.o.Session {
 		left = max(left, n.o.Times.Interval)
 	}

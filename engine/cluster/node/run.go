@@ -97,10 +97,7 @@ func (n *Node) tick(ctx context.Context) error {
 		n.see(ctx, v)
 	}
 	if n.first.IsZero() {
-		if err != nil {
-			return nil // only a look shows whether an earlier session of this name lives
-		}
-		n.first = n.o.now()
+		return nil // only a look shows whether an earlier session of this name lives
 	}
 	call, cancel = context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -167,8 +164,8 @@ func (n *Node) see(ctx context.Context, v *coord.View) {
 		n.holds = n.told.Add(n.o.Times.Lease)
 	}
 	n.view, n.seen = v, n.o.now()
-	if n.sees.IsZero() {
-		n.sees = n.seen
+	if n.first.IsZero() {
+		n.first = n.seen
 	}
 	n.wake()
 }

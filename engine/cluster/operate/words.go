@@ -65,18 +65,21 @@ func (s *State) addSilence(severity Severity, format string, args ...any) {
 
 // muted takes back what follows from nodes that are silent: no node could announce itself.
 func (s *State) muted() {
-	n := len(s.Problems)
-	if s.Problems = slices.DeleteFunc(s.Problems, func(p Problem) bool { return p.silence }); len(s.Problems) < n {
-		s.Add(Error, "no node can announce itself while no nats-server leads the map of partitions, so nodes that are silent may live: they are read as they were heard last")
-	}
+	s.doubtSilence("no node can announce itself while no nats-server leads the map of partitions, so nodes that are silent may live: they are read as they were heard last")
 }
 
 // Unheard notes that the node which was asked cannot announce itself: it does not know whether
 // nodes live that are silent. After AddLogServers, which may have said so.
 func (s *State) Unheard(node string, why error) {
+	s.doubtSilence("node %s cannot announce itself, so it does not know whether nodes live that are silent: %v", node, why)
+}
+
+// doubtSilence puts an error in the place of what follows from nodes that are silent, if there is
+// any such thing.
+func (s *State) doubtSilence(format string, args ...any) {
 	n := len(s.Problems)
 	if s.Problems = slices.DeleteFunc(s.Problems, func(p Problem) bool { return p.silence }); len(s.Problems) < n {
-		s.Add(Error, "node %s cannot announce itself, so it does not know whether nodes live that are silent: %v", node, why)
+		s.Add(Error, format, args...)
 	}
 }
 
