@@ -23,6 +23,9 @@ func (o Options) WithHook(fn func(string)) Options {
 	return o
 }
 
+// ToldLogFailures returns how many failures the log has told of, to all who waited for it.
+func (s *Store) ToldLogFailures() uint64 { return s.logStats().Failures }
+
 // WithRoom returns o with a disk that has as many bytes free as fn tells.
 func (o Options) WithRoom(fn func() (int64, error)) Options {
 	o.room = fn
