@@ -82,11 +82,11 @@ func consolidated(c rpn.Series, cf rra.CF) float64 {
 		}
 		switch cf {
 		case rra.Min:
-			if x < v { // of two zeros the first stays, whatever its sign
+			if x <= v { // of two zeros the later one stays, whatever its sign
 				v = x
 			}
 		case rra.Max, rra.Failures:
-			if x > v {
+			if x >= v {
 				v = x
 			}
 		case rra.Last:

@@ -78,11 +78,11 @@ func (r *reducer) fold(v float64) {
 	}
 	switch r.cf {
 	case rra.Min:
-		if v < r.value {
+		if v <= r.value { // of two zeros the later one stays, whatever its sign
 			r.value = v
 		}
 	case rra.Max, rra.Failures:
-		if v > r.value {
+		if v >= r.value {
 			r.value = v
 		}
 	case rra.Last:

@@ -13,7 +13,18 @@ func sortValues(v []float64) {
 		slices.SortStableFunc(v, order)
 		return
 	}
-	mergeSort(v, make([]float64, len(v)))
+	mergeSort(v, make([]float64, len(v)), order)
+}
+
+// sortColumn sorts the values of a column as rrdtool does for PERCENT and PERCENTNAN. Of two equal
+// ones the later comes first, which shows with zeros of different signs.
+func sortColumn(v []float64) {
+	mergeSort(v, make([]float64, len(v)), func(a, b float64) int {
+		if a == b && !math.IsInf(a, 0) {
+			return 1
+		}
+		return order(a, b)
+	})
 }
 
 // order compares two elements as rrdtool does: it is negative if a comes first.
@@ -43,13 +54,13 @@ func sign(v float64) int {
 	return 0
 }
 
-func mergeSort(v, room []float64) {
+func mergeSort(v, room []float64, order func(a, b float64) int) {
 	if len(v) < 2 {
 		return
 	}
 	a, b := v[:len(v)/2], v[len(v)/2:]
-	mergeSort(a, room)
-	mergeSort(b, room)
+	mergeSort(a, room, order)
+	mergeSort(b, room, order)
 	merged := room[:0]
 	for len(a) > 0 && len(b) > 0 {
 		if order(a[0], b[0]) <= 0 {

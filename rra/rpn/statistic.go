@@ -175,7 +175,7 @@ func (s Statistic) percentile(values []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}
-	sortValues(v)
+	sortColumn(v)
 	return v[int(math.Round(float64(s.share*float64(len(v)-1))/100))]
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestStatistic(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
+	nan, inf, minus := math.NaN(), math.Inf(1), math.Copysign(0, -1)
 	column := []float64{10, nan, 21, 11, 3, 34}
 	for _, tt := range []struct {
 		function string
@@ -35,6 +35,11 @@ func TestStatistic(t *testing.T) {
 		{"AVERAGE", []float64{nan, nan}, nan},
 		{"95,PERCENTNAN", []float64{nan, nan}, nan}, // rrdtool reads past the end
 		{"95,PERCENT", nil, nan},
+		{"0,PERCENT", []float64{minus, 0, nan}, nan}, // of equal values the last one comes first
+		{"50,PERCENT", []float64{minus, 0, nan}, 0},
+		{"100,PERCENT", []float64{minus, 0, nan}, minus},
+		{"0,PERCENTNAN", []float64{0, 5, minus}, minus},
+		{"100,PERCENT", []float64{1, -inf, inf, 2}, inf},
 		{"LSLINT", []float64{nan, 5}, nan},
 		{"LSLCORREL", []float64{2, 4, 6}, 1},
 		{"LSLCORREL", []float64{2, 2, 2}, nan},
@@ -45,7 +50,7 @@ func TestStatistic(t *testing.T) {
 			continue
 		}
 		got, _, _ := s.At(rpn.Series{Step: 10, Values: tt.values})
-		if math.IsNaN(got) != math.IsNaN(tt.want) || math.Abs(got-tt.want) > 1e-12 {
+		if math.IsNaN(got) != math.IsNaN(tt.want) || math.Abs(got-tt.want) > 1e-12 || got == 0 && math.Signbit(got) != math.Signbit(tt.want) {
 			t.Errorf("%s of %v: got %v, want %v", tt.function, tt.values, got, tt.want)
 		}
 	}

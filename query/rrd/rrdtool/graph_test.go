@@ -189,6 +189,16 @@ func TestPrefixForgottenByDataFormats(t *testing.T) {
 	}
 }
 
+// TestPrintOfZeros prints zeros of both signs. Of equal values MIN and MAX print the last one.
+func TestPrintOfZeros(t *testing.T) {
+	draw, _ := graphed(t)
+	a := draw("graph o.png -s 1200000060 -e 1200000180 DEF:a=a.rrd:x:AVERAGE LINE:a " +
+		"CDEF:z=2.5,a,-,0,* PRINT:z:MAX:%lf PRINT:z:MIN:%lf CDEF:y=z,-1,* PRINT:y:MAX:%lf PRINT:y:MIN:%lf")
+	if want := "-0.000000\n-0.000000\n0.000000\n0.000000\n"; !strings.HasSuffix(a.Stdout, want) {
+		t.Errorf("%v, want %q", a, want)
+	}
+}
+
 // TestCommaBehindPrints: graph writes the comma behind the list of PRINTs if another list follows,
 // and xport always.
 func TestCommaBehindPrints(t *testing.T) {
