@@ -113,7 +113,7 @@ var rooms = map[string][]string{
 	"cmd/rondo-bench/internal/rrdtoolbench":   {"engine", "query/rpc/rondov1", "rra", "wal"},
 	"cmd/rondo/internal":                      {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
 	"cmd/rondo/internal/backups":              {"internal/owner", "internal/replace", "engine"},
-	"cmd/rondo/internal/clustered":            {"cmd/rondo/internal/operator", "engine", "internal/natsconn", "internal/owner", "internal/replace", "internal/sleep", "query/partial", "query/peer", "wal"},
+	"cmd/rondo/internal/clustered":            {"cmd/rondo/internal/operator", "engine", "internal/loglimit", "internal/natsconn", "internal/owner", "internal/replace", "internal/sleep", "query/partial", "query/peer", "wal"},
 	"cmd/rondo/internal/operator":             {"engine/cluster", "internal/access", "query/rpc/rondov1"},
 	"cmd/rondo/internal/backend":              {"query", "internal", "engine", "rra", "wal"},
 	"cmd/rondo/internal/systemd":              {},

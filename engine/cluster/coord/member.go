@@ -26,6 +26,9 @@ type Member struct {
 	Cluster    string `json:"cluster,omitempty"`
 	MapVersion uint64 `json:"mapVersion,omitempty"`
 
+	// DiskFull says how much its disk has left if that is too little for replicas; else empty.
+	DiskFull string `json:"diskFull,omitempty"`
+
 	Partitions []Standing `json:"partitions,omitempty"` // in order of their numbers
 	Refused    []Refusal  `json:"refused,omitempty"`    // nodes that never take calls from this one
 }

@@ -75,7 +75,7 @@ func (v *View) Placement() []placement.Member {
 	var all []placement.Member
 	for _, m := range v.Members {
 		if !m.Gone {
-			all = append(all, placement.Member{Name: m.Name, Zone: m.Zone, Leaving: m.Leaving})
+			all = append(all, placement.Member{Name: m.Name, Zone: m.Zone, Leaving: m.Leaving, Full: m.DiskFull != ""})
 		}
 	}
 	slices.SortFunc(all, func(a, b placement.Member) int { return cmp.Compare(a.Name, b.Name) })

@@ -36,6 +36,10 @@ type Options struct {
 	// Peers are the other nodes.
 	Peers Peers
 
+	// DiskFull returns how much the disk of the replicas has left when it takes no more, for eyes,
+	// and an empty text as long as it does. It must return at once. Default: nil, it always does.
+	DiskFull func() string
+
 	// Moves is how many partitions of the cluster may move at once; default 1.
 	Moves int
 	// Keep returns the position up to which the last backup of a partition reaches: the log behind

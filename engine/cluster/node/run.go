@@ -172,11 +172,15 @@ func (n *Node) see(ctx context.Context, v *coord.View) {
 
 // member returns what the node says of itself.
 func (n *Node) member() coord.Member {
+	full := ""
+	if n.o.DiskFull != nil {
+		full = n.o.DiskFull()
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return coord.Member{
 		Name: n.o.Name, Session: n.o.Session, Address: n.o.Address, Version: n.o.Version, Zone: n.o.Zone,
-		Started: n.began, Stopping: n.stopping, Partitions: n.standings(), Cluster: n.cluster, MapVersion: n.known.Version, Refused: n.refused(),
+		Started: n.began, Stopping: n.stopping, Partitions: n.standings(), Cluster: n.cluster, MapVersion: n.known.Version, DiskFull: full, Refused: n.refused(),
 	}
 }
 

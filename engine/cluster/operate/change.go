@@ -156,6 +156,8 @@ func takes(v *coord.View, name string) error {
 		return refused("node %s is to leave and takes no replica: rondo cluster drain --undo %s lets it stay", name, name)
 	case m.Stopping:
 		return refused("node %s is stopping: it takes no replica", name)
+	case m.DiskFull != "":
+		return refused("the disk of node %s is full (%s): it takes no replica", name, m.DiskFull)
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ func (o *Operator) Drain(ctx context.Context, node string) error {
 			cannot = append(cannot, name+" is to leave, too")
 		case !m.Live:
 			cannot = append(cannot, name+" is silent")
+		case m.DiskFull != "":
+			cannot = append(cannot, "the disk of "+name+" is full")
 		default:
 			stay = append(stay, name)
 		}

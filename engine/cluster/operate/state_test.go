@@ -55,6 +55,23 @@ func TestNodesThatRefuseEachOther(t *testing.T) {
 	want(t, w.state(1), true)
 }
 
+// TestFullDisk: status tells of it, and the node takes no replica.
+func TestFullDisk(t *testing.T) {
+	w := newWorld(t, 3, 2, "a", "b", "c")
+	p := w.look().Map.Partitions[0]
+	x, z := p.Nodes[0], absent(p)
+	w.nodes[z].says.DiskFull = "3.0 MiB left"
+	want(t, w.state(1), false, "warning: the disk of node "+z+" is full (3.0 MiB left): its replicas stop when their memory is used up, and none moves to it; make room on it")
+	if _, err := w.operator().Move(t.Context(), 0, x, z); !errors.Is(err, operate.ErrRefused) || !strings.Contains(err.Error(), "the disk of node "+z+" is full (3.0 MiB left): it takes no replica") {
+		t.Errorf("a replica moves to a full disk: %v", err)
+	}
+	if err := w.operator().Drain(t.Context(), x); !errors.Is(err, operate.ErrRefused) || !strings.Contains(err.Error(), "; the disk of "+z+" is full. Start another node first") {
+		t.Errorf("a node is drained to a full disk: %v", err)
+	}
+	w.nodes[z].says.DiskFull = ""
+	want(t, w.state(1), true)
+}
+
 // TestStateInWords: everything that may be wrong with replicas and leaders is told, once for all
 // partitions that have it.
 func TestStateInWords(t *testing.T) {

@@ -40,6 +40,7 @@ func (s *State) judge(v *coord.View) {
 	s.judgeReplicas()
 	s.judgeNodes()
 	s.judgeRefusals(v)
+	s.judgeDisks(v)
 	for _, err := range v.Problems {
 		s.add(Warning, "%v", err)
 	}
@@ -256,6 +257,15 @@ func (s *State) judgeRefusals(v *coord.View) {
 			if other := v.Members[r.Node]; v.Members[name].Live && other != nil && other.Live {
 				s.add(Error, "node %s says: node %s %s", name, r.Node, r.Why)
 			}
+		}
+	}
+}
+
+// judgeDisks finds nodes whose disk is full.
+func (s *State) judgeDisks(v *coord.View) {
+	for _, name := range sorted(v.Members) {
+		if m := v.Members[name]; m.Live && m.DiskFull != "" {
+			s.add(Warning, "the disk of node %s is full (%s): its replicas stop when their memory is used up, and none moves to it; make room on it", name, m.DiskFull)
 		}
 	}
 }

@@ -12,6 +12,8 @@ type Member struct {
 	Zone string // what may fail at once, a rack for example; nodes without a zone are one zone
 	// Leaving nodes get no replica, and theirs move to others.
 	Leaving bool
+	// Full nodes have no room: they keep their replicas and get no other ones.
+	Full bool
 }
 
 // A census counts what each member has in a map whose moves have finished.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -232,6 +233,36 @@ func TestLossMovesTheLost(t *testing.T) {
 		load, leads := loads(after, nil)
 		if nodes >= replicas && (load[lost] > 0 || leads[lost] > 0) {
 			t.Errorf("%s still has %d replicas and leads %d partitions", lost, load[lost], leads[lost])
+		}
+	})
+}
+
+// TestFullNodes: nodes without room keep what they have and get no more, and get their share when
+// they have room again. The first map does not look at that.
+func TestFullNodes(t *testing.T) {
+	sizes(t, 150, func(t *testing.T, r *rand.Rand, partitions, replicas, nodes int) {
+		all := members(nodes+1, r.IntN(3))
+		m := mustNew(t, partitions, replicas, all)
+		for i := range all {
+			all[i].Full = r.IntN(2) == 0
+		}
+		if full := mustNew(t, partitions, replicas, all); !reflect.DeepEqual(m, full) {
+			t.Errorf("%d partitions, %d replicas, %d nodes: the first map is another one if some are full", partitions, replicas, nodes+1)
+		}
+		after := append(slices.Clone(all), placement.Member{Name: "joiner", Full: r.IntN(2) == 0})
+		after[r.IntN(len(all))].Leaving = true
+		m, moved := settle(t, m, after)
+		for _, x := range after {
+			if x.Full && moved[x.Name] > 0 {
+				t.Errorf("%d partitions, %d replicas, %d nodes: %d replicas moved to %s, which is full", partitions, replicas, nodes+2, moved[x.Name], x.Name)
+			}
+		}
+		for i := range after {
+			after[i].Full, after[i].Leaving, after[i].Zone = false, false, ""
+		}
+		m, _ = settle(t, m, after)
+		if load, _ := loads(m, after); spread(load) > 1 {
+			t.Errorf("%d partitions, %d replicas, %d nodes: loads %v when there is room", partitions, replicas, nodes+2, load)
 		}
 	})
 }

@@ -16,11 +16,15 @@ type Situation struct {
 	Moves int
 }
 
-// New returns the first map of a cluster: version 1.
+// New returns the first map of a cluster: version 1. Nodes that are Full get replicas, too.
 func New(partitions, replicas int, members []Member) (Map, error) {
 	m := Map{Replicas: replicas, Partitions: make([]Partition, max(0, min(partitions, MaxPartitions)))}
 	if err := checkSize(partitions, replicas); err != nil {
 		return m, err
+	}
+	members = slices.Clone(members)
+	for i := range members {
+		members[i].Full = false
 	}
 	c := count(m, members)
 	if c.want == 0 {

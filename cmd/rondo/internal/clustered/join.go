@@ -18,6 +18,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/node"
 	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/peer"
@@ -44,7 +45,7 @@ type Member struct {
 
 	surveyor  *surveyor
 	shares    bool           // the token is the one that the cluster keeps
-	keeping   sync.WaitGroup // keepToken
+	keeping   sync.WaitGroup // keepToken, and what watches the disk
 	tokenless time.Time      // since when the bucket lacks the token of a cluster
 
 	readers sync.Map // *stream.Reader by partition: the last one that was opened
@@ -105,7 +106,8 @@ func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 
 // connect connects to the servers. They may be starting, too, so it tries again until ctx ends.
 func (m *Member) connect(ctx context.Context) error {
-	for told := false; ; told = true {
+	var told loglimit.Limit[string] // of each reason
+	for {
 		try, cancel := context.WithTimeout(ctx, connectTime)
 		err := m.connectOnce(try)
 		cancel()
@@ -113,7 +115,7 @@ func (m *Member) connect(ctx context.Context) error {
 			return err
 		}
 		_ = m.disconnect() // err says what is wrong
-		if !told {
+		if ok, _ := told.Allow(err.Error(), time.Now()); ok {
 			m.o.Logger.Warn("this node cannot use the servers of the cluster yet, and tries again", "servers", natsconn.Redacted(m.o.URL), "err", err)
 		}
 		if sleep.For(ctx, 500*time.Millisecond) != nil {
@@ -204,12 +206,12 @@ func (m *Member) await(ctx context.Context) error {
 }
 
 // startNode opens the folder of the replicas and starts the node.
-func (m *Member) startNode(fail context.CancelCauseFunc) error {
+func (m *Member) startNode(fail context.CancelCauseFunc) (err error) {
 	o := &m.o
-	var err error
+	var disk fullness
 	m.node, err = node.New(node.Options{
 		Name: o.Node, Address: m.address(), Version: o.Version, Zone: o.Zone,
-		Store: m.bucket, Disk: m.folder, Peers: m.peers, Moves: 4, Logger: o.Logger,
+		Store: m.bucket, Disk: m.folder, Peers: m.peers, Moves: 4, DiskFull: disk.String, Logger: o.Logger,
 	})
 	if err != nil {
 		return err
@@ -218,6 +220,10 @@ func (m *Member) startNode(fail context.CancelCauseFunc) error {
 	m.stop = stop
 	if m.shares {
 		m.keeping.Go(func() { keepToken(ctx, m.bucket, o.Token, o.Logger) })
+	}
+	if o.DiskSpace != nil {
+		disk.look(o.DiskSpace())
+		m.keeping.Go(func() { disk.watch(ctx, o.DiskSpace) })
 	}
 	go func() {
 		defer close(m.ended)

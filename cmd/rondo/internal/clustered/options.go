@@ -80,6 +80,9 @@ type Options struct {
 	Spool     int64        // bytes that may wait there; 0: none
 	Store     core.Options // of all partitions together
 	MaxSeries int
+	// DiskSpace returns what is free on the disk of Dir, and its size, in bytes; zeros: not known.
+	// Default: nil, nobody knows.
+	DiskSpace func() (free, size int64)
 	Logger    *slog.Logger
 	// Expressions evaluates expressions over a partition, for other nodes; see peer.Server.
 	Expressions func(ctx context.Context, partition int, e core.Engine, q partial.Question) (*partial.Answer, error)

@@ -50,6 +50,7 @@ func (s *server) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 	o.Dir, o.Store, o.MaxSeries = filepath.Join(s.DB, backend.ReplicasFolder), s.Engine, s.Engine.MaxSeries
 	o.SpoolDir = filepath.Join(s.DB, backend.SpoolFolder)
 	o.Version, o.Logger = s.Version, s.Logger
+	o.DiskSpace = func() (free, size int64) { return diskSpace(s.DB) }
 	s.sums = api.NewEvaluator(s.Memory, prom.Options{Rules: s.Ways.Metrics})
 	o.Expressions = s.sums.Evaluate
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
