@@ -162,9 +162,22 @@ func (c *Client) Partition(ctx context.Context, p int) (*peer.Client, error) {
 		select {
 		case <-again:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("partition %d has no leader: %w: %w", p, core.ErrUnavailable, errors.Join(ctx.Err(), err))
+			return nil, fmt.Errorf("partition %d: %w: %w: %w", p, leaderless(v), core.ErrUnavailable, errors.Join(ctx.Err(), err))
 		}
 	}
+}
+
+// errLeaderless says that a partition had no leader for all the time.
+var errLeaderless = errors.New("it has no leader")
+
+// leaderless returns that error, with what a view tells of why.
+func leaderless(v *coord.View) error {
+	for _, m := range v.Members {
+		if m.Live {
+			return errLeaderless
+		}
+	}
+	return fmt.Errorf("%w, and no node of the cluster runs", errLeaderless)
 }
 
 // Close ends the connections. Nobody uses the engine any more.

@@ -63,10 +63,10 @@ const (
 	gatherPart    = "part"
 )
 
-// gatherJobs is how many partitions are backed up at the same time, and gatherTries how often each.
 const (
-	gatherJobs  = 4
-	gatherTries = 10
+	gatherJobs  = 4  // partitions that are backed up at the same time
+	gatherTries = 10 // of each
+	gatherWaits = 2  // of these, if the partition has no leader for leaderTime
 )
 
 // Gather makes the database of one machine, in the folder dir, of a cluster. It first takes a
@@ -197,12 +197,15 @@ func backupAll(ctx context.Context, from Parts, names []string) error {
 // backupPart writes a backup of a partition to a file. When the leader changes meanwhile, it begins
 // again.
 func backupPart(ctx context.Context, from Parts, p int, name string) error {
-	for try := 1; ; try++ {
+	for try, waits := 1, 0; ; try++ {
 		err := ctx.Err()
 		if err == nil {
 			err = writeFile(name, func(w io.Writer) error { return from.Backup(ctx, p, w) })
 		}
-		if err == nil || ctx.Err() != nil || !errors.Is(err, core.ErrUnavailable) || try == gatherTries {
+		if errors.Is(err, errLeaderless) {
+			waits++
+		}
+		if err == nil || ctx.Err() != nil || !errors.Is(err, core.ErrUnavailable) || try == gatherTries || waits == gatherWaits {
 			return err
 		}
 	}

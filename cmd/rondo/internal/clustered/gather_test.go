@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/core"
 )
 
@@ -110,4 +112,22 @@ func TestGatherTwice(t *testing.T) {
 	if _, err := Gather(t.Context(), &parts{stores: []*core.Store{store(t, "a")}}, dir, GatherOptions{}); !errors.Is(err, core.ErrLocked) {
 		t.Error(err)
 	}
+}
+
+// A partition that has no leader is waited for twice, and Gather ends.
+func TestGatherWithoutLeader(t *testing.T) {
+	p := &leaderlessParts{}
+	_, err := Gather(t.Context(), p, filepath.Join(t.TempDir(), "db"), GatherOptions{Memory: 64 << 20})
+	if !errors.Is(err, errLeaderless) || !strings.Contains(err.Error(), "backup of partition 0: it has no leader, and no node of the cluster runs") || p.asked != 2 {
+		t.Errorf("%v, after %d attempts", err, p.asked)
+	}
+}
+
+type leaderlessParts struct{ asked int }
+
+func (*leaderlessParts) Partitions() int { return 1 }
+
+func (p *leaderlessParts) Backup(context.Context, int, io.Writer) error {
+	p.asked++
+	return fmt.Errorf("%w: %w", leaderless(&coord.View{}), core.ErrUnavailable)
 }
