@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/bits"
@@ -160,6 +161,9 @@ func (a *appender) failed(first, last wal.Pos, err error) {
 	// Every write that waits fails: thousands a second.
 	if ok, held := a.failureLines.Allow("log", time.Now()); ok {
 		a.logger.Error("log write failed; appends are refused until it succeeds", "err", err, "held_back_lines", held)
+		if a.admission.shared && errors.Is(err, wal.ErrFull) {
+			a.admission.wake() // what is in the database need not stay in the log
+		}
 	}
 	for _, t := range tickets {
 		t.recall()

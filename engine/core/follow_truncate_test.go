@@ -1,8 +1,10 @@
 package core_test
 
 import (
+	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
@@ -44,5 +46,31 @@ func TestSilentServersHoldUpNoCheckpoint(t *testing.T) {
 	mustClose(t, s.Backup(t.Context(), io.Discard))
 	close(silent.answer)
 	mustClose(t, <-truncated)
+	mustClose(t, s.Close())
+}
+
+// TestFullLogGetsCheckpoint fills a log that is shared: the leader writes a checkpoint at once, so
+// that the log can be truncated. It waited for its time, and updates were refused for that long.
+func TestFullLogGetsCheckpoint(t *testing.T) {
+	log := waltest.NewStream(1)
+	s := mustOpen(t, t.TempDir(), shared(core.Options{CheckpointInterval: time.Hour}, log))
+	mustPromote(t, s)
+	f := newFeeder(t, s, 10)
+	f.mustFeed(5)
+	log.Capacity = 20 << 10
+	var err error
+	for err == nil {
+		err = f.feed(1)
+	}
+	if !errors.Is(err, wal.ErrFull) {
+		t.Fatalf("a full log: %v, want ErrFull", err)
+	}
+	for end := time.Now().Add(patience); s.Checkpointed() < s.Position(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the checkpoint is at %d, the log ends at %d", s.Checkpointed(), s.Position())
+		}
+	}
+	mustClose(t, s.Truncate(s.Checkpointed()))
+	f.mustFeed(5)
 	mustClose(t, s.Close())
 }

@@ -142,7 +142,7 @@ func (s *Server) admit(ctx context.Context, id string, size int64) error {
 			return fmt.Errorf("%w: %w", wal.ErrRetry, err)
 		}
 		most := info.Config.MaxBytes
-		s.left = most - min(most/8, reserveBytes) - int64(info.State.Bytes)
+		s.left = room(most) - int64(info.State.Bytes)
 		if s.left < size {
 			return fmt.Errorf("%w: %d bytes of %d are taken", wal.ErrFull, info.State.Bytes, most)
 		}
@@ -151,6 +151,9 @@ func (s *Server) admit(ctx context.Context, id string, size int64) error {
 	s.admitted = id
 	return nil
 }
+
+// room returns how many bytes of a stream's bound records may take.
+func room(most int64) int64 { return most - min(most/8, reserveBytes) }
 
 // A request asks for messages.
 type request struct {

@@ -71,6 +71,7 @@ type ServerHealth struct {
 type StreamHealth struct {
 	Err      error           // no server tells of it: it has no leader, or does not exist
 	Replicas []ReplicaHealth // the leader's first; none, and no Err: it was not asked about
+	Full     int             // per cent of the room for records that is taken; 0: it has no bound
 }
 
 // ReplicaHealth says how the replica of a stream on one server is.
@@ -122,7 +123,10 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 	st, err := s.js.Stream(try, name)
 	switch {
 	case err == nil:
-		return healthOf(st.CachedInfo().Cluster, s.nc.ConnectedServerName())
+		info := st.CachedInfo()
+		h := healthOf(info.Cluster, s.nc.ConnectedServerName())
+		h.Full = fullness(info.State.Bytes, info.Config.MaxBytes)
+		return h
 	case ctx.Err() != nil:
 		return StreamHealth{}
 	case errors.Is(err, jetstream.ErrStreamNotFound):
@@ -133,6 +137,15 @@ func (s *Survey) stream(ctx context.Context, name string) StreamHealth {
 		why = errUnanswered
 	}
 	return StreamHealth{Err: why}
+}
+
+// fullness returns how many per cent of a stream's room for records are taken: a part of the room
+// is kept for claims.
+func fullness(taken uint64, most int64) int {
+	if most <= 0 {
+		return 0
+	}
+	return int(min(float64(taken)/float64(room(most)), 1) * 100)
 }
 
 // doubtful reports whether a stream is to be asked about once more. A stream without a leader may

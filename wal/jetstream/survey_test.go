@@ -140,3 +140,19 @@ func TestUnansweredIsShort(t *testing.T) {
 		}
 	}
 }
+
+// Records may take all of a stream but what is kept for claims.
+func TestFullness(t *testing.T) {
+	for _, x := range []struct {
+		taken uint64
+		most  int64
+		want  int
+	}{
+		{0, 8 << 20, 0}, {1 << 40, 0, 0}, {1 << 40, -1, 0}, {4 << 20, 8 << 20, 50}, {8321021, 8 << 20, 99}, {8<<20 - 64<<10, 8 << 20, 100}, {8 << 20, 8 << 20, 100},
+		{7 << 10, 8 << 10, 100}, {4 << 30, 8 << 30, 50},
+	} {
+		if got := fullness(x.taken, x.most); got != x.want {
+			t.Errorf("%d of %d: %d %%, want %d", x.taken, x.most, got, x.want)
+		}
+	}
+}

@@ -152,7 +152,7 @@ func (d *Detour) drop(p int, why Loss, n int) {
 // warn logs that samples were dropped, once a minute for each reason.
 func (d *Detour) warn(p, n int, why string) {
 	if ok, held := d.lines.Allow(why, time.Now()); ok {
-		d.o.Logger.Error("samples were dropped: their partition has no leader", "partition", p, "samples", n, "why", why, "held_back_lines", held)
+		d.o.Logger.Error("samples were dropped: their partition does not take them now, as while it has no leader or its log is full", "partition", p, "samples", n, "why", why, "held_back_lines", held)
 	}
 }
 

@@ -25,6 +25,7 @@ type KeptLog struct {
 	Err     error // nobody tells of it: it has no leader among the servers, or is Absent
 	Absent  bool  // the servers do not have it
 	Keepers []LogKeeper
+	Full    int // per cent of its room that are taken
 }
 
 // A LogKeeper is a server that keeps a log.
@@ -101,6 +102,35 @@ func (s *State) AddLogServers(l *LogServers) {
 		s.judgeLogServer(l, x)
 	}
 	s.judgeKeepers(l)
+	s.judgeRoom(l)
+}
+
+// A log with tooFull per cent of its room taken gets a warning. One that is full has less left than
+// a message may take.
+const (
+	tooFull = 80
+	full    = 98
+)
+
+// judgeRoom tells of logs that are full, or soon will be.
+func (s *State) judgeRoom(l *LogServers) {
+	var none, little []int
+	most := 0
+	for p, k := range l.Logs {
+		switch {
+		case k.Full >= full:
+			none = append(none, p)
+		case k.Full >= tooFull:
+			little, most = append(little, p), max(most, k.Full)
+		}
+	}
+	const why = "until replicas that are behind have what is in it, or their nodes have been silent for ten minutes"
+	if len(none) > 0 {
+		s.Add(Error, "%s %s full: updates are refused %s", logs(none), plural(len(none), "is", "are"), why)
+	}
+	if len(little) > 0 {
+		s.Add(Warning, "%s %s full to %d %%: updates are refused when nothing is left, %s", logs(little), plural(len(little), "is", "are"), most, why)
+	}
 }
 
 // judgeLogServer tells of a server that is missing.

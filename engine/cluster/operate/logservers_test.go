@@ -114,3 +114,34 @@ func TestSilenceWithoutMapIsNoDeath(t *testing.T) {
 		"error: no node can announce itself while no nats-server leads the map of partitions, so nodes that are silent may live: they are read as they were heard last",
 		"error: no nats-server leads the map of partitions: updates wait: it has no leader")
 }
+
+// TestFullLogs: status tells of logs before they are full.
+func TestFullLogs(t *testing.T) {
+	at := func(full int) operate.KeptLog {
+		k := kept([]string{"n1", "n2", "n3"}, "", nil)
+		k.Full = full
+		return k
+	}
+	const why = "until replicas that are behind have what is in it, or their nodes have been silent for ten minutes"
+	for _, x := range []struct {
+		logs  []int
+		lines []string
+	}{
+		{[]int{0, 79}, nil},
+		{[]int{0, 80, 90}, []string{"warning: the logs of partitions 1, 2 are full to 90 %: updates are refused when nothing is left, " + why}},
+		{[]int{98, 80}, []string{
+			"error: the log of partition 0 is full: updates are refused " + why,
+			"warning: the log of partition 1 is full to 80 %: updates are refused when nothing is left, " + why,
+		}},
+	} {
+		l := &operate.LogServers{Map: at(100)}
+		for _, full := range x.logs {
+			l.Logs = append(l.Logs, at(full))
+		}
+		s := &operate.State{}
+		s.AddLogServers(l)
+		if got := texts(s); !slices.Equal(got, x.lines) {
+			t.Errorf("%v: %q, want %q", x.logs, got, x.lines)
+		}
+	}
+}

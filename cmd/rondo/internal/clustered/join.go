@@ -45,7 +45,7 @@ type Member struct {
 
 	surveyor  *surveyor
 	shares    bool           // the token is the one that the cluster keeps
-	keeping   sync.WaitGroup // keepToken, and what watches the disk
+	keeping   sync.WaitGroup // what goes on beside the node
 	tokenless time.Time      // since when the bucket lacks the token of a cluster
 
 	readers sync.Map // *stream.Reader by partition: the last one that was opened
@@ -94,7 +94,7 @@ func (m *Member) join(ctx context.Context, fail context.CancelCauseFunc) (err er
 	if err := m.await(ctx); err != nil {
 		return err
 	}
-	if m.surveyor, err = startSurveyor(&o.Servers, m.bucket); err != nil {
+	if m.surveyor, err = startSurveyor(&o.Servers, m.bucket, newRelief(m.node.Local, &m.keeping).found); err != nil {
 		return err
 	}
 	o.warnIgnored(m.node.Partitions(), m.node.View().Map.Replicas)

@@ -28,18 +28,20 @@ type surveyor struct {
 	survey  *jetstream.Survey
 	last    atomic.Pointer[operate.LogServers]
 	asked   chan struct{} // closed after the first survey
-	stop    context.CancelFunc
-	ended   sync.WaitGroup
+	// found gets what each survey has found; nil: nobody does.
+	found func(context.Context, *operate.LogServers)
+	stop  context.CancelFunc
+	ended sync.WaitGroup
 }
 
 // startSurveyor starts to ask.
-func startSurveyor(s *Servers, bucket *natskv.Store) (*surveyor, error) {
+func startSurveyor(s *Servers, bucket *natskv.Store, found func(context.Context, *operate.LogServers)) (*surveyor, error) {
 	survey, err := jetstream.NewSurvey(bucket.Conn(), s.monitors(), len(s.Monitor) == 0)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	y := &surveyor{servers: s, bucket: bucket, survey: survey, asked: make(chan struct{}), stop: stop}
+	y := &surveyor{servers: s, bucket: bucket, survey: survey, asked: make(chan struct{}), found: found, stop: stop}
 	y.ended.Go(func() { y.run(ctx) })
 	return y, nil
 }
@@ -58,7 +60,11 @@ func (y *surveyor) run(ctx context.Context) {
 		if partitions == 0 {
 			partitions = y.partitions(ctx)
 		}
-		y.last.Store(logServers(y.survey.Ask(ctx, y.streams(partitions))))
+		l := logServers(y.survey.Ask(ctx, y.streams(partitions)))
+		y.last.Store(l)
+		if y.found != nil {
+			y.found(ctx, l)
+		}
 		if n == 0 {
 			close(y.asked)
 		}
@@ -106,7 +112,7 @@ func logServers(s *jetstream.Surveyed) *operate.LogServers {
 		out.Servers = append(out.Servers, operate.LogServer{Name: x.Name, Problem: x.Problem})
 	}
 	for i, st := range s.Streams {
-		k := operate.KeptLog{Err: st.Err, Absent: errors.Is(st.Err, jetstream.ErrNoStream)}
+		k := operate.KeptLog{Err: st.Err, Absent: errors.Is(st.Err, jetstream.ErrNoStream), Full: st.Full}
 		for _, r := range st.Replicas {
 			k.Keepers = append(k.Keepers, operate.LogKeeper{Server: r.Server, Missing: r.Missing, Lag: r.Lag})
 		}

@@ -37,7 +37,7 @@ func Outside(ctx context.Context, s Servers) (*operator.Service, func() error, e
 	case err != nil:
 		return nil, nil, fmt.Errorf("--cluster: %w", err)
 	}
-	y, err := startSurveyor(&s, bucket)
+	y, err := startSurveyor(&s, bucket, nil)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("--cluster: %w", err), bucket.Close())
 	}
