@@ -152,13 +152,14 @@ func flat(re *syntax.Regexp, out []*syntax.Regexp) []*syntax.Regexp {
 	return append(out, re)
 }
 
-// textsOf returns all texts that re matches, or nil if they may be more than maxValues.
+// textsOf returns all texts that re matches, or nil if they may be more than maxValues. U+FFFD also
+// matches bytes that are no UTF-8.
 func textsOf(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpEmptyMatch:
 		return []string{""}
 	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase == 0 {
+		if re.Flags&syntax.FoldCase == 0 && !slices.Contains(re.Rune, utf8.RuneError) {
 			return []string{string(re.Rune)}
 		}
 	case syntax.OpCharClass:
@@ -193,7 +194,7 @@ func textsOf(re *syntax.Regexp) []string {
 func runesOf(ranges []rune) []string {
 	var texts []string
 	for i := 0; i+1 < len(ranges); i += 2 {
-		if int(ranges[i+1]-ranges[i])+len(texts) >= maxValues {
+		if int(ranges[i+1]-ranges[i])+len(texts) >= maxValues || ranges[i] <= utf8.RuneError && utf8.RuneError <= ranges[i+1] {
 			return nil
 		}
 		for r := ranges[i]; r <= ranges[i+1]; r++ {
@@ -221,10 +222,9 @@ func joined(a, b []string) []string {
 	return out
 }
 
-// suffixOf returns how every text ends that re matches, if re is a text itself. U+FFFD also matches
-// bytes that are no UTF-8.
+// suffixOf returns how every text ends that re matches, if re is a text itself.
 func suffixOf(re *syntax.Regexp) string {
-	if texts := textsOf(re); len(texts) == 1 && !strings.ContainsRune(texts[0], utf8.RuneError) {
+	if texts := textsOf(re); len(texts) == 1 {
 		return texts[0]
 	}
 	return ""

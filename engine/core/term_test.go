@@ -63,6 +63,8 @@ func FuzzExpression(f *testing.F) {
 	f.Add("a$|^b", "b") // anchors within
 	f.Add(".+", "\n")
 	f.Add(".*\ufffd", "\xff") // matches bytes that are no UTF-8
+	f.Add("\ufffd|[\ufff0-\ufffe]", "\xac")
+	f.Add("web\ufffd.*", "web\xac")
 	f.Add(".*(web)\\b", "aweb")
 	f.Add(".*web$", "aweb")
 	f.Fuzz(func(t *testing.T, text, value string) {
