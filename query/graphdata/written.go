@@ -65,7 +65,7 @@ func (p *Program) write(x *printed, text string, s *printing) (string, error) {
 	}
 	f, ok := ParseCFormat(text, true)
 	if !ok {
-		return "", BadFormat(text, true)
+		return "", BadFormat(strings.Replace(text, "%S", "%s", 1), true) // rrdtool has written it over
 	}
 	if p.marked && f.prefix == 'S' {
 		f.prefix = 's'

@@ -199,6 +199,15 @@ func TestPrintOfZeros(t *testing.T) {
 	}
 }
 
+// TestBadFormatWithPrefix: the error for a format has %s for its first %S.
+func TestBadFormatWithPrefix(t *testing.T) {
+	draw, _ := graphed(t)
+	a := draw("graph o.png -s 1200000060 -e 1200000180 DEF:a=a.rrd:x:AVERAGE LINE:a GPRINT:a:MAX:%q%S%S")
+	if want := "ERROR: invalid format string '%q%s%S' (should match"; !strings.HasPrefix(a.Stderr, want) {
+		t.Errorf("%v, want %q", a, want)
+	}
+}
+
 // TestCommaBehindPrints: graph writes the comma behind the list of PRINTs if another list follows,
 // and xport always.
 func TestCommaBehindPrints(t *testing.T) {
