@@ -23,6 +23,11 @@ def big_endian(n, length):
     return n.to_bytes(length, "big")
 
 
+def value_or_length(v):
+    """The number that follows the definition of a token: its value, or the length of its text."""
+    return int(v["value"]) if v["type"] == "u" else len(v["value"]) // 2
+
+
 class Part:
     """What the receiver knows since a reset, and the bytes that made it so."""
 
@@ -174,10 +179,16 @@ class Part:
             out += self.number(0, source, "+=")
         if source == 0:
             out += self.declaration(kind, name)
-        out += self.number(source, self.fresh)
+        code, before = self.number(source, self.fresh), self.highest
         self.tokens[self.fresh] = [kind, name, own, 0 if kind == "u" else b""]
         self.highest = self.fresh
-        return out + self.value(self.fresh)
+        rest = self.value(self.fresh)
+        # If a byte that may be in a name comes before the number of the next token, a receiver takes
+        # the declaration for one with a length that is one short.
+        first = value_or_length(self.values[-1])
+        if source == 0 and self.fresh != before + 1 == first and len(code) == 1 and chr(code[0]) in NAME + "/":
+            code = self.tails(0xF0, self.fresh)[-1]
+        return out + code + rest
 
     def element(self):
         if not self.tokens or self.rnd.random() < 0.15 and self.highest < 60000:
