@@ -37,7 +37,7 @@ type Options struct {
 	Peers Peers
 
 	// DiskFull returns how much the disk of the replicas has left when it takes no more, for eyes,
-	// and an empty text as long as it does. It must return at once. Default: nil, it always does.
+	// and an empty text as long as it does. It must return at once. Default: it always does.
 	DiskFull func() string
 
 	// Moves is how many partitions of the cluster may move at once; default 1.
@@ -143,6 +143,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.StopTime <= 0 {
 		o.StopTime = 15 * time.Second
+	}
+	if o.DiskFull == nil {
+		o.DiskFull = func() string { return "" }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -172,10 +172,7 @@ func (n *Node) see(ctx context.Context, v *coord.View) {
 
 // member returns what the node says of itself.
 func (n *Node) member() coord.Member {
-	full := ""
-	if n.o.DiskFull != nil {
-		full = n.o.DiskFull()
-	}
+	full := n.o.DiskFull() // not with n.mu held
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return coord.Member{

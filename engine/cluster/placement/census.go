@@ -64,6 +64,9 @@ func (c *census) stays(name string) bool {
 	return ok && !c.members[n].Leaving
 }
 
+// takes reports whether a member may get a replica.
+func (c *census) takes(n int) bool { return !c.members[n].Leaving && !c.members[n].Full }
+
 // mates counts the nodes that are in the zone of a member, and stay. The node except is not
 // counted.
 func (c *census) mates(nodes []string, n int, except string) int {

@@ -43,7 +43,7 @@ func (p *planner) replace() (Change, bool) {
 		}
 		best := -1
 		for n, m := range p.members {
-			if !m.Leaving && !m.Full && !part.Has(m.Name) && (best < 0 || p.better(i, nodes, n, best)) {
+			if p.takes(n) && !part.Has(m.Name) && (best < 0 || p.better(i, nodes, n, best)) {
 				best = n
 			}
 		}
@@ -96,7 +96,7 @@ func (p *planner) spread() (Change, bool) {
 			}
 			best := -1
 			for _, to := range order {
-				if !p.members[to].Full && p.load[to] < p.most && !part.Has(p.members[to].Name) && p.mates(nodes, to, name) < p.mates(nodes, from, name) &&
+				if p.takes(to) && p.load[to] < p.most && !part.Has(p.members[to].Name) && p.mates(nodes, to, name) < p.mates(nodes, from, name) &&
 					(best < 0 || p.better(i, without(nodes, name), to, best)) {
 					best = to
 				}
@@ -131,8 +131,11 @@ func (p *planner) even() (Change, bool) {
 func (p *planner) exchange(from, to, worse int) (Change, bool) {
 	a, b := p.members[from].Name, p.members[to].Name
 	best, least := -1, 0
+	if !p.takes(to) {
+		return Change{}, false
+	}
 	for i, part := range p.parts {
-		if p.members[to].Full || part.Held || part.Has(b) || !slices.Contains(part.Nodes, a) || !p.free(i, a) {
+		if part.Held || part.Has(b) || !slices.Contains(part.Nodes, a) || !p.free(i, a) {
 			continue
 		}
 		nodes := part.planned()

@@ -22,13 +22,12 @@ func New(partitions, replicas int, members []Member) (Map, error) {
 	if err := checkSize(partitions, replicas); err != nil {
 		return m, err
 	}
-	members = slices.Clone(members)
-	for i := range members {
-		members[i].Full = false
-	}
 	c := count(m, members)
 	if c.want == 0 {
 		return m, ErrNoMembers
+	}
+	for i := range c.members {
+		c.members[i].Full = false
 	}
 	anyone := func(int, string) bool { return true }
 	p := planner{census: c, parts: m.Partitions, free: anyone}

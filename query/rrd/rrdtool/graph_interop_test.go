@@ -67,8 +67,9 @@ func TestGraphAsOriginal(t *testing.T) {
 		want, got := o.runFor(3*time.Second, folder, args), me.draw(files(mine), args)
 		switch {
 		case want.Exit == -1, slices.ContainsFunc(overLimits, func(text string) bool { return strings.Contains(got.Stderr, text) }):
-			crashed++                                  // or takes memory that Run does not
-			for _, f := range []string{folder, mine} { // a later graph may look at it
+			crashed++ // or takes memory that Run does not
+			// A later graph may look at the picture.
+			for _, f := range []string{folder, mine} {
 				if err := os.RemoveAll(filepath.Join(f, "o.png")); err != nil {
 					t.Fatal(err)
 				}

@@ -44,7 +44,10 @@ func (f *fullness) look(free, size int64) {
 
 // watch looks at the disk until ctx ends.
 func (f *fullness) watch(ctx context.Context, space func() (free, size int64)) {
-	for sleep.For(ctx, diskInterval) == nil {
+	for {
 		f.look(space())
+		if sleep.For(ctx, diskInterval) != nil {
+			return
+		}
 	}
 }

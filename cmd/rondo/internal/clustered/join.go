@@ -222,7 +222,6 @@ func (m *Member) startNode(fail context.CancelCauseFunc) (err error) {
 		m.keeping.Go(func() { keepToken(ctx, m.bucket, o.Token, o.Logger) })
 	}
 	if o.DiskSpace != nil {
-		disk.look(o.DiskSpace())
 		m.keeping.Go(func() { disk.watch(ctx, o.DiskSpace) })
 	}
 	go func() {
