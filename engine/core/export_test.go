@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
@@ -23,8 +24,13 @@ func (o Options) WithHook(fn func(string)) Options {
 	return o
 }
 
-// ToldLogFailures returns how many failures the log has told of, to all who waited for it.
-func (s *Store) ToldLogFailures() uint64 { return s.logStats().Failures }
+// AwaitTold waits until the log has told all who waited for it of its failures. Until then it
+// refuses whatever comes with the same error.
+func (s *Store) AwaitTold() {
+	for s.logStats().Failures < s.appender.failures.Load() {
+		time.Sleep(time.Millisecond)
+	}
+}
 
 // WithRoom returns o with a disk that has as many bytes free as fn tells.
 func (o Options) WithRoom(fn func() (int64, error)) Options {

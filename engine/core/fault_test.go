@@ -164,6 +164,7 @@ func TestLogFull(t *testing.T) {
 		if _, err := s.Lookup("new"); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("a series that was not created is there: %v", err)
 		}
+		s.AwaitTold()
 		disk.Fault = nil
 		if err := s.Checkpoint(t.Context()); err != nil { // else it made room
 			disk.Capacity += 300 << 10

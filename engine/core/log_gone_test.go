@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
@@ -26,9 +25,7 @@ func TestLogGoneWhileOpen(t *testing.T) {
 	if err := f.feed(1); !errors.Is(err, wal.ErrGone) {
 		t.Errorf("append: %v, want ErrGone", err)
 	}
-	for s.ToldLogFailures() == 0 { // until then it refuses whatever comes with the same error
-		time.Sleep(time.Millisecond)
-	}
+	s.AwaitTold()
 	mustClose(t, os.Rename(aside, filepath.Join(dir, "wal")))
 	mustClose(t, s.Checkpoint(t.Context()))
 	f.mustFeed(3)
