@@ -57,6 +57,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 // TestMetricsTellHowLongAndHowOften: durations, calls by code, limits and the state of the
 // configuration were not told.
 func TestMetricsTellHowLongAndHowOften(t *testing.T) {
+	betweenRecords()
 	reload := make(chan Ways)
 	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil), Reload: reload})
 	send(t, r.Receivers["fake"], "one")
