@@ -45,7 +45,6 @@ var rooms = map[string][]string{
 	"rra/rows":               {},
 	"wal":                    {"wal", "internal/histogram", "internal/owner"},
 	"wal/stream":             {"wal/stream", "=wal", "wal/waltest", "internal/sleep"},
-	"wal/kafka":              {"=wal", "wal/stream", "wal/waltest", "internal/sleep"},
 	"wal/jetstream":          {"=wal", "wal/stream", "wal/waltest", "internal/natsconn", "internal/natstest", "internal/sleep"},
 	"engine":                 {"engine", "rra", "=wal", "wal/waltest", "internal/text", "internal/histogram", "internal/loglimit", "internal/owner", "internal/sleep"},
 	"receivers":              {"internal", "engine", "rra"},
@@ -148,10 +147,6 @@ var doors = map[string][]string{
 	"go.etcd.io/bbolt/errors":              {"engine/internal/boltfile"},
 	"github.com/nats-io/nats.go":           {"internal/natsconn", "internal/natstest", "wal/jetstream", "engine/cluster/natskv", "cmd/rondo/internal/clustered"},
 	"github.com/nats-io/nats.go/jetstream": {"internal/natstest", "wal/jetstream", "engine/cluster/natskv"},
-	"github.com/twmb/franz-go/pkg/kerr":    {"wal/kafka"},
-	"github.com/twmb/franz-go/pkg/kfake":   {"wal/kafka"},
-	"github.com/twmb/franz-go/pkg/kgo":     {"wal/kafka"},
-	"github.com/twmb/franz-go/pkg/kmsg":    {"wal/kafka"},
 }
 
 // TestImports reads the sources itself instead of asking go list, so that a cached result notices a
