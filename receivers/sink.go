@@ -35,14 +35,15 @@ type Sink interface {
 	// without samples, and the reading of the first data source that takes values; NaN: unknown.
 	Last(ctx context.Context, ref core.Ref) (at rra.Time, reading float64, err error)
 
-	// Replace gives existing series, which have had Samples and no others, the definitions that
-	// Define returns and the policy changes, all with one wait for the store. It fills in the
-	// requests as Resolve does; the references are new.
+	// Replace gives existing series, which have had Samples and nothing else, the definitions that
+	// Define returns and the policy changes. It fills in the requests as Resolve does; the
+	// references are new. A series that anybody else has written or altered is left as it is, with
+	// the Err ErrChanged, even if that happens during the call.
 	Replace(ctx context.Context, rs []Replacement) error
 }
 
 // A Replacement asks for another definition of a series that has had few samples. Request.Time is
-// the time of the first of them.
+// the one that the series was made with.
 type Replacement struct {
 	Request
 	Samples []Sample // all, in the order of their times

@@ -136,7 +136,7 @@ func (e *export) settle(s *series, a *asked, q *receivers.Request) {
 	case s.ref == 0:
 	case a.guessed:
 		if s.kind == rra.Gauge || s.kind == rra.DDerive {
-			s.first = &first{job: a.job, step: q.Definition.Step}
+			s.first = &first{job: a.job, step: q.Definition.Step, begins: q.Time}
 		}
 	case a.between != 0 && a.known == 0:
 		e.learnOf(a.job, a.between)

@@ -57,6 +57,7 @@ type series struct {
 type first struct {
 	job    string
 	step   int64    // the guess
+	begins rra.Time // the Request.Time that the series was made with
 	zero   rra.Time // of the reading of 0 before it; 0: none
 	at     rra.Time // 0: it has not come yet
 	value  float64

@@ -2,8 +2,10 @@ package otlp
 
 import (
 	"cmp"
+	"errors"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/resets"
 	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -35,9 +37,18 @@ func (e *export) second(s *series, p *part, r reading) bool {
 	return true
 }
 
+// A learner is a series that needs another step.
+type learner struct {
+	series *series
+	job    string
+	step   int64
+	at     rra.Time // of its second value
+}
+
 // learn settles the steps of the series of e.seconds, and takes their values. Series whose step was
-// guessed wrong are replaced by series that have had the first value. Until that is done no request
-// adds values to them.
+// guessed wrong are replaced by series that have had the first value, unless somebody else has
+// written to them, such as another node: those keep their step. Until that is done no request adds
+// values to them.
 func (e *export) learn() {
 	if len(e.seconds) == 0 {
 		return
@@ -61,10 +72,11 @@ func (e *export) learn() {
 
 // replacements returns the series of e.seconds that need another step, and by what they are
 // replaced.
-func (e *export) replacements() (of []*series, rs []receivers.Replacement) {
+func (e *export) replacements() (of []learner, rs []receivers.Replacement) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	seen := make(map[*series]bool)
+	var told steps.Groups // what the values say of jobs, if their series have no others
 	for i := range e.seconds {
 		x := &e.seconds[i]
 		f := x.series.first
@@ -72,24 +84,43 @@ func (e *export) replacements() (of []*series, rs []receivers.Replacement) {
 			continue
 		}
 		seen[x.series] = true
-		step := e.learnOf(f.job, steps.Apart(x.reading.at-f.at))
+		step := steps.Apart(x.reading.at - f.at)
+		if f.job != "" {
+			step = cmp.Or(e.learned.Step(f.job), told.Learn(f.job, step))
+		}
 		if step == f.step {
+			e.learnOf(f.job, step)
 			continue
 		}
 		q, m := x.request, x.reading.mode
-		q.Define = func(own int64) *rra.Definition { return define(m, cmp.Or(own, step)) }
-		of = append(of, x.series)
+		q.Time, q.Define = f.begins, func(own int64) *rra.Definition { return define(m, cmp.Or(own, step)) }
+		of = append(of, learner{x.series, f.job, step, x.reading.at})
 		rs = append(rs, steps.Replacement(q, f.zero, f.at, f.value))
 	}
 	return of, rs
 }
 
 // replace replaces the series of. e.learning is held.
-func (e *export) replace(of []*series, rs []receivers.Replacement) {
-	err := steps.Replace(e.ctx, e.sink, rs, func(i int) {
+func (e *export) replace(of []learner, rs []receivers.Replacement) {
+	err := steps.Replace(e.ctx, e.sink, rs, func(i int, err error) {
+		x := &of[i]
+		changed := errors.Is(err, receivers.ErrChanged)
+		var last resets.Counter
+		if changed {
+			if last.At, last.Value, err = e.sink.Last(e.ctx, x.series.ref); err != nil {
+				return // the store refuses its values, and says why
+			}
+		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		of[i].ref = rs[i].Ref
+		switch {
+		case changed: // by values that tell the step better
+			x.series.last = last
+			x.step = cmp.Or(steps.Apart(x.at-last.At), x.step)
+		case err == nil:
+			x.series.ref = rs[i].Ref
+		}
+		e.learnOf(x.job, x.step)
 	})
 	if err == nil {
 		return

@@ -184,3 +184,55 @@ func TestLearnedTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondPointKeepsOthers: two nodes of a cluster are two receivers over one engine. The first
+// point of a series came by node A, an hour of points by node B, then the sender came back to A. A
+// replaced the series by one that had A's first point only: all that B had acknowledged was gone.
+func TestSecondPointKeepsOthers(t *testing.T) {
+	store, err := core.Open(t.TempDir(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	node := func() *receivertest.Running {
+		c := suite(t)
+		s := sink.New(store, sink.Options{})
+		c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
+			return otlp.Protocol.New(cfg, s)
+		}
+		return receivertest.Start(t, c, new(receivertest.Recorder), nil)
+	}
+	a, b := node(), node()
+	send := func(r *receivertest.Running, at int) {
+		t.Helper()
+		if got := r.Ask(marshal(t, request(attrs("service.name", "a"), gaugeOf("x", "", at, float64(at))))); got.Status != http.StatusOK || got.Text != "" {
+			t.Fatalf("%d %q", got.Status, got.Text)
+		}
+	}
+	send(a, 10)
+	for at := 20; at <= 3600; at += 10 {
+		send(b, at)
+	}
+	known := func() (n int) {
+		_, values := rows(t, store, "otlp/a/-/x", 0, 3600)
+		for _, v := range values {
+			if !math.IsNaN(v) {
+				n++
+			}
+		}
+		return n
+	}
+	before := known()
+	send(a, 3610)
+	if after := known(); before < 60 || after < before {
+		t.Errorf("%d rows were known before the next point, %d are after it", before, after)
+	}
+	// A learns the step of the job from the last point of B.
+	send(a, 3620)
+	if got := a.Ask(marshal(t, request(attrs("service.name", "a"), gaugeOf("y", "", 3620, 1)))); got.Status != http.StatusOK || got.Text != "" {
+		t.Fatalf("%d %q", got.Status, got.Text)
+	}
+	if step, _ := rows(t, store, "otlp/a/-/y", 0, 0); step != 10 {
+		t.Errorf("later series of the job have the step %d, want 10", step)
+	}
+}

@@ -156,7 +156,7 @@ func (r *Recorder) Last(_ context.Context, ref core.Ref) (rra.Time, float64, err
 	return 0, math.NaN(), nil
 }
 
-// Replace gives series other definitions. The references stay.
+// Replace gives series other definitions, if they have had as many samples. The references stay.
 func (r *Recorder) Replace(_ context.Context, rs []receivers.Replacement) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,6 +165,16 @@ func (r *Recorder) Replace(_ context.Context, rs []receivers.Replacement) error 
 		q := &rs[i].Request
 		if q.Ref = r.refs[q.Path]; q.Ref == 0 {
 			q.Err = core.ErrNotFound
+			continue
+		}
+		n := 0
+		for _, s := range r.samples {
+			if s.Path == q.Path {
+				n++
+			}
+		}
+		if n != len(rs[i].Samples) {
+			q.Err = receivers.ErrChanged
 			continue
 		}
 		if q.Definition, q.Err = r.Policy.DefineRequest(q); q.Err == nil {

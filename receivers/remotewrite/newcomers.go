@@ -209,7 +209,7 @@ func (s *server) admit(was uint32, x *newcomer, r *receivers.Request, source rra
 	}
 	if x.own && x.guess {
 		e.state |= guess
-		t.guessed++
+		t.guessed[number] = r.Time
 	}
 	if x.made { // the store need not be asked
 		e.last = sample{rra.Seconds(r.Time.Unix() - 1), math.NaN()}

@@ -1,6 +1,7 @@
 package remotewrite_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -108,5 +109,139 @@ func TestLearnedWithCreated(t *testing.T) {
 	}
 	if diff := cmp.Diff([]float64{1, 2, 3}, rows.Values); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// TestSecondSampleKeepsOthers: two nodes of a cluster are two receivers over one engine. The first
+// sample of a series came by node A, an hour of samples by node B, then the sender came back to A. A
+// replaced the series by one that had A's first sample only.
+func TestSecondSampleKeepsOthers(t *testing.T) {
+	store, err := core.Open(t.TempDir(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	node := func() running {
+		c := testCase
+		s := sink.New(store, sink.Options{})
+		c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
+			return remotewrite.Protocol.New(cfg, s)
+		}
+		return running{receivertest.Start(t, c, new(receivertest.Recorder), nil), t}
+	}
+	a, b := node(), node()
+	a.send(204, "", ts("x job=a", sample(10, 10)))
+	for at := 20; at <= 3600; at += 10 {
+		b.send(204, "", ts("x job=a", sample(at, float64(at))))
+	}
+	known := func() (n int) {
+		ref, err := store.Lookup("prometheus/a/-/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := store.Fetch(t.Context(), ref, 0, receivertest.Epoch, receivertest.Epoch+3600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range rows.Values {
+			if !math.IsNaN(v) {
+				n++
+			}
+		}
+		return n
+	}
+	before := known()
+	a.send(204, "", ts("x job=a", sample(3610, 3610)))
+	if after := known(); before < 230 || after < before {
+		t.Errorf("%d rows were known before the next sample, %d are after it", before, after)
+	}
+}
+
+// TestStepBehindBalancer: three nodes get the requests of one sender in turn, one each 15 s. The
+// node that made the series saw its second sample 45 s later, took that for the step of the series
+// and of all later series of the job, and dropped what the other nodes had stored.
+func TestStepBehindBalancer(t *testing.T) {
+	store, err := core.Open(t.TempDir(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	var nodes []running
+	for range 3 {
+		c := testCase
+		s := sink.New(store, sink.Options{})
+		c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
+			return remotewrite.Protocol.New(cfg, s)
+		}
+		nodes = append(nodes, running{receivertest.Start(t, c, new(receivertest.Recorder), nil), t})
+	}
+	for i := range 12 {
+		nodes[i%3].send(204, "", ts("x job=a", sample(15*i, float64(i))))
+	}
+	for i := range 3 {
+		nodes[i].send(204, "", ts(fmt.Sprint("y job=a n=", i), sample(180, 1)))
+	}
+	ref, err := store.Lookup("prometheus/a/-/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	series, err := store.Series(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if series.Definition.Step != 15 {
+		t.Errorf("a sample comes each 15 s, and the step is %d", series.Definition.Step)
+	}
+	for x, err := range store.List(t.Context(), "prometheus/a/-/y", "") {
+		if err != nil || x.Definition.Step != 15 {
+			t.Errorf("a later series of the job has the step %d: %v", x.Definition.Step, err)
+		}
+	}
+}
+
+// TestSecondSampleKeepsHistory: a series has had one sample of a job that sends once an hour; an
+// operator gives it its history by an import. The next sample of the job replaced the series by one
+// that had the first sample only.
+func TestSecondSampleKeepsHistory(t *testing.T) {
+	r, store := stored(t, t.TempDir(), nil)
+	r.send(204, "", ts("x job=a", sample(86400, 1)))
+	ref, err := store.Lookup("prometheus/a/-/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := store.Export(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	history := make([]float64, 1000)
+	for i := range history {
+		history[i] = float64(i)
+	}
+	c.Rows[0] = history
+	out, err := store.Import(t.Context(), []core.Copy{c}, true)
+	if err != nil || out[0].Err != nil {
+		t.Fatal(err, out)
+	}
+	known := func() (n int) {
+		ref, err := store.Lookup("prometheus/a/-/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := store.Fetch(t.Context(), ref, 0, receivertest.Epoch, receivertest.Epoch+86400)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range rows.Values {
+			if !math.IsNaN(v) {
+				n++
+			}
+		}
+		return n
+	}
+	before := known()
+	r.send(503, "a series was dropped", ts("x job=a", sample(86400+3600, 2)))
+	r.send(204, "", ts("x job=a", sample(86400+3600, 2)))
+	if after := known(); before != 1000 || after < 960 { // the archive has 1200 rows
+		t.Errorf("%d rows of history were there before the second sample, %d are after it", before, after)
 	}
 }

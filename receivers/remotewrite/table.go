@@ -38,7 +38,7 @@ type table struct {
 	byRef   map[core.Ref]uint32
 	byName  map[string][]uint32 // by the name of the metric
 	learned steps.Groups        // by job: the step of new series
-	guessed int                 // series that may need another step
+	guessed map[uint32]rra.Time // series that may need another step → Request.Time
 	refused map[uint32]refusal  // by number of the series
 }
 
@@ -72,7 +72,7 @@ const (
 	offsetKnown                   // offset is
 	asSent                        // its times are not rounded: their offset is not constant
 	zeroes                        // a fall is a reset: see package resets
-	guess                         // its step was guessed, and no second sample has told it
+	guess                         // its step was guessed: it is in table.guessed
 	offered                       // a sample of it was handed to the store
 )
 
@@ -100,7 +100,7 @@ func (t *table) forget() {
 	t.byRef = make(map[core.Ref]uint32)
 	t.byName = make(map[string][]uint32)
 	t.refused = make(map[uint32]refusal)
-	t.guessed = 0
+	t.guessed = make(map[uint32]rra.Time)
 }
 
 // find sets w.entry to the series of the keys of w, and w.epoch. It reports whether all are known.

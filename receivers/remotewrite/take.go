@@ -108,7 +108,7 @@ func (s *server) refresh(w *work) {
 // check checks the samples of w and hands them to the sink. It holds s.order. The error says that
 // the sink took nothing; p is nil if it was given nothing.
 func (s *server) check(ctx context.Context, w *work, sender string, now time.Time) (p receivers.Pending, err error) {
-	if s.table.guessed > 0 {
+	if len(s.table.guessed) > 0 {
 		s.learn(ctx, w, sender)
 	}
 	s.learnMetadata(w, sender, now)
@@ -172,13 +172,20 @@ func (s *server) addSeries(ctx context.Context, w *work, i int, latest rra.Time)
 	}
 }
 
-// load reads the last sample of a series from the store.
-func (s *server) load(ctx context.Context, e *series) (err error) {
-	e.last.at, e.last.value, err = s.sink.Last(ctx, e.ref)
-	if err == nil {
+// load reads the last sample of a series from the store. A series that was dropped has none: the
+// store refuses its samples, which makes the table forget it.
+func (s *server) load(ctx context.Context, e *series) error {
+	at, value, err := s.sink.Last(ctx, e.ref)
+	switch {
+	case err == nil:
 		e.state |= lastKnown
+	case errors.Is(err, core.ErrNotFound):
+		at, value, err = math.MinInt64, math.NaN(), nil
+	default:
+		return err
 	}
-	return err
+	e.last = sample{at, value}
+	return nil
 }
 
 // A wrong is why a sample is refused.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
@@ -30,47 +33,68 @@ func (s *Sink) Last(_ context.Context, ref core.Ref) (at rra.Time, reading float
 	return at, reading, nil
 }
 
+// replaceAtOnce is how many series are replaced at a time: they share the waits for the disk.
+const replaceAtOnce = 128
+
 // Replace is receivers.Sink's.
 func (s *Sink) Replace(ctx context.Context, rs []receivers.Replacement) error {
-	copies := make([]core.Copy, 0, len(rs))
-	of := make([]int, 0, len(rs)) // of[i] is the index in rs of copies[i]
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range min(replaceAtOnce, len(rs)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(rs)); i = next.Add(1) - 1 {
+				s.replace(ctx, &rs[i])
+			}
+		})
+	}
+	all.Wait()
+	reqs := make([]receivers.Request, len(rs))
 	for i := range rs {
-		r := &rs[i]
-		var c core.Copy
-		if c, r.Err = s.replacement(r); r.Err == nil {
-			copies, of = append(copies, c), append(of, i)
-		}
-	}
-	out, err := s.store.Import(ctx, copies, true)
-	if err != nil {
-		return fmt.Errorf("replace %d series: %w", len(copies), err)
-	}
-	reqs := make([]receivers.Request, 0, len(rs))
-	for i, made := range out {
-		r := &rs[of[i]]
-		r.Ref, r.Definition, r.Err = made.Ref, copies[i].Definition, made.Err
-		reqs = append(reqs, r.Request)
+		reqs[i] = rs[i].Request
 	}
 	s.roll.enter(reqs, s.o.Now())
 	return nil
 }
 
-// replacement returns the series as it would be if it had been made with its new definition.
-func (s *Sink) replacement(r *receivers.Replacement) (core.Copy, error) {
+// replace replaces one series. Whether it has had the samples and nothing else is seen by its state
+// and its rows, which tell of each sample and of each other change; the store calls the function
+// again if they change before it is replaced.
+func (s *Sink) replace(ctx context.Context, r *receivers.Replacement) {
+	r.Ref, r.Definition, r.Err = 0, nil, ctx.Err()
+	if r.Err != nil {
+		return
+	}
 	d, err := s.Policy().DefineRequest(&r.Request)
 	if err != nil {
-		return core.Copy{}, err
+		r.Err = err
+		return
 	}
+	r.Ref, r.Err = s.store.Alter(ctx, r.Path, func(c core.Copy) (core.Copy, error) {
+		state, rows, err := filled(c.Definition, r)
+		if err != nil || !slices.Equal(c.State.W, state.W) || !slices.Equal(c.State.Text, state.Text) || !sameRows(c.Rows, rows) {
+			return core.Copy{}, receivers.ErrChanged
+		}
+		c.Definition = d
+		c.State, c.Rows, err = filled(d, r)
+		return c, err
+	})
+	if r.Err == nil {
+		r.Definition = d
+	}
+}
+
+// filled returns a series as it is if it was made with a definition and has had the samples of r.
+func filled(d *rra.Definition, r *receivers.Replacement) (rra.State, [][]float64, error) {
 	m, err := rra.Compile(d)
 	if err != nil {
-		return core.Copy{}, err
+		return rra.State{}, nil, err
 	}
-	state := m.NewState(rra.Seconds(r.Time.Unix() - 1))
+	state := m.NewState(starts(&r.Request))
 	rows := make([][]float64, len(d.Archives))
 	for _, x := range r.Samples {
 		runs, err := m.Step(&state, x.At, []rra.Value{x.Value}, nil, nil)
 		if err != nil {
-			return core.Copy{}, err
+			return rra.State{}, nil, err
 		}
 		for _, row := range m.Rows(runs) {
 			all := append(rows[row.Archive], row.Values...)
@@ -78,5 +102,21 @@ func (s *Sink) replacement(r *receivers.Replacement) (core.Copy, error) {
 			rows[row.Archive] = all[int64(len(all))-most:]
 		}
 	}
-	return core.Copy{Path: r.Path, Labels: labels(&r.Request), Definition: d, State: state, Rows: rows}, nil
+	return state, rows, nil
+}
+
+// sameRows reports whether two series have the same rows. Rows that are left out at the front are
+// unknown.
+func sameRows(a, b [][]float64) bool {
+	known := func(v []float64) []float64 {
+		for len(v) > 0 && math.IsNaN(v[0]) {
+			v = v[1:]
+		}
+		return v
+	}
+	return slices.EqualFunc(a, b, func(a, b []float64) bool {
+		return slices.EqualFunc(known(a), known(b), func(x, y float64) bool {
+			return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y
+		})
+	})
 }

@@ -141,9 +141,12 @@ func (c *call) missing(i int) {
 		return
 	}
 	c.same[r.Path] = i
-	c.specs = append(c.specs, core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)})
+	c.specs = append(c.specs, core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: starts(r)})
 	c.specOf = append(c.specOf, i)
 }
+
+// starts returns when a new series starts.
+func starts(r *receivers.Request) rra.Time { return rra.Seconds(r.Time.Unix() - 1) }
 
 // found fills in a request for a series that exists.
 func (c *call) found(r *receivers.Request, ref core.Ref) error {

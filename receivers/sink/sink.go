@@ -23,7 +23,7 @@ type Engine interface {
 	SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error)
 	Metadata(path string) (core.Metadata, error)
 	Info(ref core.Ref) (core.Info, error)
-	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
+	Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error)
 }
 
 // A Finder is an Engine that finds many series at once. It need not wait for a part of the store

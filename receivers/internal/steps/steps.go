@@ -2,12 +2,14 @@
 //
 // Senders of Prometheus' and OpenTelemetry's protocols do not say how often they send. So a new
 // series begins with a step that is a guess. Its second sample tells the step. If that is another
-// one, the series is replaced by one of the right step, which has had the first sample; see
-// [Replace]. The step is also kept for other series that the same source sends; see [Groups].
+// one, the series is replaced by one of the right step, which has had the first sample, unless
+// somebody else has written to it; see [Replace]. The step is also kept for other series that the same source sends; see [Groups].
 package steps
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/rondo-db/rondo/receivers"
@@ -58,33 +60,29 @@ func (g *Groups) Learn(group string, step int64) int64 {
 }
 
 // Replacement returns what replaces a series when its second sample tells its step. q asks for the
-// series; its Time is set. The series has had its first sample, and before it, if zero is not 0, a
-// reading of 0 at that time, because its counter has begun then.
+// series as it was made, but for its step. The series has had its first sample, and before it, if
+// zero is not 0, a reading of 0 at that time, because its counter has begun then.
 func Replacement(q receivers.Request, zero, at rra.Time, value float64) receivers.Replacement {
 	samples := []receivers.Sample{{At: at, Value: receivers.Reading(value)}}
 	if zero != 0 {
 		samples = slices.Insert(samples, 0, receivers.Sample{At: zero, Value: rra.Float(0)})
 	}
-	q.Time = samples[0].At
 	return receivers.Replacement{Request: q, Samples: samples}
 }
 
 // Replace has the sink replace series, and waits for it as long as receivers.Asking says. done is
-// called for each series that was replaced. failed, which may be nil, is the first thing that went
-// wrong: the other series keep the step that was guessed.
-func Replace(ctx context.Context, sink receivers.Sink, rs []receivers.Replacement, done func(i int)) (failed error) {
+// called with the outcome of each: nil if it was replaced. failed, which may be nil, is the first
+// thing that went wrong. That somebody else has written a series is nothing wrong.
+func Replace(ctx context.Context, sink receivers.Sink, rs []receivers.Replacement, done func(i int, err error)) (failed error) {
 	ctx, cancel := receivers.Asking(ctx)
 	defer cancel()
-	if err := sink.Replace(ctx, rs); err != nil {
-		return err
-	}
+	all := sink.Replace(ctx, rs)
 	for i := range rs {
-		switch {
-		case rs[i].Err == nil:
-			done(i)
-		case failed == nil:
-			failed = rs[i].Err
+		err := cmp.Or(all, rs[i].Err)
+		if failed == nil && !errors.Is(err, receivers.ErrChanged) {
+			failed = err
 		}
+		done(i, err)
 	}
 	return failed
 }
