@@ -135,11 +135,11 @@ func (r *roll) assign(ref core.Ref, n uint16) {
 			r.made.Add(1)
 		}
 	}
-	senders := r.list()
 	was := c.(*chunk)[ref%rollChunk].Swap(uint32(n))
 	if was == uint32(n) {
 		return
 	}
+	senders := r.list() // behind the swap: was may be of a sender that was just added
 	senders[n-1].series.Add(1)
 	if was != 0 {
 		senders[was-1].series.Add(-1)
