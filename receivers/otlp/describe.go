@@ -28,7 +28,7 @@ func (d *decoder) texts() []core.Label {
 		kind = "histogram"
 	case d.typ == typeSummary:
 		kind = "summary"
-	case d.mode == counter, d.mode == delta:
+	case d.mode == counter, d.mode.adds():
 		kind = "counter"
 	}
 	namer := otlptranslator.UnitNamer{}

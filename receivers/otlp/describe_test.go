@@ -22,7 +22,6 @@ func TestDescriptionsAndUnitsAreKept(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Text)
 		}
 	}
-	const cumulative = metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
 	send("How long\nit takes.", gaugeOf("wait", "ms", 10, 1))
 	send("", sumOf("requests", cumulative, true, 1, 10, 5))
 	send(strings.Repeat("é", 2000)+"\x00", gaugeOf("long", "", 10, 1))

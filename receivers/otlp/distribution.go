@@ -62,6 +62,10 @@ func (d *decoder) histogram(b []byte) error {
 		d.skip("a histogram has too many buckets")
 		return nil
 	}
+	if !rise(d.bounds) {
+		d.skip("the bounds of a histogram do not rise")
+		return nil
+	}
 	if err := d.distribution(&s); err != nil {
 		return err
 	}
@@ -80,6 +84,17 @@ func (d *decoder) histogram(b []byte) error {
 		}
 	}
 	return d.take(&part{"_bucket", "le", math.Inf(1)}, d.mode, float64(s.count))
+}
+
+// rise reports whether each bound of a histogram is a number above the one before it.
+func rise(bounds []uint64) bool {
+	for i := range bounds {
+		b := math.Float64frombits(bounds[i])
+		if math.IsNaN(b) || i > 0 && !(b > math.Float64frombits(bounds[i-1])) {
+			return false
+		}
+	}
+	return true
 }
 
 // exponential reads an ExponentialHistogramDataPoint: its count and its sum.

@@ -26,6 +26,7 @@ type export struct {
 	tick uint32   // seconds from the start to now, and one
 
 	batch    core.Batch
+	zeros    []int // which samples of batch fill a gap: they may be late
 	news     newcomers
 	begins   []*first // of series whose first value is in batch
 	seconds  []second
@@ -46,6 +47,7 @@ func (e *export) begin(ctx context.Context, from string, now time.Time) {
 	e.tick = uint32(max(now.Sub(e.began), 0)/time.Second) + 1
 	e.points, e.rejected, e.told, e.failed = 0, 0, e.told[:0], nil
 	e.batch.Reset()
+	e.zeros = e.zeros[:0]
 	e.news.reset()
 	clear(e.begins)
 	clear(e.seconds)
@@ -73,6 +75,10 @@ func (e *export) reject(what string, n int64) {
 
 // add hands a value over as a sample of a series. e.mu is held.
 func (e *export) add(s *series, r reading) {
+	if s.kind == rra.Absolute {
+		e.addDelta(s, r)
+		return
+	}
 	if r.mode != gauge && r.at <= s.last.At {
 		if r.mode != info { // which says the same again
 			e.Drop(receivers.Late, 1)
@@ -87,16 +93,7 @@ func (e *export) add(s *series, r reading) {
 			e.zero(s, zero)
 		}
 	case delta, balance:
-		sum := s.last.Value
-		if math.IsNaN(sum) {
-			sum = 0
-			if zero, ok := s.last.Zero(r.at, r.value, r.start); ok && counts {
-				e.zero(s, zero)
-			}
-		}
-		if !math.IsNaN(r.value) {
-			r.value += sum
-		}
+		r.value = e.toCounter(s, r, counts)
 	}
 	e.put(s, r.at, r.value)
 	s.last.At, s.last.Value = r.at, r.value
@@ -135,7 +132,7 @@ func (e *export) settle(s *series, a *asked, q *receivers.Request) {
 	switch {
 	case s.ref == 0:
 	case a.guessed:
-		if s.kind == rra.Gauge || s.kind == rra.DDerive {
+		if s.kind == rra.Gauge || s.kind == rra.DDerive || s.kind == rra.Absolute {
 			s.first = &first{job: a.job, step: q.Definition.Step, begins: q.Time}
 		}
 	case a.between != 0 && a.known == 0:

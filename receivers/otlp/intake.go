@@ -46,6 +46,7 @@ type key [2]uint64
 type series struct {
 	ref   core.Ref // 0: no series
 	kind  rra.Kind
+	def   *rra.Definition
 	why   receivers.Reason // if ref is 0: why,
 	retry uint32           // and the second from which on to ask for it again
 	last  resets.Counter   // the last value that was handed over

@@ -95,7 +95,11 @@ func (e *export) replacements() (of []learner, rs []receivers.Replacement) {
 		q, m := x.request, x.reading.mode
 		q.Time, q.Define = f.begins, func(own int64) *rra.Definition { return define(m, cmp.Or(own, step)) }
 		of = append(of, learner{x.series, f.job, step, x.reading.at})
-		rs = append(rs, steps.Replacement(q, f.zero, f.at, f.value))
+		zero := f.zero
+		if m.adds() {
+			zero -= zero % rra.Seconds(step) // no step is known in part
+		}
+		rs = append(rs, steps.Replacement(q, zero, f.at, f.value))
 	}
 	return of, rs
 }
@@ -118,7 +122,7 @@ func (e *export) replace(of []learner, rs []receivers.Replacement) {
 			x.series.last = last
 			x.step = cmp.Or(steps.Apart(x.at-last.At), x.step)
 		case err == nil:
-			x.series.ref = rs[i].Ref
+			x.series.ref, x.series.def = rs[i].Ref, rs[i].Definition
 		}
 		e.learnOf(x.job, x.step)
 	})

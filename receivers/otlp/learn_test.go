@@ -46,7 +46,6 @@ func TestStep(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	const cumulative = metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
 
 	rec := new(receivertest.Recorder)
 	r := receivertest.Start(t, suite(t), rec, nil)
@@ -124,7 +123,6 @@ func rows(t *testing.T, store *core.Store, path string, from, to int) (step int6
 // TestLearnedInStore: a series whose step was guessed is replaced by one of the step that its second
 // point tells. It keeps its first point, and what its counter had counted before.
 func TestLearnedInStore(t *testing.T) {
-	const cumulative, differences = metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE, metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA
 	r, store := stored(t)
 	const begin = 10 // receivertest.Epoch is 10 s before a full half minute
 	for n := 30; n <= 90; n += 30 {

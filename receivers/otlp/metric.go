@@ -8,10 +8,13 @@ type mode uint8
 const (
 	gauge   mode = iota // as they are
 	counter             // they count up from zero, and may begin again
-	delta               // what was counted since the last value: they are added up
+	delta               // what was counted since the last value
 	balance             // the same of what may go down
 	info                // always 1
 )
+
+// adds reports whether values say what was counted since the last one.
+func (m mode) adds() bool { return m == delta || m == balance }
 
 // A part says which of a metric's series a value is of.
 type part struct {

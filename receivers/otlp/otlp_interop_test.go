@@ -52,8 +52,15 @@ func TestSDK(t *testing.T) {
 			labels[s.Path] = text.String()
 		}
 		got := make(map[string]string)
+		sums := make(map[string]float64)
 		for _, s := range rec.Samples() {
-			got[labels[s.Path]] = fmt.Sprintf("%.6g", math.Float64frombits(s.Values[0].Bits))
+			name, adds := strings.CutPrefix(labels[s.Path], "ABSOLUTE ")
+			v := math.Float64frombits(s.Values[0].Bits)
+			if adds { // a delta
+				sums[name] += v
+				name, v = "DDERIVE "+name, sums[name]
+			}
+			got[name] = fmt.Sprintf("%.6g", v)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", temporality, diff)

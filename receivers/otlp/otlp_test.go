@@ -158,9 +158,8 @@ func samples(rec *receivertest.Recorder) (lines []string) {
 }
 
 // TestKinds: each kind of metric becomes the series that Prometheus would make of it, and counters
-// that begin again or are sent as differences become counters that rise.
+// that begin again become counters that rise.
 func TestKinds(t *testing.T) {
-	const cumulative, differences = metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE, metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA
 	of := attrs("service.name", "shop", "service.namespace", "eu", "service.instance.id", "i1")
 	float := func(f float64) *float64 { return &f }
 	for _, tt := range []struct {
@@ -179,16 +178,17 @@ func TestKinds(t *testing.T) {
 			"DDERIVE __name__=http_requests_total,instance=i1,job=eu/shop, 30 4",
 		}},
 		{"deltas", sumOf("bytes", differences, true, 0, 10, 100, 20, 30, 30, 4), []string{
-			"DDERIVE __name__=bytes_total,instance=i1,job=eu/shop, 0 0",
-			"DDERIVE __name__=bytes_total,instance=i1,job=eu/shop, 10 100",
-			"DDERIVE __name__=bytes_total,instance=i1,job=eu/shop, 20 130",
-			"DDERIVE __name__=bytes_total,instance=i1,job=eu/shop, 30 134",
+			"ABSOLUTE __name__=bytes_total,instance=i1,job=eu/shop, 0 0",
+			"ABSOLUTE __name__=bytes_total,instance=i1,job=eu/shop, 10 100",
+			"ABSOLUTE __name__=bytes_total,instance=i1,job=eu/shop, 20 30",
+			"ABSOLUTE __name__=bytes_total,instance=i1,job=eu/shop, 30 4",
 		}},
 		{"balance", sumOf("queue", cumulative, false, 0, 10, 7, 20, 5), []string{
 			"GAUGE __name__=queue,instance=i1,job=eu/shop, 10 7", "GAUGE __name__=queue,instance=i1,job=eu/shop, 20 5",
 		}},
 		{"balance of deltas", sumOf("queue2", differences, false, 0, 10, 7, 20, -2), []string{
-			"GAUGE __name__=queue2,instance=i1,job=eu/shop, 10 7", "GAUGE __name__=queue2,instance=i1,job=eu/shop, 20 5",
+			"ABSOLUTE __name__=queue2,instance=i1,job=eu/shop, 0 0", "ABSOLUTE __name__=queue2,instance=i1,job=eu/shop, 10 7",
+			"ABSOLUTE __name__=queue2,instance=i1,job=eu/shop, 20 -2",
 		}},
 		{"histogram", &metrics.Metric{Name: "latency", Unit: "ms", Data: &metrics.Metric_Histogram{Histogram: &metrics.Histogram{
 			AggregationTemporality: cumulative, DataPoints: []*metrics.HistogramDataPoint{{
@@ -237,10 +237,9 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestGoesOn: a counter that is sent as differences goes on where it was when the receiver starts
-// over, because the last reading comes from the store.
+// TestGoesOn: deltas go on without a gap when the receiver starts over, because the time of the last
+// one comes from the store.
 func TestGoesOn(t *testing.T) {
-	const differences = metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA
 	rec := new(receivertest.Recorder)
 	var last []string
 	for _, n := range []int{10, 20, 30} {
@@ -249,7 +248,7 @@ func TestGoesOn(t *testing.T) {
 		r.Stop()
 		last = samples(rec)
 	}
-	want := []string{"DDERIVE __name__=n_total, 0 0", "DDERIVE __name__=n_total, 10 5", "DDERIVE __name__=n_total, 20 10", "DDERIVE __name__=n_total, 30 15"}
+	want := []string{"ABSOLUTE __name__=n_total, -20 0", "ABSOLUTE __name__=n_total, 10 5", "ABSOLUTE __name__=n_total, 20 5", "ABSOLUTE __name__=n_total, 30 5"}
 	if diff := cmp.Diff(want, last); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

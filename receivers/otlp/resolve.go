@@ -71,7 +71,9 @@ func (e *export) request(p *part, r reading) (receivers.Request, error) {
 			q.Sender = receivers.LabelText(a.value)
 		}
 	}
-	if since := r.at - r.start; r.start > 0 && since > 0 && since <= rra.Seconds(2*cmp.Or(e.step, guessedStep)) {
+	if r.mode.adds() {
+		q.Time = firstOf(r)
+	} else if since := r.at - r.start; r.start > 0 && since > 0 && since <= rra.Seconds(2*cmp.Or(e.step, guessedStep)) {
 		q.Time = r.start // a counter that has just begun is known from its beginning on
 	}
 	return q, nil
@@ -87,8 +89,11 @@ const guessedStep = 60
 func define(m mode, step int64) *rra.Definition {
 	d := receivers.StandardDefinition(cmp.Or(step, guessedStep))
 	d.Sources[0].Heartbeat = max(d.Sources[0].Heartbeat, 2*guessedStep)
-	if m == counter || m == delta {
+	switch m {
+	case counter:
 		d.Sources[0].Kind, d.Sources[0].Min = rra.DDerive, 0
+	case delta, balance:
+		d.Sources[0].Kind, d.Sources[0].Heartbeat = rra.Absolute, max(d.Sources[0].Heartbeat, deltaHeartbeat)
 	}
 	return d
 }
@@ -96,6 +101,7 @@ func define(m mode, step int64) *rra.Definition {
 var (
 	errBusy    = errors.New("series cannot be made now")
 	errSources = errors.New("a series has more than one value")
+	errAdds    = errors.New("a series that has been sent deltas takes no cumulative values and no levels")
 )
 
 // resolve makes the sink find or make the series of the newcomers, and takes their values. The
@@ -116,7 +122,7 @@ func (e *export) resolve() error {
 	err := receivers.Resolve(e.ctx, e.sink, n.reqs)
 	found := make([]series, len(n.reqs))
 	for i := 0; err == nil && i < len(n.reqs); i++ {
-		found[i], err = e.found(&n.reqs[i])
+		found[i], err = e.found(&n.reqs[i], n.asked[i].mode)
 	}
 	if err != nil {
 		e.mu.Lock()
@@ -159,15 +165,18 @@ func (e *export) resolve() error {
 
 // found returns the series that a request has led to, with its last value. The error says that the
 // sink has failed.
-func (e *export) found(q *receivers.Request) (s series, err error) {
+func (e *export) found(q *receivers.Request, m mode) (s series, err error) {
 	if q.Err == nil {
-		ds, ok := receivers.OnlySource(q.Definition)
-		if ok {
-			s.ref, s.kind, s.last.Value = q.Ref, ds.Kind, math.NaN()
+		switch ds, ok := receivers.OnlySource(q.Definition); {
+		case !ok:
+			q.Err = errSources
+		case ds.Kind == rra.Absolute && !m.adds():
+			q.Err = errAdds
+		default:
+			s.ref, s.kind, s.def, s.last.Value = q.Ref, ds.Kind, q.Definition, math.NaN()
 			s.last.At, s.last.Value, err = e.sink.Last(e.ctx, q.Ref)
 			return s, err
 		}
-		q.Err = errSources
 	}
 	if ok, held := e.lines.Allow("refused", e.now); ok {
 		e.cfg.Logger.Warn("otlp: no series for a metric", "series", q.Path, "err", q.Err, "held_back_lines", held)

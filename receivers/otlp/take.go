@@ -53,6 +53,10 @@ func (e *export) find(k key, p *part, r reading) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.series[k]
+	if s != nil && s.ref != 0 && apart(s, r) {
+		delete(e.series, k) // another node may have stored more: the sink is asked
+		s = nil
+	}
 	switch {
 	case s != nil && s.ref != 0:
 		if !e.second(s, p, r) {
@@ -77,8 +81,9 @@ func (e *export) flush() {
 		return
 	}
 	known := e.Requests.Generation()
-	err := e.Store(e.ctx, &e.batch, n)
+	err := e.store(n)
 	e.batch.Reset()
+	e.zeros = e.zeros[:0]
 	if e.Requests.Generation() != known {
 		e.forget(e.now, false)
 	}

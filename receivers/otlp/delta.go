@@ -1,0 +1,157 @@
+package otlp
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/steps"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Deltas are ABSOLUTE readings: each says what was counted since the reading before it, and
+// consolidation adds them. Nothing is added up here, so that it does not matter which node of a
+// cluster takes a delta.
+//
+// An ABSOLUTE reading counts for all the time since the one before it, and is unknown if that is
+// more than the heartbeat. A delta says when it begins, and many clients send none while nothing is
+// counted. So readings of 0 are put in before a delta that does not begin where the last one that
+// this node has seen has ended. If another node has stored later deltas meanwhile, the store
+// refuses the 0 as late, and nothing is lost by it. Where this node has seen none for longer than
+// the heartbeat, the store is asked for the last one.
+
+// deltaHeartbeat is the heartbeat of new series of deltas, if not more: a client that sends no delta
+// has counted nothing.
+const deltaHeartbeat = steps.Most
+
+// addDelta hands over a value of a series of deltas. Only the store says that it is late: another
+// node may have stored what came before. e.mu is held.
+func (e *export) addDelta(s *series, r reading) {
+	e.fill(s, r)
+	if s.first != nil {
+		s.first.zero = begin(s, r)
+	}
+	e.put(s, r.at, r.value)
+	s.last.At, s.last.Value = max(s.last.At, r.at), r.value
+}
+
+// fill puts in readings of 0 for the time before a delta. If there is a gap that is unknown, it
+// begins and ends at whole steps, so that no step is known in part: rrdtool's consolidation would
+// stretch or drop what was counted in it.
+func (e *export) fill(s *series, r reading) {
+	step, last, from := rra.Seconds(s.def.Step), s.last.At, begin(s, r)
+	switch {
+	case from <= last:
+	case from-last <= heartbeat(s.def):
+		e.fillAt(s, from+1, r.at)
+	default:
+		from -= from % step
+		if end := last + (step-last%step)%step; end > last && end < from {
+			e.fillAt(s, end, r.at)
+		}
+		if from > last {
+			e.fillAt(s, from, r.at)
+		}
+	}
+}
+
+// apart reports whether a delta begins so long after the last one that this node has seen that the
+// time between them would be unknown.
+func apart(s *series, r reading) bool {
+	return s.kind == rra.Absolute && begin(s, r)-s.last.At > heartbeat(s.def)
+}
+
+// fillAt puts in a reading of 0 at a time before that of a delta.
+func (e *export) fillAt(s *series, at, before rra.Time) {
+	if at < before {
+		e.zeros = append(e.zeros, e.batch.Len())
+		e.zero(s, at)
+	}
+}
+
+// begin returns since when a delta counts: when it says that it begins, but not so long ago that
+// the reading would be unknown.
+func begin(s *series, r reading) rra.Time {
+	step := rra.Seconds(s.def.Step)
+	earliest := r.at - heartbeat(s.def)
+	earliest += (step - earliest%step) % step
+	if r.start >= r.at {
+		return earliest // it begins after its end
+	}
+	return max(r.start, earliest)
+}
+
+// heartbeat returns the heartbeat of the data source that takes values.
+func heartbeat(d *rra.Definition) rra.Time {
+	ds, _ := receivers.OnlySource(d)
+	return rra.Seconds(ds.Heartbeat)
+}
+
+// firstOf returns the time of the first sample of a new series, so that the series begins at the
+// full hour before its first delta: a step that is known in part would change what is counted in
+// it, and the policy's step is not known yet.
+func firstOf(r reading) rra.Time {
+	from := r.at - 1
+	if 0 < r.start && r.start < r.at {
+		from = max(r.start, r.at-rra.Seconds(steps.Most))
+	}
+	return from - from%rra.Seconds(steps.Most) + rra.Seconds(1)
+}
+
+// toCounter returns a delta as a reading of a series that an older version made, which is a counter
+// or a level. A counter begins anew with each delta: a reading of 0 is put in before it, as in
+// package resets. To a level the delta is added, which is right on one node only.
+func (e *export) toCounter(s *series, r reading, counts bool) float64 {
+	switch {
+	case counts:
+		if zero := max(s.last.At, begin(s, r)) + 1; zero < r.at {
+			e.zero(s, zero)
+		}
+	case !math.IsNaN(s.last.Value) && !math.IsNaN(r.value):
+		return s.last.Value + r.value
+	}
+	return r.value
+}
+
+// store stores the batch, of n values.
+func (e *export) store(n int) error {
+	e.batch.Rejections = 0
+	if len(e.zeros) > 0 {
+		e.batch.Rejections = n
+	}
+	p, err := e.Submit(e.ctx, &e.batch, n)
+	if err != nil {
+		return err
+	}
+	return e.Wait(&e.batch, filled{p, e.zeros})
+}
+
+// A filled is a batch on its way some of whose samples may be late.
+type filled struct {
+	receivers.Pending
+	zeros []int // their indices, in order
+}
+
+// Wait leaves them out of the error.
+func (p filled) Wait() error {
+	err := p.Pending.Wait()
+	r, ok := errors.AsType[*core.RejectedError](err)
+	if !ok || len(p.zeros) == 0 {
+		return err
+	}
+	first := slices.DeleteFunc(slices.Clone(r.First), func(x core.Rejection) bool {
+		_, zero := slices.BinarySearch(p.zeros, x.Index)
+		_, late := errors.AsType[*rra.TimeError](x.Err)
+		return zero && late
+	})
+	late := len(r.First) - len(first)
+	switch {
+	case late == r.Late+r.Other:
+		return nil
+	case len(first) == 0: // the others are not named
+		return err
+	}
+	return &core.RejectedError{Accepted: r.Accepted, Late: r.Late - late, Other: r.Other, First: first}
+}
