@@ -36,7 +36,11 @@ func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref)
 		return nil, err
 	}
 	out := make([]found, 0, min(len(refs), s.options.MaxSeries))
+	looked := 0
 	err := s.entriesOf(ctx, refs, func(ref core.Ref, e *entry) bool {
+		if looked++; looked%128 == 0 && ctx.Err() != nil {
+			return false
+		}
 		if !u.Reaches(e.path) {
 			return true // renamed meanwhile
 		}
@@ -47,6 +51,9 @@ func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref)
 		}
 		return len(out) <= s.options.MaxSeries
 	})
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err == nil && len(out) > s.options.MaxSeries {
 		err = &LimitError{"series", int64(s.options.MaxSeries)}
 	}

@@ -11,6 +11,9 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/rulefmt"
+	"gopkg.in/yaml.v3"
+
+	"github.com/rondo-db/rondo/query/prom/bound"
 )
 
 // Limits of the files.
@@ -86,6 +89,9 @@ func parseFile(file string, every time.Duration) ([]*group, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := bounded(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	parsed, errs := rulefmt.Parse(content, false, model.UTF8Validation)
 	if len(errs) > 0 {
 		for i, err := range errs {
@@ -108,6 +114,26 @@ func parseFile(file string, every time.Duration) ([]*group, error) {
 		groups = append(groups, g)
 	}
 	return groups, nil
+}
+
+// bounded refuses expressions that would take too long to parse. Other mistakes are found later.
+func bounded(content []byte) error {
+	var file struct {
+		Groups []struct {
+			Name  string
+			Rules []struct{ Expr string }
+		}
+	}
+	_ = yaml.Unmarshal(content, &file)
+	for _, g := range file.Groups {
+		for i, r := range g.Rules {
+			var b bound.Budget
+			if err := b.Expression(r.Expr); err != nil {
+				return fmt.Errorf("group %q, rule %d: %w", g.Name, i+1, err)
+			}
+		}
+	}
+	return nil
 }
 
 // read reads a file of rules.

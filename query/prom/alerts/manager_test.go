@@ -436,3 +436,15 @@ func TestRun(t *testing.T) {
 	cancel()
 	<-done
 }
+
+// TestCostlyExpressionOfARule: the parser takes time by the square of its depth.
+func TestCostlyExpressionOfARule(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.yml")
+	text := "groups: [{name: g, rules: [{record: a, expr: '1'}, {record: b, expr: '1" + strings.Repeat("+1", 60_000) + "'}]}]"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Parse([]string{file}, time.Minute); err == nil || !strings.Contains(err.Error(), `group "g", rule 2: the expression has 120001 words`) {
+		t.Error(err)
+	}
+}

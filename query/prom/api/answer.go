@@ -35,13 +35,23 @@ func constant(json string) endpoint {
 
 // simple returns the handler of an endpoint that needs no place.
 func (h *Handler) simple(f endpoint) func(http.ResponseWriter, *http.Request, string) {
-	return func(w http.ResponseWriter, r *http.Request, name string) { h.answer(w, r, name, f, nil) }
+	return func(w http.ResponseWriter, r *http.Request, name string) {
+		if err := form(r); err != nil {
+			h.fail(w, err, nil)
+			return
+		}
+		h.answer(w, r, name, f, nil)
+	}
 }
 
 // working returns the handler of an endpoint that reads series. It waits for a place. The request
-// holds the place while it computes and writes JSON, and not while its client reads.
+// holds the place while it computes and writes JSON, and not while its client sends or reads.
 func (h *Handler) working(f endpoint) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, r *http.Request, name string) {
+		if err := form(r); err != nil {
+			h.fail(w, err, nil)
+			return
+		}
 		t, err := h.queue.enter(r.Context(), h.Client(r))
 		if err != nil {
 			h.fail(w, err, nil)
@@ -54,10 +64,6 @@ func (h *Handler) working(f endpoint) func(http.ResponseWriter, *http.Request, s
 
 // answer answers a request by an endpoint. t may be nil.
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, name string, f endpoint, t *turn) {
-	if err := form(r); err != nil {
-		h.fail(w, err, nil)
-		return
-	}
 	res, err := f(r, name)
 	defer res.close()
 	if err == nil {

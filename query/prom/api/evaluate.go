@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/rondo-db/rondo/query/prom/bound"
 )
 
 // A Question is an expression and the times at which it is evaluated, for a client of this process.
@@ -37,6 +39,10 @@ func (h *Handler) Evaluate(ctx context.Context, client string, q Question, fn fu
 }
 
 func (h *Handler) evaluate(ctx context.Context, client string, q Question, fn func(result parser.Value, warnings []string) error) error {
+	var b bound.Budget
+	if err := b.Expression(q.Expr); err != nil {
+		return &failure{badData, err}
+	}
 	if q.Step >= time.Millisecond && points(q.Step, q.Start, q.End) > maxPoints {
 		return bad("more than %d times: take a longer step, or a shorter range", maxPoints)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
 
+	"github.com/rondo-db/rondo/internal/room"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/spread"
 )
@@ -98,12 +99,14 @@ type Handler struct {
 	queue  *queue
 	routes map[string]route
 	counts counts
+
+	rulesRunning *room.Room // the places of the rules
 }
 
 // New returns a handler.
 func New(c Config) *Handler {
 	c = c.withDefaults()
-	h := &Handler{Config: c, queue: newQueue(c.places), engine: newEngine(c.samples, c.timeout)}
+	h := &Handler{Config: c, queue: newQueue(c.places), engine: newEngine(c.samples, c.timeout), rulesRunning: room.New(c.places, c.places)}
 	if c.Partitions != nil {
 		h.asker = &spread.Asker{
 			Engine: h.engine, Storage: c.Storage, Partitions: c.Partitions, Local: c.Local, Lookback: lookback, Most: c.samples,

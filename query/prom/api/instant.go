@@ -7,17 +7,22 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/rondo-db/rondo/query/prom/bound"
 )
 
-// Instant evaluates an expression at a time, for a client of this process: a request for data
-// waits for a place as any other does. A scalar is a vector of one sample without labels. The error
-// is that of a request with the same expression.
-func (h *Handler) Instant(ctx context.Context, client, expr string, at time.Time) (promql.Vector, error) {
-	t, err := h.queue.enter(ctx, client)
-	if err != nil {
-		return nil, err
+// Instant evaluates an expression at a time for the rules of this process. They have places of their
+// own, as many as all clients together, and never wait for a client. A scalar is a vector of one
+// sample without labels. The error is that of a request with the same expression.
+func (h *Handler) Instant(ctx context.Context, expr string, at time.Time) (promql.Vector, error) {
+	var b bound.Budget
+	if err := b.Expression(expr); err != nil {
+		return nil, &failure{badData, err}
 	}
-	defer t.leave()
+	if !h.rulesRunning.Enter(ctx, "", queryTime) {
+		return nil, refused(ctx)
+	}
+	defer h.rulesRunning.Leave("")
 	q, err := h.newQuery(ctx, promql.NewPrometheusQueryOpts(false, 0), expr, at, at, 0)
 	if err != nil {
 		return nil, err

@@ -38,8 +38,8 @@ const (
 // places is how many queries run at once. Half of the processors are left to those who append.
 func places() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// samplesIn returns how many samples one query may hold if all queries together may take an eighth
-// of memory bytes.
+// samplesIn returns how many samples one query may hold if all queries of clients together may take
+// an eighth of memory bytes, and all queries of rules as much.
 func samplesIn(memory int64) int {
 	if memory <= 0 {
 		return mostHeld

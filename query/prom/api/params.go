@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/rondo-db/rondo/query/prom/bound"
 )
 
 // The ends of time, as Prometheus has them: lists without start and end reach that far.
@@ -20,7 +22,8 @@ var (
 )
 
 // form reads the parameters of a request from its address and from a form in its body, whose values
-// come first. Parameters that cannot be read are left out.
+// come first. Parameters that cannot be read are left out. Expressions that would cost too much are
+// refused before anything parses them.
 func form(r *http.Request) error {
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
@@ -28,6 +31,15 @@ func form(r *http.Request) error {
 	err := r.ParseForm()
 	if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return bad("the form is longer than %d bytes", tooLong.Limit)
+	}
+	var b bound.Budget
+	if err := b.Expression(r.FormValue("query")); err != nil {
+		return badParameter("query", err)
+	}
+	for _, text := range r.Form["match[]"] {
+		if err := b.Expression(text); err != nil {
+			return badParameter("match[]", err)
+		}
 	}
 	return nil
 }

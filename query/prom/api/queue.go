@@ -56,6 +56,11 @@ func (t *turn) resume(ctx context.Context) error {
 	if t.running = t.queue.running.Enter(ctx, t.client, queryTime); t.running {
 		return nil
 	}
+	return refused(ctx)
+}
+
+// refused returns the error of a request that has waited for a place in vain.
+func refused(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return &failure{canceled, ctx.Err()}
 	}

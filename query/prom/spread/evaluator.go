@@ -13,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/partial"
 	"github.com/rondo-db/rondo/query/prom"
+	"github.com/rondo-db/rondo/query/prom/bound"
 )
 
 // An Evaluator evaluates expressions over the partitions of this node. Its methods may be called
@@ -77,6 +78,12 @@ func (v *Evaluator) storage(p int, e core.Engine, rules uint64) (*prom.Storage, 
 func (v *Evaluator) Evaluate(ctx context.Context, p int, e core.Engine, q partial.Question) (*partial.Answer, error) {
 	if q.Steps() == 0 || len(q.Expressions) > maxTexts {
 		return nil, fmt.Errorf("%d expressions at these times: %w", len(q.Expressions), core.ErrTooLarge)
+	}
+	for _, text := range q.Expressions {
+		var b bound.Budget
+		if err := b.Expression(text); err != nil {
+			return nil, fmt.Errorf("%w: %w", err, core.ErrTooLarge)
+		}
 	}
 	storage, err := v.storage(p, e, q.Rules)
 	if err != nil {

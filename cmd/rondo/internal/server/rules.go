@@ -29,7 +29,7 @@ type Rules struct {
 	ExternalURL *url.URL // where people reach the server; nil: nowhere
 }
 
-// rulesClient is the client as which rules wait for places of queries.
+// rulesClient is the sender of what rules record.
 const rulesClient = "rules"
 
 // alertsFile is the name of the file in the database's folder that keeps alerts.
@@ -46,7 +46,7 @@ func (s *server) newRules() (*alerts.Manager, error) {
 		Files: c.Files, Every: c.Every, Alertmanagers: c.Managers, Webhooks: c.Webhooks, ExternalURL: c.ExternalURL,
 		StateFile: state, Logger: s.Logger,
 		Query: func(ctx context.Context, expr string, at time.Time) (promql.Vector, error) {
-			return s.queries.Instant(ctx, rulesClient, expr, at)
+			return s.queries.Instant(ctx, expr, at)
 		},
 		Record: s.recordRule,
 	})
