@@ -7,18 +7,20 @@ import (
 
 // The limits of one request.
 const (
-	maxPoints      = 11_000           // steps of a range query
-	maxListed      = 1_000_000        // series, names or values in one list
-	maxForm        = 1 << 20          // bytes of a form in a body
-	maxSelectors   = 256              // match[] parameters
-	maxReadBytes   = 4 << 20          // bytes of a remote read request, unpacked
-	maxReadQueries = 1_000            // queries of a remote read request
-	frameBytes     = 1 << 20          // bytes of a frame of remote read, about
-	flushBytes     = 64 << 10         // bytes that are collected before they are sent
-	gzipBytes      = 1 << 10          // bytes from which on an answer is packed
-	queryTime      = 2 * time.Minute  // for a query, with its time in the queue
-	lookback       = 5 * time.Minute  // how far an instant vector looks back
-	subqueryStep   = 60 * time.Second // of a subquery without one
+	maxPoints       = 11_000           // steps of a range query
+	maxListed       = 1_000_000        // series, names or values in one list
+	maxForm         = 1 << 20          // bytes of a form in a body
+	maxSelectors    = 256              // match[] parameters
+	maxReadBytes    = 4 << 20          // bytes of a remote read request, unpacked
+	maxReadQueries  = 1_000            // queries of a remote read request
+	maxReadForms    = 16               // types of answers in it
+	maxReadGrouping = 1_000            // labels by which the hints of one query group
+	frameBytes      = 1 << 20          // bytes of a frame of remote read, about
+	flushBytes      = 64 << 10         // bytes that are collected before they are sent
+	gzipBytes       = 1 << 10          // bytes from which on an answer is packed
+	queryTime       = 2 * time.Minute  // for a query, with its time in the queue
+	lookback        = 5 * time.Minute  // how far an instant vector looks back
+	subqueryStep    = 60 * time.Second // of a subquery without one
 )
 
 // The limits of all requests together.

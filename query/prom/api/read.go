@@ -13,14 +13,14 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rondo-db/rondo/query/prom/bound"
 )
 
 // remoteRead answers a request of Prometheus' remote read. Errors are plain text.
 func (h *Handler) remoteRead(w http.ResponseWriter, r *http.Request, _ string) {
-	req, err := readRequest(r.Body)
-	if err == nil {
-		err = h.read(w, r, req)
-	}
+	err := h.read(w, r)
 	if err == nil {
 		h.counts.answered.Add(1)
 		return
@@ -36,32 +36,35 @@ func (h *Handler) remoteRead(w http.ResponseWriter, r *http.Request, _ string) {
 	http.Error(w, f.Error(), f.kind.status())
 }
 
-// read answers req in the first form of those that it accepts and rondo knows.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request, req *prompb.ReadRequest) error {
-	form, err := formOf(req)
-	if err != nil {
-		return err
-	}
-	sets := make([][]*labels.Matcher, len(req.Queries))
-	for i, q := range req.Queries {
-		if sets[i], err = matchersOf(q); err != nil {
-			return err
-		}
-	}
+// read answers a request in the first form that it accepts and rondo knows.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request) error {
 	t, err := h.queue.enter(r.Context(), h.Client(r))
 	if err != nil {
 		return err
 	}
 	defer t.leave()
+	charge := func(n int64) error { return h.charge(r.Context(), n) }
+	req, err := readRequest(r.Body, charge)
+	if err != nil {
+		return err
+	}
+	form, err := formOf(req)
+	if err != nil {
+		return err
+	}
+	sets, err := matchersOf(r.Context(), req, charge)
+	if err != nil {
+		return err
+	}
 	if form == prompb.ReadRequest_STREAMED_XOR_CHUNKS {
 		return h.stream(w, r, req, sets, t)
 	}
 	return h.samplesOf(w, r, req, sets, t)
 }
 
-// readRequest reads the body of a request: a message packed by snappy. Its length when unpacked is
-// looked at before it is unpacked.
-func readRequest(body io.Reader) (*prompb.ReadRequest, error) {
+// readRequest reads the body of a request: a message packed by snappy. What it takes in memory is
+// charged before it is unpacked, and its parts are counted before they are made.
+func readRequest(body io.Reader, charge func(n int64) error) (*prompb.ReadRequest, error) {
 	if body == nil {
 		body = http.NoBody
 	}
@@ -76,18 +79,105 @@ func readRequest(body io.Reader) (*prompb.ReadRequest, error) {
 	case n > maxReadBytes || len(packed) > maxReadBytes:
 		return nil, bad("the request has %d bytes when unpacked, at most %d are taken", max(n, len(packed)), maxReadBytes)
 	}
+	if err := charge(int64(len(packed) + 2*n)); err != nil { // Unmarshal copies the texts
+		return nil, err
+	}
 	message, err := snappy.Decode(nil, packed)
 	if err != nil {
+		return nil, &failure{badData, err}
+	}
+	if err := countParts(message); err != nil {
 		return nil, &failure{badData, err}
 	}
 	var req prompb.ReadRequest
 	if err := req.Unmarshal(message); err != nil {
 		return nil, &failure{badData, err}
 	}
-	if len(req.Queries) > maxReadQueries {
-		return nil, bad("%d queries in a request, at most %d are taken", len(req.Queries), maxReadQueries)
-	}
 	return &req, nil
+}
+
+// The numbers of fields in prompb.ReadRequest, prompb.Query and prompb.ReadHints.
+const (
+	queriesField  = 1
+	formsField    = 2
+	matchersField = 3
+	hintsField    = 4
+	groupingField = 5
+)
+
+// countParts refuses a message with more parts than are taken. An empty part of two bytes becomes a
+// structure of a hundred.
+func countParts(message []byte) error {
+	queries, forms := 0, 0
+	err := eachField(message, func(field protowire.Number, part []byte) error {
+		switch field {
+		case formsField:
+			forms += max(len(part), 1)
+		case queriesField:
+			queries++
+			return countMatchers(part)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case queries > maxReadQueries:
+		return fmt.Errorf("%d queries in a request, at most %d are taken", queries, maxReadQueries)
+	case forms > maxReadForms:
+		return fmt.Errorf("%d types of answers in a request, at most %d are taken", forms, maxReadForms)
+	}
+	return nil
+}
+
+// countMatchers refuses a query with more parts than are taken.
+func countMatchers(query []byte) error {
+	matchers, labels := 0, 0
+	err := eachField(query, func(field protowire.Number, part []byte) error {
+		switch field {
+		case matchersField:
+			matchers++
+		case hintsField:
+			return eachField(part, func(field protowire.Number, _ []byte) error {
+				if field == groupingField {
+					labels++
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case labels > maxReadGrouping:
+		return fmt.Errorf("a query is grouped by %d labels, at most %d are taken", labels, maxReadGrouping)
+	}
+	return bound.Matchers(matchers)
+}
+
+// eachField calls fn for the fields of a message. part is the content of a field that has a length.
+func eachField(message []byte, fn func(field protowire.Number, part []byte) error) error {
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		message = message[n:]
+		n = protowire.ConsumeFieldValue(field, kind, message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		var part []byte
+		if kind == protowire.BytesType {
+			part, _ = protowire.ConsumeBytes(message)
+		}
+		if err := fn(field, part); err != nil {
+			return err
+		}
+		message = message[n:]
+	}
+	return nil
 }
 
 // formOf returns the form of the answer.
@@ -110,20 +200,53 @@ var matchTypes = map[prompb.LabelMatcher_Type]labels.MatchType{
 	prompb.LabelMatcher_NRE: labels.MatchNotRegexp,
 }
 
-func matchersOf(q *prompb.Query) ([]*labels.Matcher, error) {
-	ms := make([]*labels.Matcher, 0, len(q.Matchers))
-	for _, m := range q.Matchers {
-		t, ok := matchTypes[m.Type]
-		if !ok {
-			return nil, bad("a matcher of the unknown type %d", m.Type)
+// matcherBytes is about what a matcher takes, and instructionBytes an instruction of a compiled
+// expression.
+const (
+	matcherBytes     = 256
+	instructionBytes = 128
+)
+
+// matchersOf returns the matchers of all queries. Regular expressions are counted and charged
+// before they are compiled.
+func matchersOf(ctx context.Context, req *prompb.ReadRequest, charge func(n int64) error) ([][]*labels.Matcher, error) {
+	var b bound.Budget
+	matchers := 0
+	for _, q := range req.Queries {
+		matchers += len(q.Matchers)
+		for _, m := range q.Matchers {
+			if m.Type != prompb.LabelMatcher_RE && m.Type != prompb.LabelMatcher_NRE {
+				continue
+			}
+			if err := b.Regexp(m.Value); err != nil {
+				return nil, &failure{badData, err}
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 		}
-		matcher, err := labels.NewMatcher(t, m.Name, m.Value)
-		if err != nil {
-			return nil, &failure{badData, err}
-		}
-		ms = append(ms, matcher)
 	}
-	return ms, nil
+	if err := charge(int64(matchers)*matcherBytes + int64(b.Program())*instructionBytes); err != nil {
+		return nil, err
+	}
+	sets := make([][]*labels.Matcher, len(req.Queries))
+	for i, q := range req.Queries {
+		for _, m := range q.Matchers {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			t, ok := matchTypes[m.Type]
+			if !ok {
+				return nil, bad("a matcher of the unknown type %d", m.Type)
+			}
+			matcher, err := labels.NewMatcher(t, m.Name, m.Value)
+			if err != nil {
+				return nil, &failure{badData, err}
+			}
+			sets[i] = append(sets[i], matcher)
+		}
+	}
+	return sets, nil
 }
 
 // hintsOf returns the hints of a query, which choose the archive.

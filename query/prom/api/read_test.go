@@ -144,7 +144,7 @@ func TestRemoteReadRefuses(t *testing.T) {
 		{"unknown forms", "does not support any of the requested response types", &prompb.ReadRequest{Queries: []*prompb.Query{q}, AcceptedResponseTypes: []prompb.ReadRequest_ResponseType{5}}},
 		{"too many samples", "exceeded sample limit (100)", &prompb.ReadRequest{Queries: []*prompb.Query{q}}},
 		{"too many samples in all", "exceeded sample limit (100)", &prompb.ReadRequest{Queries: []*prompb.Query{matching(prompb.LabelMatcher_EQ, "odd.name", "x")}}},
-		{"too many queries", "2000 queries", &prompb.ReadRequest{Queries: slices.Repeat([]*prompb.Query{q}, 2000)}},
+		{"too many queries", "2000 queries in a request", &prompb.ReadRequest{Queries: slices.Repeat([]*prompb.Query{q}, 2000)}},
 	} {
 		if w := remoteRead(t, h, c.req); w.Code != 400 || !strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s: %d %s, want %q", c.name, w.Code, w.Body, c.says)

@@ -31,8 +31,8 @@ type Budget struct{ bytes, tokens, program int }
 // Program returns how many instructions the regular expressions so far will take.
 func (b *Budget) Program() int { return b.program }
 
-// Expression takes an expression, or a selector, from the budget. It says nothing of mistakes, which
-// the parser finds.
+// Expression takes an expression, or a selector, from the budget. It says nothing of mistakes: the
+// parser finds them.
 func (b *Budget) Expression(text string) error {
 	if b.bytes += len(text); b.bytes > MaxBytes {
 		return fmt.Errorf("the expression has %d bytes, at most %d are taken", b.bytes, MaxBytes)
