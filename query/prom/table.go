@@ -2,6 +2,7 @@ package prom
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -116,7 +117,10 @@ func (s *Storage) update(ctx context.Context, anew bool) error {
 	if t.watch != nil && !anew {
 		changes, complete := t.watch.Take()
 		for i := range changes {
-			s.follow(&changes[i])
+			if err := s.follow(&changes[i]); err != nil {
+				t.lose() // the change has been taken from the watch
+				return err
+			}
 		}
 		if complete {
 			return nil
@@ -130,12 +134,17 @@ func (s *Storage) update(ctx context.Context, anew bool) error {
 	t.moves++
 	names, err := s.namesOf(ctx, access.Everything())
 	if err != nil {
-		t.watch.End()
-		t.watch = nil
+		t.lose()
 		return err
 	}
 	t.names, t.dropped = names, false
 	return nil
+}
+
+// lose ends the watch, so that the next update makes the table anew.
+func (t *table) lose() {
+	t.watch.End()
+	t.watch = nil
 }
 
 // refresh makes the table anew if combinations may have gone.
@@ -148,11 +157,12 @@ func (s *Storage) refresh(ctx context.Context) error {
 	return s.update(ctx, true)
 }
 
-// follow takes a change of the catalogue into the table.
-func (s *Storage) follow(c *core.Change) {
+// follow takes a change of the catalogue into the table. An error says that the series cannot be
+// asked for now.
+func (s *Storage) follow(c *core.Change) error {
 	t := &s.table
 	if c.Metadata {
-		return
+		return nil
 	}
 	t.listings.forget()
 	if c.Was != "" {
@@ -161,21 +171,25 @@ func (s *Storage) follow(c *core.Change) {
 	}
 	delete(t.entries, c.Ref)
 	if c.Path == "" {
-		return
+		return nil
 	}
 	sch := schemeOf(c.Labels)
 	if sch == other {
-		return
+		return nil
 	}
 	x, err := s.store.Series(c.Ref)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil // dropped meanwhile
+	}
 	if err != nil {
-		return // dropped meanwhile
+		return err
 	}
 	values := make([]string, len(keyLabels[sch]))
 	for i, name := range keyLabels[sch] {
 		values[i] = core.LabelValue(c.Labels, name)
 	}
 	s.combine(t.names, sch, values, x.Definition)
+	return nil
 }
 
 // A nameTable is combinations and the names that they give.
