@@ -108,8 +108,13 @@ func parseFile(file string, every time.Duration) ([]*group, error) {
 		if pg.QueryOffset != nil {
 			g.offset = time.Duration(*pg.QueryOffset)
 		}
-		for _, r := range pg.Rules {
-			g.rules = append(g.rules, newRule(r, pg.Labels))
+		seen := make(map[string]int)
+		for _, in := range pg.Rules {
+			r := newRule(in, pg.Labels)
+			key := fmt.Sprint(r.alerting, r.key())
+			r.twin = seen[key]
+			seen[key]++
+			g.rules = append(g.rules, r)
 		}
 		groups = append(groups, g)
 	}

@@ -107,21 +107,10 @@ func (m *Manager) Reload(files []string) error {
 
 // adopt takes over the alerts of rules that are still there.
 func adopt(old, now []*group) {
-	type key struct{ group, rule string }
-	had := make(map[key][]*rule)
-	for _, g := range old {
-		for _, r := range g.rules {
-			k := key{g.key(), r.key()}
-			had[k] = append(had[k], r)
-		}
-	}
-	for _, g := range now {
-		for _, r := range g.rules {
-			k := key{g.key(), r.key()}
-			if len(had[k]) > 0 && r.alerting && had[k][0].alerting {
-				r.active = had[k][0].active
-				had[k] = had[k][1:]
-			}
+	had := alertingRules(old)
+	for k, r := range alertingRules(now) {
+		if was := had[k]; was != nil {
+			r.active = was.active
 		}
 	}
 }

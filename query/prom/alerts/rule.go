@@ -20,6 +20,7 @@ import (
 // A rule is a rule with its state.
 type rule struct {
 	name        string // of the alert, or of the metric that is recorded
+	twin        int    // how many alerting rules of the group before it have the same name and labels
 	alerting    bool
 	expr        string
 	hold        time.Duration // for
@@ -52,8 +53,15 @@ func newRule(r rulefmt.Rule, shared map[string]string) *rule {
 	return out
 }
 
-// key identifies the rule within its group, however its expression or its annotations change.
-func (r *rule) key() string { return r.name + labels.FromMap(r.labels).String() }
+// key identifies the rule within its group, however its expression or its annotations change. It is
+// part of the format of what is kept.
+func (r *rule) key() string {
+	key := r.name + labels.FromMap(r.labels).String()
+	if r.twin > 0 {
+		key += fmt.Sprint("#", r.twin)
+	}
+	return key
+}
 
 func hash(s string) uint64 {
 	h := fnv.New64a()

@@ -74,16 +74,24 @@ func readState(file string, groups []*group) error {
 	if len(text) > maxState {
 		return fmt.Errorf("longer than %d bytes", maxState)
 	}
-	type key struct{ group, rule string }
-	rules := make(map[key]*rule)
+	rules := alertingRules(groups)
+	return restore(text, func(group, name string) *rule { return rules[ruleKey{group, name}] })
+}
+
+// A ruleKey identifies a rule among those of all files.
+type ruleKey struct{ group, rule string }
+
+// alertingRules returns the alerting rules of groups.
+func alertingRules(groups []*group) map[ruleKey]*rule {
+	rules := make(map[ruleKey]*rule)
 	for _, g := range groups {
 		for _, r := range g.rules {
 			if r.alerting {
-				rules[key{g.key(), r.key()}] = r
+				rules[ruleKey{g.key(), r.key()}] = r
 			}
 		}
 	}
-	return restore(text, func(group, name string) *rule { return rules[key{group, name}] })
+	return rules
 }
 
 // restore puts the alerts of a text into the rules that find returns; nil: the rule is gone.
