@@ -207,6 +207,13 @@ func settings(l *look) {
 			Advice: "Mend the file: rondo reads it again by itself. Until then revoked users and tokens are still let in.",
 		})
 	}
+	if l.WebOpen {
+		l.lasts(Problem{
+			ID: "web_open", Severity: Info,
+			Text:   "The web configuration asks nobody for credentials: whoever reaches the HTTP port may change everything.",
+			Advice: "Put users, tokens or certificates into the file (docs/security.md), and restart the server.",
+		})
+	}
 	if l.Restart > 0 {
 		l.lasts(Problem{
 			ID: "restart", Severity: Info,

@@ -41,8 +41,9 @@ type State struct {
 	// that wait for a restart.
 	ConfigBad bool
 	// WebConfig says why the file of --web-config was not taken, or one that it names; nil: all
-	// were.
+	// were. WebOpen says that the file asks nobody for credentials.
 	WebConfig error
+	WebOpen   bool
 	Restart   int
 	// ClusterErrors and ClusterWarnings are what is wrong with the cluster that the server is a
 	// node of, in words.

@@ -31,6 +31,9 @@ func (s *server) early() error {
 		if s.web, err = webconfig.Open(s.WebConfig, s.Logger); err != nil {
 			return err
 		}
+		if s.web.AsksNobody() {
+			s.Logger.Warn("the web configuration asks nobody for credentials: whoever reaches the HTTP port may change everything", "file", s.WebConfig)
+		}
 	}
 	if err := s.earlyDoors(); err != nil {
 		return err

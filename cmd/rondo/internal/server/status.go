@@ -26,7 +26,7 @@ func (s *server) observe(ctx context.Context) {
 	defer t.Stop()
 	for {
 		if s.web != nil {
-			_ = s.web.Refresh() // the log and the status say what is wrong
+			s.web.Look() // the log and the status say what is wrong
 		}
 		s.watch.Observe(s.state(time.Now()))
 		select {
@@ -49,7 +49,7 @@ func (s *server) state(now time.Time) health.State {
 	}
 	st.ClusterErrors, st.ClusterWarnings = clusterProblems(s.operators().Status(context.Background()))
 	if s.web != nil {
-		st.WebConfig = s.web.Err()
+		st.WebConfig, st.WebOpen = s.web.Err(), s.web.AsksNobody()
 	}
 	st.DiskFree, st.DiskSize = diskSpace(s.DB)
 	st.Processor, _ = processorTime()

@@ -28,6 +28,7 @@ type Config struct {
 	tokens    map[[hashBytes]byte]*token
 	certs     []certificateSection
 	anonymous *access.User // nil: nobody
+	implied   []string     // users with a password whose rights no entry names
 	listeners map[string]Listener
 	stamps    []stamp
 }
@@ -113,11 +114,19 @@ func newConfig(r *reader, doc *document) (*Config, error) {
 		}
 		c.passwords[name] = hash
 	}
-	if err := c.setRoles(cmp.Or(doc.Rondo, new(rondoSection))); err != nil {
+	s := cmp.Or(doc.Rondo, new(rondoSection))
+	if err := c.setRoles(s); err != nil {
 		return nil, fmt.Errorf("rondo: %w", err)
+	}
+	if s.Anonymous == "" && !c.knowsUsers() && (doc.who || doc.empty()) {
+		return nil, errNobody
 	}
 	return c, nil
 }
+
+// errNobody refuses a file that names nobody, such as one that was cut off while it was written. A
+// file about TLS or headers alone means what it means to other programs: nobody is asked.
+var errNobody = errors.New("it names no password, token or certificate, so that everybody would be an admin. If that is meant, write rondo: {anonymous: admin}")
 
 // setRoles sets who may do what.
 func (c *Config) setRoles(s *rondoSection) error {
@@ -131,6 +140,7 @@ func (c *Config) setRoles(s *rondoSection) error {
 	}
 	for name := range c.passwords {
 		if c.users[name] == nil {
+			c.implied = append(c.implied, name)
 			c.users[name] = &access.User{Name: name, Role: access.Read}
 			if s.Users == nil { // the file of another program
 				c.users[name].Role = access.Admin
@@ -145,13 +155,20 @@ func (c *Config) setRoles(s *rondoSection) error {
 	if err := c.setCertificates(s.Certificates); err != nil {
 		return fmt.Errorf("client_certificates: %w", err)
 	}
-	switch {
-	case s.Anonymous == "read":
-		c.anonymous = &access.User{Role: access.Read}
-	case s.Anonymous == "none":
-	case s.Anonymous != "":
-		return fmt.Errorf("anonymous: %q: want read or none", s.Anonymous)
-	case !c.knowsUsers():
+	for _, name := range slices.Sorted(maps.Keys(s.Users)) {
+		if c.passwords[name] == nil && !slices.ContainsFunc(c.certs, func(r certificateSection) bool { return r.User == name }) {
+			return fmt.Errorf("users: %s has no password in basic_auth_users and no certificate: nobody can be %s", name, name)
+		}
+	}
+	if s.Anonymous != "" {
+		role, err := access.ParseRole(s.Anonymous)
+		if err != nil {
+			return fmt.Errorf("anonymous: %w", err)
+		}
+		if role > access.None {
+			c.anonymous = &access.User{Role: role}
+		}
+	} else if !c.knowsUsers() {
 		c.anonymous = access.Everything()
 	}
 	return c.setListeners(s.Listeners)

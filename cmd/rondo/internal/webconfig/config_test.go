@@ -74,7 +74,7 @@ func TestMistakesNameTheirPlace(t *testing.T) {
 		{"certificate without verification", tlsOK + "}\nrondo: {users: {a: {role: read}}, client_certificates: [{cn: a, user: a}]}\n", "must have client_ca_file"},
 		{"certificate of nobody", tlsOK + ", client_auth_type: VerifyClientCertIfGiven, client_ca_file: ca.crt}\nrondo: {client_certificates: [{cn: a, user: a}]}\n", `no user "a"`},
 		{"certificate by two names", tlsOK + ", client_auth_type: VerifyClientCertIfGiven, client_ca_file: ca.crt}\nrondo: {users: {a: {role: read}}, client_certificates: [{cn: a, san: b, user: a}]}\n", "either cn or san"},
-		{"anonymous", "rondo: {anonymous: admin}\n", "want read or none"},
+		{"anonymous", "rondo: {anonymous: everybody}\n", `anonymous: there is no role "everybody"`},
 		{"listener of HTTP", "rondo: {listeners: {http: {auth: required}}}\n", "has neither tls nor auth"},
 		{"listener without TLS", "rondo: {listeners: {rrdcached: {tls: true}}}\n", "no tls_server_config"},
 		{"listener without tokens", "rondo: {listeners: {rrdcached: {auth: required}}}\n", "there are no tokens"},
@@ -96,7 +96,6 @@ func TestFilesOfOtherPrograms(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
 	a.Leaf(t, "server", webconfigtest.Leaf{})
 	for _, text := range []string{
-		"", "# nothing\n", "{}\n",
 		"basic_auth_users:\n  alice: $2y$10$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze\n",
 		`tls_server_config:
   cert_file: server.crt
@@ -125,10 +124,7 @@ rate_limit: {interval: 1s, burst: 20}
 	if u := k.Config().users["alice"]; u.Role != access.Admin || u.Limited() {
 		t.Errorf("without a section rondo alice is %+v", u)
 	}
-	if k := opened(t, a, ""); k.Config().anonymous.Role != access.Admin || k.Secured() {
-		t.Error("an empty file refuses requests")
-	}
-	k = opened(t, a, "basic_auth_users: {alice: "+hashOf(t, "x")+"}\nrondo: {users: {bob: {role: admin}}}\n")
+	k = opened(t, a, "basic_auth_users: {alice: "+hashOf(t, "x")+"}\nrondo: {users: {}}\n")
 	if u := k.Config().users["alice"]; u.Role != access.Read {
 		t.Errorf("alice, who is not among the users, is %+v", u)
 	}

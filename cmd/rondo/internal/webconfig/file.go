@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/rondo-db/rondo/internal/conffile"
 )
 
 // maxFile bounds each file that is read, in bytes.
@@ -24,6 +26,14 @@ type document struct {
 	Users     map[string]string `yaml:"basic_auth_users"` // bcrypt hashes by name
 	RateLimit *rateSection      `yaml:"rate_limit"`
 	Rondo     *rondoSection     `yaml:"rondo"`
+
+	// who says that the file has a section of passwords or tokens, even if nobody is in it.
+	who bool
+}
+
+// empty reports whether the file says nothing.
+func (d *document) empty() bool {
+	return !d.who && d.TLS == nil && d.HTTP == nil && d.RateLimit == nil && (d.Rondo == nil || d.Rondo.Listeners == nil)
 }
 
 type tlsSection struct {
@@ -98,7 +108,23 @@ func parse(file string, data []byte) (*document, error) {
 	if err := d.Decode(new(document)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: a second document begins behind ---: one is possible", file)
 	}
+	doc.who = namesWho(data)
 	return doc, nil
+}
+
+// namesWho reports whether a valid file has a key of passwords or tokens. A key without a value is
+// nothing to the decoder of a [document], but its value may have been cut off.
+func namesWho(data []byte) bool {
+	var keys struct {
+		Users yaml.Node `yaml:"basic_auth_users"`
+		Rondo struct {
+			Users        yaml.Node `yaml:"users"`
+			Tokens       yaml.Node `yaml:"tokens"`
+			Certificates yaml.Node `yaml:"client_certificates"`
+		} `yaml:"rondo"`
+	}
+	_ = yaml.Unmarshal(data, &keys) // it was decoded before
+	return !keys.Users.IsZero() || !keys.Rondo.Users.IsZero() || !keys.Rondo.Tokens.IsZero() || !keys.Rondo.Certificates.IsZero()
 }
 
 // What an error of the YAML package says of an unknown key, and of the text of a wrong value, which
@@ -157,14 +183,5 @@ func (r *reader) read(name string) ([]byte, error) {
 		name = filepath.Join(filepath.Dir(r.file), name)
 	}
 	r.stamps = append(r.stamps, stampOf(name)) // before it is read: a later change is noticed
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // nothing was written
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s is longer than %d bytes", name, maxFile)
-	}
-	return data, err
+	return conffile.Read(name, maxFile)
 }

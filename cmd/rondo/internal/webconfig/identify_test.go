@@ -319,7 +319,7 @@ func TestChangedFilesAreReadAgain(t *testing.T) {
 			t.Errorf("%q: the old configuration is lost, or the mistake is not told", wrong)
 		}
 	}
-	a.Write(t, "web.yml", section+"http_server_config: {http2: false}\n")
+	a.Write(t, "web.yml", section+"http_server_config: {http2: false}\nrondo: {anonymous: none}\n")
 	if err := k.Refresh(); err != nil || k.Err() != nil || len(k.Config().passwords) != 0 {
 		t.Errorf("the mended file: %v", err)
 	}
@@ -334,7 +334,7 @@ func TestChangedFilesAreReadAgain(t *testing.T) {
 	if got := subject(); got != "third" || k.Err() != nil {
 		t.Errorf("the mended key: %q, %v", got, k.Err())
 	}
-	a.Write(t, "web.yml", "{}\n")
+	a.Write(t, "web.yml", "rondo: {anonymous: none}\n")
 	if err := k.Refresh(); err != nil || !k.HasTLS() || !strings.Contains(log.String(), "needs a restart") {
 		t.Errorf("TLS was taken out: %v, still on %v\n%s", err, k.HasTLS(), &log)
 	}

@@ -2,6 +2,7 @@ package webconfig
 
 import (
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -13,8 +14,11 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 )
 
-// lookEvery is how often a Keeper looks whether its files have changed while requests arrive.
-const lookEvery = time.Second
+const (
+	lookEvery    = time.Second      // time between two looks at the files while requests arrive
+	lookPatience = time.Second      // how long the request that began a look waits for it
+	lookSlow     = 10 * time.Second // how long a look may take before that is a problem
+)
 
 // A Keeper keeps the newest configuration that could be read. Its methods may be called at the same
 // time.
@@ -24,11 +28,14 @@ type Keeper struct {
 	log     *slog.Logger
 	now     func() time.Time
 	current atomic.Pointer[Config]
-	looked  atomic.Int64 // when the files were last looked at, in Unix nanoseconds
+	looked  atomic.Int64 // when a look at the files began last, in Unix nanoseconds
+	looking atomic.Bool  // a look that requests have begun has not ended
 	checker *checker
 
-	mu     sync.Mutex // guards the fields below, and reading
-	stamps []stamp    // of the files that were read last
+	reading sync.Mutex // guards stamps; held while files are read, which may take for ever
+	stamps  []stamp    // of the files that were read last
+
+	mu     sync.Mutex // guards the fields below
 	err    error      // why the files that were read last were not taken
 	bucket bucket     // of rate_limit
 }
@@ -72,26 +79,36 @@ func Check(file string) error {
 
 // Err returns why the files as they are now were not taken; nil: they were.
 func (k *Keeper) Err() error {
+	if began := time.Unix(0, k.looked.Load()); k.looking.Load() && k.now().Sub(began) > lookSlow {
+		return fmt.Errorf("--web-config %s: the file system has not answered since %s", k.file, began.Format(time.TimeOnly))
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.err
 }
 
-// Refresh reads the files again if one of them has changed. If they are wrong, the configuration
-// stays as it was, the log says why, and Refresh returns the error.
+// Refresh reads the files again if one of them has changed. If they are wrong, or would open what
+// is closed, the configuration stays as it was, the log says why, and Refresh returns the error.
 func (k *Keeper) Refresh() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.looked.Store(k.now().UnixNano())
+	k.reading.Lock()
+	defer k.reading.Unlock()
 	if !slices.ContainsFunc(k.stamps, stamp.changed) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
 		return k.err
 	}
 	c, stamps, err := k.read()
-	if err == nil && (c.tls == nil) != (k.current.Load().tls == nil) {
-		k.log.Warn("a changed setting needs a restart", "setting", "tls_server_config", "file", k.file)
-		c.tls = k.current.Load().tls
+	k.stamps = stamps
+	if was := k.current.Load(); err == nil {
+		if (c.tls == nil) != (was.tls == nil) {
+			k.log.Warn("a changed setting needs a restart", "setting", "tls_server_config", "file", k.file)
+			c.tls = was.tls
+		}
+		err = c.opens(was)
 	}
-	k.stamps, k.err = stamps, err
+	k.mu.Lock()
+	k.err = err
+	k.mu.Unlock()
 	if err != nil {
 		k.log.Error("web configuration not taken: everything stays as it is", "err", err)
 		return err
@@ -101,12 +118,32 @@ func (k *Keeper) Refresh() error {
 	return nil
 }
 
+// Look is Refresh for callers that a file system must not stop. The files are read beside the
+// caller, which waits a second for that at most. Only one look is under way at a time.
+func (k *Keeper) Look() {
+	if !k.looking.CompareAndSwap(false, true) {
+		return
+	}
+	k.looked.Store(k.now().UnixNano())
+	done := make(chan struct{})
+	go func() { // nothing ends it while the file system hangs, so that nobody waits for it
+		defer close(done)
+		defer k.looking.Store(false)
+		_ = k.Refresh() // the log has the error, and so has Err
+	}()
+	t := time.NewTimer(lookPatience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}
+
 // Config returns the configuration in force. It looks at the files if nobody has done so for a
 // second.
 func (k *Keeper) Config() *Config {
-	was := k.looked.Load()
-	if now := k.now().UnixNano(); now-was >= int64(lookEvery) && k.looked.CompareAndSwap(was, now) {
-		_ = k.Refresh() // the log has the error, and so has Err
+	if k.now().UnixNano()-k.looked.Load() >= int64(lookEvery) {
+		k.Look()
 	}
 	return k.current.Load()
 }
@@ -115,6 +152,13 @@ func (k *Keeper) Config() *Config {
 func (k *Keeper) Secured() bool {
 	c := k.current.Load()
 	return c.anonymous == nil || c.tls != nil && c.tls.ClientAuth == tls.RequireAndVerifyClientCert
+}
+
+// AsksNobody reports whether the configuration in force lets in requests without credentials that
+// change something.
+func (k *Keeper) AsksNobody() bool {
+	c := k.current.Load()
+	return !k.Secured() && c.anonymous.Role > access.Read
 }
 
 // HasTLS reports whether the configuration has a certificate.
