@@ -10,20 +10,26 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// movedLabel is the label of a series that is being moved to the partition of its new path. Its
-// value is the old path. A move that was interrupted is recognised by it.
-const movedLabel = "rondo_moved_from"
+// The labels of a series that is being moved to the partition of its new path. A move that was
+// interrupted is recognised by them.
+const (
+	movedLabel = "rondo_moved_from" // its value is the old path
+	// Its value is the reference of the series that was copied, and the last update of the copy in
+	// microseconds. A series with a later last update has got samples by its new path.
+	copiedLabel = "rondo_moved_copy"
+)
 
 // moveTries is how often a move copies a series that gets samples meanwhile.
 const moveTries = 100
 
 // Rename is core.Store's. If the new path belongs to another partition, the series is moved. It
 // then has another reference. While it is moved, both paths are series, and the new one has the
-// label rondo_moved_from. If Rename is interrupted, by an error or by the end of the process,
-// nothing is lost: at least one of the paths has everything. Then Rename with the same paths
-// finishes the move.
+// labels rondo_moved_from and rondo_moved_copy. If Rename is interrupted, by an error or by the end
+// of the process, no sample is lost. Then Rename with the same paths finishes the move. If both
+// paths have changed since the copy, Rename keeps both and its error wraps core.ErrExists: the
+// caller drops the path whose samples are not wanted, and renames again.
 //
-// Labels and metadata of the old path that are changed during the move may be lost.
+// Labels and metadata that are changed during the move may be lost.
 func (r *Store) Rename(ctx context.Context, path, to string) error {
 	from, _, err := core.CleanPath(path)
 	if err != nil {
@@ -44,13 +50,15 @@ func (r *Store) Rename(ctx context.Context, path, to string) error {
 
 // A move is a rename from partition p to partition q:
 //
-//  1. the series is copied: both paths are series, the new one with movedLabel
+//  1. the series is copied: both paths are series, the new one with movedLabel and copiedLabel
 //  2. the metadata of the old path is copied
 //  3. the old path is dropped, unless it has had samples since step 1: then the copy is made anew
-//  4. movedLabel is taken away
+//  4. the two labels are taken away
 //
 // After each step, and within each, one of the paths at least is a whole series. A move that finds
-// the new path with movedLabel goes on where an earlier one has stopped.
+// the new path with movedLabel goes on where an earlier one has stopped. A copy is made anew only
+// over a copy that has got no samples by its new path. A copy that has got some stays; it is whole
+// unless the old path has got samples, too.
 type move struct {
 	r        *Store
 	from, to string // a look-up key and a clean path
@@ -80,7 +88,7 @@ func (m *move) run(ctx context.Context) error {
 	for range moveTries {
 		var c core.Copy
 		if c, err = m.copyOf(ctx, old); err == nil {
-			err = m.put(ctx, c, begun)
+			err = m.put(ctx, old, c, begun)
 		}
 		if err == nil {
 			begun = true
@@ -105,8 +113,15 @@ func (m *move) run(ctx context.Context) error {
 	return m.failed(fmt.Errorf("the series gets samples all the time, and both paths have it now: %w", core.ErrUnavailable))
 }
 
-// errMoved says that the old path has another series by now.
-var errMoved = errors.New("the series has changed")
+// Errors within a move.
+var (
+	// errMoved says that the old path has another series by now.
+	errMoved = errors.New("the series has changed")
+	// errKept says that the new path has all that the old one has, and samples of its own.
+	errKept = errors.New("the new series has more than the copy")
+	// errBoth says that neither path has all.
+	errBoth = fmt.Errorf("both paths have changed since the series was copied: drop one of them, then rename again: %w", core.ErrExists)
+)
 
 // lookup returns the reference of a path within its partition, as who leads for certain knows it.
 func (m *move) lookup(ctx context.Context, p int, path string) (core.Ref, error) {
@@ -133,7 +148,7 @@ func (m *move) begun(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// copyOf returns the old series under its new path, with movedLabel.
+// copyOf returns the old series under its new path, with movedLabel and copiedLabel.
 func (m *move) copyOf(ctx context.Context, old core.Ref) (core.Copy, error) {
 	c, err := order(ctx, m.r, m.p, func(e core.Engine) (core.Copy, error) {
 		if err := e.Flush(ctx, []core.Ref{old}); err != nil {
@@ -144,17 +159,65 @@ func (m *move) copyOf(ctx context.Context, old core.Ref) (core.Copy, error) {
 	if errors.Is(err, core.ErrNotFound) {
 		return core.Copy{}, errMoved
 	}
+	if err != nil {
+		return core.Copy{}, err
+	}
+	until, err := lastUpdate(&c)
 	c.Path = m.to
-	c.Labels = append(slices.Clone(c.Labels), core.Label{Name: movedLabel, Value: m.from})
+	c.Labels = append(withoutMarks(c.Labels), core.Label{Name: movedLabel, Value: m.from}, copyOfAt(old, until))
 	return c, err
 }
 
+// lastUpdate returns the time of the last update of a copy.
+func lastUpdate(c *core.Copy) (rra.Time, error) {
+	machine, err := rra.Compile(c.Definition)
+	if err != nil {
+		return 0, err
+	}
+	return machine.LastUpdate(c.State.W), nil
+}
+
+// copyOfAt returns the copiedLabel of a copy of a series.
+func copyOfAt(old core.Ref, until rra.Time) core.Label {
+	return core.Label{Name: copiedLabel, Value: fmt.Sprintf("%d %d", old, int64(until))}
+}
+
+// withoutMarks returns labels without movedLabel and copiedLabel.
+func withoutMarks(labels []core.Label) []core.Label {
+	return slices.DeleteFunc(slices.Clone(labels), func(l core.Label) bool { return l.Name == movedLabel || l.Name == copiedLabel })
+}
+
+// renewed returns what the new series becomes when c was copied from the old one: c, if that is the
+// series that now is a copy of, and now has got no sample by its new path. Otherwise the error is
+// errKept or errBoth.
+func renewed(now, c *core.Copy, old core.Ref) (core.Copy, error) {
+	there, err := lastUpdate(now)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	until, err := lastUpdate(c)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	copied := func(at rra.Time) bool { return slices.Contains(now.Labels, copyOfAt(old, at)) }
+	switch {
+	case copied(there):
+		return *c, nil
+	case copied(until):
+		return core.Copy{}, errKept
+	}
+	return core.Copy{}, errBoth
+}
+
 // put makes the new series, or makes it anew.
-func (m *move) put(ctx context.Context, c core.Copy, again bool) error {
+func (m *move) put(ctx context.Context, old core.Ref, c core.Copy, again bool) error {
 	if again {
 		_, err := order(ctx, m.r, m.q, func(e core.Engine) (core.Ref, error) {
-			return e.Alter(ctx, m.to, func(core.Copy) (core.Copy, error) { return c, nil })
+			return e.Alter(ctx, m.to, func(now core.Copy) (core.Copy, error) { return renewed(&now, &c, old) })
 		})
+		if errors.Is(err, errKept) {
+			err = nil
+		}
 		return err
 	}
 	out, err := orderOnce(ctx, m.r, m.q, func(e core.Engine, again bool) ([]core.Created, error) {
@@ -196,17 +259,17 @@ func none(m *core.Metadata) bool {
 // dropOld drops the old series with its metadata, unless it has changed since c was copied from
 // it.
 func (m *move) dropOld(ctx context.Context, old core.Ref, c core.Copy) (bool, error) {
-	machine, err := rra.Compile(c.Definition)
+	until, err := lastUpdate(&c)
 	if err != nil {
 		return false, err
 	}
 	n, err := order(ctx, m.r, m.p, func(e core.Engine) (int, error) {
-		return e.DropSilent(ctx, []core.Silent{{Ref: old, Before: machine.LastUpdate(c.State.W)}})
+		return e.DropSilent(ctx, []core.Silent{{Ref: old, Before: until}})
 	})
 	return n == 1, err
 }
 
-// unmark takes movedLabel from the new series.
+// unmark takes movedLabel and copiedLabel from the new series.
 func (m *move) unmark(ctx context.Context) error {
 	out, err := order(ctx, m.r, m.q, func(e core.Engine) ([]error, error) {
 		ref, err := m.r.lookupLeading(m.q, e, m.to)
@@ -217,8 +280,7 @@ func (m *move) unmark(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		labels := slices.DeleteFunc(slices.Clone(x.Labels), func(l core.Label) bool { return l.Name == movedLabel })
-		return e.Relabel(ctx, []core.PathLabels{{Path: m.to, Labels: labels}})
+		return e.Relabel(ctx, []core.PathLabels{{Path: m.to, Labels: withoutMarks(x.Labels)}})
 	})
 	if err == nil {
 		err = out[0]

@@ -165,3 +165,132 @@ func TestRenameOntoAnotherSeriesChangesNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Samples of the new path, acknowledged after a rename was interrupted, were replaced by the old
+// series when the same rename finished the move.
+func TestRenameThatIsFinishedKeepsSamplesOfTheNewPath(t *testing.T) {
+	dir := openStores(t, 2, core.Options{})
+	whole := newRouter(t, dir, router.Options{})
+	m := newMoving(t, dir, 0)
+	m.interrupt()
+	ref, err := whole.Lookup(m.to)
+	must(t, err)
+	m.append(whole, ref, 11)
+	m.want, err = whole.Export(t.Context(), ref)
+	must(t, err)
+	m.want.Labels = m.want.Labels[:1]
+	must(t, whole.Rename(t.Context(), m.from, m.to))
+	m.renamed(whole)
+}
+
+// interrupt begins the rename, and ends before the old path is dropped.
+func (m *moving) interrupt() {
+	m.t.Helper()
+	crash := func(call string) error {
+		if call == "DropSilent" {
+			return errCrash
+		}
+		return nil
+	}
+	if err := newRouter(m.t, m.dir.hook(crash, nothing), router.Options{}).Rename(m.t.Context(), m.from, m.to); !errors.Is(err, errCrash) {
+		m.t.Fatal(err)
+	}
+}
+
+// A rename is refused, and keeps both paths, when both have got samples since the copy, or when the
+// old path is another series by now. Once one of them is dropped it goes on.
+func TestRenameKeepsBothPathsThatHaveChanged(t *testing.T) {
+	for _, what := range []string{"samples of both", "a new series at the old path"} {
+		for _, drop := range []string{"old", "new"} {
+			dir := openStores(t, 2, core.Options{})
+			r := newRouter(t, dir, router.Options{})
+			m := newMoving(t, dir, 0)
+			m.interrupt()
+			var err error
+			if what == "samples of both" {
+				ref, err := r.Lookup(m.to)
+				must(t, err)
+				m.append(r, ref, 11)
+			} else {
+				must(t, r.Drop(t.Context(), m.from))
+				_, err = r.Create(t.Context(), core.Spec{Path: m.from, Definition: gauge(t), Start: rra.Seconds(begin + 100)})
+				must(t, err)
+			}
+			old, err := r.Lookup(m.from)
+			must(t, err)
+			m.append(r, old, 21)
+			lasts := m.lasts(r)
+			if err := r.Rename(t.Context(), m.from, m.to); !errors.Is(err, core.ErrExists) {
+				t.Fatalf("%s: the error is %v, want %v", what, err, core.ErrExists)
+			}
+			if now := m.lasts(r); now != lasts {
+				t.Errorf("%s: the last updates were %v, and are %v", what, lasts, now)
+			}
+			want := lasts[1]
+			if drop == "old" {
+				must(t, r.Drop(t.Context(), m.from))
+			} else {
+				must(t, r.Drop(t.Context(), m.to))
+				want = lasts[0]
+			}
+			must(t, r.Rename(t.Context(), m.from, m.to))
+			ref, err := r.Lookup(m.to)
+			must(t, err)
+			if last, err := r.Last(ref); err != nil || last != want {
+				t.Errorf("%s, %s path dropped: the last update is %v, %v, want %v", what, drop, last, err, want)
+			}
+		}
+	}
+}
+
+// lasts returns the last updates of the old path and of the new one.
+func (m *moving) lasts(r *router.Store) (at [2]rra.Time) {
+	m.t.Helper()
+	for i, path := range []string{m.from, m.to} {
+		ref, err := r.Lookup(path)
+		must(m.t, err)
+		at[i], err = r.Last(ref)
+		must(m.t, err)
+	}
+	return at
+}
+
+// Both paths get samples in the course of one rename, between the copy and the drop.
+func TestRenameDuringWhichBothPathsGetSamplesLosesNone(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		dir := openStores(t, 2, core.Options{})
+		m := newMoving(t, dir, 0)
+		old, err := dir[0].Lookup(m.from)
+		must(t, err)
+		arrived := false
+		r := newRouter(t, dir.hook(nothing, func(at string) error {
+			if at != "SetMetadata" || arrived {
+				return nil
+			}
+			arrived = true
+			to, err := dir[1].Lookup(m.to)
+			must(t, err)
+			m.append(dir[1], to, 21)
+			if both {
+				m.append(dir[0], old, 11)
+			}
+			return nil
+		}), router.Options{})
+		err = r.Rename(t.Context(), m.from, m.to)
+		if both != errors.Is(err, core.ErrExists) || !both && err != nil {
+			t.Errorf("samples at both paths %v: the error is %v", both, err)
+		}
+		if both {
+			at := m.lasts(r)
+			if at[0] != rra.Seconds(begin+200) || at[1] != rra.Seconds(begin+300) {
+				t.Errorf("the last updates are %v", at)
+			}
+			continue
+		}
+		ref, err := r.Lookup(m.to)
+		must(t, err)
+		if last, err := r.Last(ref); err != nil || last != rra.Seconds(begin+300) {
+			t.Errorf("the last update of the new path is %v, %v", last, err)
+		}
+	}
+}
