@@ -187,22 +187,23 @@ func (d *decoder) archive(i int, b []byte) error {
 	return nil
 }
 
-// checkSize checks the size of the file. In files of 32-bit machines a time has 4 or 8 bytes, and
-// only the size of the file tells which, so the size must be exact. Other files may be too long, as
-// for rrdtool.
+// checkSize decides on the layout where the head leaves it open, and checks that the file is long
+// enough. It may be longer: old versions of rrdtool left some bytes behind the last row.
 func (d *decoder) checkSize() error {
-	size := func() int64 { return d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + d.values*8 }
-	want := size()
-	if d.long == 4 && want != d.size {
-		if d.time = 8; size() == d.size {
-			return nil
+	if d.long == 4 {
+		if err := d.decideTime(); err != nil {
+			return err
 		}
-		return d.fail(int(min(want, d.size)), "rows", "the file has %d bytes; it should have %d, or %d if a time has 64 bits", d.size, want, size())
 	}
-	if want > d.size {
+	if want := d.fullSize(); want > d.size {
 		return d.fail(int(d.size), "rows", "the file ends; it should have %d bytes", want)
 	}
 	return nil
+}
+
+// fullSize returns the size of a file that ends with its last row.
+func (d *decoder) fullSize() int64 {
+	return d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + d.values*8
 }
 
 // maxSecond is the latest second that an rra.Time can hold.
@@ -269,14 +270,23 @@ func (d *decoder) cdps() error {
 		}
 	}
 	for i := range x.Archives {
-		cur, rows := d.word(d.b[d.at:]), d.f.Definition.Archives[i].Rows
-		if cur >= uint64(rows) && cur > 0 {
-			return d.fail(d.at, fmt.Sprintf("rra[%d].cur_row", i), "%d of %d rows", cur, rows)
+		cur, err := d.currentRow(i)
+		if err != nil {
+			return err
 		}
-		x.Archives[i].CurRow = int64(cur)
-		d.at += d.long
+		x.Archives[i].CurRow = cur
 	}
 	return nil
+}
+
+// currentRow reads the current row of an archive.
+func (d *decoder) currentRow(archive int) (int64, error) {
+	cur, rows := d.word(d.b[d.at:]), d.f.Definition.Archives[archive].Rows
+	if cur >= uint64(rows) && cur > 0 {
+		return 0, d.fail(d.at, fmt.Sprintf("rra[%d].cur_row", archive), "%d of %d rows", cur, rows)
+	}
+	d.at += d.long
+	return int64(cur), nil
 }
 
 func (d *decoder) cdp(c *rra.CDP, a *rra.Archive, b []byte) {
