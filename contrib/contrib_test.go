@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -214,22 +212,4 @@ func (d *driver) call(words []string) result {
 		d.t.Fatalf("%s: %q: %v", d.name, words, err)
 	}
 	return r
-}
-
-func newRand(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 5))
-}
-
-// programs is how many random programs there are, where every one is many calls.
-func programs(def int) int {
-	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		return max(n/20, 1)
-	}
-	return def
 }

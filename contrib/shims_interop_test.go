@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // debianPython is the interpreter that Debian's modules are for.
@@ -53,9 +54,9 @@ func TestPythonAsBinding(t *testing.T) {
 // compareCalls runs random programs through both.
 func compareCalls(t *testing.T, original, shim *driver, more func(*caller) [][]string, same func(call []string, want, got result) string) {
 	t.Helper()
-	r := newRand(t)
+	r := seeds.Rand(t)
 	calls := 0
-	n := programs(3)
+	n := seeds.Programs(3, 20)
 	for i := range n {
 		c := &caller{Rand: rand.New(rand.NewPCG(r.Uint64(), 6)), number: i}
 		for _, call := range c.program(more) {

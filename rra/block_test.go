@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // A blockTrial steps the same readings twice: series of a table in blocks, and their copies one by
@@ -150,7 +152,7 @@ func (x *blockTrial) rows() (out []string) {
 // TestBlock holds steps of many series against steps of each of them on the general path: rows,
 // states and texts must be the same to the bit.
 func TestBlock(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 7))
+	r := seeds.Rand(t)
 	taken, texted, shared := 0, 0, 0
 	for range 300 {
 		p := newTrial(r, false)

@@ -2,7 +2,6 @@ package rra
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,26 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "seed of random programs; 0: RONDO_SEED, else a fresh one")
-
-// seed returns the seed of a test's random programs and prints it.
-func seed(tb testing.TB) uint64 {
-	tb.Helper()
-	s := *seedFlag
-	if s == 0 {
-		s, _ = strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
-	}
-	if s == 0 {
-		s = uint64(time.Now().UnixNano())
-	}
-	tb.Logf("seed %d (repeat with RONDO_SEED=%d)", s, s)
-	return s
-}
 
 // An rrdtool is a running `rrdtool -`.
 type rrdtool struct {
@@ -59,11 +42,8 @@ func (t *rrdtool) do(words ...string) string {
 // TestInterop runs random programs through rrdtool and through Machine, and
 // compares all that is stored, bit for bit.
 func TestInterop(t *testing.T) {
-	programs := 200
-	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		programs = n
-	}
-	r := rand.New(rand.NewPCG(seed(t), 0))
+	programs := seeds.Programs(200, 1)
+	r := seeds.Rand(t)
 	tool := startRRDtool(t)
 	bad := 0
 	for i := range programs {

@@ -3,16 +3,17 @@ package rra
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // TestStraight holds the straight path against the general one: both are given
 // the same random programs, and must hand out the same runs and end in the same
 // words after every reading.
 func TestStraight(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 1))
+	r := seeds.Rand(t)
 	straight, micros := 0, 0
 	var mo moment // of all machines
 	for range 400 {
@@ -53,7 +54,7 @@ func TestStraight(t *testing.T) {
 
 // TestSplit encodes and decodes the state between random samples: nothing may change.
 func TestSplit(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 2))
+	r := seeds.Rand(t)
 	for i := range 200 {
 		p := newTrial(r, i%3 == 0)
 		m := compile(t, p.def)
@@ -230,7 +231,7 @@ func sameRuns(a, b []Run) bool {
 // TestOwn: an archive that shares its rows with no other gets the same ones, and remembers the
 // same.
 func TestOwn(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 5))
+	r := seeds.Rand(t)
 	owned := 0
 	for i := range 300 {
 		p := newTrial(r, i%5 == 0)

@@ -2,17 +2,18 @@ package rra
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // A series whose state was lost hands out the rows that it would have handed out, or unknown ones,
 // whatever its xff, its step and the times of its readings are. A zero may have the other sign: of
 // a PDP that begins with a reading rrdtool keeps the sign of the rate before, which was lost.
 func TestResumeMakesNoOtherNumbers(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 7))
+	r := seeds.Rand(t)
 	known, unknown, resumed := 0, 0, 0
 	for range 1000 {
 		p := newTrial(r, false)

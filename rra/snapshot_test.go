@@ -4,15 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // TestSnapshot: a state that went through a snapshot, at any time, is the same and goes on to the
 // same rows.
 func TestSnapshot(t *testing.T) {
-	r := rand.New(rand.NewPCG(seed(t), 6))
+	r := seeds.Rand(t)
 	for i := range 200 {
 		p := newTrial(r, i%3 == 0)
 		m := compile(t, p.def)

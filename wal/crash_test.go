@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
@@ -34,16 +33,7 @@ type life struct {
 }
 
 // rounds is how many times the crash tests go round: a tenth of RONDO_CRASHES.
-func rounds() int {
-	n, _ := strconv.Atoi(os.Getenv("RONDO_CRASHES"))
-	return max(1, n/10)
-}
-
-// firstSeed is where the seeds of the crash tests begin: RONDO_SEED, or 0.
-func firstSeed() uint64 {
-	seed, _ := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
-	return seed * 1e6
-}
+func rounds() int { return max(1, seeds.Crashes(1)/10) }
 
 const crashDir = "/db/wal"
 
@@ -215,6 +205,7 @@ var modes = []struct {
 
 // Power is cut in each operation in turn, and again while the log is opened afterwards.
 func TestPowerCutAtEveryOperation(t *testing.T) {
+	first := seeds.One(t) * 1e6
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -223,7 +214,7 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 					continue
 				}
 				for s := range rounds() {
-					seed := firstSeed() + uint64(cut*1000+s)
+					seed := first + uint64(cut*1000+s)
 					t.Run(fmt.Sprint(seed), func(t *testing.T) { powerCuts(t, m.o, seed, cut) })
 				}
 			}
@@ -264,11 +255,12 @@ func powerCuts(t *testing.T, o wal.Options, seed uint64, cut int) {
 
 // Any operation may fail, with any error and for any length of time, and power is cut at the end.
 func TestFailuresThenRecovery(t *testing.T) {
+	first := seeds.One(t) * 1e6
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			for i := range uint64(rounds()) * 60 {
-				seed := firstSeed() + i
+				seed := first + i
 				t.Run(fmt.Sprint(seed), func(t *testing.T) { failures(t, m.o, seed) })
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
@@ -127,6 +128,7 @@ func (r *faultRun) script() {
 // or none, nothing acknowledged is lost, the log works on without a restart when the fault has
 // passed, and all is there after loss of power.
 func TestEveryCallFails(t *testing.T) {
+	first := seeds.One(t) * 1e6
 	for _, m := range []struct {
 		name string
 		o    wal.Options
@@ -147,7 +149,7 @@ func TestEveryCallFails(t *testing.T) {
 				for n := 1; n <= calls[kind]; n++ {
 					for _, forever := range []bool{false, true} {
 						for s := range uint64(rounds()) {
-							r := everyCall(t, m.o, firstSeed()+s+1, kind, n, forever)
+							r := everyCall(t, m.o, first+s+1, kind, n, forever)
 							total++
 							if r.met {
 								told++

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -127,19 +128,19 @@ func newHostility(t *testing.T) *hostility {
 	h.victims = append(h.victims, port)
 	args = append(args, "--config", configFile(t, rules.String()))
 	h.server = serveProcess(t, filepath.Join(t.TempDir(), "db"), args...)
-	seed := uint64(time.Now().UnixNano())
+	seed := seeds.One(t)
 	for _, v := range h.victims {
 		if l := h.server.listens[v.name]; l != "" {
 			v.addr = l
 		}
 		v.sender = v.victim.good(t, v.addr)
-		seeds := v.seeds(t)
+		messages := v.seeds(t)
 		var hoard []byte
 		if v.hoard != nil {
 			hoard = v.hoard()
 		}
 		for i := range v.victim.attacks {
-			m := newMutator(seed+uint64(i), seeds, maxDatagram)
+			m := newMutator(seed+uint64(i), messages, maxDatagram)
 			if m.fresh, m.freshly = v.fresh, 16; networkOf(v.name) != "udp" {
 				m.freshly = 3
 			}

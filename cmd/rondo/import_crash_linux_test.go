@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -161,12 +162,7 @@ func (p *pile) whole(t *testing.T, db string) {
 // TestImportKilled ends an import, or the server that it goes to, by SIGKILL and SIGINT, and does
 // it again.
 func TestImportKilled(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 3))
+	r := seeds.Rand(t)
 	p := newPile(t, r, 400)
 	t.Run("import", func(t *testing.T) {
 		db := filepath.Join(t.TempDir(), "db")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // A contest runs programs through rrdtool and through rondo, in one of several ways.
@@ -49,14 +50,10 @@ var modes = []string{"pipe", "pipe through a server", "inside", "processes", "pr
 // codes and files must be equal, but for what docs/cli.md lists.
 func TestWholeProgramsAsOriginal(t *testing.T) {
 	tool := rrdtooltest.Peer(t, "rrdtool")
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	n, folder := 8, ""
-	if p, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		n, folder = p/2+p%2, makeLocales(t) // which takes seconds
+	seed := seeds.One(t)
+	n, folder := seeds.Programs(8, 2), ""
+	if os.Getenv("RONDO_PROGRAMS") != "" {
+		folder = makeLocales(t) // which takes seconds
 	}
 	var asked, died atomic.Int64
 	used := &coverage{uses: make(map[string]int)}
@@ -109,7 +106,7 @@ func (c *contest) run(folder string) {
 		return
 	}
 	program, less := c.shrunk(program, failure)
-	c.t.Errorf("RONDO_SEED=%d, program %d, %s, TZ=%s %v (-rrdtool +rondo):\n%s\n%s", c.seed, c.number, c.mode, c.zone, c.env, shown(program), less)
+	c.t.Errorf("program %d, %s, TZ=%s %v (-rrdtool +rondo):\n%s\n%s", c.number, c.mode, c.zone, c.env, shown(program), less)
 	if less != failure { // without a command that it needed a program may fail for a reason of its own
 		c.t.Logf("the whole of program %d failed so: %s", c.number, failure)
 	}

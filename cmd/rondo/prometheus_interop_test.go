@@ -23,6 +23,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/prom/promtest"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -203,7 +204,7 @@ func TestQueriesAsPrometheusInterop(t *testing.T) {
 	prometheus := prometheusOf(t, "global: {}\n", series)
 
 	queries := promtest.Queries()
-	r := rrdtooltest.Rand(t)
+	r := seeds.Rand(t)
 	for range 60 {
 		queries = append(queries, promtest.Random(r))
 	}

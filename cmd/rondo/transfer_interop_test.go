@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // A mover compares files of rrdtool with the series that rondo makes of them.
@@ -103,17 +103,8 @@ func needRRDTool(t *testing.T) {
 // they are exported, and rrdtool goes on with them as with its own.
 func TestTransferInterop(t *testing.T) {
 	needRRDTool(t)
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 9))
-	rounds := 2
-	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		rounds = max(1, n/50)
-	}
-	for i := range rounds {
+	r := seeds.Rand(t)
+	for i := range seeds.Programs(2, 50) {
 		m := &mover{t: t, r: rand.New(rand.NewPCG(r.Uint64(), uint64(i))), dir: t.TempDir()}
 		if !m.moved(i%2 == 1) {
 			return

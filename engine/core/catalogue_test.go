@@ -15,6 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -223,7 +224,7 @@ func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 // the database.
 func TestCatalogueAgainstBruteForce(t *testing.T) {
 	ctx := context.Background()
-	r := rand.New(rand.NewPCG(testSeed(t), 3))
+	r := rand.New(rand.NewPCG(seeds.One(t), 3))
 	dir := t.TempDir()
 	s := enginetest.OpenDir(t, dir, core.Options{NoBackground: true})
 	b := make(bruteCatalogue)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // halfEmpty makes a store most of whose series were dropped, and returns its feeder.
@@ -121,7 +122,7 @@ func (c *crashRun) loadMore(s *core.Store, ops int) {
 // TestCompactWhileOthersWrite changes everything between the slices and rounds of a compaction:
 // what was copied before must be brought to the copy.
 func TestCompactWhileOthersWrite(t *testing.T) {
-	seed := testSeed(t)
+	seed := seeds.One(t)
 	c := newCrashRun(t, seed)
 	var s *core.Store
 	hooked := atomic.Bool{}
@@ -159,7 +160,7 @@ func TestCompactWhileOthersWrite(t *testing.T) {
 // TestCompactUnderLoad compacts again and again while samples come in, checkpoints are written and
 // rows are fetched.
 func TestCompactUnderLoad(t *testing.T) {
-	c := newCrashRun(t, testSeed(t))
+	c := newCrashRun(t, seeds.One(t))
 	s := mustOpen(t, c.task.dir, core.Options{CheckpointBytes: 16 << 10}.WithSlice(8<<10))
 	var others sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())

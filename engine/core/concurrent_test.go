@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -18,7 +19,7 @@ import (
 // time; the rows are then those of the model, and those of a replay.
 func TestEverythingAtOnce(t *testing.T) {
 	ctx := context.Background()
-	seed := testSeed(t)
+	seed := seeds.One(t)
 	dir := t.TempDir()
 	o := core.Options{Memory: 3 << 20, CheckpointBytes: 64 << 10} // checkpoints and unloading all the time
 	s := enginetest.OpenDir(t, dir, o)
@@ -156,7 +157,7 @@ func TestRenameWhileAppending(t *testing.T) {
 	s := enginetest.OpenDir(t, dir, core.Options{NoBackground: true})
 	def := definition(t, "DS:a:GAUGE:60:U:U", "RRA:HWPREDICT:100:0.1:0.05:9")
 	ref := mustCreate(t, s, "n0", def)
-	r := rand.New(rand.NewPCG(testSeed(t), 5))
+	r := rand.New(rand.NewPCG(seeds.One(t), 5))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range 60 {

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -449,21 +450,13 @@ func (x *modelSeries) diff(s *core.Store, ref core.Ref) string {
 	return ""
 }
 
-// crashes is how many children are killed: RONDO_CRASHES, or a few.
-func crashes(few int) int {
-	if n, err := strconv.Atoi(os.Getenv("RONDO_CRASHES")); err == nil && n > 0 {
-		return n
-	}
-	return few
-}
-
 // generations of one folder: its rings wrap, its slots are merged and expire.
 const generations = 25
 
 // TestCrash kills children at random acknowledgements and at every named point.
 func TestCrash(t *testing.T) {
-	total := crashes(4)
-	seed := testSeed(t)
+	total := seeds.Crashes(4)
+	seed := seeds.One(t)
 	points := make([]string, 0, len(crashPoints))
 	for name := range crashPoints {
 		points = append(points, name)

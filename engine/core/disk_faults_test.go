@@ -18,6 +18,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
@@ -343,10 +344,10 @@ func (f *faultRun) script(kind string, n int, forever bool) (met int) {
 // acknowledged is lost, then or after a loss of power; and all goes on without a restart when the
 // disk works again.
 func TestDiskFaults(t *testing.T) {
-	seed := testSeed(t)
+	seed := seeds.One(t)
 	f := newFaultRun(t, seed)
 	f.script("", 0, false)
-	most := max(2, crashes(0)) // of a kind; spread over the run
+	most := max(2, seeds.Crashes(0)) // of a kind; spread over the run
 	var report []string
 	for kind, n := range f.calls {
 		t.Run(kind, func(t *testing.T) {
@@ -373,7 +374,7 @@ func TestDiskFaults(t *testing.T) {
 // TestDiskCuts loses power at random under load, of log and database at once: writes that were not
 // synced are lost, kept, torn or kept in another order.
 func TestDiskCuts(t *testing.T) {
-	seed := testSeed(t)
+	seed := seeds.One(t)
 	f := newFaultRun(t, seed)
 	r := rand.New(rand.NewPCG(seed, 22))
 	cuts := powerCuts()

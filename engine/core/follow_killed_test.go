@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
@@ -235,7 +236,7 @@ var followPoints = []string{
 // store goes on behind its checkpoint, reads each record once, and holds what a store holds that
 // nothing has happened to.
 func TestFollowerKilled(t *testing.T) {
-	seed := testSeed(t)
+	seed := seeds.One(t)
 	l := newFollowedLog(t, seed)
 	twin := l.lead
 	k := &killedFollower{t: t, dir: t.TempDir(), hits: make(map[string]int), then: make(map[string]func()), limit: 3}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -62,7 +63,7 @@ func (b bruteMetadata) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 // and the database, at random; crashes come at points within a checkpoint too.
 func TestMetadataAgainstBruteForce(t *testing.T) {
 	ctx := t.Context()
-	r := rand.New(rand.NewPCG(testSeed(t), 31))
+	r := rand.New(rand.NewPCG(seeds.One(t), 31))
 	dir := t.TempDir()
 	copied := ""
 	open := func(dir string) *core.Store {

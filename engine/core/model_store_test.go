@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -418,8 +419,8 @@ func (m *modelRun) op() {
 
 // TestModel runs random programs on a store and on the model and compares everything.
 func TestModel(t *testing.T) {
-	seed := testSeed(t)
-	n := testPrograms(6, 4)
+	seed := seeds.One(t)
+	n := seeds.Programs(6, 4)
 	t.Logf("%d programs", n)
 	for i := range n {
 		t.Run(fmt.Sprintf("program=%d", i), func(t *testing.T) {

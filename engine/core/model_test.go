@@ -6,10 +6,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
-	"strconv"
-	"testing"
-	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
@@ -18,26 +14,6 @@ import (
 // The model is the store once more, dumb: the same rra.Machine, but every series
 // by itself and every row it ever gave in a map. What the store keeps, where,
 // and when it writes it, must not show.
-
-// testSeed returns the seed of random tests: RONDO_SEED, or a fresh one, which is logged.
-func testSeed(t testing.TB) uint64 {
-	t.Helper()
-	seed, _ := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d (repeat with RONDO_SEED=%d)", seed, seed)
-	return seed
-}
-
-// testPrograms returns how many random programs to run: RONDO_PROGRAMS over share, at least few.
-func testPrograms(few, share int) int {
-	n, _ := strconv.Atoi(os.Getenv("RONDO_PROGRAMS"))
-	if raceEnabled {
-		share *= 10
-	}
-	return max(n/share, few)
-}
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 

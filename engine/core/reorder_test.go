@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -95,7 +96,7 @@ func compareModel(t testing.TB, s *core.Store, series []*modelSeries) {
 // Samples out of order by less than the window give what they give in order, whatever happens
 // between.
 func TestReorderedSamplesGiveSortedRows(t *testing.T) {
-	r := rand.New(rand.NewPCG(testSeed(t), 2))
+	r := rand.New(rand.NewPCG(seeds.One(t), 2))
 	const window = 30
 	sorted, shuffled, series := reorderProgram(t, r, window)
 	dir := t.TempDir()

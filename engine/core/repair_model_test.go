@@ -16,6 +16,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -199,10 +200,12 @@ func (x *repairRun) damage(dir, bucket string, n int) (hit int) {
 // Random stores lose states and rows. Where the log has all of a series it is as before; elsewhere
 // no wrong number is answered, then or after more readings, and the report names each series that
 // lost something.
-func TestRepairAgainstModel(t *testing.T) {
-	seed := testSeed(t)
+func TestRepairAgainstModel(t *testing.T) { seeds.Each(t, repairAgainstModel) }
+
+func repairAgainstModel(t *testing.T) {
+	seed := seeds.One(t)
 	states, blocks, restarted, gone := 0, 0, 0, 0
-	for round := range uint64(testPrograms(16, 40)) {
+	for round := range uint64(seeds.Programs(16, 40)) {
 		x := &repairRun{t: t, r: rand.New(rand.NewPCG(seed, round)), dir: t.TempDir()}
 		x.open()
 		x.play(20 + x.r.IntN(400))

@@ -15,6 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // repaired damages a copy of the store in dir, repairs it, and compares what it answers before and
@@ -155,7 +156,7 @@ func TestRepairOfPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	damageDB(t, copyStore(t, dir), func(tx *bolt.Tx) error { raw = raw[:tx.Size()]; return nil })
-	r := rand.New(rand.NewPCG(testSeed(t), 2))
+	r := rand.New(rand.NewPCG(seeds.One(t), 2))
 	const page = 4096
 	tried, refused := 0, 0
 	try := func(what string, damage func(b []byte)) {

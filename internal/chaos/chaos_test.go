@@ -15,6 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/internal/localcluster"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // A harness is a cluster with those that write and those that break.
@@ -44,7 +45,7 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		rrdtooltest.Lacks(t, err)
 	}
-	random := rrdtooltest.Rand(t)
+	random := seeds.Rand(t)
 	// Not t.TempDir: what a failed run has left is worth looking at.
 	dir, err := os.MkdirTemp("", "rondo-chaos")
 	if err != nil {

@@ -8,12 +8,9 @@ package rrdtooltest
 
 import (
 	"errors"
-	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A Tool is a running `rrdtool -` in a folder of its own. When a command makes rrdtool crash, the
@@ -66,25 +63,4 @@ func (t *Tool) Do(words ...string) (out, failure string) {
 		t.start()
 	}
 	return out, err.Error()
-}
-
-// Rand returns a source of random numbers and logs its seed. The seed is RONDO_SEED, or a new one
-// if that is not set.
-func Rand(tb testing.TB) *rand.Rand {
-	tb.Helper()
-	seed, _ := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	tb.Logf("seed %d (repeat with RONDO_SEED=%d)", seed, seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
-// Cases returns how many random cases to try: n·RONDO_PROGRAMS/200, or n if RONDO_PROGRAMS is not
-// set.
-func Cases(n int) int {
-	if programs, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		return n * programs / 200
-	}
-	return n
 }

@@ -2,13 +2,13 @@ package prom_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -47,9 +47,7 @@ func TestNamesThatCleanToOneAreApart(t *testing.T) {
 // TestNoTwoMetricsHaveTheSameLabels makes series of random names, of few letters and of those that
 // names of metrics cannot have.
 func TestNoTwoMetricsHaveTheSameLabels(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeds.Rand(t)
 	w := newWorld(t, prom.Options{})
 	word := func() string {
 		return strings.Repeat("a", r.IntN(2)) + []string{"", ".", "-", "_", ":", "_total", ":1", ":rate", "é"}[r.IntN(9)] + "b"[:r.IntN(2)]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/promtest"
 	"github.com/rondo-db/rondo/rra"
@@ -151,9 +151,7 @@ func TestAnswersAreThoseOfSamples(t *testing.T) {
 		samples.Add(s.Labels, s.Samples...)
 	}
 	queries := promtest.Queries()
-	seed := rand.Uint64()
-	t.Logf("the seed is %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeds.Rand(t)
 	for range 150 {
 		queries = append(queries, promtest.Random(r))
 	}

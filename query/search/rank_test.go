@@ -2,7 +2,6 @@ package search_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/search"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -141,8 +141,9 @@ func TestEqualHitsAreChosenByPath(t *testing.T) {
 		return out + fmt.Sprintln(err)
 	}
 	want := answers(paths)
+	r := seeds.Rand(t)
 	for range 5 {
-		rand.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
+		r.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
 		if diff := cmp.Diff(want, answers(paths)); diff != "" {
 			t.Errorf("made as %q (-want +got):\n%s", paths, diff)
 		}

@@ -3,7 +3,6 @@ package search_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/search"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -138,9 +138,7 @@ func TestSearchFindsLabelsUnitsAndDescriptions(t *testing.T) {
 
 // The index must say the same as a walk over the catalogue, whatever changes between two requests.
 func TestIndexFollowsTheCatalogue(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := seeds.Rand(t)
 	s := enginetest.Open(t)
 	x := made(t, s)
 	name := func() string {

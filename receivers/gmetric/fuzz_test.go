@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"strconv"
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -85,12 +83,7 @@ func checkAllocation(t *testing.T, m *Message, b []byte) {
 // receiver; values are stored or counted, whatever comes between metadata and them, and a cache
 // that is too small changes nothing.
 func TestRandom(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := seeds.Rand(t)
 	all := receivertest.Hex(t, filepath.Join(captures, "*.hex"))
 	for range 30 {
 		rec := new(receivertest.Recorder)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -76,17 +76,6 @@ func startPython(t testing.TB, r *receivertest.Running, d Dialect, seed int) *py
 	return p
 }
 
-// newSeed returns what agents begin with: RONDO_SEED, or another each time.
-func newSeed(t testing.TB) int {
-	t.Helper()
-	seed, err := strconv.Atoi(os.Getenv("RONDO_SEED"))
-	if err != nil {
-		seed = int(time.Now().UnixNano() % 1e9)
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	return seed
-}
-
 // next returns the next thing that the agent has done, which must be what.
 func (p *python) next(what string) deed {
 	p.t.Helper()
@@ -138,7 +127,7 @@ func (p *python) samples() (n int) {
 // received at once, asked in both dialects, killed in the middle of a message and sent away; every
 // sample is stored as they meant it.
 func TestPythonAgents(t *testing.T) {
-	seed := newSeed(t)
+	seed := int(seeds.One(t) % 1e9)
 	for _, d := range []Dialect{PageDialect, AgentDialect} {
 		t.Run(d.String(), func(t *testing.T) {
 			rec := new(receivertest.Recorder)

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -138,12 +139,7 @@ func TestPythonWriter(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := seeds.Rand(t)
 	answers := bufio.NewScanner(out)
 	var r Reader
 	for i := range 300 {
@@ -201,20 +197,11 @@ func whole(timestamp float64, sources []Source, values []rra.Value) error {
 	return nil
 }
 
-// floodWrites is how often a flood writes: RONDO_PROGRAMS says how much is to be done of what is
-// random.
-func floodWrites() int {
-	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil && n > 0 {
-		return 10 * n
-	}
-	return 1000
-}
-
 // TestPythonFlood: of a file that is rewritten in place thousands of times in small pieces, while
 // it is read as fast as it goes, no half is ever believed. One reader remembers what it has read,
 // as the receiver does; one is new each time.
 func TestPythonFlood(t *testing.T) {
-	writes := floodWrites()
+	writes := 10 * seeds.Programs(100, 1)
 	for _, version := range []int{1, 2} {
 		for _, how := range []string{"body", "start", "mmap"} {
 			t.Run(fmt.Sprintf("version=%d/%s", version, how), func(t *testing.T) {
@@ -281,7 +268,7 @@ func TestPythonFlood(t *testing.T) {
 // of its time.
 func TestPythonFloodReceived(t *testing.T) {
 	r := start(t, nil, func() { time.Sleep(50 * time.Microsecond) })
-	writes := floodWrites()
+	writes := 10 * seeds.Programs(100, 1)
 	file := filepath.Join(r.Addr().String(), "p")
 	// The file is whole before the flood begins: a writer that stops before its first header leaves
 	// zeros there for any time, and these are no halves of a plugin file.

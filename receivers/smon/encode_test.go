@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -216,21 +215,9 @@ func randomData(r *rand.Rand, n int) []datum {
 // randomNumber returns numbers of all lengths.
 func randomNumber(r *rand.Rand) uint64 { return r.Uint64() >> r.IntN(64) }
 
-// newSeed returns what the random tests begin with: RONDO_SEED, or another each time.
-func newSeed(t testing.TB) uint64 {
-	t.Helper()
-	seed, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
-	if err != nil {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	return seed
-}
-
 // TestRoundTrip: random sequences come out as they went in.
 func TestRoundTrip(t *testing.T) {
-	seed := newSeed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeds.Rand(t)
 	for range 100 {
 		ds := randomData(r, 1+r.IntN(300))
 		var e Encoder

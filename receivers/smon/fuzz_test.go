@@ -7,10 +7,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
-// seeds are streams that mean something, and the reason for each.
-func seeds(t testing.TB) [][]byte {
+// streams are some that mean something, each with its reason.
+func streams(t testing.TB) [][]byte {
 	var out [][]byte
 	for _, c := range readCaptures(t) { // each case of the page
 		out = append(out, c.bytes)
@@ -43,7 +45,7 @@ func seeds(t testing.TB) [][]byte {
 // FuzzDecode: no stream crashes the decoder or makes it allocate out of proportion; however it is
 // cut up, it means what the model says; and what it means comes out again after it was encoded.
 func FuzzDecode(f *testing.F) {
-	for i, b := range seeds(f) {
+	for i, b := range streams(f) {
 		f.Add(b, uint64(i))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, seed uint64) { checkStream(t, b, seed) })
@@ -178,7 +180,7 @@ func TestLongText(t *testing.T) {
 // TestDamage: streams of the encoder with bits flipped, bytes lost, put in and doubled mean what
 // the model says, and nothing hides the reset that comes after.
 func TestDamage(t *testing.T) {
-	seed := newSeed(t)
+	seed := seeds.One(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 100 {
 		var e Encoder

@@ -45,7 +45,7 @@ func suite(t testing.TB) receivertest.Case {
 			[]byte("\x00\x06ssuite\x01\xf2\x00\xff\xffhello"), // a text of which little comes
 		},
 	}
-	c.Garbage = seeds(t)
+	c.Garbage = streams(t)
 	return c
 }
 

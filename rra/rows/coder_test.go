@@ -5,13 +5,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // A Coder that has coded other strips before gives the bytes of Append, and learns the same.
 func TestCoderIsAppend(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 2))
+	r := seeds.Rand(t)
 	var c Coder
 	same := func(rows []float64, pdps int64, h *Hint) {
 		t.Helper()

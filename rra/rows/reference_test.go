@@ -5,9 +5,10 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // plainDecode reads a strip as docs/format-rows.md says it, sentence by sentence and bit by bit.
@@ -251,9 +252,7 @@ func sameAsPlain(t testing.TB, src []byte, n int, pdps int64) {
 
 // Strips that no writer makes are read as the page says too.
 func TestAsThePageSays(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 6))
+	r := seeds.Rand(t)
 	accepted := 0
 	for range 20000 {
 		n := 1 + r.IntN(40)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // sameRows fails the test unless got is want, to the bit but for NaNs.
@@ -148,9 +150,7 @@ func mixed(r *rand.Rand, n int) []float64 {
 }
 
 func TestMixed(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := seeds.Rand(t)
 	var h Hint
 	for range 4000 {
 		n := 1 + r.IntN(1+r.IntN(300))

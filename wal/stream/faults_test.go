@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/stream"
 	"github.com/rondo-db/rondo/wal/stream/streamtest"
@@ -87,22 +86,11 @@ func (a *appender) write(t *testing.T, c *streamtest.Cluster, r *rand.Rand, name
 	}
 }
 
-// seeds returns the seeds to test with: always the same ones, and RONDO_SEED.
-func seeds() (all []uint64) {
-	for i := range uint64(40) {
-		all = append(all, i+1)
-	}
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		all = append(all, s|1)
-	}
-	return all
-}
-
 // TestFaults lets writers follow each other on servers that lose requests and answers, deliver late
 // and lag. What was told as durable is there at its position, what was told as failed is not there.
 // RONDO_SEED repeats one seed.
 func TestFaults(t *testing.T) {
-	for _, seed := range seeds() {
+	for _, seed := range seeds.Many(t, 40) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &streamtest.Cluster{Seed: seed}
 			all := &outcome{kept: make(map[wal.Pos]string), failed: make(map[string]error)}

@@ -4,21 +4,19 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
 	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/wal"
 )
 
 const (
-	beat  = 250 * time.Millisecond // how far the clock goes at once
-	seeds = 100
+	beat = 250 * time.Millisecond // how far the clock goes at once
 )
 
 // TestSimulation runs clusters whose nodes die, pause, are cut off, lose their disks, come and
@@ -29,28 +27,12 @@ const (
 // faults have ended, every partition has one leader and as many replicas as it should, at the
 // places where the map has them, and all of them hold every record once, in order.
 //
-// RONDO_SEED=N runs one seed, with what the nodes did. RONDO_SEEDS=N runs so many, from RONDO_SEED
-// on.
+// RONDO_SEED=N runs one seed, with what the nodes did.
 func TestSimulation(t *testing.T) {
-	number := func(name string, def uint64) uint64 {
-		s := os.Getenv(name)
-		if s == "" {
-			return def
-		}
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return n
-	}
-	first, many := number("RONDO_SEED", 1), uint64(seeds)
-	if os.Getenv("RONDO_SEED") != "" {
-		many = 1
-	}
-	many = number("RONDO_SEEDS", many)
 	var total Counts
 	certain, stale, ended, losses := 0, 0, 0, 0
-	for seed := first; seed < first+many; seed++ {
+	all := seeds.Many(t, 100)
+	for _, seed := range all {
 		w := newWorld(seed)
 		w.run()
 		for _, x := range w.wrong {
@@ -65,46 +47,12 @@ func TestSimulation(t *testing.T) {
 			total.Failures += h.node.counts.Failures
 		}
 		if len(w.wrong) > 0 {
-			t.Fatalf("seed %d repeats it: RONDO_SEED=%d", seed, seed)
+			t.Fatalf("RONDO_SEED=%d", seed)
 		}
 	}
 	t.Logf("%+v; %d times a node led for certain, %d times one led that lacked records; %d times a node was given up; %d times the servers lost something", total, certain, stale, ended, losses)
-	if many > 50 && (total.Promotions == 0 || total.Handovers == 0 || total.Copies == 0 || total.Quarantines == 0 || certain == 0 || stale == 0 || ended == 0 || losses == 0) {
+	if len(all) > 50 && (total.Promotions == 0 || total.Handovers == 0 || total.Copies == 0 || total.Quarantines == 0 || certain == 0 || stale == 0 || ended == 0 || losses == 0) {
 		t.Errorf("the simulation does not do everything: %+v", total)
-	}
-}
-
-// TestSimulationOfDefects runs seeds that once showed a defect.
-func TestSimulationOfDefects(t *testing.T) {
-	for _, x := range []struct {
-		name string
-		seed uint64
-	}{
-		// It gave itself a partition at its first look after 35 s, although its replica was 84 records
-		// behind: it believed what it had announced before.
-		{"a node that was cut off is current", 4287449817},
-		// Its node announced "halted" before "needs a newer program", and then died. So the leader
-		// truncated what the replica still needed.
-		{"a replica needs a newer program and is taken for one that needs a copy", 4287449901},
-		// A replica was damaged, and copied before the next digest: the two outvoted the third.
-		{"a copy votes for the replica that it was made of", 502077},
-		// Its leader was cut off while a replica moved, and saw the cluster again when the servers had
-		// lost the map.
-		{"a log is truncated by an old map", 606727},
-		// A task that began late truncated by what its node had seen 6 s before.
-		{"a log is truncated by an old view", 802891},
-		// The servers lost the lease of another node that had led meanwhile, and then the one before it,
-		// which its node wrote again.
-		{"a leader takes its lease for the newest", 3007583},
-		{"a leader takes its lease for the newest", 4007591},
-		// It had given its lease away without an answer, led again, and the request arrived then.
-		{"a lease is given away by a request that is late", 630494025},
-	} {
-		w := newWorld(x.seed)
-		w.run()
-		for _, wrong := range w.wrong {
-			t.Errorf("%s, seed %d: %s", x.name, x.seed, wrong)
-		}
 	}
 }
 

@@ -3,23 +3,12 @@ package record
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
-	"time"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 )
-
-func testRand(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed, _ := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d (repeat with RONDO_SEED=%d)", seed, seed)
-	return rand.New(rand.NewPCG(seed, 1))
-}
 
 // randomValue makes a value of any tag; neighbours of one sequence are often alike.
 func randomValue(r *rand.Rand, last uint64, texts *[]string) rra.Value {
@@ -59,7 +48,7 @@ func randomValue(r *rand.Rand, last uint64, texts *[]string) rra.Value {
 }
 
 func TestValueRoundTrip(t *testing.T) {
-	r := testRand(t)
+	r := seeds.Rand(t)
 	for range 2000 {
 		var prev, dprev, last uint64
 		var tag, dtag uint8

@@ -2,7 +2,6 @@ package attime_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
@@ -112,27 +112,10 @@ func steady(ask func(now time.Time, sure func() bool) bool) {
 	}
 }
 
-func newRand(t testing.TB) *rand.Rand {
-	s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
-	if err != nil {
-		s = uint64(time.Now().UnixNano())
-	}
-	t.Logf("RONDO_SEED=%d", s)
-	return rand.New(rand.NewPCG(s, 1))
-}
-
-// programs is how many specs are tried: ten for each program asked for.
-func programs(def int) int {
-	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		return 10 * n
-	}
-	return def
-}
-
 func TestInstantAsOriginal(t *testing.T) {
-	r := newRand(t)
+	r := seeds.Rand(t)
 	specs := append([]string(nil), handmade...)
-	for range programs(3000) {
+	for range 10 * seeds.Programs(300, 1) {
 		specs = append(specs, randomSpec(r))
 	}
 	t.Logf("%d specs of an instant", len(specs))
@@ -169,8 +152,8 @@ func TestInstantAsOriginal(t *testing.T) {
 }
 
 func TestPairAsOriginal(t *testing.T) {
-	r := newRand(t)
-	n := programs(2000)
+	r := seeds.Rand(t)
+	n := 10 * seeds.Programs(200, 1)
 	t.Logf("%d specs of a range", n)
 	for _, zone := range zones {
 		t.Run(zone, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
@@ -123,7 +124,7 @@ func TestHostileSessions(t *testing.T) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	before, peak := m.HeapInuse, uint64(0)
-	seed := interopSeed(t)
+	seed := seeds.One(t)
 	var running sync.WaitGroup
 	for i, a := range attacks {
 		for j := range a.peers {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -36,23 +36,6 @@ func startOriginal(t testing.TB, args ...string) *original {
 	}
 	rrdtooltest.RRDCached(t, o.base, o.addr.String(), args...)
 	return o
-}
-
-func interopSeed(t testing.TB) uint64 {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano() & 0xffffff)
-	if v, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = v
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	return seed
-}
-
-func interopPrograms(few int) int {
-	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil && n > 0 {
-		return max(n/10, 1)
-	}
-	return few
 }
 
 var (
@@ -109,9 +92,9 @@ func TestAnswersAreRRDCacheds(t *testing.T) {
 	o := startOriginal(t)
 	store := enginetest.OpenDir(t, t.TempDir(), core.Options{Sync: wal.SyncNone})
 	s := serve(t, rrdcached.Options{Store: store}, 0)
-	seed := interopSeed(t)
+	seed := seeds.One(t)
 	theirs, ours := dial(t, o.addr), dial(t, s.addr)
-	asked, programs := 0, interopPrograms(15)
+	asked, programs := 0, seeds.Programs(15, 10)
 	for i := range programs {
 		sc := &script{r: rand.New(rand.NewPCG(seed, uint64(i))), prefix: fmt.Sprintf("p%d/", i), now: time.Now().Unix()}
 		var said []string

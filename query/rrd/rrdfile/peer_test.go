@@ -2,11 +2,9 @@ package rrdfile_test
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -71,20 +69,4 @@ func berlin(t testing.TB) *time.Location {
 		t.Skip("no time zone: ", err)
 	}
 	return loc
-}
-
-func newRand(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 4))
-}
-
-func programs(def int) int {
-	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		return max(n/5, 1)
-	}
-	return def
 }

@@ -9,15 +9,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // TestAlterNothing: a series that is altered to the definition it already has goes on unchanged.
 func TestAlterNothing(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r, _ := newRand(t)
+			r := seeds.Rand(t)
 			s := open(t)
-			for i := range aTenth(15) {
+			for i := range seeds.Programs(15, 10) {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 8))}
 				a := &rondo{store: s, dir: fmt.Sprintf("a%d", i), now: time.Unix(1200200000, 0), loc: time.UTC}
 				b := &rondo{store: s, dir: fmt.Sprintf("b%d", i), now: a.now, loc: time.UTC}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -53,15 +53,7 @@ func piped(t *testing.T, store rrdtool.Store, in io.Reader) string {
 // TestPipeGroups gives random lines to pipe mode over a store that takes groups, and over one that
 // takes single commands: both must answer the same, and hold the same in the end.
 func TestPipeGroups(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	n := 20
-	if s, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		n = max(s/5, 1)
-	}
-	t.Logf("RONDO_SEED=%d, %d programs", seed, n)
+	seed, n := seeds.One(t), seeds.Programs(20, 5)
 	grouped := 0
 	for i := range n {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -70,7 +62,7 @@ func TestPipeGroups(t *testing.T) {
 		got := piped(t, many, strings.NewReader(script))
 		want := piped(t, oneByOne{enginetest.Open(t)}, strings.NewReader(script))
 		if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
-			t.Fatalf("RONDO_SEED=%d, program %d (-one by one +grouped):\n%s\n%s", seed, i, script, d)
+			t.Fatalf("program %d (-one by one +grouped):\n%s\n%s", i, script, d)
 		}
 		grouped += many.samples
 	}

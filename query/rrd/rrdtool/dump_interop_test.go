@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -22,10 +23,10 @@ import (
 func TestDumpAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r, _ := newRand(t)
+			r := seeds.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := aTenth(12)
+			n := seeds.Programs(12, 10)
 			for i := range n {
 				if !dumped(t, o, s, i, &generator{r: rand.New(rand.NewPCG(r.Uint64(), 3))}) {
 					return

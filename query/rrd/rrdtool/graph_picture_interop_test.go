@@ -16,14 +16,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // TestPicturesAsOriginal draws random graphs with rrdtool and Run, and compares what is seen: how
 // high each element reaches in each column, and where the texts around the graph stand.
 func TestPicturesAsOriginal(t *testing.T) {
-	r, _ := newRand(t)
+	r := seeds.Rand(t)
 	o := newOriginal(t)
-	n, drawn := programs(100)/5, 0
+	n, drawn := seeds.Programs(20, 5), 0
 	reached := map[string]int{}
 	var g *pictureGenerator
 	var me *rondo

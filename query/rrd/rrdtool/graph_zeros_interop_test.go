@@ -9,15 +9,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // TestZerosAsOriginal: a zero may have a sign, and the sign shows in what PRINT writes and in a
 // division by it. Which of two zeros is the lowest, the highest or the last is as in rrdtool.
 func TestZerosAsOriginal(t *testing.T) {
-	r, _ := newRand(t)
+	r := seeds.Rand(t)
 	o := newOriginal(t)
 	negative, positive := 0, 0
-	for i := range aTenth(20) {
+	for i := range seeds.Programs(20, 10) {
 		folder, mine := filepath.Join(o.dir, fmt.Sprint(i)), t.TempDir()
 		if err := os.Mkdir(folder, 0o777); err != nil {
 			t.Fatal(err)

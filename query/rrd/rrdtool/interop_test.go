@@ -21,6 +21,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -105,30 +106,6 @@ func comparable(a answer) answer {
 	return a
 }
 
-func newRand(t testing.TB) (*rand.Rand, uint64) {
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 2)), seed
-}
-
-// aTenth is programs for the tests of single verbs.
-func aTenth(def int) int {
-	if n := programs(0); n > 0 {
-		return max(n/10, 1)
-	}
-	return def
-}
-
-func programs(def int) int {
-	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		return n
-	}
-	return def
-}
-
 // stores are those that programs run on.
 var stores = map[string]func(t testing.TB) rrdtool.Store{
 	"memory": func(testing.TB) rrdtool.Store { return newMemory() },
@@ -139,10 +116,10 @@ var stores = map[string]func(t testing.TB) rrdtool.Store{
 func TestProgramsAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r, _ := newRand(t)
+			r := seeds.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := programs(80)
+			n := seeds.Programs(80, 1)
 			for i := range n {
 				if e, ok := s.(*core.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
@@ -110,7 +111,7 @@ func TestNativeVersions(t *testing.T) {
 // TestNativeDamage: a damaged file is told by its name, or read as it is; no verb panics.
 func TestNativeDamage(t *testing.T) {
 	raw, header := native(t)
-	r, _ := newRand(t)
+	r := seeds.Rand(t)
 	d := drawer{}
 	check := func(what string) {
 		t.Helper()

@@ -9,14 +9,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -24,12 +23,7 @@ import (
 // answered.
 func TestPipeAsOriginal(t *testing.T) {
 	o := newOriginal(t)
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("RONDO_SEED=%d", seed)
-	n := 20
+	seed, n := seeds.One(t), seeds.Programs(20, 10)
 	for i := range n {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		// Deep enough that no program leaves it by "cd ..", and a folder because it holds
@@ -54,7 +48,7 @@ func TestPipeAsOriginal(t *testing.T) {
 			t.Fatalf("exit code %d", code)
 		}
 		if d := cmp.Diff(pipeAnswers(strings.ReplaceAll(string(want), top+"/", "/")), pipeAnswers(got.String())); d != "" {
-			t.Fatalf("RONDO_SEED=%d, program %d (-rrdtool +rondo):\n%s\n%s", seed, i, script, d)
+			t.Fatalf("program %d (-rrdtool +rondo):\n%s\n%s", i, script, d)
 		}
 	}
 	t.Logf("%d programs", n)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // TestResizeAsOriginal makes longer and shorter copies of series with rrdtool and with Run, and
@@ -12,10 +14,10 @@ import (
 func TestResizeAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r, _ := newRand(t)
+			r := seeds.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := aTenth(12)
+			n := seeds.Programs(12, 10)
 			for i := range n {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 7))}
 				compare(t, o, s, i, g.resizes())

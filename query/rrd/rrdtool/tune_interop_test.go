@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // TestTuneAsOriginal runs random tune commands between updates through rrdtool and Run. What
@@ -17,10 +18,10 @@ import (
 func TestTuneAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			r, _ := newRand(t)
+			r := seeds.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := aTenth(15)
+			n := seeds.Programs(15, 10)
 			for i := range n {
 				if e, ok := s.(*core.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {

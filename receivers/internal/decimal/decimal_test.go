@@ -2,18 +2,16 @@ package decimal_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"testing"
 
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/receivers/internal/decimal"
 )
 
 // TestParse: numbers of any length and form are those of strconv to the last bit.
 func TestParse(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := seeds.Rand(t)
 	check := func(text string) {
 		t.Helper()
 		want, err := strconv.ParseFloat(text, 64)

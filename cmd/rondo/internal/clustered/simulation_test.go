@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/placement"
 	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/peer"
 	"github.com/rondo-db/rondo/rra"
@@ -245,7 +245,7 @@ func (m *machine) up() {
 	l.peers = &simPeers{&peers{options: peer.Options{Token: "t", Dial: w.dial(l)}, nodes: make(map[string]*peerNode)}, w}
 	var err error
 	logger := slog.New(slog.DiscardHandler)
-	if os.Getenv("RONDO_SEED") != "" && os.Getenv("RONDO_SEEDS") == "" {
+	if seeds.Repeats() {
 		logger = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("life", l.name)
 	}
 	within := func() (context.Context, context.CancelFunc) {
@@ -617,21 +617,9 @@ func (w *simulation) look(ctx context.Context, m *machine, e core.Engine, s *sim
 
 // TestSimulationOfStores runs clusters of real nodes over simulated servers while nodes are killed,
 // end and are cut off. Every acknowledged sample is then in every replica, and replicas are equal
-// bit for bit. RONDO_SEED is the first seed, and RONDO_SEEDS how many there are. A seed repeats the
-// faults, but not which goroutine runs first.
+// bit for bit. A seed repeats the faults, but not which goroutine runs first.
 func TestSimulationOfStores(t *testing.T) {
-	first, many := uint64(1), uint64(4)
-	for name, n := range map[string]*uint64{"RONDO_SEED": &first, "RONDO_SEEDS": &many} {
-		if s := os.Getenv(name); s != "" {
-			var err error
-			if *n, err = strconv.ParseUint(s, 10, 64); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-	}
-	if os.Getenv("RONDO_SEED") != "" && os.Getenv("RONDO_SEEDS") == "" {
-		many = 1
-	}
+	all := seeds.Many(t, 4)
 	dir := t.TempDir()
 	if shm, err := os.MkdirTemp("/dev/shm", "rondo-simulation"); err == nil { // it need not last
 		dir = shm
@@ -639,14 +627,14 @@ func TestSimulationOfStores(t *testing.T) {
 	}
 	// One bubble: what the packages keep for use again belongs to it.
 	synctest.Test(t, func(t *testing.T) {
-		for seed := first; seed < first+many && !t.Failed(); seed++ {
+		for _, seed := range all {
 			w := simulate(t, seed, filepath.Join(dir, fmt.Sprint(seed)))
 			t.Logf("seed %d: %d batches acknowledged, %d attempts made again; %d kills, %d cuts, %d stops", seed, w.acked.Load(), w.retried.Load(), w.kills.Load(), w.cuts.Load(), w.stops.Load())
 			if w.acked.Load() < 100 {
 				t.Error("hardly anything was acknowledged")
 			}
 			if t.Failed() {
-				t.Logf("RONDO_SEED=%d", seed)
+				t.Fatalf("RONDO_SEED=%d", seed)
 			}
 			_ = os.RemoveAll(filepath.Join(dir, fmt.Sprint(seed))) // dir goes in the end
 		}
