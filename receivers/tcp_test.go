@@ -17,7 +17,7 @@ import (
 )
 
 // waitFor bounds what a test waits for.
-const waitFor = 20 * time.Second
+const waitFor = time.Minute
 
 // A lines receiver takes a line of text a sample, "SECOND VALUE": as little as a protocol over TCP
 // can be.

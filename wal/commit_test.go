@@ -170,7 +170,7 @@ func TestFailFastDoesNotWaitForItself(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		panic("Enqueue waits for OnDurable, which waits for it") // nor would Close come back
 	}
 	close(filled)

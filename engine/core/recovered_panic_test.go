@@ -61,7 +61,7 @@ func TestClosesAfterARecoveredPanic(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Close waits for a call that ended in a panic")
 	}
 }

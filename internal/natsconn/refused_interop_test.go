@@ -67,7 +67,7 @@ func TestRefusedLogin(t *testing.T) {
 	}
 	change("second", "first")
 	until("taken again", nc.IsConnected)
-	if err := errors.Join(nc.Publish("x", nil), nc.FlushTimeout(10*time.Second)); err != nil {
+	if err := errors.Join(nc.Publish("x", nil), nc.FlushTimeout(time.Minute)); err != nil {
 		t.Error(err)
 	}
 	nc.Close()

@@ -16,7 +16,7 @@ import (
 )
 
 // waitFor bounds what a test waits for.
-const waitFor = 20 * time.Second
+const waitFor = time.Minute
 
 // A served TCP calls handle for each connection until the test ends.
 type served struct {

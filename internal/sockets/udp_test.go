@@ -16,7 +16,7 @@ func TestWakeAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	calls, read := 0, 0
 	send(t, u.Addr(), "x")

@@ -157,7 +157,7 @@ func TestSessionOfAnyBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }() // it was read to its end
-			if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: rondo-pipe\r\nContent-Length: 0\r\n\r\n%s", "/rondo.v1.Local/Pipe", sent); err != nil {

@@ -155,7 +155,7 @@ func freePort(t *testing.T) string {
 // gmetric runs the gmetric command.
 func (g *ganglia) gmetric(t *testing.T, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, rrdtooltest.Peer(t, "gmetric"), append([]string{"--conf=" + g.conf}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -190,12 +190,12 @@ type gangliaMetric struct {
 // spoofed by its address, so host is what that is called here.
 func (g *ganglia) metrics(t *testing.T, host string) map[string]gangliaMetric {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", g.xml, 20*time.Second)
+	conn, err := net.DialTimeout("tcp", g.xml, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }() // only read
-	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	d := xml.NewDecoder(conn)
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // all is ASCII
 	var x gangliaXML

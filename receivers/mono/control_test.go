@@ -55,8 +55,8 @@ func (p *puppet) next() Request {
 	select {
 	case r := <-p.requests:
 		return r
-	case <-time.After(20 * time.Second):
-		p.t.Fatal("no request within 20 s")
+	case <-time.After(time.Minute):
+		p.t.Fatal("no request within a minute")
 		return Request{}
 	}
 }
@@ -101,8 +101,8 @@ func result(t testing.TB, c <-chan outcome) string {
 	select {
 	case o := <-c:
 		return o.String()
-	case <-time.After(20 * time.Second):
-		t.Fatal("no outcome within 20 s")
+	case <-time.After(time.Minute):
+		t.Fatal("no outcome within a minute")
 		return ""
 	}
 }

@@ -88,7 +88,7 @@ func wait(t testing.TB, ended <-chan error) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it does not end")
 		return nil
 	}

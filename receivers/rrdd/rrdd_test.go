@@ -50,14 +50,14 @@ func turn(t testing.TB, r receivers.Receiver) {
 	wait := func(what string, c <-chan struct{}) {
 		select {
 		case <-c:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal(what)
 		}
 	}
 	wait("the turn before does not end", s.done)
 	select {
 	case s.tick <- time.Time{}:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no turn begins")
 	}
 	wait("a turn does not end", s.done)

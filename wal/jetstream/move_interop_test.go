@@ -163,7 +163,7 @@ func TestAsksAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := log.OpenReader(ctx, log.Options{URL: n.URL, Stream: "log", AcceptFewerReplicas: true}, stream.ReaderOptions{})
 	if err != nil {

@@ -101,7 +101,7 @@ func TestFlippedBit(t *testing.T) {
 	// Until the server is current others answer in its place.
 	named := fmt.Sprintf("replica=n%d", worn+1)
 	enough := errors.New("enough")
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(said.String(), named) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(said.String(), named) && time.Now().Before(deadline); {
 		err = reader.Tail(t.Context(), 1, func(p wal.Pos, rec []byte) error {
 			if !bytes.Equal(rec, recs[p-1]) {
 				return fmt.Errorf("position %d has another record", p)

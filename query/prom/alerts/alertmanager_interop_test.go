@@ -51,7 +51,7 @@ func TestAlertmanager(t *testing.T) {
 		at = at.Add(time.Minute)
 	}
 	sent(t, m, w, func() bool { return len(m.senders[0].left()) == 0 && m.Counts().Sent >= 2 })
-	for deadline := time.Now().Add(30 * time.Second); len(active()) > 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); len(active()) > 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it still has %v", active())
 		}
@@ -84,7 +84,7 @@ func alertmanager(t *testing.T) string {
 		_ = cmd.Wait()         // killed
 	})
 	base := "http://" + addr
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if r, err := http.Get(base + "/-/ready"); err == nil {
 			if r.Body.Close() == nil && r.StatusCode == http.StatusOK {
 				return base

@@ -254,7 +254,7 @@ func fire(t *testing.T, change func(c *Config, url string)) (*Manager, *world) {
 // sent runs the senders until done is true, and returns the requests that have come.
 func sent(t *testing.T, m *Manager, w *world, done func() bool) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, s := range m.senders {

@@ -24,7 +24,7 @@ func TestListEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for args, want := range map[string]string{
 		"list /":    "a\na0\n\U0010ffff\U0010ffff\n",

@@ -34,7 +34,8 @@ func TestPipelines(t *testing.T) {
 	verb("create", "a", "-s", "10", "-b", "1700000000", "DS:x:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10000")
 	verb("update", "a", "1700000010:1", "1700000020:2")
 
-	// restore begins before dump does, and more is dumped than a pipe of the system holds.
+	// restore begins before dump does, and more is dumped than a pipe of the system holds. If they
+	// waited for each other one would fail when its patience ends.
 	from, to := io.Pipe()
 	type result struct {
 		code   int
@@ -47,7 +48,6 @@ func TestPipelines(t *testing.T) {
 		restored <- result{code, errors.String()}
 	}()
 	var errors bytes.Buffer
-	begun := time.Now()
 	if code := start(strings.NewReader(""), to, &errors, "dump", "a"); code != 0 {
 		t.Errorf("dump: exit code %d, %s", code, &errors)
 	}
@@ -56,9 +56,6 @@ func TestPipelines(t *testing.T) {
 	}
 	if got := <-restored; got != (result{}) {
 		t.Errorf("restore: exit code %d, %s", got.code, got.errors)
-	}
-	if took := time.Since(begun); took >= lockPatience {
-		t.Errorf("dump and restore waited for each other, %v", took)
 	}
 
 	// Rows that nobody has read yet do not keep others from the database.

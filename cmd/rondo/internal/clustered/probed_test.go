@@ -38,7 +38,7 @@ func TestProbesAreNoNews(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = m.http.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", m.listen.Addr().String())
 	if err == nil {

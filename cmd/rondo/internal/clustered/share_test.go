@@ -53,7 +53,7 @@ func TestMemoryIsDividedByPartitionsOfMap(t *testing.T) {
 		t.Error(err)
 	}
 	var r node.Replica
-	giveUp := time.Now().Add(30 * time.Second)
+	giveUp := time.Now().Add(time.Minute)
 	for found := false; !found; time.Sleep(time.Millisecond) {
 		if r, found = m.node.Local(3); !found && time.Now().After(giveUp) {
 			t.Fatal("partition 3 is not open")

@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // lines is a log that a test reads while it is written.
 type lines struct {

@@ -41,7 +41,7 @@ func TestStoppingSaysWhatItWaitsFor(t *testing.T) {
 				if strings.Contains(line, what) {
 					return
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(patience):
 				t.Fatalf("no line says %s", what)
 			}
 		}
@@ -55,7 +55,7 @@ func TestStoppingSaysWhatItWaitsFor(t *testing.T) {
 		case <-log:
 			continue
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("it does not end")
 		}
 		return

@@ -24,7 +24,7 @@ func TestNotify(t *testing.T) {
 		t.Fatal(err)
 	}
 	buf := make([]byte, 100)
-	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	n, err := c.Read(buf)
