@@ -32,9 +32,9 @@ func ReasonOf(err error) Reason {
 	return Failed
 }
 
-// lossOf returns which samples of a batch of n were refused, or nil, and how many were not stored
+// LossOf returns which samples of a batch of n were refused, or nil, and how many were not stored
 // because the sink has failed.
-func lossOf(err error, n int) (rejected *core.RejectedError, missing int) {
+func LossOf(err error, n int) (rejected *core.RejectedError, missing int) {
 	if err == nil {
 		return nil, 0
 	}

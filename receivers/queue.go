@@ -328,7 +328,7 @@ func (q *Queue) recycle(b *core.Batch) {
 
 // failed counts the samples of b that were not stored because of err.
 func (q *Queue) failed(b *core.Batch, err error) {
-	r, missing := lossOf(err, b.Len())
+	r, missing := LossOf(err, b.Len())
 	if missing > 0 {
 		q.c.Drop(FailureReason(err), uint64(missing))
 		if ok, held := q.failures.Allow("failed", q.now()); ok {

@@ -183,7 +183,7 @@ func (q *Requests) Submit(ctx context.Context, b *core.Batch, values int) (Pendi
 // Wait is the second half of Store.
 func (q *Requests) Wait(b *core.Batch, p Pending) error {
 	err := p.Wait()
-	rejected, missing := lossOf(err, b.Len())
+	rejected, missing := LossOf(err, b.Len())
 	if missing > 0 {
 		q.c.Drop(FailureReason(err), uint64(missing))
 	}

@@ -107,8 +107,9 @@ func (a *aggregator) enter(r *Reading, sender func() string) (*metric, error) {
 // A sample is what a flush makes of a metric.
 type sample struct {
 	m      *metric
-	at     int64
+	at     rra.Time
 	values []rra.Value
+	idle   bool // nothing has arrived: it says that nothing was counted, or the same again
 }
 
 // flush returns the samples of the time up to the second at, and begins anew. With last it leaves
@@ -119,23 +120,30 @@ func (a *aggregator) flush(at int64, last bool) []sample {
 	defer a.mu.Unlock()
 	a.forget(at)
 	samples := make([]sample, 0, len(a.all))
-	add := func(m *metric, at int64) {
-		samples = append(samples, sample{m, at, m.appendValues(nil, a.set.stats)})
-		m.flushed = at
-	}
+	begin := a.begin(at)
 	for _, m := range a.all {
 		if !m.active && (last || a.sleeps(m)) {
 			continue
 		}
-		if m.typ.rises() && m.flushed < a.since && a.since < at {
+		if m.typ.rises() && m.flushed < begin && begin < at {
 			// What is counted must not be spread over the time before the last flush.
-			samples = append(samples, sample{m, a.since, zero(m.typ, a.set.stats)})
+			samples = append(samples, sample{m, rra.Seconds(begin), zero(m.typ, a.set.stats), true})
 		}
-		add(m, at)
+		samples = append(samples, sample{m, rra.Seconds(at), m.appendValues(nil, a.set.stats), !m.active})
+		m.flushed = at
 		m.clear()
 	}
 	a.kept, a.exact, a.since = 0, 0, at
 	return samples
+}
+
+// begin returns since when a flush at the second at counts: since the last flush, but for a step if
+// the clock was set meanwhile.
+func (a *aggregator) begin(at int64) int64 {
+	if a.since <= at && a.since >= at-2*a.set.step {
+		return a.since
+	}
+	return at - a.set.step
 }
 
 // zero returns the values of a counter or a timer for which nothing has arrived.
@@ -157,6 +165,7 @@ func (a *aggregator) sleeps(m *metric) bool {
 // series is forgotten if nothing has arrived since the last flush.
 func (a *aggregator) forget(now int64) {
 	a.all = slices.DeleteFunc(a.all, func(m *metric) bool {
+		m.heard = min(m.heard, now) // the clock may have been set back
 		silent := a.set.forget > 0 && now-m.heard >= a.set.forget
 		refused := m.ref == 0 && m.retry != 0
 		if m.active || !silent && !refused {
@@ -169,6 +178,15 @@ func (a *aggregator) forget(now int64) {
 		delete(a.byPath, m.id.Path)
 		return true
 	})
+}
+
+// resolveAgain makes all metrics ask for their series again.
+func (a *aggregator) resolveAgain() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, m := range a.all {
+		m.ref, m.retry = 0, 0
+	}
 }
 
 // series returns how many metrics have a series. It is called between flushes.

@@ -56,7 +56,7 @@ func text(samples []sample) string {
 			}
 			values = append(values, value)
 		}
-		words = append(words, fmt.Sprintf("%s@%d=%s", strings.TrimPrefix(x.m.id.Path, prefix+"/"), x.at, strings.Join(values, ",")))
+		words = append(words, fmt.Sprintf("%s@%d=%s", strings.TrimPrefix(x.m.id.Path, prefix+"/"), x.at.Unix(), strings.Join(values, ",")))
 	}
 	return strings.Join(words, " ")
 }

@@ -16,9 +16,7 @@ func offline(b testing.TB) *source {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &server{cfg: cfg, set: set, sink: new(receivertest.Nowhere), metrics: newAggregator(set, 100)}
-	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, cfg)
-	b.Cleanup(s.queue.Stop)
+	s := &server{cfg: cfg, set: set, sink: new(receivertest.Nowhere), metrics: newAggregator(set, 100), base: b.Context()}
 	return &source{server: s, host: "10.0.0.1", now: 105}
 }
 

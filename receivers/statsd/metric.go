@@ -26,7 +26,7 @@ type metric struct {
 	// Only flushes use these.
 	ref     core.Ref         // the series; 0: no series
 	why     receivers.Reason // if ref is 0: why samples are dropped,
-	retry   int64            // and until which second
+	retry   int64            // and before which flush the series is not asked for again
 	asked   bool             // the reference is being asked for
 	columns []int            // of a timer: the statistic of each data source; -1: none of ours
 }

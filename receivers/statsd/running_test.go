@@ -67,7 +67,7 @@ func TestSeriesOfTimers(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	for i, percentiles := range []string{"50,90", "90,99.9"} {
 		c := suite("udp")
-		c.Options = map[string][]string{"statsd-percentiles": {percentiles}}
+		c.Options["statsd-percentiles"] = []string{percentiles}
 		r := receivertest.Start(t, c, rec, nil)
 		r.Send([]byte("t:3|ms\n"))
 		r.UntilSamples(i + 1)

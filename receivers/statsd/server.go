@@ -1,8 +1,10 @@
 package statsd
 
 import (
+	"context"
 	"net/netip"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
@@ -16,15 +18,19 @@ type server struct {
 	set     settings
 	sink    receivers.Sink
 	both    *sockets.Both
-	queue   *receivers.SharedQueue
 	metrics *aggregator
 	logs    loglimit.Limit[string]
-	taken   func() // called after each line; for tests
+	taken   func()          // called after each line; for tests
+	base    context.Context // of calls of the sink; ends when the grace of Serve is over
+	cut     context.CancelFunc
 
 	// Only flushes use these, and only one runs at a time.
-	generation uint64 // of the references
-	pause      receivers.Pause
-	row        []rra.Value
+	flushes int64 // how many there were
+	newest  int64 // the latest second of a flush
+	late    bool  // the last flush had samples that were late
+	pause   receivers.Pause
+	batch   core.Batch
+	row     []rra.Value
 }
 
 // A source is whom lines are from: a connection, or the datagrams of one read.

@@ -38,6 +38,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 		return nil, err
 	}
 	s := &server{cfg: cfg, set: set, sink: sink, metrics: newAggregator(set, cfg.Now().Unix())}
+	s.base, s.cut = context.WithCancel(context.Background())
 	set.tcp.Traffic = &s.Traffic
 	if s.both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Traffic: &s.Traffic}); err != nil {
 		return nil, err
@@ -53,13 +54,13 @@ func (s *server) Close() error { return s.both.Close() }
 
 // Serve reads until ctx ends. Then it flushes what has arrived.
 func (s *server) Serve(ctx context.Context) error {
-	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
-	defer s.queue.Stop()
+	defer s.cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(s.cfg.Grace, s.cut) })()
 	flushing, end := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.flushes(flushing)
+		s.flushByClock(flushing)
 	}()
 	err := s.both.Serve(ctx, s.read, func() {}, s.datagrams)
 	end()
@@ -68,28 +69,31 @@ func (s *server) Serve(ctx context.Context) error {
 	return err
 }
 
-// flushes flushes at each whole step until ctx ends.
-func (s *server) flushes(ctx context.Context) {
-	step := s.set.step
+// flushByClock flushes at each whole step until ctx ends. The clock may be set, or the machine may
+// sleep: so it waits for no time of the clock, but for as long as it is until the next step, and
+// flushes then, whatever the clock says.
+func (s *server) flushByClock(ctx context.Context) {
+	step, flushed := s.set.step, time.Now()
 	for {
 		now := s.cfg.Now()
-		next := time.Unix((now.Unix()/step+1)*step, 0)
-		timer := time.NewTimer(next.Sub(now))
+		timer := time.NewTimer(time.Unix((now.Unix()/step+1)*step, 0).Sub(now))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return
 		case <-timer.C:
 		}
-		// The clock may have been set, or the machine may have slept.
-		if at := s.cfg.Now().Unix() / step * step; at > s.metrics.since {
-			s.flush(ctx, at, false)
+		at := (s.cfg.Now().Unix() + step/2) / step * step
+		if at == s.metrics.since && time.Since(flushed) < time.Duration(step)*time.Second/2 {
+			continue // the clock was set back a little: that step is flushed
 		}
+		flushed = time.Now()
+		s.flush(ctx, at, false)
 	}
 }
 
 // flush stores what has arrived up to the second at.
 func (s *server) flush(ctx context.Context, at int64, last bool) {
-	s.store(ctx, s.metrics.flush(at, last))
+	s.store(ctx, at, s.metrics.flush(at, last))
 	s.Series.Store(s.metrics.series())
 }

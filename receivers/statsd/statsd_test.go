@@ -39,6 +39,7 @@ func (s *server) flushActive(ctx context.Context) { s.flush(ctx, s.cfg.Now().Uni
 func suite(network string) receivertest.Case {
 	return receivertest.Case{
 		Protocol: eager(network),
+		Options:  map[string][]string{"statsd-step": {"1h"}}, // no flush by the clock, which stands still
 		Message:  func(n int) []byte { return fmt.Appendf(nil, "a.b:%d|g\n", n) },
 		Arrival:  true,
 		Named:    true,

@@ -6,47 +6,161 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// store hands over the samples of a flush, in parts.
-func (s *server) store(ctx context.Context, samples []sample) {
-	if gen := s.queue.Generation(); gen != s.generation {
-		s.generation = gen
-		for _, x := range samples {
-			x.m.ref, x.m.retry = 0, 0
+// Other nodes of a cluster flush the same metrics at the same seconds. The store takes one sample
+// of a second, and refuses the others as late. What was counted here is a part of the whole then:
+// it goes behind the other sample, a microsecond later, and consolidation adds the two.
+//
+// A sample that is late because the clock was set back is not stored later. It is one if this
+// node has flushed that second before, or if the store has a sample of a whole step later.
+
+// attempts is how often a sample is handed over at most: it takes as many nodes to be late so often.
+const attempts = 16
+
+// store hands over the samples of a flush at the second at, in parts.
+func (s *server) store(ctx context.Context, at int64, samples []sample) {
+	s.flushes++
+	f := flush{server: s, ctx: ctx, at: rra.Seconds(at), again: at > s.newest}
+	s.newest = max(s.newest, at)
+	for part := range slices.Chunk(samples, receivers.MaxNewcomers) {
+		for try := 1; len(part) > 0; try++ {
+			part = f.store(part, try)
 		}
 	}
-	for part := range slices.Chunk(samples, receivers.MaxNewcomers) {
-		s.resolve(ctx, part)
-		s.queue.Do(func(q *receivers.Queue) {
-			for i := range part {
-				s.storeOne(q, &part[i])
-			}
-		})
+	if f.late > 0 {
+		s.Drop(receivers.Late, f.late)
+		if !s.late {
+			s.cfg.Logger.Warn("statsd: samples are dropped because their series have later ones: the clock was set back, or others write them", "samples", f.late)
+		}
 	}
+	s.late = f.late > 0
 }
 
-func (s *server) storeOne(q *receivers.Queue, x *sample) {
-	m := x.m
-	if m.ref == 0 {
-		s.Drop(m.why, 1)
-		return
-	}
-	values := x.values
-	if m.typ == Timer {
-		s.row = s.row[:0]
-		for _, k := range m.columns {
-			v := rra.Unknown
-			if k >= 0 {
-				v = values[k]
-			}
-			s.row = append(s.row, v)
+// A flush is the samples of one second on their way into the sink.
+type flush struct {
+	*server
+	ctx   context.Context
+	at    rra.Time
+	again bool   // late samples are handed over again
+	late  uint64 // samples
+	down  error  // the sink has failed
+}
+
+// store hands over samples, and returns those that are to be handed over again.
+func (f *flush) store(part []sample, try int) (again []sample) {
+	f.resolve(f.ctx, part)
+	f.batch.Reset()
+	sent, values := make([]sample, 0, len(part)), 0
+	for _, x := range part {
+		if x.m.ref == 0 {
+			f.Drop(x.m.why, 1)
+			continue
 		}
-		values = s.row
+		row := f.rowOf(&x)
+		f.batch.Add(x.m.ref, x.at, row...)
+		sent, values = append(sent, x), values+len(row)
 	}
-	q.Add(m.ref, rra.Seconds(x.at), values)
+	if len(sent) == 0 {
+		return nil
+	}
+	err := f.submit()
+	if f.down == nil && try == 1 {
+		f.Samples.Add(uint64(len(sent)))
+		f.Values.Add(uint64(values))
+	}
+	r := f.lost(err)
+	if r == nil {
+		return nil
+	}
+	counted := r.Late + r.Other
+	for _, y := range r.First[:min(counted, len(r.First))] {
+		x := sent[y.Index]
+		if !f.refused(&x, y.Err, try == attempts) {
+			continue
+		}
+		if x.m.ref == 0 && x.m.typ.rises() && !x.idle { // of the new series it must be the step's
+			again = append(again, sample{x.m, f.at - rra.Seconds(f.set.step), zero(x.m.typ, f.set.stats), true})
+		}
+		again = append(again, x)
+	}
+	f.Drop(receivers.State, uint64(max(counted-len(r.First), 0))) // they are not named
+	if len(r.First) > counted { // these were stored, but the references are to be asked for again
+		f.metrics.resolveAgain()
+	}
+	return again
+}
+
+// submit stores the batch. It waits for memory of the store as long as Config.Patience. When it has
+// waited in vain, the rest of the flush is lost: it would wait as long.
+func (f *flush) submit() error {
+	if f.down != nil {
+		return f.down
+	}
+	ctx, cancel := context.WithTimeout(f.base, f.cfg.Patience)
+	defer cancel()
+	f.batch.Rejections = f.batch.Len()
+	p, err := f.sink.Submit(ctx, &f.batch)
+	if err != nil {
+		f.down = err
+		return err
+	}
+	return p.Wait()
+}
+
+// lost counts the samples that were not stored because the sink has failed, and returns which it
+// has refused; nil: none.
+func (f *flush) lost(err error) *core.RejectedError {
+	r, missing := receivers.LossOf(err, f.batch.Len())
+	if missing > 0 {
+		f.Drop(receivers.FailureReason(err), uint64(missing))
+		if ok, held := f.logs.Allow("failed", f.cfg.Now()); ok {
+			f.cfg.Logger.Error("statsd: samples not stored", "samples", missing, "err", err, "held_back_lines", held)
+		}
+	}
+	return r
+}
+
+// refused reports whether a sample that was refused is to be handed over again. Otherwise it counts
+// it as dropped, if something is lost.
+func (f *flush) refused(x *sample, err error, last bool) bool {
+	late, isLate := errors.AsType[*rra.TimeError](err)
+	switch {
+	case errors.Is(err, core.ErrNotFound): // the series was dropped
+		x.m.ref, x.m.retry = 0, 0
+		if !last {
+			return true
+		}
+		f.Drop(receivers.State, 1)
+	case !isLate:
+		f.Drop(receivers.State, 1)
+	case x.idle:
+	case f.again && !last && x.m.typ.rises() && late.Last-f.at < rra.Seconds(f.set.step):
+		x.at = late.Last + 1
+		return true
+	default:
+		f.late++
+	}
+	return false
+}
+
+// rowOf returns the values of a sample in the order of the data sources of its series.
+func (s *server) rowOf(x *sample) []rra.Value {
+	if x.m.typ != Timer {
+		return x.values
+	}
+	s.row = s.row[:0]
+	for _, k := range x.m.columns {
+		v := rra.Unknown
+		if k >= 0 {
+			v = x.values[k]
+		}
+		s.row = append(s.row, v)
+	}
+	return s.row
 }
 
 // resolve asks the sink for the series that samples lack.
@@ -56,7 +170,7 @@ func (s *server) resolve(ctx context.Context, part []sample) {
 	var reqs []receivers.Request
 	for _, x := range part {
 		m := x.m
-		if m.ref != 0 || m.asked || now.Unix() < m.retry {
+		if m.ref != 0 || m.asked || s.flushes < m.retry {
 			continue
 		}
 		m.asked, m.why = true, receivers.Overload
@@ -94,7 +208,7 @@ func (s *server) request(x sample) receivers.Request {
 	return receivers.Request{
 		Identity: x.m.id,
 		Sender:   x.m.sender,
-		Time:     rra.Seconds(x.at),
+		Time:     x.at,
 		Define: func(step int64) *rra.Definition {
 			if step == 0 {
 				step = s.set.step
@@ -117,7 +231,8 @@ func (s *server) resolved(m *metric, r *receivers.Request, now time.Time) {
 		return
 	}
 	why, retry := receivers.Absence(err)
-	m.why, m.retry = why, now.Add(retry).Unix()
+	step := time.Duration(s.set.step) * time.Second
+	m.why, m.retry = why, s.flushes+max(1, int64((retry+step-1)/step))
 	if ok, held := s.logs.Allow("refused", now); ok {
 		s.cfg.Logger.Warn("statsd: samples are dropped", "series", m.id.Path, "err", err, "held_back_lines", held)
 	}
