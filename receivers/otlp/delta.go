@@ -22,8 +22,8 @@ import (
 // refuses the 0 as late, and nothing is lost by it. Where this node has seen none for longer than
 // the heartbeat, the store is asked for the last one.
 
-// deltaHeartbeat is the heartbeat of new series of deltas, if not more: a client that sends no delta
-// has counted nothing.
+// deltaHeartbeat is the heartbeat of new series of deltas, if not more. A client that sends no
+// delta has counted nothing.
 const deltaHeartbeat = steps.Most
 
 // addDelta hands over a value of a series of deltas. Only the store says that it is late: another

@@ -148,8 +148,8 @@ func TestDeltasOfSeveralNodes(t *testing.T) {
 	}
 }
 
-// TestSparseDeltas: clients send no delta while nothing is counted, or send seldom. What was counted
-// was unknown then, although it was acknowledged. (rrdtool stretches what it knows in part.)
+// TestSparseDeltas: clients send no delta while nothing is counted, or send seldom. What was
+// counted was unknown then, although it was acknowledged.
 func TestSparseDeltas(t *testing.T) {
 	for n, step := range []string{"30", "60", "10"} {
 		store, at, _ := nodes(t, n+1, "otlp-step", step)
@@ -275,8 +275,8 @@ func TestDeltasIntoSeriesOfOlderVersions(t *testing.T) {
 	}
 }
 
-// TestDeltasAndTotals: what a counter has counted in all is no delta, and would be counted each time
-// that it is sent.
+// TestDeltasAndTotals: what a counter has counted in all is no delta, and would be counted each
+// time that it is sent.
 func TestDeltasAndTotals(t *testing.T) {
 	store, at, _ := nodes(t, 2, "otlp-step", "10")
 	taken(t, at[0], sumOf("n", differences, true, 0, 10, 100))

@@ -237,8 +237,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestGoesOn: deltas go on without a gap when the receiver starts over, because the time of the last
-// one comes from the store.
+// TestGoesOn: deltas go on without a gap when the receiver starts over, because the time of the
+// last one comes from the store.
 func TestGoesOn(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	var last []string

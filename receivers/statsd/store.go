@@ -18,7 +18,7 @@ import (
 // A sample that is late because the clock was set back is not stored later. It is one if this
 // node has flushed that second before, or if the store has a sample of a whole step later.
 
-// attempts is how often a sample is handed over at most: it takes as many nodes to be late so often.
+// attempts is how often a sample is handed over at most. To be late so often takes as many nodes.
 const attempts = 16
 
 // store hands over the samples of a flush at the second at, in parts.
@@ -88,7 +88,7 @@ func (f *flush) store(part []sample, try int) (again []sample) {
 		again = append(again, x)
 	}
 	f.Drop(receivers.State, uint64(max(counted-len(r.First), 0))) // they are not named
-	if len(r.First) > counted { // these were stored, but the references are to be asked for again
+	if len(r.First) > counted {                                   // these were stored, but the references are to be asked for again
 		f.metrics.resolveAgain()
 	}
 	return again
