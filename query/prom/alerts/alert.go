@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -43,4 +44,26 @@ func (a *alert) due(at time.Time) (due, news bool) {
 	}
 	news = a.FiredAt.After(a.SentAt) || a.ResolvedAt.After(a.SentAt)
 	return news || at.Sub(a.SentAt) >= resend, news
+}
+
+// shift moves the times of an alert with a clock that was set by d. After a jump forward only that
+// moves from which the alert waits, so that it is sent again at once.
+func (a *alert) shift(d time.Duration) {
+	moving := []*time.Time{&a.KeepSince}
+	if a.State == pending || d < 0 {
+		moving = append(moving, &a.ActiveAt)
+	}
+	if d < 0 {
+		moving = append(moving, &a.FiredAt, &a.ResolvedAt, &a.SentAt)
+	}
+	for _, t := range moving {
+		if !t.IsZero() {
+			*t = t.Add(d)
+		}
+	}
+}
+
+// latest returns the latest time that the alert has.
+func (a *alert) latest() time.Time {
+	return slices.MaxFunc([]time.Time{a.ActiveAt, a.FiredAt, a.ResolvedAt, a.SentAt, a.KeepSince}, time.Time.Compare)
 }

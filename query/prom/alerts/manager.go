@@ -12,7 +12,9 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // A Config configures a Manager. Query, Record and Logger must be set.
@@ -35,6 +37,8 @@ type Config struct {
 	Logger      *slog.Logger
 	// Client sends; nil: one with a timeout of ten seconds.
 	Client *http.Client
+	// Now is the clock, which may be set at any time; nil: time.Now.
+	Now func() time.Time
 }
 
 // A Manager evaluates rules. Its methods may be called at the same time.
@@ -55,6 +59,7 @@ type Manager struct {
 type Counts struct {
 	Evaluations, Failures    uint64 // of rules
 	Missed                   uint64 // evaluations left out, because the one before took too long
+	Late                     uint64 // recorded samples that came after later ones of their series
 	Sent, SendFailures, Shed uint64 // alerts, by receiver
 	Rules, Pending, Firing   int    // now
 }
@@ -67,6 +72,9 @@ func New(c Config) (*Manager, error) {
 	}
 	if c.Client == nil {
 		c.Client = &http.Client{Timeout: 10 * time.Second}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	m := &Manager{Config: c}
 	var errs []error
@@ -81,7 +89,7 @@ func New(c Config) (*Manager, error) {
 		return nil, err
 	}
 	m.groups = groups
-	if err := readState(c.StateFile, groups); err != nil {
+	if err := readState(c.StateFile, groups, c.Now()); err != nil {
 		c.Logger.Warn("alerts of before the start are forgotten", "file", c.StateFile, "err", err)
 	}
 	return m, nil
@@ -173,27 +181,52 @@ func (m *Manager) runGroups(ctx context.Context) {
 
 // runGroup evaluates one group at its interval until ctx ends.
 func (m *Manager) runGroup(ctx context.Context, g *group) {
-	at := g.next(time.Now())
-	for {
-		t := time.NewTimer(time.Until(at))
-		select {
-		case <-ctx.Done():
-			t.Stop()
+	var last, began time.Time // what the last evaluation was for, and when it began
+	for at := g.next(m.Now()); ; at = at.Add(g.interval) {
+		if at = m.await(ctx, g, at); ctx.Err() != nil {
 			return
-		case <-t.C:
 		}
+		if !last.IsZero() {
+			m.pace(g, at.Sub(last), time.Since(began))
+		}
+		last, began = at, time.Now()
 		if m.turn(ctx, g) {
 			m.evaluate(ctx, g, at)
 		}
-		next := at.Add(g.interval)
-		if late := time.Since(next); late > 0 { // leave out what cannot be made up for
-			n := late/g.interval + 1
-			next = next.Add(n * g.interval)
-			m.mu.Lock()
-			m.counts.Missed += uint64(n)
-			m.mu.Unlock()
+	}
+}
+
+// await waits until a time, and returns the last time for which the group is due then. The clock may
+// be set meanwhile: no wait is longer than the interval.
+func (m *Manager) await(ctx context.Context, g *group, at time.Time) time.Time {
+	for {
+		now := m.Now()
+		switch wait := at.Sub(now); {
+		case wait > g.interval: // the clock was set back
+			at = g.next(now)
+		case wait <= 0:
+			return g.next(now).Add(-g.interval)
+		case sleep.For(ctx, wait) != nil:
+			return at
 		}
-		at = next
+	}
+}
+
+// pace compares the time between two evaluations by the clock with the true one. What was left out
+// is counted. If the clock was set, the times of the alerts move with it.
+func (m *Manager) pace(g *group, clock, truly time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts.Missed += uint64(max(min(clock/g.interval, truly.Round(g.interval)/g.interval)-1, 0))
+	set := clock - truly
+	if set.Abs() <= g.interval {
+		return
+	}
+	m.warn("the clock was set", "by", set.Round(time.Second))
+	for _, r := range g.rules {
+		for _, a := range r.active {
+			a.shift(set)
+		}
 	}
 }
 
@@ -282,7 +315,7 @@ func (m *Manager) evaluateRule(ctx context.Context, g *group, r *rule, at time.T
 func (m *Manager) record(ctx context.Context, g *group, r *rule, at time.Time) error {
 	step := g.step()
 	end := time.Unix(at.Unix()-at.Unix()%int64(step/time.Second), 0)
-	if !end.After(r.recordedTo) { // groups may have intervals of less than a second
+	if end.Equal(r.recordedTo) { // groups may have intervals of less than a second
 		return nil
 	}
 	vector, err := m.Query(ctx, r.expr, end)
@@ -295,6 +328,11 @@ func (m *Manager) record(ctx context.Context, g *group, r *rule, at time.Time) e
 	}
 	if err == nil && len(samples) > 0 {
 		err = m.Record(ctx, end, step, samples)
+	}
+	if refused, ok := errors.AsType[*core.RejectedError](err); ok {
+		m.mu.Lock()
+		m.counts.Late += uint64(refused.Late)
+		m.mu.Unlock()
 	}
 	if err == nil {
 		r.recordedTo = end
@@ -354,7 +392,7 @@ func (m *Manager) addSender(address string, manager bool) error {
 func (m *Manager) message(h uint64, a *alert, r *rule, until time.Time, news bool) message {
 	out := message{
 		fingerprint: h, labels: a.Labels, annotations: a.Annotations, starts: a.FiredAt, ends: until,
-		resolved: a.State == inactive, news: news, made: a.SentAt,
+		resolved: a.State == inactive, news: news, made: time.Now(),
 	}
 	if out.resolved {
 		out.ends = a.ResolvedAt

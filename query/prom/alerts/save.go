@@ -1,7 +1,5 @@
 package alerts
 
-import "time"
-
 // save writes the alerts into the file that keeps them.
 func (m *Manager) save() {
 	if m.StateFile == "" {
@@ -10,7 +8,7 @@ func (m *Manager) save() {
 	m.saving.Lock()
 	defer m.saving.Unlock()
 	m.mu.Lock()
-	text, err := stateText(m.groups, time.Now())
+	text, err := stateText(m.groups, m.Now())
 	m.mu.Unlock()
 	if err == nil {
 		err = writeState(m.StateFile, text)

@@ -55,7 +55,7 @@ func writeState(file string, text []byte) error {
 
 // readState reads the alerts of the file into their rules. An empty name is no file. Alerts of
 // rules that are gone are forgotten, and those that were pending if the file is older than an hour.
-func readState(file string, groups []*group) error {
+func readState(file string, groups []*group, now time.Time) error {
 	if file == "" {
 		return nil
 	}
@@ -75,7 +75,7 @@ func readState(file string, groups []*group) error {
 		return fmt.Errorf("longer than %d bytes", maxState)
 	}
 	rules := alertingRules(groups)
-	return restore(text, func(group, name string) *rule { return rules[ruleKey{group, name}] })
+	return restore(text, now, func(group, name string) *rule { return rules[ruleKey{group, name}] })
 }
 
 // A ruleKey identifies a rule among those of all files.
@@ -94,8 +94,9 @@ func alertingRules(groups []*group) map[ruleKey]*rule {
 	return rules
 }
 
-// restore puts the alerts of a text into the rules that find returns; nil: the rule is gone.
-func restore(text []byte, find func(group, rule string) *rule) error {
+// restore puts the alerts of a text into the rules that find returns; nil: the rule is gone. If the
+// times of an alert are later than now, the clock was set back meanwhile.
+func restore(text []byte, now time.Time, find func(group, rule string) *rule) error {
 	var in stateFile
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&in); err != nil {
 		return err
@@ -105,13 +106,16 @@ func restore(text []byte, find func(group, rule string) *rule) error {
 	}
 	for _, s := range in.Alerts {
 		r := find(s.Group, s.Rule)
-		if r == nil || s.State == pending && time.Since(in.Saved) > outage || len(r.active) >= maxAlerts {
+		if r == nil || s.State == pending && now.Sub(in.Saved) > outage || len(r.active) >= maxAlerts {
 			continue
 		}
 		switch s.State {
 		case pending, firing, inactive:
 			a := s.alert
 			a.Value, _ = strconv.ParseFloat(s.Value, 64) // 0 in a file of an older program
+			if ahead := a.latest().Sub(now); ahead > 0 {
+				a.shift(-ahead)
+			}
 			r.active[a.Labels.Hash()] = &a
 		default:
 			return fmt.Errorf("state %q", s.State)

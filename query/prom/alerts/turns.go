@@ -84,7 +84,7 @@ func (m *Manager) turn(ctx context.Context, g *group) bool {
 		return g.mine
 	}
 	if !mine || !g.mine && state != nil {
-		if err := g.replaceAlerts(state); err != nil {
+		if err := g.replaceAlerts(state, m.Now()); err != nil {
 			m.warn("what another node has kept of alerts cannot be read", "group", g.name, "err", err)
 		}
 	}
@@ -95,7 +95,7 @@ func (m *Manager) turn(ctx context.Context, g *group) bool {
 
 // replaceAlerts puts what another process has kept in place of the alerts of the group; nil: it has
 // kept nothing. Manager.mu is held.
-func (g *group) replaceAlerts(state []byte) error {
+func (g *group) replaceAlerts(state []byte, now time.Time) error {
 	rules := make(map[string]*rule)
 	for _, r := range g.rules {
 		r.err = nil
@@ -107,7 +107,7 @@ func (g *group) replaceAlerts(state []byte) error {
 	if state == nil {
 		return nil
 	}
-	return restore(state, func(_, name string) *rule { return rules[name] })
+	return restore(state, now, func(_, name string) *rule { return rules[name] })
 }
 
 // keep keeps the alerts of a group for the next process, if this one evaluates the group.
@@ -120,7 +120,7 @@ func (m *Manager) keep(ctx context.Context, g *group) {
 		m.mu.Unlock()
 		return
 	}
-	text, err := stateText([]*group{g}, time.Now())
+	text, err := stateText([]*group{g}, m.Now())
 	m.mu.Unlock()
 	if err == nil {
 		err = m.turns.Keep(ctx, g.turn, text)

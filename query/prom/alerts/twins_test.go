@@ -58,7 +58,7 @@ func TestTwinsKeepTheirAlerts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.groups[0].replaceAlerts(text); err != nil {
+	if err := other.groups[0].replaceAlerts(text, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	check("another node", other)
