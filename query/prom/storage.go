@@ -76,12 +76,24 @@ func (s *Storage) SetRules(rules []Rule) {
 	s.table.forget()
 }
 
-// New returns the storage of a store. It follows the catalogue of the store for as long as the
-// store is open.
+// New returns the storage of a store. It follows the catalogue of the store until End is called, or
+// for as long as the store is open.
 func New(s core.Engine, o Options) *Storage {
 	x := &Storage{store: s, options: o.withDefaults(), table: table{share: s.MemoryShare(), listings: listings{share: s.MemoryShare()}}}
 	x.named.Store(&o.Rules)
 	return x
+}
+
+// End forgets the catalogue, and gives back the memory that the storage has of the budget of the
+// store. No query is asked afterwards.
+func (s *Storage) End() {
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	s.table.moves++
+	s.table.forget()
+	if s.table.watch != nil {
+		s.table.lose()
+	}
 }
 
 // Querier returns a querier of the samples from mint to maxt, both included, in milliseconds since

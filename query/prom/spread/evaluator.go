@@ -2,6 +2,7 @@ package spread
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"sync"
@@ -46,7 +47,9 @@ func (v *Evaluator) SetRules(rules []prom.Rule) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.o.Rules, v.rules = rules, hashOf(rules)
-	clear(v.kept)
+	for _, k := range v.kept {
+		k.storage.SetRules(rules)
+	}
 }
 
 // hashOf returns a hash of rules: nodes with other rules give other names.
@@ -66,11 +69,24 @@ func (v *Evaluator) storage(p int, e core.Engine, rules uint64) (*prom.Storage, 
 		return nil, fmt.Errorf("the rules for names of metrics differ between the nodes: %w", core.ErrInvalid)
 	}
 	k, ok := v.kept[p]
-	if !ok || k.engine != e {
-		k = kept{e, prom.New(e, v.o)}
-		v.kept[p] = k
+	if ok && k.engine == e {
+		return k.storage, nil
 	}
+	for i, old := range v.kept { // partitions come and go together
+		if i == p || closed(old.engine) {
+			old.storage.End()
+			delete(v.kept, i)
+		}
+	}
+	k = kept{e, prom.New(e, v.o)}
+	v.kept[p] = k
 	return k.storage, nil
+}
+
+// closed reports whether an engine was closed, because its partition has left this node.
+func closed(e core.Engine) bool {
+	_, err := e.Series(0)
+	return errors.Is(err, core.ErrClosed)
 }
 
 // Evaluate evaluates a question over partition p, whose engine is e. The error says why this node
