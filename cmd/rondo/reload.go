@@ -3,7 +3,6 @@ package main
 import (
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
+	"github.com/rondo-db/rondo/internal/conffile"
 )
 
 // fixed returns the settings that hold until a restart, by flag. The policy and the flags of
@@ -51,6 +51,9 @@ func (s *serve) warnOfReload(log *slog.Logger, running map[string]string) (resta
 	return restart
 }
 
+// maxSettings is the size of the largest file of a setting, in bytes.
+const maxSettings = 64 << 20
+
 // warnOfFiles logs the files that settings name and that cannot be read. The files of --web-config
 // and --rule-file are read again at once, and the server tells what is wrong with them.
 func (s *serve) warnOfFiles(log *slog.Logger) {
@@ -58,10 +61,8 @@ func (s *serve) warnOfFiles(log *slog.Logger) {
 		if name == "" {
 			return
 		}
-		if f, err := os.Open(name); err != nil {
+		if _, err := conffile.Read(name, maxSettings); err != nil {
 			log.Warn("a file cannot be read: what was read of it before stays in force", "setting", setting, "err", err)
-		} else {
-			_ = f.Close() // it was opened only to see whether it can be
 		}
 	}
 	for _, w := range s.ways {

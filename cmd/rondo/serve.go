@@ -373,6 +373,9 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 	return reload, func() {
 		signal.Stop(hup)
 		close(quit)
-		<-stopped
+		select {
+		case <-stopped:
+		case <-time.After(time.Second): // it reads a file of a file system that hangs
+		}
 	}
 }

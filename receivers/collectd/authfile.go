@@ -1,9 +1,10 @@
 package collectd
 
 import (
-	"fmt"
 	"os"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/conffile"
 )
 
 // An authFile is a users file that is read again when its modification time changes.
@@ -48,10 +49,7 @@ func (f *authFile) reload() (bool, error) {
 }
 
 func (f *authFile) read(fi os.FileInfo) error {
-	if fi.Size() > maxAuthFile {
-		return fmt.Errorf("%s: %d bytes, %d is the most", f.name, fi.Size(), maxAuthFile)
-	}
-	b, err := os.ReadFile(f.name)
+	b, err := conffile.Read(f.name, maxAuthFile)
 	if err != nil {
 		return err
 	}

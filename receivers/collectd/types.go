@@ -4,10 +4,10 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
+	"github.com/rondo-db/rondo/internal/conffile"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -49,10 +49,13 @@ func StandardTypes() Types {
 	return ts
 }
 
+// maxTypes is the size of the largest types.db, in bytes.
+const maxTypes = 16 << 20
+
 // Add adds the types of the types.db file name to ts. They replace types of the same names. Lines
 // that do not parse are left out; warn is called for each, with an error that names file and line.
 func (ts Types) Add(name string, warn func(error)) error {
-	b, err := os.ReadFile(name)
+	b, err := conffile.Read(name, maxTypes)
 	if err != nil {
 		return fmt.Errorf("types.db: %w", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/conffile"
 )
 
 // A rule is a section of one of carbon's files.
@@ -41,11 +43,8 @@ func (f *ruleFile[R]) refresh() (changed bool, err error) {
 	if fi.ModTime().Equal(f.mtime) && fi.Size() == f.size {
 		return false, nil
 	}
-	if fi.Size() > maxFile {
-		return false, fmt.Errorf("%s: %d bytes, %d are the most", f.name, fi.Size(), maxFile)
-	}
 	f.mtime, f.size = fi.ModTime(), fi.Size() // of a file that is wrong, too: it is told once
-	text, err := os.ReadFile(f.name)
+	text, err := conffile.Read(f.name, maxFile)
 	if err != nil {
 		return false, err
 	}

@@ -3,8 +3,6 @@ package alerts
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"gopkg.in/yaml.v3"
 
+	"github.com/rondo-db/rondo/internal/conffile"
 	"github.com/rondo-db/rondo/query/prom/bound"
 )
 
@@ -85,7 +84,7 @@ func hasMeta(name string) bool {
 }
 
 func parseFile(file string, every time.Duration) ([]*group, error) {
-	content, err := read(file)
+	content, err := conffile.Read(file, maxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -139,18 +138,4 @@ func bounded(content []byte) error {
 		}
 	}
 	return nil
-}
-
-// read reads a file of rules.
-func read(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // read only
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("%s: longer than %d bytes", file, maxFile)
-	}
-	return content, err
 }

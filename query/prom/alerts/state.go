@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strconv"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/conffile"
 	"github.com/rondo-db/rondo/internal/replace"
 )
 
@@ -59,20 +59,12 @@ func readState(file string, groups []*group, now time.Time) error {
 	if file == "" {
 		return nil
 	}
-	f, err := os.Open(file)
+	text, err := conffile.Read(file, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
-	}
-	defer func() { _ = f.Close() }() // read only
-	text, err := io.ReadAll(io.LimitReader(f, maxState+1))
-	if err != nil {
-		return err
-	}
-	if len(text) > maxState {
-		return fmt.Errorf("longer than %d bytes", maxState)
 	}
 	rules := alertingRules(groups)
 	return restore(text, now, func(group, name string) *rule { return rules[ruleKey{group, name}] })

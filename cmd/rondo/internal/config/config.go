@@ -23,6 +23,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
+
+	"github.com/rondo-db/rondo/internal/conffile"
 )
 
 // maxFile bounds the configuration file, in bytes.
@@ -87,17 +89,12 @@ func Variable(flag string) string {
 }
 
 func read(file string) ([]byte, error) {
-	f, err := os.Open(file)
+	if file == os.DevNull { // a device, but an empty file for everybody
+		return nil, nil
+	}
+	data, err := conffile.Read(file, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
-	}
-	defer func() { _ = f.Close() }() // read only
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("read configuration: %s is longer than %d bytes", file, maxFile)
 	}
 	return data, nil
 }

@@ -26,6 +26,7 @@ type manager struct {
 	mu     sync.Mutex      // guards what follows
 	runs   []*run          // in the order of the configuration
 	wanted map[string]bool // the protocols that have an address
+	ended  bool            // stop was called: what a late reload opens ends at once
 }
 
 // A run is one receiver being served.
@@ -157,6 +158,9 @@ func (m *manager) serve(settings Receiver, rec receivers.Receiver) {
 	r := &run{settings: settings, receiver: rec, cancel: cancel, done: make(chan struct{})}
 	m.mu.Lock()
 	m.runs = append(m.runs, r)
+	if m.ended {
+		cancel()
+	}
 	m.mu.Unlock()
 	go func() {
 		defer close(r.done)
@@ -260,6 +264,9 @@ func (m *manager) command(ctx context.Context, protocol string, args []string) (
 
 // stop ends every receiver.
 func (m *manager) stop() {
+	m.mu.Lock()
+	m.ended = true
+	m.mu.Unlock()
 	for _, r := range m.all() {
 		r.cancel() // all at once, so that their times of grace do not add up
 	}

@@ -118,6 +118,7 @@ func (s *server) serve(ctx context.Context) error {
 	if s.Backups.Dir != "" {
 		wg.Go(func() { s.backups.Run(ctx) })
 	}
+	again := s.Reload
 	for {
 		select {
 		case <-ctx.Done():
@@ -128,19 +129,39 @@ func (s *server) serve(ctx context.Context) error {
 			}
 			s.Logger.Info("stopping")
 			return nil
-		case w := <-s.Reload:
+		case w := <-again:
 			s.notify(systemd.Reloading, fmt.Sprintf("MONOTONIC_USEC=%d", monotonic().Microseconds()))
-			s.reload(w)
+			again = nil // the next one waits
+			done := make(chan struct{})
+			s.reloading = done
+			go func() { // it reads files, and a file system may hang: stop waits only so long
+				defer close(done)
+				s.reload(w)
+			}()
+		case <-s.reloading:
+			again, s.reloading = s.Reload, nil
 			s.notify(systemd.Ready)
 		}
 	}
 }
+
+// reloadPatience is how long the end of the server waits for a reload that is under way.
+const reloadPatience = time.Second
 
 // stop closes what start has opened. Receivers come first, so that the samples they have accepted
 // are stored before the store closes.
 func (s *server) stop() error {
 	var errs []error
 	doors := newWaits(s.Logger)
+	if s.reloading != nil {
+		doors.run("a reload", func() {
+			select {
+			case <-s.reloading:
+			case <-time.After(reloadPatience):
+				s.Logger.Warn("the end does not wait for files that are being read again")
+			}
+		})
+	}
 	if s.daemon != nil {
 		doors.run("clients of rrdcached's protocol", s.daemon.stop)
 	}

@@ -36,6 +36,7 @@ type server struct {
 	sums        *spread.Evaluator // of the partitions of this node; nil: there is no cluster
 	rules       *alerts.Manager
 	reloads     reloads
+	reloading   chan struct{}     // closed when the reload that is under way has ended; nil: none is
 	store       core.Engine       // folder, or all partitions of the cluster
 	folder      *core.Store       // nil: it is not open, or the server is a node
 	member      *clustered.Member // nil: the server is no node of a cluster
