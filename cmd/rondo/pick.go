@@ -78,17 +78,21 @@ func (p *picker) notFound(ctx context.Context, name, path string) error {
 	return err
 }
 
-// metadata returns the metadata of the path that a name means, or nil.
-func (p *picker) metadata(ctx context.Context, name string) *rondov1.Metadata {
+// metadata returns the metadata of the path that a name means, or nil. The error is of a store that
+// cannot say now whether there is any.
+func (p *picker) metadata(ctx context.Context, name string) (*rondov1.Metadata, error) {
 	path, err := p.path(name)
 	if err != nil || path == "" {
-		return nil
+		return nil, nil
 	}
 	answer, err := p.api.Metadata(ctx, connect.NewRequest(&rondov1.MetadataRequest{Prefix: path, Limit: 1}))
-	if err != nil || len(answer.Msg.GetMetadata()) == 0 || answer.Msg.GetMetadata()[0].GetPath() != path {
-		return nil
+	switch {
+	case connect.CodeOf(err) == connect.CodeUnavailable:
+		return nil, err
+	case err != nil || len(answer.Msg.GetMetadata()) == 0 || answer.Msg.GetMetadata()[0].GetPath() != path:
+		return nil, nil
 	}
-	return answer.Msg.GetMetadata()[0]
+	return answer.Msg.GetMetadata()[0], nil
 }
 
 // mostSimilar bounds the series that are compared to find a similar name.

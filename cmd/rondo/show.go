@@ -113,10 +113,11 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 	}
 	info, err := p.one(ctx, name)
 	if err != nil {
-		if m := p.metadata(ctx, name); m != nil {
+		m, failed := p.metadata(ctx, name)
+		if m != nil {
 			return s.text(m)
 		}
-		return told(err)
+		return told(cmp.Or(failed, err))
 	}
 	req, err := s.request(info)
 	if err != nil {

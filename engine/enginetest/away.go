@@ -137,3 +137,41 @@ func (a *awayEngine) Info(ref core.Ref) (core.Info, error) {
 	}
 	return a.Engine.Info(ref)
 }
+
+func (a *awayEngine) Last(ref core.Ref) (rra.Time, error) {
+	if err := a.err(); err != nil {
+		return 0, err
+	}
+	return a.Engine.Last(ref)
+}
+
+func (a *awayEngine) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
+	if err := a.err(); err != nil {
+		return core.Copy{}, err
+	}
+	return a.Engine.Export(ctx, ref)
+}
+
+func (a *awayEngine) Metadata(path string) (core.Metadata, error) {
+	if err := a.err(); err != nil {
+		return core.Metadata{}, err
+	}
+	return a.Engine.Metadata(path)
+}
+
+func (a *awayEngine) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[core.PathMetadata, error] {
+	return func(yield func(core.PathMetadata, error) bool) {
+		if err := a.err(); err != nil {
+			yield(core.PathMetadata{}, err)
+			return
+		}
+		a.Engine.ListMetadata(ctx, prefix, after)(yield)
+	}
+}
+
+func (a *awayEngine) Notes(ctx context.Context, key string) (map[string][]core.Note, error) {
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return a.Engine.Notes(ctx, key)
+}

@@ -178,14 +178,20 @@ func (r *latestReader) archive(d *rra.Definition) int {
 // damaged, has none.
 func (r *latestReader) read(ctx context.Context) error {
 	for k, g := range r.spans {
-		// fn gets the errors of single series
-		_ = r.server.Store.FetchMany(ctx, g.refs, k.archive, k.start, k.end, func(i int, rows *core.Rows, err error) {
-			if err == nil && rows.Step == k.step {
+		var unread error
+		failed := r.server.Store.FetchMany(ctx, g.refs, k.archive, k.start, k.end, func(i int, rows *core.Rows, err error) {
+			switch {
+			case err == nil && rows.Step == k.step:
 				g.items[i].Columns = columnsOf(rows)
+			case err != nil && !hasNone(err):
+				unread = err
 			}
 		})
-		if err := ctx.Err(); err != nil {
-			return fail(err, "fetch")
+		if failed != nil && !hasNone(failed) {
+			unread = failed
+		}
+		if unread != nil {
+			return fail(unread, "fetch")
 		}
 	}
 	return nil

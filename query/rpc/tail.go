@@ -15,9 +15,9 @@ import (
 
 // The errors with which a Tail ends. The client may begin another one where this one ended.
 var (
-	errTailEnding = errors.New("the server is about to end: begin again, with the end of the last row as start")
-	errTailOld    = errors.New("a Tail lasts an hour: begin again, with the end of the last row as start")
-	errTailSlow   = errors.New("the client reads too slowly: begin again with fewer series, and with the end of the last row as start")
+	errTailEnding = errors.New("the server is about to end: begin again, with the least end of the series as start")
+	errTailOld    = errors.New("a Tail lasts an hour: begin again, with the least end of the series as start")
+	errTailSlow   = errors.New("the client reads too slowly: begin again with fewer series, and with the least end of the series as start")
 )
 
 // Tail streams the new rows of series. It keeps no rows for the client: while the client reads one
@@ -110,7 +110,15 @@ func (t *tail) run(ctx context.Context) error {
 				return fail(err, "tail")
 			}
 		}
+		if t.failed == nil {
+			t.since = time.Time{}
+		} else if t.since.IsZero() {
+			t.since = began
+		}
 		switch took := time.Since(began); {
+		case t.failed != nil && time.Since(t.since) > round:
+			return t.giveUp()
+		case t.failed != nil: // the store was slow, and not the client
 		case caughtUp && took > round:
 			return connect.NewError(connect.CodeResourceExhausted, errTailSlow)
 		case time.Since(t.sent) > tailSilence:
@@ -133,11 +141,13 @@ func (t *tail) run(ctx context.Context) error {
 // round sends the rows that have closed since the round before. It reports whether as many answers
 // were sent as the request wants.
 func (t *tail) round(ctx context.Context) (done bool, err error) {
-	if changed(t.watch) && time.Since(t.chosen) > tailSelect {
-		if err := t.choose(ctx); err != nil {
-			return false, err
+	if (t.unchosen != nil || changed(t.watch)) && time.Since(t.chosen) > tailSelect {
+		t.unchosen = t.choose(ctx)
+		if t.unchosen != nil && connect.CodeOf(t.unchosen) != connect.CodeUnavailable {
+			return false, t.unchosen
 		}
 	}
+	t.failed = t.unchosen
 	for more := true; more; {
 		var sent bool
 		if sent, more, err = t.piece(ctx); err != nil {

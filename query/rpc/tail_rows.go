@@ -22,8 +22,12 @@ func (t *tail) piece(ctx context.Context) (sent, more bool, err error) {
 			delete(t.series, x.ref) // choose finds it if it has come again
 			continue
 		}
-		if err != nil {
+		if errors.Is(err, core.ErrDamaged) {
 			return false, false, fail(err, "last update of %.200q", x.path)
+		}
+		if err != nil {
+			t.failed = fail(err, "last update of %.200q", x.path)
+			break // the others are looked at again
 		}
 		end := last.Unix() - last.Unix()%x.step
 		if end <= x.next {
@@ -50,16 +54,56 @@ func (t *tail) piece(ctx context.Context) (sent, more bool, err error) {
 	}
 	answer := &rondov1.TailResponse{}
 	for k, g := range spans {
-		// fn gets the errors of single series, whose rows are left out
-		_ = t.server.Store.FetchMany(ctx, g.refs, k.archive, k.start, k.end, func(i int, rows *core.Rows, err error) {
-			x := g.of[i]
-			if x.next = k.end; err == nil && rows.Step == k.step {
-				answer.Rows = append(answer.Rows, &rondov1.FetchResponse{Path: x.path, Start: rows.Start, End: rows.End, Step: rows.Step, Columns: columnsOf(rows)})
-			}
-		})
-		if err := ctx.Err(); err != nil {
-			return false, false, fail(err, "tail")
+		if err := t.read(ctx, k, g.refs, g.of, answer); err != nil {
+			t.failed = fail(err, "tail")
+			break // the others would wait for the same machine; they are looked at again
 		}
 	}
-	return true, more, t.answer(answer)
+	if err := ctx.Err(); err != nil {
+		return false, false, fail(err, "tail")
+	}
+	if t.failed == nil || len(answer.Rows) > 0 {
+		sent, err = true, t.answer(answer)
+	}
+	return sent, more && t.failed == nil, err
+}
+
+// read adds the rows of one span to an answer. A series that has none, because it was dropped or
+// its rows are damaged, goes on behind them. A series whose rows could not be read for another
+// reason stays where it is: its rows are there, and will come.
+func (t *tail) read(ctx context.Context, k latestSpan, refs []core.Ref, of []*tailed, answer *rondov1.TailResponse) (unread error) {
+	failed := t.server.Store.FetchMany(ctx, refs, k.archive, k.start, k.end, func(i int, rows *core.Rows, err error) {
+		x := of[i]
+		if err != nil && !hasNone(err) {
+			unread = err
+			return
+		}
+		x.next = k.end
+		if err == nil && rows.Step == k.step {
+			answer.Rows = append(answer.Rows, &rondov1.FetchResponse{Path: x.path, Start: rows.Start, End: rows.End, Step: rows.Step, Columns: columnsOf(rows)})
+		}
+	})
+	if failed != nil && !hasNone(failed) {
+		unread = failed
+	}
+	return unread
+}
+
+// hasNone reports whether an error of a series says that its rows cannot be had by asking again:
+// it was dropped, or they are damaged.
+func hasNone(err error) bool {
+	return errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrDamaged)
+}
+
+// giveUp ends the stream because series have been out of reach for too long. Before that it says,
+// by ranges without rows, how far each series has come: the client begins again at the least.
+func (t *tail) giveUp() error {
+	answer := &rondov1.TailResponse{}
+	for _, x := range t.series {
+		answer.Rows = append(answer.Rows, &rondov1.FetchResponse{Path: x.path, Start: x.next, End: x.next, Step: x.step})
+	}
+	if err := t.answer(answer); err != nil {
+		return err
+	}
+	return t.failed
 }

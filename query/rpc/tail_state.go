@@ -14,7 +14,7 @@ const (
 	tailEvery   = time.Second      // between two looks for new rows
 	tailSelect  = 5 * time.Second  // at least, between two looks for new series
 	tailSilence = 30 * time.Second // after which an empty answer is sent
-	tailRound   = 30 * time.Second // that a client may take to read the rows of one look
+	tailRound   = 30 * time.Second // that a client may take to read the rows of one look, and rows may be out of reach
 	tailLife    = time.Hour        // of a stream
 )
 
@@ -35,6 +35,10 @@ type tail struct {
 	series   map[core.Ref]*tailed
 	counted  int64 // of series, in Server.tailed
 	sent     time.Time
+
+	unchosen error     // why series could not be chosen again; nil: they were
+	failed   error     // why the last look has not read all rows; nil: it has
+	since    time.Time // when such looks began
 }
 
 // A tailed is a series of a tail.

@@ -97,7 +97,7 @@ func (x *Index) spark(node uint32) (Spark, error) {
 		return Spark{}, err
 	}
 	if best == len(tellings) {
-		return x.plainSpark(&e), nil
+		return x.plainSpark(&e)
 	}
 	t := &tellings[best]
 	out := Spark{Path: e.Path, DS: t.ds, Title: t.title, Unit: t.unit, Factor: t.factor, Offset: t.offset, CF: cfOf(e.Definition)}
@@ -108,19 +108,19 @@ func (x *Index) spark(node uint32) (Spark, error) {
 }
 
 // plainSpark is the first data source of a series as it is.
-func (x *Index) plainSpark(e *core.Series) Spark {
+func (x *Index) plainSpark(e *core.Series) (Spark, error) {
 	out := Spark{Path: e.Path, DS: e.Definition.Sources[0].Name, Factor: 1, CF: cfOf(e.Definition)}
 	out.Title = strings.TrimSuffix(e.Path[strings.LastIndexByte(e.Path, '/')+1:], ".rrd")
 	m, err := x.store.Metadata(e.Path)
-	if err != nil {
-		return out // a unit that cannot be read is no reason to show nothing
+	if err != nil && !errors.Is(err, core.ErrDamaged) {
+		return Spark{}, err
 	}
 	for _, a := range m.Attributes {
 		if a.Name == "units" {
 			out.Unit = a.Value
 		}
 	}
-	return out
+	return out, nil
 }
 
 // cfOf returns the consolidation function to fetch a series with.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -40,9 +41,8 @@ func (s *Server) home(r *http.Request) *page {
 		tree, err := begin(ctx, p, "Tree", s.RPC.Tree, &rondov1.TreeRequest{Sort: sort, Limit: homeNodes, Page: clean(q.Get("page"))})
 		data.Nodes, data.Next, data.Problem = tree.GetNodes(), tree.GetNextPage(), problem(err)
 	}
-	if boards, err := call(ctx, s.RPC.Dashboards, &rondov1.DashboardsRequest{}); err == nil {
-		data.Boards = boards.GetDashboards()
-	}
+	boards, err := call(ctx, s.RPC.Dashboards, &rondov1.DashboardsRequest{})
+	data.Boards, data.Problem = boards.GetDashboards(), cmp.Or(data.Problem, problem(err))
 	p.data = data
 	return p
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -49,9 +50,8 @@ func (s *Server) series(r *http.Request, path string) *page {
 	for _, x := range latest.GetSeries() {
 		data.Columns, data.Rows = newest(x)
 	}
-	if notes, err := call(ctx, s.RPC.Notes, &rondov1.NotesRequest{Key: data.Path}); err == nil {
-		data.Notes = notes.GetNotes()
-	}
+	notes, err := call(ctx, s.RPC.Notes, &rondov1.NotesRequest{Key: data.Path})
+	data.Notes, data.Problem = notes.GetNotes(), cmp.Or(data.Problem, problem(err))
 	p.data = data
 	return p
 }

@@ -6332,7 +6332,8 @@ func (x *TailRequest) GetAnswers() int32 {
 // stream lives.
 type TailResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new rows of each series that has any.
+	// The new rows of each series that has any. Before the stream ends because rows are out of reach,
+	// one answer has each series without rows, with start and end where it has come to.
 	Rows          []*FetchResponse `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

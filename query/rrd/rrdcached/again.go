@@ -1,7 +1,6 @@
 package rrdcached
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -55,22 +54,24 @@ func (c *conn) again(g *burst, ended []int) (more []int) {
 // requests that have a series again, and answers the others.
 func (c *conn) lookAgain(g *burst, ended []int) (found map[int32]struct{}) {
 	found = make(map[int32]struct{})
-	now := make(map[string]*alias) // by name; nil: no series
+	type outcome struct {
+		e   *alias
+		err error
+	}
+	now := make(map[string]outcome) // by name
 	for _, i := range slices.Compact(ended) {
 		s := &g.slots[i]
-		e, asked := now[s.e.raw]
-		var err error
+		x, asked := now[s.e.raw]
 		if !asked {
 			c.s.cache.drop(s.e)
-			e, err = c.s.lookup([]byte(s.e.raw))
-			now[s.e.raw] = e
+			x.e, x.err = c.s.lookup([]byte(s.e.raw))
+			now[s.e.raw] = x
 		}
-		if e == nil {
-			err = cmp.Or(err, core.ErrNotFound)
-			s.answer = failure(c.s.noFile(wire.Unescape([]byte(s.e.raw)), err))
+		if x.err != nil {
+			s.answer = failure(c.s.noFile(wire.Unescape([]byte(s.e.raw)), x.err))
 			continue
 		}
-		s.e = e
+		s.e = x.e
 		found[int32(i)] = struct{}{}
 	}
 	return found

@@ -27,6 +27,32 @@ func TestSeriesOutOfReach(t *testing.T) {
 	}
 }
 
+// A blind store cannot look anything up, and lists.
+type blind struct {
+	core.Engine
+	away *atomic.Bool
+}
+
+func (b blind) Lookup(path string) (core.Ref, error) {
+	if b.away.Load() {
+		return 0, enginetest.ErrAway
+	}
+	return b.Engine.Lookup(path)
+}
+
+// A LIST of a series that was out of reach said that there is no such file.
+func TestListOfSeriesOutOfReach(t *testing.T) {
+	var away atomic.Bool
+	s := serve(t, rrdcached.Options{Store: blind{enginetest.Open(t), &away}}, 0)
+	p := dial(t, s.addr)
+	p.expect("CREATE a.rrd"+definition+"\n", "0 RRD created OK\n")
+	p.expect("LIST /a.rrd\n", "1 RRDs\na.rrd\n")
+	away.Store(true)
+	if got := p.ask("LIST /a.rrd"); !strings.HasPrefix(got, "-1 ") || !strings.Contains(got, "not available now, try again") {
+		t.Errorf("LIST: %q", got)
+	}
+}
+
 // halves are two partitions.
 type halves [2]core.Engine
 

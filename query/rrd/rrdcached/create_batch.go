@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,7 +72,7 @@ func (c *conn) createTogether() {
 			continue
 		}
 		if x.seen != "" && !transfer.Sees(c.s.names.base, x.seen) {
-			if _, err := c.s.find(x.path); err == nil {
+			if _, err := c.s.find(x.path); !errors.Is(err, core.ErrNotFound) {
 				continue // it may be kept
 			}
 		}

@@ -83,11 +83,13 @@ type listing struct {
 func (l *listing) walk(fn func(entry string) error) error {
 	store, ctx := l.c.s.o.Store, l.c.s.life
 	if l.dir != "" {
-		if ref, err := store.Lookup(l.dir); err == nil {
-			if s, err := store.Series(ref); err == nil && s.Path == l.dir { // a series lists itself
-				l.found = true
-				return fn(s.Path[strings.LastIndexByte(s.Path, '/')+1:])
-			}
+		there, err := rrdtool.IsSeries(store, l.dir)
+		if err != nil {
+			return err
+		}
+		if there { // a series lists itself
+			l.found = true
+			return fn(l.dir[strings.LastIndexByte(l.dir, '/')+1:])
 		}
 	}
 	dir := l.dir

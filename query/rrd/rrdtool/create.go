@@ -105,8 +105,12 @@ func (c *command) newCreating(args []string) (o creating, rest []string, err err
 
 // checkSource returns an error if there is no series, and no native file, to take rows from.
 func (c *command) checkSource(name string) error {
-	if _, err := c.lookup(name); err == nil || c.Files != nil && IsNative(c.Files, name) {
+	_, err := c.lookup(name)
+	switch {
+	case err == nil || c.Files != nil && IsNative(c.Files, name):
 		return nil
+	case errors.Is(err, core.ErrUnavailable):
+		return err
 	}
 	return fmt.Errorf("error checking for source RRD %s: %w", name, errNoSuchFile)
 }
@@ -146,7 +150,13 @@ func (c *command) create(args []string) error {
 		return err
 	}
 	keepSame := c.KeepSame || c.Seen != nil && !c.Seen(path)
-	if keepSame && !o.keep && len(o.sources) == 0 && c.same(path, d) {
+	same := false
+	if keepSame && !o.keep && len(o.sources) == 0 {
+		if same, err = c.same(path, d); err != nil {
+			return err // else a series that is out of reach now would be replaced
+		}
+	}
+	if same {
 		c.made(path)
 		if o.begun {
 			return c.kept(name, path, o.start)
@@ -228,13 +238,19 @@ func (c *command) kept(name, path string, start int64) error {
 }
 
 // same reports whether the series at a path exists and has a definition.
-func (c *command) same(path string, d *rra.Definition) bool {
+func (c *command) same(path string, d *rra.Definition) (bool, error) {
 	ref, err := c.Store.Lookup(path)
-	if err != nil {
-		return false
+	var series core.Series
+	if err == nil {
+		series, err = c.Store.Series(ref)
 	}
-	series, err := c.Store.Series(ref)
-	return err == nil && series.Definition.Step == d.Step && slices.Equal(series.Definition.Args(), d.Args())
+	if err != nil {
+		if errors.Is(err, core.ErrNotFound) {
+			err = nil
+		}
+		return false, err
+	}
+	return series.Definition.Step == d.Step && slices.Equal(series.Definition.Args(), d.Args()), nil
 }
 
 // createFilled makes a series and fills it from the rows of other series, whose names are names.

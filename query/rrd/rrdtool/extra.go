@@ -1,6 +1,7 @@
 package rrdtool
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -14,32 +15,40 @@ func (c *command) quoted(key, v string) { c.printf("%s = %s\n", key, strconv.Quo
 
 // onlyExtra prints metadata and notes of a path that is not a series. It reports whether there are
 // any.
-func (c *command) onlyExtra(name string) bool {
+func (c *command) onlyExtra(name string) (bool, error) {
 	path, err := c.path(name)
 	if err != nil {
-		return false
+		return false, nil
 	}
-	m, err := c.Extra.Metadata(path)
-	notes := c.notes(path)
-	if (err != nil || m.Time == 0) && len(notes) == 0 {
-		return false
-	}
-	c.printf("filename = \"%s\"\n", name)
-	c.extra(path)
-	return true
+	return c.extra(path, func() { c.printf("filename = \"%s\"\n", name) })
 }
 
-// extra prints the metadata and the notes of a path.
-func (c *command) extra(path string) {
-	if m, err := c.Extra.Metadata(path); err == nil && m.Time != 0 {
+// extra prints the metadata and the notes of a path, behind what head prints. It reports whether
+// there are any; without them head is not called.
+func (c *command) extra(path string, head func()) (bool, error) {
+	m, err := c.Extra.Metadata(path)
+	var byKey map[string][]core.Note
+	if err == nil || errors.Is(err, core.ErrNotFound) {
+		byKey, err = c.Extra.Notes(c.ctx, path)
+	}
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return false, err
+	}
+	notes := byKey[path]
+	if m.Time == 0 && len(notes) == 0 {
+		return false, nil
+	}
+	head()
+	if m.Time != 0 {
 		c.metadata(&m)
 	}
-	for i, n := range c.notes(path) {
+	for i, n := range notes {
 		key := "note[" + strconv.Itoa(i) + "]."
 		c.printf("%stime = %s\n", key, seconds(n.Time))
 		c.quoted(key+"severity", n.Severity)
 		c.quoted(key+"text", n.Text)
 	}
+	return true, nil
 }
 
 func (c *command) metadata(m *core.Metadata) {
@@ -56,14 +65,6 @@ func (c *command) metadata(m *core.Metadata) {
 	if m.Expired {
 		c.printf("expired = 1\n")
 	}
-}
-
-func (c *command) notes(path string) []core.Note {
-	notes, err := c.Extra.Notes(c.ctx, path)
-	if err != nil {
-		return nil
-	}
-	return notes[path]
 }
 
 func seconds(t rra.Time) string { return strconv.FormatInt(t.Unix(), 10) }

@@ -39,8 +39,10 @@ func (c *command) info(args []string) error {
 	}
 	ref, err := c.native(args[0])
 	if err != nil {
-		if c.Extra != nil && c.onlyExtra(args[0]) {
-			return nil
+		if c.Extra != nil && !errors.Is(err, core.ErrUnavailable) {
+			if only, failed := c.onlyExtra(args[0]); only || failed != nil {
+				return failed
+			}
 		}
 		return err
 	}
@@ -59,7 +61,9 @@ func (c *command) info(args []string) error {
 		for _, l := range info.Labels {
 			c.quoted("label["+l.Name+"]", l.Value)
 		}
-		c.extra(info.Path)
+		if _, err := c.extra(info.Path, func() {}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -94,32 +94,46 @@ func (c *command) listDirectory(name, dir string, recursive bool) (err error) {
 
 // listSeries answers list for a path that is not a directory. name is how the caller has named it.
 func (c *command) listSeries(name, path string) error {
+	there, err := IsSeries(c.Store, path)
 	switch {
-	case c.isSeries(path) && strings.HasSuffix(name, ".rrd") && strings.Contains(name, "/"):
+	case err != nil:
+		return err
+	case there && strings.HasSuffix(name, ".rrd") && strings.Contains(name, "/"):
 		_, err := fmt.Fprintln(c.out, path[strings.LastIndexByte(path, '/')+1:])
 		return err
-	case c.isSeries(path) && strings.HasSuffix(name, ".rrd"):
+	case there && strings.HasSuffix(name, ".rrd"):
 		return c.remark(errors.New("Invalid argument"))
-	case c.isSeries(path):
+	case there:
 		return c.remark(errNotDirectory)
 	}
 	for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
-		if c.isSeries(path[:i]) {
+		if there, err := IsSeries(c.Store, path[:i]); err != nil {
+			return err
+		} else if there {
 			return c.remark(errNotDirectory)
 		}
 	}
 	return c.remark(errNoSuchFile)
 }
 
-// isSeries reports whether a series has exactly this path. Unlike Lookup, it does not add or remove
+// A finder looks series up.
+type finder interface {
+	Lookup(path string) (core.Ref, error)
+	Series(ref core.Ref) (core.Series, error)
+}
+
+// IsSeries reports whether a series has exactly this path. Unlike Lookup, it does not add or remove
 // an ending .rrd.
-func (c *command) isSeries(path string) bool {
-	ref, err := c.Store.Lookup(path)
-	if err != nil {
-		return false
+func IsSeries(s finder, path string) (bool, error) {
+	ref, err := s.Lookup(path)
+	var series core.Series
+	if err == nil {
+		series, err = s.Series(ref)
 	}
-	series, err := c.Store.Series(ref)
-	return err == nil && series.Path == path
+	if errors.Is(err, core.ErrNotFound) {
+		return false, nil
+	}
+	return series.Path == path, err
 }
 
 var errNotDirectory = errors.New("Not a directory")

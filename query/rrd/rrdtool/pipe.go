@@ -228,8 +228,9 @@ const maxMade = 1000
 func (p *pipe) canMake(path string) error {
 	there, err := p.folder(path)
 	if err == nil && !there {
-		if _, e := p.env.Store.Lookup(path); e == nil {
-			there = true
+		_, err = p.env.Store.Lookup(path)
+		if there = err == nil; errors.Is(err, core.ErrNotFound) {
+			err = nil
 		}
 	}
 	if err != nil {

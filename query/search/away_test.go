@@ -1,0 +1,27 @@
+package search_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/query/search"
+)
+
+// A dumb store has metadata that is out of reach.
+type dumb struct{ core.Engine }
+
+func (dumb) Metadata(string) (core.Metadata, error) { return core.Metadata{}, enginetest.ErrAway }
+
+// A level showed a series whose unit is out of reach as one that has no unit.
+func TestLevelSaysThatUnitsAreOutOfReach(t *testing.T) {
+	s := enginetest.Open(t)
+	made(t, s, "a/b")
+	x := search.New(dumb{s})
+	t.Cleanup(x.Close)
+	if l, err := x.Level(t.Context(), "", false, 10, "", time.Unix(epoch, 0), nil); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("the level is %+v, %v", l, err)
+	}
+}
