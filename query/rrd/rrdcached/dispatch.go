@@ -151,9 +151,7 @@ func (c *conn) parse() {
 		if n > 0 && line[n-1] == '\r' {
 			line = line[:n-1]
 		}
-		if c.visitor == nil || c.passes(line) {
-			c.line(line)
-		}
+		c.line(line)
 	}
 	c.from = c.to - len(data)
 	if len(data) > MaxLine {
@@ -171,6 +169,9 @@ func (c *conn) line(line []byte) {
 	}
 	if c.batch > 0 {
 		c.batch = min(c.batch+1, math.MaxInt32)
+	}
+	if c.visitor != nil && !c.passes(line) {
+		return
 	}
 	if isUpdate(line) && c.allow.allows(&commands[cmdUpdate]) {
 		if len(c.fetches)+len(c.creates) > 0 {

@@ -60,6 +60,18 @@ func tokens(token string) (*access.User, error) {
 	return nil, errors.New("unknown")
 }
 
+// TestRefusedUpdatesCountInABatch: updates that a user may not send had no number in their BATCH,
+// so that the numbers of it were wrong for each line behind.
+func TestRefusedUpdatesCountInABatch(t *testing.T) {
+	s, _ := serveDoor(t, rrdcached.Door{User: func() *access.User { return nil }, Token: tokens}, false)
+	const ahead = "0 Authenticated\n0 Go ahead.  End with dot '.' on its own line.\n"
+	for _, user := range []string{"reader", "tenant"} {
+		p := dial(t, s.addr)
+		p.expect("AUTH "+user+"\nBATCH\nUPDATE a N:1\nUPDATE b N:1\nNOSUCH\nUPDATE c N:1\nCREATE c\n.\nPING\n",
+			ahead+"5 errors\n1 Permission denied.\n2 Permission denied.\n3 Unknown command: NOSUCH\n4 Permission denied.\n5 Permission denied.\n0 PONG\n")
+	}
+}
+
 func TestAuthComesFirst(t *testing.T) {
 	s, _ := serveDoor(t, rrdcached.Door{User: func() *access.User { return nil }, Token: tokens}, false)
 	const needed = "-1 Authentication required: the first line must be AUTH and a token.\n"
