@@ -176,6 +176,7 @@ type Options struct {
 	Names     *graphdata.Names
 	WeekStart time.Weekday // the first day of weeks on the x axis
 
+	times      *attime.Reader
 	start, end attime.Time
 	Start, End int64 // seconds since 1970, after Finish
 	Step       int64 // seconds
@@ -268,8 +269,9 @@ func NewOptions(now time.Time) *Options {
 		Canvas: gray(1), Back: gray(.95), ShadeA: gray(.81), ShadeB: gray(.62), Grid: shade(.56, .56, .56, .75),
 		MajorGrid: shade(.87, .31, .31, .60), FontColor: gray(0), Arrow: shade(.5, .12, .12, 1), AxisColor: gray(.12), Frame: gray(0),
 	}
-	o.start, _ = attime.Parse("end-24h", now) // they are right
-	o.end, _ = attime.Parse("now", now)
+	o.times = attime.NewReader(now)
+	o.start, _ = o.times.Parse("end-24h") // they are right
+	o.end, _ = o.times.Parse("now")
 	return o
 }
 

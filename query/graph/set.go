@@ -104,14 +104,14 @@ var settings = map[string]func(o *Options, arg string) error{
 }
 
 func (o *Options) setStart(arg string) (err error) {
-	if o.start, err = attime.Parse(arg, o.Now); err != nil {
+	if o.start, err = o.times.Parse(arg); err != nil {
 		return fmt.Errorf("start time: %w", err)
 	}
 	return nil
 }
 
 func (o *Options) setEnd(arg string) (err error) {
-	if o.end, err = attime.Parse(arg, o.Now); err != nil {
+	if o.end, err = o.times.Parse(arg); err != nil {
 		return fmt.Errorf("end time: %w", err)
 	}
 	return nil
@@ -245,9 +245,6 @@ func (o *Options) setType(arg string) error {
 // Finish ends the options: it works out the range of time, and looks at what depends on several of
 // them. The error has rrdtool's words.
 func (o *Options) Finish() (err error) {
-	if o.UTC {
-		o.Now = o.Now.In(time.UTC)
-	}
 	for _, a := range []AxisStyle{o.Left, o.Right} {
 		if a.Format == "" || a.Formatter != Numeric {
 			continue
@@ -259,8 +256,12 @@ func (o *Options) Finish() (err error) {
 	if o.Log && o.Min <= 0 {
 		return errors.New("for a logarithmic yaxis you must specify a lower-limit > 0")
 	}
-	if o.Start, o.End, err = attime.Resolve(o.start, o.end); err != nil {
+	if o.Start, o.End, err = o.times.Resolve(o.start, o.end); err != nil {
 		return err
+	}
+	if o.UTC {
+		o.Now = o.Now.In(time.UTC)
+		o.times = attime.NewReader(o.Now)
 	}
 	if err := graphdata.CheckRange(o.Start, o.End); err != nil {
 		return err

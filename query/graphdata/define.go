@@ -8,7 +8,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
@@ -101,21 +100,17 @@ func integer(text string) (int64, error) {
 // times reads start= and end=. They may refer to each other. One that is missing is the start or
 // the end of the whole program.
 func (d *definition) times(l *line, o Options) error {
-	d.start, d.end = o.Start, o.End
-	start, end := l.byKey("start"), l.byKey("end")
-	if start == nil && end == nil {
-		return nil
-	}
 	given := func(a *argument, otherwise int64, what string) (attime.Time, error) {
 		if a == nil {
-			return attime.Parse("now", time.Unix(otherwise, 0).In(o.Now.Location()))
+			return o.Times.At(otherwise), nil
 		}
-		t, err := attime.Parse(a.value, o.Now)
+		t, err := o.Times.Parse(a.value)
 		if err != nil {
 			return t, fmt.Errorf("%s time: %w", what, err)
 		}
 		return t, nil
 	}
+	start, end := l.byKey("start"), l.byKey("end")
 	s, err := given(start, o.Start, "start")
 	if err != nil {
 		return err
@@ -124,7 +119,7 @@ func (d *definition) times(l *line, o Options) error {
 	if err != nil {
 		return err
 	}
-	if d.start, d.end, err = attime.Resolve(s, e); err != nil {
+	if d.start, d.end, err = o.Times.Resolve(s, e); err != nil || start == nil && end == nil {
 		return err
 	}
 	return CheckRange(d.start, d.end)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -24,7 +25,8 @@ type Options struct {
 	Step       int64     // smallest step of a row, in seconds; step= of a DEF replaces it
 	Now        time.Time // the present; its location is the time zone
 	WeekStart  time.Weekday
-	Names      *Names // names of days and months for strftime; nil means POSIXNames
+	Times      *attime.Reader // reads start= and end= of a DEF; nil means a new one
+	Names      *Names         // names of days and months for strftime; nil means POSIXNames
 
 	// MissingIsUnknown makes a series that cannot be opened one of unknown rows, without an error.
 	MissingIsUnknown bool
@@ -144,6 +146,9 @@ type printed struct {
 // New returns a program without lines. It lowers o.Step to 2^31-1 if it is larger.
 func New(o Options) *Program {
 	o.Step = min(o.Step, math.MaxInt32)
+	if o.Times == nil {
+		o.Times = attime.NewReader(o.Now)
+	}
 	return &Program{options: o, names: make(map[string]int), twice: make(map[string]bool)}
 }
 

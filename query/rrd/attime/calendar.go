@@ -53,32 +53,60 @@ func days(year, mon int64) int64 {
 	return era*146097 + yoe*365 + yoe/4 - yoe/100 + doy - 719468
 }
 
-// second returns the second at which the clocks of loc show f. The search starts with the wall time
-// taken as UTC and corrects itself. If clocks are set back and show a wall time twice, the search
-// thereby finds the same one as the C library in a fresh process. A wall time that clocks skip is
-// moved by the jump. second returns -1 if clocks skip a whole day and f asks for daylight saving
-// time.
-func (f *fields) second(loc *time.Location) int64 {
+// A clock finds the second at which the clocks of a place show a wall time, as the C library's
+// mktime does.
+type clock struct {
+	loc *time.Location
+	// offset is by how many seconds the time that was found last was ahead of UTC. The next search
+	// begins there, so it decides which one is found of a wall time that clocks show twice.
+	offset int64
+}
+
+// settle replaces f by the fields of the second that it means, all within their ranges. It reports
+// whether there is such a second.
+func (c *clock) settle(f *fields) bool {
+	t := c.second(f)
+	if t == -1 {
+		return false
+	}
+	*f = local(t, c.loc)
+	return true
+}
+
+// second returns the second at which clocks show f. The search starts with the wall time at the
+// offset of the last search and corrects itself. A wall time that clocks skip is moved by the jump.
+// second returns -1 if clocks skip a whole day and f asks for daylight saving time.
+func (c *clock) second(f *fields) int64 {
+	t, ok := c.search(f)
+	if !ok {
+		return -1
+	}
+	c.offset = f.wall() - t
+	return t
+}
+
+func (c *clock) search(f *fields) (int64, bool) {
 	wall := f.wall()
-	t, last, before := wall, wall, wall // the last three guesses: before, last, t
+	t := wall - c.offset
+	last, before := t, t // the last three guesses: before, last, t
 	lastDST := false
 	for range 8 {
-		off, dst := offset(t, loc)
+		off, dst := offset(t, c.loc)
 		miss := wall - (t + off)
 		if miss == 0 {
-			return f.asked(t, wall, dst, loc)
+			return f.asked(t, wall, dst, c.loc), true
 		}
 		if t == before && t != last {
 			// The guesses alternate over a jump. Choose its far side, or the side that was not
 			// asked for.
 			if f.dst < 0 && (dst || !lastDST) || f.dst >= 0 && (f.dst != 0) != dst {
-				return t
+				return t, true
 			}
 		}
 		before, last, lastDST = last, t, dst
 		t += miss
 	}
-	return -1
+	return 0, false
 }
 
 // asked returns t, at which the wall time was found, moved to the offset of the daylight saving

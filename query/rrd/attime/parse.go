@@ -17,52 +17,30 @@ const unset = 30000
 // meaningless second.
 const lastSecond = 67767976233532799 - 86400
 
-// Parse reads one end of a range. Parts of a date that spec does not name are taken from now, in
-// now's location.
-func Parse(spec string, now time.Time) (Time, error) {
-	p := parser{scanner: scanner{spec: spec, table: words}}
-	p.loc = now.Location()
-	p.f = local(now.Unix(), p.loc)
-	p.f.dst = -1
-	if err := p.parse(); err != nil {
-		return Time{}, err
-	}
-	if p.far || p.Relation == Absolute && p.f.second(p.loc) == -1 {
-		return Time{}, errRange
-	}
-	return p.Time, nil
-}
-
 // Instant reads a single time and returns it in seconds since 1970.
-func Instant(spec string, now time.Time) (int64, error) {
-	t, err := Parse(spec, now)
-	if err != nil {
-		return 0, err
-	}
-	if t.Relation != Absolute {
-		return 0, ErrRelative
-	}
-	return t.Unix(), nil
-}
+func Instant(spec string, now time.Time) (int64, error) { return NewReader(now).Instant(spec) }
 
 // ParsePair reads the two ends of a range and returns them in seconds since 1970. One of them may
 // be relative to the other.
 func ParsePair(start, end string, now time.Time) (from, to int64, err error) {
-	s, err := Parse(start, now)
+	r := NewReader(now)
+	_, _ = r.Parse("now") // rrdtool begins with the default end of a range
+	s, err := r.Parse(start)
 	if err != nil {
 		return 0, 0, fmt.Errorf("start time: %w", err)
 	}
-	e, err := Parse(end, now)
+	e, err := r.Parse(end)
 	if err != nil {
 		return 0, 0, fmt.Errorf("end time: %w", err)
 	}
-	return Resolve(s, e)
+	return r.Resolve(s, e)
 }
 
 // A parser reads a time.
 type parser struct {
 	scanner
 	Time
+	loc   *time.Location
 	minus bool    // the current sign is minus
 	unit  tokenID // the last unit behind that sign
 	far   bool    // the time is after lastSecond

@@ -60,13 +60,14 @@ type creating struct {
 // newCreating reads the options of create and returns the other arguments.
 func (c *command) newCreating(args []string) (o creating, rest []string, err error) {
 	now := c.now()
+	times := attime.NewReader(now)
 	o.start = now.Unix() - 10
 	elsewhere := false // a later --daemon says where sources are
 	rest, err = parse(args, createOptions, func(name, arg string) (err error) {
 		switch name {
 		case "start":
 			o.begun = true
-			o.start, err = attime.Instant(arg, now)
+			o.start, err = times.Instant(arg)
 			switch {
 			case errors.Is(err, attime.ErrRelative):
 				return err

@@ -31,24 +31,24 @@ var fetchOptions = []option{
 
 // fetch prints the rows of an archive.
 func (c *command) fetch(args []string) error {
-	now := c.now()
+	times := attime.NewReader(c.now())
 	r := query.Request{Resolution: 1}
-	start, err := attime.Parse("end-24h", now)
+	start, err := times.Parse("end-24h")
 	if err != nil {
 		return err
 	}
-	end, err := attime.Parse("now", now)
+	end, err := times.Parse("now")
 	if err != nil {
 		return err
 	}
 	args, err = parse(args, fetchOptions, func(name, arg string) (err error) {
 		switch name {
 		case "start":
-			if start, err = attime.Parse(arg, now); err != nil {
+			if start, err = times.Parse(arg); err != nil {
 				return fmt.Errorf("start time: %w", err)
 			}
 		case "end":
-			if end, err = attime.Parse(arg, now); err != nil {
+			if end, err = times.Parse(arg); err != nil {
 				return fmt.Errorf("end time: %w", err)
 			}
 		case "resolution":
@@ -65,7 +65,7 @@ func (c *command) fetch(args []string) error {
 	if err != nil {
 		return err
 	}
-	if r.Start, r.End, err = attime.Resolve(start, end); err != nil {
+	if r.Start, r.End, err = times.Resolve(start, end); err != nil {
 		return err
 	}
 	switch {

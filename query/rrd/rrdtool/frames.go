@@ -115,16 +115,7 @@ func (f framed) Write(b []byte) (int, error) {
 
 // times prints two at-style times in seconds since 1970. They may refer to each other.
 func (s *session) times(start, end string) error {
-	now := s.command().now()
-	from, err := attime.Parse(start, now)
-	if err != nil {
-		return fmt.Errorf("start time: %w", err)
-	}
-	to, err := attime.Parse(end, now)
-	if err != nil {
-		return fmt.Errorf("end time: %w", err)
-	}
-	a, b, err := attime.Resolve(from, to)
+	a, b, err := attime.ParsePair(start, end, s.command().now())
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,8 @@ type updating struct {
 	given    bool // a template was given
 	d        *rra.Definition
 
-	gone   bool // the series has ended since it was found
+	gone   bool           // the series has ended since it was found
+	reader *attime.Reader // of at-style times; nil until there is one
 	batch  core.Batch
 	takes  []int   // index of the data source of each value in a sample
 	inputs []int   // for each data source, its index among the engine's readings; -1: COMPUTE
@@ -191,7 +192,10 @@ func (u *updating) when(text string, relative bool) (at rra.Time, sec int64, err
 	micro := int64(0)
 	switch {
 	case relative:
-		sec, err = attime.Instant(text, u.now())
+		if u.reader == nil {
+			u.reader = attime.NewReader(u.now())
+		}
+		sec, err = u.reader.Instant(text)
 		if errors.Is(err, attime.ErrRelative) {
 			return 0, 0, fmt.Errorf("%w: %s", err, text)
 		}

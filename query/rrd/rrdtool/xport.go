@@ -56,24 +56,26 @@ type xporting struct {
 // newXporting reads the options of xport and returns the lines.
 func (c *command) newXporting(args []string) (x *xporting, o graphdata.Options, lines []string, err error) {
 	x = &xporting{command: c}
-	o = graphdata.Options{Now: c.now(), WeekStart: c.locale.weekStart, Names: c.locale.names}
+	now := c.now()
+	times := attime.NewReader(now)
+	o = graphdata.Options{Now: now, Times: times, WeekStart: c.locale.weekStart, Names: c.locale.names}
 	maxRows := int64(400)
-	start, err := attime.Parse("end-24h", o.Now)
+	start, err := times.Parse("end-24h")
 	if err != nil {
 		return nil, o, nil, err
 	}
-	end, err := attime.Parse("now", o.Now)
+	end, err := times.Parse("now")
 	if err != nil {
 		return nil, o, nil, err
 	}
 	lines, err = parse(args, xportOptions, func(name, arg string) (err error) {
 		switch name {
 		case "start":
-			if start, err = attime.Parse(arg, o.Now); err != nil {
+			if start, err = times.Parse(arg); err != nil {
 				return fmt.Errorf("start time: %w", err)
 			}
 		case "end":
-			if end, err = attime.Parse(arg, o.Now); err != nil {
+			if end, err = times.Parse(arg); err != nil {
 				return fmt.Errorf("end time: %w", err)
 			}
 		case "maxrows":
@@ -96,7 +98,7 @@ func (c *command) newXporting(args []string) (x *xporting, o graphdata.Options, 
 	if err != nil {
 		return nil, o, nil, err
 	}
-	if o.Start, o.End, err = attime.Resolve(start, end); err != nil {
+	if o.Start, o.End, err = times.Resolve(start, end); err != nil {
 		return nil, o, nil, err
 	}
 	o.Step = max(o.Step, (o.End-o.Start)/maxRows)

@@ -1,0 +1,83 @@
+package attime
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"errors"
+	"time"
+)
+
+// A Reader reads the times of one command, in the order in which rrdtool reads them. The order
+// matters if clocks are set back and show a wall time twice: the C library, which rrdtool asks, then
+// chooses by the offset of the time that it found last.
+type Reader struct {
+	now   time.Time
+	clock clock
+}
+
+// NewReader returns a reader of times for a command that runs now, in now's location.
+func NewReader(now time.Time) *Reader { return &Reader{now, clock{loc: now.Location()}} }
+
+// Parse reads one end of a range. Parts of a date that spec does not name are taken from the
+// present.
+func (r *Reader) Parse(spec string) (Time, error) {
+	p := parser{scanner: scanner{spec: spec, table: words}, loc: r.clock.loc}
+	p.f = local(r.now.Unix(), p.loc)
+	p.f.dst = -1
+	if err := p.parse(); err != nil {
+		return Time{}, err
+	}
+	if p.far || p.Relation == Absolute && !r.clock.settle(&p.f) {
+		return Time{}, errRange
+	}
+	return p.Time, nil
+}
+
+// At returns the time that lies the given number of seconds behind the beginning of 1970.
+func (r *Reader) At(seconds int64) Time { return Time{f: local(seconds, r.clock.loc)} }
+
+// Instant reads a single time and returns it in seconds since 1970.
+func (r *Reader) Instant(spec string) (int64, error) {
+	t, err := r.Parse(spec)
+	if err != nil {
+		return 0, err
+	}
+	if t.Relation != Absolute {
+		return 0, ErrRelative
+	}
+	return r.unix(t), nil
+}
+
+// Resolve returns the two ends of a range in seconds since 1970. One of them may be relative to the
+// other.
+func (r *Reader) Resolve(start, end Time) (from, to int64, err error) {
+	switch {
+	case start.Relation == ToEnd && end.Relation == ToStart:
+		return 0, 0, errors.New("the start and end times cannot be specified relative to each other")
+	case start.Relation == ToStart:
+		return 0, 0, errors.New("the start time cannot be specified relative to itself")
+	case end.Relation == ToEnd:
+		return 0, 0, errors.New("the end time cannot be specified relative to itself")
+	case start.Relation == ToEnd:
+		start = r.relative(start, r.unix(end))
+	case end.Relation == ToStart:
+		end = r.relative(end, r.unix(start))
+	}
+	from = r.unix(start)
+	return from, r.unix(end), nil
+}
+
+// unix returns an absolute time in seconds since 1970.
+func (r *Reader) unix(t Time) int64 { return r.clock.second(&t.f) + t.offset }
+
+// relative returns the absolute time that lies t from the second base.
+func (r *Reader) relative(t Time, base int64) Time {
+	f := local(base, r.clock.loc)
+	f.year += t.f.year
+	f.mon += t.f.mon
+	f.mday += t.f.mday
+	f.hour += t.f.hour
+	f.min += t.f.min
+	f.sec += t.f.sec
+	return Time{f: f, offset: t.offset}
+}
