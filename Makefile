@@ -1,4 +1,4 @@
-.PHONY: build rondo-bench deb rpm tar check test fuzz crash interop bench million databases clean
+.PHONY: build rondo-bench deb rpm tar check soak test bench million databases clean
 
 build:
 	CGO_ENABLED=0 go build -o rondo ./cmd/rondo
@@ -15,18 +15,12 @@ deb rpm tar:
 check:
 	.ci/run
 
+# Seeds that nothing has tried before, for an hour.
+soak:
+	.ci/soak 60
+
 test:
 	go test ./...
-
-# Longer than in check; set the variables to go on for as long as you like.
-fuzz:
-	RONDO_FUZZTIME=$${RONDO_FUZZTIME:-1m} .ci/run fuzz
-
-crash:
-	RONDO_CRASHES=$${RONDO_CRASHES:-1000} .ci/run crash
-
-interop:
-	RONDO_PROGRAMS=$${RONDO_PROGRAMS:-5000} .ci/run peers interop
 
 # The figures of the README: 100,000 series for an hour; a million for five minutes.
 bench: build

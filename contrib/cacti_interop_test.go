@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // TestCacti has Debian's Cacti make the commands of the graph templates of its packages: for a day,
@@ -28,7 +28,7 @@ func TestCacti(t *testing.T) {
 	if err != nil || len(packages) < 10 {
 		t.Fatalf("%q, %v", packages, err)
 	}
-	if os.Getenv("RONDO_PROGRAMS") == "" {
+	if !seeds.More() {
 		packages = slices.DeleteFunc(packages, func(name string) bool {
 			return !strings.Contains(name, "Local_Linux") && !strings.Contains(name, "Apache") && !strings.Contains(name, "PING")
 		})

@@ -15,16 +15,16 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/natstest"
-	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // threeServers starts three real nats-servers for a test that takes a minute or more. Only a run
-// that requires peers has the time. The race detector makes minutes of it: it sees
+// that asks for more has the time. The race detector makes minutes of it: it sees
 // TestClusterSurvivesNode.
 func threeServers(t *testing.T) *natstest.Cluster {
 	t.Helper()
-	if !rrdtooltest.Required() {
-		t.Skip("it takes a minute or more: RONDO_REQUIRE_PEERS=1 runs it, as .ci/run interop does")
+	if !seeds.More() {
+		t.Skip("it takes a minute or more: RONDO_PROGRAMS=1 runs it, as .ci/soak does")
 	}
 	return natstest.Three(t)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // originalSource names the folder of rrdtool's source, which .ci/run peers fetches.
@@ -53,7 +54,7 @@ func TestOriginalScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := fewScripts
-	if os.Getenv("RONDO_PROGRAMS") != "" {
+	if seeds.More() {
 		names = scriptsIn(t, tests)
 	}
 	tools, err := filepath.Abs("testdata/original")

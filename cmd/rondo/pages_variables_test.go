@@ -31,7 +31,7 @@ func TestVariablesInPages(t *testing.T) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		tests := strings.HasSuffix(rel, "_test.go") || rel == ".ci/run" || rel == "Makefile"
+		tests := strings.HasSuffix(rel, "_test.go") || rel == ".ci/run" || rel == ".ci/soak" || rel == "Makefile"
 		for dir := range testOnly {
 			tests = tests || strings.HasPrefix(rel, dir+"/")
 		}
@@ -57,23 +57,25 @@ func TestVariablesInPages(t *testing.T) {
 	}
 }
 
-// TestStepsInPages looks for the steps of the gate in the page on changing rondo.
+// TestStepsInPages: CONTRIBUTING.md names each step of the gate and each kind of the soak.
 func TestStepsInPages(t *testing.T) {
-	gate, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile(`(?m)^steps=\((.*)\)$`).FindStringSubmatch(string(gate))
-	if m == nil {
-		t.Fatal(".ci/run has no list of steps")
-	}
-	for step := range strings.FieldsSeq(m[1]) {
-		if !strings.Contains(string(page), "`"+step+"`") {
-			t.Errorf("CONTRIBUTING.md does not name the step %s", step)
+	for script, list := range map[string]string{"run": "steps", "soak": "kinds"} {
+		text, err := os.ReadFile(filepath.Join(root, ".ci", script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := regexp.MustCompile(`(?m)^` + list + `=\((.*)\)$`).FindStringSubmatch(string(text))
+		if m == nil {
+			t.Fatalf(".ci/%s has no list of %s", script, list)
+		}
+		for name := range strings.FieldsSeq(m[1]) {
+			if !strings.Contains(string(page), "`"+name+"`") {
+				t.Errorf("CONTRIBUTING.md does not name %s of .ci/%s", name, script)
+			}
 		}
 	}
 }

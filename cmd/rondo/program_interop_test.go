@@ -52,7 +52,7 @@ func TestWholeProgramsAsOriginal(t *testing.T) {
 	tool := rrdtooltest.Peer(t, "rrdtool")
 	seed := seeds.One(t)
 	n, folder := seeds.Programs(8, 2), ""
-	if os.Getenv("RONDO_PROGRAMS") != "" {
+	if seeds.More() {
 		folder = makeLocales(t) // which takes seconds
 	}
 	var asked, died atomic.Int64

@@ -24,8 +24,7 @@ type table struct {
 	folder string              // of the running tests, from the root
 }
 
-// Each runs f with each seed of a test, in subtests if there are several. Within f the test has that
-// one.
+// Each runs f with each seed of a test, in subtests if there are several. Within f the test has one.
 func Each(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	all := of(t)
@@ -58,8 +57,8 @@ func Rand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(One(tb), 2))
 }
 
-// Many returns seeds of a test of which each costs little: few of them, or RONDO_SEEDS, that follow
-// the first one, and the others of the test. Where RONDO_SEED is to be repeated it returns that one.
+// Many returns seeds of a test that takes little time for each: few, or RONDO_SEEDS, from the first
+// one on, and the others of the test. A seed that is to be repeated is alone.
 func Many(tb testing.TB, few int) []uint64 {
 	tb.Helper()
 	all := of(tb)
@@ -88,6 +87,9 @@ func Programs(few, share int) int {
 	}
 	return few
 }
+
+// More says whether a run asks for more than usual, and so has time for tests that take minutes.
+func More() bool { return os.Getenv("RONDO_PROGRAMS") != "" }
 
 // Crashes returns how often a test kills or cuts the power: RONDO_CRASHES, or few.
 func Crashes(few int) int { return amount("RONDO_CRASHES", few) }

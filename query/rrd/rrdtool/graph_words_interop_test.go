@@ -3,7 +3,6 @@ package rrdtool_test
 import (
 	"html"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // A word is where a word stands in a page.
@@ -55,7 +55,7 @@ func TestWordsAsOriginal(t *testing.T) {
 		t.Fatalf("%d programs: %v", len(all), err)
 	}
 	compared, every := 0, 3
-	if os.Getenv("RONDO_PROGRAMS") != "" {
+	if seeds.More() {
 		every = 1
 	}
 	for k, file := range all {
