@@ -2,81 +2,10 @@ package remotewrite
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/receivers"
 )
-
-// A work is the memory in which one request is read. It is used again for further requests.
-type work struct {
-	body     []byte // unpacked
-	series   []wireSeries
-	samples  []wireSample
-	metadata []wireMetadata
-	symbols  [][]byte // of 2.0
-	keys     []byte   // keys that do not stand in body
-	label    []wireLabel
-
-	batch  core.Batch
-	flight uint16   // of the samples in it: see flights
-	epoch  uint64   // of entries
-	entry  []uint32 // by series; none: the key is not known
-	fresh  []fresh  // series that were entered for this request
-	texts  []receivers.Description
-	// news and reqs are the series that are to be made, and failed is why the sink made none.
-	news   []*newcomer
-	reqs   []receivers.Request
-	failed error
-	refusals
-}
-
-// A fresh series is one that was entered into the table: its number, and its index in the request.
-type fresh struct {
-	number uint32
-	i      int
-}
-
-// A wireSeries is one series of a request.
-type wireSeries struct {
-	// key is the labels as 1.0 writes them: one field each. It points into the body, or into
-	// work.keys.
-	key        []byte
-	from, to   uint32 // its samples
-	native     uint32 // native histograms
-	exemplars  uint32
-	fault      string // what is wrong with its references; empty: nothing
-	kind       kind   // of 2.0, as are the fields below
-	help, unit uint32
-	created    int64 // milliseconds since 1970; 0: not said
-}
-
-// A wireSample is one sample: the bits of a double, and milliseconds since 1970.
-type wireSample struct {
-	bits  uint64
-	ms    int64
-	start int64 // when its counter began; 0: not said
-}
-
-// A wireMetadata is the metadata of one family of metrics.
-type wireMetadata struct {
-	family, help, unit []byte
-	kind               kind
-}
-
-type wireLabel struct{ name, value []byte }
-
-func (w *work) reset() {
-	w.series, w.samples, w.metadata = w.series[:0], w.samples[:0], w.metadata[:0]
-	w.symbols, w.keys, w.entry = w.symbols[:0], w.keys[:0], w.entry[:0]
-	w.fresh, w.texts, w.failed = w.fresh[:0], nil, nil
-	clear(w.news)
-	clear(w.reqs)
-	w.news, w.reqs = w.news[:0], w.reqs[:0]
-	w.batch.Reset()
-	w.refusals.reset()
-}
 
 // decode1 reads a request of version 1.0, the message prometheus.WriteRequest.
 func (w *work) decode1() error {
@@ -106,14 +35,11 @@ func (w *work) decode1() error {
 	}
 }
 
-// series1 reads one series. Its labels mostly stand one behind the other, and are its key as they
-// are. Otherwise they are copied.
+// series1 reads one series.
 func (w *work) series1(r reader) error {
 	s := wireSeries{from: uint32(len(w.samples))}
-	first, end, apart := -1, 0, -1 // of the labels; of the copy
-	if r.labels(); r.at > 0 {
-		first, end = 0, r.at
-	}
+	l := labels1{labels: r.labels()}
+	l.end = r.at
 	for {
 		start := r.at
 		f, ok, err := r.next()
@@ -125,18 +51,8 @@ func (w *work) series1(r reader) error {
 		}
 		switch f.number {
 		case fieldLabels1:
-			_, err = r.bytes(f, "a label")
-			switch {
-			case err != nil:
-			case first < 0:
-				first, end = start, r.at
-			case apart >= 0:
-				w.keys = append(w.keys, r.b[start:r.at]...)
-			case start == end:
-				end = r.at
-			default:
-				apart = len(w.keys)
-				w.keys = append(append(w.keys, r.b[first:end]...), r.b[start:r.at]...)
+			if _, err = r.bytes(f, "a label"); err == nil && s.fault == "" {
+				s.fault, err = l.add(w, &r, start)
 			}
 		case fieldSamples:
 			err = w.sample(&r, f)
@@ -153,26 +69,80 @@ func (w *work) series1(r reader) error {
 			return err
 		}
 	}
-	switch {
-	case apart >= 0:
-		s.key = w.keys[apart:len(w.keys):len(w.keys)]
-	case first >= 0:
-		s.key = r.b[first:end:end]
+	if s.labels = r.b[l.first:l.end:l.end]; l.apart {
+		s.labels = w.keys[l.copied:len(w.keys):len(w.keys)]
 	}
-	s.to = uint32(len(w.samples))
-	w.series = append(w.series, s)
-	return nil
+	return w.addSeries(s)
+}
+
+// A labels1 is the labels of a series of 1.0 as they are read. They mostly stand one behind the
+// other, and are taken as they are. Otherwise they are copied.
+type labels1 struct {
+	labels     int
+	first, end int // where they stand in the series
+	apart      bool
+	copied     int // where the copy begins in work.keys
+}
+
+// add adds the label that stands between start and the place that r has come to. It returns what is
+// wrong with the series if that is too much.
+func (l *labels1) add(w *work, r *reader, start int) (fault string, err error) {
+	if l.labels++; l.labels > maxLabels {
+		return tooMany, nil
+	}
+	size := r.at - start
+	if l.apart {
+		size += len(w.keys) - l.copied
+	} else {
+		size += l.end - l.first
+	}
+	switch {
+	case size > maxKey:
+		return tooLong, nil
+	case l.apart:
+	case l.labels == 1:
+		l.first, l.end = start, r.at
+		return "", nil
+	case start == l.end:
+		l.end = r.at
+		return "", nil
+	default:
+		if err := w.chargeKeys(); err != nil {
+			return "", err
+		}
+		l.apart, l.copied = true, len(w.keys)
+		w.keys = append(w.keys, r.b[l.first:l.end]...)
+	}
+	w.keys = append(w.keys, r.b[start:r.at]...)
+	return "", nil
+}
+
+// What is wrong with a series that has too much.
+var (
+	tooMany = fmt.Sprintf("it has more than %d labels", maxLabels)
+	tooLong = "the labels are too long"
+)
+
+// chargeKeys charges w.keys before the first labels are copied to it. All together they are no
+// longer than the body.
+func (w *work) chargeKeys() error {
+	if len(w.keys) > 0 {
+		return nil
+	}
+	return w.charge(2 * len(w.body))
 }
 
 // labels passes over labels as every sender writes them: the first fields of the series, each of
-// fewer than 128 bytes. It leaves all others where they are.
-func (r *reader) labels() {
+// fewer than 128 bytes. It leaves all others where they are. It returns how many it has passed.
+func (r *reader) labels() (n int) {
 	const tag = fieldLabels1<<3 | byte(protowire.BytesType)
 	at, b := 0, r.b
-	for at+1 < len(b) && b[at] == tag && b[at+1] < 0x80 && at+2+int(b[at+1]) <= len(b) {
+	for n < maxLabels && at+1 < len(b) && b[at] == tag && b[at+1] < 0x80 && at+2+int(b[at+1]) <= len(b) {
 		at += 2 + int(b[at+1])
+		n++
 	}
 	r.at = at
+	return n
 }
 
 // sample reads one sample. A sample as every sender writes it, value first, is read at once.
@@ -182,9 +152,8 @@ func (w *work) sample(r *reader, f field) error {
 		b[11]&b[12]&b[13]&b[14]&b[15] >= 0x80 && b[16] < 0x80 {
 		ms := int64(b[11]&0x7f) | int64(b[12]&0x7f)<<7 | int64(b[13]&0x7f)<<14 |
 			int64(b[14]&0x7f)<<21 | int64(b[15]&0x7f)<<28 | int64(b[16])<<35
-		w.samples = append(w.samples, wireSample{bits: binary.LittleEndian.Uint64(b[2:]), ms: ms})
 		r.at += 17
-		return nil
+		return w.addSample(wireSample{bits: binary.LittleEndian.Uint64(b[2:]), ms: ms})
 	}
 	m, err := r.message(f, "a sample")
 	if err != nil {
@@ -197,8 +166,7 @@ func (w *work) sample(r *reader, f field) error {
 			return err
 		}
 		if !ok {
-			w.samples = append(w.samples, s)
-			return nil
+			return w.addSample(s)
 		}
 		var v uint64
 		switch {
@@ -227,8 +195,10 @@ func (w *work) metadata1(r reader) error {
 			return err
 		}
 		if !ok {
-			w.metadata = append(w.metadata, x)
-			return nil
+			if w.metadata, err = room(w, w.metadata, maxMetadata, "families of metadata"); err == nil {
+				w.metadata = append(w.metadata, x)
+			}
+			return err
 		}
 		switch f.number {
 		case fieldType:
@@ -250,8 +220,8 @@ func (w *work) metadata1(r reader) error {
 	}
 }
 
-// labels reads the labels of a key.
-func (w *work) labels(key []byte) ([]wireLabel, error) {
+// parse reads the labels of a key.
+func (w *work) parse(key []byte) ([]wireLabel, error) {
 	w.label = w.label[:0]
 	r := reader{b: key}
 	for {

@@ -47,11 +47,10 @@ func FuzzDecode1(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		w := work{body: b}
 		w.reset()
-		err := w.decode1()
-		keep := w.series
-		for _, s := range keep {
+		err := w.decode(1)
+		for _, s := range w.series {
 			if err == nil {
-				_, err = w.labels(s.key)
+				_, err = w.parse(s.labels)
 			}
 		}
 		var want prompb.WriteRequest
@@ -72,7 +71,10 @@ func FuzzDecode1(f *testing.F) {
 		}
 		for i, s := range want.Timeseries {
 			got := w.series[i]
-			labels, _ := w.labels(got.key)
+			if got.fault != "" {
+				continue
+			}
+			labels, _ := w.parse(w.key(&got))
 			if len(labels) != len(s.Labels) || int(got.to-got.from) != len(s.Samples) || int(got.native) != len(s.Histograms) || int(got.exemplars) != len(s.Exemplars) {
 				t.Fatalf("series %d is %+v, want %v", i, got, s)
 			}
@@ -105,7 +107,7 @@ func FuzzDecode2(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		w := work{body: b}
 		w.reset()
-		err := w.decode2()
+		err := w.decode(2)
 		var want writev2.Request
 		if wantErr := want.Unmarshal(b); wantErr != nil {
 			return
@@ -135,7 +137,7 @@ func FuzzDecode2(f *testing.F) {
 			if got.fault != "" {
 				continue
 			}
-			labels, err := w.labels(got.key)
+			labels, err := w.parse(w.key(&got))
 			if err != nil || len(labels)*2 != len(s.LabelsRefs) {
 				t.Fatalf("%d labels, want %d references: %v", len(labels), len(s.LabelsRefs), err)
 			}

@@ -39,7 +39,7 @@ func (s *server) learn(ctx context.Context, w *work, sender string) {
 		if step == 0 {
 			continue
 		}
-		labels, wrong := w.checked(w.series[i].key)
+		labels, wrong := w.checked(w.key(&w.series[i]))
 		if wrong != "" {
 			continue
 		}

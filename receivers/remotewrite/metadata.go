@@ -17,6 +17,8 @@ const (
 	maxHelp        = 2000     // bytes of a help
 	maxUnit        = 200      // of a unit, and of the name of a family
 	describeAtOnce = 8192     // series that are described with one wait for the store
+	describeBytes  = 4 << 20  // of their paths and helps
+	maxDescribed   = 16 << 20 // bytes of metadata that one request stores
 )
 
 // families are the metadata of families of metrics.
@@ -78,7 +80,7 @@ func newFamily(k kind, help, unit []byte) family {
 
 // keptText returns a text that an attribute can hold.
 func keptText(b []byte, most int) string {
-	s := strings.ReplaceAll(receivers.Text(b), "\x00", "")
+	s := strings.ReplaceAll(receivers.Text(b[:min(len(b), 4*most)]), "\x00", "")
 	if len(s) > most {
 		s = string(cut([]byte(s), most))
 	}
@@ -87,78 +89,124 @@ func keptText(b []byte, most int) string {
 
 // learnMetadata notes in w the metadata that is to be stored: of series that are new, and of all
 // series of a family whose metadata has changed. It holds s.order.
-func (s *server) learnMetadata(w *work, sender string, now time.Time) {
+func (s *server) learnMetadata(w *work) {
+	var names []string // of families that have changed
+	seen := make(map[string]bool)
 	for i := range w.metadata {
 		m := &w.metadata[i]
 		if len(m.family) == 0 || len(m.family) > maxUnit {
 			continue
 		}
 		name := receivers.Text(m.family)
-		x := newFamily(m.kind, m.help, m.unit)
-		if !s.families.set(name, x) {
-			continue
+		if s.families.set(name, newFamily(m.kind, m.help, m.unit)) && !seen[name] {
+			names = append(names, name)
+			seen[name] = true
 		}
+	}
+	for _, name := range names {
+		x := s.families.byName[name]
+		w.changed = append(w.changed, x)
 		for _, suffix := range familySuffixes {
 			if suffix.kinds == nil || slices.Contains(suffix.kinds, x.kind) {
 				for _, number := range s.table.byName[name+suffix.text] {
-					s.note(w, number, x, sender, now)
+					w.texts = append(w.texts, text{number, ^int32(len(w.changed) - 1)})
 				}
 			}
 		}
 	}
 	for _, f := range w.fresh {
-		y := &w.series[f.i]
-		x := newFamily(y.kind, w.symbol(y.help), w.symbol(y.unit))
-		if x == (family{}) {
-			labels, _ := w.labels(y.key)
-			for _, l := range labels {
-				if string(l.name) == NameLabel {
-					x, _ = s.families.of(string(l.value))
-				}
-			}
-		}
-		if x != (family{}) {
-			s.note(w, f.number, x, sender, now)
+		if y := &w.series[f.i]; y.kind != kindUnknown || len(s.families.byName) > 0 || y.help != 0 || y.unit != 0 {
+			w.texts = append(w.texts, text{f.number, int32(f.i)})
 		}
 	}
 }
 
-// note notes in w that the series number is to be described by x.
-func (s *server) note(w *work, number uint32, x family, sender string, now time.Time) {
-	labels, wrong := w.checked(s.table.keyOf(number))
-	if wrong != "" {
-		return
+// familyOf returns the metadata that a text stands for. It holds s.order.
+func (s *server) familyOf(w *work, x text, labels []core.Label) family {
+	if x.of < 0 {
+		return w.changed[^x.of]
 	}
-	m := core.Metadata{Time: rra.TimeOf(now)}
-	for _, a := range []core.Label{{Name: "help", Value: x.help}, {Name: "type", Value: x.kind.String()}, {Name: "unit", Value: x.unit}} {
-		if a.Value != "" {
-			m.Attributes = append(m.Attributes, a)
+	y := &w.series[x.of]
+	if f := newFamily(y.kind, w.symbol(y.help), w.symbol(y.unit)); f != (family{}) {
+		return f
+	}
+	f, _ := s.families.of(core.LabelValue(labels, NameLabel))
+	return f
+}
+
+// describeNext returns the next descriptions that are noted in w, and takes them out. It returns
+// false if the numbers of series mean nothing any more. It holds s.order.
+func (s *server) describeNext(w *work, sender string, now time.Time) (ds []receivers.Description, ok bool) {
+	if w.epoch != s.table.epoch {
+		return nil, false
+	}
+	for size := 0; len(w.texts) > 0 && len(ds) < describeAtOnce && size < describeBytes; w.texts = w.texts[1:] {
+		labels, wrong := w.checked(s.table.keyOf(w.texts[0].number))
+		if wrong != "" {
+			continue
 		}
+		x := s.familyOf(w, w.texts[0], labels)
+		if x == (family{}) {
+			continue
+		}
+		m := core.Metadata{Time: rra.TimeOf(now)}
+		for _, a := range []core.Label{{Name: "help", Value: x.help}, {Name: "type", Value: x.kind.String()}, {Name: "unit", Value: x.unit}} {
+			if a.Value != "" {
+				m.Attributes = append(m.Attributes, a)
+			}
+		}
+		path := Identify(labels).Path
+		ds = append(ds, receivers.Description{PathMetadata: core.PathMetadata{Path: path, Metadata: m}, Sender: sender})
+		size += len(path) + len(x.help)
 	}
-	w.texts = append(w.texts, receivers.Description{PathMetadata: core.PathMetadata{Path: Identify(labels).Path, Metadata: m}, Sender: sender})
+	return ds, true
 }
 
 // describe stores what is noted in w and not stored yet. A failure forgets all families, so that
 // their metadata is new when it comes again, which is every minute.
-func (s *server) describe(ctx context.Context, w *work) {
-	ds := slices.DeleteFunc(w.texts, func(d receivers.Description) bool {
-		m, err := s.sink.Metadata(ctx, d.Path)
-		return err == nil && slices.Equal(m.Attributes, d.Attributes)
-	})
-	for part := range slices.Chunk(ds, describeAtOnce) {
-		out, err := s.sink.Describe(ctx, part)
-		for _, e := range out {
-			if err == nil && e != nil {
-				s.Drop(receivers.Limit, 1)
-			}
-		}
-		if err != nil {
-			s.Drop(receivers.FailureReason(err), uint64(len(part)))
-			s.cfg.Logger.Error("remotewrite: metadata not stored", "series", len(part), "err", err)
-			s.order <- struct{}{} // it is held for a bounded time
+func (s *server) describe(ctx context.Context, w *work, sender string, now time.Time) {
+	defer func(all []text) { w.texts = all[:0] }(w.texts)
+	for stored := 0; len(w.texts) > 0; {
+		s.order <- struct{}{} // it is held for a bounded time
+		ds, ok := s.describeNext(w, sender, now)
+		if ok = ok && stored < maxDescribed; !ok {
 			s.families = families{}
-			s.leave()
+		}
+		s.leave()
+		if !ok {
+			s.Drop(receivers.Limit, uint64(len(ds)+len(w.texts)))
 			return
 		}
+		ds = slices.DeleteFunc(ds, func(d receivers.Description) bool {
+			m, err := s.sink.Metadata(ctx, d.Path)
+			return err == nil && slices.Equal(m.Attributes, d.Attributes)
+		})
+		if len(ds) > 0 && !s.describeSome(ctx, ds) {
+			return
+		}
+		for _, d := range ds {
+			stored += len(d.Path)
+			for _, a := range d.Attributes {
+				stored += len(a.Value)
+			}
+		}
 	}
+}
+
+// describeSome stores descriptions, with one wait for the store. It returns false if it cannot.
+func (s *server) describeSome(ctx context.Context, ds []receivers.Description) bool {
+	out, err := s.sink.Describe(ctx, ds)
+	for _, e := range out {
+		if err == nil && e != nil {
+			s.Drop(receivers.Limit, 1)
+		}
+	}
+	if err != nil {
+		s.Drop(receivers.FailureReason(err), uint64(len(ds)))
+		s.cfg.Logger.Error("remotewrite: metadata not stored", "series", len(ds), "err", err)
+		s.order <- struct{}{} // it is held for a bounded time
+		s.families = families{}
+		s.leave()
+	}
+	return err == nil
 }

@@ -45,7 +45,7 @@ func check(labels []core.Label) (sorted []core.Label, wrong string) {
 
 // checked returns the labels of a key, sorted, or what is wrong with them.
 func (w *work) checked(key []byte) (labels []core.Label, wrong string) {
-	wire, err := w.labels(key)
+	wire, err := w.parse(key)
 	if err != nil {
 		return nil, err.Error()
 	}

@@ -2,6 +2,7 @@ package remotewrite
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math"
 	"time"
@@ -28,21 +29,26 @@ type newcomer struct {
 	own    bool  // and without a step
 }
 
-// newcomers sets w.news to the series of w that are to be found or made, and w.reqs to what the
-// sink is asked for. It holds s.order.
+// newcomers sets w.news to the next series of w that are to be found or made, and w.reqs to what
+// the sink is asked for. It holds s.order.
 func (s *server) newcomers(w *work, sender string, now time.Time) {
-	w.news, w.reqs = w.news[:0], w.reqs[:0]
+	w.forgetNews()
 	if w.again {
 		return // the sink has failed
 	}
 	var byPath map[string]int
-	for i, n := range w.entry {
-		if n != none && (s.table.series[n].ref != 0 || s.table.refused[n].retry > now.Unix()) || w.series[i].fault != "" {
+	size := 0
+	for ; w.next < len(w.entry) && len(w.news) < askAtOnce && size < receivers.MaxNewcomerBytes; w.next++ {
+		i := w.next
+		if !s.due(w, i, now) {
 			continue
 		}
 		x, ok := s.newcomer(w, i)
 		if !ok {
 			continue
+		}
+		for _, l := range x.labels {
+			size += len(l.Name) + len(l.Value)
 		}
 		id := Identify(x.labels)
 		if j, ok := byPath[id.Path]; ok { // the same labels in another order
@@ -58,12 +64,23 @@ func (s *server) newcomers(w *work, sender string, now time.Time) {
 	}
 }
 
+// due reports whether series i of w is to be found or made.
+func (s *server) due(w *work, i int, now time.Time) bool {
+	if w.series[i].fault != "" {
+		return false
+	}
+	n := w.entry[i]
+	return n == none || s.table.series[n].ref == 0 && s.table.refused[n].retry <= now.Unix()
+}
+
 // admitAll enters what the sink has said of w.news. It holds s.order.
 func (s *server) admitAll(w *work, now time.Time) {
 	if w.failed != nil {
-		s.pause.Begin(s.cfg.Now())
-		s.cfg.Logger.Error("remotewrite: series not made", "series", len(w.reqs), "err", w.failed)
-		s.later(w, receivers.FailureReason(w.failed))
+		if !errors.Is(w.failed, context.Canceled) { // nobody waits for the answer
+			s.pause.Begin(s.cfg.Now())
+			s.cfg.Logger.Error("remotewrite: series not made", "series", len(w.reqs), "err", w.failed)
+		}
+		s.later(w, receivers.FailureReason(w.failed), now)
 		return
 	}
 	for i, x := range w.news {
@@ -73,16 +90,11 @@ func (s *server) admitAll(w *work, now time.Time) {
 }
 
 // newcomer returns series i of w as one that is to be resolved. ok is false if its labels are
-// wrong, which is remembered, or if there is nothing to make a series for.
+// wrong, or if there is nothing to make a series for.
 func (s *server) newcomer(w *work, i int) (x *newcomer, ok bool) {
-	key := w.series[i].key
-	if len(key) > maxKey {
-		w.series[i].fault = "the labels are too long"
-		return nil, false
-	}
-	labels, wrong := w.checked(key)
+	labels, wrong := w.checked(w.key(&w.series[i]))
 	if wrong != "" {
-		s.refuse(w, []int{i}, refusal{receivers.Malformed, wrong, 1 << 60})
+		w.series[i].fault = wrong
 		return nil, false
 	}
 	if !w.living(i) {
@@ -154,15 +166,23 @@ func (s *server) begins(w *work, i int) rra.Time {
 	return at
 }
 
-// later notes that the series of w.news could not be asked for, and that the request is to be sent
-// again.
-func (s *server) later(w *work, why receivers.Reason) {
+// later notes that the series of w.news, and those that were to come after them, could not be asked
+// for, and that the request is to be sent again.
+func (s *server) later(w *work, why receivers.Reason, now time.Time) {
+	put := func(i int) {
+		n := int(w.series[i].to - w.series[i].from)
+		w.entry[i] = none
+		w.retry(n, "new series cannot be made now")
+		w.dropped[why] += n
+	}
 	for _, x := range w.news {
 		for _, i := range x.of {
-			n := int(w.series[i].to - w.series[i].from)
-			w.entry[i] = none
-			w.retry(n, "new series cannot be made now")
-			w.dropped[why] += n
+			put(i)
+		}
+	}
+	for i := w.next; i < len(w.entry); i++ {
+		if s.due(w, i, now) {
+			put(i)
 		}
 	}
 }
@@ -179,7 +199,11 @@ func (s *server) resolved(w *work, x *newcomer, r *receivers.Request, now time.T
 	}
 	if err != nil {
 		why, retry := receivers.Absence(err)
-		s.refuse(w, x.of, refusal{why, err.Error(), now.Add(retry).Unix()})
+		text := err.Error()
+		if errors.Is(err, core.ErrSeriesLimit) {
+			text = core.ErrSeriesLimit.Error() // many series share it
+		}
+		s.refuse(w, x.of, refusal{why, text, now.Add(retry).Unix()})
 		return
 	}
 	t := s.table
@@ -237,8 +261,10 @@ func (s *server) refuse(w *work, of []int, r refusal) {
 func (s *server) enterKeys(w *work, of []int, number uint32) {
 	for _, i := range of {
 		switch was := w.entry[i]; {
-		case was == none && s.table.look(w.series[i].key) == none:
-			s.table.add(w.series[i].key, number)
+		case was == none:
+			if key := w.key(&w.series[i]); s.table.look(key) == none {
+				s.table.add(key, number)
+			}
 		case was != none && was != number: // it was refused before
 			s.table.move(was, number)
 		}

@@ -2,6 +2,7 @@ package remotewrite
 
 import (
 	"context"
+	"errors"
 	"mime"
 	"net/http"
 	"strconv"
@@ -39,39 +40,51 @@ func (s *server) request(ctx context.Context, rw http.ResponseWriter, r *http.Re
 		s.bad(rw, r, http.StatusBadRequest, receivers.Limit, "the body unpacks to "+strconv.Itoa(n)+" bytes, more than "+strconv.Itoa(maxUnpacked))
 		return
 	}
-	release, ok := s.Unpack(int64(n))
-	if !ok {
-		receivers.TryAgain(rw, "unpacked requests take too much memory")
-		return
-	}
-	defer release()
 	w := s.works.Get().(*work)
 	defer s.put(w)
 	w.reset()
+	w.unpack = s.Unpack
+	if err := w.charge(n); err != nil {
+		s.unread(rw, r, err)
+		return
+	}
 	if w.body, err = snappy.Decode(w.body[:cap(w.body)], body); err != nil {
 		s.bad(rw, r, http.StatusBadRequest, receivers.Malformed, "the body is not in snappy's block format")
 		return
 	}
-	if err := w.decode(version); err != nil {
-		s.bad(rw, r, http.StatusBadRequest, receivers.ReasonOf(err), "the message cannot be read: "+err.Error())
-		return
+	err = w.decode(version)
+	if err == nil {
+		asking, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(r.Context(), cancel)()
+		err = s.take(ctx, asking, w, clientOf(r))
 	}
-	if err := s.take(ctx, w, clientOf(r)); err != nil {
-		s.bad(rw, r, http.StatusBadRequest, receivers.ReasonOf(err), "the message cannot be read: "+err.Error())
+	if err != nil {
+		s.unread(rw, r, err)
 		return
 	}
 	s.answer(rw, r, w, version)
 }
 
-// put keeps w for further requests, unless it is large.
+// unread answers a request that cannot be read: err is a *receivers.Error. Nothing of it is stored.
+func (s *server) unread(rw http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errBusy) { // which is counted
+		receivers.TryAgain(rw, errBusy.What)
+		return
+	}
+	s.bad(rw, r, http.StatusBadRequest, receivers.ReasonOf(err), "the message cannot be read: "+err.Error())
+}
+
+// put gives back what w has charged, and keeps w for further requests, unless it is large.
 func (s *server) put(w *work) {
-	if cap(w.body)+cap(w.samples)*24+cap(w.series)*64 <= keptBytes {
+	w.release()
+	if cap(w.body)+cap(w.keys)+cap(w.samples)*64+cap(w.series)*96+cap(w.symbols)*8+cap(w.texts)*8+cap(w.metadata)*80 <= keptBytes {
 		s.works.Put(w)
 	}
 }
 
 func (w *work) decode(version int) error {
-	if version == 2 {
+	if w.version = version; version == 2 {
 		return w.decode2()
 	}
 	return w.decode1()

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	maxKeys = 1 << 21 // keys that are remembered; beyond it all are forgotten, and resolved again
-	maxKey  = 1 << 16 // bytes of a key
-	none    = ^uint32(0)
+	maxKeys   = 1 << 21 // keys that are remembered; beyond it all are forgotten, and resolved again
+	maxChunks = 512     // MiB of keys; likewise
+	none      = ^uint32(0)
 )
 
 // A table finds the series of the labels of a request, by their bytes as they were sent, without
@@ -110,7 +110,11 @@ func (t *table) find(w *work) (all bool) {
 	w.epoch, w.entry, all = t.epoch, w.entry[:0], true
 	next := 0 // the key that was entered behind the one before: senders keep their order
 	for i := range w.series {
-		key := w.series[i].key
+		if w.series[i].fault != "" {
+			w.entry = append(w.entry, none)
+			continue
+		}
+		key := w.key(&w.series[i])
 		if next >= len(t.keys) || !t.is(&t.keys[next], key) {
 			if next = t.place(key); next < 0 {
 				w.entry, all, next = append(w.entry, none), false, 0
@@ -154,7 +158,7 @@ func (t *table) place(key []byte) int {
 
 // full reports whether so many keys are remembered that all must be forgotten.
 func (t *table) full() bool {
-	return len(t.keys) >= t.most || t.texts.Chunks() >= successor.MaxChunks
+	return len(t.keys) >= t.most || t.texts.Chunks() >= maxChunks
 }
 
 // add makes key a key of a series.

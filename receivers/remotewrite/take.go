@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -14,21 +13,29 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
+// sampleBytes is how many bytes a sample takes, and a reading of 0 before it, on its way to the
+// store, while the batch grows by doubling.
+const sampleBytes = 2 * 2 * 40
+
 // take stores the samples and the metadata of w, and notes in it what is refused. An error says
-// that the message cannot be read, and that nothing is stored.
-func (s *server) take(ctx context.Context, w *work, sender string) error {
-	if !s.table.find(w) {
+// that the message cannot be read, and that nothing is stored. asking ends when nobody waits for
+// the answer any more.
+func (s *server) take(ctx, asking context.Context, w *work, sender string) error {
+	if err := w.charge(len(w.samples) * sampleBytes); err != nil {
+		return err
+	}
+	if !s.table.find(w) && w.version != 2 {
 		for i, n := range w.entry {
-			if n != none {
+			if n != none || w.series[i].fault != "" {
 				continue
 			}
-			if _, err := w.labels(w.series[i].key); err != nil {
+			if _, err := w.parse(w.series[i].labels); err != nil {
 				return err
 			}
 		}
 	}
 	now := s.cfg.Now()
-	if !s.known(ctx, w, sender, now) {
+	if !s.known(asking, w, sender, now) {
 		return nil
 	}
 	p, err := s.check(ctx, w, sender, now)
@@ -40,69 +47,60 @@ func (s *server) take(ctx context.Context, w *work, sender string) error {
 		s.flights.of(w.flight).Add(-1)
 	}
 	if len(w.texts) > 0 {
-		s.describe(ctx, w)
+		s.describe(ctx, w, sender, now)
 	}
 	return nil
 }
 
-// maxTries is how often the series of a request are asked for, which others may have dropped, or
-// may have made the table forget, since they were there.
-const maxTries = 3
+const (
+	// maxTries is how often the series of a request are asked for, which others may have dropped,
+	// or may have made the table forget, since they were there.
+	maxTries  = 3
+	askAtOnce = 2000             // series that the sink is asked for at once
+	askFor    = 20 * time.Second // how long the sink may take for all; nobody else waits
+)
 
 // known takes s.order and sees to it that the table knows the series of w. While new ones are being
-// made it lets others have s.order. It returns false, and does not hold s.order, if it cannot have
-// it in time.
+// made, a few at a time, it lets others have s.order. It returns false, and does not hold s.order,
+// if it cannot have it in time.
 func (s *server) known(ctx context.Context, w *work, sender string, now time.Time) bool {
-	for try := 0; ; try++ {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	for tries := 0; ; {
 		if !s.enter() {
 			s.Drop(receivers.Overload, uint64(max(1, len(w.samples))))
 			w.retry(len(w.samples), "the store does not keep up")
 			return false
 		}
-		s.refresh(w)
-		if try > 0 {
-			s.admitAll(w, now)
+		if s.refresh(w) {
+			tries++
 		}
+		s.admitAll(w, now)
 		if s.newcomers(w, sender, now); len(w.news) == 0 {
 			return true
 		}
-		if try == maxTries || s.pause.Lasts(now) {
-			s.later(w, receivers.Overload)
+		if tries > maxTries || s.pause.Lasts(now) {
+			s.later(w, receivers.Overload, now)
 			return true
 		}
 		s.leave()
-		w.failed = s.ask(ctx, w.reqs)
+		w.failed = s.sink.Resolve(ctx, w.reqs)
 	}
 }
 
-const (
-	askAtOnce = 2000             // series that the sink is asked for at once
-	askFor    = 20 * time.Second // how long the sink may take; nobody else waits
-)
-
-// ask has the sink resolve reqs.
-func (s *server) ask(ctx context.Context, reqs []receivers.Request) error {
-	ctx, cancel := context.WithTimeout(ctx, askFor)
-	defer cancel()
-	for part := range slices.Chunk(reqs, askAtOnce) {
-		if err := s.sink.Resolve(ctx, part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// refresh makes w.entry the entry that the table has now. The table is emptied if references may be
-// stale, or if it is full.
-func (s *server) refresh(w *work) {
+// refresh makes w.entry the entry that the table has now, and reports whether another one had to be
+// looked up. The table is emptied if references may be stale, or if it is full.
+func (s *server) refresh(w *work) (changed bool) {
 	if g := s.Generation(); g != s.generation || s.table.full() {
 		s.generation = g
 		s.table.forget()
 	}
-	if w.epoch != s.table.epoch {
-		s.table.find(w)
-		w.fresh = w.fresh[:0]
+	if w.epoch == s.table.epoch {
+		return false
 	}
+	s.table.find(w)
+	w.fresh, w.next = w.fresh[:0], 0
+	return true
 }
 
 // check checks the samples of w and hands them to the sink. It holds s.order. The error says that
@@ -111,7 +109,7 @@ func (s *server) check(ctx context.Context, w *work, sender string, now time.Tim
 	if len(s.table.guessed) > 0 {
 		s.learn(ctx, w, sender)
 	}
-	s.learnMetadata(w, sender, now)
+	s.learnMetadata(w)
 	latest := s.cfg.Latest(now)
 	s.flight++
 	w.flight = s.flight
@@ -330,22 +328,24 @@ func (s *server) rejected(w *work, err error) {
 
 // name returns the name of a series for a text, as a selector.
 func (w *work) name(x *wireSeries) string {
-	labels, err := w.labels(x.key)
+	const most = 200
+	labels, err := w.parse(w.key(x))
 	if err != nil {
 		return "a series"
 	}
+	short := func(b []byte) string { return receivers.Text(b[:min(len(b), 2*most)]) }
 	var name, more string
 	for _, l := range labels {
-		if string(l.name) == NameLabel {
-			name = receivers.Text(l.value)
-			continue
+		switch {
+		case string(l.name) == NameLabel:
+			name = short(l.value)
+		case len(more) <= most:
+			more += fmt.Sprintf(",%s=%q", short(l.name), short(l.value))
 		}
-		more += fmt.Sprintf(",%s=%q", receivers.Text(l.name), receivers.Text(l.value))
 	}
 	if more != "" {
 		name += "{" + more[1:] + "}"
 	}
-	const most = 200
 	if len(name) > most {
 		name = string(cut([]byte(name), most)) + "…"
 	}

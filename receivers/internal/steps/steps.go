@@ -3,7 +3,8 @@
 // Senders of Prometheus' and OpenTelemetry's protocols do not say how often they send. So a new
 // series begins with a step that is a guess. Its second sample tells the step. If that is another
 // one, the series is replaced by one of the right step, which has had the first sample, unless
-// somebody else has written to it; see [Replace]. The step is also kept for other series that the same source sends; see [Groups].
+// somebody else has written to it; see [Replace]. The step is also kept for other series that the
+// same source sends; see [Groups].
 package steps
 
 import (
