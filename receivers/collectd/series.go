@@ -3,46 +3,47 @@ package collectd
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/pathname"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // Identify returns the path of the series of v, and its labels. The path is
 // collectd/HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE]: "collectd/" and the file that collectd's rrdtool
-// plugin writes.
+// plugin writes. As in collectd, which does it before it sends and when it has received, "/" becomes
+// "_". Behind a name that is changed otherwise stands a hash: see package pathname.
 func Identify(v *ValueList) receivers.Identity {
 	return identify(v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance)
 }
 
 func identify(host, plugin, pluginInstance, typ, typeInstance []byte) receivers.Identity {
-	path := append(make([]byte, 0, 128), "collectd/"...)
-	path = receivers.AppendComponent(path, host)
-	path = appendInstance(append(path, '/'), plugin, pluginInstance)
-	path = appendInstance(append(path, '/'), typ, typeInstance)
 	return receivers.Identity{
-		Path:   string(path),
+		Path:   pathname.Join("collectd", withInstance(host, nil), withInstance(plugin, pluginInstance), withInstance(typ, typeInstance)),
 		Labels: labels(host, plugin, pluginInstance, typ, typeInstance),
 	}
 }
 
-func appendInstance(dst, name, instance []byte) []byte {
-	if len(instance) == 0 {
-		return receivers.AppendComponent(dst, name)
+// withInstance returns a name and an instance as collectd joins them.
+func withInstance(name, instance []byte) string {
+	s := string(name)
+	if len(instance) > 0 {
+		s += "-" + string(instance)
 	}
-	return receivers.AppendComponent(dst, name, []byte{'-'}, instance)
+	return strings.ReplaceAll(s, "/", "_")
 }
 
 // NotePath returns the path that n is about: that of a series, or as much of it as n names.
 func NotePath(n *Notification) string {
+	if len(n.Plugin) > 0 && len(n.Type) > 0 {
+		return identify(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance).Path
+	}
 	path := append(make([]byte, 0, 128), "collectd/"...)
 	path = receivers.AppendComponent(path, n.Host)
 	if len(n.Plugin) > 0 {
-		path = appendInstance(append(path, '/'), n.Plugin, n.PluginInstance)
-		if len(n.Type) > 0 {
-			path = appendInstance(append(path, '/'), n.Type, n.TypeInstance)
-		}
+		path = receivers.AppendComponent(append(path, '/'), []byte(withInstance(n.Plugin, n.PluginInstance)))
 	}
 	return string(path)
 }

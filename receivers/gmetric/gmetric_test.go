@@ -135,7 +135,7 @@ func TestLabels(t *testing.T) {
 	r.send(m, v)
 	r.UntilSamples(1)
 	s := r.Recorder.Series()[0]
-	if s.Path != "ganglia/web:01/a_b c_" {
+	if s.Path != "ganglia/web:01/a_b c_~a9a0ccb132474e53" {
 		t.Errorf("path %q", s.Path)
 	}
 	want := []core.Label{

@@ -11,6 +11,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/pathname"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -243,9 +244,7 @@ func identify(host, name []byte, md *metric) receivers.Identity {
 const prefix = "ganglia/"
 
 func path(host, name []byte) string {
-	p := append(make([]byte, 0, 128), prefix...)
-	p = receivers.AppendComponent(p, host)
-	return string(receivers.AppendComponent(append(p, '/'), name))
+	return pathname.Join(strings.TrimSuffix(prefix, "/"), string(host), string(name))
 }
 
 // kind returns the kind of a metric's data source. It is gmetad's table, except that types that are

@@ -184,8 +184,8 @@ func TestControl(t *testing.T) {
 				got[s.Path] = append(got[s.Path], s.At-rra.Seconds(receivertest.Epoch))
 			}
 			want := map[string][]rra.Time{
-				"mono/127.0.0.1/Mono Custom/suite": {0, 1e6, 2e6, 3e6, 4e6},
-				"mono/127.0.0.1/Mono GC/Heap_used": {3e6, 4e6, 5e6, 6e6},
+				"mono/127.0.0.1/Mono Custom/suite":                  {0, 1e6, 2e6, 3e6, 4e6},
+				"mono/127.0.0.1/Mono GC/Heap_used~0dfb3893e5ee5a10": {3e6, 4e6, 5e6, 6e6},
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("times of samples (-want +got):\n%s", diff)

@@ -19,6 +19,7 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/pathname"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -195,7 +196,7 @@ func TestPythonAgents(t *testing.T) {
 				peer := []string{"127.0.0.1", "127.0.0.1#2", "127.0.0.1#3"}[i]
 				for name, samples := range p.truth {
 					category, name, _ := strings.Cut(name, "/")
-					path := "mono/" + peer + "/" + category + "/" + strings.ReplaceAll(name, "/", "_")
+					path := pathname.Join("mono", peer, category, name)
 					for _, s := range samples {
 						s.Path = path
 						want[path] = append(want[path], s)

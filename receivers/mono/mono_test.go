@@ -204,7 +204,7 @@ func TestSeriesAndSamples(t *testing.T) {
 	_ = conn.Close() // it has served
 	r.Stop()
 	peer := "127.0.0.1#2"
-	pathA, pathB := "mono/"+peer+"/Mono GC/a", "mono/"+peer+"/category-9/b_c"
+	pathA, pathB := "mono/"+peer+"/Mono GC/a", "mono/"+peer+"/category-9/b_c~e05e816d48b93c6a"
 	want := []receivertest.Sample{
 		{Path: pathA, At: rra.Seconds(receivertest.Epoch+1) + 500_000, Values: []rra.Value{rra.Int(-1)}},
 		{Path: pathA, At: rra.Seconds(receivertest.Now + 3600), Values: []rra.Value{rra.Int(-1)}},

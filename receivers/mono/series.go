@@ -5,6 +5,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/pathname"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -15,12 +16,8 @@ const defaultHeartbeat = 60
 // Identify returns the path of the series of a counter of peer, mono/PEER/CATEGORY/NAME, and its
 // labels.
 func Identify(peer string, c *Counter) receivers.Identity {
-	path := append(make([]byte, 0, 128), "mono/"...)
-	path = receivers.AppendComponent(path, peer)
-	path = receivers.AppendComponent(append(path, '/'), c.Category.String())
-	path = receivers.AppendComponent(append(path, '/'), c.Name)
 	return receivers.Identity{
-		Path: string(path),
+		Path: pathname.Join("mono", peer, c.Category.String(), c.Name),
 		Labels: []core.Label{
 			{Name: "category", Value: c.Category.String()},
 			{Name: "name", Value: receivers.Text([]byte(c.Name))},

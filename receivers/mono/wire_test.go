@@ -117,9 +117,9 @@ func TestSeries(t *testing.T) {
 	}{
 		{Counter{GC, "Minor GC collections", Int, Events, Monotonic, 0}, "Mono GC/Minor GC collections", rra.Derive, "Mono GC Minor GC collections p#2 int events monotonic"},
 		{Counter{JIT, "JIT time", Double, Time, Monotonic, 0}, "Mono JIT/JIT time", rra.DDerive, "Mono JIT JIT time p#2 double 100ns monotonic"},
-		{Counter{Custom, "MyApp:a/b\x01\xff", Word, NoUnit, Variable, 0}, "Mono Custom/MyApp:a_b_\uFFFD", rra.Gauge, "Mono Custom MyApp:a/b\x01\uFFFD p#2 word none variable"},
-		{Counter{9, "..", Long, 77, 9, 0}, "category-9/__", rra.Gauge, "category-9 .. p#2 long unit-77 variance-9"},
-		{Counter{System, ".", Double, Config, Constant, 0}, "Mono System/_", rra.Gauge, "Mono System . p#2 double config constant"},
+		{Counter{Custom, "MyApp:a/b\x01\xff", Word, NoUnit, Variable, 0}, "Mono Custom/MyApp:a_b_\uFFFD~4863c7b683fefd2a", rra.Gauge, "Mono Custom MyApp:a/b\x01\uFFFD p#2 word none variable"},
+		{Counter{9, "..", Long, 77, 9, 0}, "category-9/__~5b851a38eebde8fb", rra.Gauge, "category-9 .. p#2 long unit-77 variance-9"},
+		{Counter{System, ".", Double, Config, Constant, 0}, "Mono System/_~c5c165de77572d6d", rra.Gauge, "Mono System . p#2 double config constant"},
 	} {
 		id := Identify("p#2", &test.c)
 		if want := "mono/p#2/" + test.path; id.Path != want {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/prometheus/otlptranslator"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -178,7 +179,10 @@ func formatFloat(f float64) string {
 // identify returns the path of a series, otlp/JOB/INSTANCE/NAME{LABELS}, and its labels: __name__,
 // job and instance, the attributes of the data point, and le or quantile. Names are those that
 // Prometheus gives.
-func identify(resource, attrs []attribute, name string, p *part, withResource bool) receivers.Identity {
+//
+// Prometheus' names have no letters outside ASCII. Where sent has such letters, it is the label
+// raw_name, so that names that differ are not one series.
+func identify(resource, attrs []attribute, name, sent string, p *part, withResource bool) receivers.Identity {
 	job, instance := "", ""
 	var others []attribute
 	for _, a := range resource {
@@ -205,6 +209,9 @@ func identify(resource, attrs []attribute, name string, p *part, withResource bo
 	if p.label != "" {
 		add(p.label, formatFloat(p.bound))
 	}
+	if foreign(sent) {
+		add(rawName, sent)
+	}
 	own := len(ls)
 	if withResource {
 		attrs = others
@@ -214,7 +221,24 @@ func identify(resource, attrs []attribute, name string, p *part, withResource bo
 		addAttribute(&ls, own, a)
 	}
 	slices.SortFunc(ls[1:], func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
-	return receivers.Identity{Path: path(job, instance, ls), Labels: ls}
+	return receivers.Identity{Path: path(job, instance, ls, attrs), Labels: ls}
+}
+
+// rawName is the label with the name of a metric as it was sent.
+const rawName = "raw_name"
+
+// foreign reports whether Prometheus' form of a name lacks what tells it from others: letters
+// outside ASCII, or all of it.
+func foreign(name string) bool {
+	some := false
+	for i := range len(name) {
+		c := name[i]
+		if c >= utf8.RuneSelf {
+			return true
+		}
+		some = some || c-'0' <= 9 || (c|0x20)-'a' <= 'z'-'a'
+	}
+	return !some
 }
 
 // addAttribute adds the label of an attribute. The first own labels stay as they are. Values of
@@ -223,7 +247,7 @@ func addAttribute(ls *[]core.Label, own int, a attribute) {
 	namer := otlptranslator.LabelNamer{}
 	name, err := namer.Build(a.name)
 	if err != nil {
-		return // nothing of the name is left
+		name = receivers.LabelText(a.name) // nothing of the name is left
 	}
 	if strings.HasPrefix(name, "__") {
 		name = "key" + name // reserved
@@ -237,9 +261,15 @@ func addAttribute(ls *[]core.Label, own int, a attribute) {
 	}
 }
 
-// path returns the path of the series with labels.
-func path(job, instance string, ls []core.Label) string {
+// path returns the path of the series with labels, which are made of attributes.
+func path(job, instance string, ls []core.Label, attrs []attribute) string {
 	p := pathname.New(prefix)
+	for _, a := range attrs {
+		if foreign(a.name) {
+			p.Mix(a.name, a.value)
+			p.Blur()
+		}
+	}
 	p.Add(job)
 	p.Add(instance)
 	var b strings.Builder
@@ -285,5 +315,9 @@ func metricName(name, unit string, t metricType, m mode) (string, error) {
 		typ = otlptranslator.MetricTypeNonMonotonicCounter
 	}
 	namer := otlptranslator.MetricNamer{WithMetricSuffixes: true}
-	return namer.Build(otlptranslator.Metric{Name: name, Unit: unit, Type: typ})
+	made, err := namer.Build(otlptranslator.Metric{Name: name, Unit: unit, Type: typ})
+	if err != nil && foreign(name) {
+		return "_", nil // nothing of it is left
+	}
+	return made, err
 }

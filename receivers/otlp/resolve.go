@@ -62,7 +62,7 @@ func (e *export) request(p *part, r reading) (receivers.Request, error) {
 		return receivers.Request{}, err
 	}
 	q := receivers.Request{
-		Identity: identify(resource, attrs, e.name, p, r.mode == info),
+		Identity: identify(resource, attrs, e.name, receivers.Text(d.name), p, r.mode == info),
 		Sender:   e.from,
 		Time:     r.at,
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/pathname"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -54,13 +55,10 @@ func (s *Source) kind(legacy bool) rra.Kind {
 // Identify returns the path of the series of a data source of a plugin, and its labels. The path is
 // rrdd/PLUGIN/host/NAME, rrdd/PLUGIN/vm/UUID/NAME or rrdd/PLUGIN/sr/UUID/NAME.
 func Identify(plugin string, s *Source) receivers.Identity {
-	path := append(make([]byte, 0, 128), "rrdd/"...)
-	path = append(receivers.AppendComponent(path, plugin), '/')
-	path = append(append(path, s.Owner.String()...), '/')
+	path := []string{plugin, s.Owner.String(), s.Name}
 	if s.Owner != Host {
-		path = append(receivers.AppendComponent(path, s.UUID), '/')
+		path = slices.Insert(path, 2, s.UUID)
 	}
-	path = receivers.AppendComponent(path, s.Name)
 	labels := []core.Label{
 		{Name: "plugin", Value: label(plugin)},
 		{Name: "name", Value: label(s.Name)},
@@ -72,7 +70,7 @@ func Identify(plugin string, s *Source) receivers.Identity {
 		{Name: "transform", Value: s.Transform.String()},
 	}
 	return receivers.Identity{
-		Path:   string(path),
+		Path:   pathname.Join("rrdd", path...),
 		Labels: slices.DeleteFunc(labels, func(l core.Label) bool { return l.Value == "" }),
 	}
 }

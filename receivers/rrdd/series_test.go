@@ -62,7 +62,7 @@ func TestIdentify(t *testing.T) {
 		{"demo", Source{Name: "temp"}, receivers.Identity{Path: "rrdd/demo/host/temp", Labels: []core.Label{
 			{Name: "plugin", Value: "demo"}, {Name: "name", Value: "temp"}, {Name: "owner", Value: "host"}, {Name: "default", Value: "false"}, {Name: "transform", Value: "identity"},
 		}}},
-		{"de\x01mo", all, receivers.Identity{Path: "rrdd/de_mo/vm/x_y/a_b .", Labels: []core.Label{
+		{"de\x01mo", all, receivers.Identity{Path: "rrdd/de_mo/vm/x_y/a_b .~30eb9df99f2bfc12", Labels: []core.Label{
 			{Name: "plugin", Value: "de\x01mo"},
 			{Name: "name", Value: "a/b ."},
 			{Name: "owner", Value: "vm"},
@@ -72,7 +72,7 @@ func TestIdentify(t *testing.T) {
 			{Name: "default", Value: "true"},
 			{Name: "transform", Value: "inverse"},
 		}}},
-		{"demo", long, receivers.Identity{Path: "rrdd/demo/host/__", Labels: []core.Label{
+		{"demo", long, receivers.Identity{Path: "rrdd/demo/host/__~1af90e9530d7ba43", Labels: []core.Label{
 			{Name: "plugin", Value: "demo"},
 			{Name: "name", Value: ".."},
 			{Name: "owner", Value: "host"},

@@ -46,7 +46,7 @@ func (r *recorder) Declare(t *Token) {
 }
 
 func (r *recorder) Unsigned(t *Token, index []uint64, v uint64) {
-	series := string(appendPath([]byte("smon/$PEER"), t, index))
+	series := Identify("$PEER", t, index).Path
 	r.events = append(r.events, event{
 		Event: "value", Token: t.Number, Type: string(t.Type), Name: t.Name, Index: append([]uint64{}, index...),
 		Value: strconv.FormatUint(v, 10), Series: &series,

@@ -70,7 +70,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	for n := range uint64(1000) {
-		path := string(appendPath([]byte("smon/big"), &Token{Name: "many"}, []uint64{n}))
+		path := Identify("big", &Token{Name: "many"}, []uint64{n}).Path
 		for i, v := range got[path] {
 			if v != n+1000*uint64(i) {
 				t.Fatalf("value %d of %s is %d", i, path, v)

@@ -10,17 +10,9 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/glob"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/pathname"
 	"github.com/rondo-db/rondo/rra"
 )
-
-// appendPath appends the path of a token at an index below prefix: /NAME[/I1/I2…].
-func appendPath(prefix []byte, t *Token, index []uint64) []byte {
-	path := receivers.AppendComponent(append(prefix, '/'), t.Name)
-	if len(index) == 0 {
-		return path
-	}
-	return appendIndex(append(path, '/'), index)
-}
 
 func appendIndex(dst []byte, index []uint64) []byte {
 	for i, n := range index {
@@ -35,9 +27,12 @@ func appendIndex(dst []byte, index []uint64) []byte {
 // Identify returns the path of the series of a token at an index, smon/PEER/NAME[/I1/I2…], and its
 // labels.
 func Identify(peer string, t *Token, index []uint64) receivers.Identity {
-	prefix := receivers.AppendComponent(append(make([]byte, 0, 128), "smon/"...), peer)
+	path := []string{peer, t.Name}
+	for _, n := range index {
+		path = append(path, strconv.FormatUint(n, 10))
+	}
 	return receivers.Identity{
-		Path: string(appendPath(prefix, t, index)),
+		Path: pathname.Join("smon", path...),
 		Labels: []core.Label{
 			{Name: "peer", Value: receivers.Text([]byte(peer))},
 			{Name: "token", Value: receivers.Text([]byte(t.Name))},

@@ -67,7 +67,7 @@ func (p *part) data(t testing.TB) []datum {
 }
 
 func (d datum) path() string {
-	return string(appendPath([]byte("smon/127.0.0.1"), &Token{Name: d.name}, d.index))
+	return Identify("127.0.0.1", &Token{Name: d.name}, d.index).Path
 }
 
 // runSender has the Python sender send a random stream to address, and returns the stream and what

@@ -142,7 +142,7 @@ func TestSeriesAndSamples(t *testing.T) {
 	want := []receivertest.Sample{
 		{Path: "smon/127.0.0.1/linux.cpu.idle/0", At: first, Values: []rra.Value{rra.Uint(math.MaxUint64)}},
 		{Path: "smon/127.0.0.1/linux.cpu.idle/8/0", At: second, Values: []rra.Value{rra.Uint(1<<53 + 1)}},
-		{Path: "smon/127.0.0.1/a_b\uFFFD_", At: second, Values: []rra.Value{rra.Uint(7)}},
+		{Path: "smon/127.0.0.1/a_b\uFFFD_~22966a77711c23d4", At: second, Values: []rra.Value{rra.Uint(7)}},
 		{Path: "smon/127.0.0.1/.../1/2/3/4/5/6/7/18446744073709551615", At: second, Values: []rra.Value{rra.Uint(8)}},
 	}
 	if diff := cmp.Diff(want, r.Recorder.Samples()); diff != "" {

@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -18,12 +19,23 @@ const Max = 1024
 // A Path is a path of a series that is being made.
 type Path struct {
 	path  []byte
+	most  int
 	exact bool // path tells all that was added
 	hash  uint64
 }
 
 // New returns a path that begins with a component as it is.
-func New(first string) *Path { return &Path{path: []byte(first), exact: true, hash: offset} }
+func New(first string) *Path { return &Path{path: []byte(first), most: Max, exact: true, hash: offset} }
+
+// Join returns the path of a component as it is and others, which is as long as a path may be.
+func Join(first string, components ...string) string {
+	p := New(first)
+	p.most = core.MaxPath
+	for _, c := range components {
+		p.Add(c)
+	}
+	return p.String()
+}
 
 // offset is where a hash begins.
 const offset = 14695981039346656037
@@ -66,12 +78,12 @@ func (p *Path) Blur() { p.exact = false }
 // long and is cut short, "~" and a hash of 64 bits of all that was added stand behind it.
 func (p *Path) String() string {
 	// A trailing .rrd does not count in a path.
-	if p.exact && len(p.path) <= Max && !bytes.HasSuffix(p.path, []byte(".rrd")) {
+	if p.exact && len(p.path) <= p.most && !bytes.HasSuffix(p.path, []byte(".rrd")) {
 		return string(p.path)
 	}
 	var sum [8]byte
 	binary.BigEndian.PutUint64(sum[:], p.hash)
 	behind := "~" + hex.EncodeToString(sum[:])
-	path := p.path[:min(len(p.path), Max-len(behind))]
+	path := p.path[:min(len(p.path), p.most-len(behind))]
 	return strings.ToValidUTF8(string(path), "") + behind
 }
