@@ -13,8 +13,8 @@ import (
 
 // Identify returns the path of the series of v, and its labels. The path is
 // collectd/HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE]: "collectd/" and the file that collectd's rrdtool
-// plugin writes. As in collectd, which does it before it sends and when it has received, "/" becomes
-// "_". Behind a name that is changed otherwise stands a hash: see package pathname.
+// plugin writes. As in collectd, which does it before it sends and when it has received, a slash
+// becomes "_". Behind a name that is changed otherwise stands a hash: see package pathname.
 func Identify(v *ValueList) receivers.Identity {
 	return identify(v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance)
 }

@@ -88,7 +88,8 @@ func (f *flush) store(part []sample, try int) (again []sample) {
 		again = append(again, x)
 	}
 	f.Drop(receivers.State, uint64(max(counted-len(r.First), 0))) // they are not named
-	if len(r.First) > counted {                                   // these were stored, but the references are to be asked for again
+	// What is named beyond those was stored. But its reference is to be asked for again.
+	if len(r.First) > counted {
 		f.metrics.resolveAgain()
 	}
 	return again
