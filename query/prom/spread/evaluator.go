@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/storage"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/partial"
@@ -101,7 +102,7 @@ func (v *Evaluator) Evaluate(ctx context.Context, p int, e core.Engine, q partia
 			return nil, fmt.Errorf("%w: %w", err, core.ErrTooLarge)
 		}
 	}
-	storage, err := v.storage(p, e, q.Rules)
+	kept, err := v.storage(p, e, q.Rules)
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +112,11 @@ func (v *Evaluator) Evaluate(ctx context.Context, p int, e core.Engine, q partia
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	same := newOnce(kept)
+	defer same.close()
 	a := new(partial.Answer)
 	for i := range q.Expressions {
-		if err := v.one(ctx, storage, &q, i, a); err != nil {
+		if err := v.one(ctx, same, &q, i, a); err != nil {
 			return nil, err
 		}
 	}
@@ -121,15 +124,15 @@ func (v *Evaluator) Evaluate(ctx context.Context, p int, e core.Engine, q partia
 }
 
 // one evaluates one expression.
-func (v *Evaluator) one(ctx context.Context, storage *prom.Storage, q *partial.Question, i int, a *partial.Answer) error {
+func (v *Evaluator) one(ctx context.Context, from storage.Queryable, q *partial.Question, i int, a *partial.Answer) error {
 	opts := promql.NewPrometheusQueryOpts(false, time.Duration(q.Lookback)*time.Millisecond)
 	text, end := q.Expressions[i], time.UnixMilli(q.End)
 	var prepared promql.Query
 	var err error
 	if q.Step == 0 {
-		prepared, err = v.engine.NewInstantQuery(ctx, storage, opts, text, end)
+		prepared, err = v.engine.NewInstantQuery(ctx, from, opts, text, end)
 	} else {
-		prepared, err = v.engine.NewRangeQuery(ctx, storage, opts, text, time.UnixMilli(q.Start), end, time.Duration(q.Step)*time.Millisecond)
+		prepared, err = v.engine.NewRangeQuery(ctx, from, opts, text, time.UnixMilli(q.Start), end, time.Duration(q.Step)*time.Millisecond)
 	}
 	if err != nil {
 		return err

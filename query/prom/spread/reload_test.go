@@ -76,4 +76,5 @@ func TestPartitionThatMovedAwayIsForgotten(t *testing.T) {
 	if gone.Value() != nil {
 		t.Error("the closed store is still in memory")
 	}
+	runtime.KeepAlive(v)
 }

@@ -1,0 +1,78 @@
+package spread_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/query/partial"
+	"github.com/rondo-db/rondo/query/prom"
+	"github.com/rondo-db/rondo/query/prom/spread"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// growing is an engine that gets another series whenever its rows are read.
+type growing struct {
+	core.Engine
+	t *testing.T
+	n int
+}
+
+func (g *growing) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
+	err := g.Engine.FetchMany(ctx, refs, archive, start, end, fn)
+	g.grow()
+	return err
+}
+
+func (g *growing) grow() {
+	g.n++
+	ref, err := g.Create(g.t.Context(), core.Spec{
+		Path: fmt.Sprint("m", g.n), Labels: []core.Label{{Name: "__name__", Value: "m"}, {Name: "n", Value: fmt.Sprint(g.n)}},
+		Definition: receivers.StandardDefinition(10), Start: rra.Seconds(base),
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var b core.Batch
+	for i := range int64(3) {
+		b.Add(ref, rra.Seconds(base+10*(i+1)), rra.Float(10))
+	}
+	if err := g.Append(g.t.Context(), &b); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// TestAverageIsOfTheSameSamples: a partition evaluated the sum and the count of an average one after
+// the other. What came in between made an average of neither.
+func TestAverageIsOfTheSameSamples(t *testing.T) {
+	g := &growing{Engine: enginetest.Open(t), t: t}
+	g.grow()
+	v := spread.NewEvaluator(newEngine(t), prom.Options{}, 1)
+	q := counting()
+	q.End = (base + 30) * 1000
+	for range 3 {
+		q.Expressions = []string{"sum(m)", "count(m)"}
+		a, err := v.Evaluate(t.Context(), 0, g, q)
+		if err != nil || len(a.Series) != 2 {
+			t.Fatalf("%v, %v", a, err)
+		}
+		if sum, n := value(a, 0), value(a, 1); sum != 10*n {
+			t.Errorf("the sum is %v of %v series of 10 each", sum, n)
+		}
+	}
+	if g.n != 4 {
+		t.Errorf("the rows were read %d times for three averages", g.n-1)
+	}
+}
+
+func value(a *partial.Answer, expression int) float64 {
+	for _, s := range a.Series {
+		if s.Expression == expression {
+			return s.Values[0]
+		}
+	}
+	return -1
+}
