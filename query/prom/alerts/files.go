@@ -40,6 +40,20 @@ type group struct {
 // key identifies the group.
 func (g *group) key() string { return g.file + ";" + g.name }
 
+// next returns when the group is evaluated first after now. Groups are spread over their interval,
+// each at the same place of it after every start.
+func (g *group) next(now time.Time) time.Time {
+	shift := time.Duration(g.fingerprint % uint64(g.interval))
+	at := now.Truncate(g.interval).Add(shift)
+	if !at.After(now) {
+		at = at.Add(g.interval)
+	}
+	return at
+}
+
+// step returns the step of the series that the group records: its interval in whole seconds.
+func (g *group) step() time.Duration { return max(g.interval.Truncate(time.Second), time.Second) }
+
 // Parse reads files of rules. Each name may be a pattern, as of filepath.Match; a name without a
 // pattern must exist. every is the interval of groups that name none. The error tells file, line
 // and rule of every mistake.

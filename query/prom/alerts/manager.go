@@ -196,8 +196,8 @@ func (m *Manager) runGroup(ctx context.Context, g *group) {
 	}
 }
 
-// await waits until a time, and returns the last time for which the group is due then. The clock may
-// be set meanwhile: no wait is longer than the interval.
+// await waits until a time, and returns the last time for which the group is due then. The clock
+// may be set meanwhile: no wait is longer than the interval.
 func (m *Manager) await(ctx context.Context, g *group, at time.Time) time.Time {
 	for {
 		now := m.Now()
@@ -228,17 +228,6 @@ func (m *Manager) pace(g *group, clock, truly time.Duration) {
 			a.shift(set)
 		}
 	}
-}
-
-// next returns when the group is evaluated first after now. Groups are spread over their interval,
-// each at the same place of it after every start.
-func (g *group) next(now time.Time) time.Time {
-	shift := time.Duration(g.fingerprint % uint64(g.interval))
-	at := now.Truncate(g.interval).Add(shift)
-	if !at.After(now) {
-		at = at.Add(g.interval)
-	}
-	return at
 }
 
 // evaluate evaluates the rules of a group for a time, and sends what has become of alerts.
@@ -286,7 +275,7 @@ func (m *Manager) evaluateRule(ctx context.Context, g *group, r *rule, at time.T
 	if err != nil {
 		return nil, false, err
 	}
-	found, err := r.alerts(ctx, expander{m.Query, m.ExternalURL, at}, vector)
+	found, err := r.alerts(ctx, &expander{query: m.Query, external: m.ExternalURL, at: at}, vector)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ctx.Err() != nil { // the rules were read again: others evaluate now
@@ -339,9 +328,6 @@ func (m *Manager) record(ctx context.Context, g *group, r *rule, at time.Time) e
 	}
 	return err
 }
-
-// step returns the step of the series that the group records: its interval in whole seconds.
-func (g *group) step() time.Duration { return max(g.interval.Truncate(time.Second), time.Second) }
 
 // warn logs, and not the same again and again.
 func (m *Manager) warn(what string, args ...any) {

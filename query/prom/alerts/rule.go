@@ -12,9 +12,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
-	"github.com/prometheus/prometheus/model/timestamp"
 	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/template"
 )
 
 // A rule is a rule with its state.
@@ -98,25 +96,6 @@ func (r *rule) recorded(vector promql.Vector) ([]Sample, error) {
 	return out, nil
 }
 
-// An expander fills in the templates of labels and annotations.
-type expander struct {
-	query    func(ctx context.Context, expr string, at time.Time) (promql.Vector, error)
-	external *url.URL // nil: nowhere
-	at       time.Time
-}
-
-// expand returns a text with the values of a sample.
-func (e expander) expand(ctx context.Context, name, text string, s promql.Sample) string {
-	const begin = "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{{$externalURL := .ExternalURL}}{{$value := .Value}}"
-	data := template.AlertTemplateData(s.Metric.Map(), nil, addressOf(e.external), s)
-	t := template.NewTemplateExpander(ctx, begin+text, "__alert_"+name, data, model.Time(timestamp.FromTime(e.at)), e.query, e.external, nil)
-	out, err := t.Expand()
-	if err != nil {
-		return fmt.Sprintf("<error expanding template: %s>", err)
-	}
-	return out
-}
-
 // addressOf returns an address as text, or "" if there is no address.
 func addressOf(u *url.URL) string {
 	if u == nil {
@@ -126,10 +105,12 @@ func addressOf(u *url.URL) string {
 }
 
 // alerts returns the alerts that a vector makes of an alerting rule, by the hash of their labels.
-func (r *rule) alerts(ctx context.Context, e expander, vector promql.Vector) (map[uint64]*alert, error) {
+func (r *rule) alerts(ctx context.Context, e *expander, vector promql.Vector) (map[uint64]*alert, error) {
 	if len(vector) > maxAlerts {
 		return nil, fmt.Errorf("%d alerts: a rule may have %d", len(vector), maxAlerts)
 	}
+	ctx, cancel := context.WithTimeout(ctx, maxTemplate)
+	defer cancel()
 	out := make(map[uint64]*alert, len(vector))
 	for _, s := range vector {
 		b := labels.NewBuilder(s.Metric)

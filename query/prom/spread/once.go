@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// A once is a storage that answers each selector once, and then with the same series again. So a sum
-// and a count, which together are an average, are of the same samples. It is for one goroutine.
+// A once is a storage that answers each selector once, and then with the same series again. So a
+// sum and a count, which together are an average, are of the same samples. It is for one goroutine.
 type once struct {
 	storage.Queryable
 	answers map[string]*answered
