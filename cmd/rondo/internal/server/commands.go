@@ -61,11 +61,12 @@ func fromHere(r *http.Request) bool {
 var errStranger = errors.New("commands are taken from this machine only, because this server asks nobody who they are: start rondo serve with --web-config")
 
 func refuseCommand(w http.ResponseWriter, r *http.Request) {
-	end(w, r)
-	if e := connect.NewErrorWriter(); e.IsSupported(r) {
-		// The client may be gone.
-		_ = e.Write(w, r, connect.NewError(connect.CodePermissionDenied, errStranger))
-		return
-	}
-	http.Error(w, errStranger.Error(), http.StatusForbidden)
+	decline(w, r, func(w http.ResponseWriter) {
+		if e := connect.NewErrorWriter(); e.IsSupported(r) {
+			// The client may be gone.
+			_ = e.Write(w, r, connect.NewError(connect.CodePermissionDenied, errStranger))
+			return
+		}
+		http.Error(w, errStranger.Error(), http.StatusForbidden)
+	})
 }

@@ -32,7 +32,8 @@ func limitConnections(l net.Listener, most, share int) *connections {
 	return &connections{Listener: l, most: most, share: share, clients: make(map[string]map[*conn]struct{})}
 }
 
-// A conn is one connection. Its counts are guarded by owner.mu.
+// A conn is one connection. Its counts are guarded by owner.mu; unread belongs to the goroutine
+// that serves the connection.
 type conn struct {
 	net.Conn
 	owner    *connections
@@ -41,6 +42,8 @@ type conn struct {
 	requests int    // requests that have begun and not ended
 	admitted int    // requests among them that have a place
 	used     uint64 // value of owner.clock when a request last began or ended
+
+	unread bool // HTTP/1: the body of the request is to be read behind its answer
 }
 
 // Accept returns the next connection for which there is room.

@@ -174,30 +174,24 @@ func (g *gate) admit(w http.ResponseWriter, r *http.Request, client string) *htt
 // refuseWith answers a refused request in the form of its protocol, and counts it.
 func (g *gate) refuseWith(w http.ResponseWriter, r *http.Request, why refusal, text string) {
 	g.refused[why].Add(1)
-	end(w, r)
 	t := refusalTexts[why]
-	if e := connect.NewErrorWriter(); e.IsSupported(r) {
-		_ = e.Write(w, r, connect.NewError(t.rpc, errors.New(text))) // the client may be gone
-		return
-	}
-	if t.code == http.StatusServiceUnavailable || t.code == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
-	}
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	http.Error(w, text+".", t.code)
+	decline(w, r, func(w http.ResponseWriter) {
+		// JSON looks like RPC, but is also what senders of OTLP send.
+		if e := connect.NewErrorWriter(); e.IsSupported(r) && !g.samples[r.URL.Path] {
+			_ = e.Write(w, r, connect.NewError(t.rpc, errors.New(text))) // the client may be gone
+			return
+		}
+		if t.code == http.StatusServiceUnavailable || t.code == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "1")
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		http.Error(w, text+".", t.code)
+	})
 }
 
 // refuse answers a refused request in the form of its protocol, and counts it.
 func (g *gate) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
 	g.refuseWith(w, r, why, refusalTexts[why].text)
-}
-
-// end closes a connection of HTTP/1 after the answer, if the body of r has not been read. Otherwise
-// the rest of the body would have to be read before the next request.
-func end(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor == 1 && r.Body != nil && r.Body != http.NoBody {
-		w.Header().Set("Connection", "close")
-	}
 }
 
 // strangerPause is the least time between two log lines about requests by foreign names.

@@ -29,6 +29,7 @@ func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 	protocols.SetHTTP2(s.TLSConfig != nil)
 	protocols.SetUnencryptedHTTP2(s.TLSConfig == nil) // gRPC without TLS
 	s.Protocols = &protocols
+	s.Handler = endAmbiguous(s.Handler)
 	s.MaxHeaderBytes = maxHeader
 	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	ctx, cut := context.WithCancel(context.Background())

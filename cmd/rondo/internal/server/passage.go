@@ -24,6 +24,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = c.SetReadDeadline(g.send.deadline(time.Now(), 0))
 	_ = c.SetWriteDeadline(g.read.deadline(time.Now(), 0))
 	conn := connOf(r.Context())
+	defer readRest(c, r, conn) // after everything else, when the request occupies nothing
 	conn.begin()
 	defer conn.end()
 	if g.guard.headers != nil {
@@ -45,13 +46,14 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() { g.endpoints.of(r.URL.Path).Observe(time.Since(began)) }()
 	if why := hostsOf(r, g.hosts).refuse(r); why != "" {
 		g.stranger(r, why)
-		end(w, r)
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		http.Error(w, why+".", http.StatusForbidden)
+		decline(w, r, func(w http.ResponseWriter) {
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			http.Error(w, why+".", http.StatusForbidden)
+		})
 		return
 	}
 	if g.inner.Load() == nil {
-		unavailable(w, "rondo is starting.")
+		decline(w, r, func(w http.ResponseWriter) { unavailable(w, "rondo is starting.") })
 		return
 	}
 	client := clientOf(r.RemoteAddr)
@@ -184,7 +186,8 @@ func (g *gate) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, rpc.ErrBudget):
 		g.refuse(w, r, refusedMemory)
 	default:
-		end(w, r)
-		http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
+		decline(w, r, func(w http.ResponseWriter) {
+			http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
+		})
 	}
 }
