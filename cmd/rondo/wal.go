@@ -9,6 +9,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -54,7 +55,13 @@ func logFolder(c *common, args []string) (string, error) {
 	if err := t.OnlyHere("wal"); err != nil {
 		return "", err
 	}
-	return filepath.Join(t.DB, backend.LogFolder), t.Here()
+	if err := t.Here(); err != nil {
+		return "", err
+	}
+	if err := core.HalfRestored(t.DB); err != nil {
+		return "", fmt.Errorf("open %s: %w", t.DB, err)
+	}
+	return filepath.Join(t.DB, backend.LogFolder), nil
 }
 
 func dumpLog(c *common, dir string, from wal.Pos, format string) (err error) {

@@ -369,8 +369,15 @@ func TestHalfRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := core.Open(to, core.Options{}); err == nil || !strings.Contains(err.Error(), "half-way") {
-			t.Errorf("a store that was restored in part: %v", err)
+		for name, open := range map[string]func() error{
+			"open":          func() error { _, err := core.Open(to, core.Options{}); return err },
+			"open for read": func() error { _, err := core.Open(to, core.Options{ReadOnly: true}); return err },
+			"repair":        func() error { _, err := core.Repair(t.Context(), to, core.Options{}); return err },
+			"salvage":       func() error { _, err := core.Salvage(t.Context(), to, core.Options{}, true); return err },
+		} {
+			if err := open(); !errors.Is(err, core.ErrRestoring) || !strings.Contains(err.Error(), "restore it again") {
+				t.Errorf("%s of a store that was restored in part: %v", name, err)
+			}
 		}
 		if err := core.Restore(bytes.NewReader(whole), to); err != nil {
 			t.Fatal(err)

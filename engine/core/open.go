@@ -36,7 +36,7 @@ func Open(dir string, o Options) (*Store, error) {
 func (s *Store) open() (err error) {
 	begun := time.Now()
 	if s.options.ReadOnly {
-		if _, err := os.Stat(filepath.Join(s.dir, fileDB)); err != nil {
+		if err := hasDatabase(s.dir); err != nil {
 			return err
 		}
 	} else if err := owner.MkdirAll(s.dir, 0o700); err != nil {
@@ -49,10 +49,11 @@ func (s *Store) open() (err error) {
 			return err
 		}
 	}
+	if err := HalfRestored(s.dir); err != nil {
+		return err
+	}
 	if !s.options.ReadOnly {
-		if err := finishRestore(s.dir); err != nil {
-			return err
-		}
+		_ = os.Remove(filepath.Join(s.dir, dirRestore)) // is empty; fails if it holds files of somebody else
 		removeLeft(s.dir)
 	}
 	madeAnew, err := s.openVersion()

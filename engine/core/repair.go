@@ -80,7 +80,7 @@ func (r *repairing) lose(format string, args ...any) {
 // and the log has everything since its first record, the whole database is made anew from the log.
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false
-	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
+	if err := hasDatabase(dir); err != nil {
 		return got, err
 	}
 	r := &repairing{nameOnly: make(map[Ref]string), learned: make(map[uint32]string)}

@@ -14,7 +14,7 @@ import (
 // dirRestore is the folder in which Restore works, inside of the folder that it restores into. When
 // everything is there and durable, Restore moves the log out of it, then the database, and removes
 // it. So a folder that has dirRestore and no database is left from a restore that was ended
-// half-way. Open refuses such a folder, and another Restore begins anew.
+// half-way. All that opens a folder refuses it by HalfRestored, and another Restore begins anew.
 const dirRestore = "restoring"
 
 // Restore makes the folder dir from a backup. dir must be absent or empty, or hold what a killed
@@ -133,16 +133,38 @@ func removeRestored(dir string) {
 	_ = os.Remove(inside) // fails if it holds files of somebody else
 }
 
-// finishRestore refuses a folder whose Restore was ended half-way. If the Restore had moved the
-// database already, finishRestore removes dirRestore.
-func finishRestore(dir string) error {
+// ErrRestoring says that a Restore into a folder was ended half-way.
+var ErrRestoring = errors.New("a restore of a backup into it was ended half-way")
+
+// HalfRestored returns an error that wraps [ErrRestoring], and says what to do, if a Restore into
+// the folder dir was ended half-way. One that is under way looks the same, and holds the lock.
+func HalfRestored(dir string) error {
 	inside := filepath.Join(dir, dirRestore)
 	if _, err := os.Lstat(inside); err != nil {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(dir, fileDB)); err == nil {
-		_ = os.Remove(inside) // fails if it holds files of somebody else
+	if _, err := os.Lstat(filepath.Join(dir, fileDB)); err == nil {
+		return nil // all was moved
+	}
+	left := inside
+	if moved := filepath.Join(dir, dirLog); exists(moved) {
+		left += " and " + moved // the log alone would become a database that lacks what the backup had
+	}
+	return fmt.Errorf("%w: restore it again, or remove %s", ErrRestoring, left)
+}
+
+// exists reports whether there is a file or a folder of a name.
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// hasDatabase returns an error if the folder dir has no database, and none in a Restore. Who has
+// locked the folder asks HalfRestored then.
+func hasDatabase(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, fileDB))
+	if err != nil && exists(filepath.Join(dir, dirRestore)) {
 		return nil
 	}
-	return fmt.Errorf("a restore of a backup into it was ended half-way: restore it again, or remove %s", inside)
+	return err
 }

@@ -39,7 +39,7 @@ var ErrWhole = errors.New("the log is whole")
 func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvaged, err error) {
 	s := newStore(dir, o)
 	s.options.ReadOnly = !write
-	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
+	if err := hasDatabase(dir); err != nil {
 		return got, err
 	}
 	if s.lock, err = lockFolder(filepath.Join(dir, fileLock), s.options); err != nil {
@@ -54,6 +54,9 @@ func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvag
 			err = fmt.Errorf("salvage the log of %s: %w", dir, err)
 		}
 	}()
+	if err := HalfRestored(dir); err != nil {
+		return got, err
+	}
 	if _, err := s.openVersion(); err != nil {
 		return got, fmt.Errorf("%s: %w", fileDB, err)
 	}

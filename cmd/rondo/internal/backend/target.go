@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -75,7 +76,7 @@ func existsIn(folder string) bool {
 			return true
 		}
 	}
-	return false
+	return core.HalfRestored(folder) != nil
 }
 
 // Missing returns the error that there is no database in the folder of t. It names one that is in
