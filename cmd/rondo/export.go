@@ -18,7 +18,6 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
@@ -32,6 +31,8 @@ type exporting struct {
 	xml       bool
 	overwrite bool
 	jobs      int
+
+	root func() (*os.Root, error) // makes and opens the folder, once
 }
 
 func newExport(c *common) *cobra.Command {
@@ -65,6 +66,7 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		return err
 	}
 	defer func() { err = cmp.Or(err, s.Close()) }()
+	e.root = sync.OnceValues(e.open)
 	var written, failed atomic.Int64
 	show := newProgress(e.stderr, 0)
 	write := func(path string, data []byte, err error) error {
@@ -74,7 +76,7 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		}
 		if err != nil {
 			failed.Add(1)
-			show.print(fmt.Sprintf("%s: %v", name, err))
+			show.print(fmt.Sprintf("%s: %v", filepath.Join(e.to, name), err))
 		} else {
 			written.Add(1)
 		}
@@ -106,44 +108,62 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 	return nil
 }
 
-// name returns the name of the file for a series.
+// open makes the folder to write to, and opens it: no name and no link in it leads out of it.
+func (e *exporting) open() (*os.Root, error) {
+	if err := os.MkdirAll(e.to, 0o777); err != nil {
+		return nil, pathError(err)
+	}
+	return os.OpenRoot(e.to)
+}
+
+// name returns the name of the file for a series, below the folder.
 func (e *exporting) name(path string) string {
 	extension := ".rrd"
 	if e.xml {
 		extension = ".xml"
 	}
-	return filepath.Join(e.to, filepath.FromSlash(strings.TrimSuffix(path, ".rrd")+extension))
+	return filepath.FromSlash(strings.TrimSuffix(path, ".rrd") + extension)
 }
 
 // write writes data to a file. If it fails, it leaves no file behind.
 func (e *exporting) write(name string, data []byte) error {
-	if inside, err := filepath.Rel(e.to, name); err != nil || !filepath.IsLocal(inside) {
-		return errors.New("would not be in the folder")
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+	root, err := e.root()
+	if err != nil {
 		return pathError(err)
 	}
-	if _, err := os.Lstat(name); err == nil && !e.overwrite {
-		return os.ErrExist
+	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return pathError(err)
 	}
-	if err := replace.Check(name); err != nil {
-		return err
+	if info, err := root.Lstat(name); err == nil && !e.overwrite {
+		return os.ErrExist
+	} else if err == nil && !info.Mode().IsRegular() {
+		return errors.New("is no regular file")
 	}
 	fresh := name + ".new"
-	err := os.WriteFile(fresh, data, 0o666)
-	if err == nil && !e.xml {
+	_ = root.Remove(fresh) // what a killed run has left
+	if err = writeNew(root, fresh, data); err == nil && !e.xml {
 		if last, err := rrdfile.LastUpdate(data); err == nil {
 			at := time.UnixMicro(int64(last))
-			_ = os.Chtimes(fresh, at, at) // the file is useful without its time, too
+			_ = root.Chtimes(fresh, at, at) // the file is useful without its time, too
 		}
 	}
 	if err == nil {
-		err = os.Rename(fresh, name)
+		err = root.Rename(fresh, name)
 	}
 	if err != nil {
-		_ = os.Remove(fresh) // the first error is the one to report
+		_ = root.Remove(fresh) // the first error is the one to report
 	}
 	return pathError(err)
+}
+
+// writeNew makes a file. It fails if there is one of that name.
+func writeNew(root *os.Root, name string, data []byte) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return cmp.Or(err, f.Close())
 }
 
 // A made is a file that the server has made.

@@ -171,8 +171,13 @@ func TestHostileFilesAreErrors(t *testing.T) {
 	if err := os.Symlink(filepath.Dir(outside), filepath.Join(other, dashboards.FolderName)); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := dashboards.In(other).Read("secret"); err == nil {
-		t.Errorf("a folder that is a link leads out: %q", text)
+	linked := dashboards.In(other)
+	text, err := linked.Read("secret")
+	_, listed := linked.List()
+	for _, err := range []error{err, listed, linked.Save(t.Context(), "a", "title: a\ngraph:\n"), linked.Drop(t.Context(), "a")} {
+		if !errors.Is(err, dashboards.ErrFolder) {
+			t.Errorf("a folder that is a link: %q, %v", text, err)
+		}
 	}
 }
 

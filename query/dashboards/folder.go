@@ -23,6 +23,7 @@ var (
 	ErrNotFound = errors.New("there is no such dashboard")
 	ErrName     = errors.New("a dashboard's name has 1 to 64 letters, digits, dots, hyphens and underscores, and begins with a letter or a digit")
 	ErrFull     = fmt.Errorf("there are %d dashboards, which is as many as there may be", MaxPages)
+	ErrFolder   = errors.New("the folder of the dashboards cannot be used")
 	ErrFile     = errors.New("the file of the dashboard is no plain text file")
 )
 
@@ -65,7 +66,11 @@ func (f *Folder) open(make bool) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	return db.OpenRoot(FolderName)
+	root, err := db.OpenRoot(FolderName)
+	if info, e := db.Lstat(FolderName); err != nil && e == nil && !info.IsDir() {
+		err = fmt.Errorf("%w: %s in the database's folder is a link, or a file, and must be a folder", ErrFolder, FolderName)
+	}
+	return root, err
 }
 
 // List returns the pages in the order of their names. Files with other names are passed over. The

@@ -13,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/search"
 )
 
@@ -47,6 +48,7 @@ var codes = []struct {
 	{core.ErrVersion, connect.CodeFailedPrecondition},
 	{core.ErrCompacting, connect.CodeFailedPrecondition},
 	{core.ErrNoFolder, connect.CodeFailedPrecondition},
+	{dashboards.ErrFolder, connect.CodeFailedPrecondition},
 	{core.ErrUnavailable, connect.CodeUnavailable},
 	{core.ErrNotLeader, connect.CodeUnavailable},
 	{core.ErrClosed, connect.CodeUnavailable},

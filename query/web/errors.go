@@ -35,6 +35,8 @@ func statusOf(err error) int {
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout
+	case errors.Is(err, dashboards.ErrFolder):
+		return http.StatusConflict
 	case errors.Is(err, core.ErrDamaged):
 		return http.StatusInternalServerError
 	case errors.As(err, &size), errors.As(err, &rows), errors.As(err, new(wrongError)):

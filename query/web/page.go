@@ -70,6 +70,8 @@ func codeOf(err error) int {
 		return http.StatusNotFound
 	case connect.CodeInvalidArgument:
 		return http.StatusBadRequest
+	case connect.CodeFailedPrecondition:
+		return http.StatusConflict
 	case connect.CodeUnavailable, connect.CodeResourceExhausted:
 		return http.StatusServiceUnavailable
 	}
