@@ -25,7 +25,9 @@ const sweepChunk = 1000
 //   - The newest sample of any sender is later than that last one by d.
 //   - The sweeper has seen the path unchanged for seven eighths of d, looking again and again.
 //
-// Silence does not begin before the Sweeper was made, because nobody could send before.
+// Silence does not begin before the Sweeper was made, because nobody could send before. So a clock
+// that jumps drops nothing that still sends. One that is set back puts off what has a last sample
+// in the future until then.
 type Sweeper struct {
 	store core.Engine
 	now   func() time.Time
@@ -58,8 +60,8 @@ func NewSweeper(s core.Engine, now func() time.Time) *Sweeper {
 	if now == nil {
 		now = time.Now
 	}
-	w := &Sweeper{store: s, now: now, began: now(), silent: make(map[string]silence)}
-	w.looked = w.began
+	w := &Sweeper{store: s, now: now, looked: now(), silent: make(map[string]silence)}
+	w.began = w.looked.Round(0)
 	return w
 }
 
@@ -70,6 +72,10 @@ func NewSweeper(s core.Engine, now func() time.Time) *Sweeper {
 // watched.
 func (w *Sweeper) Sweep(ctx context.Context, p *Policy, pause time.Duration) (Swept, error) {
 	now := w.now()
+	// A clock that was wrong at the start may be right by now: silence began no later than now.
+	if wall := now.Round(0); wall.Before(w.began) {
+		w.began = wall
+	}
 	w.look++
 	if gap := now.Sub(w.looked); gap > 0 && gap <= 2*pause {
 		w.watched += gap

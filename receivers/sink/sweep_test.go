@@ -170,6 +170,9 @@ func TestSweepOfLivingSeries(t *testing.T) {
 		{"clock set", 18_000, 0}, // the senders' clocks are right
 		{"clock set, all", 18_000, 18_000},
 		{"a year", 366 * 86400, 0},
+		{"forty years", 40 * 365 * 86400, 0},
+		{"20 s", 30, 0},
+		{"an hour", 3610, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := enginetest.Open(t)
@@ -332,6 +335,40 @@ func TestRelabel(t *testing.T) {
 		want := []core.Label{{Name: "units", Value: tt.want}}
 		if d := cmp.Diff(want, labels(tt.relabel, tt.units)); d != "" {
 			t.Errorf("%+v (-want +got):\n%s", tt, d)
+		}
+	}
+}
+
+// TestSweepAfterAStartWithAWrongClock: a server that started while the clock was ahead expired
+// nothing until the time of its start had come again.
+func TestSweepAfterAStartWithAWrongClock(t *testing.T) {
+	const began, expire = 1_700_000_000, 20
+	for _, ahead := range []int64{20, 3600, 5 * 3600, 40 * 365 * 86400} {
+		s := enginetest.Open(t)
+		clock := began + ahead
+		w := sink.NewSweeper(s, func() time.Time { return time.Unix(clock, 0) })
+		p, err := sink.NewPolicy([]sink.Rule{{Path: "dead", Expire: expire}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		beat := newBeat(t, s, began)
+		if _, err := s.Create(t.Context(), core.Spec{Path: "dead", Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)}); err != nil {
+			t.Fatal(err)
+		}
+		dropped := 0
+		for look := range int64(10) {
+			clock = began + 10*(look+1)
+			beat(clock - began)
+			done, err := w.Sweep(t.Context(), p, 10*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if dropped += done.Dropped; dropped > 0 && look < 2 {
+				t.Errorf("the clock was %d s ahead: dropped at look %d", ahead, look)
+			}
+		}
+		if dropped != 1 {
+			t.Errorf("the clock was %d s ahead: %d series were dropped, want 1", ahead, dropped)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // A backup's name is prefix, its time in stamp's form, and a suffix: rondo-20261122T170831Z.zst.
@@ -80,37 +81,35 @@ func (k *Keeper) now() time.Time {
 }
 
 // Run makes backups until ctx ends. The first is made when the newest in the folder is as old as
-// Every, at once if the folder has none.
+// Every, at once if the folder has none. From then on it counts how much time passes, so that a
+// clock that is set neither puts backups off nor makes more of them.
 func (k *Keeper) Run(ctx context.Context) {
-	due := k.begin()
-	for {
-		t := time.NewTimer(due.Sub(k.now()))
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return
-		case <-t.C:
-		}
-		if due = k.now().Add(k.Every); k.Make(ctx) != nil {
-			due = k.now().Add(min(k.Every, retry))
+	wait := k.begin()
+	for sleep.For(ctx, wait) == nil {
+		began := time.Now()
+		if k.Make(ctx) == nil {
+			wait = k.Every - time.Since(began)
+		} else {
+			wait = min(k.Every, retry)
 		}
 	}
 }
 
-// begin looks at what the folder holds, and returns when the next backup is due.
-func (k *Keeper) begin() time.Time {
+// begin looks at what the folder holds, and returns how long the next backup has to wait.
+func (k *Keeper) begin() time.Duration {
 	old, err := k.list()
 	if err != nil || len(old) == 0 {
-		return k.now()
+		return 0
 	}
 	last := timeOf(old[len(old)-1])
 	k.mu.Lock()
 	k.state.Last = last
 	k.mu.Unlock()
-	if last.After(k.now()) { // the clock was set back
-		return k.now()
+	age := k.now().Sub(last)
+	if age < 0 { // the clock was set back
+		return 0
 	}
-	return last.Add(k.Every)
+	return k.Every - age
 }
 
 // Make makes one backup, reads it back to check it, and removes those that are too old. It returns

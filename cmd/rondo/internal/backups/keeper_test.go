@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -228,4 +229,46 @@ func TestClock(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// TestClockThatIsSet: a clock that is set while the keeper runs neither puts backups off nor makes
+// more of them. With a clock that counted no time, the next one came as much later as it was set
+// back.
+func TestClockThatIsSet(t *testing.T) {
+	good := whole(t)
+	const year = 365 * 24 * time.Hour
+	for _, by := range []time.Duration{20 * time.Second, time.Hour, 5 * time.Hour, 40 * year} {
+		for _, by := range []time.Duration{by, -by} {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				var set atomic.Int64
+				k := &backups.Keeper{Source: &source{backup: good}, Dir: dir, Every: time.Hour, Keep: 3, Logger: slog.New(slog.DiscardHandler)}
+				k.Now = func() time.Time { return time.Now().Add(40*year + time.Duration(set.Load())) }
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { k.Run(ctx); close(done) }()
+				for i := range 9 {
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					if st := k.State(); st.Made != uint64(i+1) || st.Failed != 0 {
+						t.Fatalf("clock set by %v: after %d hours there are %+v", by, i, st)
+					}
+					switch i {
+					case 3:
+						set.Store(int64(by + 3*time.Second)) // no two backups have the same second
+					case 6:
+						set.Store(int64(7 * time.Second)) // and right again
+					}
+					if i < 8 {
+						time.Sleep(59 * time.Minute)
+					}
+				}
+				if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+					t.Errorf("clock set by %v: %v are kept, %v", by, entries, err)
+				}
+				cancel()
+				<-done
+			})
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
+	"github.com/rondo-db/rondo/rra"
 )
 
 var began = time.Unix(1_700_000_000, 0)
@@ -47,6 +48,7 @@ func TestEachProblemIsTold(t *testing.T) {
 		{"newcomers", func(s *health.State) { s.Sink.Refused[sink.RefusedSender] = 1 }, "sender_limit", "more new series", health.Warning},
 		{"policy", func(s *health.State) { s.Sink.Refused[sink.RefusedInvalid] = 1 }, "invalid_series", "not valid", health.Warning},
 		{"late", func(s *health.State) { s.Store.SamplesLate = 1 }, "late", "out of order", health.Warning},
+		{"own figures", func(s *health.State) { s.FiguresLate = rra.Seconds(1_700_000_000) }, "own_figures", "until 2023-11-14T22:13:20Z", health.Warning},
 		{"refused", func(s *health.State) { s.Store.SamplesRefused = 1 }, "refused", "Samples are refused", health.Warning},
 		{"kernel", func(s *health.State) { s.Receivers[0].Stats.KernelDropped = 1 }, "kernel_dropped/collectd", "before rondo can read them", health.Error},
 		{"clock", func(s *health.State) { s.Receivers[0].Stats.Dropped[receivers.State] = 1 }, "state/collectd", "in the future", health.Warning},

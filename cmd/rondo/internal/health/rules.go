@@ -12,7 +12,7 @@ import (
 
 // rules find the problems of a state.
 var rules = []func(*look){
-	damage, logs, checkpoints, disk, memory, space, series, refused, late, inputs, silence, backups, alerting, settings, port, spooled, cluster,
+	damage, logs, checkpoints, disk, memory, space, series, refused, late, own, inputs, silence, backups, alerting, settings, port, spooled, cluster,
 }
 
 const (
@@ -103,6 +103,17 @@ func refused(l *look) {
 		Text:   "Some series were not made, because their names or definitions are not valid.",
 		Advice: "The server's log names them. Look at the rules of the policy, and at what the senders call their values.",
 	})
+}
+
+// own tells of figures of the server itself that its series refuse.
+func own(l *look) {
+	if l.FiguresLate != 0 {
+		l.lasts(Problem{
+			ID: "own_figures", Severity: Warning,
+			Text:   fmt.Sprintf("The server's own figures are not recorded until %s: the clock was set back.", l.FiguresLate.Std().UTC().Format(time.RFC3339)),
+			Advice: "If the clock is right now, wait, or drop the series below rondo/ (rondo drop): they are made anew at once.",
+		})
+	}
 }
 
 // late tells of samples that the store refused.

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // A State is the figures of a server at one time.
@@ -52,6 +53,9 @@ type State struct {
 	HostRefused uint64
 	// Shed counts HTTP requests refused because too many were under way.
 	Shed uint64
+	// FiguresLate is until when the server's own figures are refused because its clock was set back;
+	// 0: they are not.
+	FiguresLate rra.Time
 	// Spool is what waits for leaders; zeros if the server is not a node of a cluster.
 	Spool Spool
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -19,30 +20,53 @@ import (
 func (s *server) record(ctx context.Context) {
 	r := recorder{store: s.store, own: s.own(), refs: make(map[string]core.Ref)}
 	var lines loglimit.Limit[string] // an error such as a full disk comes back every time
-	for {
-		next := time.Now().Truncate(ownStep * time.Second).Add(ownStep * time.Second)
-		t := time.NewTimer(time.Until(next))
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return
-		case <-t.C:
-		}
+	for sleep.For(ctx, untilOwnStep(time.Now())) == nil {
+		now := time.Now()
 		fs := slices.Concat(s.figures(), receiverFigures(s.receivers.all()), s.rrdcachedFigures())
 		written := make(chan error, 1)
-		go func() { written <- r.write(ctx, rra.TimeOf(next), fs) }()
+		go func() { written <- r.write(ctx, rra.TimeOf(now.Round(ownStep*time.Second)), fs) }()
 		var err error
 		select {
 		case err = <-written:
 		case <-ctx.Done():
 			return // a log that does not answer would hold the server up: it gives up when it is closed
 		}
-		if err != nil && ctx.Err() == nil {
-			if ok, held := lines.Allow("", next); ok {
+		late, refused := errors.AsType[*lateError](err)
+		switch was := s.figuresLate.Swap(late.until()); {
+		case refused && was == 0:
+			s.Logger.Warn("own figures are not recorded until the clock has caught up: it was set back", "until", late.last.Std().UTC())
+		case refused: // it was said
+		case err == nil && was != 0:
+			s.Logger.Info("own figures are recorded again")
+		case err != nil && ctx.Err() == nil:
+			if ok, held := lines.Allow("", now); ok {
 				s.Logger.Warn("own figures not recorded", "err", err, "held_back_lines", held)
 			}
 		}
 	}
+}
+
+// untilOwnStep returns how long it is until the next whole step of the own figures, ownStep at
+// most.
+func untilOwnStep(now time.Time) time.Duration {
+	const step = ownStep * time.Second
+	now = now.Round(0) // the steps are those of the clock
+	return now.Truncate(step).Add(step).Sub(now)
+}
+
+// A lateError says that own figures were refused because their series have later ones: the clock
+// was set back. rrdtool's series only go on.
+type lateError struct{ last rra.Time }
+
+func (e *lateError) Error() string { return "own figures are late" }
+
+// until returns the time at which the figures are taken again, in microseconds since 1970; 0 if e
+// is nil.
+func (e *lateError) until() int64 {
+	if e == nil {
+		return 0
+	}
+	return int64(e.last)
 }
 
 // A recorder writes figures as series.
@@ -74,10 +98,19 @@ func (r *recorder) write(ctx context.Context, at rra.Time, fs []figure) error {
 		clear(r.refs) // some series may have been dropped: look them up again
 	}
 	var rejected *core.RejectedError
-	if errors.As(err, &rejected) && rejected.Other == 0 {
-		return nil // the clock was set back: samples are late until it has caught up
+	if !errors.As(err, &rejected) || rejected.Other > 0 {
+		return err
 	}
-	return err
+	late, known := &lateError{last: at}, false
+	for _, x := range rejected.First {
+		if t, ok := errors.AsType[*rra.TimeError](x.Err); ok {
+			late.last, known = max(late.last, t.Last), true
+		}
+	}
+	if known && late.last == at { // the step was recorded before the clock was set
+		return nil
+	}
+	return late
 }
 
 func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (core.Ref, error) {

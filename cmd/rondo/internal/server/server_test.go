@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
@@ -530,9 +531,8 @@ func TestOwnSeries(t *testing.T) {
 		fs[0].value += 50
 		fs[2].value += 2.5
 	}
-	// The clock goes back: the samples are late, which is no error.
-	if err := r.write(t.Context(), rra.Seconds(epoch), fs); err != nil {
-		t.Error(err)
+	if err := r.write(t.Context(), rra.Seconds(epoch+3*ownStep), fs); err != nil {
+		t.Errorf("the same step again: %v", err)
 	}
 	if n := store.Stats().Series; n != 3 {
 		t.Errorf("%d series, want 3", n)
@@ -548,6 +548,40 @@ func TestOwnSeries(t *testing.T) {
 		}
 		if rows.Values[0] != want {
 			t.Errorf("%s: got %v, want %v", name, rows.Values, want)
+		}
+	}
+}
+
+// TestOwnSeriesOfAClockThatIsSet: while the series of the server's own figures have a time ahead of
+// the clock, it is said until when; then they go on. The hole was silent.
+func TestOwnSeriesOfAClockThatIsSet(t *testing.T) {
+	const epoch, year = 1_700_000_000, 365 * 86400
+	for _, by := range []int64{-20, 20, -3600, 3600, -5 * 3600, 5 * 3600, -40 * year, 40 * year} {
+		store := enginetest.Open(t)
+		r := recorder{store: store, own: ownFolder, refs: make(map[string]core.Ref)}
+		fs := []figure{{"samples", "rondo_samples_total", rra.Derive, "", 100}, {"series", "rondo_series", rra.Gauge, "", 5}}
+		write := func(at int64) error { return r.write(t.Context(), rra.Seconds(at), fs) }
+		newest := int64(epoch)
+		for _, at := range []int64{epoch, epoch + by, epoch + by + ownStep, epoch + ownStep} { // set, and right again
+			err := write(at)
+			late, refused := errors.AsType[*lateError](err)
+			switch {
+			case at > newest || at == epoch:
+				if err != nil {
+					t.Errorf("clock set by %d: at %d: %v", by, at-epoch, err)
+				}
+				newest = max(newest, at)
+			case !refused || late.last != rra.Seconds(newest):
+				t.Errorf("clock set by %d: at %d: %v, want one that ends at %d", by, at-epoch, err, newest-epoch)
+			}
+		}
+		if err := write(newest + ownStep); err != nil {
+			t.Errorf("clock set by %d: when it has caught up: %v", by, err)
+		}
+	}
+	for _, at := range []time.Time{time.Now(), time.Unix(epoch, 0), time.Unix(epoch, 1), time.Unix(epoch-40*year, 999)} {
+		if d := untilOwnStep(at); d <= 0 || d > ownStep*time.Second || at.Add(d).UnixNano()%(ownStep*1e9) != 0 {
+			t.Errorf("at %v the next step is %v away", at, d)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // watchPause is how often the server looks at itself.
@@ -46,6 +47,7 @@ func (s *server) state(now time.Time) health.State {
 		Rules: s.rules.Failing(), BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
 		HostRefused: s.page.refused[refusedHost].Load(), Shed: s.page.shed(), Spool: s.spooled(),
+		FiguresLate: rra.Time(s.figuresLate.Load()),
 	}
 	st.ClusterErrors, st.ClusterWarnings = clusterProblems(s.operators().Status(context.Background()))
 	if s.web != nil {
