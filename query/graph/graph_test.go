@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/graph"
 	"github.com/rondo-db/rondo/query/graph/canvas"
+	"github.com/rondo-db/rondo/query/graphdata"
 )
 
 // nothing is a source without series.
@@ -32,6 +33,10 @@ func laidOut(t testing.TB, words string) (*graph.Layout, *graph.Graph, error) {
 	set := [][2]string{{"start", fmt.Sprint(begin)}, {"end", fmt.Sprint(begin + 900)}}
 	var lines []string
 	for word := range strings.FieldsSeq(words) {
+		if point, ok := strings.CutPrefix(word, "point="); ok {
+			o.Point = graphdata.Point(point)
+			continue
+		}
 		if option, ok := strings.CutPrefix(word, "--"); ok {
 			name, arg, _ := strings.Cut(option, "=")
 			set = append(set, [2]string{name, arg})
@@ -97,6 +102,27 @@ func TestLayout(t *testing.T) {
 				t.Errorf("x labels: %s\nwant      %s", got, tt.x)
 			}
 		})
+	}
+}
+
+// TestPointOfAxes: the labels of both axes have the decimal point of the locale. The texts are
+// rrdtool's.
+func TestPointOfAxes(t *testing.T) {
+	for words, want := range map[string]string{
+		"LINE:1.5": "115 1,2, 98 1,3, 82 1,4, 65 1,5, 48 1,6, 32 1,7, 15 1,8; ",
+		"--lower-limit=2 --upper-limit=2.05 --rigid --alt-y-grid LINE:2":                                               "115 2,00, 95 2,01, 75 2,02, 55 2,03, 35 2,04, 15 2,05; ",
+		"--left-axis-format=%9.3lf. --lower-limit=1 --upper-limit=2 --rigid LINE:1":                                    "115 1,000., 95 1,200., 75 1,400., 55 1,600., 35 1,800., 15 2,000.; ",
+		"--left-axis-formatter=duration --left-axis-format=%.1s. --lower-limit=1000 --upper-limit=2000 --rigid LINE:1": "115 1,0., 95 1,2., 75 1,4., 55 1,6., 35 1,8., 15 2,0.; ",
+		"--right-axis=0.1:0 --right-axis-format=%.2lfk. --lower-limit=10 --upper-limit=20 --rigid LINE:1":              "115 10, 95 12, 75 14, 55 16, 35 18, 15 20; 115 1,00k., 95 1,20k., 75 1,40k., 55 1,60k., 35 1,80k., 15 2,00k.",
+	} {
+		l, _, err := laidOut(t, "point=, "+words)
+		if err != nil {
+			t.Errorf("%s: %v", words, err)
+			continue
+		}
+		if got := labels(l.YLabels) + "; " + labels(l.RightLabels); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", words, got, want)
+		}
 	}
 }
 

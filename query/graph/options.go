@@ -174,7 +174,8 @@ const (
 type Options struct {
 	Now       time.Time // the present, and the time zone
 	Names     *graphdata.Names
-	WeekStart time.Weekday // the first day of weeks on the x axis
+	Point     graphdata.Point // of numbers in the picture
+	WeekStart time.Weekday    // the first day of weeks on the x axis
 
 	times      *attime.Reader
 	start, end attime.Time

@@ -163,7 +163,7 @@ func (a *axis) left(i int) string {
 		return a.l.duration(o.Left.Format, a.s.step*float64(i))
 	}
 	if o.Left.Format != "" {
-		return formatted(o.Left.Format, v)
+		return formatted(o.Left.Format, v, o.Point)
 	}
 	format := a.s.format
 	if format == "" {
@@ -173,12 +173,12 @@ func (a *axis) left(i int) string {
 	}
 	symbol := a.l.scale.symbol
 	if symbol == ' ' {
-		return fmt.Sprintf(format, v)
+		return o.Point.In(fmt.Sprintf(format, v))
 	}
 	if i == 0 {
 		symbol = ' '
 	}
-	return fmt.Sprintf(format+" %c", v, symbol)
+	return o.Point.In(fmt.Sprintf(format+" %c", v, symbol))
 }
 
 // right is the label of a value of the right axis.
@@ -191,22 +191,22 @@ func (a *axis) right(v float64) string {
 		return a.l.duration(o.Right.Format, v)
 	}
 	if o.Right.Format != "" {
-		return formatted(o.Right.Format, v)
+		return formatted(o.Right.Format, v, o.Point)
 	}
 	if a.short {
-		return fmt.Sprintf("%5.1f %s", v/a.divide, a.prefix)
+		return o.Point.In(fmt.Sprintf("%5.1f %s", v/a.divide, a.prefix))
 	}
 	return fmt.Sprintf("%5.0f %s", v/a.divide, a.prefix)
 }
 
 // formatted is a number in a format that is known to be right.
-func formatted(format string, v float64) string {
+func formatted(format string, v float64, point graphdata.Point) string {
 	f, _ := graphdata.ParseCFormat(format, false)
-	return string(f.Append(nil, v, ""))
+	return string(f.Append(nil, v, "", point))
 }
 
 func (l *Layout) duration(format string, v float64) string {
-	text, ok := graphdata.FormatDuration(format, v)
+	text, ok := graphdata.FormatDuration(format, v, l.o.Point)
 	if !ok {
 		l.Failed = graphdata.ErrDuration
 	}

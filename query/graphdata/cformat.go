@@ -17,10 +17,22 @@ func ParseCFormat(text string, prefixed bool) (f CFormat, ok bool) {
 	return f, ok && (prefixed || f.prefix == 0)
 }
 
+// A Point is the decimal point of a locale. Empty means ".".
+type Point string
+
+// In returns the text of a number with the point. It has as many more bytes as the point has, since
+// rrdtool counts them neither.
+func (p Point) In(number string) string {
+	if p == "" {
+		return number
+	}
+	return strings.Replace(number, ".", string(p), 1)
+}
+
 // Append prints a number with the digits that C's printf gives, and the prefix.
-func (f CFormat) Append(dst []byte, v float64, prefix string) []byte {
+func (f CFormat) Append(dst []byte, v float64, prefix string, point Point) []byte {
 	dst = append(dst, f.before...)
-	dst = append(dst, f.number(v)...)
+	dst = append(dst, point.In(f.number(v))...)
 	dst = append(dst, f.after...)
 	if f.prefix != 0 {
 		dst = append(dst, prefix...)

@@ -20,7 +20,7 @@ const maxDuration = 199
 // of the day, %H hours, %m minutes of the hour, %M minutes, %s seconds of the minute, %S seconds,
 // %f milliseconds of the second, with a width and a precision as printf has them; an empty format
 // is %H:%02m:%02s. It is not ok if there is another conversion in the format.
-func FormatDuration(format string, v float64) (text string, ok bool) {
+func FormatDuration(format string, v float64, point Point) (text string, ok bool) {
 	if v-v != 0 {
 		return string(CFormat{}.plain(v)), true
 	}
@@ -58,7 +58,7 @@ func FormatDuration(format string, v float64) (text string, ok bool) {
 			return "", false
 		}
 		if b.Len() < maxDuration {
-			appendPart(&b, part, min(width, maxFormat), min(precision, maxFormat), zeros)
+			appendPart(&b, part, min(width, maxFormat), min(precision, maxFormat), zeros, point)
 		}
 	}
 	return cut(b.String(), maxDuration), true
@@ -92,7 +92,7 @@ func durationPart(letter byte, v float64) (float64, bool) {
 }
 
 // appendPart writes a number cut off, not rounded, behind its last digit.
-func appendPart(b *strings.Builder, v float64, width, precision int, zeros bool) {
+func appendPart(b *strings.Builder, v float64, width, precision int, zeros bool, point Point) {
 	if p := math.Pow(10, float64(precision)); v*p < 1<<53 {
 		v = math.Trunc(v*p) / p
 	}
@@ -104,7 +104,7 @@ func appendPart(b *strings.Builder, v float64, width, precision int, zeros bool)
 		}
 		b.WriteString(strings.Repeat(pad, missing))
 	}
-	b.WriteString(text)
+	b.WriteString(point.In(text))
 }
 
 // plain is a number as printf's %f has it.

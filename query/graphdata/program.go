@@ -27,6 +27,7 @@ type Options struct {
 	WeekStart  time.Weekday
 	Times      *attime.Reader // reads start= and end= of a DEF; nil means a new one
 	Names      *Names         // names of days and months for strftime; nil means POSIXNames
+	Point      Point          // of the numbers that Written returns
 
 	// MissingIsUnknown makes a series that cannot be opened one of unknown rows, without an error.
 	MissingIsUnknown bool

@@ -57,7 +57,7 @@ func (p *Program) write(x *printed, text string, s *printing) (string, error) {
 	case x.formatter == "timestamp":
 		return names.FormatTimestamp(text, p.printedValue(x)), nil
 	case x.formatter == "duration":
-		out, ok := FormatDuration(text, p.printedValue(x))
+		out, ok := FormatDuration(text, p.printedValue(x), p.options.Point)
 		if !ok {
 			return "", ErrDuration
 		}
@@ -71,7 +71,7 @@ func (p *Program) write(x *printed, text string, s *printing) (string, error) {
 		f.prefix = 's'
 	}
 	v, prefix := s.scale.of(f.prefix, p.printedValue(x))
-	return string(f.Append(nil, v, prefix)), nil
+	return string(f.Append(nil, v, prefix, p.options.Point)), nil
 }
 
 // BadFormat returns the error for a format that no number can be printed with. prefixed is the

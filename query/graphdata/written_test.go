@@ -22,12 +22,12 @@ func TestFormatDuration(t *testing.T) {
 		{59999, "%.1s %.1m", "59.9 0.9"},
 		{math.Copysign(0, -1), "", "0:00:00"},
 	} {
-		if got, ok := graphdata.FormatDuration(tt.format, tt.v); !ok || got != tt.want {
+		if got, ok := graphdata.FormatDuration(tt.format, tt.v, ""); !ok || got != tt.want {
 			t.Errorf("%q of %g: %q %v, want %q", tt.format, tt.v, got, ok, tt.want)
 		}
 	}
 	for _, format := range []string{"%", "%5", "%-5d", "%+d", "%lf", "%5.", "a%n"} {
-		if got, ok := graphdata.FormatDuration(format, 1); ok {
+		if got, ok := graphdata.FormatDuration(format, 1, ""); ok {
 			t.Errorf("%q gives %q", format, got)
 		}
 	}
@@ -56,7 +56,7 @@ func TestCFormat(t *testing.T) {
 		{"%+lF", "", 5, "+5.000000"},
 	} {
 		f, ok := graphdata.ParseCFormat(tt.format, true)
-		if got := string(f.Append(nil, tt.v, tt.prefix)); !ok || got != tt.want {
+		if got := string(f.Append(nil, tt.v, tt.prefix, "")); !ok || got != tt.want {
 			t.Errorf("%q of %g: %q %v, want %q", tt.format, tt.v, got, ok, tt.want)
 		}
 	}

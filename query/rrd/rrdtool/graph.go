@@ -124,8 +124,7 @@ func hasOption(args []string, names ...string) bool {
 // graphArguments reads the arguments of graph: its options, and the lines behind the name of a
 // file.
 func (c *command) graphArguments(args []string) (o *graph.Options, file string, lines []string, err error) {
-	o = graph.NewOptions(c.now())
-	o.Names, o.WeekStart = c.locale.names, c.locale.weekStart
+	o = c.graphOptions()
 	rest, err := parse(args, graphOptions, o.Set)
 	if err == nil {
 		err = o.Finish()
@@ -137,6 +136,13 @@ func (c *command) graphArguments(args []string) (o *graph.Options, file string, 
 		return nil, "", nil, errors.New("missing filename")
 	}
 	return o, rest[0], rest[1:], nil
+}
+
+// graphOptions returns the options of a graph in the locale.
+func (c *command) graphOptions() *graph.Options {
+	o := graph.NewOptions(c.now())
+	o.Names, o.WeekStart, o.Point = c.locale.names, c.locale.weekStart, graphdata.Point(c.locale.point)
+	return o
 }
 
 // draw draws a graph. An error behind which something is to be printed all the same comes with the
@@ -254,7 +260,7 @@ func (c *command) double(v float64) string {
 	if c.exact {
 		return string(appendExact(nil, v))
 	}
-	return fmt.Sprintf("%0.10e", v)
+	return string(c.locale.local(fmt.Appendf(nil, "%0.10e", v), 0))
 }
 
 // places are the numbers that are known before anything is measured.

@@ -49,8 +49,7 @@ func NewSketch(env *Env, args []string, w Wish) (*Sketch, error) {
 
 // options returns the options among the arguments of graph, and the lines.
 func (c *command) options(args []string, set func(o *graph.Options) error) (*graph.Options, []string, error) {
-	o := graph.NewOptions(c.now())
-	o.Names, o.WeekStart = c.locale.names, c.locale.weekStart
+	o := c.graphOptions()
 	lines, err := parse(args, graphOptions, o.Set)
 	if err == nil && set != nil {
 		err = set(o)
