@@ -199,14 +199,14 @@ func TestXMLErrors(t *testing.T) {
 		{"<step> 300 </step>", "", "line 29: step 0 cannot be", "step 0 cannot be"},
 		{"</rra>\n", "</rra><ds></ds>\n", "line 27: parse_tag_ds: All data source definitions MUST precede the RRA definitions!", "parse_tag_ds: All data source definitions MUST precede the RRA definitions!"},
 		{"</rrd>\n", "</rrd>\n<rrd></rrd>", "line 29: error reading/parsing XML: Extra content at the end of the document", ""},
-		{"</rrd>\n", "", "line 28: error reading/parsing XML: Premature end of data in tag rrd", ""},
+		{"</rrd>\n", "", "line 28: error reading/parsing XML: the document ends too early, within <rrd>", ""},
 		{"</ds>", "</dx>", "line 15: error reading/parsing XML: Opening and ending tag mismatch: dx", ""},
 		{"UNKN", "&nosuch;", "line 12: error reading/parsing XML: Entity 'nosuch' not defined", ""},
 		{"UNKN", "a & b", "line 12: error reading/parsing XML: EntityRef: expecting ';'", ""},
 		{"UNKN", "\x01", "line 12: error reading/parsing XML: PCDATA invalid Char value 1", ""},
 		{"<step>", "<step <ds>", "line 2: error reading/parsing XML: Couldn't find end of Start Tag step", ""},
-		{"</rrd>\n", "<!-- x", "line 28: error reading/parsing XML: the document ends before -->", ""},
-		{"<rrd>", "<!DOCTYPE rrd [", "line 29: error reading/parsing XML: the document type does not end", ""},
+		{"</rrd>\n", "<!-- x", "line 28: error reading/parsing XML: the document ends too early, within <rrd>", ""},
+		{"<rrd>", "<!DOCTYPE rrd [", "line 29: error reading/parsing XML: the document ends too early", ""},
 		{"<!-- Round Robin Database Dump -->", "<?xml version='1.0' encoding='koi8-r'?>", "line 1: error reading/parsing XML: Unsupported encoding koi8-r", ""},
 	} {
 		text := strings.Replace(old, c.was, c.is, 1)

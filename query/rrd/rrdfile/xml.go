@@ -33,9 +33,9 @@ func (x *xmlReader) next() xmlKind {
 	for x.err == nil {
 		x.ahead(xmlAhead)
 		if x.pos == x.end {
-			if n := len(x.open); n > 0 {
-				x.broken("Premature end of data in tag %s", x.open[n-1])
-			} else if x.bad != "" {
+			if len(x.open) > 0 {
+				x.brokenOrCut(0, "")
+			} else if x.bad != "" || x.cut {
 				x.broken("")
 			}
 			break
@@ -75,7 +75,8 @@ func (x *xmlReader) skip(n int, end string) {
 			return
 		}
 		if x.readErr != nil {
-			x.broken("the document ends before %s", end)
+			x.pos = x.end
+			x.brokenOrCut(0, "the document ends before %s", end)
 			return
 		}
 		// The last bytes may be the beginning of the text end.
@@ -91,7 +92,7 @@ func (x *xmlReader) skipType() {
 	quote, depth := byte(0), 0
 	for {
 		if x.ahead(1); x.pos == x.end {
-			x.broken("the document type does not end")
+			x.brokenOrCut(0, "the document type does not end")
 			return
 		}
 		if quote == 0 && x.buf[x.pos] == '<' {
@@ -159,7 +160,7 @@ func (x *xmlReader) readName() string {
 		return name
 	}
 	if n == 0 || n == len(b) || b[0] < 'A' {
-		x.broken("StartTag: invalid element name")
+		x.brokenOrCut(0, "StartTag: invalid element name")
 	}
 	return string(b[:min(n, 100)])
 }
@@ -175,7 +176,7 @@ func (x *xmlReader) opening() xmlKind {
 	for {
 		if x.pos == x.end {
 			if x.ahead(xmlAhead); x.pos == x.end {
-				x.broken("Couldn't find end of Start Tag %s", name)
+				x.brokenOrCut(0, "Couldn't find end of Start Tag %s", name)
 				return xmlEnd
 			}
 		}
@@ -222,7 +223,7 @@ func (x *xmlReader) closing() xmlKind {
 	case x.err != nil:
 		return xmlEnd
 	case x.pos == x.end || x.buf[x.pos] != '>':
-		x.broken("expected '>'")
+		x.brokenOrCut(0, "expected '>'")
 		return xmlEnd
 	case len(x.open) == 0 || x.open[len(x.open)-1] != name:
 		x.broken("Opening and ending tag mismatch: %s", name)
@@ -304,7 +305,7 @@ func (x *xmlReader) reference() {
 	b := x.buf[x.pos:x.end]
 	n := bytes.IndexByte(b[:min(len(b), 32)], ';')
 	if n < 0 {
-		x.broken("EntityRef: expecting ';'")
+		x.brokenOrCut(32, "EntityRef: expecting ';'")
 		return
 	}
 	name := string(b[1:n])

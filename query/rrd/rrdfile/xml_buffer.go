@@ -23,6 +23,7 @@ type xmlReader struct {
 	started  bool  // the encoding is known
 	latin1   bool
 	bad      string // why readErr was set: bytes that are not UTF-8
+	cut      bool   // the document ends within a character
 
 	name  string   // of the element that was opened or closed last
 	empty bool     // the element is <name/>: the next token is its end
@@ -45,8 +46,29 @@ func (x *xmlReader) fail(prefix, format string, args ...any) {
 func (x *xmlReader) broken(format string, args ...any) {
 	if x.bad != "" && x.end-x.pos < 4 { // the cause is the bytes at which the text seems to end
 		format, args = "%s", []any{x.bad}
+	} else if x.cut {
+		x.early()
+		return
 	}
 	x.fail("", "error reading/parsing XML: "+format, args...)
+}
+
+// early sets the error of a document that was cut off. It names the line for rrdtool's users, too.
+func (x *xmlReader) early() {
+	within := ""
+	if n := len(x.open); n > 0 {
+		within = ", within <" + x.open[n-1] + ">"
+	}
+	x.fail("line", "error reading/parsing XML: the document ends too early%s", within)
+}
+
+// brokenOrCut is early if a token reaches to the end of the document, and else broken.
+func (x *xmlReader) brokenOrCut(n int, format string, args ...any) {
+	if x.readErr == io.EOF && x.bad == "" && x.pos+n >= x.end {
+		x.early()
+		return
+	}
+	x.broken(format, args...)
 }
 
 // ahead reads until n bytes are in the buffer, or the document ends. It may move the bytes that are
@@ -99,6 +121,8 @@ func (x *xmlReader) validate(from int) {
 			x.tail = len(b)
 			x.end -= len(b)
 			return
+		case r == utf8.RuneError && n == 1 && !utf8.FullRune(b):
+			x.cut = true
 		case r == utf8.RuneError && n == 1:
 			x.bad = "Input is not proper UTF-8, indicate encoding ! Bytes:"
 			for _, c := range b[:min(len(b), 4)] {

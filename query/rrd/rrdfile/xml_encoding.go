@@ -79,7 +79,10 @@ func (x *xmlReader) start() {
 	if !bytes.HasPrefix(b, []byte("<?xml")) {
 		return
 	}
-	b, _, _ = bytes.Cut(b, []byte("?>"))
+	b, _, ends := bytes.Cut(b, []byte("?>"))
+	if !ends {
+		return // an error when it is skipped
+	}
 	_, b, found := bytes.Cut(b, []byte("encoding"))
 	b = bytes.TrimLeft(b, " \t\r\n=")
 	if !found || len(b) == 0 {

@@ -30,7 +30,7 @@ func TestNoUTF8(t *testing.T) {
 		{"<step>", "<step a=\"\xe4\">", "line 6: error reading/parsing XML: Input is not proper UTF-8, indicate encoding ! Bytes: 0xE4 0x22 0x3E"},
 		{"<step>", "<step>\xed\xa0\x80", "line 6: error reading/parsing XML: Input is not proper UTF-8, indicate encoding ! Bytes: 0xED 0xA0 0x80"},
 		{"<step>", "<step>\uffff", "line 6: error reading/parsing XML: PCDATA invalid Char value 65535"},
-		{"</rrd>\n", "</rrd>\n<!-- \xe2\x82", "Input is not proper UTF-8, indicate encoding ! Bytes: 0xE2 0x82"},
+		{"</rrd>\n", "</rrd>\n<!-- \xe2\x82", "the document ends too early"},
 		{"</rrd>\n", "</rrd>\n\xff", "Input is not proper UTF-8, indicate encoding ! Bytes: 0xFF"},
 		{"<!DOCTYPE rrd SYSTEM", "<!DOCTYPE rrd [ <!-- ]> ' --> <?x ]> \" ?> <!ELEMENT rrd ANY> ] SYSTEM", ""},
 	} {
