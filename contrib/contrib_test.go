@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/localcluster"
 )
 
 // The folders of the modules.
@@ -27,11 +28,7 @@ const patience = 60 * time.Second
 
 // program builds rondo once for all tests.
 var program = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "rondo"), "../cmd/rondo").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building rondo: %w\n%s", err, out)
-	}
-	return filepath.Join(folder, "rondo"), nil
+	return localcluster.BuildRondo(folder)
 })
 
 // folder holds what is built.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/rondo-db/rondo/internal/localcluster"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
@@ -29,9 +29,8 @@ func (w withRondo) Run() int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // it is a temporary folder
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "rondo"), "../rondo")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build ../rondo: %v\n%s", err, out)
+	if _, err := localcluster.BuildRondo(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/localcluster"
 )
 
 // TestClusterRollingUpgrade replaces the program of one node after the other while samples are
@@ -22,9 +24,9 @@ func TestClusterRollingUpgrade(t *testing.T) {
 	dir := t.TempDir()
 	old := os.Getenv("RONDO_OLD")
 	if old == "" {
-		old = filepath.Join(dir, "old", "rondo")
-		if out, err := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", old, ".").CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v: %s", err, out)
+		var err error
+		if old, err = localcluster.BuildRondo(t.TempDir()); err != nil {
+			t.Fatal(err)
 		}
 	}
 	const series = 6

@@ -18,7 +18,7 @@ func TestShow(t *testing.T) {
 		rrdtooltest.Lacks(t, err)
 	}
 	program := filepath.Join(t.TempDir(), "cluster")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "run", "-exec", "cp", ".", program).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	tmp := t.TempDir()

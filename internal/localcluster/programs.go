@@ -31,10 +31,11 @@ func exists(path string) bool {
 }
 
 // BuildRondo builds the program rondo of the module that the working folder is in, into the folder
-// dir.
+// dir. Go keeps what it links for go run, and links what it builds each time: of all packages whose
+// tests want a program only the first one links it.
 func BuildRondo(dir string) (string, error) {
 	path := filepath.Join(dir, "rondo")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/rondo-db/rondo/cmd/rondo").CombinedOutput()
+	out, err := exec.Command("go", "run", "-exec", "cp", "github.com/rondo-db/rondo/cmd/rondo", path).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build rondo: %w\n%s", err, out)
 	}

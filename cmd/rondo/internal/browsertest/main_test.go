@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/rondo-db/rondo/internal/localcluster"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
@@ -58,14 +58,7 @@ func program(t *testing.T) string {
 }
 
 var built = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(work, "rondo")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/rondo")
-	cmd.Dir = "../../../.."
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build rondo: %w\n%s", err, out)
-	}
-	return path, nil
+	return localcluster.BuildRondo(work)
 })
 
 // chromium returns the context of the browser that all tests share. The tests take minutes and want
