@@ -348,6 +348,9 @@ func TestDiskFaults(t *testing.T) {
 	f := newFaultRun(t, seed)
 	f.script("", 0, false)
 	most := max(2, seeds.Crashes(0)) // of a kind; spread over the run
+	if testing.Short() {
+		most = 1
+	}
 	var report []string
 	for kind, n := range f.calls {
 		t.Run(kind, func(t *testing.T) {

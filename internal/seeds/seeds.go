@@ -24,7 +24,7 @@ type table struct {
 	folder string              // of the running tests, from the root
 }
 
-// Each runs f with each seed of a test, in subtests if there are several. Within f the test has one.
+// Each runs f with each seed of a test, in subtests if there are several. In f the test has one.
 func Each(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	all := of(t)
