@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/ramtemp"
 )
+
+var _ = ramtemp.Use() // before any test has a temporary folder
 
 // Open opens a new store in a temporary folder. When the test is over the store
 // is checked and closed: every test is an integrity test.

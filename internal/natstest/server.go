@@ -14,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/ramtemp"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
+
+var _ = ramtemp.Use() // before any test has a temporary folder
 
 // program returns the program nats-server, and logs its version. If it is missing the test is
 // skipped, or fails if RONDO_REQUIRE_PEERS is 1.

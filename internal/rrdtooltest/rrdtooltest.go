@@ -11,7 +11,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/ramtemp"
 )
+
+var _ = ramtemp.Use() // before any test has a temporary folder
 
 // A Tool is a running `rrdtool -` in a folder of its own. When a command makes rrdtool crash, the
 // Tool starts it again.

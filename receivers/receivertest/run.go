@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/ramtemp"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
+
+var _ = ramtemp.Use() // before any test has a temporary folder
 
 // Run runs the suite on loopback. A receiver of the network "tcp" passes more tests than others;
 // one of the network "dir" may share its folder.

@@ -7,7 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/rondo-db/rondo/internal/ramtemp"
 )
+
+var _ = ramtemp.Use() // before any test has a temporary folder
 
 // ErrPower is what every operation answers after a power cut.
 var ErrPower = errors.New("power is lost")
