@@ -90,7 +90,7 @@ func sameStores(t *testing.T, what string, got, want *core.Store) {
 func TestIncrementsAgainstModel(t *testing.T) {
 	seed := seeds.One(t)
 	increments := 0
-	for i := range seeds.Programs(6, 4) {
+	for i := range seeds.Programs(3, 4) {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		m := &modelRun{program: &program{t: t, r: r}, ctx: context.Background(), dir: t.TempDir()}
 		m.o = core.Options{NoBackground: r.IntN(2) == 0}

@@ -105,11 +105,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	seed := seeds.One(t)
 	c := newCrashRun(t, seed)
 	s := mustOpen(t, c.task.dir, core.Options{CheckpointBytes: 8 << 10})
-	rounds := 2
-	if raceEnabled {
-		rounds = 1
-	}
-	for range rounds {
+	for range seeds.Often(1, 2) {
 		var wg sync.WaitGroup
 		var backup []byte
 		var acked [crashAppenders]int

@@ -236,7 +236,7 @@ func TestCatalogueAgainstBruteForce(t *testing.T) {
 	name := func() string {
 		return fmt.Sprintf("%s/%s%d%s", pick(r, "a", "b", "a/b"), pick(r, "", "x"), r.IntN(40), pick(r, "", "", ".rrd"))
 	}
-	for i := range 400 {
+	for i := range seeds.Often(240, 400) {
 		p := name()
 		key := strings.TrimSuffix(p, ".rrd")
 		old, exists := b[key]
@@ -361,16 +361,13 @@ func TestDuplicatesInABatch(t *testing.T) {
 	}
 }
 
+// TestManySeries: a question for few series does not look at all of them.
 func TestManySeries(t *testing.T) {
 	ctx := context.Background()
-	n := 30_000
-	if testing.Short() || raceEnabled {
-		n = 10_000
-	}
+	n := seeds.Often(10_000, 30_000)
 	dir := t.TempDir()
 	s := enginetest.OpenDir(t, dir, core.Options{NoBackground: true})
 	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
-	began := time.Now()
 	var specs []core.Spec
 	for i := range n {
 		specs = append(specs, core.Spec{
@@ -383,7 +380,6 @@ func TestManySeries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	created := time.Since(began)
 	ask := func() {
 		t.Helper()
 		if got := len(paths(t, s.List(ctx, "h0042/", ""))); got != 100 {
@@ -394,22 +390,27 @@ func TestManySeries(t *testing.T) {
 		}
 	}
 	ask()
-	began = time.Now()
 	if err := s.Checkpoint(ctx); err != nil {
 		t.Fatal(err)
 	}
-	written := time.Since(began)
 	s = reopen(t, s, dir, core.Options{NoBackground: true})
-	began = time.Now()
-	for range 20 {
-		ask()
+	quickest := func(fn func()) time.Duration { // the machine may be busy, but not each time
+		least := time.Hour
+		for range 20 {
+			began := time.Now()
+			fn()
+			least = min(least, time.Since(began))
+		}
+		return least
 	}
-	asked := time.Since(began)
-	if got := len(paths(t, s.List(ctx, "", ""))); got != n {
-		t.Fatalf("%d series, want %d", got, n)
-	}
-	t.Logf("%d series: created in %v, written in %v, 20 questions in %v", n, created, written, asked)
-	if asked > 2*time.Second {
-		t.Errorf("20 questions for a hundred series of %d took %v: they look at all", n, asked)
+	few := quickest(ask)
+	all := quickest(func() {
+		if got := len(paths(t, s.List(ctx, "", ""))); got != n {
+			t.Fatalf("%d series, want %d", got, n)
+		}
+	})
+	t.Logf("%d series: two questions for few in %v, one for all in %v", n, few, all)
+	if few > all/3 {
+		t.Errorf("two questions for a hundred series of %d took %v, one for all %v: they look at all", n, few, all)
 	}
 }

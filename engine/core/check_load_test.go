@@ -6,13 +6,14 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 // TestCheckDuringCheckpoints checks a store while it is written: pages that a transaction takes are
 // no problem.
 func TestCheckDuringCheckpoints(t *testing.T) {
 	s := enginetest.OpenDir(t, t.TempDir(), core.Options{NoBackground: true})
-	f := newFeeder(t, s, 600)
+	f := newFeeder(t, s, 300)
 	f.mustFeed(200)
 	mustClose(t, s.Checkpoint(t.Context()))
 	var done atomic.Bool
@@ -20,7 +21,7 @@ func TestCheckDuringCheckpoints(t *testing.T) {
 	go func() {
 		defer close(over)
 		defer done.Store(true)
-		for range 60 {
+		for range seeds.Often(20, 60) {
 			if err := f.feed(5); err != nil {
 				t.Error(err)
 			}

@@ -126,13 +126,13 @@ func TestCompactWhileOthersWrite(t *testing.T) {
 	c := newCrashRun(t, seed)
 	var s *core.Store
 	hooked := atomic.Bool{}
-	steps := 0
+	steps, most := 0, seeds.Often(16, 40)
 	o := core.Options{NoBackground: true}.WithSlice(8 << 10).WithHook(func(name string) {
 		if name != "compact-slice" && name != "compact-round" || !hooked.CompareAndSwap(false, true) {
 			return
 		}
 		defer hooked.Store(false)
-		if steps++; steps > 40 || name == "compact-slice" && steps%3 != 0 {
+		if steps++; steps > most || name == "compact-slice" && steps%3 != 0 {
 			return
 		}
 		c.loadMore(s, 2)
@@ -143,7 +143,7 @@ func TestCompactWhileOthersWrite(t *testing.T) {
 	s = mustOpen(t, c.task.dir, o)
 	c.loadMore(s, 40)
 	mustClose(t, s.Checkpoint(t.Context()))
-	for range 3 {
+	for range seeds.Often(2, 3) {
 		steps = 0
 		if _, err := s.Compact(t.Context()); err != nil {
 			t.Fatal(err)

@@ -28,7 +28,8 @@ func TestEverythingAtOnce(t *testing.T) {
 		definition(t, "DS:a:COUNTER:60:U:U", "DS:b:GAUGE:60:U:U", "RRA:AVERAGE:0.5:1:20", "RRA:LAST:0.5:6:10"),
 		definition(t, "DS:a:GAUGE:60:U:U", "RRA:HWPREDICT:30:0.1:0.05:7"),
 	}
-	const workers, each, rounds = 4, 25, 120
+	const workers, each = 4, 25
+	rounds := seeds.Often(40, 120)
 	var appenders, others sync.WaitGroup
 	done := make(chan struct{})
 	all := make([][]*modelSeries, workers)
@@ -233,7 +234,7 @@ func TestReadersDuringCheckpoints(t *testing.T) {
 			}
 		})
 	}
-	for range 60 {
+	for range seeds.Often(20, 60) {
 		var b core.Batch
 		n := acked.Load()
 		for range 20 {

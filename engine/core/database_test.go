@@ -27,11 +27,7 @@ func smallDatabase(t *testing.T, dir string) []byte {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return readDatabase(t, dir)
 }
 
 // TestFileCutWhileItRuns takes the file away under an open store: what needs it fails, and the

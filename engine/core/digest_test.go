@@ -66,7 +66,7 @@ func give(t testing.TB, s *core.Store, refs map[*modelSeries]core.Ref, rds []*re
 func TestDigestDoesNotTellHowItCame(t *testing.T) {
 	ctx := context.Background()
 	seed := seeds.One(t)
-	for i := range seeds.Programs(3, 20) {
+	for i := range seeds.Programs(2, 20) {
 		r := rand.New(rand.NewPCG(seed, 1000+uint64(i)))
 		series, rds := plainProgram(t, r)
 		o := core.Options{NoBackground: true, Sync: wal.SyncNone}

@@ -239,10 +239,7 @@ func TestFollowerKilled(t *testing.T) {
 	seed := seeds.One(t)
 	l := newFollowedLog(t, seed)
 	twin := l.lead
-	k := &killedFollower{t: t, dir: t.TempDir(), hits: make(map[string]int), then: make(map[string]func()), limit: 3}
-	if raceEnabled {
-		k.limit = 1
-	}
+	k := &killedFollower{t: t, dir: t.TempDir(), hits: make(map[string]int), then: make(map[string]func()), limit: seeds.Often(1, 3)}
 	k.live(l)
 	await(t, twin, l.log)
 	for i, x := range k.left {

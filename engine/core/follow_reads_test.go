@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 	"github.com/rondo-db/rondo/wal/waltest"
@@ -240,11 +241,7 @@ func (f *followReader) names(ctx context.Context) error {
 // Each read sees whole records, those up to the position before it at least, and nothing that it has
 // seen goes away.
 func TestReadsWhileFollowing(t *testing.T) {
-	ticks := 300
-	if raceEnabled {
-		ticks = 120
-	}
-	l := newReadLog(t, ticks)
+	l := newReadLog(t, seeds.Often(120, 300))
 	tp := newTap(l.log, readSeries/2)
 	s := mustOpen(t, t.TempDir(), tp.options(core.Options{NoBackground: true}))
 	last := l.log.Reader().Last()

@@ -20,7 +20,7 @@ import (
 func TestFollow(t *testing.T) {
 	ctx := context.Background()
 	seed := seeds.One(t)
-	for i := range seeds.Programs(3, 20) {
+	for i := range seeds.Programs(2, 20) {
 		r := rand.New(rand.NewPCG(seed, 2000+uint64(i)))
 		o := core.Options{NoBackground: true, Sync: wal.SyncNone}
 		paths := []string{"a", "b", "c", "d"}

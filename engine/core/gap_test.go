@@ -117,7 +117,7 @@ func TestGapOfMillionsOfRows(t *testing.T) {
 // put back.
 func TestGapsAreTheModels(t *testing.T) {
 	ctx := t.Context()
-	for seed := range uint64(seeds.Programs(6, 20)) {
+	for seed := range uint64(seeds.Programs(3, 20)) {
 		r := rand.New(rand.NewPCG(seeds.One(t), seed))
 		dir := t.TempDir()
 		o := core.Options{NoBackground: true}

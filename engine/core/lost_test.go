@@ -34,8 +34,11 @@ func newLostStore(t *testing.T, middle bool) *lostStore {
 	mustClose(t, s.Checkpoint(t.Context()))
 	l.f.mustFeed(30)
 	l.want = mustDigest(t, s)
-	killed := filepath.Join(t.TempDir(), "store")
-	kill := func() { mustClose(t, os.CopyFS(killed, os.DirFS(l.dir))) }
+	killed := ""
+	kill := func() {
+		killed = copyStore(t, l.dir)
+		mustClose(t, os.WriteFile(filepath.Join(killed, "LOCK"), nil, 0o600))
+	}
 	if middle {
 		s.SetHook(func(name string) {
 			if name == "checkpoint-groups" {

@@ -77,7 +77,7 @@ func TestMetadataAgainstBruteForce(t *testing.T) {
 	b := make(bruteMetadata)
 	series := make(map[string]bool)
 	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
-	for i := range 300 {
+	for i := range seeds.Often(200, 300) {
 		p := fmt.Sprintf("%s/%d", pick(r, "a", "b"), r.IntN(40))
 		switch r.IntN(10) {
 		case 8: // expires, if it has the time it had when somebody looked

@@ -127,10 +127,7 @@ func TestDamagedPages(t *testing.T) {
 func TestDamagedBucketInsidePage(t *testing.T) {
 	const page = 4096
 	dir := zoo(t)
-	good, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := readDatabase(t, dir)
 	le := binary.LittleEndian
 	meta := 0
 	if le.Uint64(good[page+16+48:]) > le.Uint64(good[16+48:]) { // number of the transaction
@@ -197,10 +194,7 @@ func TestLabelKeysOutOfOrder(t *testing.T) {
 	if err := errors.Join(s.Checkpoint(context.Background()), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	good, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := readDatabase(t, dir)
 	places := 0
 	for _, key := range []string{"q1\x00value3\x00", "q3\x00x\x00"} {
 		at := strings.Index(string(good), key)

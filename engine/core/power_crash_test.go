@@ -162,11 +162,7 @@ func testLogFaults(t *testing.T, seed uint64, wrap func(core.Options) core.Optio
 	}
 	var mu sync.Mutex
 	var full, io int
-	ops := 60
-	if raceEnabled {
-		ops = 25
-	}
-	c.load(s, 0, ops, func(err error) bool {
+	c.load(s, 0, seeds.Often(30, 60), func(err error) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {

@@ -47,8 +47,7 @@ func flipKey(t *testing.T, dir, bucket string, key []byte, n int) {
 		return nil
 	})
 	name := filepath.Join(dir, "rondo.bolt")
-	file, err := os.ReadFile(name)
-	mustClose(t, err)
+	file := readDatabase(t, dir)
 	found := 0
 	for from := 0; ; found++ {
 		at := bytes.Index(file[from:], entry)

@@ -151,11 +151,7 @@ func TestRepairOfValues(t *testing.T) {
 // before the repair is so after it.
 func TestRepairOfPages(t *testing.T) {
 	dir := zoo(t)
-	raw, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	damageDB(t, copyStore(t, dir), func(tx *bolt.Tx) error { raw = raw[:tx.Size()]; return nil })
+	raw := readDatabase(t, dir)
 	r := rand.New(rand.NewPCG(seeds.One(t), 2))
 	const page = 4096
 	tried, refused := 0, 0

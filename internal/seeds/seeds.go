@@ -57,13 +57,17 @@ func Rand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(One(tb), 2))
 }
 
-// Many returns seeds of a test that takes little time for each: few, or RONDO_SEEDS, from the first
-// one on, and the others of the test. A seed that is to be repeated is alone.
+// Many returns seeds of a test that takes little time for each: few (half of it with -short), or
+// RONDO_SEEDS, from the first one on, and the others of the test. A seed that is to be repeated is
+// alone.
 func Many(tb testing.TB, few int) []uint64 {
 	tb.Helper()
 	all := of(tb)
 	if Repeats() {
 		return all
+	}
+	if testing.Short() {
+		few = (few + 1) / 2
 	}
 	n := amount("RONDO_SEEDS", few)
 	following := make([]uint64, n, n+len(all)-1)
@@ -80,10 +84,13 @@ func Repeats() bool {
 }
 
 // Programs returns how many random programs a test makes: RONDO_PROGRAMS divided by share, but at
-// least one, or few if that is not set.
+// least one, or few if that is not set, and half of few with -short.
 func Programs(few, share int) int {
 	if n := amount("RONDO_PROGRAMS", 0); n > 0 {
 		return max(n/share, 1)
+	}
+	if testing.Short() {
+		return (few + 1) / 2
 	}
 	return few
 }
