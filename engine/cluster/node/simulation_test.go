@@ -31,7 +31,7 @@ const (
 func TestSimulation(t *testing.T) {
 	var total Counts
 	certain, stale, ended, losses := 0, 0, 0, 0
-	all := seeds.Many(t, 100)
+	all := seeds.Many(t, 60)
 	for _, seed := range all {
 		w := newWorld(seed)
 		w.run()

@@ -34,7 +34,7 @@ func TestAlterRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := seeds.Rand(t)
 			s := open(t)
-			for i := range seeds.Programs(20, 10) {
+			for i := range seeds.Programs(12, 10) {
 				a := &alterRun{T: t, r: rand.New(rand.NewPCG(r.Uint64(), 5)), at: 1_200_000_000 + int64(r.IntN(10000))}
 				a.run = &rondo{store: s, dir: fmt.Sprintf("m%d", i), now: time.Unix(1_200_200_000, 0), loc: time.UTC}
 				a.begin()

@@ -19,7 +19,7 @@ func TestAlterNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := seeds.Rand(t)
 			s := open(t)
-			for i := range seeds.Programs(15, 10) {
+			for i := range seeds.Programs(10, 10) {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 8))}
 				a := &rondo{store: s, dir: fmt.Sprintf("a%d", i), now: time.Unix(1200200000, 0), loc: time.UTC}
 				b := &rondo{store: s, dir: fmt.Sprintf("b%d", i), now: a.now, loc: time.UTC}

@@ -26,7 +26,7 @@ func TestDumpAsOriginal(t *testing.T) {
 			r := seeds.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(12, 10)
+			n := seeds.Programs(8, 10)
 			for i := range n {
 				if !dumped(t, o, s, i, &generator{r: rand.New(rand.NewPCG(r.Uint64(), 3))}) {
 					return

@@ -43,7 +43,7 @@ func TestGraphAsOriginal(t *testing.T) { seeds.Each(t, graphAsOriginal) }
 func graphAsOriginal(t *testing.T) {
 	r := seeds.Rand(t)
 	o := newOriginal(t)
-	n, failed, crashed, exported := seeds.Programs(50, 2), 0, 0, 0
+	n, failed, crashed, exported := seeds.Programs(30, 2), 0, 0, 0
 	reached := map[string]int{}
 	var g *graphGenerator
 	var me *rondo

@@ -25,7 +25,7 @@ import (
 func TestPicturesAsOriginal(t *testing.T) {
 	r := seeds.Rand(t)
 	o := newOriginal(t)
-	n, drawn := seeds.Programs(20, 5), 0
+	n, drawn := seeds.Programs(12, 5), 0
 	reached := map[string]int{}
 	var g *pictureGenerator
 	var me *rondo

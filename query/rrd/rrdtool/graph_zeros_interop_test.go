@@ -19,7 +19,7 @@ func TestZerosAsOriginal(t *testing.T) {
 	r := seeds.Rand(t)
 	o := newOriginal(t)
 	negative, positive := 0, 0
-	for i := range seeds.Programs(20, 10) {
+	for i := range seeds.Programs(12, 10) {
 		folder, mine := filepath.Join(o.dir, fmt.Sprint(i)), t.TempDir()
 		if err := os.Mkdir(folder, 0o777); err != nil {
 			t.Fatal(err)

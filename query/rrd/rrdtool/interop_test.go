@@ -119,7 +119,7 @@ func TestProgramsAsOriginal(t *testing.T) {
 			r := seeds.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(80, 1)
+			n := seeds.Programs(40, 1)
 			for i := range n {
 				if e, ok := s.(*core.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {

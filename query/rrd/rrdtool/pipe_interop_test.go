@@ -23,7 +23,7 @@ import (
 // answered.
 func TestPipeAsOriginal(t *testing.T) {
 	o := newOriginal(t)
-	seed, n := seeds.One(t), seeds.Programs(20, 10)
+	seed, n := seeds.One(t), seeds.Programs(12, 10)
 	for i := range n {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		// Deep enough that no program leaves it by "cd ..", and a folder because it holds

@@ -17,7 +17,7 @@ func TestResizeAsOriginal(t *testing.T) {
 			r := seeds.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(12, 10)
+			n := seeds.Programs(8, 10)
 			for i := range n {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 7))}
 				compare(t, o, s, i, g.resizes())

@@ -25,7 +25,7 @@ func TestRestructureAsOriginal(t *testing.T) {
 			r := seeds.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(15, 10)
+			n := seeds.Programs(10, 10)
 			for i := range n {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 5))}
 				p := &restructured{t: t, g: g, o: o, me: &rondo{store: s, dir: strconv.Itoa(i), now: time.Now(), loc: time.UTC}}

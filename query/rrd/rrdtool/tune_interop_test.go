@@ -21,7 +21,7 @@ func TestTuneAsOriginal(t *testing.T) {
 			r := seeds.Rand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := seeds.Programs(15, 10)
+			n := seeds.Programs(10, 10)
 			for i := range n {
 				if e, ok := s.(*core.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {

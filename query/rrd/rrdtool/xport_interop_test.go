@@ -27,7 +27,7 @@ func TestXportAsOriginal(t *testing.T) {
 			o := newOriginal(t)
 			s := open(t)
 			loc := berlin(t)
-			n := seeds.Programs(20, 10)
+			n := seeds.Programs(12, 10)
 			failed := 0
 			var g *xportGenerator
 			for i := range n {
@@ -84,7 +84,7 @@ func TestXportLinesAsOriginal(t *testing.T) {
 			t.Fatal(want, got)
 		}
 	}
-	crashed, failed, n := 0, 0, seeds.Programs(30, 10)
+	crashed, failed, n := 0, 0, seeds.Programs(20, 10)
 	for i := range n {
 		lines := []string{"DEF:a=a.rrd:x:AVERAGE", "VDEF:v=a,LAST", g.mixed(), "XPORT:a"}
 		if g.one(3) {

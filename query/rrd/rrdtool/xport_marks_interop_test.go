@@ -23,7 +23,7 @@ func TestXportMarksAsOriginal(t *testing.T) {
 			t.Fatal(want, got)
 		}
 	}
-	failed, crashed, n := 0, 0, seeds.Programs(60, 10)
+	failed, crashed, n := 0, 0, seeds.Programs(30, 10)
 	for i := range n {
 		start := g.begin + g.r.Int64N(200)
 		args := []string{"xport", "-s", fmt.Sprint(start), "-e", fmt.Sprint(start + 50 + g.r.Int64N(1000))}
@@ -58,7 +58,7 @@ func TestStrftimeAsOriginal(t *testing.T) {
 	o := newOriginal(t)
 	me := &rondo{store: newMemory(), now: time.Now(), loc: berlin(t)}
 	g := &markGenerator{xportGenerator{r: r}}
-	for i := range seeds.Programs(20, 10) {
+	for i := range seeds.Programs(12, 10) {
 		name := fmt.Sprintf("%d.rrd", i)
 		at := 1 + g.r.Int64N(4_000_000_000)
 		if g.one(2) {

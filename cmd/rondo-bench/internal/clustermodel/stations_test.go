@@ -12,7 +12,7 @@ func meanStay(t *testing.T, load float64, service func(*rand.Rand) float64, stat
 	r := rand.New(rand.NewPCG(7, 7))
 	c := &clock{}
 	run := station(c)
-	const jobs = 150_000
+	const jobs = 60_000
 	var stayed float64
 	left := 0
 	var come func(n int)
