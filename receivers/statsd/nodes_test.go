@@ -1,6 +1,7 @@
 package statsd
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math"
@@ -281,5 +282,69 @@ func clockIsSet(t *testing.T, step, set time.Duration) {
 	}
 	if set > 0 && late > 0 || late > 0 != (lines.Load() > 0) || lines.Load() > 1 {
 		t.Errorf("%d samples were late, the log has %d lines", late, lines.Load())
+	}
+}
+
+// An odd is a sink that says what one of a cluster says, beside what its store says.
+type odd struct {
+	receivers.Sink
+	says      func(b *core.Batch) error // nil: what the store says
+	asked     int                       // requests for series
+	submitted int                       // samples
+}
+
+func (o *odd) Resolve(ctx context.Context, reqs []receivers.Request) error {
+	o.asked += len(reqs)
+	return o.Sink.Resolve(ctx, reqs)
+}
+
+func (o *odd) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, error) {
+	o.submitted += b.Len()
+	p, err := o.Sink.Submit(ctx, b)
+	if o.says == nil || err != nil {
+		return p, err
+	}
+	if err := p.Wait(); err != nil {
+		return nil, err
+	}
+	return saying{o.says(b)}, nil
+}
+
+type saying struct{ err error }
+
+func (s saying) Wait() error { return s.err }
+
+// TestAnswersOfACluster: samples whose partition is out of reach are counted as such, and the
+// others are stored. Samples that were stored for a promise are not handed over again, but all
+// references are asked for again.
+func TestAnswersOfACluster(t *testing.T) {
+	store, _, now := nodes(t, 0, core.Options{})
+	s := node(t, store, now)
+	o := &odd{Sink: s.sink}
+	s.sink = o
+	tick := func() {
+		s.take("a:1|c b:2|c c:3|g")
+		*now = now.Add(10 * time.Second)
+		s.flush(t.Context(), now.Unix(), false)
+	}
+	begin := now.Unix()
+	tick()
+	o.says = func(b *core.Batch) error {
+		return &core.RejectedError{Accepted: b.Len(), First: []core.Rejection{{Err: core.ErrNotFound}}}
+	}
+	tick()
+	o.says = func(b *core.Batch) error {
+		return &core.PartialError{Err: core.ErrUnavailable, Missing: []int{1}, Samples: b.Len()}
+	}
+	tick()
+	if o.asked != 6 || o.submitted != 5+3+3 {
+		t.Errorf("%d series were asked for and %d samples handed over, want 6 and 11", o.asked, o.submitted)
+	}
+	d := s.Stats().Dropped
+	if d[receivers.Overload] != 1 || d[receivers.State]+d[receivers.Late]+d[receivers.Failed] != 0 {
+		t.Errorf("dropped %v, want one for overload", d)
+	}
+	if got := countedIn(t, store, "statsd/counters/a", 0, begin, now.Unix()); math.Abs(got-3) > 1e-9 {
+		t.Errorf("a has %v of 3", got)
 	}
 }
