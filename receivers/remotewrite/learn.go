@@ -25,7 +25,7 @@ type second struct {
 // learn gives series whose step was guessed their step, as soon as the second sample tells it. The
 // series is replaced by one of that step which has had the first sample, unless somebody else has
 // written to it, such as another node: then it keeps its step. It holds s.order.
-func (s *server) learn(ctx context.Context, w *work, sender string) {
+func (s *server) learn(ctx context.Context, w *work, sender string, latest rra.Time) {
 	var rs []receivers.Replacement
 	var of []second
 	var told steps.Groups // what the samples say of jobs, if their series have no others
@@ -34,7 +34,7 @@ func (s *server) learn(ctx context.Context, w *work, sender string) {
 			continue
 		}
 		e := &s.table.series[n]
-		at, created := w.after(i, e)
+		at, created := w.after(i, e, latest)
 		step := steps.Apart(at - e.last.at)
 		if step == 0 {
 			continue
@@ -104,13 +104,13 @@ func (s *server) replace(ctx context.Context, rs []receivers.Replacement, of []s
 
 // after returns the time of the first sample in series i of w that is behind the last one of e, cut
 // as that one, and when the sender says that the counter began; 0: the series has no such sample.
-func (w *work) after(i int, e *series) (at, created rra.Time) {
+func (w *work) after(i int, e *series, latest rra.Time) (at, created rra.Time) {
 	offset := int64(0)
 	if e.state&(offsetKnown|asSent) == offsetKnown {
 		offset = int64(e.offset)
 	}
 	for _, x := range w.samples[w.series[i].from:w.series[i].to] {
-		if at := milli(x.ms - offset); x.bits != staleBits && at > e.last.at {
+		if at := milli(x.ms - offset); x.bits != staleBits && at > e.last.at && x.untimely(latest) == nil {
 			return at, milli(cmp.Or(x.start, w.series[i].created))
 		}
 	}

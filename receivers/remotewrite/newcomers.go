@@ -43,7 +43,7 @@ func (s *server) newcomers(w *work, sender string, now time.Time) {
 		if !s.due(w, i, now) {
 			continue
 		}
-		x, ok := s.newcomer(w, i)
+		x, ok := s.newcomer(w, i, now)
 		if !ok {
 			continue
 		}
@@ -60,7 +60,7 @@ func (s *server) newcomers(w *work, sender string, now time.Time) {
 		}
 		byPath[id.Path] = len(w.news)
 		w.news = append(w.news, x)
-		w.reqs = append(w.reqs, receivers.Request{Identity: id, Sender: sender, Time: s.begins(w, i), Untyped: true, Define: x.define})
+		w.reqs = append(w.reqs, receivers.Request{Identity: id, Sender: sender, Time: s.begins(w, i, s.cfg.Latest(now)), Untyped: true, Define: x.define})
 	}
 }
 
@@ -91,13 +91,13 @@ func (s *server) admitAll(w *work, now time.Time) {
 
 // newcomer returns series i of w as one that is to be resolved. ok is false if its labels are
 // wrong, or if there is nothing to make a series for.
-func (s *server) newcomer(w *work, i int) (x *newcomer, ok bool) {
+func (s *server) newcomer(w *work, i int, now time.Time) (x *newcomer, ok bool) {
 	labels, wrong := w.checked(w.key(&w.series[i]))
 	if wrong != "" {
 		w.series[i].fault = wrong
 		return nil, false
 	}
-	if !w.living(i) {
+	if !w.living(i, s.cfg.Latest(now)) {
 		return nil, false
 	}
 	name := core.LabelValue(labels, NameLabel)
@@ -106,7 +106,7 @@ func (s *server) newcomer(w *work, i int) (x *newcomer, ok bool) {
 		k = s.families.kind(name)
 	}
 	x = &newcomer{of: []int{i}, labels: labels, job: core.LabelValue(labels, "job"), counts: k.counts(name)}
-	x.step = cmp.Or(s.set.step, s.table.learned.Step(x.job), w.distance(i))
+	x.step = cmp.Or(s.set.step, s.table.learned.Step(x.job), w.distance(i, s.cfg.Latest(now)))
 	if x.step == 0 {
 		x.step, x.guess = guessedStep, true
 	}
@@ -122,11 +122,12 @@ func (x *newcomer) define(step int64) *rra.Definition {
 	return definition(step, x.counts)
 }
 
-// living reports whether series i of w has a sample that is not the mark of its end. A series that
-// has ended and is not known is not made.
-func (w *work) living(i int) bool {
+// living reports whether series i of w has a sample that is not the mark of its end, and whose time
+// is possible. A series that has ended and is not known is not made, and no sample that is refused
+// makes one.
+func (w *work) living(i int, latest rra.Time) bool {
 	for _, x := range w.samples[w.series[i].from:w.series[i].to] {
-		if x.bits != staleBits {
+		if x.bits != staleBits && x.untimely(latest) == nil {
 			return true
 		}
 	}
@@ -136,30 +137,42 @@ func (w *work) living(i int) bool {
 // staleBits is the value that marks the end of a series, a NaN of its own.
 const staleBits = 0x7ff0000000000002
 
+// firstTwo returns the first two samples of series i of w whose time is possible; nil: there are
+// fewer.
+func (w *work) firstTwo(i int, latest rra.Time) (first, second *wireSample) {
+	for j := w.series[i].from; j < w.series[i].to; j++ {
+		switch x := &w.samples[j]; {
+		case x.untimely(latest) != nil:
+		case first == nil:
+			first = x
+		default:
+			return first, x
+		}
+	}
+	return first, nil
+}
+
 // distance returns the time between the first two samples of series i in whole seconds; 0: it has
 // fewer.
-func (w *work) distance(i int) int64 {
-	x := w.samples[w.series[i].from:w.series[i].to]
-	if len(x) < 2 {
+func (w *work) distance(i int, latest rra.Time) int64 {
+	first, second := w.firstTwo(i, latest)
+	if second == nil {
 		return 0
 	}
-	return steps.Apart(milli(x[1].ms) - milli(x[0].ms))
+	return steps.Apart(milli(second.ms) - milli(first.ms))
 }
 
 // begins returns the time of the first sample of series i of w, or that at which its counter began
 // a moment before. If times are cut to the step, which the policy may yet change, the series begins
-// earlier.
-func (s *server) begins(w *work, i int) rra.Time {
+// earlier. The series is living.
+func (s *server) begins(w *work, i int, latest rra.Time) rra.Time {
 	x := &w.series[i]
-	first := w.samples[x.from]
-	at := max(milli(first.ms), 2e6)
+	first, _ := w.firstTwo(i, latest)
+	at := milli(first.ms)
 	if s.set.round == toStep {
 		return max(at-rra.Seconds(steps.Most), 2e6)
 	}
-	created := milli(x.created)
-	if first.start != 0 {
-		created = milli(first.start)
-	}
+	created := milli(cmp.Or(first.start, x.created))
 	if created > at-rra.Time(recent.Microseconds()) && created < at && created > 2e6 {
 		return created
 	}
@@ -171,7 +184,7 @@ func (s *server) begins(w *work, i int) rra.Time {
 func (s *server) later(w *work, why receivers.Reason, now time.Time) {
 	put := func(i int) {
 		n := int(w.series[i].to - w.series[i].from)
-		w.entry[i] = none
+		w.entry[i], w.series[i].later = none, true
 		w.retry(n, "new series cannot be made now")
 		w.dropped[why] += n
 	}

@@ -61,3 +61,32 @@ func (r *refusals) text(total int) string {
 	}
 	return b.String()
 }
+
+// name returns the name of a series for a text, as a selector.
+func (w *work) name(x *wireSeries) string {
+	const most = 200
+	labels, err := w.parse(w.key(x))
+	if err != nil {
+		return "a series"
+	}
+	short := func(b []byte) string { return receivers.Text(b[:min(len(b), 2*most)]) }
+	var name, more string
+	for _, l := range labels {
+		switch {
+		case string(l.name) == NameLabel:
+			name = short(l.value)
+		case len(more) <= most:
+			more += fmt.Sprintf(",%s=%q", short(l.name), short(l.value))
+		}
+	}
+	if more != "" {
+		name += "{" + more[1:] + "}"
+	}
+	if len(name) > most {
+		name = string(cut([]byte(name), most)) + "…"
+	}
+	if name == "" {
+		return "{}"
+	}
+	return name
+}

@@ -3,6 +3,7 @@ package remotewrite
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"mime"
 	"net/http"
 	"strconv"
@@ -43,7 +44,7 @@ func (s *server) request(ctx context.Context, rw http.ResponseWriter, r *http.Re
 	w := s.works.Get().(*work)
 	defer s.put(w)
 	w.reset()
-	w.unpack = s.Unpack
+	w.unpack, w.hash = s.Unpack, max(maphash.Bytes(s.seed, body), 1)
 	if err := w.charge(n); err != nil {
 		s.unread(rw, r, err)
 		return

@@ -1,6 +1,7 @@
 package remotewrite
 
 import (
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,8 +30,17 @@ type server struct {
 	families   families
 	flight     uint16 // of the last request
 
+	bodies bodies // guarded by order
+
 	flights flights
+	seed    maphash.Seed
 }
+
+// bodies are hashes of the bodies of the requests that flights counts, by their numbers. So a
+// request is known that is sent again, because its answer was lost; 0: not all of it was stored.
+type bodies [len(flights{})]uint64
+
+func (b *bodies) of(number uint16) *uint64 { return &b[int(number)%len(b)] }
 
 // flights counts the requests whose samples were handed to the store and have no outcome yet.
 // Requests have one of 4,096 numbers in turn. Two may have the same: then a request counts as on
@@ -45,7 +55,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, set: set, sink: sink, order: make(chan struct{}, 1), table: newTable(maxKeys)}
+	s := &server{cfg: cfg, set: set, sink: sink, order: make(chan struct{}, 1), table: newTable(maxKeys), seed: maphash.MakeSeed()}
 	s.Requests = receivers.NewRequests(sink, &s.Counters, cfg)
 	s.works.New = func() any { return new(work) }
 	return s, nil

@@ -1,11 +1,14 @@
 package remotewrite_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
@@ -244,4 +247,114 @@ func TestSecondSampleKeepsHistory(t *testing.T) {
 	if after := known(); before != 1000 || after < 960 { // the archive has 1200 rows
 		t.Errorf("%d rows of history were there before the second sample, %d are after it", before, after)
 	}
+}
+
+// TestRefusedMakesNothing: a sample that was refused for its time made its series, with that time as
+// its last update: all that came later was refused until then.
+func TestRefusedMakesNothing(t *testing.T) {
+	r, store := stored(t, t.TempDir(), nil)
+	future, early := sample(400*86400, 1), remotewrite.Sample{Value: 1, Time: 1500}
+	for version, send := range map[string]func(int, string, ...remotewrite.TimeSeries) receivertest.Answer{"1.0": r.send, "2.0": r.send2} {
+		name := "temperature job=boiler version=" + version
+		for _, bad := range [][]remotewrite.Sample{{future}, {early}, {early, future}, {early, sample(10, stale), future}} {
+			a := send(400, "samples stored", ts(name, bad...))
+			if !strings.Contains(a.Text, "too far in the future") && !strings.Contains(a.Text, "before 1970") {
+				t.Errorf("%v: %q", bad, a.Text)
+			}
+		}
+		if _, err := store.Lookup("prometheus/boiler/-/temperature{version=\"" + version + "\"}"); !errors.Is(err, core.ErrNotFound) {
+			t.Errorf("%s: refused samples have made a series: %v", version, err)
+		}
+		bad := ts("bad "+name[12:], future)
+		bad.Created = sample(400*86400-10, 0).Time
+		send(400, "1 of 2 samples stored", bad, ts("good "+name[12:], sample(0, 1)))
+		// Wrong ones around the first good ones tell nothing, neither when it begins nor its step.
+		send(400, "2 of 4 samples stored", ts(name, early, sample(0, 20), sample(30, 21), future))
+		send(204, "", ts(name, sample(60, 22)))
+	}
+	for _, version := range []string{"1.0", "2.0"} {
+		ref, err := store.Lookup("prometheus/boiler/-/temperature{version=\"" + version + "\"}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := store.Info(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := info.Machine.LastUpdate(info.State.W); at.Unix() != receivertest.Epoch+60 || info.Definition.Step != 30 && version == "1.0" {
+			t.Errorf("%s: the last update is %d, the step %d", version, at.Unix()-receivertest.Epoch, info.Definition.Step)
+		}
+	}
+	n := 0
+	for range store.List(t.Context(), "prometheus/", "") {
+		n++
+	}
+	if n != 4 {
+		t.Errorf("%d series are there, want 4", n)
+	}
+}
+
+// TestFutureTellsNoStep: a second sample that is refused, because it is too far in the future, told
+// the step of its series.
+func TestFutureTellsNoStep(t *testing.T) {
+	r, store := stored(t, t.TempDir(), nil)
+	r.send(204, "", ts("x job=a", sample(0, 1)))
+	r.send(400, "too far in the future", ts("x job=a", sample(400*86400, 2)))
+	r.send(204, "", ts("x job=a", sample(60, 3)))
+	ref, err := store.Lookup("prometheus/a/-/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, err := store.Series(ref); err != nil || x.Definition.Step != 60 {
+		t.Errorf("the step is %d, want 60: %v", x.Definition.Step, err)
+	}
+}
+
+// TestSentAgain: a request whose answer was lost is sent again, and was answered with 400 if a
+// series had more than one sample in it.
+func TestSentAgain(t *testing.T) {
+	dir, options := t.TempDir(), map[string][]string{"remotewrite-step": {"10"}}
+	request := []remotewrite.TimeSeries{
+		ts("one job=a", sample(10, 1)),
+		ts("two job=a", sample(0, 1), sample(10, 2)),
+		ts("four_total job=a", sample(0, 5), sample(10, 7), sample(20, 1), sample(30, 4)),
+		ts("ends job=a", sample(0, 5), sample(10, stale)),
+	}
+	want := map[string][]float64{}
+	rows := func(store *core.Store) map[string][]float64 {
+		got := make(map[string][]float64)
+		for x, err := range store.List(t.Context(), "prometheus/", "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := store.Fetch(t.Context(), x.Ref, 0, receivertest.Epoch, receivertest.Epoch+60)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[x.Path] = rows.Values
+		}
+		return got
+	}
+	t.Run("before", func(t *testing.T) {
+		r, store := stored(t, dir, options)
+		for range 3 {
+			r.send(204, "", request...)
+		}
+		want = rows(store)
+		if s := r.Stats(); s.Dropped[receivers.Late] != 0 {
+			t.Errorf("%d samples are counted as late", s.Dropped[receivers.Late])
+		}
+		// What is not the same request is refused, as Prometheus refuses it.
+		r.send(400, "3 of 4 samples stored", ts("two job=a", sample(0, 9), sample(10, 2)), request[0], ts("ends job=a", sample(10, stale)))
+		r.send(400, "duplicate sample", ts("two job=a", sample(10, 3)))
+		r.send(400, "out of order", ts("two job=a", sample(0, 1)))
+	})
+	r, store := stored(t, dir, options) // which has seen no request yet
+	r.send(204, "", request...)
+	r.send(204, "", request...)
+	if diff := cmp.Diff(want, rows(store), cmpopts.EquateNaNs()); diff != "" {
+		t.Errorf("rows have changed (-want +got):\n%s", diff)
+	}
+	r.send(204, "", ts("two job=a", sample(20, 3), sample(30, 4)))
+	r.send(204, "", ts("two job=a", sample(20, 3), sample(30, 4)))
 }

@@ -106,13 +106,14 @@ func (s *server) refresh(w *work) (changed bool) {
 // check checks the samples of w and hands them to the sink. It holds s.order. The error says that
 // the sink took nothing; p is nil if it was given nothing.
 func (s *server) check(ctx context.Context, w *work, sender string, now time.Time) (p receivers.Pending, err error) {
+	latest := s.cfg.Latest(now)
 	if len(s.table.guessed) > 0 {
-		s.learn(ctx, w, sender)
+		s.learn(ctx, w, sender, latest)
 	}
 	s.learnMetadata(w)
-	latest := s.cfg.Latest(now)
 	s.flight++
 	w.flight = s.flight
+	*s.bodies.of(w.flight) = w.hash
 	for i := range w.series {
 		s.addSeries(ctx, w, i, latest)
 	}
@@ -121,6 +122,7 @@ func (s *server) check(ctx context.Context, w *work, sender string, now time.Tim
 	}
 	if p, err = s.Submit(ctx, &w.batch, w.batch.Len()); err != nil {
 		s.unknown(w)
+		*s.bodies.of(w.flight) = 0
 		w.retry(len(w.samples)-w.refusals.samples, "the store takes no samples: "+err.Error())
 	} else if p != nil {
 		s.flights.of(w.flight).Add(1)
@@ -145,7 +147,14 @@ func (s *server) addSeries(ctx context.Context, w *work, i int, latest rra.Time)
 	case x.fault != "":
 		w.refuse(receivers.Malformed, n, func() string { return w.name(x) + ": " + x.fault })
 		return
-	case n == 0 || number == none: // series that are not made have been accounted for
+	case n == 0 || x.later:
+		return
+	case number == none: // no series was made for samples of a wrong time, and for marks of an end
+		for j := x.from; j < x.to; j++ {
+			if why := w.samples[j].untimely(latest); why != nil {
+				w.refuseOne(x, j, why)
+			}
+		}
 		return
 	}
 	e := &s.table.series[number]
@@ -161,13 +170,34 @@ func (s *server) addSeries(ctx context.Context, w *work, i int, latest rra.Time)
 			return
 		}
 	}
+	s.addSamples(w, x, e, latest)
+}
+
+// addSamples adds the samples of a series to the batch.
+func (s *server) addSamples(w *work, x *wireSeries, e *series, latest rra.Time) {
+	// Of a series that nothing was offered to since the start only the last sample is known. If the
+	// request has it, the request was stored before, with the samples in front of it.
+	fresh := e.state&offered == 0
+	var early []uint32 // samples before the last one, while it has not come
 	for j := x.from; j < x.to; j++ {
-		if why := s.add(w, e, &w.samples[j], x.created, latest); why != nil {
-			w.refuse(why.reason, 1, func() string {
-				return fmt.Sprintf("%s at %s: %s", w.name(x), time.UnixMilli(w.samples[j].ms).UTC().Format("2006-01-02T15:04:05.000Z"), why.text)
-			})
+		switch why := s.add(w, e, &w.samples[j], x.created, latest); {
+		case why == sentAgain:
+			early = nil
+		case why == wrongOrder && fresh:
+			early = append(early, j)
+		case why != nil:
+			w.refuseOne(x, j, why)
 		}
 	}
+	for _, j := range early {
+		w.refuseOne(x, j, wrongOrder)
+	}
+}
+
+func (w *work) refuseOne(x *wireSeries, j uint32, why *wrong) {
+	w.refuse(why.reason, 1, func() string {
+		return fmt.Sprintf("%s at %s: %s", w.name(x), time.UnixMilli(w.samples[j].ms).UTC().Format("2006-01-02T15:04:05.000Z"), why.text)
+	})
 }
 
 // load reads the last sample of a series from the store. A series that was dropped has none: the
@@ -198,33 +228,44 @@ var (
 	wrongDuplicate = &wrong{receivers.Late, "duplicate sample for timestamp"}
 	wrongOrder     = &wrong{receivers.Late, "out of order sample"}
 	wrongFraction  = &wrong{receivers.State, "the data source takes whole numbers only"}
+
+	sentAgain = &wrong{} // nothing is wrong: it is the last sample of its series
 )
 
 // maxMilli is the last time that is looked at, in the year 2527.
 const maxMilli = 1 << 44
 
-// add adds one sample to the batch. It returns why it does not; nil: it does, or the series has the
-// sample.
-func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rra.Time) *wrong {
-	if x.ms < 2000 {
+// untimely returns why a sample is refused for its time, whatever its series has.
+func (x *wireSample) untimely(latest rra.Time) *wrong {
+	switch {
+	case x.ms < 2000:
 		return wrongEarly
-	}
-	if x.ms > maxMilli {
+	case x.ms > maxMilli || rra.Time(x.ms)*1000 > latest:
 		return wrongFuture
+	}
+	return nil
+}
+
+// add adds one sample to the batch. It returns why it does not; nil: it does, or the series had the
+// sample before.
+func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rra.Time) *wrong {
+	if why := x.untimely(latest); why != nil {
+		return why
 	}
 	sent := rra.Time(x.ms) * 1000
-	if sent > latest {
-		return wrongFuture
-	}
 	value := math.Float64frombits(x.bits)
 	at := s.cut(e, x.ms, sent)
 	late := at <= e.last.at
+	before := s.bodies.of(e.flight) // the request that has offered the last sample
+	again := late && before != s.bodies.of(w.flight) && *before == w.hash
 	if late && s.flights.of(e.flight).Load() == 0 {
 		switch {
+		case again:
+			return sentAgain
 		case at < e.last.at:
 			return wrongOrder
 		case value == e.last.value || math.IsNaN(value) && math.IsNaN(e.last.value):
-			return nil // sent again
+			return sentAgain
 		}
 		return wrongDuplicate
 	}
@@ -245,8 +286,11 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 		}
 	}
 	w.batch.Add(e.ref, at, v)
-	if late {
-		return nil // the store judges: what is on its way may not arrive
+	if late { // the store judges: what is on its way may not arrive
+		if again {
+			w.repeated++
+		}
+		return nil
 	}
 	e.last, e.flight = sample{at, value}, w.flight
 	e.state |= offered
@@ -299,7 +343,7 @@ func (s *server) unknown(w *work) {
 	}
 	for _, n := range w.entry {
 		if n != none {
-			s.table.series[n].state &^= lastKnown
+			s.table.series[n].state &^= lastKnown | offered
 		}
 	}
 }
@@ -308,6 +352,7 @@ func (s *server) unknown(w *work) {
 func (s *server) rejected(w *work, err error) {
 	s.order <- struct{}{} // it is held for a bounded time
 	s.unknown(w)
+	*s.bodies.of(w.flight) = 0
 	s.leave()
 	var r *core.RejectedError
 	if !errors.As(err, &r) {
@@ -322,35 +367,9 @@ func (s *server) rejected(w *work, err error) {
 		w.retry(r.Late+r.Other, "a series was dropped")
 		return
 	}
+	if r.Other == 0 && r.Late <= w.repeated {
+		return // the first attempt, which was on its way, has arrived
+	}
 	w.refusals.samples += r.Late + r.Other // Wait has counted them
 	w.tell(func() string { return "out of order sample: " + err.Error() })
-}
-
-// name returns the name of a series for a text, as a selector.
-func (w *work) name(x *wireSeries) string {
-	const most = 200
-	labels, err := w.parse(w.key(x))
-	if err != nil {
-		return "a series"
-	}
-	short := func(b []byte) string { return receivers.Text(b[:min(len(b), 2*most)]) }
-	var name, more string
-	for _, l := range labels {
-		switch {
-		case string(l.name) == NameLabel:
-			name = short(l.value)
-		case len(more) <= most:
-			more += fmt.Sprintf(",%s=%q", short(l.name), short(l.value))
-		}
-	}
-	if more != "" {
-		name += "{" + more[1:] + "}"
-	}
-	if len(name) > most {
-		name = string(cut([]byte(name), most)) + "…"
-	}
-	if name == "" {
-		return "{}"
-	}
-	return name
 }

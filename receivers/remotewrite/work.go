@@ -39,11 +39,14 @@ type work struct {
 	reserved []func()
 
 	batch  core.Batch
-	flight uint16   // of the samples in it: see flights
-	epoch  uint64   // of entries
-	entry  []uint32 // by series; none: the key is not known
-	fresh  []fresh  // series that were entered for this request
-	texts  []text   // metadata that is to be stored
+	flight uint16 // of the samples in it: see flights
+	hash   uint64 // of the request: see bodies
+	// repeated is how many samples of batch are on their way by another request of the same hash.
+	repeated int
+	epoch    uint64   // of entries
+	entry    []uint32 // by series; none: the key is not known
+	fresh    []fresh  // series that were entered for this request
+	texts    []text   // metadata that is to be stored
 	// changed is the families whose metadata has changed.
 	changed []family
 	// news and reqs are the next series that are to be made, and failed is why the sink made none.
@@ -82,6 +85,7 @@ type wireSeries struct {
 	kind       kind   // of 2.0, as are the fields below
 	help, unit uint32
 	created    int64 // milliseconds since 1970; 0: not said
+	later      bool  // it cannot be made now: the request is to be sent again
 }
 
 // A wireSample is one sample: the bits of a double, and milliseconds since 1970.
@@ -103,7 +107,7 @@ func (w *work) reset() {
 	w.series, w.samples, w.metadata = w.series[:0], w.samples[:0], w.metadata[:0]
 	w.symbols, w.keys, w.entry, w.spelled = w.symbols[:0], w.keys[:0], w.entry[:0], 0
 	w.fresh, w.texts, w.failed, w.next = w.fresh[:0], w.texts[:0], nil, 0
-	w.changed = w.changed[:0]
+	w.changed, w.repeated = w.changed[:0], 0
 	w.forgetNews()
 	w.batch.Reset()
 	w.refusals.reset()
