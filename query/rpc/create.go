@@ -42,23 +42,35 @@ func (w *writer) absent(i int, m *rondov1.Sample, err error) (ok bool, _ error) 
 }
 
 // sketch returns the time of a sample and how many values it has, as far as they can be told
-// without its series.
+// without its series. A sample that is refused here makes no series.
 func (w *writer) sketch(m *rondov1.Sample) (at rra.Time, values int, err error) {
 	at, values = rra.Time(m.GetTimeUs()), len(m.GetValues())
+	w.texts = w.texts[:0]
 	switch {
 	case m.GetUpdate() == "":
 		if at == 0 {
 			at = w.now
 		}
 		err = checkEarly(at)
+		for _, v := range m.GetValues() {
+			if v, ok := v.GetValue().(*rondov1.Value_Text); ok && err == nil {
+				_, err = w.text(rra.Gauge, v.Text)
+			}
+		}
 	case at != 0 || values > 0:
 		err = errBeside
 	default:
 		when, rest, ok := strings.Cut(m.GetUpdate(), ":")
-		if ok {
-			values = strings.Count(rest, ":") + 1
-		}
 		at, err = w.time(when)
+		for err == nil && ok {
+			var text string
+			text, rest, ok = strings.Cut(rest, ":")
+			_, err = w.text(rra.Gauge, text)
+			values++
+		}
+	}
+	if err == nil && at < rra.Seconds(2) {
+		err = fmt.Errorf("%.200s: the time %d is before 1970-01-01 00:00:02", m.GetPath(), at.Unix())
 	}
 	if err == nil {
 		err = w.checkAhead(m.GetPath(), at, w.now)

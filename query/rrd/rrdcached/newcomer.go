@@ -92,8 +92,8 @@ func (c *conn) adoptUnknown() map[string]error {
 	return c.s.adopt(c.s.life, paths)
 }
 
-// newMissing reads the time and the number of values of an UPDATE's first sample. It returns false
-// if no series could store the sample.
+// newMissing reads the time and the values of an UPDATE's first sample. It returns false if no series
+// could store the sample: the series would stay, and refuse what comes before that time.
 func newMissing(r request) (Missing, bool) {
 	word, ok := r.next()
 	if !ok {
@@ -107,5 +107,13 @@ func newMissing(r request) (Missing, bool) {
 	if err != nil || at > core.MaxTime || at < rra.Seconds(firstSecond) {
 		return Missing{}, false
 	}
-	return Missing{Values: bytes.Count(rest, []byte{':'}) + 1, Time: at}, true
+	values := 0
+	for text := range bytes.SplitSeq(rest, []byte{':'}) {
+		var texts []string
+		if v, err := rra.ParseValue(rra.Gauge, string(text), &texts); err != nil || v.Tag == rra.TagInvalid {
+			return Missing{}, false
+		}
+		values++
+	}
+	return Missing{Values: values, Time: at}, true
 }

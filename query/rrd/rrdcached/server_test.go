@@ -65,6 +65,19 @@ func TestCreatedOnFirstUpdate(t *testing.T) {
 	}
 }
 
+// TestRefusedMakesNothing: an update whose value is no number made its series, with its time as the
+// last update, and was refused. Updates before that time were refused, too.
+func TestRefusedMakesNothing(t *testing.T) {
+	store := enginetest.Open(t)
+	var asked [][]rrdcached.Missing
+	s := serve(t, rrdcached.Options{Store: store, Make: makeIn(t, store, &asked)}, 0)
+	p := dial(t, s.addr)
+	for _, bad := range []string{"4000000000:abc", "4000000000:", "4000000000:1:x", "1:1", "4000000000"} {
+		p.expect("UPDATE made/a.rrd "+bad+"\n", "-1 No such file: "+s.base+"/made/a.rrd\n")
+	}
+	p.expect("UPDATE made/a.rrd 1000000010:1\n", "0 errors, enqueued 1 value(s).\n")
+}
+
 // TestManyAreMadeAtOnce: a flood of new names is made in few calls, and every sample is stored.
 func TestManyAreMadeAtOnce(t *testing.T) {
 	store := enginetest.Open(t)

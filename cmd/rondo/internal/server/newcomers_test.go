@@ -58,6 +58,10 @@ func TestWriteMakesSeries(t *testing.T) {
 		{Path: "pair/y", Update: "1700000000:1"},
 		{Path: "early", TimeUs: 1_700_000_000, Values: float(1)},
 		{Path: "none", TimeUs: 1_700_000_000e6},
+		{Path: "word", Update: "1700000000:abc"}, // it made its series before its value was looked at
+		{Path: "typed", TimeUs: 1_700_000_000e6, Values: []*rondov1.Value{{Value: &rondov1.Value_Text{Text: "abc"}}}},
+		{Path: "before", TimeUs: -5, Values: float(1)},
+		{Path: "before", Update: "1:1"},
 		{Path: "../bad", Update: "1700000000:1"},
 		{Path: "text", Update: "yesterday:1"},
 		{Ref: 1 << 50, Update: "1700000000:1"},
@@ -65,7 +69,7 @@ func TestWriteMakesSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := w.Msg; m.GetAccepted() != 3 || m.GetLate() != 1 || m.GetRefused() != 6 || m.GetCreated() != 3 {
+	if m := w.Msg; m.GetAccepted() != 3 || m.GetLate() != 1 || m.GetRefused() != 10 || m.GetCreated() != 3 {
 		t.Errorf("%v", m)
 	}
 	for path, want := range map[string]string{
