@@ -15,6 +15,7 @@ type Question struct {
 	Step        int64  // 0: they are evaluated at End only
 	Lookback    int64  // how far an instant vector looks back, in milliseconds
 	Rules       uint64 // a hash of the rules for names of metrics, which must be the same
+	ForRule     bool   // an alerting or recording rule asks: these have places of their own
 }
 
 // Steps returns how many times there are; 0 if there are more than MaxSteps, or the question makes

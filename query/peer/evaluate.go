@@ -19,7 +19,7 @@ func (s *Server) Evaluate(ctx context.Context, req *connect.Request[peerv1.Evalu
 	m := req.Msg
 	q := partial.Question{
 		Expressions: m.GetExpressions(), Start: m.GetStart(), End: m.GetEnd(), Step: m.GetStep(),
-		Lookback: m.GetLookback(), Rules: m.GetRules(),
+		Lookback: m.GetLookback(), Rules: m.GetRules(), ForRule: m.GetForRule(),
 	}
 	a := new(partial.Answer)
 	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
@@ -50,7 +50,7 @@ func (s *Server) Evaluate(ctx context.Context, req *connect.Request[peerv1.Evalu
 func (c *Client) Evaluate(ctx context.Context, q partial.Question, most int) (*partial.Answer, error) {
 	own, cancel := context.WithCancel(ctx)
 	in, err := c.node.rpc.Evaluate(own, connect.NewRequest(&peerv1.EvaluateRequest{
-		Target: c.target(ctx), Expressions: q.Expressions, Start: q.Start, End: q.End, Step: q.Step, Lookback: q.Lookback, Rules: q.Rules,
+		Target: c.target(ctx), Expressions: q.Expressions, Start: q.Start, End: q.End, Step: q.Step, Lookback: q.Lookback, Rules: q.Rules, ForRule: q.ForRule,
 	}))
 	a := new(partial.Answer)
 	err = drain(ctx, c, cancel, in, err, func(m *peerv1.EvaluateResponse) (bool, error) {

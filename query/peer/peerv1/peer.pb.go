@@ -3522,7 +3522,8 @@ type EvaluateRequest struct {
 	End           int64                  `protobuf:"varint,4,opt,name=end" json:"end,omitempty"`
 	Step          int64                  `protobuf:"varint,5,opt,name=step" json:"step,omitempty"` // 0: at one time
 	Lookback      int64                  `protobuf:"varint,6,opt,name=lookback" json:"lookback,omitempty"`
-	Rules         uint64                 `protobuf:"fixed64,7,opt,name=rules" json:"rules,omitempty"` // a hash of the rules for names: answers of other rules would differ
+	Rules         uint64                 `protobuf:"fixed64,7,opt,name=rules" json:"rules,omitempty"`                   // a hash of the rules for names: answers of other rules would differ
+	ForRule       bool                   `protobuf:"varint,8,opt,name=for_rule,json=forRule" json:"for_rule,omitempty"` // an alerting or recording rule asks: these have places of their own
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3604,6 +3605,13 @@ func (x *EvaluateRequest) GetRules() uint64 {
 		return x.Rules
 	}
 	return 0
+}
+
+func (x *EvaluateRequest) GetForRule() bool {
+	if x != nil {
+		return x.ForRule
+	}
+	return false
 }
 
 type EvaluateResponse struct {
@@ -4715,7 +4723,7 @@ const file_peer_proto_rawDesc = "" +
 	"\rLastsResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
 	"\x05times\x18\x02 \x03(\x10R\x05times\x12\x14\n" +
-	"\x05there\x18\x03 \x03(\bR\x05there\"\xd0\x01\n" +
+	"\x05there\x18\x03 \x03(\bR\x05there\"\xeb\x01\n" +
 	"\x0fEvaluateRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12 \n" +
 	"\vexpressions\x18\x02 \x03(\tR\vexpressions\x12\x14\n" +
@@ -4723,7 +4731,8 @@ const file_peer_proto_rawDesc = "" +
 	"\x03end\x18\x04 \x01(\x03R\x03end\x12\x12\n" +
 	"\x04step\x18\x05 \x01(\x03R\x04step\x12\x1a\n" +
 	"\blookback\x18\x06 \x01(\x03R\blookback\x12\x14\n" +
-	"\x05rules\x18\a \x01(\x06R\x05rules\"\xab\x01\n" +
+	"\x05rules\x18\a \x01(\x06R\x05rules\x12\x19\n" +
+	"\bfor_rule\x18\b \x01(\bR\aforRule\"\xab\x01\n" +
 	"\x10EvaluateResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x120\n" +
 	"\x06series\x18\x02 \x03(\v2\x18.rondo.peer.v1.EvaluatedR\x06series\x12\x1a\n" +

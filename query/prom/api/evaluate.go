@@ -52,7 +52,7 @@ func (h *Handler) evaluate(ctx context.Context, client string, q Question, fn fu
 	}
 	defer t.leave()
 	opts := promql.NewPrometheusQueryOpts(false, q.Lookback)
-	prepared, err := h.newQuery(ctx, opts, q.Expr, q.Start, q.End, max(q.Step, 0))
+	prepared, err := h.newQuery(ctx, h.asker, opts, q.Expr, q.Start, q.End, max(q.Step, 0))
 	if err != nil {
 		return &failure{badData, err}
 	}

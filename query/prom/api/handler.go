@@ -100,7 +100,8 @@ type Handler struct {
 	routes map[string]route
 	counts counts
 
-	rulesRunning *room.Room // the places of the rules
+	rulesRunning *room.Room    // the places of the rules
+	rulesAsker   *spread.Asker // as asker
 }
 
 // New returns a handler.
@@ -108,9 +109,12 @@ func New(c Config) *Handler {
 	c = c.withDefaults()
 	h := &Handler{Config: c, queue: newQueue(c.places), engine: newEngine(c.samples, c.timeout), rulesRunning: room.New(c.places, c.places)}
 	if c.Partitions != nil {
-		h.asker = &spread.Asker{
-			Engine: h.engine, Storage: c.Storage, Partitions: c.Partitions, Local: c.Local, Lookback: lookback, Most: c.samples,
+		asker := func(rules bool) *spread.Asker {
+			return &spread.Asker{
+				Engine: h.engine, Storage: c.Storage, Partitions: c.Partitions, Local: c.Local, Lookback: lookback, Most: c.samples, ForRules: rules,
+			}
 		}
+		h.asker, h.rulesAsker = asker(false), asker(true)
 	}
 	h.routes = h.table()
 	return h
@@ -134,11 +138,11 @@ func NewEvaluator(memory int64, o prom.Options) *spread.Evaluator {
 	return spread.NewEvaluator(newEngine(samplesIn(memory), queryTime), o, places())
 }
 
-// newQuery prepares a query; for end only if step is 0.
-func (h *Handler) newQuery(ctx context.Context, opts promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
+// newQuery prepares a query; for end only if step is 0. asker is nil if there is no cluster.
+func (h *Handler) newQuery(ctx context.Context, asker *spread.Asker, opts promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
 	switch {
-	case h.asker != nil:
-		return h.asker.NewQuery(ctx, opts, text, start, end, step)
+	case asker != nil:
+		return asker.NewQuery(ctx, opts, text, start, end, step)
 	case step == 0:
 		return h.engine.NewInstantQuery(ctx, h.Storage, opts, text, end)
 	}

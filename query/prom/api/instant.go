@@ -23,7 +23,7 @@ func (h *Handler) Instant(ctx context.Context, expr string, at time.Time) (promq
 		return nil, refused(ctx)
 	}
 	defer h.rulesRunning.Leave("")
-	q, err := h.newQuery(ctx, promql.NewPrometheusQueryOpts(false, 0), expr, at, at, 0)
+	q, err := h.newQuery(ctx, h.rulesAsker, promql.NewPrometheusQueryOpts(false, 0), expr, at, at, 0)
 	if err != nil {
 		return nil, err
 	}

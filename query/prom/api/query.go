@@ -37,7 +37,7 @@ func (h *Handler) query(r *http.Request, _ string) (*result, error) {
 		return nil, err
 	}
 	text := r.FormValue("query")
-	q, err := h.newQuery(ctx, opts, text, at, at, 0)
+	q, err := h.newQuery(ctx, h.asker, opts, text, at, at, 0)
 	if err != nil {
 		return nil, badParameter("query", err)
 	}
@@ -75,7 +75,7 @@ func (h *Handler) queryRange(r *http.Request, _ string) (*result, error) {
 		return nil, err
 	}
 	text := r.FormValue("query")
-	q, err := h.newQuery(ctx, opts, text, start, end, step)
+	q, err := h.newQuery(ctx, h.asker, opts, text, start, end, step)
 	if err != nil {
 		return nil, badParameter("query", err)
 	}

@@ -46,6 +46,8 @@ type Asker struct {
 	Lookback   time.Duration
 	// Most bounds the values that the partitions send for one expression.
 	Most int
+	// ForRules says that rules ask, which have places of their own in the partitions.
+	ForRules bool
 
 	spread, whole atomic.Uint64
 }
@@ -71,6 +73,7 @@ func (a *Asker) NewQuery(ctx context.Context, opts promql.QueryOpts, text string
 	}
 	q := &query{Query: plain, a: a, sums: sums, question: partial.Question{
 		Start: start.UnixMilli(), End: end.UnixMilli(), Step: step.Milliseconds(), Lookback: lookback.Milliseconds(),
+		ForRule: a.ForRules,
 	}}
 	if q.question.Steps() == 0 {
 		return plain, nil

@@ -22,7 +22,8 @@ import (
 // concurrently.
 type Evaluator struct {
 	engine *promql.Engine
-	places chan struct{} // full: so many expressions are evaluated
+	// Full: so many questions are answered, of clients and of rules.
+	places, rulePlaces chan struct{}
 
 	mu    sync.Mutex // guards what follows
 	o     prom.Options
@@ -37,10 +38,14 @@ type kept struct {
 }
 
 // NewEvaluator returns an evaluator with an engine like that of the nodes that ask. places is how
-// many expressions are evaluated at the same time. They never wait for others, so that nodes which
-// ask each other do not wait for ever.
+// many questions of clients are answered at the same time, and as many of rules. They never wait
+// for others, so that nodes which ask each other do not wait for ever.
 func NewEvaluator(engine *promql.Engine, o prom.Options, places int) *Evaluator {
-	return &Evaluator{engine: engine, o: o, rules: hashOf(o.Rules), places: make(chan struct{}, max(places, 1)), kept: make(map[int]kept)}
+	places = max(places, 1)
+	return &Evaluator{
+		engine: engine, o: o, rules: hashOf(o.Rules), kept: make(map[int]kept),
+		places: make(chan struct{}, places), rulePlaces: make(chan struct{}, places),
+	}
 }
 
 // SetRules puts other rules for names in force.
@@ -106,9 +111,13 @@ func (v *Evaluator) Evaluate(ctx context.Context, p int, e core.Engine, q partia
 	if err != nil {
 		return nil, err
 	}
+	places := v.places
+	if q.ForRule {
+		places = v.rulePlaces
+	}
 	select {
-	case v.places <- struct{}{}:
-		defer func() { <-v.places }()
+	case places <- struct{}{}:
+		defer func() { <-places }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

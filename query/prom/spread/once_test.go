@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
@@ -75,4 +78,61 @@ func value(a *partial.Answer, expression int) float64 {
 		}
 	}
 	return -1
+}
+
+// held is an engine whose rows are not read until a channel is closed.
+type held struct {
+	core.Engine
+	inside, gate chan struct{}
+}
+
+func (h *held) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
+	h.inside <- struct{}{}
+	<-h.gate
+	return h.Engine.FetchMany(ctx, refs, archive, start, end, fn)
+}
+
+// TestRulesHavePlacesInPartitions: the questions of rules waited behind those of clients, of which
+// other nodes may send many.
+func TestRulesHavePlacesInPartitions(t *testing.T) {
+	g := &growing{Engine: enginetest.Open(t), t: t}
+	g.grow()
+	slow := &held{g.Engine, make(chan struct{}, 1), make(chan struct{})}
+	v := spread.NewEvaluator(newEngine(t), prom.Options{}, 1)
+	q := counting()
+	q.End = (base + 30) * 1000
+	done := make(chan error)
+	go func() {
+		_, err := v.Evaluate(t.Context(), 0, slow, q)
+		done <- err
+	}()
+	<-slow.inside
+	q.ForRule = true
+	if a, err := v.Evaluate(t.Context(), 1, g, q); err != nil || value(a, 0) != 1 {
+		t.Errorf("a rule: %v, %v", a, err)
+	}
+	close(slow.gate)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQuestionsOfRulesAreMarked: the other node gets to know who asks.
+func TestQuestionsOfRulesAreMarked(t *testing.T) {
+	for _, rules := range []bool{false, true} {
+		c := newCluster(t, 2, nil)
+		var got []bool
+		c.heard = func(q partial.Question) { got = append(got, q.ForRule) }
+		c.asker.ForRules = rules
+		at := time.Unix(base, 0)
+		query, err := c.asker.NewQuery(t.Context(), promql.NewPrometheusQueryOpts(false, 0), "sum(m)", at, at, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := query.Exec(t.Context())
+		query.Close()
+		if out.Err != nil || len(got) != 1 || got[0] != rules {
+			t.Errorf("rules %v: the other node heard %v, %v", rules, got, out.Err)
+		}
+	}
 }

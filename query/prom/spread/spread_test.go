@@ -23,6 +23,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/internal/seeds"
+	"github.com/rondo-db/rondo/query/partial"
 	"github.com/rondo-db/rondo/query/peer"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/promtest"
@@ -44,8 +45,9 @@ type cluster struct {
 	prom   *prom.Storage
 	engine *promql.Engine
 	asker  *spread.Asker
-	sent   atomic.Int64 // bytes that the other node has sent
-	away   atomic.Bool  // the other node cannot be reached
+	sent   atomic.Int64             // bytes that the other node has sent
+	away   atomic.Bool              // the other node cannot be reached
+	heard  func(q partial.Question) // gets each question to the other node; nil: nobody does
 }
 
 func (c *cluster) Partitions() int { return len(c.stores) }
@@ -89,7 +91,12 @@ func newCluster(t testing.TB, n int, theirs []prom.Rule) *cluster {
 	c := &cluster{TB: t}
 	there := make([]core.Engine, n)
 	evaluator := spread.NewEvaluator(newEngine(t), prom.Options{Rules: theirs}, 2)
-	s := &peer.Server{Token: token, Expressions: evaluator.Evaluate, Partition: func(p int) (core.Engine, error) {
+	s := &peer.Server{Token: token, Expressions: func(ctx context.Context, p int, e core.Engine, q partial.Question) (*partial.Answer, error) {
+		if c.heard != nil {
+			c.heard(q)
+		}
+		return evaluator.Evaluate(ctx, p, e, q)
+	}, Partition: func(p int) (core.Engine, error) {
 		if p >= n || there[p] == nil {
 			return nil, core.ErrUnavailable
 		}
