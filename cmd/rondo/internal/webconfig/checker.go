@@ -5,6 +5,8 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,9 +50,10 @@ func newChecker() *checker {
 	return c
 }
 
-// check reports whether a password is that of a hash. The error is ErrTries if the client has to
-// wait before it is told, or ctx's.
-func (c *checker) check(ctx context.Context, client, name, password string, hash []byte, now time.Time) (bool, error) {
+// check reports whether a password is that of a hash. A wrong one takes as long as with a hash of
+// the cost most, whatever hash it is, so that the time does not tell which names there are. The
+// error is ErrTries if the client has to wait before it is told, or ctx's.
+func (c *checker) check(ctx context.Context, client, name, password string, hash []byte, most int, now time.Time) (bool, error) {
 	mac := hmac.New(sha256.New, c.key[:])
 	for _, part := range []string{name, string(hash), password} {
 		sum := sha256.Sum256([]byte(part))
@@ -76,8 +79,18 @@ func (c *checker) check(ctx context.Context, client, name, password string, hash
 		return right, err
 	}
 	right := c.compare(hash, []byte(password)) == nil
+	if cost, err := bcrypt.Cost(hash); !right && err == nil {
+		for ; cost < most; cost++ { // 2^cost was had, and each cost takes twice the time: 2^most
+			_ = c.compare(blank(cost), []byte(password)) // only its time counts
+		}
+	}
 	c.remember(id, client, right, now)
 	return right, nil
+}
+
+// blank returns a hash of a cost that no password has.
+func blank(cost int) []byte {
+	return fmt.Appendf(nil, "$2a$%02d$%s", cost, strings.Repeat(".", 53)) // salt and hash are zeros
 }
 
 // remembered returns the result of an earlier check. The error is ErrTries if the result is not

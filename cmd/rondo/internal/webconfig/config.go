@@ -24,6 +24,7 @@ type Config struct {
 	headers   http.Header
 	rate      *rateSection
 	passwords map[string][]byte // bcrypt hashes by user
+	cost      int               // of the costliest of them
 	users     map[string]*access.User
 	tokens    map[[hashBytes]byte]*token
 	certs     []certificateSection
@@ -112,7 +113,7 @@ func newConfig(r *reader, doc *document) (*Config, error) {
 		case cost > maxCost:
 			return nil, fmt.Errorf("basic_auth_users: the hash of %s has the cost %d, at most %d is possible", name, cost, maxCost)
 		}
-		c.passwords[name] = hash
+		c.passwords[name], c.cost = hash, max(c.cost, cost)
 	}
 	s := cmp.Or(doc.Rondo, new(rondoSection))
 	if err := c.setRoles(s); err != nil {
@@ -138,7 +139,7 @@ func (c *Config) setRoles(s *rondoSection) error {
 		}
 		c.users[name] = u
 	}
-	for name := range c.passwords {
+	for _, name := range slices.Sorted(maps.Keys(c.passwords)) {
 		if c.users[name] == nil {
 			c.implied = append(c.implied, name)
 			c.users[name] = &access.User{Name: name, Role: access.Read}

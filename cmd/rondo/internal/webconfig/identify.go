@@ -5,9 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -90,10 +88,10 @@ func (k *Keeper) password(r *http.Request, c *Config, client, name, password str
 		return nil, ErrWrong
 	}
 	hash, known := c.passwords[name]
-	if !known { // takes as long as with a name that is known
-		hash = c.passwords[slices.Min(slices.Collect(maps.Keys(c.passwords)))]
+	if !known {
+		hash = blank(c.cost)
 	}
-	right, err := k.checker.check(r.Context(), client, name, password, hash, k.now())
+	right, err := k.checker.check(r.Context(), client, name, password, hash, c.cost, k.now())
 	switch {
 	case err != nil:
 		return nil, err

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig/webconfigtest"
 	"github.com/rondo-db/rondo/internal/access"
 )
@@ -248,6 +250,48 @@ func TestOnePasswordAtATime(t *testing.T) {
 	close(release)
 	if err := <-results; !errors.Is(err, ErrWrong) {
 		t.Errorf("the one whose password was compared: %v", err)
+	}
+}
+
+// TestRefusedPasswordsTakeAsLong: the time of a refused password told which names there are, where
+// hashes have different costs.
+func TestRefusedPasswordsTakeAsLong(t *testing.T) {
+	a := webconfigtest.New(t, "rondo tests")
+	var text strings.Builder
+	text.WriteString("basic_auth_users:\n")
+	for cost := 4; cost <= 7; cost++ {
+		hash, err := bcrypt.GenerateFromPassword([]byte("right"), cost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, "  user%d: %s\n", cost, hash)
+	}
+	k := opened(t, a, text.String())
+	compare, work := k.checker.compare, 0
+	k.checker.compare = func(hash, password []byte) error {
+		cost, err := bcrypt.Cost(hash)
+		if err != nil {
+			t.Errorf("%q: %v", hash, err)
+		}
+		work += 1 << cost
+		return compare(hash, password)
+	}
+	for i, name := range []string{"user4", "user5", "user6", "user7", "absent", "another", ""} {
+		work = 0
+		r := httptest.NewRequest("GET", "/", nil)
+		r.SetBasicAuth(name, "wrong")
+		if _, err := k.Identify(r, fmt.Sprint("client ", i), ""); !errors.Is(err, ErrWrong) {
+			t.Errorf("%q: %v", name, err)
+		}
+		if work != 1<<7 {
+			t.Errorf("%q: a wrong password costs %d, want %d", name, work, 1<<7)
+		}
+	}
+	work = 0
+	r := httptest.NewRequest("GET", "/", nil)
+	r.SetBasicAuth("user4", "right")
+	if _, err := k.Identify(r, "a", ""); err != nil || work != 1<<4 {
+		t.Errorf("the right password costs %d, %v", work, err)
 	}
 }
 
