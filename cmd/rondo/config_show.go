@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/internal/natsconn"
+	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
@@ -55,16 +57,14 @@ func (p *policy) inForce() ([]setting, error) {
 		all = append(all, setting{baseKey, base, p.origin(baseKey, true)})
 	}
 	if t.Daemon != "" { // serve does not use it, but every other command does
-		all = append(all, setting{"daemon", t.Daemon, p.origin("daemon", true)})
+		all = append(all, setting{"daemon", withoutPassword(t.Daemon), p.origin("daemon", true)})
 	}
 	p.flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "db" || f.Name == "help" || f.Name == "daemon" || slices.Contains(credentialKeys, f.Name) {
 			return
 		}
-		s := setting{f.Name, valueOf(f), p.origin(f.Name, named[f.Name])}
-		switch f.Name { // flags whose default stands for another value, or that may have a secret in them
-		case "cluster":
-			s.value = natsconn.Redacted(s.value)
+		s := setting{f.Name, shownValue(f), p.origin(f.Name, named[f.Name])}
+		switch f.Name { // flags whose default stands for another value
 		case rrdcachedFlag:
 			if !named[f.Name] {
 				s.value = rrd.Addresses[0].String()
@@ -93,6 +93,31 @@ func valueOf(f *pflag.Flag) string {
 		return strings.Join(v.GetSlice(), " ")
 	}
 	return f.Value.String()
+}
+
+// shownValue returns the value of a flag for output and log, without secrets that it may have.
+func shownValue(f *pflag.Flag) string {
+	switch f.Name {
+	case "cluster":
+		return natsconn.Redacted(valueOf(f))
+	case "alertmanager", "alert-webhook":
+		all := slices.Clone(f.Value.(pflag.SliceValue).GetSlice())
+		for i, a := range all {
+			all[i] = alerts.Redacted(a)
+		}
+		return strings.Join(all, " ")
+	}
+	return valueOf(f)
+}
+
+// withoutPassword returns the address of a server without its password.
+func withoutPassword(addr string) string {
+	if u, err := url.Parse(addr); err == nil {
+		if _, ok := u.User.Password(); !ok {
+			return addr
+		}
+	}
+	return natsconn.Redacted(addr)
 }
 
 // rrdcachedBase returns the folder that stands for an empty --rrdcached-base, and where it is from.

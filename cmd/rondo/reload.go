@@ -13,10 +13,13 @@ import (
 	"github.com/rondo-db/rondo/internal/conffile"
 )
 
+// A fixedValue is a setting that holds until a restart: its value, and what the log shows of it.
+type fixedValue struct{ value, shown string }
+
 // fixed returns the settings that hold until a restart, by flag. The policy and the flags of
 // receivers can change while the server runs.
-func (s *serve) fixed() map[string]string {
-	values := make(map[string]string)
+func (s *serve) fixed() map[string]fixedValue {
+	values := make(map[string]fixedValue)
 	s.flags.VisitAll(func(f *pflag.Flag) {
 		for _, w := range s.ways {
 			if _, option := w.options[f.Name]; option || f.Name == w.protocol.Name {
@@ -26,22 +29,22 @@ func (s *serve) fixed() map[string]string {
 		switch f.Name {
 		case "help", "config", "daemon", "db", passwordFileFlag, tokenFileFlag, caFlag, pairFlag:
 		default:
-			values[f.Name] = f.Value.String()
+			values[f.Name] = fixedValue{f.Value.String(), shownValue(f)}
 		}
 	})
 	t := s.newTarget(targetFlags{db: s.db, config: s.config})
-	values["db"], values[baseKey] = t.Folder(), s.base()
+	values["db"], values[baseKey] = fixedValue{t.Folder(), t.Folder()}, fixedValue{s.base(), s.base()}
 	return values
 }
 
 // warnOfReload logs the settings that have changed and take effect only after a restart, and files
 // that are missing. It returns the number of these settings. running are the settings in use.
-func (s *serve) warnOfReload(log *slog.Logger, running map[string]string) (restart int) {
+func (s *serve) warnOfReload(log *slog.Logger, running map[string]fixedValue) (restart int) {
 	now := s.fixed()
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if now[name] != running[name] {
 			restart++
-			log.Warn("a changed setting needs a restart", "setting", name, "in_force", running[name], "configured", now[name])
+			log.Warn("a changed setting needs a restart", "setting", name, "in_force", running[name].shown, "configured", now[name].shown)
 		}
 	}
 	s.warnOfFiles(log)

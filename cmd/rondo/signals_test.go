@@ -83,13 +83,19 @@ func TestHUP(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := "http: 127.0.0.1:0\nmemory: 64M\nbase: " + dir + "\ncollectd: {addr: " + addr + ", security-level: sign, auth-file: " + users + "}\n" +
-		"policy: [{path: a/**, step: 60}]\nrrdcached: {tls: [" + dir + "/nosuch.crt, " + dir + "/nosuch.key]}\n"
+		"policy: [{path: a/**, step: 60}]\nalert-webhook: \"http://me:hunter2@127.0.0.1:1/?token=hunter2\"\nrrdcached: {tls: [" + dir + "/nosuch.crt, " + dir + "/nosuch.key]}\n"
 	configure(settings)
 	hup()
 	waitFor(t, "settings that need a restart are named", func() bool {
 		return strings.Contains(log(), `needs a restart" setting=memory in_force=4G configured=64M`) &&
 			strings.Contains(log(), `needs a restart" setting=base in_force="" configured=`+dir)
 	})
+	waitFor(t, "an address is named without its password", func() bool {
+		return strings.Contains(log(), `setting=alert-webhook in_force="" configured="http://me:xxxxx@127.0.0.1:1/?token=xxxxx"`)
+	})
+	if strings.Contains(log(), "hunter2") {
+		t.Errorf("the log has a password:\n%s", log())
+	}
 	waitFor(t, "settings that have taken effect are named", func() bool {
 		return strings.Contains(log(), `has taken effect" setting=collectd-security-level value=sign`) &&
 			strings.Contains(log(), `has taken effect" setting=policy value=`) && strings.Contains(log(), "collectd-auth-file value="+users)

@@ -71,7 +71,7 @@ func New(c Config) (*Manager, error) {
 		c.Every = time.Minute
 	}
 	if c.Client == nil {
-		c.Client = &http.Client{Timeout: 10 * time.Second}
+		c.Client = &http.Client{Timeout: 10 * time.Second, CheckRedirect: redirect}
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -362,7 +362,7 @@ func (m *Manager) Counts() Counts {
 func (m *Manager) addSender(address string, manager bool) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("%q is no address of a receiver of alerts: want http://HOST:PORT or https://HOST:PORT", address)
+		return fmt.Errorf("%q is no address of a receiver of alerts: want http://HOST:PORT or https://HOST:PORT", Redacted(address))
 	}
 	if manager {
 		u = u.JoinPath("api/v2/alerts")

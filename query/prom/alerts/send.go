@@ -129,7 +129,7 @@ func (s *sender) post(ctx context.Context, batch []message) (done bool) {
 		s.count(uint64(len(batch)), 0, 0)
 	} else {
 		s.count(0, uint64(len(batch)), 0)
-		s.warn("alerts were not sent", "to", redacted(s.url), "alerts", len(batch), "err", err)
+		s.warn("alerts were not sent", "to", Redacted(s.url), "alerts", len(batch), "err", err)
 	}
 	return err == nil || errors.Is(err, errRefused)
 }
@@ -162,11 +162,41 @@ func (s *sender) request(ctx context.Context, body []byte) error {
 	return errors.Join(fmt.Errorf("%s: %.200s", answer.Status, strings.TrimSpace(string(text))), err)
 }
 
-// redacted returns an address without its password.
-func redacted(address string) string {
+// maxRedirects is how many redirects of one request are followed, as Prometheus does.
+const maxRedirects = 10
+
+// redirect decides about the next request of a redirected one. A receiver may send alerts elsewhere
+// by 307 and 308. By 301, 302 and 303 nothing but a GET would get there, so that their answer
+// stands and says that the alerts were not taken. The next receiver does not see the address of the
+// one before, whose query may have a token.
+func redirect(r *http.Request, via []*http.Request) error {
+	if r.Method != http.MethodPost || len(via) >= maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	r.Header.Del("Referer")
+	return nil
+}
+
+// Redacted returns the address of a receiver without what may be a secret in it: a password, a
+// user's name that stands alone, and the values of its query.
+func Redacted(address string) string {
+	const hidden = "xxxxx"
 	u, err := url.Parse(address)
 	if err != nil {
-		return "an address"
+		return hidden
+	}
+	if _, ok := u.User.Password(); u.User != nil && !ok {
+		u.User = url.User(hidden)
+	}
+	if u.RawQuery != "" {
+		pairs := strings.Split(u.RawQuery, "&")
+		for i, p := range pairs {
+			name, _, ok := strings.Cut(p, "=")
+			if pairs[i] = hidden; ok {
+				pairs[i] = name + "=" + hidden
+			}
+		}
+		u.RawQuery = strings.Join(pairs, "&")
 	}
 	return u.Redacted()
 }
