@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
@@ -41,16 +42,24 @@ func (c *command) native(name string) (core.Ref, error) {
 	return s.Lookup(name)
 }
 
-// noted returns a better error than err, that no series has a name, if the file of that name is a
-// note that rondo has left for programs: somebody has moved or copied the note.
+// noted returns a better error than err, that no series has a name, if the file of that name is not
+// rrdtool's, or a note that rondo has left for programs: somebody has moved or copied the note.
 func (c *command) noted(name string, err error) error {
 	f, e := c.Files.Open(name)
 	if e != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	head := make([]byte, len(transfer.Note))
-	if _, e := io.ReadFull(f, head); e != nil || string(head) != transfer.Note {
+	head := make([]byte, max(len(transfer.Note), rrdfile.ForeignBytes))
+	n, e := io.ReadFull(f, head)
+	head = head[:n]
+	if e != nil && e != io.EOF && e != io.ErrUnexpectedEOF {
+		return err
+	}
+	if !strings.HasPrefix(string(head), transfer.Note) {
+		if what := rrdfile.Foreign(head); what != "" && n > 0 {
+			return fmt.Errorf("'%s' is not an RRD file; it is %s", name, what)
+		}
 		return err
 	}
 	return fmt.Errorf("opening '%s': it is a note of rondo's, and there is no series of that name: rondo rename OLD NEW moves a series, mv and cp do not", name)

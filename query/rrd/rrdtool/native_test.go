@@ -139,3 +139,21 @@ func TestNativeDamage(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestForeignFiles: a file that is not rrdtool's is not reported as missing.
+func TestForeignFiles(t *testing.T) {
+	d := make(drawer)
+	d.put("jrobin.rrd", []byte("\x00J\x00R\x00o\x00b\x00i\x00n\x00,\x00 "))
+	d.put("packed.rrd", []byte("\x1f\x8b\x08\x00"))
+	d.put("dump.xml", []byte("<rrd>"))
+	for args, want := range map[string]string{
+		"info jrobin.rrd":          "'jrobin.rrd' is not an RRD file; it is JRobin's: export it as XML",
+		"fetch packed.rrd AVERAGE": "'packed.rrd' is not an RRD file; it is compressed with gzip: unpack it",
+		"last dump.xml":            "opening 'dump.xml': No such file or directory",
+		"first nothing.rrd":        "opening 'nothing.rrd': No such file or directory",
+	} {
+		if got := d.run(newMemory(), strings.Fields(args)); got.Stderr != "ERROR: "+want+"\n" || got.Exit != 1 {
+			t.Errorf("%s: %+v, want %s", args, got, want)
+		}
+	}
+}

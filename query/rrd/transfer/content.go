@@ -119,13 +119,16 @@ func decodeStill(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, erro
 
 // decodeFrom is Decode for a content.
 func decodeFrom(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
-	head := make([]byte, min(size, int64(len(cookie))))
+	head := make([]byte, min(size, rrdfile.ForeignBytes))
 	if _, err := in.ReadAt(head, 0); err != nil && len(head) > 0 {
 		return nil, unnamed(err)
 	}
 	if IsNative(head) {
 		f, err := r.Read(in, size)
 		return f, unnamed(err)
+	}
+	if what := rrdfile.Foreign(head); what != "" {
+		return nil, fmt.Errorf("not a file of rrdtool; it is %s", what)
 	}
 	return decodeXML(io.NewSectionReader(in, 0, size))
 }
