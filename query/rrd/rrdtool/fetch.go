@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rrd/attime"
@@ -96,7 +97,8 @@ func (c *command) printRows(plan *query.Plan) error {
 	}
 	c.printf("%11s", "")
 	for _, name := range plan.DS {
-		c.printf("%20s", name)
+		// C counts bytes, Go characters.
+		c.printf("%s%s", strings.Repeat(" ", max(0, 20-len(name))), name)
 	}
 	if _, err := c.out.WriteString("\n\n"); err != nil {
 		return err

@@ -117,3 +117,22 @@ func BenchmarkXport(b *testing.B) {
 		}
 	}
 }
+
+// TestPredictAtTheEnd: a moving average of values that are all equal is that value in each row,
+// and in the one behind the end.
+func TestPredictAtTheEnd(t *testing.T) {
+	r := newRondo()
+	lines := []string{"create p.rrd -b 1199999700 -s 300 DS:a:GAUGE:600:U:U RRA:AVERAGE:0.5:1:100"}
+	for i := range 48 {
+		lines = append(lines, fmt.Sprintf("update p.rrd %d:100", 1199999700+300*(i+1)))
+	}
+	for _, line := range lines {
+		if a := r.run(strings.Fields(line)); a.Exit != 0 {
+			t.Fatal(a.Stderr)
+		}
+	}
+	a := r.run(strings.Fields("xport --json -s 1200003000 -e 1200014100 DEF:a=p.rrd:a:AVERAGE CDEF:m=0,1,3600,a,PREDICT VDEF:l=m,LAST PRINT:l:%lf VDEF:n=m,MINIMUM PRINT:n:%lf XPORT:m"))
+	if n := strings.Count(a.Stdout, `{ "print": "100.000000" }`); n != 2 || a.Exit != 0 {
+		t.Errorf("%d of 2 are 100: %+v", n, a)
+	}
+}
