@@ -8,7 +8,7 @@ import (
 )
 
 // A Reader reads the times of one command, in the order in which rrdtool reads them. The order
-// matters if clocks are set back and show a wall time twice: the C library, which rrdtool asks, then
+// matters if clocks are set back and show a wall time twice: the C library, which rrdtool asks,
 // chooses by the offset of the time that it found last.
 type Reader struct {
 	now   time.Time

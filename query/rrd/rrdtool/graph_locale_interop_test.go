@@ -62,9 +62,12 @@ func TestGraphInLocales(t *testing.T) {
 		more [][]string
 	}{
 		{[]string{"graphv", "x.png"}, [][]string{
-			{"LINE1.5:a#f00:1.5 x"}, slices.Concat(prints, durations),
+			{"LINE1.5:a#f00:1.5 x"},
+			slices.Concat(prints, durations),
 			{"-l", "0.25", "-u", "27.5", "-r", "HRULE:23.5#f00:1.5", "--right-axis", "0.1:0.5", "CDEF:b=a,1.5,*", "PRINT:b:MAX:%lf", "TICK:a#f00:0.5"},
-			{"-l", "0,25", "LINE:a#f00"}, {"HRULE:23,5#f00"}, {"PRINT:a:MAX:%5,2lf"},
+			{"-l", "0,25", "LINE:a#f00"},
+			{"HRULE:23,5#f00"},
+			{"PRINT:a:MAX:%5,2lf"},
 		}},
 		{[]string{"graph", "x.png"}, [][]string{append(slices.Clone(prints), "LINE:a#f00"), append(slices.Clone(durations), "LINE:a#f00")}},
 		{[]string{"graph", "-", "-a", "JSON"}, [][]string{append(slices.Clone(prints), "LINE:a#f00")}},
