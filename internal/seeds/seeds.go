@@ -15,7 +15,7 @@ import (
 )
 
 // file is where the seeds are, from the root of the module. A line has the name of a test, or * for
-// those that no line names, a seed, and what the seed found.
+// all that no line names, a seed, and what it found.
 const file = "testdata/seeds.txt"
 
 // A table is the file.
@@ -24,7 +24,7 @@ type table struct {
 	folder string              // of the running tests, from the root
 }
 
-// Each runs f with each seed of a test, in subtests if there are several. In f the test has one.
+// Each runs f with each seed of a test, in subtests if there are several; f has one of them.
 func Each(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	all := of(t)
@@ -57,9 +57,8 @@ func Rand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(One(tb), 2))
 }
 
-// Many returns seeds of a test that takes little time for each: few (half of it with -short), or
-// RONDO_SEEDS, from the first one on, and the others of the test. A seed that is to be repeated is
-// alone.
+// Many returns seeds of a test that takes little time for each: few that follow the first one, or
+// RONDO_SEEDS, or a tenth with -short, and the others of the test. One to be repeated is alone.
 func Many(tb testing.TB, few int) []uint64 {
 	tb.Helper()
 	all := of(tb)
@@ -67,7 +66,7 @@ func Many(tb testing.TB, few int) []uint64 {
 		return all
 	}
 	if testing.Short() {
-		few = (few + 1) / 2
+		few = (few + 9) / 10
 	}
 	n := amount("RONDO_SEEDS", few)
 	following := make([]uint64, n, n+len(all)-1)
