@@ -16,6 +16,7 @@ import (
 // again later. No record that was told as durable is missing, none is there twice, and the writer
 // notices nothing but a pause. Then another process takes over.
 func TestKilledLeader(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
 	o := log.Options{
 		URL: c.URLs(), Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20,

@@ -71,6 +71,7 @@ func (g gate) Publish(ctx context.Context, after uint64, id string, msg []byte) 
 }
 
 func TestSuite(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	n := natstest.One(t)
 	names := make(map[string]string) // of streams, by the suite's place
 	r := new(refusal)

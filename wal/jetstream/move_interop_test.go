@@ -57,6 +57,7 @@ func readTo(t *testing.T, r *stream.Reader, last wal.Pos) {
 // TestServerAlone: a server was started again and does not find the others, because their addresses
 // have changed, say. A process that connects to it stayed with it, and neither read nor wrote.
 func TestServerAlone(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
 	o := log.Options{URL: c.Nodes[0].URL + "," + c.Nodes[1].URL, Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20}
 	l := openAmong(t, o)
@@ -107,6 +108,7 @@ func TestServerAlone(t *testing.T) {
 // TestServerHangs: a server that takes connections and answers nothing was kept for minutes, until
 // the client noticed that its pings are not answered.
 func TestServerHangs(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
 	o := log.Options{URL: c.URLs(), Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20}
 	openAmong(t, o) // all servers are ready
@@ -135,6 +137,7 @@ func TestServerHangs(t *testing.T) {
 // TestAsksAgain: a stream that has no leader answers nothing. Whoever opened it then waited for the
 // answer for as long as it had, though the stream soon had a leader.
 func TestAsksAgain(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	n := natstest.Start(t, t.TempDir(), "n1", "127.0.0.1:-1", "")
 	if n == nil {
 		t.Fatal("nats-server ended by itself")

@@ -59,6 +59,7 @@ func stop(t *testing.T, p *natstest.Process) {
 // TestFlippedBit flips a bit in the file of one server. A reader that is connected to this server
 // finds it, names the server, and reads the record from another one.
 func TestFlippedBit(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
 	o := log.Options{URL: c.URLs(), Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20}
 	o.Log.Patience = 2 * time.Minute

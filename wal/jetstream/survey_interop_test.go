@@ -17,6 +17,7 @@ import (
 // TestSurveyServers asks three real servers how they are: one that leads a stream is killed, comes
 // back without JetStream, and comes back as it was. It is told with and without monitoring ports.
 func TestSurveyServers(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
 	o := log.Options{URL: c.URLs(), Stream: "one", MaxBytes: 1 << 20, Monitor: c.Monitors()}
 	l := openAmong(t, o)

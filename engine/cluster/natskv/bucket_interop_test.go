@@ -15,6 +15,7 @@ import (
 // TestDeletedBucket: a store that runs makes a bucket again that was deleted, another one reads it
 // although its revisions are lower than before, and a command does not make it.
 func TestDeletedBucket(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
 	s := connect(t, natskv.Options{URL: c.URLs(), Bucket: "b"})
 	other := connect(t, natskv.Options{URL: c.URLs(), Bucket: "b"})

@@ -21,6 +21,7 @@ import (
 // TestReadsWhatItWrote: each of three stores is connected to another server, two of which follow.
 // Whatever a store has written or removed shows at its next read.
 func TestReadsWhatItWrote(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
 	connect(t, natskv.Options{URL: c.URLs(), Bucket: "b"}) // all servers are ready
 	var all sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 // TestServerHangs: a node whose server hangs was out of the cluster for minutes, until the client
 // noticed that its pings are not answered.
 func TestServerHangs(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
 	first := connect(t, natskv.Options{URL: c.URLs(), Bucket: "b"}) // all servers are ready
 	stream, err := first.Conn().JetStream()

@@ -37,6 +37,7 @@ func connect(t *testing.T, o natskv.Options) *natskv.Store {
 // nobody else, what was removed can be set again, and all of it can be listed. A Watcher and two
 // Announcers work on it.
 func TestThreeServers(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
 	s := connect(t, natskv.Options{URL: c.URLs(), Bucket: "cluster"})
 	ctx := t.Context()
