@@ -107,7 +107,8 @@ var attacks = []attack{
 // TestHostileSessions has all attacks made at once. Meanwhile others are served, and the heap does
 // not grow beyond what is said above.
 func TestHostileSessions(t *testing.T) {
-	s := serve(t, rrdcached.Options{Conns: 500, WriteTime: time.Second, Idle: 2 * time.Second}, 0)
+	// A busy machine lets the good one be idle for seconds.
+	s := serve(t, rrdcached.Options{Conns: 500, WriteTime: time.Second, Idle: 10 * time.Second}, 0)
 	good := dial(t, s.addr)
 	good.expect("CREATE a.rrd"+definition+"\n", "0 RRD created OK\n")
 	var wide strings.Builder
