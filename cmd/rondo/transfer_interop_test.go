@@ -104,7 +104,7 @@ func needRRDTool(t *testing.T) {
 func TestTransferInterop(t *testing.T) {
 	needRRDTool(t)
 	r := seeds.Rand(t)
-	for i := range seeds.Programs(2, 50) {
+	for i := range seeds.Programs(1, 50) {
 		m := &mover{t: t, r: rand.New(rand.NewPCG(r.Uint64(), uint64(i))), dir: t.TempDir()}
 		if !m.moved(i%2 == 1) {
 			return

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
@@ -25,7 +26,9 @@ func (blindStore) List(context.Context, string) ([]coord.Entry, error) {
 
 // TestBlindStart: a node that was started at another port while the servers could not be listed
 // ended by a nil pointer, or because its former session might live. It waits until it can look.
-func TestBlindStart(t *testing.T) {
+func TestBlindStart(t *testing.T) { synctest.Test(t, blindStart) }
+
+func blindStart(t *testing.T) {
 	servers := coordtest.New(time.Now, 0)
 	former := &coord.Announcer{Store: servers.Truth()}
 	if err := former.Announce(t.Context(), coord.Member{Name: "a", Session: "1", Address: "a:1"}, nil); err != nil {
@@ -79,7 +82,9 @@ func (u *unmuting) Write(line []byte) (int, error) {
 
 // TestMuteServersAreToldOnce: a node said with each announcement that the servers had not taken it,
 // once a second for as long as that lasted, and never that they took them again.
-func TestMuteServersAreToldOnce(t *testing.T) {
+func TestMuteServersAreToldOnce(t *testing.T) { synctest.Test(t, muteServersAreToldOnce) }
+
+func muteServersAreToldOnce(t *testing.T) {
 	f, err := node.NewFolder(t.TempDir(), node.FolderOptions{})
 	if err != nil {
 		t.Fatal(err)

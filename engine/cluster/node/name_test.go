@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/cluster/coord"
@@ -30,7 +31,9 @@ func nodeNamed(t *testing.T, servers *coordtest.Servers, name, address string) *
 
 // A node that was killed and started again at another port ended at once, because the process
 // before was still believed to live.
-func TestKilledNodeComesBack(t *testing.T) {
+func TestKilledNodeComesBack(t *testing.T) { synctest.Test(t, killedNodeComesBack) }
+
+func killedNodeComesBack(t *testing.T) {
 	servers := coordtest.New(time.Now, 0)
 	var killed coord.Announcer
 	killed.Store = servers.Client("killed")
@@ -58,7 +61,9 @@ func TestKilledNodeComesBack(t *testing.T) {
 }
 
 // A second process of a name that is taken ends.
-func TestTakenName(t *testing.T) {
+func TestTakenName(t *testing.T) { synctest.Test(t, takenName) }
+
+func takenName(t *testing.T) {
 	servers := coordtest.New(time.Now, 0)
 	ctx, stop := context.WithCancel(t.Context())
 	first := nodeNamed(t, servers, "a", "one:1")

@@ -262,9 +262,7 @@ func TestReloadDuringRequests(t *testing.T) {
 // TestNothingIsReadOfStrangers: a request without credentials is refused before its body has
 // arrived, and a connection that sends nothing ends.
 func TestNothingIsReadOfStrangers(t *testing.T) {
-	b := defaultBounds(0)
-	b.header = 200 * time.Millisecond
-	r, a := startGuarded(t, Config{bounds: &b})
+	r, a := startGuarded(t, Config{})
 	c, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: a.Pool()})
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +278,10 @@ func TestNothingIsReadOfStrangers(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 401 ") {
 		t.Errorf("got %q, %v", answer, err)
 	}
-	silent, err := net.Dial("tcp", r.HTTP.String())
+	b := defaultBounds(0)
+	b.header = 200 * time.Millisecond
+	impatient, _ := startGuarded(t, Config{bounds: &b})
+	silent, err := net.Dial("tcp", impatient.HTTP.String())
 	if err != nil {
 		t.Fatal(err)
 	}
