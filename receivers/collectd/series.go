@@ -3,7 +3,6 @@ package collectd
 import (
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
@@ -32,7 +31,7 @@ func withInstance(name, instance []byte) string {
 	if len(instance) > 0 {
 		s += "-" + string(instance)
 	}
-	return strings.ReplaceAll(s, "/", "_")
+	return s
 }
 
 // NotePath returns the path that n is about: that of a series, or as much of it as n names.
