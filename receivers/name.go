@@ -9,9 +9,9 @@ import (
 )
 
 // AppendComponent appends one component of a series' path to dst. The component is the parts, one
-// after the other, with these changes: "/" and control characters (00 to 1F, 7F to 9F, U+2028,
-// U+2029) become "_", invalid UTF-8 becomes U+FFFD, "." becomes "_" and ".." becomes "__". So names
-// that differ may become one component: package pathname keeps them apart.
+// after the other, with these changes: "/" and control characters (text.IsControl) become "_",
+// invalid UTF-8 becomes U+FFFD, "." becomes "_" and ".." becomes "__". So names that differ may
+// become one component: package pathname keeps them apart.
 func AppendComponent[T string | []byte](dst []byte, parts ...T) []byte {
 	start := len(dst)
 	for _, p := range parts {

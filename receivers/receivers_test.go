@@ -23,6 +23,7 @@ func TestAppendComponent(t *testing.T) {
 		{[]string{"a/b\x00\x1f\x20\x7f"}, "a_b__ _"},
 		{[]string{"µ\xffx\xc3"}, "µ\uFFFDx\uFFFD"},
 		{[]string{"a\u0085b\u009b31m\u2028\u2029\u00a0"}, "a_b_31m__\u00a0"},
+		{[]string{"a\u202eb\u200b\ufeff\u2066\U000e0041", "👩\u200d💻"}, "a_b____👩\u200d💻"},
 		{[]string{"\uFFFD"}, "\uFFFD"},
 		{[]string{"."}, "_"},
 		{[]string{".", "."}, "__"},

@@ -86,9 +86,9 @@ func (s *Store) createBatch(ctx context.Context, specs []Spec) ([]Created, error
 
 // Check returns why no store can make the series, or nil. A store may have limits of its own.
 func (x *Spec) Check() error {
-	_, _, err := cleanPath(x.Path)
+	_, _, err := newPath(x.Path)
 	if err == nil {
-		err = checkLabels(x.Labels)
+		err = checkNewLabels(x.Labels)
 	}
 	if err == nil {
 		err = x.checkRest()
@@ -121,12 +121,12 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 	var lastOf *rra.Definition
 	var labels labelRoom
 	for i, sp := range specs {
-		key, p, err := cleanPath(sp.Path)
+		key, p, err := newPath(sp.Path)
 		if err != nil { // it names the path, as far as that is printable
 			out[i].Err = fmt.Errorf("create: %w", err)
 			continue
 		}
-		err = checkLabels(sp.Labels)
+		err = checkNewLabels(sp.Labels)
 		if err == nil {
 			err = sp.checkRest()
 		}

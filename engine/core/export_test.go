@@ -156,3 +156,9 @@ const MaxSlots = rowblock.MaxSlots
 
 // FormatVersion is the version of the database that this program writes.
 const FormatVersion = formatVersion
+
+// ImportOld is Import for names that only an older version made.
+func (s *Store) ImportOld(ctx context.Context, c Copy) (Created, error) {
+	out, err := s.importAll(ctx, []Copy{c}, false, cleanPath)
+	return out[0], err
+}

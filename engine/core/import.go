@@ -16,6 +16,11 @@ import (
 // a row share their rows. If their rows differ, which they never do in files that rrdtool filled,
 // they get rows of their own (rra.Archive.Own).
 func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Created, error) {
+	return s.importAll(ctx, copies, overwrite, newPath)
+}
+
+// importAll is Import with what checks the paths.
+func (s *Store) importAll(ctx context.Context, copies []Copy, overwrite bool, check func(path string) (key, clean string, err error)) ([]Created, error) {
 	out := make([]Created, len(copies))
 	tickets := make([]Ticket, len(copies))
 	applied := make([]bool, len(copies))
@@ -23,7 +28,12 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 	var under []int // indices of copies that are logged
 	var failed error
 	for i := range copies {
-		x, rec, err := s.prepareImport(&copies[i], overwrite, 0)
+		var x *importing
+		var rec []byte
+		_, _, err := check(copies[i].Path)
+		if err == nil {
+			x, rec, err = s.prepareImport(&copies[i], overwrite, 0)
+		}
 		if err != nil {
 			out[i].Err = fmt.Errorf("import %q: %w", copies[i].Path, err)
 			continue

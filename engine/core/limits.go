@@ -41,9 +41,24 @@ func checkRecord(rec []byte) error {
 	return nil
 }
 
-func checkLabels(labels []Label) error {
+// checkNewLabels is checkLabels for the labels of a series that is made.
+func checkNewLabels(labels []Label) error {
 	for _, l := range labels {
 		if err := text.Check(l.Value); err != nil {
+			return invalid("label %.40q=%.40q: its value %w", l.Name, l.Value, err)
+		}
+		if err := text.Check(l.Name); err != nil {
+			return invalid("label %.40q=%.40q: its name %w", l.Name, l.Value, err)
+		}
+	}
+	return checkLabels(labels)
+}
+
+// checkLabels checks labels that may be of a series of an older store, which took hidden
+// characters.
+func checkLabels(labels []Label) error {
+	for _, l := range labels {
+		if err := text.Printable(l.Value); err != nil {
 			return invalid("label %.40q=%.40q: its value %w", l.Name, l.Value, err)
 		}
 	}
@@ -63,7 +78,7 @@ func checkAttributes(labels []Label) error {
 		if l.Name == "" || len(l.Name)+len(l.Value) > MaxLabel {
 			return invalid("label %.40q=%.40q is empty or longer than %d bytes", l.Name, l.Value, MaxLabel)
 		}
-		if err := text.Check(l.Name); err != nil {
+		if err := text.Printable(l.Name); err != nil {
 			return invalid("label %.40q=%.40q: its name %w", l.Name, l.Value, err)
 		}
 		if !utf8.ValidString(l.Value) || strings.IndexByte(l.Value, 0) >= 0 {

@@ -134,7 +134,11 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 	}
 	for i := range ms {
 		m := &ms[i]
-		key, _, err := cleanPath(m.Path)
+		check := newPath
+		if ifTime || m.Text == "" && len(m.Attributes) == 0 && m.Expire == 0 { // it goes, or expires
+			check = cleanPath
+		}
+		key, _, err := check(m.Path)
 		if err == nil {
 			err = m.Check()
 		}

@@ -137,3 +137,69 @@ func TestTextsAreUTF8(t *testing.T) {
 		}
 	}
 }
+
+// TestHiddenCharactersInNames: a new name cannot look like another one by characters that nobody
+// sees, or that turn others round. A name that an older version has stored so can be used until it
+// is renamed or dropped.
+func TestHiddenCharactersInNames(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	s := mustOpen(t, dir, core.Options{NoBackground: true})
+	d, err := rra.ParseDefinition(10, []string{"DS:x:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := core.Spec{Path: "good", Definition: d, Start: rra.Seconds(1_000_000_000)}
+	ref, err := s.Create(ctx, good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := s.Export(ctx, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := []string{"a/\u202edrr.b", "a/\u200bb", "a/b\ufeff", "a/\u2066b\u2069", "a/\u00adb", "a/\U000e0041b"}
+	for _, bad := range old {
+		spec, labelled, c := good, good, whole
+		spec.Path, labelled.Path, labelled.Labels, c.Path = bad, "new", []core.Label{{Name: "n", Value: bad}}, bad
+		_, made := s.Create(ctx, spec)
+		_, named := s.Create(ctx, labelled)
+		out, err := s.Import(ctx, []core.Copy{c}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for way, err := range map[string]error{"create": made, "label": named, "import": out[0].Err, "rename": s.Rename(ctx, "good", bad)} {
+			if !errors.Is(err, core.ErrInvalid) || strings.Contains(err.Error(), bad) {
+				t.Errorf("%s %q: %v", way, bad, err)
+			}
+		}
+		c.Labels = labelled.Labels
+		if one, err := s.ImportOld(ctx, c); err != nil || one.Err != nil {
+			t.Fatal(err, one.Err)
+		}
+	}
+	mustClose(t, s.Close())
+	s = mustOpen(t, dir, core.Options{NoBackground: true})
+	defer func() { mustClose(t, s.Close()) }()
+	for i, bad := range old {
+		ref, err := s.Lookup(bad)
+		if err != nil {
+			t.Fatalf("look up %q: %v", bad, err)
+		}
+		var b core.Batch
+		b.Add(ref, rra.Seconds(1_000_000_010), rra.Int(1))
+		if err := s.Append(ctx, &b); err != nil {
+			t.Errorf("update %q: %v", bad, err)
+		}
+		if _, err := s.Alter(ctx, bad, func(c core.Copy) (core.Copy, error) { return c, nil }); err != nil {
+			t.Errorf("alter %q: %v", bad, err)
+		}
+		if i%2 == 0 {
+			err = s.Rename(ctx, bad, "renamed/"+string(rune('a'+i)))
+		} else {
+			err = s.Drop(ctx, bad)
+		}
+		if err != nil {
+			t.Errorf("take %q away: %v", bad, err)
+		}
+	}
+}

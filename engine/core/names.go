@@ -15,8 +15,8 @@ func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
 
 // cleanPath returns the look-up key and the cleaned form of a path, which has no leading slash and
 // no "." or empty component. It refuses a path that leads above the top. Every name comes into the
-// store through cleanPath or checkLabels. So a name is UTF-8 without control characters wherever it
-// is printed, sent or quoted.
+// store through newPath or checkLabels. So a name is UTF-8 without control characters wherever it is
+// printed, sent or quoted. cleanPath takes hidden ones: older stores have such names.
 func cleanPath(p string) (key, clean string, err error) {
 	clean = path.Clean(strings.TrimLeft(p, "/"))
 	switch {
@@ -25,7 +25,7 @@ func cleanPath(p string) (key, clean string, err error) {
 	case clean == ".." || strings.HasPrefix(clean, "../"):
 		return "", "", invalid("path %.200q leaves the store", p)
 	}
-	if err := text.Check(p); err != nil {
+	if err := text.Printable(p); err != nil {
 		return "", "", invalid("path %.200q %w", p, err)
 	}
 	key = nameKey(clean)
@@ -33,6 +33,17 @@ func cleanPath(p string) (key, clean string, err error) {
 		return "", "", invalid("path %.200q names no series", p)
 	}
 	return key, clean, nil
+}
+
+// newPath is cleanPath for a path that a series is to get.
+func newPath(p string) (key, clean string, err error) {
+	key, clean, err = cleanPath(p)
+	if err == nil {
+		if wrong := text.Check(p); wrong != nil {
+			err = invalid("path %.200q %w", p, wrong)
+		}
+	}
+	return key, clean, err
 }
 
 // CleanPath returns the look-up key of a path and the path as a series has it: without leading

@@ -113,7 +113,7 @@ func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	if n.Time > MaxTime || n.Time < -MaxTime {
 		return invalid("note under %.40q: time %d is out of range", key, n.Time)
 	}
-	if err := text.Check(key); err != nil {
+	if err := text.Printable(key); err != nil {
 		return invalid("note under %.40q: the key %w", key, err)
 	}
 	if !utf8.ValidString(n.Text) || !utf8.ValidString(n.Severity) {
@@ -131,7 +131,7 @@ func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 func checkNoteLabels(labels []Label) error {
 	for _, l := range labels {
 		for _, s := range []string{l.Name, l.Value} {
-			if err := text.Check(s); err != nil {
+			if err := text.Printable(s); err != nil {
 				return invalid("label %.40q=%.40q %w", l.Name, l.Value, err)
 			}
 		}

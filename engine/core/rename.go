@@ -15,7 +15,7 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	if err != nil {
 		return err
 	}
-	_, to, err = cleanPath(to)
+	_, to, err = newPath(to)
 	if err != nil {
 		return err
 	}

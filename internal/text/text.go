@@ -2,7 +2,8 @@
 //
 // Names of series, labels and data sources are printed in lines, quoted in answers of line
 // protocols, and sent in messages that must be UTF-8. So a name is valid UTF-8 without control
-// characters: see [Check]. [Escape] and [EscapeLines] make any other text safe for a terminal.
+// characters: see [Check]. Names that were stored before a character counted as one are found by
+// what [Printable] takes. [Escape] and [EscapeLines] make any other text safe for a terminal.
 package text
 
 import (
@@ -11,16 +12,39 @@ import (
 	"unicode/utf8"
 )
 
-// IsControl reports whether a character may end a line, move the cursor or control a terminal:
-// U+0000 to U+001F, U+007F to U+009F, and the line and paragraph separators U+2028 and U+2029,
-// which end lines in some programs.
-func IsControl(r rune) bool {
+// IsControl reports whether a character may end a line, move the cursor or control a terminal, or
+// make a name look like another one: U+0000 to U+001F, U+007F to U+009F, the line and paragraph
+// separators U+2028 and U+2029, which end lines in some programs, and what is hidden: the controls
+// of bidirectional text, and characters without any width. The joiners U+200C and U+200D are none:
+// scripts and emoji need them.
+func IsControl(r rune) bool { return endsLines(r) || isHidden(r) }
+
+func endsLines(r rune) bool {
 	return r < 0x20 || 0x7f <= r && r <= 0x9f || r == 0x2028 || r == 0x2029
+}
+
+// isHidden reports whether a character is not seen, or changes the order of others.
+func isHidden(r rune) bool {
+	switch {
+	case r < 0xad:
+		return false
+	case r == 0xad, r == 0x61c, r == 0x200b, r == 0x200e, r == 0x200f, r == 0xfeff:
+		return true
+	case 0x202a <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f, 0xfff9 <= r && r <= 0xfffb:
+		return true
+	}
+	return 0xe0000 <= r && r <= 0xe007f // tags
 }
 
 // Check returns nil if s can be a name or part of one. Otherwise the error says where s is no UTF-8
 // or holds a control character; it does not quote s.
-func Check(s string) error {
+func Check(s string) error { return check(s, IsControl) }
+
+// Printable is Check, but s may hold what is hidden: soft hyphens, and the controls of
+// bidirectional text, which titles may need.
+func Printable(s string) error { return check(s, endsLines) }
+
+func check(s string, refused func(r rune) bool) error {
 	for i := 0; i < len(s); {
 		if c := s[i]; 0x20 <= c && c < 0x7f {
 			i++
@@ -30,7 +54,7 @@ func Check(s string) error {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			return fmt.Errorf("is no UTF-8 at byte %d (%02x)", i, s[i])
-		case IsControl(r):
+		case refused(r):
 			return fmt.Errorf("holds a control character at byte %d (U+%04X)", i, r)
 		}
 		i += n
@@ -65,8 +89,10 @@ func escape(s string, lines bool) string {
 			b.WriteString(`\t`)
 		case r <= 0x7f:
 			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
+		case r <= 0xffff:
 			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 		i += n
 	}

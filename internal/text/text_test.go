@@ -22,6 +22,10 @@ func TestCheckAndEscape(t *testing.T) {
 		{in: "a\xff\xfe", what: "is no UTF-8 at byte 1 (ff)", escaped: `a\xff\xfe`, lines: `a\xff\xfe`},
 		{in: "\xed\xa0\x80", what: "is no UTF-8 at byte 0 (ed)", escaped: `\xed\xa0\x80`, lines: `\xed\xa0\x80`},
 		{in: "\ufffd", escaped: "\ufffd"},
+		{in: "a\u202eb", what: "holds a control character at byte 1 (U+202E)", escaped: `a\u202eb`, lines: `a\u202eb`},
+		{in: "\u00ad", what: "holds a control character at byte 0 (U+00AD)", escaped: `\u00ad`, lines: `\u00ad`},
+		{in: "\U000e0041", what: "holds a control character at byte 0 (U+E0041)", escaped: `\U000e0041`, lines: `\U000e0041`},
+		{in: "می\u200cخواهم 👩\u200d💻 ❤\ufe0f", escaped: "می\u200cخواهم 👩\u200d💻 ❤\ufe0f"},
 	} {
 		what := ""
 		if err := text.Check(tt.in); err != nil {
@@ -38,6 +42,25 @@ func TestCheckAndEscape(t *testing.T) {
 		}
 		if got := text.EscapeLines(tt.in); got != tt.lines {
 			t.Errorf("EscapeLines(%q) = %q, want %q", tt.in, got, tt.lines)
+		}
+	}
+}
+
+// Characters that hide, or that change the order of others, are refused in names and shown on a
+// terminal. A text may have them.
+func TestHiddenCharacters(t *testing.T) {
+	for _, r := range "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2063\u2066\u2067\u2068\u2069\u206f\ufeff\ufff9\U000e0001\U000e0020\U000e007f" {
+		s := "a" + string(r) + "b"
+		if text.Check(s) == nil || text.Escape(s) == s || text.EscapeLines(s) == s || !text.IsControl(r) {
+			t.Errorf("U+%04X is no control character", r)
+		}
+		if err := text.Printable(s); err != nil {
+			t.Errorf("Printable(%q): %v", s, err)
+		}
+	}
+	for _, s := range []string{"a\nb", "\x1b", "\u2028", "\xff"} {
+		if text.Printable(s) == nil {
+			t.Errorf("Printable(%q) is nil", s)
 		}
 	}
 }

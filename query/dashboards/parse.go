@@ -66,7 +66,7 @@ func Parse(s string) (*Page, error) {
 
 // add takes a line. Blanks at its end count, because legends are padded with them.
 func (p *Page) add(n int, line string) error {
-	if err := text.Check(strings.ReplaceAll(line, "\t", " ")); err != nil {
+	if err := text.Printable(strings.ReplaceAll(line, "\t", " ")); err != nil {
 		return err
 	}
 	if strings.TrimSpace(line) == "" || line[0] == '#' {

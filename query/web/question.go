@@ -147,7 +147,7 @@ func (s *Server) saved(u *access.User, q *question, name, number string) error {
 // checkText returns an error if a text of an address is not UTF-8 or holds control characters other
 // than line ends and tabs.
 func checkText(s string) error {
-	return text.Check(strings.NewReplacer("\n", " ", "\t", " ").Replace(s))
+	return text.Printable(strings.NewReplacer("\n", " ", "\t", " ").Replace(s))
 }
 
 // refused lists options that mean nothing, or are not safe, in a server that answers others.

@@ -54,7 +54,7 @@ func (n *names) path(name string) (string, error) {
 	if err != nil {
 		return "", errLeaves
 	}
-	if err := text.Check(p); err != nil {
+	if err := text.Printable(p); err != nil {
 		return "", &nameError{name, err}
 	}
 	return p, nil
