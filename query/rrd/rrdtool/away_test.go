@@ -35,8 +35,13 @@ func TestSeriesOutOfReachIsNotMissing(t *testing.T) {
 	for _, args := range [][]string{
 		create,
 		{"create", "b", "--source", "h/load.rrd", "DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"},
-		{"list", "h/load.rrd"}, {"list", "h/load.rrd/below"},
-		{"info", "h/load.rrd"}, {"info", "h/os"}, {"fetch", "h/load.rrd", "AVERAGE"}, {"lastupdate", "h/load.rrd"}, {"first", "h/load.rrd"},
+		{"list", "h/load.rrd"},
+		{"list", "h/load.rrd/below"},
+		{"info", "h/load.rrd"},
+		{"info", "h/os"},
+		{"fetch", "h/load.rrd", "AVERAGE"},
+		{"lastupdate", "h/load.rrd"},
+		{"first", "h/load.rrd"},
 	} {
 		var out, errs bytes.Buffer
 		env := &rrdtool.Env{Store: blind{s}, Extra: blind{s}, KeepSame: true, Stdout: &out, Stderr: &errs, Location: time.UTC}
