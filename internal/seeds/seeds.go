@@ -160,13 +160,13 @@ func logged(tb testing.TB, seed uint64) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	command := fmt.Sprintf("RONDO_SEED=%d ", seed)
+	with := []string{fmt.Sprint("RONDO_SEED=", seed)}
 	for _, v := range []string{"RONDO_PROGRAMS", "RONDO_CRASHES"} {
 		if s := os.Getenv(v); s != "" {
-			command += v + "=" + s + " "
+			with = append(with, v+"="+s)
 		}
 	}
-	tb.Logf("%sgo test -count=1 -run '^%s$' ./%s", command, test(tb), x.folder)
+	tb.Logf("%s go test -count=1 -run '^%s$' ./%s", strings.Join(with, " "), test(tb), x.folder)
 }
 
 // read reads the table of the module in which the tests run, once.
