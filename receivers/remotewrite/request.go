@@ -16,7 +16,7 @@ import (
 
 const (
 	maxUnpacked = 32 << 20 // bytes of a request after unpacking
-	keptBytes   = 4 << 20  // of a request's memory that is kept for others
+	keptBytes   = 8 << 20  // of a request's memory that is kept for others
 	message2    = "io.prometheus.write.v2.Request"
 )
 
@@ -79,7 +79,7 @@ func (s *server) unread(rw http.ResponseWriter, r *http.Request, err error) {
 // put gives back what w has charged, and keeps w for further requests, unless it is large.
 func (s *server) put(w *work) {
 	w.release()
-	if cap(w.body)+cap(w.keys)+cap(w.samples)*64+cap(w.series)*96+cap(w.symbols)*8+cap(w.texts)*8+cap(w.metadata)*80 <= keptBytes {
+	if cap(w.body)+cap(w.keys)+cap(w.samples)*24+cap(w.series)*96+cap(w.symbols)*8+cap(w.texts)*8+cap(w.metadata)*80 <= keptBytes {
 		s.works.Put(w)
 	}
 }
