@@ -53,7 +53,7 @@ func (s *Store) open() (err error) {
 		return err
 	}
 	if !s.options.ReadOnly {
-		_ = os.Remove(filepath.Join(s.dir, dirRestore)) // is empty; fails if it holds files of somebody else
+		_ = os.Remove(filepath.Join(s.dir, dirRestore)) // fails if it is not empty
 		removeLeft(s.dir)
 	}
 	madeAnew, err := s.openVersion()

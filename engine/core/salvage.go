@@ -57,23 +57,8 @@ func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvag
 	if err := HalfRestored(dir); err != nil {
 		return got, err
 	}
-	if _, err := s.openVersion(); err != nil {
-		return got, fmt.Errorf("%s: %w", fileDB, err)
-	}
 	var groups wal.Pos
-	err = s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
-		c, err := metaNumber(tx, metaCatalogue)
-		if err != nil {
-			return err
-		}
-		g, err := metaNumber(tx, metaGroups)
-		if err != nil {
-			return err
-		}
-		got.Catalogue, groups = wal.Pos(c), wal.Pos(g)
-		return s.loadMark(tx)
-	})
-	if err != nil {
+	if got.Catalogue, groups, err = s.reached(); err != nil {
 		return got, fmt.Errorf("%s: %w", fileDB, err)
 	}
 	from := filepath.Join(dir, dirLog)
@@ -97,6 +82,27 @@ func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvag
 		return got, nil
 	}
 	return got, s.replaceLog(ctx, from, &got)
+}
+
+// reached opens the database and returns up to which positions of the log its catalogue and its
+// groups were written.
+func (s *Store) reached() (catalogue, groups wal.Pos, err error) {
+	if _, err := s.openVersion(); err != nil {
+		return 0, 0, err
+	}
+	err = s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
+		c, err := metaNumber(tx, metaCatalogue)
+		if err != nil {
+			return err
+		}
+		g, err := metaNumber(tx, metaGroups)
+		if err != nil {
+			return err
+		}
+		catalogue, groups = wal.Pos(c), wal.Pos(g)
+		return s.loadMark(tx)
+	})
+	return catalogue, groups, err
 }
 
 // readable walks the readable records of the log behind the catalogue's position, and appends them

@@ -197,6 +197,12 @@ func (r *latestReader) read(ctx context.Context) error {
 	return nil
 }
 
+// hasNone reports whether an error of a series says that its rows cannot be had by asking again:
+// it was dropped, or they are damaged.
+func hasNone(err error) bool {
+	return errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrDamaged)
+}
+
 // columnsOf copies rows, column by column.
 func columnsOf(rows *core.Rows) []*rondov1.Column {
 	n := len(rows.DS)

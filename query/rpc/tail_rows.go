@@ -89,12 +89,6 @@ func (t *tail) read(ctx context.Context, k latestSpan, refs []core.Ref, of []*ta
 	return unread
 }
 
-// hasNone reports whether an error of a series says that its rows cannot be had by asking again:
-// it was dropped, or they are damaged.
-func hasNone(err error) bool {
-	return errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrDamaged)
-}
-
 // giveUp ends the stream because series have been out of reach for too long. Before that it says,
 // by ranges without rows, how far each series has come: the client begins again at the least.
 func (t *tail) giveUp() error {

@@ -14,7 +14,7 @@ const (
 	tailEvery   = time.Second      // between two looks for new rows
 	tailSelect  = 5 * time.Second  // at least, between two looks for new series
 	tailSilence = 30 * time.Second // after which an empty answer is sent
-	tailRound   = 30 * time.Second // that a client may take to read the rows of one look, and rows may be out of reach
+	tailRound   = 30 * time.Second // for a client to read one look, or for rows to come in reach
 	tailLife    = time.Hour        // of a stream
 )
 

@@ -92,8 +92,8 @@ func (c *conn) adoptUnknown() map[string]error {
 	return c.s.adopt(c.s.life, paths)
 }
 
-// newMissing reads the time and the values of an UPDATE's first sample. It returns false if no series
-// could store the sample: the series would stay, and refuse what comes before that time.
+// newMissing reads the time and the values of an UPDATE's first sample. It returns false if no
+// series could store the sample: the series would stay, and refuse what comes before that time.
 func newMissing(r request) (Missing, bool) {
 	word, ok := r.next()
 	if !ok {

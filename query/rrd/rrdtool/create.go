@@ -151,35 +151,40 @@ func (c *command) create(args []string) error {
 		return err
 	}
 	keepSame := c.KeepSame || c.Seen != nil && !c.Seen(path)
-	same := false
 	if keepSame && !o.keep && len(o.sources) == 0 {
-		if same, err = c.same(path, d); err != nil {
+		same, err := c.same(path, d)
+		if err != nil {
 			return err // else a series that is out of reach now would be replaced
 		}
-	}
-	if same {
-		c.made(path)
-		if o.begun {
-			return c.kept(name, path, o.start)
+		if same {
+			c.made(path)
+			if o.begun {
+				return c.kept(name, path, o.start)
+			}
+			return nil
 		}
-		return nil
 	}
-	if len(o.sources) > 0 {
-		at := rra.Seconds(o.start)
-		if !o.begun {
-			at = 0
+	if err := c.store(&o, path, name, d, args); err != nil {
+		if errors.Is(err, core.ErrExists) {
+			return exists(name)
 		}
-		err = c.createFilled(path, name, d, at, o.sources, args, !o.keep)
-	} else {
-		_, err = c.Store.Create(c.ctx, core.Spec{Path: path, Definition: d, Start: rra.Seconds(o.start), Overwrite: !o.keep, SmoothHash: rra.NameHash(name)})
+		return err
 	}
-	if errors.Is(err, core.ErrExists) {
-		return exists(name)
+	c.made(path)
+	return nil
+}
+
+// store stores the series that create was asked for.
+func (c *command) store(o *creating, path, name string, d *rra.Definition, args []string) error {
+	if len(o.sources) == 0 {
+		_, err := c.Store.Create(c.ctx, core.Spec{Path: path, Definition: d, Start: rra.Seconds(o.start), Overwrite: !o.keep, SmoothHash: rra.NameHash(name)})
+		return err
 	}
-	if err == nil {
-		c.made(path)
+	at := rra.Seconds(o.start)
+	if !o.begun {
+		at = 0
 	}
-	return err
+	return c.createFilled(path, name, d, at, o.sources, args, !o.keep)
 }
 
 func exists(name string) error { return fmt.Errorf("creating '%s': File exists", name) }

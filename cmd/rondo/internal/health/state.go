@@ -53,8 +53,8 @@ type State struct {
 	HostRefused uint64
 	// Shed counts HTTP requests refused because too many were under way.
 	Shed uint64
-	// FiguresLate is until when the server's own figures are refused because its clock was set back;
-	// 0: they are not.
+	// FiguresLate is until when the server's own figures are refused, because its clock was set
+	// back; 0: they are not.
 	FiguresLate rra.Time
 	// Spool is what waits for leaders; zeros if the server is not a node of a cluster.
 	Spool Spool

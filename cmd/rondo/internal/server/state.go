@@ -53,7 +53,7 @@ type server struct {
 	receivers   *manager
 	daemon      *daemon // nil: rrdcached's protocol is off
 	swept       swept
-	figuresLate atomic.Int64 // until when own figures are refused, in microseconds since 1970; 0: they are not
+	figuresLate atomic.Int64 // own figures are refused until then, in µs since 1970; 0: they are not
 	backups     *backups.Keeper
 	watch       health.Watch
 	activated   map[string][]*os.File
