@@ -14,9 +14,9 @@ const suffix = ".rrd"
 func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
 
 // cleanPath returns the look-up key and the cleaned form of a path, which has no leading slash and
-// no "." or empty component. It refuses a path that leads above the top. Each name comes into the
-// store through newPath or checkLabels. So a name is UTF-8 without control characters wherever it is
-// printed, sent or quoted. cleanPath takes hidden ones: older stores have such names.
+// no "." or empty component. It refuses a path that leads above the top. Names come into the store
+// through newPath and checkLabels alone. So a name is UTF-8 without control characters wherever it
+// is printed, sent or quoted. cleanPath takes hidden ones: older stores have such names.
 func cleanPath(p string) (key, clean string, err error) {
 	clean = path.Clean(strings.TrimLeft(p, "/"))
 	switch {
