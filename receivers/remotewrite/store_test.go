@@ -286,7 +286,10 @@ func TestRefusedMakesNothing(t *testing.T) {
 		}
 	}
 	n := 0
-	for range store.List(t.Context(), "prometheus/", "") {
+	for _, err := range store.List(t.Context(), "prometheus/", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
 		n++
 	}
 	if n != 4 {
