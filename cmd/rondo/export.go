@@ -137,7 +137,7 @@ func (e *exporting) write(name string, data []byte) error {
 	if info, err := root.Lstat(name); err == nil && !e.overwrite {
 		return os.ErrExist
 	} else if err == nil && !info.Mode().IsRegular() {
-		return errors.New("is no regular file")
+		return errors.New("is not a regular file, which alone may be replaced")
 	}
 	fresh := name + ".new"
 	_ = root.Remove(fresh) // what a killed run has left

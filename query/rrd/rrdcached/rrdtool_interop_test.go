@@ -27,7 +27,7 @@ type place struct {
 
 var (
 	rowNumber = regexp.MustCompile(`cur_row = \d+`)
-	moved     = regexp.MustCompile(`failed: [No such]*file: `) // librrd copies the text over itself
+	moved     = regexp.MustCompile(`failed: [:No such]*file: `) // librrd copies the text over itself
 )
 
 // ask runs rrdtool in the base folder and returns all that is seen of it: exit status, what it
