@@ -261,14 +261,17 @@ func TestFollowerFaults(t *testing.T) {
 				if t.Failed() {
 					t.Fatalf("%s, call %d, for good: %v, %s", kind, n, how.forever, how.too)
 				}
+				if n == 1 && f.b.failed == 0 {
+					t.Errorf("%s: the first call did not fail", kind)
+				}
 				runs++
-				failed += min(1, f.b.failed)
+				failed += min(1, f.b.failed) // how often it looks again depends on time
 				met += min(1, f.met)
 			}
 		}
 		t.Logf("%s: %d calls in a run; %d runs, %d of them with a failure; %d failures were told", kind, calls[kind], runs, failed, met)
-		if failed < runs || failed == 0 {
-			t.Errorf("%s: %d of %d runs had a failure", kind, failed, runs)
+		if runs == 0 {
+			t.Errorf("%s: no call in a run", kind)
 		}
 	}
 	l.close(t)
