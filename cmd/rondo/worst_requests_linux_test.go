@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -218,9 +219,7 @@ func (w *worst) ask(method, path string, header http.Header, body []byte) (strin
 	if err != nil {
 		return "", err
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", err
