@@ -32,6 +32,7 @@ type request struct {
 
 var entrances = []entrance{
 	{"remote write", []request{
+		{"short symbols", nil, remoteWrite2(longSymbols(5000, 40, 1000))},
 		{"series", nil, remoteWrite1(bytes.Repeat([]byte("\n\x00"), 16<<20-64))},
 		{"metadata", nil, remoteWrite1(bytes.Repeat([]byte("\x1a\x00"), 16<<20-64))},
 		{"labels", nil, remoteWrite1(inOne(1, named, bytes.Repeat([]byte("\n\x00"), 16<<20-64)))},
@@ -43,7 +44,6 @@ var entrances = []entrance{
 		{"references", nil, remoteWrite2(concat(inOne(4, nil), inOne(4, []byte("__name__")), inOne(4, []byte("x")),
 			inOne(5, inOne(1, bytes.Repeat([]byte{1, 2}, 16<<20-64)))))},
 		{"long symbols", nil, remoteWrite2(longSymbols(5000, 40, 60_000))},
-		{"short symbols", nil, remoteWrite2(longSymbols(5000, 40, 1000))},
 	}},
 	{"remote read", []request{
 		{"queries", nil, remoteRead(bytes.Repeat([]byte("\n\x00"), 2<<20-64))},
@@ -142,20 +142,20 @@ var entrances = []entrance{
 		}},
 	}},
 	{"Graphite", []request{
-		{"lines", nil, func(w *worst) (string, error) { return w.pour("tcp", "graphite", graphiteLines(4<<20, w.now)) }},
-		{"a line without end", nil, func(w *worst) (string, error) { return w.pour("tcp", "graphite", bytes.Repeat([]byte("x"), 16<<20)) }},
 		{"pickle", nil, func(w *worst) (string, error) {
 			p := append([]byte("\x80\x02]"), bytes.Repeat([]byte("]"), 1<<20-8)...)
 			return w.pour("tcp", "graphite-pickle", append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
 		}},
+		{"lines", nil, func(w *worst) (string, error) { return w.pour("tcp", "graphite", graphiteLines(4<<20, w.now)) }},
+		{"a line without end", nil, func(w *worst) (string, error) { return w.pour("tcp", "graphite", bytes.Repeat([]byte("x"), 16<<20)) }},
 		{"pickle, memo", nil, func(w *worst) (string, error) {
 			p := append([]byte("\x80\x02"), bytes.Repeat([]byte("(l2"), (1<<20-8)/3)...)
 			return w.pour("tcp", "graphite-pickle", append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
 		}},
 	}},
 	{"StatsD", []request{
-		{"names", nil, func(w *worst) (string, error) { return w.pour("tcp", "statsd", statsdLines(4<<20, "n%d:1|c\n")) }},
 		{"sets", nil, func(w *worst) (string, error) { return w.pour("tcp", "statsd", statsdLines(4<<20, "s:%d|s\n")) }},
+		{"names", nil, func(w *worst) (string, error) { return w.pour("tcp", "statsd", statsdLines(4<<20, "n%d:1|c\n")) }},
 		{"timers", nil, func(w *worst) (string, error) {
 			return w.pour("tcp", "statsd", statsdLines(4<<20, "t%[1]d:%[1]d|ms|@0.0000001\n"))
 		}},
