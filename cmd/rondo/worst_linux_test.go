@@ -49,7 +49,7 @@ func costs(t *testing.T) map[string]cost {
 func TestWorstRequests(t *testing.T) {
 	few := !seeds.More()
 	table := costs(t)
-	for _, e := range entrances {
+	for _, e := range entrances() {
 		allowed, ok := table[e.name]
 		if !ok {
 			t.Errorf("docs/limits.md has no row %q", e.name)

@@ -30,155 +30,158 @@ type request struct {
 	send   func(*worst) (string, error)
 }
 
-var entrances = []entrance{
-	{"remote write", []request{
-		{"short symbols", nil, remoteWrite2(longSymbols(5000, 40, 1000))},
-		{"series", nil, remoteWrite1(bytes.Repeat([]byte("\n\x00"), 16<<20-64))},
-		{"metadata", nil, remoteWrite1(bytes.Repeat([]byte("\x1a\x00"), 16<<20-64))},
-		{"labels", nil, remoteWrite1(inOne(1, named, bytes.Repeat([]byte("\n\x00"), 16<<20-64)))},
-		{"samples", nil, remoteWrite1(inOne(1, named, bytes.Repeat([]byte("\x12\x00"), 16<<20-64)))},
-		{"many labels", nil, remoteWrite1(inOne(1, manyLabels(100_000)))},
-		{"new series", nil, func(w *worst) (string, error) { return remoteWrite1(newSeries(w.now))(w) }},
-		{"symbols", nil, remoteWrite2(bytes.Repeat([]byte("\"\x00"), 16<<20-64))},
-		{"series 2.0", nil, remoteWrite2(bytes.Repeat([]byte("*\x00"), 16<<20-64))},
-		{"references", nil, remoteWrite2(concat(inOne(4, nil), inOne(4, []byte("__name__")), inOne(4, []byte("x")),
-			inOne(5, inOne(1, bytes.Repeat([]byte{1, 2}, 16<<20-64)))))},
-		{"long symbols", nil, remoteWrite2(longSymbols(5000, 40, 60_000))},
-	}},
-	{"remote read", []request{
-		{"queries", nil, remoteRead(bytes.Repeat([]byte("\n\x00"), 2<<20-64))},
-		{"expressions", nil, remoteRead(inOne(1, readMatchers(20_000)))},
-		{"everything", nil, remoteRead(bytes.Repeat(inOne(1, readEverything), 1000))},
-	}},
-	{"PromQL", []request{
-		{"sum", nil, promQL("1" + strings.Repeat("+1", 100_000))},
-		{"brackets", nil, promQL(strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000))},
-		{"signs", nil, promQL(strings.Repeat("-", 200_000) + "1")},
-		{"functions", nil, promQL(strings.Repeat("abs(", 1_500) + "m_v" + strings.Repeat(")", 1_500))},
-		{"matchers", nil, promQL("{" + expressions(10_000, ",") + "}")},
-		{"selectors", nil, promQL("{" + expressions(10_000, "} or {") + "}")},
-		{"subqueries", nil, promQL("count_over_time(count_over_time(count_over_time(m_v[1h:1s])[1h:1s])[1h:1s])")},
-		{"sum of series", nil, promQL("m_v" + strings.Repeat(" or m_v", 2_400))},
-		{"joins", nil, promQL("sum(m_v * on() group_right count(m_v) * on() group_right count(m_v))")},
-		{"labels", nil, promQL(`label_join(m_v, "x", "` + strings.Repeat("y", 500_000) + `", "host", "host", "host")`)},
-		{"match[]", nil, func(w *worst) (string, error) {
-			return w.form("/api/v1/series", "match[]="+strings.Repeat("&match[]="+url.QueryEscape("{"+expressions(10, ",")+"}"), 500))
+// entrances makes all requests, which are large: the test binary is also the rondo that scripts run.
+func entrances() []entrance {
+	return []entrance{
+		{"remote write", []request{
+			{"short symbols", nil, remoteWrite2(longSymbols(5000, 40, 1000))},
+			{"series", nil, remoteWrite1(bytes.Repeat([]byte("\n\x00"), 16<<20-64))},
+			{"metadata", nil, remoteWrite1(bytes.Repeat([]byte("\x1a\x00"), 16<<20-64))},
+			{"labels", nil, remoteWrite1(inOne(1, named, bytes.Repeat([]byte("\n\x00"), 16<<20-64)))},
+			{"samples", nil, remoteWrite1(inOne(1, named, bytes.Repeat([]byte("\x12\x00"), 16<<20-64)))},
+			{"many labels", nil, remoteWrite1(inOne(1, manyLabels(100_000)))},
+			{"new series", nil, func(w *worst) (string, error) { return remoteWrite1(newSeries(w.now))(w) }},
+			{"symbols", nil, remoteWrite2(bytes.Repeat([]byte("\"\x00"), 16<<20-64))},
+			{"series 2.0", nil, remoteWrite2(bytes.Repeat([]byte("*\x00"), 16<<20-64))},
+			{"references", nil, remoteWrite2(concat(inOne(4, nil), inOne(4, []byte("__name__")), inOne(4, []byte("x")),
+				inOne(5, inOne(1, bytes.Repeat([]byte{1, 2}, 16<<20-64)))))},
+			{"long symbols", nil, remoteWrite2(longSymbols(5000, 40, 60_000))},
 		}},
-		{"query_range", nil, func(w *worst) (string, error) {
-			return w.form("/api/v1/query_range", url.Values{"query": {"rate(m_v[1d])"}, "start": {"0"}, "end": {"10999"}, "step": {"1"}, "timeout": {"2s"}}.Encode())
+		{"remote read", []request{
+			{"queries", nil, remoteRead(bytes.Repeat([]byte("\n\x00"), 2<<20-64))},
+			{"expressions", nil, remoteRead(inOne(1, readMatchers(20_000)))},
+			{"everything", nil, remoteRead(bytes.Repeat(inOne(1, readEverything), 1000))},
 		}},
-	}},
-	{"Influx's line protocol", []request{
-		{"gzip", nil, func(w *worst) (string, error) {
-			return w.post("/write", "text/plain", packed, gzipped([]byte("a v=1\n"), 512<<20))
+		{"PromQL", []request{
+			{"sum", nil, promQL("1" + strings.Repeat("+1", 100_000))},
+			{"brackets", nil, promQL(strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000))},
+			{"signs", nil, promQL(strings.Repeat("-", 200_000) + "1")},
+			{"functions", nil, promQL(strings.Repeat("abs(", 1_500) + "m_v" + strings.Repeat(")", 1_500))},
+			{"matchers", nil, promQL("{" + expressions(10_000, ",") + "}")},
+			{"selectors", nil, promQL("{" + expressions(10_000, "} or {") + "}")},
+			{"subqueries", nil, promQL("count_over_time(count_over_time(count_over_time(m_v[1h:1s])[1h:1s])[1h:1s])")},
+			{"sum of series", nil, promQL("m_v" + strings.Repeat(" or m_v", 2_400))},
+			{"joins", nil, promQL("sum(m_v * on() group_right count(m_v) * on() group_right count(m_v))")},
+			{"labels", nil, promQL(`label_join(m_v, "x", "` + strings.Repeat("y", 500_000) + `", "host", "host", "host")`)},
+			{"match[]", nil, func(w *worst) (string, error) {
+				return w.form("/api/v1/series", "match[]="+strings.Repeat("&match[]="+url.QueryEscape("{"+expressions(10, ",")+"}"), 500))
+			}},
+			{"query_range", nil, func(w *worst) (string, error) {
+				return w.form("/api/v1/query_range", url.Values{"query": {"rate(m_v[1d])"}, "start": {"0"}, "end": {"10999"}, "step": {"1"}, "timeout": {"2s"}}.Encode())
+			}},
 		}},
-		{"a line without end", nil, func(w *worst) (string, error) {
-			return w.post("/write", "text/plain", packed, gzipped([]byte("a"), 256<<20))
+		{"Influx's line protocol", []request{
+			{"gzip", nil, func(w *worst) (string, error) {
+				return w.post("/write", "text/plain", packed, gzipped([]byte("a v=1\n"), 512<<20))
+			}},
+			{"a line without end", nil, func(w *worst) (string, error) {
+				return w.post("/write", "text/plain", packed, gzipped([]byte("a"), 256<<20))
+			}},
+			{"fields", nil, func(w *worst) (string, error) { return w.post("/write", "text/plain", nil, manyFields(4<<20)) }},
+			{"new series", nil, func(w *worst) (string, error) { return w.post("/write", "text/plain", nil, newLines(4<<20)) }},
 		}},
-		{"fields", nil, func(w *worst) (string, error) { return w.post("/write", "text/plain", nil, manyFields(4<<20)) }},
-		{"new series", nil, func(w *worst) (string, error) { return w.post("/write", "text/plain", nil, newLines(4<<20)) }},
-	}},
-	{"OTLP", []request{
-		{"resources", nil, otlpRequest(bytes.Repeat([]byte("\n\x00"), 8<<20-64))},
-		{"points", nil, otlpRequest(inOne(1, inOne(2, inOne(2, inOne(1, []byte("g")), inOne(5, bytes.Repeat([]byte("\n\x00"), 8<<20-128))))))},
-		{"JSON", nil, func(w *worst) (string, error) {
-			return w.post("/v1/metrics", "application/json", nil, []byte(`{"resourceMetrics":[`+strings.Repeat("{},", 1_300_000)+`{}]}`))
+		{"OTLP", []request{
+			{"resources", nil, otlpRequest(bytes.Repeat([]byte("\n\x00"), 8<<20-64))},
+			{"points", nil, otlpRequest(inOne(1, inOne(2, inOne(2, inOne(1, []byte("g")), inOne(5, bytes.Repeat([]byte("\n\x00"), 8<<20-128))))))},
+			{"JSON", nil, func(w *worst) (string, error) {
+				return w.post("/v1/metrics", "application/json", nil, []byte(`{"resourceMetrics":[`+strings.Repeat("{},", 1_300_000)+`{}]}`))
+			}},
+			{"deep JSON", nil, func(w *worst) (string, error) {
+				return w.post("/v1/metrics", "application/json", nil, []byte(`{"resourceMetrics":`+strings.Repeat("[", 4_000_000)))
+			}},
+			{"histograms", nil, otlpRequest(histograms(600))},
+			{"exponential", nil, otlpRequest(inOne(1, inOne(2, inOne(2, inOne(1, []byte("e")), inOne(10, inOne(1, inOne(8, inOne(2, bytes.Repeat([]byte{1}, 2_000_000)))), varint(2, 2))))))},
 		}},
-		{"deep JSON", nil, func(w *worst) (string, error) {
-			return w.post("/v1/metrics", "application/json", nil, []byte(`{"resourceMetrics":`+strings.Repeat("[", 4_000_000)))
+		{"RPC", []request{
+			{"Write, samples", nil, protoRequest("Write", bytes.Repeat([]byte("\n\x00"), 2_000_000))},
+			{"Write, values", nil, protoRequest("Write", inOne(1, bytes.Repeat([]byte("\"\x00"), 2_000_000)))},
+			{"Write, deep", nil, protoRequest("Write", bytes.Repeat([]byte{0x0b}, 3_000_000))},
+			{"Write, gzip", nil, func(w *worst) (string, error) {
+				return w.post("/rondo.v1.Rondo/Write", "application/json", packed, gzipped([]byte(" "), 256<<20))
+			}},
+			{"Create, labels", nil, callRPC("Create", map[string]any{"path": "l", "labels": manyJSONLabels(30_000), "definition": definition(1000)})},
+			{"Create, rows", nil, callRPC("Create", map[string]any{"path": "l", "definition": definition(100_000_000)})},
+			{"Tune", bigSeries, callRPC("Tune", map[string]any{"path": "big", "args": repeated(40_000, "--heartbeat", "v:9")})},
+			{"FetchMany", bigSeries, callRPC("FetchMany", map[string]any{"select": repeated(200, map[string]any{"path": "big"}), "start": "-1000000", "maxPoints": 20_000})},
+			{"Xport", bigSeries, callRPC("Xport", map[string]any{"start": "-1000000", "step": "1", "maxRows": "1000000000", "lines": append([]any{"DEF:a=big:v:AVERAGE"}, manyCDEFs(498)...)})},
+			{"Xport, depth", bigSeries, callRPC("Xport", map[string]any{"start": "-1000000", "lines": []any{"DEF:a=big:v:AVERAGE", "CDEF:b=a" + strings.Repeat(",a,+", 50_000), "XPORT:b:x"}})},
+			{"List", nil, callRPC("List", map[string]any{"matchers": repeated(32, map[string]any{"name": "host", "op": "=~", "value": "(.*a){60}(.*b){60}(.{1,50}){15}"})})},
+			{"Search", nil, callRPC("Search", map[string]any{"text": "m h t v i n s o", "limit": 200})},
+			{"Query", nil, callRPC("Query", map[string]any{"query": "1" + strings.Repeat("+1", 100_000)})},
+			{"Import", nil, callRPC("Import", map[string]any{"path": "i", "data": base64.StdEncoding.EncodeToString(lyingFile())})},
+			{"Import, XML", nil, callRPC("Import", map[string]any{"path": "i", "data": base64.StdEncoding.EncodeToString([]byte("<rrd>" + strings.Repeat("<a>", 900_000)))})},
+			{"SaveDashboard", nil, callRPC("SaveDashboard", map[string]any{"name": "d", "text": strings.Repeat("- a\n", 32_000)})},
+			{"SetMetadata", nil, protoRequest("SetMetadata", bytes.Repeat([]byte("\n\x00"), 2_000_000))},
 		}},
-		{"histograms", nil, otlpRequest(histograms(600))},
-		{"exponential", nil, otlpRequest(inOne(1, inOne(2, inOne(2, inOne(1, []byte("e")), inOne(10, inOne(1, inOne(8, inOne(2, bytes.Repeat([]byte{1}, 2_000_000)))), varint(2, 2))))))},
-	}},
-	{"RPC", []request{
-		{"Write, samples", nil, protoRequest("Write", bytes.Repeat([]byte("\n\x00"), 2_000_000))},
-		{"Write, values", nil, protoRequest("Write", inOne(1, bytes.Repeat([]byte("\"\x00"), 2_000_000)))},
-		{"Write, deep", nil, protoRequest("Write", bytes.Repeat([]byte{0x0b}, 3_000_000))},
-		{"Write, gzip", nil, func(w *worst) (string, error) {
-			return w.post("/rondo.v1.Rondo/Write", "application/json", packed, gzipped([]byte(" "), 256<<20))
+		{"graphs", []request{
+			{"large", bigSeries, func(w *worst) (string, error) {
+				return w.get("/graph.png?" + url.Values{"arg": {"--start=-900000", "--width=4000", "--height=900", "DEF:a=big:v:AVERAGE", "AREA:a#ff0000", "LINE1:a#00ff00"}}.Encode())
+			}},
+			{"lines", bigSeries, func(w *worst) (string, error) {
+				args := []string{"--start=-900000", "--width=1000", "DEF:a=big:v:AVERAGE"}
+				for i := range 120 {
+					args = append(args, fmt.Sprintf("CDEF:c%d=a,%d,+", i, i), fmt.Sprintf("LINE1:c%d#00ff00", i))
+				}
+				return w.get("/graph.svg?" + url.Values{"arg": args}.Encode())
+			}},
+			{"trend", bigSeries, func(w *worst) (string, error) {
+				return w.get("/graph.png?" + url.Values{"arg": {"--start=-900000", "DEF:a=big:v:AVERAGE", "CDEF:b=a,900000,TREND", "LINE1:b#00ff00"}}.Encode())
+			}},
 		}},
-		{"Create, labels", nil, callRPC("Create", map[string]any{"path": "l", "labels": manyJSONLabels(30_000), "definition": definition(1000)})},
-		{"Create, rows", nil, callRPC("Create", map[string]any{"path": "l", "definition": definition(100_000_000)})},
-		{"Tune", bigSeries, callRPC("Tune", map[string]any{"path": "big", "args": repeated(40_000, "--heartbeat", "v:9")})},
-		{"FetchMany", bigSeries, callRPC("FetchMany", map[string]any{"select": repeated(200, map[string]any{"path": "big"}), "start": "-1000000", "maxPoints": 20_000})},
-		{"Xport", bigSeries, callRPC("Xport", map[string]any{"start": "-1000000", "step": "1", "maxRows": "1000000000", "lines": append([]any{"DEF:a=big:v:AVERAGE"}, manyCDEFs(498)...)})},
-		{"Xport, depth", bigSeries, callRPC("Xport", map[string]any{"start": "-1000000", "lines": []any{"DEF:a=big:v:AVERAGE", "CDEF:b=a" + strings.Repeat(",a,+", 50_000), "XPORT:b:x"}})},
-		{"List", nil, callRPC("List", map[string]any{"matchers": repeated(32, map[string]any{"name": "host", "op": "=~", "value": "(.*a){60}(.*b){60}(.{1,50}){15}"})})},
-		{"Search", nil, callRPC("Search", map[string]any{"text": "m h t v i n s o", "limit": 200})},
-		{"Query", nil, callRPC("Query", map[string]any{"query": "1" + strings.Repeat("+1", 100_000)})},
-		{"Import", nil, callRPC("Import", map[string]any{"path": "i", "data": base64.StdEncoding.EncodeToString(lyingFile())})},
-		{"Import, XML", nil, callRPC("Import", map[string]any{"path": "i", "data": base64.StdEncoding.EncodeToString([]byte("<rrd>" + strings.Repeat("<a>", 900_000)))})},
-		{"SaveDashboard", nil, callRPC("SaveDashboard", map[string]any{"name": "d", "text": strings.Repeat("- a\n", 32_000)})},
-		{"SetMetadata", nil, protoRequest("SetMetadata", bytes.Repeat([]byte("\n\x00"), 2_000_000))},
-	}},
-	{"graphs", []request{
-		{"large", bigSeries, func(w *worst) (string, error) {
-			return w.get("/graph.png?" + url.Values{"arg": {"--start=-900000", "--width=4000", "--height=900", "DEF:a=big:v:AVERAGE", "AREA:a#ff0000", "LINE1:a#00ff00"}}.Encode())
+		{"rrdcached's protocol", []request{
+			{"BATCH", nil, func(w *worst) (string, error) {
+				return w.pour("tcp", "rrdcached", append(rrdcachedHoard(), ".\nQUIT\n"...))
+			}},
+			{"FETCH", bigSeries, func(w *worst) (string, error) {
+				return w.pour("tcp", "rrdcached", []byte("FETCH big AVERAGE -1000000\nQUIT\n"))
+			}},
+			{"DUMP", bigSeries, func(w *worst) (string, error) { return w.pour("tcp", "rrdcached", []byte("DUMP big\nQUIT\n")) }},
+			{"CREATE", nil, func(w *worst) (string, error) {
+				return w.pour("tcp", "rrdcached", []byte("CREATE c -s 1 DS:v:GAUGE:9:U:U RRA:HWPREDICT:100000000:0.1:0.1:86400\nQUIT\n"))
+			}},
+			{"gap", bigSeries, func(w *worst) (string, error) {
+				return w.pour("tcp", "rrdcached", fmt.Appendf(nil, "UPDATE big %d:1\nFETCH big AVERAGE -9\nQUIT\n", w.now+3000))
+			}},
 		}},
-		{"lines", bigSeries, func(w *worst) (string, error) {
-			args := []string{"--start=-900000", "--width=1000", "DEF:a=big:v:AVERAGE"}
-			for i := range 120 {
-				args = append(args, fmt.Sprintf("CDEF:c%d=a,%d,+", i, i), fmt.Sprintf("LINE1:c%d#00ff00", i))
-			}
-			return w.get("/graph.svg?" + url.Values{"arg": args}.Encode())
+		{"Graphite", []request{
+			{"pickle", nil, func(w *worst) (string, error) {
+				p := append([]byte("\x80\x02]"), bytes.Repeat([]byte("]"), 1<<20-8)...)
+				return w.pour("tcp", "graphite-pickle", append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
+			}},
+			{"lines", nil, func(w *worst) (string, error) { return w.pour("tcp", "graphite", graphiteLines(4<<20, w.now)) }},
+			{"a line without end", nil, func(w *worst) (string, error) { return w.pour("tcp", "graphite", bytes.Repeat([]byte("x"), 16<<20)) }},
+			{"pickle, memo", nil, func(w *worst) (string, error) {
+				p := append([]byte("\x80\x02"), bytes.Repeat([]byte("(l2"), (1<<20-8)/3)...)
+				return w.pour("tcp", "graphite-pickle", append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
+			}},
 		}},
-		{"trend", bigSeries, func(w *worst) (string, error) {
-			return w.get("/graph.png?" + url.Values{"arg": {"--start=-900000", "DEF:a=big:v:AVERAGE", "CDEF:b=a,900000,TREND", "LINE1:b#00ff00"}}.Encode())
+		{"StatsD", []request{
+			{"sets", nil, func(w *worst) (string, error) { return w.pour("tcp", "statsd", statsdLines(4<<20, "s:%d|s\n")) }},
+			{"names", nil, func(w *worst) (string, error) { return w.pour("tcp", "statsd", statsdLines(4<<20, "n%d:1|c\n")) }},
+			{"timers", nil, func(w *worst) (string, error) {
+				return w.pour("tcp", "statsd", statsdLines(4<<20, "t%[1]d:%[1]d|ms|@0.0000001\n"))
+			}},
 		}},
-	}},
-	{"rrdcached's protocol", []request{
-		{"BATCH", nil, func(w *worst) (string, error) {
-			return w.pour("tcp", "rrdcached", append(rrdcachedHoard(), ".\nQUIT\n"...))
+		{"mono and smon", []request{
+			{"mono", nil, func(w *worst) (string, error) { return w.pour("tcp", "mono", monoHoard()) }},
+			{"smon", nil, func(w *worst) (string, error) { return w.pour("tcp", "smon", smonHoard()) }},
 		}},
-		{"FETCH", bigSeries, func(w *worst) (string, error) {
-			return w.pour("tcp", "rrdcached", []byte("FETCH big AVERAGE -1000000\nQUIT\n"))
+		{"a datagram", []request{
+			{"collectd", nil, func(w *worst) (string, error) {
+				return w.pour("udp", "collectd", bytes.Repeat([]byte("\x00\x06\x00\x04"), 16_000))
+			}},
+			{"gmetric", nil, func(w *worst) (string, error) {
+				return w.pour("udp", "gmetric", append([]byte("\x00\x00\x00\x80\x7f\xff\xff\xff"), make([]byte, 60_000)...))
+			}},
+			{"StatsD", nil, func(w *worst) (string, error) { return w.pour("udp", "statsd", statsdLines(60_000, "u%d:1|c\n")) }},
 		}},
-		{"DUMP", bigSeries, func(w *worst) (string, error) { return w.pour("tcp", "rrdcached", []byte("DUMP big\nQUIT\n")) }},
-		{"CREATE", nil, func(w *worst) (string, error) {
-			return w.pour("tcp", "rrdcached", []byte("CREATE c -s 1 DS:v:GAUGE:9:U:U RRA:HWPREDICT:100000000:0.1:0.1:86400\nQUIT\n"))
+		{"a command over HTTP", []request{
+			{"graph", nil, execute("graph", "-", "--width", "16000", "--height", "1000", "CDEF:a=1", "LINE1:a#ff0000")},
+			{"create", nil, execute("create", "x.rrd", "--step", "1", "DS:v:GAUGE:9:U:U", "RRA:AVERAGE:0.5:1:100000000")},
+			{"words", nil, execute(strings.Fields("graph - " + strings.Repeat("COMMENT:a ", 9_990))...)},
+			{"fetch", bigSeries, execute("fetch", "big", "AVERAGE", "-s", "-1000000")},
 		}},
-		{"gap", bigSeries, func(w *worst) (string, error) {
-			return w.pour("tcp", "rrdcached", fmt.Appendf(nil, "UPDATE big %d:1\nFETCH big AVERAGE -9\nQUIT\n", w.now+3000))
-		}},
-	}},
-	{"Graphite", []request{
-		{"pickle", nil, func(w *worst) (string, error) {
-			p := append([]byte("\x80\x02]"), bytes.Repeat([]byte("]"), 1<<20-8)...)
-			return w.pour("tcp", "graphite-pickle", append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
-		}},
-		{"lines", nil, func(w *worst) (string, error) { return w.pour("tcp", "graphite", graphiteLines(4<<20, w.now)) }},
-		{"a line without end", nil, func(w *worst) (string, error) { return w.pour("tcp", "graphite", bytes.Repeat([]byte("x"), 16<<20)) }},
-		{"pickle, memo", nil, func(w *worst) (string, error) {
-			p := append([]byte("\x80\x02"), bytes.Repeat([]byte("(l2"), (1<<20-8)/3)...)
-			return w.pour("tcp", "graphite-pickle", append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
-		}},
-	}},
-	{"StatsD", []request{
-		{"sets", nil, func(w *worst) (string, error) { return w.pour("tcp", "statsd", statsdLines(4<<20, "s:%d|s\n")) }},
-		{"names", nil, func(w *worst) (string, error) { return w.pour("tcp", "statsd", statsdLines(4<<20, "n%d:1|c\n")) }},
-		{"timers", nil, func(w *worst) (string, error) {
-			return w.pour("tcp", "statsd", statsdLines(4<<20, "t%[1]d:%[1]d|ms|@0.0000001\n"))
-		}},
-	}},
-	{"mono and smon", []request{
-		{"mono", nil, func(w *worst) (string, error) { return w.pour("tcp", "mono", monoHoard()) }},
-		{"smon", nil, func(w *worst) (string, error) { return w.pour("tcp", "smon", smonHoard()) }},
-	}},
-	{"a datagram", []request{
-		{"collectd", nil, func(w *worst) (string, error) {
-			return w.pour("udp", "collectd", bytes.Repeat([]byte("\x00\x06\x00\x04"), 16_000))
-		}},
-		{"gmetric", nil, func(w *worst) (string, error) {
-			return w.pour("udp", "gmetric", append([]byte("\x00\x00\x00\x80\x7f\xff\xff\xff"), make([]byte, 60_000)...))
-		}},
-		{"StatsD", nil, func(w *worst) (string, error) { return w.pour("udp", "statsd", statsdLines(60_000, "u%d:1|c\n")) }},
-	}},
-	{"a command over HTTP", []request{
-		{"graph", nil, execute("graph", "-", "--width", "16000", "--height", "1000", "CDEF:a=1", "LINE1:a#ff0000")},
-		{"create", nil, execute("create", "x.rrd", "--step", "1", "DS:v:GAUGE:9:U:U", "RRA:AVERAGE:0.5:1:100000000")},
-		{"words", nil, execute(strings.Fields("graph - " + strings.Repeat("COMMENT:a ", 9_990))...)},
-		{"fetch", bigSeries, execute("fetch", "big", "AVERAGE", "-s", "-1000000")},
-	}},
+	}
 }
 
 // What follows builds messages.
