@@ -154,7 +154,7 @@ func TestGapThroughServer(t *testing.T) {
 		ask("UPDATE "+name+" 2900000000:3", taken)
 		bounded("after long gaps")
 	}
-	got := d.call(t, "Create", `{"path":"gap/rpc","start":"1","definition":{"step":1,"ds":["DS:g:GAUGE:4000000000:U:U"],"rra":["RRA:LAST:0:1:100000000","RRA:MIN:0:7:100000000"]}}`)
+	got := d.call(t, "Create", `{"path":"gap/rpc","start":"1000000000","definition":{"step":1,"ds":["DS:g:GAUGE:4000000000:U:U"],"rra":["RRA:LAST:0:1:100000000","RRA:MIN:0:7:100000000"]}}`)
 	if !strings.Contains(got, "ref") {
 		t.Error(got)
 	}
