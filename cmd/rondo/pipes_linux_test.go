@@ -51,7 +51,7 @@ func TestPipesInPlaceOfFilesStopNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := syscall.Mkfifo(at(name), 0o600); err != nil {
-			t.Skip("no named pipes: ", err)
+			t.Fatal(err)
 		}
 	}
 	hup := func() {

@@ -15,7 +15,7 @@ import (
 func TestPipesAreNotWaitedFor(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Skip("no named pipes: ", err)
+		t.Fatal(err)
 	}
 	if _, err := conffile.Read(name, 4); !errors.Is(err, conffile.ErrKind) {
 		t.Errorf("a pipe: %v", err)

@@ -105,7 +105,7 @@ func refused(l *look) {
 	})
 }
 
-// own tells of figures of the server itself that its series refuse.
+// own reports figures of the server itself that its series refuse.
 func own(l *look) {
 	if l.FiguresLate != 0 {
 		l.lasts(Problem{
