@@ -54,7 +54,6 @@ type Node struct {
 	mu     sync.Mutex    // guards what follows, and stream and joined of clients
 	stream *submitStream // of all clients; nil: none was needed yet
 	joined int           // clients that use it
-	plain  bool          // the node does not know such a stream: each client has one
 }
 
 // NewNode returns the connection to the node at an address, "http://HOST:PORT" or
@@ -111,7 +110,7 @@ type Client struct {
 
 	room   room          // for batches
 	stream *submitStream // which has the batches; guarded by node.mu
-	joined bool          // it was the node's; guarded by node.mu
+	joined bool          // it has used the node's stream; guarded by node.mu
 
 	state state
 }

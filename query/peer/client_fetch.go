@@ -10,9 +10,6 @@ import (
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 )
 
-// isDamage reports whether an error says that something is damaged.
-func isDamage(err error) bool { return errors.Is(err, core.ErrDamaged) }
-
 // Fetch is core.Engine's.
 func (c *Client) Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
 	var out core.Rows

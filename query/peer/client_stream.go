@@ -18,10 +18,8 @@ import (
 // A submitStream carries batches to a node. While a message with batches is being sent, further
 // batches wait, and then go in one message. When the stream breaks, what is on its way fails.
 type submitStream struct {
-	node   *Node
-	of     *Client // whose batches these are; nil: those of all clients of the node
 	cancel context.CancelFunc
-	wire   wire
+	rpc    *connect.BidiStreamForClient[peerv1.SubmitRequest, peerv1.SubmitResponse]
 
 	mu      sync.Mutex // guards what follows
 	more    sync.Cond  // told when there is something to send, or the stream has ended
@@ -40,25 +38,11 @@ type underway struct {
 	size   int64
 }
 
-// A wire is the call by which a stream speaks with the node.
-type wire interface {
-	open() error // waits until the node takes batches
-	send(all []*frame) error
-	receive() ([]*peerv1.Outcome, error)
-	closeRequest()
-	closeResponse()
-}
-
-// newSubmitStream opens a stream for all clients of a node, or for one.
-func newSubmitStream(n *Node, of *Client) *submitStream {
+// newSubmitStream opens a stream for all clients of a node.
+func newSubmitStream(n *Node) *submitStream {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &submitStream{node: n, of: of, cancel: cancel, pending: make(map[uint64]underway)}
+	s := &submitStream{cancel: cancel, rpc: n.rpc.Submit(ctx), pending: make(map[uint64]underway)}
 	s.more.L = &s.mu
-	if of == nil {
-		s.wire = &manyWire{rpc: n.rpc.SubmitMany(ctx)}
-	} else {
-		s.wire = &plainWire{rpc: n.rpc.Submit(ctx), target: of.target(context.Background())}
-	}
 	go s.sends()
 	go s.receives()
 	return s
@@ -78,17 +62,12 @@ func (s *submitStream) send(f *frame) bool {
 		return false
 	}
 	f.ticket.Begin()
-	s.push(f)
-	return true
-}
-
-// push queues a batch. The caller holds mu.
-func (s *submitStream) push(f *frame) {
 	s.number++
 	f.number = s.number
 	s.pending[f.number] = underway{f.c, f.ticket, f.size}
 	s.queue = append(s.queue, f)
 	s.more.Signal()
+	return true
 }
 
 // messageBytes is how large a message of several batches is at most.
@@ -118,12 +97,18 @@ func (s *submitStream) take(all []*frame) []*frame {
 
 func (s *submitStream) sends() {
 	var all []*frame
+	var m peerv1.SubmitRequest
 	for {
 		if all = s.take(all[:0]); len(all) == 0 {
-			s.wire.closeRequest()
+			_ = s.rpc.CloseRequest() // the other side may be gone
 			return
 		}
-		err := s.wire.send(all)
+		m.Batches = m.Batches[:0]
+		for _, f := range all {
+			p := packedPart{f.number, f.c.partition, f.names, f.packed}
+			m.Batches = p.appendTo(m.Batches)
+		}
+		err := s.rpc.Send(&m)
 		for _, f := range all {
 			f.free()
 		}
@@ -139,12 +124,8 @@ func (f *frame) free() {
 }
 
 func (s *submitStream) receives() {
-	err := s.wire.open()
-	if s.of == nil && connect.CodeOf(err) == connect.CodeUnimplemented {
-		s.plain(err)
-		s.wire.closeResponse()
-		return
-	}
+	_ = s.rpc.Send(nil)       // Receive has the reason
+	_, err := s.rpc.Receive() // the node takes batches
 	if err == nil {
 		s.mu.Lock()
 		s.ready = true
@@ -152,14 +133,14 @@ func (s *submitStream) receives() {
 		s.more.Signal()
 	}
 	for err == nil {
-		var outcomes []*peerv1.Outcome
-		outcomes, err = s.wire.receive()
-		for _, o := range outcomes {
+		var m *peerv1.SubmitResponse
+		m, err = s.rpc.Receive()
+		for _, o := range m.GetOutcomes() {
 			s.answered(o)
 		}
 	}
 	s.end(err)
-	s.wire.closeResponse()
+	_ = s.rpc.CloseResponse() // it has ended
 }
 
 // answered completes the batches that an answer is of.
@@ -178,36 +159,6 @@ func (s *submitStream) answered(o *peerv1.Outcome) {
 	}
 }
 
-// plain gives the batches, none of which has gone out, to streams of their clients, in order: the
-// node does not know a stream of all.
-func (s *submitStream) plain(err error) {
-	n := s.node
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock() // until then no other batch goes before these
-	if s.failed != nil {
-		return
-	}
-	n.plain = true
-	for _, f := range s.queue {
-		if f.c.stream == s {
-			f.c.stream = newSubmitStream(n, f.c)
-		}
-		f.c.stream.adopt(f)
-	}
-	s.failed, s.queue, s.pending = err, nil, nil
-	s.more.Signal()
-	s.cancel()
-}
-
-// adopt queues a batch that another stream had.
-func (s *submitStream) adopt(f *frame) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.push(f)
-}
-
 // end fails all that is on its way. Of batches that have gone out it is not known whether they are
 // stored.
 func (s *submitStream) end(err error) {
@@ -222,11 +173,6 @@ func (s *submitStream) end(err error) {
 	s.more.Signal()
 	s.mu.Unlock()
 	s.cancel()
-	if s.of != nil { // the next stream asks the node again what it knows
-		s.node.mu.Lock()
-		s.node.plain = false
-		s.node.mu.Unlock()
-	}
 	for _, f := range queue {
 		f.free()
 	}

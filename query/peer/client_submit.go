@@ -60,8 +60,7 @@ type frame struct {
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
-// submitting returns the stream that takes the batches of c, which it opens if there is none: that
-// of the node, or one of c alone if the node does not know the other.
+// submitting returns the stream of the node, which it opens if there is none.
 func (c *Client) submitting() *submitStream {
 	n := c.node
 	n.mu.Lock()
@@ -69,12 +68,8 @@ func (c *Client) submitting() *submitStream {
 	if c.stream != nil && !c.stream.ended() {
 		return c.stream
 	}
-	if n.plain {
-		c.stream = newSubmitStream(n, c)
-		return c.stream
-	}
 	if n.stream == nil || n.stream.ended() {
-		n.stream = newSubmitStream(n, nil)
+		n.stream = newSubmitStream(n)
 	}
 	if !c.joined {
 		c.joined = true
@@ -98,7 +93,7 @@ func (c *Client) Close() {
 	n.mu.Unlock()
 	switch {
 	case s == nil:
-	case last || s.of != nil:
+	case last:
 		s.end(errClosed)
 	default:
 		s.drop(c)

@@ -192,3 +192,6 @@ func errorsOf(fs []*peerv1.Failure, n int) ([]error, error) {
 	}
 	return out, nil
 }
+
+// isDamage reports whether an error says that something is damaged.
+func isDamage(err error) bool { return errors.Is(err, core.ErrDamaged) }

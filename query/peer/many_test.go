@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -149,62 +147,6 @@ func TestCloseLeavesTheBatchesOfOthers(t *testing.T) {
 	waitAll(t, again)
 }
 
-// A node of an older program has a stream for each partition only. Batches go there in order; when
-// the node comes back with the newer program they share a stream.
-func TestNodeThatLacksSubmitMany(t *testing.T) {
-	first, second := enginetest.Open(t), enginetest.Open(t)
-	server := several(first, second)
-	server.Token = token
-	path, h, err := server.Handler()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var newer atomic.Bool
-	var many, plain atomic.Int32
-	mux := http.NewServeMux()
-	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case peerv1.PeerSubmitManyProcedure:
-			if !newer.Load() {
-				http.NotFound(w, r) // what a generated handler does
-				return
-			}
-			many.Add(1)
-		case peerv1.PeerSubmitProcedure:
-			plain.Add(1)
-		}
-		h.ServeHTTP(w, r)
-	})
-	web := httptest.NewUnstartedServer(mux)
-	web.Config.Protocols = new(http.Protocols)
-	web.Config.Protocols.SetUnencryptedHTTP2(true)
-	web.Start()
-	t.Cleanup(func() {
-		web.CloseClientConnections()
-		web.Close()
-	})
-	n := node(t, web.URL)
-	a, b := clientOf(t, n, 0), clientOf(t, n, 1)
-	refs := []core.Ref{gauge(t, first, "a"), gauge(t, second, "b")}
-	var all []*core.Ticket
-	for i := range 300 {
-		all = append(all, submitTimes(t, a, refs[0], i, i+1)...)
-		all = append(all, submitTimes(t, b, refs[1], i, i+1)...)
-	}
-	waitAll(t, all) // one that comes before its predecessor is refused as late
-	if many.Load() != 0 || plain.Load() != 2 {
-		t.Errorf("an older node got %d streams of all partitions and %d of one", many.Load(), plain.Load())
-	}
-	newer.Store(true)
-	a.Close()
-	b.Close()
-	all = submitTimes(t, a, refs[0], 300, 400)
-	waitAll(t, append(all, submitTimes(t, b, refs[1], 300, 400)...))
-	if many.Load() != 1 || plain.Load() != 2 {
-		t.Errorf("a newer node got %d streams of all partitions, and %d of one were opened", many.Load(), plain.Load())
-	}
-}
-
 // What does not parse ends the stream. What came before is answered.
 func TestMalformedBatchesEndTheStream(t *testing.T) {
 	e := &stuckEngine{enginetest.Open(t), make(chan *core.Ticket, 1)}
@@ -212,10 +154,10 @@ func TestMalformedBatchesEndTheStream(t *testing.T) {
 	h := &http.Client{Transport: &http.Transport{Protocols: new(http.Protocols)}}
 	h.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
 	rpc := peerv1.NewPeerClient(h, web.URL, connect.WithInterceptors(bearer{}))
-	stream := rpc.SubmitMany(t.Context())
+	stream := rpc.Submit(t.Context())
 	good := "\x01\x00\x00\x03\x00\x00\x00"          // number, partition, flags, length, a batch of no samples
 	for _, packed := range []string{good, "\x02"} { // a number and no more
-		if err := stream.Send(&peerv1.SubmitManyRequest{Batches: []byte(packed)}); err != nil {
+		if err := stream.Send(&peerv1.SubmitRequest{Batches: []byte(packed)}); err != nil {
 			t.Fatal(err)
 		}
 	}

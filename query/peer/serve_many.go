@@ -12,6 +12,9 @@ import (
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 )
 
+// inFlight is how many batches of one partition may be on their way.
+const inFlight = 256
+
 // An intake is a stream of batches for several partitions.
 //
 // Each partition has a goroutine, which submits its batches in the order in which they come: one
@@ -19,7 +22,7 @@ import (
 // of the moment in one message.
 type intake struct {
 	s        *Server
-	stream   *connect.BidiStream[peerv1.SubmitManyRequest, peerv1.SubmitManyResponse]
+	stream   *connect.BidiStream[peerv1.SubmitRequest, peerv1.SubmitResponse]
 	lanes    map[uint32]chan<- *arrival
 	lanework sync.WaitGroup
 
@@ -47,9 +50,9 @@ var arrivals = sync.Pool{New: func() any {
 	return x
 }}
 
-// SubmitMany answers SubmitMany.
-func (s *Server) SubmitMany(ctx context.Context, stream *connect.BidiStream[peerv1.SubmitManyRequest, peerv1.SubmitManyResponse]) error {
-	if err := stream.Send(&peerv1.SubmitManyResponse{}); err != nil { // this node knows the method
+// Submit answers Submit.
+func (s *Server) Submit(ctx context.Context, stream *connect.BidiStream[peerv1.SubmitRequest, peerv1.SubmitResponse]) error {
+	if err := stream.Send(&peerv1.SubmitResponse{}); err != nil { // this node takes batches
 		return err
 	}
 	in := &intake{s: s, stream: stream, lanes: make(map[uint32]chan<- *arrival)}
@@ -183,8 +186,8 @@ func (in *intake) answers() {
 }
 
 // outcomes tells what became of batches. Those of one partition that are stored have one outcome.
-func (in *intake) outcomes(all []*arrival) *peerv1.SubmitManyResponse {
-	m := &peerv1.SubmitManyResponse{}
+func (in *intake) outcomes(all []*arrival) *peerv1.SubmitResponse {
+	m := &peerv1.SubmitResponse{}
 	stored := make(map[core.Engine]*peerv1.Outcome)
 	for _, x := range all {
 		if x.asked {

@@ -36,8 +36,6 @@ const (
 	PeerStateProcedure = "/rondo.peer.v1.Peer/State"
 	// PeerSubmitProcedure is the fully-qualified name of the Peer's Submit RPC.
 	PeerSubmitProcedure = "/rondo.peer.v1.Peer/Submit"
-	// PeerSubmitManyProcedure is the fully-qualified name of the Peer's SubmitMany RPC.
-	PeerSubmitManyProcedure = "/rondo.peer.v1.Peer/SubmitMany"
 	// PeerUpdateProcedure is the fully-qualified name of the Peer's Update RPC.
 	PeerUpdateProcedure = "/rondo.peer.v1.Peer/Update"
 	// PeerFlushProcedure is the fully-qualified name of the Peer's Flush RPC.
@@ -102,11 +100,10 @@ const (
 type PeerClient interface {
 	// State returns counters, and where the partition stands.
 	State(context.Context, *connect.Request[StateRequest]) (*connect.Response[StateResponse], error)
-	// Submit stores batches. Answers come when batches are applied, and carry their numbers.
+	// Submit stores batches of all partitions of the node. The node sends an empty answer at once, for
+	// which the caller waits: it knows then that batches before it were not sent. Answers come when
+	// batches are applied, and carry their numbers.
 	Submit(context.Context) *connect.BidiStreamForClient[SubmitRequest, SubmitResponse]
-	// SubmitMany is Submit for all partitions of the node. The node sends an empty answer at once, for
-	// which the caller waits: a node that lacks the method gets Submit.
-	SubmitMany(context.Context) *connect.BidiStreamForClient[SubmitManyRequest, SubmitManyResponse]
 	Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error)
 	Flush(context.Context, *connect.Request[RefsRequest]) (*connect.Response[DoneResponse], error)
 	Lookup(context.Context, *connect.Request[PathRequest]) (*connect.Response[RefResponse], error)
@@ -168,12 +165,6 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			httpClient,
 			baseURL+PeerSubmitProcedure,
 			connect.WithSchema(peerMethods.ByName("Submit")),
-			connect.WithClientOptions(opts...),
-		),
-		submitMany: connect.NewClient[SubmitManyRequest, SubmitManyResponse](
-			httpClient,
-			baseURL+PeerSubmitManyProcedure,
-			connect.WithSchema(peerMethods.ByName("SubmitMany")),
 			connect.WithClientOptions(opts...),
 		),
 		update: connect.NewClient[UpdateRequest, UpdateResponse](
@@ -357,7 +348,6 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 type peerClient struct {
 	state          *connect.Client[StateRequest, StateResponse]
 	submit         *connect.Client[SubmitRequest, SubmitResponse]
-	submitMany     *connect.Client[SubmitManyRequest, SubmitManyResponse]
 	update         *connect.Client[UpdateRequest, UpdateResponse]
 	flush          *connect.Client[RefsRequest, DoneResponse]
 	lookup         *connect.Client[PathRequest, RefResponse]
@@ -397,11 +387,6 @@ func (c *peerClient) State(ctx context.Context, req *connect.Request[StateReques
 // Submit calls rondo.peer.v1.Peer.Submit.
 func (c *peerClient) Submit(ctx context.Context) *connect.BidiStreamForClient[SubmitRequest, SubmitResponse] {
 	return c.submit.CallBidiStream(ctx)
-}
-
-// SubmitMany calls rondo.peer.v1.Peer.SubmitMany.
-func (c *peerClient) SubmitMany(ctx context.Context) *connect.BidiStreamForClient[SubmitManyRequest, SubmitManyResponse] {
-	return c.submitMany.CallBidiStream(ctx)
 }
 
 // Update calls rondo.peer.v1.Peer.Update.
@@ -553,11 +538,10 @@ func (c *peerClient) Digest(ctx context.Context, req *connect.Request[StateReque
 type PeerHandler interface {
 	// State returns counters, and where the partition stands.
 	State(context.Context, *connect.Request[StateRequest]) (*connect.Response[StateResponse], error)
-	// Submit stores batches. Answers come when batches are applied, and carry their numbers.
+	// Submit stores batches of all partitions of the node. The node sends an empty answer at once, for
+	// which the caller waits: it knows then that batches before it were not sent. Answers come when
+	// batches are applied, and carry their numbers.
 	Submit(context.Context, *connect.BidiStream[SubmitRequest, SubmitResponse]) error
-	// SubmitMany is Submit for all partitions of the node. The node sends an empty answer at once, for
-	// which the caller waits: a node that lacks the method gets Submit.
-	SubmitMany(context.Context, *connect.BidiStream[SubmitManyRequest, SubmitManyResponse]) error
 	Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error)
 	Flush(context.Context, *connect.Request[RefsRequest]) (*connect.Response[DoneResponse], error)
 	Lookup(context.Context, *connect.Request[PathRequest]) (*connect.Response[RefResponse], error)
@@ -615,12 +599,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		PeerSubmitProcedure,
 		svc.Submit,
 		connect.WithSchema(peerMethods.ByName("Submit")),
-		connect.WithHandlerOptions(opts...),
-	)
-	peerSubmitManyHandler := connect.NewBidiStreamHandler(
-		PeerSubmitManyProcedure,
-		svc.SubmitMany,
-		connect.WithSchema(peerMethods.ByName("SubmitMany")),
 		connect.WithHandlerOptions(opts...),
 	)
 	peerUpdateHandler := connect.NewUnaryHandler(
@@ -803,8 +781,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 			peerStateHandler.ServeHTTP(w, r)
 		case PeerSubmitProcedure:
 			peerSubmitHandler.ServeHTTP(w, r)
-		case PeerSubmitManyProcedure:
-			peerSubmitManyHandler.ServeHTTP(w, r)
 		case PeerUpdateProcedure:
 			peerUpdateHandler.ServeHTTP(w, r)
 		case PeerFlushProcedure:
@@ -878,10 +854,6 @@ func (UnimplementedPeerHandler) State(context.Context, *connect.Request[StateReq
 
 func (UnimplementedPeerHandler) Submit(context.Context, *connect.BidiStream[SubmitRequest, SubmitResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Submit is not implemented"))
-}
-
-func (UnimplementedPeerHandler) SubmitMany(context.Context, *connect.BidiStream[SubmitManyRequest, SubmitManyResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.SubmitMany is not implemented"))
 }
 
 func (UnimplementedPeerHandler) Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error) {

@@ -73,7 +73,7 @@ func (x EntriesRequest_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EntriesRequest_Kind.Descriptor instead.
 func (EntriesRequest_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{28, 0}
+	return file_peer_proto_rawDescGZIP(), []int{26, 0}
 }
 
 type LabelsRequest_Kind int32
@@ -125,7 +125,7 @@ func (x LabelsRequest_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LabelsRequest_Kind.Descriptor instead.
 func (LabelsRequest_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{33, 0}
+	return file_peer_proto_rawDescGZIP(), []int{31, 0}
 }
 
 // A Target names what a request is for.
@@ -753,10 +753,7 @@ func (x *StateResponse) GetNewest() int64 {
 
 type SubmitRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`  // of the first message only
-	Number        uint64                 `protobuf:"varint,2,opt,name=number" json:"number,omitempty"` // from 1 on
-	Batch         []byte                 `protobuf:"bytes,3,opt,name=batch" json:"batch,omitempty"`    // packed: see batch.go
-	Names         bool                   `protobuf:"varint,4,opt,name=names" json:"names,omitempty"`   // name the series of refused samples, as Append does
+	Batches       []byte                 `protobuf:"bytes,1,opt,name=batches" json:"batches,omitempty"` // packed one behind the other: see batch.go
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -791,38 +788,16 @@ func (*SubmitRequest) Descriptor() ([]byte, []int) {
 	return file_peer_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *SubmitRequest) GetTarget() *Target {
+func (x *SubmitRequest) GetBatches() []byte {
 	if x != nil {
-		return x.Target
+		return x.Batches
 	}
 	return nil
-}
-
-func (x *SubmitRequest) GetNumber() uint64 {
-	if x != nil {
-		return x.Number
-	}
-	return 0
-}
-
-func (x *SubmitRequest) GetBatch() []byte {
-	if x != nil {
-		return x.Batch
-	}
-	return nil
-}
-
-func (x *SubmitRequest) GetNames() bool {
-	if x != nil {
-		return x.Names
-	}
-	return false
 }
 
 type SubmitResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"`
-	Number        uint64                 `protobuf:"varint,2,opt,name=number" json:"number,omitempty"`
+	Outcomes      []*Outcome             `protobuf:"bytes,1,rep,name=outcomes" json:"outcomes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -857,102 +832,7 @@ func (*SubmitResponse) Descriptor() ([]byte, []int) {
 	return file_peer_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *SubmitResponse) GetStanding() *Standing {
-	if x != nil {
-		return x.Standing
-	}
-	return nil
-}
-
-func (x *SubmitResponse) GetNumber() uint64 {
-	if x != nil {
-		return x.Number
-	}
-	return 0
-}
-
-type SubmitManyRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Batches       []byte                 `protobuf:"bytes,1,opt,name=batches" json:"batches,omitempty"` // packed one behind the other: see batches.go
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SubmitManyRequest) Reset() {
-	*x = SubmitManyRequest{}
-	mi := &file_peer_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SubmitManyRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SubmitManyRequest) ProtoMessage() {}
-
-func (x *SubmitManyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SubmitManyRequest.ProtoReflect.Descriptor instead.
-func (*SubmitManyRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *SubmitManyRequest) GetBatches() []byte {
-	if x != nil {
-		return x.Batches
-	}
-	return nil
-}
-
-type SubmitManyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Outcomes      []*Outcome             `protobuf:"bytes,1,rep,name=outcomes" json:"outcomes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SubmitManyResponse) Reset() {
-	*x = SubmitManyResponse{}
-	mi := &file_peer_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SubmitManyResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SubmitManyResponse) ProtoMessage() {}
-
-func (x *SubmitManyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SubmitManyResponse.ProtoReflect.Descriptor instead.
-func (*SubmitManyResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *SubmitManyResponse) GetOutcomes() []*Outcome {
+func (x *SubmitResponse) GetOutcomes() []*Outcome {
 	if x != nil {
 		return x.Outcomes
 	}
@@ -970,7 +850,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_peer_proto_msgTypes[13]
+	mi := &file_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -982,7 +862,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[13]
+	mi := &file_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -995,7 +875,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{13}
+	return file_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Outcome) GetStanding() *Standing {
@@ -1024,7 +904,7 @@ type UpdateRequest struct {
 
 func (x *UpdateRequest) Reset() {
 	*x = UpdateRequest{}
-	mi := &file_peer_proto_msgTypes[14]
+	mi := &file_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +916,7 @@ func (x *UpdateRequest) String() string {
 func (*UpdateRequest) ProtoMessage() {}
 
 func (x *UpdateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[14]
+	mi := &file_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +929,7 @@ func (x *UpdateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateRequest.ProtoReflect.Descriptor instead.
 func (*UpdateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{14}
+	return file_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateRequest) GetTarget() *Target {
@@ -1091,7 +971,7 @@ type UpdateResponse struct {
 
 func (x *UpdateResponse) Reset() {
 	*x = UpdateResponse{}
-	mi := &file_peer_proto_msgTypes[15]
+	mi := &file_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +983,7 @@ func (x *UpdateResponse) String() string {
 func (*UpdateResponse) ProtoMessage() {}
 
 func (x *UpdateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[15]
+	mi := &file_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +996,7 @@ func (x *UpdateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateResponse.ProtoReflect.Descriptor instead.
 func (*UpdateResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{15}
+	return file_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateResponse) GetStanding() *Standing {
@@ -1154,7 +1034,7 @@ type Runs struct {
 
 func (x *Runs) Reset() {
 	*x = Runs{}
-	mi := &file_peer_proto_msgTypes[16]
+	mi := &file_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1046,7 @@ func (x *Runs) String() string {
 func (*Runs) ProtoMessage() {}
 
 func (x *Runs) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[16]
+	mi := &file_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1059,7 @@ func (x *Runs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runs.ProtoReflect.Descriptor instead.
 func (*Runs) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{16}
+	return file_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Runs) GetStream() []int32 {
@@ -1227,7 +1107,7 @@ type RefsRequest struct {
 
 func (x *RefsRequest) Reset() {
 	*x = RefsRequest{}
-	mi := &file_peer_proto_msgTypes[17]
+	mi := &file_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1119,7 @@ func (x *RefsRequest) String() string {
 func (*RefsRequest) ProtoMessage() {}
 
 func (x *RefsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[17]
+	mi := &file_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1132,7 @@ func (x *RefsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefsRequest.ProtoReflect.Descriptor instead.
 func (*RefsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{17}
+	return file_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RefsRequest) GetTarget() *Target {
@@ -1279,7 +1159,7 @@ type RefRequest struct {
 
 func (x *RefRequest) Reset() {
 	*x = RefRequest{}
-	mi := &file_peer_proto_msgTypes[18]
+	mi := &file_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1171,7 @@ func (x *RefRequest) String() string {
 func (*RefRequest) ProtoMessage() {}
 
 func (x *RefRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[18]
+	mi := &file_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1184,7 @@ func (x *RefRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefRequest.ProtoReflect.Descriptor instead.
 func (*RefRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{18}
+	return file_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RefRequest) GetTarget() *Target {
@@ -1331,7 +1211,7 @@ type PathRequest struct {
 
 func (x *PathRequest) Reset() {
 	*x = PathRequest{}
-	mi := &file_peer_proto_msgTypes[19]
+	mi := &file_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1223,7 @@ func (x *PathRequest) String() string {
 func (*PathRequest) ProtoMessage() {}
 
 func (x *PathRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[19]
+	mi := &file_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1236,7 @@ func (x *PathRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathRequest.ProtoReflect.Descriptor instead.
 func (*PathRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{19}
+	return file_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PathRequest) GetTarget() *Target {
@@ -1384,7 +1264,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_peer_proto_msgTypes[20]
+	mi := &file_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1396,7 +1276,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[20]
+	mi := &file_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1409,7 +1289,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{20}
+	return file_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListRequest) GetTarget() *Target {
@@ -1442,7 +1322,7 @@ type DoneResponse struct {
 
 func (x *DoneResponse) Reset() {
 	*x = DoneResponse{}
-	mi := &file_peer_proto_msgTypes[21]
+	mi := &file_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1334,7 @@ func (x *DoneResponse) String() string {
 func (*DoneResponse) ProtoMessage() {}
 
 func (x *DoneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[21]
+	mi := &file_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1347,7 @@ func (x *DoneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DoneResponse.ProtoReflect.Descriptor instead.
 func (*DoneResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{21}
+	return file_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DoneResponse) GetStanding() *Standing {
@@ -1487,7 +1367,7 @@ type RefResponse struct {
 
 func (x *RefResponse) Reset() {
 	*x = RefResponse{}
-	mi := &file_peer_proto_msgTypes[22]
+	mi := &file_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1379,7 @@ func (x *RefResponse) String() string {
 func (*RefResponse) ProtoMessage() {}
 
 func (x *RefResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[22]
+	mi := &file_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1392,7 @@ func (x *RefResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefResponse.ProtoReflect.Descriptor instead.
 func (*RefResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{22}
+	return file_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RefResponse) GetStanding() *Standing {
@@ -1539,7 +1419,7 @@ type CountResponse struct {
 
 func (x *CountResponse) Reset() {
 	*x = CountResponse{}
-	mi := &file_peer_proto_msgTypes[23]
+	mi := &file_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1431,7 @@ func (x *CountResponse) String() string {
 func (*CountResponse) ProtoMessage() {}
 
 func (x *CountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[23]
+	mi := &file_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1444,7 @@ func (x *CountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CountResponse.ProtoReflect.Descriptor instead.
 func (*CountResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{23}
+	return file_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CountResponse) GetStanding() *Standing {
@@ -1591,7 +1471,7 @@ type TimeResponse struct {
 
 func (x *TimeResponse) Reset() {
 	*x = TimeResponse{}
-	mi := &file_peer_proto_msgTypes[24]
+	mi := &file_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1483,7 @@ func (x *TimeResponse) String() string {
 func (*TimeResponse) ProtoMessage() {}
 
 func (x *TimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[24]
+	mi := &file_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1496,7 @@ func (x *TimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimeResponse.ProtoReflect.Descriptor instead.
 func (*TimeResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{24}
+	return file_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TimeResponse) GetStanding() *Standing {
@@ -1644,7 +1524,7 @@ type EachResponse struct {
 
 func (x *EachResponse) Reset() {
 	*x = EachResponse{}
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1536,7 @@ func (x *EachResponse) String() string {
 func (*EachResponse) ProtoMessage() {}
 
 func (x *EachResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1549,7 @@ func (x *EachResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EachResponse.ProtoReflect.Descriptor instead.
 func (*EachResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{25}
+	return file_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EachResponse) GetStanding() *Standing {
@@ -1696,7 +1576,7 @@ type Label struct {
 
 func (x *Label) Reset() {
 	*x = Label{}
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1708,7 +1588,7 @@ func (x *Label) String() string {
 func (*Label) ProtoMessage() {}
 
 func (x *Label) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1721,7 +1601,7 @@ func (x *Label) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Label.ProtoReflect.Descriptor instead.
 func (*Label) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{26}
+	return file_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Label) GetName() string {
@@ -1750,7 +1630,7 @@ type Matcher struct {
 
 func (x *Matcher) Reset() {
 	*x = Matcher{}
-	mi := &file_peer_proto_msgTypes[27]
+	mi := &file_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1762,7 +1642,7 @@ func (x *Matcher) String() string {
 func (*Matcher) ProtoMessage() {}
 
 func (x *Matcher) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[27]
+	mi := &file_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1775,7 +1655,7 @@ func (x *Matcher) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Matcher.ProtoReflect.Descriptor instead.
 func (*Matcher) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{27}
+	return file_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Matcher) GetName() string {
@@ -1822,7 +1702,7 @@ type EntriesRequest struct {
 
 func (x *EntriesRequest) Reset() {
 	*x = EntriesRequest{}
-	mi := &file_peer_proto_msgTypes[28]
+	mi := &file_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1834,7 +1714,7 @@ func (x *EntriesRequest) String() string {
 func (*EntriesRequest) ProtoMessage() {}
 
 func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[28]
+	mi := &file_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1847,7 +1727,7 @@ func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesRequest.ProtoReflect.Descriptor instead.
 func (*EntriesRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{28}
+	return file_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *EntriesRequest) GetTarget() *Target {
@@ -1912,7 +1792,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1924,7 +1804,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1937,7 +1817,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{29}
+	return file_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Entry) GetRef() uint64 {
@@ -1987,7 +1867,7 @@ type EntriesResponse struct {
 
 func (x *EntriesResponse) Reset() {
 	*x = EntriesResponse{}
-	mi := &file_peer_proto_msgTypes[30]
+	mi := &file_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1999,7 +1879,7 @@ func (x *EntriesResponse) String() string {
 func (*EntriesResponse) ProtoMessage() {}
 
 func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[30]
+	mi := &file_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2012,7 +1892,7 @@ func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesResponse.ProtoReflect.Descriptor instead.
 func (*EntriesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{30}
+	return file_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EntriesResponse) GetStanding() *Standing {
@@ -2054,7 +1934,7 @@ type SelectRequest struct {
 
 func (x *SelectRequest) Reset() {
 	*x = SelectRequest{}
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2066,7 +1946,7 @@ func (x *SelectRequest) String() string {
 func (*SelectRequest) ProtoMessage() {}
 
 func (x *SelectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2079,7 +1959,7 @@ func (x *SelectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SelectRequest.ProtoReflect.Descriptor instead.
 func (*SelectRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{31}
+	return file_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SelectRequest) GetTarget() *Target {
@@ -2113,7 +1993,7 @@ type RefsResponse struct {
 
 func (x *RefsResponse) Reset() {
 	*x = RefsResponse{}
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2125,7 +2005,7 @@ func (x *RefsResponse) String() string {
 func (*RefsResponse) ProtoMessage() {}
 
 func (x *RefsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2138,7 +2018,7 @@ func (x *RefsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefsResponse.ProtoReflect.Descriptor instead.
 func (*RefsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{32}
+	return file_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RefsResponse) GetStanding() *Standing {
@@ -2168,7 +2048,7 @@ type LabelsRequest struct {
 
 func (x *LabelsRequest) Reset() {
 	*x = LabelsRequest{}
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2180,7 +2060,7 @@ func (x *LabelsRequest) String() string {
 func (*LabelsRequest) ProtoMessage() {}
 
 func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2193,7 +2073,7 @@ func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelsRequest.ProtoReflect.Descriptor instead.
 func (*LabelsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{33}
+	return file_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *LabelsRequest) GetTarget() *Target {
@@ -2241,7 +2121,7 @@ type TextsResponse struct {
 
 func (x *TextsResponse) Reset() {
 	*x = TextsResponse{}
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2253,7 +2133,7 @@ func (x *TextsResponse) String() string {
 func (*TextsResponse) ProtoMessage() {}
 
 func (x *TextsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2266,7 +2146,7 @@ func (x *TextsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextsResponse.ProtoReflect.Descriptor instead.
 func (*TextsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{34}
+	return file_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TextsResponse) GetStanding() *Standing {
@@ -2294,7 +2174,7 @@ type CombinationsRequest struct {
 
 func (x *CombinationsRequest) Reset() {
 	*x = CombinationsRequest{}
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2306,7 +2186,7 @@ func (x *CombinationsRequest) String() string {
 func (*CombinationsRequest) ProtoMessage() {}
 
 func (x *CombinationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2319,7 +2199,7 @@ func (x *CombinationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CombinationsRequest.ProtoReflect.Descriptor instead.
 func (*CombinationsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{35}
+	return file_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CombinationsRequest) GetTarget() *Target {
@@ -2353,7 +2233,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2365,7 +2245,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2378,7 +2258,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{36}
+	return file_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Combination) GetValues() []string {
@@ -2406,7 +2286,7 @@ type CombinationsResponse struct {
 
 func (x *CombinationsResponse) Reset() {
 	*x = CombinationsResponse{}
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2418,7 +2298,7 @@ func (x *CombinationsResponse) String() string {
 func (*CombinationsResponse) ProtoMessage() {}
 
 func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2431,7 +2311,7 @@ func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CombinationsResponse.ProtoReflect.Descriptor instead.
 func (*CombinationsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{37}
+	return file_peer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CombinationsResponse) GetStanding() *Standing {
@@ -2469,7 +2349,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2481,7 +2361,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2494,7 +2374,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{38}
+	return file_peer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Spec) GetPath() string {
@@ -2550,7 +2430,7 @@ type CreateRequest struct {
 
 func (x *CreateRequest) Reset() {
 	*x = CreateRequest{}
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2562,7 +2442,7 @@ func (x *CreateRequest) String() string {
 func (*CreateRequest) ProtoMessage() {}
 
 func (x *CreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2575,7 +2455,7 @@ func (x *CreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRequest.ProtoReflect.Descriptor instead.
 func (*CreateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{39}
+	return file_peer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CreateRequest) GetTarget() *Target {
@@ -2609,7 +2489,7 @@ type Created struct {
 
 func (x *Created) Reset() {
 	*x = Created{}
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2621,7 +2501,7 @@ func (x *Created) String() string {
 func (*Created) ProtoMessage() {}
 
 func (x *Created) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2634,7 +2514,7 @@ func (x *Created) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Created.ProtoReflect.Descriptor instead.
 func (*Created) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{40}
+	return file_peer_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Created) GetRef() uint64 {
@@ -2661,7 +2541,7 @@ type CreatedResponse struct {
 
 func (x *CreatedResponse) Reset() {
 	*x = CreatedResponse{}
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2673,7 +2553,7 @@ func (x *CreatedResponse) String() string {
 func (*CreatedResponse) ProtoMessage() {}
 
 func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2686,7 +2566,7 @@ func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatedResponse.ProtoReflect.Descriptor instead.
 func (*CreatedResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{41}
+	return file_peer_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CreatedResponse) GetStanding() *Standing {
@@ -2715,7 +2595,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2727,7 +2607,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2740,7 +2620,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{42}
+	return file_peer_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ImportRequest) GetTarget() *Target {
@@ -2784,7 +2664,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2796,7 +2676,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2809,7 +2689,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{43}
+	return file_peer_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *AlterRequest) GetTarget() *Target {
@@ -2859,7 +2739,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +2751,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +2764,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{44}
+	return file_peer_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AlterResponse) GetStanding() *Standing {
@@ -2926,7 +2806,7 @@ type RenameRequest struct {
 
 func (x *RenameRequest) Reset() {
 	*x = RenameRequest{}
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2938,7 +2818,7 @@ func (x *RenameRequest) String() string {
 func (*RenameRequest) ProtoMessage() {}
 
 func (x *RenameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2951,7 +2831,7 @@ func (x *RenameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameRequest.ProtoReflect.Descriptor instead.
 func (*RenameRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{45}
+	return file_peer_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RenameRequest) GetTarget() *Target {
@@ -2985,7 +2865,7 @@ type PathLabels struct {
 
 func (x *PathLabels) Reset() {
 	*x = PathLabels{}
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2997,7 +2877,7 @@ func (x *PathLabels) String() string {
 func (*PathLabels) ProtoMessage() {}
 
 func (x *PathLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3010,7 +2890,7 @@ func (x *PathLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathLabels.ProtoReflect.Descriptor instead.
 func (*PathLabels) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{46}
+	return file_peer_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *PathLabels) GetPath() string {
@@ -3037,7 +2917,7 @@ type RelabelRequest struct {
 
 func (x *RelabelRequest) Reset() {
 	*x = RelabelRequest{}
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +2929,7 @@ func (x *RelabelRequest) String() string {
 func (*RelabelRequest) ProtoMessage() {}
 
 func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +2942,7 @@ func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RelabelRequest.ProtoReflect.Descriptor instead.
 func (*RelabelRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{47}
+	return file_peer_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RelabelRequest) GetTarget() *Target {
@@ -3090,7 +2970,7 @@ type DropSilentRequest struct {
 
 func (x *DropSilentRequest) Reset() {
 	*x = DropSilentRequest{}
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3102,7 +2982,7 @@ func (x *DropSilentRequest) String() string {
 func (*DropSilentRequest) ProtoMessage() {}
 
 func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3115,7 +2995,7 @@ func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSilentRequest.ProtoReflect.Descriptor instead.
 func (*DropSilentRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{48}
+	return file_peer_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *DropSilentRequest) GetTarget() *Target {
@@ -3153,7 +3033,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3165,7 +3045,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3178,7 +3058,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{49}
+	return file_peer_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FetchRequest) GetTarget() *Target {
@@ -3240,7 +3120,7 @@ type Rows struct {
 
 func (x *Rows) Reset() {
 	*x = Rows{}
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3252,7 +3132,7 @@ func (x *Rows) String() string {
 func (*Rows) ProtoMessage() {}
 
 func (x *Rows) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3265,7 +3145,7 @@ func (x *Rows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rows.ProtoReflect.Descriptor instead.
 func (*Rows) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{50}
+	return file_peer_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Rows) GetIndex() int64 {
@@ -3334,7 +3214,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3346,7 +3226,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3359,7 +3239,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{51}
+	return file_peer_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *FetchResponse) GetStanding() *Standing {
@@ -3389,7 +3269,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3401,7 +3281,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3414,7 +3294,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{52}
+	return file_peer_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *InfoResponse) GetStanding() *Standing {
@@ -3464,7 +3344,7 @@ type LastsResponse struct {
 
 func (x *LastsResponse) Reset() {
 	*x = LastsResponse{}
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3476,7 +3356,7 @@ func (x *LastsResponse) String() string {
 func (*LastsResponse) ProtoMessage() {}
 
 func (x *LastsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3489,7 +3369,7 @@ func (x *LastsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastsResponse.ProtoReflect.Descriptor instead.
 func (*LastsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{53}
+	return file_peer_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *LastsResponse) GetStanding() *Standing {
@@ -3530,7 +3410,7 @@ type EvaluateRequest struct {
 
 func (x *EvaluateRequest) Reset() {
 	*x = EvaluateRequest{}
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3422,7 @@ func (x *EvaluateRequest) String() string {
 func (*EvaluateRequest) ProtoMessage() {}
 
 func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +3435,7 @@ func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{54}
+	return file_peer_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *EvaluateRequest) GetTarget() *Target {
@@ -3626,7 +3506,7 @@ type EvaluateResponse struct {
 
 func (x *EvaluateResponse) Reset() {
 	*x = EvaluateResponse{}
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3638,7 +3518,7 @@ func (x *EvaluateResponse) String() string {
 func (*EvaluateResponse) ProtoMessage() {}
 
 func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3651,7 +3531,7 @@ func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{55}
+	return file_peer_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *EvaluateResponse) GetStanding() *Standing {
@@ -3695,7 +3575,7 @@ type Evaluated struct {
 
 func (x *Evaluated) Reset() {
 	*x = Evaluated{}
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3707,7 +3587,7 @@ func (x *Evaluated) String() string {
 func (*Evaluated) ProtoMessage() {}
 
 func (x *Evaluated) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3720,7 +3600,7 @@ func (x *Evaluated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluated.ProtoReflect.Descriptor instead.
 func (*Evaluated) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{56}
+	return file_peer_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Evaluated) GetExpression() uint32 {
@@ -3761,7 +3641,7 @@ type PieceResponse struct {
 
 func (x *PieceResponse) Reset() {
 	*x = PieceResponse{}
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3773,7 +3653,7 @@ func (x *PieceResponse) String() string {
 func (*PieceResponse) ProtoMessage() {}
 
 func (x *PieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3786,7 +3666,7 @@ func (x *PieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceResponse.ProtoReflect.Descriptor instead.
 func (*PieceResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{57}
+	return file_peer_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PieceResponse) GetStanding() *Standing {
@@ -3817,7 +3697,7 @@ type PathMetadata struct {
 
 func (x *PathMetadata) Reset() {
 	*x = PathMetadata{}
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3829,7 +3709,7 @@ func (x *PathMetadata) String() string {
 func (*PathMetadata) ProtoMessage() {}
 
 func (x *PathMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3842,7 +3722,7 @@ func (x *PathMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathMetadata.ProtoReflect.Descriptor instead.
 func (*PathMetadata) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{58}
+	return file_peer_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PathMetadata) GetPath() string {
@@ -3897,7 +3777,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3909,7 +3789,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3922,7 +3802,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{59}
+	return file_peer_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *MetadataRequest) GetTarget() *Target {
@@ -3949,7 +3829,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3961,7 +3841,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3974,7 +3854,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{60}
+	return file_peer_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *MetadataResponse) GetStanding() *Standing {
@@ -4004,7 +3884,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4016,7 +3896,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4029,7 +3909,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{61}
+	return file_peer_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Note) GetKey() string {
@@ -4077,7 +3957,7 @@ type NoteRequest struct {
 
 func (x *NoteRequest) Reset() {
 	*x = NoteRequest{}
-	mi := &file_peer_proto_msgTypes[62]
+	mi := &file_peer_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4089,7 +3969,7 @@ func (x *NoteRequest) String() string {
 func (*NoteRequest) ProtoMessage() {}
 
 func (x *NoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[62]
+	mi := &file_peer_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4102,7 +3982,7 @@ func (x *NoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteRequest.ProtoReflect.Descriptor instead.
 func (*NoteRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{62}
+	return file_peer_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *NoteRequest) GetTarget() *Target {
@@ -4129,7 +4009,7 @@ type NotesResponse struct {
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_peer_proto_msgTypes[63]
+	mi := &file_peer_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4141,7 +4021,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[63]
+	mi := &file_peer_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4154,7 +4034,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{63}
+	return file_peer_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *NotesResponse) GetStanding() *Standing {
@@ -4181,7 +4061,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_peer_proto_msgTypes[64]
+	mi := &file_peer_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4193,7 +4073,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[64]
+	mi := &file_peer_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4206,7 +4086,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{64}
+	return file_peer_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *WatchRequest) GetTarget() *Target {
@@ -4236,7 +4116,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_peer_proto_msgTypes[65]
+	mi := &file_peer_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4248,7 +4128,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[65]
+	mi := &file_peer_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4261,7 +4141,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{65}
+	return file_peer_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Change) GetWas() string {
@@ -4310,7 +4190,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_peer_proto_msgTypes[66]
+	mi := &file_peer_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4322,7 +4202,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[66]
+	mi := &file_peer_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4335,7 +4215,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{66}
+	return file_peer_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *WatchResponse) GetStanding() *Standing {
@@ -4369,7 +4249,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_peer_proto_msgTypes[67]
+	mi := &file_peer_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4381,7 +4261,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[67]
+	mi := &file_peer_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4394,7 +4274,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{67}
+	return file_peer_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *BackupRequest) GetTarget() *Target {
@@ -4421,7 +4301,7 @@ type DigestResponse struct {
 
 func (x *DigestResponse) Reset() {
 	*x = DigestResponse{}
-	mi := &file_peer_proto_msgTypes[68]
+	mi := &file_peer_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4433,7 +4313,7 @@ func (x *DigestResponse) String() string {
 func (*DigestResponse) ProtoMessage() {}
 
 func (x *DigestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[68]
+	mi := &file_peer_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4446,7 +4326,7 @@ func (x *DigestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestResponse.ProtoReflect.Descriptor instead.
 func (*DigestResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{68}
+	return file_peer_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *DigestResponse) GetStanding() *Standing {
@@ -4513,18 +4393,10 @@ const file_peer_proto_rawDesc = "" +
 	"\rStateResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
 	"\x05stats\x18\x02 \x01(\fR\x05stats\x12\x16\n" +
-	"\x06newest\x18\x03 \x01(\x03R\x06newest\"\x82\x01\n" +
-	"\rSubmitRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x14\n" +
-	"\x05batch\x18\x03 \x01(\fR\x05batch\x12\x14\n" +
-	"\x05names\x18\x04 \x01(\bR\x05names\"]\n" +
-	"\x0eSubmitResponse\x123\n" +
-	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\x04R\x06number\"-\n" +
-	"\x11SubmitManyRequest\x12\x18\n" +
-	"\abatches\x18\x01 \x01(\fR\abatches\"H\n" +
-	"\x12SubmitManyResponse\x122\n" +
+	"\x06newest\x18\x03 \x01(\x03R\x06newest\")\n" +
+	"\rSubmitRequest\x12\x18\n" +
+	"\abatches\x18\x01 \x01(\fR\abatches\"D\n" +
+	"\x0eSubmitResponse\x122\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x16.rondo.peer.v1.OutcomeR\boutcomes\"X\n" +
 	"\aOutcome\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x18\n" +
@@ -4796,12 +4668,10 @@ const file_peer_proto_rawDesc = "" +
 	"\x06groups\x18\x02 \x03(\v2).rondo.peer.v1.DigestResponse.GroupsEntryR\x06groups\x1a9\n" +
 	"\vGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\x95\x12\n" +
+	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xbe\x11\n" +
 	"\x04Peer\x12B\n" +
 	"\x05State\x12\x1b.rondo.peer.v1.StateRequest\x1a\x1c.rondo.peer.v1.StateResponse\x12I\n" +
-	"\x06Submit\x12\x1c.rondo.peer.v1.SubmitRequest\x1a\x1d.rondo.peer.v1.SubmitResponse(\x010\x01\x12U\n" +
-	"\n" +
-	"SubmitMany\x12 .rondo.peer.v1.SubmitManyRequest\x1a!.rondo.peer.v1.SubmitManyResponse(\x010\x01\x12E\n" +
+	"\x06Submit\x12\x1c.rondo.peer.v1.SubmitRequest\x1a\x1d.rondo.peer.v1.SubmitResponse(\x010\x01\x12E\n" +
 	"\x06Update\x12\x1c.rondo.peer.v1.UpdateRequest\x1a\x1d.rondo.peer.v1.UpdateResponse\x12@\n" +
 	"\x05Flush\x12\x1a.rondo.peer.v1.RefsRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12@\n" +
 	"\x06Lookup\x12\x1a.rondo.peer.v1.PathRequest\x1a\x1a.rondo.peer.v1.RefResponse\x12J\n" +
@@ -4847,7 +4717,7 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
 var file_peer_proto_goTypes = []any{
 	(EntriesRequest_Kind)(0),     // 0: rondo.peer.v1.EntriesRequest.Kind
 	(LabelsRequest_Kind)(0),      // 1: rondo.peer.v1.LabelsRequest.Kind
@@ -4862,65 +4732,63 @@ var file_peer_proto_goTypes = []any{
 	(*StateResponse)(nil),        // 10: rondo.peer.v1.StateResponse
 	(*SubmitRequest)(nil),        // 11: rondo.peer.v1.SubmitRequest
 	(*SubmitResponse)(nil),       // 12: rondo.peer.v1.SubmitResponse
-	(*SubmitManyRequest)(nil),    // 13: rondo.peer.v1.SubmitManyRequest
-	(*SubmitManyResponse)(nil),   // 14: rondo.peer.v1.SubmitManyResponse
-	(*Outcome)(nil),              // 15: rondo.peer.v1.Outcome
-	(*UpdateRequest)(nil),        // 16: rondo.peer.v1.UpdateRequest
-	(*UpdateResponse)(nil),       // 17: rondo.peer.v1.UpdateResponse
-	(*Runs)(nil),                 // 18: rondo.peer.v1.Runs
-	(*RefsRequest)(nil),          // 19: rondo.peer.v1.RefsRequest
-	(*RefRequest)(nil),           // 20: rondo.peer.v1.RefRequest
-	(*PathRequest)(nil),          // 21: rondo.peer.v1.PathRequest
-	(*ListRequest)(nil),          // 22: rondo.peer.v1.ListRequest
-	(*DoneResponse)(nil),         // 23: rondo.peer.v1.DoneResponse
-	(*RefResponse)(nil),          // 24: rondo.peer.v1.RefResponse
-	(*CountResponse)(nil),        // 25: rondo.peer.v1.CountResponse
-	(*TimeResponse)(nil),         // 26: rondo.peer.v1.TimeResponse
-	(*EachResponse)(nil),         // 27: rondo.peer.v1.EachResponse
-	(*Label)(nil),                // 28: rondo.peer.v1.Label
-	(*Matcher)(nil),              // 29: rondo.peer.v1.Matcher
-	(*EntriesRequest)(nil),       // 30: rondo.peer.v1.EntriesRequest
-	(*Entry)(nil),                // 31: rondo.peer.v1.Entry
-	(*EntriesResponse)(nil),      // 32: rondo.peer.v1.EntriesResponse
-	(*SelectRequest)(nil),        // 33: rondo.peer.v1.SelectRequest
-	(*RefsResponse)(nil),         // 34: rondo.peer.v1.RefsResponse
-	(*LabelsRequest)(nil),        // 35: rondo.peer.v1.LabelsRequest
-	(*TextsResponse)(nil),        // 36: rondo.peer.v1.TextsResponse
-	(*CombinationsRequest)(nil),  // 37: rondo.peer.v1.CombinationsRequest
-	(*Combination)(nil),          // 38: rondo.peer.v1.Combination
-	(*CombinationsResponse)(nil), // 39: rondo.peer.v1.CombinationsResponse
-	(*Spec)(nil),                 // 40: rondo.peer.v1.Spec
-	(*CreateRequest)(nil),        // 41: rondo.peer.v1.CreateRequest
-	(*Created)(nil),              // 42: rondo.peer.v1.Created
-	(*CreatedResponse)(nil),      // 43: rondo.peer.v1.CreatedResponse
-	(*ImportRequest)(nil),        // 44: rondo.peer.v1.ImportRequest
-	(*AlterRequest)(nil),         // 45: rondo.peer.v1.AlterRequest
-	(*AlterResponse)(nil),        // 46: rondo.peer.v1.AlterResponse
-	(*RenameRequest)(nil),        // 47: rondo.peer.v1.RenameRequest
-	(*PathLabels)(nil),           // 48: rondo.peer.v1.PathLabels
-	(*RelabelRequest)(nil),       // 49: rondo.peer.v1.RelabelRequest
-	(*DropSilentRequest)(nil),    // 50: rondo.peer.v1.DropSilentRequest
-	(*FetchRequest)(nil),         // 51: rondo.peer.v1.FetchRequest
-	(*Rows)(nil),                 // 52: rondo.peer.v1.Rows
-	(*FetchResponse)(nil),        // 53: rondo.peer.v1.FetchResponse
-	(*InfoResponse)(nil),         // 54: rondo.peer.v1.InfoResponse
-	(*LastsResponse)(nil),        // 55: rondo.peer.v1.LastsResponse
-	(*EvaluateRequest)(nil),      // 56: rondo.peer.v1.EvaluateRequest
-	(*EvaluateResponse)(nil),     // 57: rondo.peer.v1.EvaluateResponse
-	(*Evaluated)(nil),            // 58: rondo.peer.v1.Evaluated
-	(*PieceResponse)(nil),        // 59: rondo.peer.v1.PieceResponse
-	(*PathMetadata)(nil),         // 60: rondo.peer.v1.PathMetadata
-	(*MetadataRequest)(nil),      // 61: rondo.peer.v1.MetadataRequest
-	(*MetadataResponse)(nil),     // 62: rondo.peer.v1.MetadataResponse
-	(*Note)(nil),                 // 63: rondo.peer.v1.Note
-	(*NoteRequest)(nil),          // 64: rondo.peer.v1.NoteRequest
-	(*NotesResponse)(nil),        // 65: rondo.peer.v1.NotesResponse
-	(*WatchRequest)(nil),         // 66: rondo.peer.v1.WatchRequest
-	(*Change)(nil),               // 67: rondo.peer.v1.Change
-	(*WatchResponse)(nil),        // 68: rondo.peer.v1.WatchResponse
-	(*BackupRequest)(nil),        // 69: rondo.peer.v1.BackupRequest
-	(*DigestResponse)(nil),       // 70: rondo.peer.v1.DigestResponse
-	nil,                          // 71: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*Outcome)(nil),              // 13: rondo.peer.v1.Outcome
+	(*UpdateRequest)(nil),        // 14: rondo.peer.v1.UpdateRequest
+	(*UpdateResponse)(nil),       // 15: rondo.peer.v1.UpdateResponse
+	(*Runs)(nil),                 // 16: rondo.peer.v1.Runs
+	(*RefsRequest)(nil),          // 17: rondo.peer.v1.RefsRequest
+	(*RefRequest)(nil),           // 18: rondo.peer.v1.RefRequest
+	(*PathRequest)(nil),          // 19: rondo.peer.v1.PathRequest
+	(*ListRequest)(nil),          // 20: rondo.peer.v1.ListRequest
+	(*DoneResponse)(nil),         // 21: rondo.peer.v1.DoneResponse
+	(*RefResponse)(nil),          // 22: rondo.peer.v1.RefResponse
+	(*CountResponse)(nil),        // 23: rondo.peer.v1.CountResponse
+	(*TimeResponse)(nil),         // 24: rondo.peer.v1.TimeResponse
+	(*EachResponse)(nil),         // 25: rondo.peer.v1.EachResponse
+	(*Label)(nil),                // 26: rondo.peer.v1.Label
+	(*Matcher)(nil),              // 27: rondo.peer.v1.Matcher
+	(*EntriesRequest)(nil),       // 28: rondo.peer.v1.EntriesRequest
+	(*Entry)(nil),                // 29: rondo.peer.v1.Entry
+	(*EntriesResponse)(nil),      // 30: rondo.peer.v1.EntriesResponse
+	(*SelectRequest)(nil),        // 31: rondo.peer.v1.SelectRequest
+	(*RefsResponse)(nil),         // 32: rondo.peer.v1.RefsResponse
+	(*LabelsRequest)(nil),        // 33: rondo.peer.v1.LabelsRequest
+	(*TextsResponse)(nil),        // 34: rondo.peer.v1.TextsResponse
+	(*CombinationsRequest)(nil),  // 35: rondo.peer.v1.CombinationsRequest
+	(*Combination)(nil),          // 36: rondo.peer.v1.Combination
+	(*CombinationsResponse)(nil), // 37: rondo.peer.v1.CombinationsResponse
+	(*Spec)(nil),                 // 38: rondo.peer.v1.Spec
+	(*CreateRequest)(nil),        // 39: rondo.peer.v1.CreateRequest
+	(*Created)(nil),              // 40: rondo.peer.v1.Created
+	(*CreatedResponse)(nil),      // 41: rondo.peer.v1.CreatedResponse
+	(*ImportRequest)(nil),        // 42: rondo.peer.v1.ImportRequest
+	(*AlterRequest)(nil),         // 43: rondo.peer.v1.AlterRequest
+	(*AlterResponse)(nil),        // 44: rondo.peer.v1.AlterResponse
+	(*RenameRequest)(nil),        // 45: rondo.peer.v1.RenameRequest
+	(*PathLabels)(nil),           // 46: rondo.peer.v1.PathLabels
+	(*RelabelRequest)(nil),       // 47: rondo.peer.v1.RelabelRequest
+	(*DropSilentRequest)(nil),    // 48: rondo.peer.v1.DropSilentRequest
+	(*FetchRequest)(nil),         // 49: rondo.peer.v1.FetchRequest
+	(*Rows)(nil),                 // 50: rondo.peer.v1.Rows
+	(*FetchResponse)(nil),        // 51: rondo.peer.v1.FetchResponse
+	(*InfoResponse)(nil),         // 52: rondo.peer.v1.InfoResponse
+	(*LastsResponse)(nil),        // 53: rondo.peer.v1.LastsResponse
+	(*EvaluateRequest)(nil),      // 54: rondo.peer.v1.EvaluateRequest
+	(*EvaluateResponse)(nil),     // 55: rondo.peer.v1.EvaluateResponse
+	(*Evaluated)(nil),            // 56: rondo.peer.v1.Evaluated
+	(*PieceResponse)(nil),        // 57: rondo.peer.v1.PieceResponse
+	(*PathMetadata)(nil),         // 58: rondo.peer.v1.PathMetadata
+	(*MetadataRequest)(nil),      // 59: rondo.peer.v1.MetadataRequest
+	(*MetadataResponse)(nil),     // 60: rondo.peer.v1.MetadataResponse
+	(*Note)(nil),                 // 61: rondo.peer.v1.Note
+	(*NoteRequest)(nil),          // 62: rondo.peer.v1.NoteRequest
+	(*NotesResponse)(nil),        // 63: rondo.peer.v1.NotesResponse
+	(*WatchRequest)(nil),         // 64: rondo.peer.v1.WatchRequest
+	(*Change)(nil),               // 65: rondo.peer.v1.Change
+	(*WatchResponse)(nil),        // 66: rondo.peer.v1.WatchResponse
+	(*BackupRequest)(nil),        // 67: rondo.peer.v1.BackupRequest
+	(*DigestResponse)(nil),       // 68: rondo.peer.v1.DigestResponse
+	nil,                          // 69: rondo.peer.v1.DigestResponse.GroupsEntry
 }
 var file_peer_proto_depIdxs = []int32{
 	4,   // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
@@ -4933,152 +4801,148 @@ var file_peer_proto_depIdxs = []int32{
 	4,   // 7: rondo.peer.v1.BadValue.why:type_name -> rondo.peer.v1.Failure
 	2,   // 8: rondo.peer.v1.StateRequest.target:type_name -> rondo.peer.v1.Target
 	3,   // 9: rondo.peer.v1.StateResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 10: rondo.peer.v1.SubmitRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 11: rondo.peer.v1.SubmitResponse.standing:type_name -> rondo.peer.v1.Standing
-	15,  // 12: rondo.peer.v1.SubmitManyResponse.outcomes:type_name -> rondo.peer.v1.Outcome
-	3,   // 13: rondo.peer.v1.Outcome.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 14: rondo.peer.v1.UpdateRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 15: rondo.peer.v1.UpdateResponse.standing:type_name -> rondo.peer.v1.Standing
-	18,  // 16: rondo.peer.v1.UpdateResponse.rows:type_name -> rondo.peer.v1.Runs
-	2,   // 17: rondo.peer.v1.RefsRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 18: rondo.peer.v1.RefRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 19: rondo.peer.v1.PathRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 20: rondo.peer.v1.ListRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 21: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 22: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 23: rondo.peer.v1.CountResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 24: rondo.peer.v1.TimeResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 25: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
-	4,   // 26: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
-	2,   // 27: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
-	0,   // 28: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
-	29,  // 29: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	28,  // 30: rondo.peer.v1.Entry.labels:type_name -> rondo.peer.v1.Label
-	3,   // 31: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
-	31,  // 32: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
-	2,   // 33: rondo.peer.v1.SelectRequest.target:type_name -> rondo.peer.v1.Target
-	29,  // 34: rondo.peer.v1.SelectRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	3,   // 35: rondo.peer.v1.RefsResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 36: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 37: rondo.peer.v1.LabelsRequest.kind:type_name -> rondo.peer.v1.LabelsRequest.Kind
-	29,  // 38: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	3,   // 39: rondo.peer.v1.TextsResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 40: rondo.peer.v1.CombinationsRequest.target:type_name -> rondo.peer.v1.Target
-	29,  // 41: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	3,   // 42: rondo.peer.v1.CombinationsResponse.standing:type_name -> rondo.peer.v1.Standing
-	38,  // 43: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
-	28,  // 44: rondo.peer.v1.Spec.labels:type_name -> rondo.peer.v1.Label
-	2,   // 45: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
-	40,  // 46: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
-	4,   // 47: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
-	3,   // 48: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
-	42,  // 49: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
-	2,   // 50: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 51: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 52: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 53: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
-	28,  // 54: rondo.peer.v1.PathLabels.labels:type_name -> rondo.peer.v1.Label
-	2,   // 55: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
-	48,  // 56: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
-	2,   // 57: rondo.peer.v1.DropSilentRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 58: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
-	4,   // 59: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
-	3,   // 60: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
-	52,  // 61: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
-	3,   // 62: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
-	31,  // 63: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
-	3,   // 64: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 65: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 66: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
-	58,  // 67: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
-	28,  // 68: rondo.peer.v1.Evaluated.labels:type_name -> rondo.peer.v1.Label
-	3,   // 69: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
-	28,  // 70: rondo.peer.v1.PathMetadata.attributes:type_name -> rondo.peer.v1.Label
-	2,   // 71: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
-	60,  // 72: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.peer.v1.PathMetadata
-	3,   // 73: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
-	60,  // 74: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.peer.v1.PathMetadata
-	28,  // 75: rondo.peer.v1.Note.labels:type_name -> rondo.peer.v1.Label
-	2,   // 76: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
-	63,  // 77: rondo.peer.v1.NoteRequest.note:type_name -> rondo.peer.v1.Note
-	3,   // 78: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
-	63,  // 79: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.peer.v1.Note
-	2,   // 80: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
-	28,  // 81: rondo.peer.v1.Change.labels:type_name -> rondo.peer.v1.Label
-	3,   // 82: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
-	67,  // 83: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
-	2,   // 84: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 85: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
-	71,  // 86: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
-	9,   // 87: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
-	11,  // 88: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
-	13,  // 89: rondo.peer.v1.Peer.SubmitMany:input_type -> rondo.peer.v1.SubmitManyRequest
-	16,  // 90: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
-	19,  // 91: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
-	21,  // 92: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
-	30,  // 93: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
-	33,  // 94: rondo.peer.v1.Peer.SelectRefs:input_type -> rondo.peer.v1.SelectRequest
-	35,  // 95: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
-	37,  // 96: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
-	41,  // 97: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
-	44,  // 98: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
-	45,  // 99: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
-	47,  // 100: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
-	49,  // 101: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
-	21,  // 102: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
-	50,  // 103: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
-	51,  // 104: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
-	20,  // 105: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
-	20,  // 106: rondo.peer.v1.Peer.Last:input_type -> rondo.peer.v1.RefRequest
-	19,  // 107: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
-	56,  // 108: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
-	20,  // 109: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	21,  // 110: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
-	22,  // 111: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
-	61,  // 112: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	61,  // 113: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	64,  // 114: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	21,  // 115: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	66,  // 116: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	69,  // 117: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	9,   // 118: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	10,  // 119: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	12,  // 120: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14,  // 121: rondo.peer.v1.Peer.SubmitMany:output_type -> rondo.peer.v1.SubmitManyResponse
-	17,  // 122: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	23,  // 123: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	24,  // 124: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	32,  // 125: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	34,  // 126: rondo.peer.v1.Peer.SelectRefs:output_type -> rondo.peer.v1.RefsResponse
-	36,  // 127: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
-	39,  // 128: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
-	43,  // 129: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	43,  // 130: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	46,  // 131: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	23,  // 132: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	27,  // 133: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	23,  // 134: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
-	25,  // 135: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
-	53,  // 136: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	54,  // 137: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	26,  // 138: rondo.peer.v1.Peer.Last:output_type -> rondo.peer.v1.TimeResponse
-	55,  // 139: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	57,  // 140: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	59,  // 141: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	62,  // 142: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
-	62,  // 143: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	27,  // 144: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	23,  // 145: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
-	23,  // 146: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	65,  // 147: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	68,  // 148: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	59,  // 149: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	70,  // 150: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	119, // [119:151] is the sub-list for method output_type
-	87,  // [87:119] is the sub-list for method input_type
-	87,  // [87:87] is the sub-list for extension type_name
-	87,  // [87:87] is the sub-list for extension extendee
-	0,   // [0:87] is the sub-list for field type_name
+	13,  // 10: rondo.peer.v1.SubmitResponse.outcomes:type_name -> rondo.peer.v1.Outcome
+	3,   // 11: rondo.peer.v1.Outcome.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 12: rondo.peer.v1.UpdateRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 13: rondo.peer.v1.UpdateResponse.standing:type_name -> rondo.peer.v1.Standing
+	16,  // 14: rondo.peer.v1.UpdateResponse.rows:type_name -> rondo.peer.v1.Runs
+	2,   // 15: rondo.peer.v1.RefsRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 16: rondo.peer.v1.RefRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 17: rondo.peer.v1.PathRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 18: rondo.peer.v1.ListRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 19: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
+	3,   // 20: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
+	3,   // 21: rondo.peer.v1.CountResponse.standing:type_name -> rondo.peer.v1.Standing
+	3,   // 22: rondo.peer.v1.TimeResponse.standing:type_name -> rondo.peer.v1.Standing
+	3,   // 23: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
+	4,   // 24: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
+	2,   // 25: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
+	0,   // 26: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
+	27,  // 27: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	26,  // 28: rondo.peer.v1.Entry.labels:type_name -> rondo.peer.v1.Label
+	3,   // 29: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
+	29,  // 30: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
+	2,   // 31: rondo.peer.v1.SelectRequest.target:type_name -> rondo.peer.v1.Target
+	27,  // 32: rondo.peer.v1.SelectRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	3,   // 33: rondo.peer.v1.RefsResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 34: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 35: rondo.peer.v1.LabelsRequest.kind:type_name -> rondo.peer.v1.LabelsRequest.Kind
+	27,  // 36: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	3,   // 37: rondo.peer.v1.TextsResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 38: rondo.peer.v1.CombinationsRequest.target:type_name -> rondo.peer.v1.Target
+	27,  // 39: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	3,   // 40: rondo.peer.v1.CombinationsResponse.standing:type_name -> rondo.peer.v1.Standing
+	36,  // 41: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
+	26,  // 42: rondo.peer.v1.Spec.labels:type_name -> rondo.peer.v1.Label
+	2,   // 43: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
+	38,  // 44: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
+	4,   // 45: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
+	3,   // 46: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
+	40,  // 47: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
+	2,   // 48: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 49: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 50: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 51: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
+	26,  // 52: rondo.peer.v1.PathLabels.labels:type_name -> rondo.peer.v1.Label
+	2,   // 53: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
+	46,  // 54: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
+	2,   // 55: rondo.peer.v1.DropSilentRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 56: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
+	4,   // 57: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
+	3,   // 58: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
+	50,  // 59: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
+	3,   // 60: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
+	29,  // 61: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
+	3,   // 62: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 63: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 64: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
+	56,  // 65: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
+	26,  // 66: rondo.peer.v1.Evaluated.labels:type_name -> rondo.peer.v1.Label
+	3,   // 67: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
+	26,  // 68: rondo.peer.v1.PathMetadata.attributes:type_name -> rondo.peer.v1.Label
+	2,   // 69: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
+	58,  // 70: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.peer.v1.PathMetadata
+	3,   // 71: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
+	58,  // 72: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.peer.v1.PathMetadata
+	26,  // 73: rondo.peer.v1.Note.labels:type_name -> rondo.peer.v1.Label
+	2,   // 74: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
+	61,  // 75: rondo.peer.v1.NoteRequest.note:type_name -> rondo.peer.v1.Note
+	3,   // 76: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
+	61,  // 77: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.peer.v1.Note
+	2,   // 78: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
+	26,  // 79: rondo.peer.v1.Change.labels:type_name -> rondo.peer.v1.Label
+	3,   // 80: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
+	65,  // 81: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
+	2,   // 82: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 83: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
+	69,  // 84: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
+	9,   // 85: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
+	11,  // 86: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
+	14,  // 87: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
+	17,  // 88: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
+	19,  // 89: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
+	28,  // 90: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
+	31,  // 91: rondo.peer.v1.Peer.SelectRefs:input_type -> rondo.peer.v1.SelectRequest
+	33,  // 92: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
+	35,  // 93: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
+	39,  // 94: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
+	42,  // 95: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
+	43,  // 96: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
+	45,  // 97: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
+	47,  // 98: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
+	19,  // 99: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
+	48,  // 100: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
+	49,  // 101: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
+	18,  // 102: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
+	18,  // 103: rondo.peer.v1.Peer.Last:input_type -> rondo.peer.v1.RefRequest
+	17,  // 104: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
+	54,  // 105: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
+	18,  // 106: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
+	19,  // 107: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
+	20,  // 108: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
+	59,  // 109: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	59,  // 110: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	62,  // 111: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	19,  // 112: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	64,  // 113: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	67,  // 114: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	9,   // 115: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	10,  // 116: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	12,  // 117: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	15,  // 118: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	21,  // 119: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	22,  // 120: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	30,  // 121: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	32,  // 122: rondo.peer.v1.Peer.SelectRefs:output_type -> rondo.peer.v1.RefsResponse
+	34,  // 123: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
+	37,  // 124: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
+	41,  // 125: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	41,  // 126: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
+	44,  // 127: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	21,  // 128: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	25,  // 129: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	21,  // 130: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
+	23,  // 131: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
+	51,  // 132: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	52,  // 133: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	24,  // 134: rondo.peer.v1.Peer.Last:output_type -> rondo.peer.v1.TimeResponse
+	53,  // 135: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	55,  // 136: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	57,  // 137: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	60,  // 138: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
+	60,  // 139: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	25,  // 140: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	21,  // 141: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
+	21,  // 142: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	63,  // 143: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	66,  // 144: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	57,  // 145: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	68,  // 146: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	116, // [116:147] is the sub-list for method output_type
+	85,  // [85:116] is the sub-list for method input_type
+	85,  // [85:85] is the sub-list for extension type_name
+	85,  // [85:85] is the sub-list for extension extendee
+	0,   // [0:85] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -5092,7 +4956,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   70,
+			NumMessages:   68,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
