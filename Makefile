@@ -3,9 +3,9 @@
 build:
 	CGO_ENABLED=0 go build -o rondo ./cmd/rondo
 
-# Compares rondo with the programs that it stands in for: docs/performance.md.
+# Compares rondo with the programs that it stands in for: bench/README.md.
 rondo-bench: build
-	CGO_ENABLED=0 go build -o rondo-bench ./cmd/rondo-bench
+	CGO_ENABLED=0 go build -C bench -o ../rondo-bench .
 
 # Packages, into dist/: docs/install.md.
 deb rpm tar:

@@ -88,45 +88,40 @@ var rooms = map[string][]string{
 	"query/rrd/rrdcached/wire": {},
 	"query/rrd/rrdclient":      {"=query", "query/rrd/rrdcached/wire", "query/rrd/rrdfile", "query/rrd/transfer", "engine", "rra"},
 
-	"contrib":                                 {},
-	"contrib/cluster":                         {"internal/localcluster", "internal/rrdtooltest"},
-	"cmd":                                     {"cmd", "receivers", "query", "internal", "engine", "rra", "wal"},
-	"engine/cluster/placement":                {},
-	"engine/cluster/spool":                    {"=engine/core", "engine/enginetest", "engine/internal/record", "rra", "=wal", "internal/owner", "internal/sleep"},
-	"engine/cluster/coord":                    {"engine/cluster/placement", "=wal"},
-	"engine/cluster/coord/coordtest":          {"engine/cluster/coord"},
-	"engine/cluster/operate":                  {"engine/cluster/coord", "engine/cluster/coord/coordtest", "engine/cluster/placement", "=wal", "internal/sleep"},
-	"engine/cluster/router":                   {"engine/core", "rra", "=wal", "internal/sleep"},
-	"engine/cluster/detour":                   {"=engine/core", "engine/cluster/router", "engine/cluster/spool", "engine/enginetest", "internal/loglimit", "rra", "=wal"},
-	"engine/cluster/natskv":                   {"engine/cluster/coord", "internal/natsconn"},
-	"engine/cluster/node":                     {"engine/cluster/coord", "engine/cluster/placement", "engine/core", "=wal", "internal/loglimit", "internal/owner", "internal/replace", "internal/sleep"},
-	"engine/internal/boltfile":                {"engine/internal/damage", "engine/internal/record", "internal/owner"},
-	"engine/internal/damage":                  {},
-	"engine/internal/held":                    {"engine/internal/record", "rra"},
-	"engine/internal/pending":                 {"engine/internal/memory", "rra"},
-	"engine/internal/memory":                  {},
-	"engine/internal/record":                  {"rra"},
-	"engine/internal/rowblock":                {"engine/internal/record", "rra"},
-	"engine/enginetest":                       {"engine", "rra", "wal", "internal/ramtemp"},
-	"engine/enginebench":                      {"engine", "rra", "wal"},
-	"cmd/rondo-bench":                         {"cmd/rondo-bench", "receivers", "internal", "engine", "rra"},
-	"cmd/rondo-bench/internal/graphitebench":  {},
-	"cmd/rondo-bench/internal/clusterbench":   {"cmd/rondo-bench/internal/receivebench", "engine", "query/peer", "query/rpc/client", "rra", "wal"},
-	"cmd/rondo-bench/internal/rrdcachedbench": {},
-	"cmd/rondo-bench/internal/rrdtoolbench":   {"engine", "query/rpc/rondov1", "rra", "wal"},
-	"cmd/rondo/internal":                      {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
-	"cmd/rondo/internal/backups":              {"internal/owner", "internal/replace", "internal/sleep", "engine"},
-	"cmd/rondo/internal/clustered":            {"cmd/rondo/internal/operator", "engine", "internal/loglimit", "internal/natsconn", "internal/owner", "internal/replace", "internal/sleep", "query/partial", "query/peer", "wal"},
-	"cmd/rondo/internal/operator":             {"engine/cluster", "internal/access", "query/rpc/rondov1"},
-	"cmd/rondo/internal/backend":              {"query", "internal", "engine", "rra", "wal"},
-	"cmd/rondo/internal/systemd":              {},
-	"cmd/rondo/internal/metrics":              {},
-	"cmd/rondo/internal/table":                {"internal/text"},
-	"cmd/rondo/internal/config":               {"internal/conffile"},
-	"cmd/rondo/internal/chart":                {},
-	"cmd/rondo/internal/manual":               {},
-	"cmd/rondo/internal/live":                 {"cmd/rondo/internal/chart"},
-	"cmd/rondo/internal/top":                  {"cmd/rondo/internal/chart", "query/rpc/rondov1", "internal/text", "rra"},
+	"contrib":                        {},
+	"contrib/cluster":                {"internal/localcluster", "internal/rrdtooltest"},
+	"cmd":                            {"cmd", "receivers", "query", "internal", "engine", "rra", "wal"},
+	"engine/cluster/placement":       {},
+	"engine/cluster/spool":           {"=engine/core", "engine/enginetest", "engine/internal/record", "rra", "=wal", "internal/owner", "internal/sleep"},
+	"engine/cluster/coord":           {"engine/cluster/placement", "=wal"},
+	"engine/cluster/coord/coordtest": {"engine/cluster/coord"},
+	"engine/cluster/operate":         {"engine/cluster/coord", "engine/cluster/coord/coordtest", "engine/cluster/placement", "=wal", "internal/sleep"},
+	"engine/cluster/router":          {"engine/core", "rra", "=wal", "internal/sleep"},
+	"engine/cluster/detour":          {"=engine/core", "engine/cluster/router", "engine/cluster/spool", "engine/enginetest", "internal/loglimit", "rra", "=wal"},
+	"engine/cluster/natskv":          {"engine/cluster/coord", "internal/natsconn"},
+	"engine/cluster/node":            {"engine/cluster/coord", "engine/cluster/placement", "engine/core", "=wal", "internal/loglimit", "internal/owner", "internal/replace", "internal/sleep"},
+	"engine/internal/boltfile":       {"engine/internal/damage", "engine/internal/record", "internal/owner"},
+	"engine/internal/damage":         {},
+	"engine/internal/held":           {"engine/internal/record", "rra"},
+	"engine/internal/pending":        {"engine/internal/memory", "rra"},
+	"engine/internal/memory":         {},
+	"engine/internal/record":         {"rra"},
+	"engine/internal/rowblock":       {"engine/internal/record", "rra"},
+	"engine/enginetest":              {"engine", "rra", "wal", "internal/ramtemp"},
+	"engine/enginebench":             {"engine", "rra", "wal"},
+	"cmd/rondo/internal":             {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
+	"cmd/rondo/internal/backups":     {"internal/owner", "internal/replace", "internal/sleep", "engine"},
+	"cmd/rondo/internal/clustered":   {"cmd/rondo/internal/operator", "engine", "internal/loglimit", "internal/natsconn", "internal/owner", "internal/replace", "internal/sleep", "query/partial", "query/peer", "wal"},
+	"cmd/rondo/internal/operator":    {"engine/cluster", "internal/access", "query/rpc/rondov1"},
+	"cmd/rondo/internal/backend":     {"query", "internal", "engine", "rra", "wal"},
+	"cmd/rondo/internal/systemd":     {},
+	"cmd/rondo/internal/metrics":     {},
+	"cmd/rondo/internal/table":       {"internal/text"},
+	"cmd/rondo/internal/config":      {"internal/conffile"},
+	"cmd/rondo/internal/chart":       {},
+	"cmd/rondo/internal/manual":      {},
+	"cmd/rondo/internal/live":        {"cmd/rondo/internal/chart"},
+	"cmd/rondo/internal/top":         {"cmd/rondo/internal/chart", "query/rpc/rondov1", "internal/text", "rra"},
 }
 
 // testOnly are packages that none but tests (and the first packages listed) may import.
@@ -169,7 +164,7 @@ func TestImports(t *testing.T) {
 		}
 		rel = filepath.ToSlash(rel)
 		if d.IsDir() {
-			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || rel == "query/rpc/gen" || rel == "docs") {
+			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || rel == "query/rpc/gen" || rel == "bench" || rel == "docs") {
 				return filepath.SkipDir
 			}
 			return nil
@@ -262,7 +257,7 @@ var embedded = []string{
 // TestNoKubernetes: a version of Prometheus' engine after 0.310 would link Kubernetes' client, and
 // so would some packages of this one. Prometheus' client library of metrics comes with the engine.
 func TestNoKubernetes(t *testing.T) {
-	cmd := exec.Command("go", "list", "-deps", "./cmd/rondo", "./cmd/rondo-bench")
+	cmd := exec.Command("go", "list", "-deps", "./cmd/rondo")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

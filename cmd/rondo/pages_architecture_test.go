@@ -27,7 +27,7 @@ func TestLocksInArchitecture(t *testing.T) {
 		}
 	}
 	for _, l := range m.Locks {
-		if _, tests := testOnly[l.Folder]; tests || within(l.Folder, "cmd/rondo-bench") || within(l.Folder, "contrib") {
+		if _, tests := testOnly[l.Folder]; tests || within(l.Folder, "bench") || within(l.Folder, "contrib") {
 			continue
 		}
 		want := path.Base(l.Folder) + "." + l.Name
@@ -57,7 +57,7 @@ func TestRoomsInArchitecture(t *testing.T) {
 	packages := 0
 	for _, dir := range m.Packages() {
 		packages++
-		if word := regexp.MustCompile(`\b` + regexp.QuoteMeta(path.Base(dir)) + `\b`); !within(dir, "cmd/rondo-bench/internal") && !word.Match(text) {
+		if word := regexp.MustCompile(`\b` + regexp.QuoteMeta(path.Base(dir)) + `\b`); !within(dir, "bench") && !word.Match(text) {
 			t.Errorf("%s does not name the package %s", page, dir)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // FindNATS finds nats-server where go install puts it, or in the PATH.
@@ -30,12 +31,18 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// BuildRondo builds the program rondo of the module that the working folder is in, into the folder
+// BuildRondo builds the program rondo that the module of the working folder uses, into the folder
 // dir. Go keeps what it links for go run, and links what it builds each time: of all packages whose
 // tests want a program only the first one links it.
 func BuildRondo(dir string) (string, error) {
 	path := filepath.Join(dir, "rondo")
-	out, err := exec.Command("go", "run", "-exec", "cp", "github.com/rondo-db/rondo/cmd/rondo", path).CombinedOutput()
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/rondo-db/rondo").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the sources of rondo: %w", err)
+	}
+	build := exec.Command("go", "run", "-exec", "cp", "./cmd/rondo", path)
+	build.Dir = strings.TrimSpace(string(root))
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build rondo: %w\n%s", err, out)
 	}

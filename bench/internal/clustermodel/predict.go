@@ -1,6 +1,6 @@
 package clustermodel
 
-import "github.com/rondo-db/rondo/cmd/rondo-bench/internal/clusterbench"
+import "github.com/rondo-db/rondo/bench/internal/clusterbench"
 
 // CPU returns how many seconds of processor time nodes and servers take for a load of a run, from
 // the messages and bytes that it had.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/promqlbench"
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/writebench"
+	"github.com/rondo-db/rondo/bench/internal/promqlbench"
+	"github.com/rondo-db/rondo/bench/internal/writebench"
 )
 
 func newPromQL(common *common) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/rrdtoolbench"
+	"github.com/rondo-db/rondo/bench/internal/rrdtoolbench"
 )
 
 // rrdtoolOptions are the flags that pipe, oneshot and graph share.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/golang/snappy"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/writebench"
+	"github.com/rondo-db/rondo/bench/internal/writebench"
 	"github.com/rondo-db/rondo/receivers/remotewrite"
 )
 

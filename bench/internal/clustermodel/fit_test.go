@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/clusterbench"
+	"github.com/rondo-db/rondo/bench/internal/clusterbench"
 )
 
 // storedScale is what the processor times of the runs in testdata are multiplied by.

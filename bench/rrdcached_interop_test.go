@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/rrdcachedbench"
+	"github.com/rondo-db/rondo/bench/internal/rrdcachedbench"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 

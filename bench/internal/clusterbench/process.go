@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/receivebench"
+	"github.com/rondo-db/rondo/bench/internal/receivebench"
 )
 
 // stopTime is how long a process may take to end when it is asked to.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/receivebench"
+	"github.com/rondo-db/rondo/bench/internal/receivebench"
 )
 
 // receiveVerified is how many series receive compares with what was sent.

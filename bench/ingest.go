@@ -28,8 +28,8 @@ is the median. The last column is rondo's figure divided by the TSDB's.
 rondo acknowledges after fdatasync and makes every archive. The TSDB acknowledges
 samples that are in the page cache, and keeps them as they are.
 
-promtsdb is a module of its own, because the TSDB depends on much that rondo does not:
-go -C cmd/rondo-bench/promtsdb build -o FOLDER makes it. It is looked for beside this
+promtsdb is a program of its own, because the TSDB links much that rondo does not:
+go build -C bench -o FOLDER ./promtsdb makes it. It is looked for beside this
 program and in the PATH; where it is missing, rondo is measured alone.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },

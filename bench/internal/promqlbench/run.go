@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/writebench"
+	"github.com/rondo-db/rondo/bench/internal/writebench"
 )
 
 // A Config says what is measured.

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/receivebench"
+	"github.com/rondo-db/rondo/bench/internal/receivebench"
 )
 
 // A Server is a running program that takes remote write.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/rrdtoolbench"
+	"github.com/rondo-db/rondo/bench/internal/rrdtoolbench"
 )
 
 func newViewers(common *common) *cobra.Command {

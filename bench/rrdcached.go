@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/rrdcachedbench"
+	"github.com/rondo-db/rondo/bench/internal/rrdcachedbench"
 )
 
 func newRRDCached(common *common) *cobra.Command {

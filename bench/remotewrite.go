@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/writebench"
+	"github.com/rondo-db/rondo/bench/internal/writebench"
 )
 
 func newRemoteWrite(common *common) *cobra.Command {

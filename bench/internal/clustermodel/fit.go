@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/clusterbench"
+	"github.com/rondo-db/rondo/bench/internal/clusterbench"
 )
 
 // ReadRun reads what `rondo-bench cluster --json` prints.

@@ -12,7 +12,7 @@ import (
 // TestCommandsInPages looks for the command and the flags of every call of rondo-bench that a page
 // shows.
 func TestCommandsInPages(t *testing.T) {
-	all, err := pages.Read("../..")
+	all, err := pages.Read("..")
 	if err != nil {
 		t.Fatal(err)
 	}

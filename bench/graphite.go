@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/graphitebench"
+	"github.com/rondo-db/rondo/bench/internal/graphitebench"
 )
 
 func newGraphite(common *common) *cobra.Command {

@@ -1,6 +1,6 @@
 // Promtsdb puts the load of `rondo bench ingest` on Prometheus' TSDB, as a program that embeds it
 // would, and prints what that cost, as one JSON object with the same keys. `rondo-bench ingest`
-// runs both. It is a module of its own, so that what the TSDB depends on stays out of rondo's.
+// runs both. It is a program of its own, so that rondo-bench does not link the TSDB.
 package main
 
 import (

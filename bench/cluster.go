@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/clusterbench"
+	"github.com/rondo-db/rondo/bench/internal/clusterbench"
 )
 
 func newCluster(common *common) *cobra.Command {

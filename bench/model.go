@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/clusterbench"
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/clustermodel"
+	"github.com/rondo-db/rondo/bench/internal/clusterbench"
+	"github.com/rondo-db/rondo/bench/internal/clustermodel"
 )
 
 // A model has the flags that its commands share.
