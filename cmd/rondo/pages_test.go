@@ -2,14 +2,15 @@ package main
 
 import (
 	"errors"
-	"go/build"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rondo-db/rondo/internal/pages"
@@ -209,9 +210,15 @@ func declared(m *pages.Module, word string) (isPackage, ok bool) {
 	return m.InPackage(pkg, name)
 }
 
-// standard says whether a word may be a name that a package of the standard library declares.
+// standard says whether a word may be a name that a package of the standard library declares. With
+// -trimpath only the go command knows where that library is.
 func standard(word string) bool {
 	pkg, name, _ := strings.Cut(word, ".")
-	_, err := os.Stat(filepath.Join(build.Default.GOROOT, "src", pkg))
+	_, err := os.Stat(filepath.Join(goRoot(), "src", pkg))
 	return err == nil && name[0] >= 'A' && name[0] <= 'Z'
 }
+
+var goRoot = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOROOT").Output()
+	return strings.TrimSpace(string(out))
+})
