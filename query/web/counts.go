@@ -17,7 +17,7 @@ type Stats struct {
 	Drawn     uint64 // graphs that were drawn
 	Kept      uint64 // graphs that were answered with a picture drawn for somebody else
 	Unchanged uint64 // graphs that the client had already
-	Busy      uint64 // graphs refused because too many were asked for
+	Busy      uint64 // graphs refused because no place became free in time
 	Failed    uint64 // graphs refused for another reason
 	Waiting   int    // graphs that wait or are being drawn
 	Seconds   histogram.Snapshot

@@ -22,6 +22,9 @@ func (e wrongError) Unwrap() error { return e.error }
 
 func wrong(format string, args ...any) error { return wrongError{fmt.Errorf(format, args...)} }
 
+// errBusy says that no place became free for a graph in time.
+var errBusy = errors.New("too many graphs are being drawn: try again in some seconds")
+
 // statusOf returns the status of an error.
 func statusOf(err error) int {
 	var size *rrdtool.SizeError

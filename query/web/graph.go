@@ -133,6 +133,18 @@ func volume(readings []graphdata.Reading) (n int64, err error) {
 	return n + kept, nil
 }
 
+// turn waits until a graph of client may be drawn, or ctx ends. Call end when it is drawn. The
+// error is errBusy, or ctx's if the client has gone.
+func (s *Server) turn(ctx context.Context, client string) (end func(), err error) {
+	switch {
+	case s.drawing.Wait(ctx, client, 1, maxTime):
+		return func() { s.drawing.Give(client, 1) }, nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return nil, ctx.Err()
+	}
+	return nil, errBusy
+}
+
 // picture returns the body of the answer: one that was drawn for somebody else, or a new one.
 func (s *Server) picture(ctx context.Context, d *prepared, client string) ([]byte, error) {
 	if data := s.gallery.get(d.tag); data != nil {
@@ -141,11 +153,11 @@ func (s *Server) picture(ctx context.Context, d *prepared, client string) ([]byt
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	leave, err := s.queue.enter(ctx, client)
+	end, err := s.turn(ctx, client)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer end()
 	if data := s.gallery.get(d.tag); data != nil { // it was drawn meanwhile
 		s.counts.kept.Add(1)
 		return data, nil

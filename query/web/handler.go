@@ -38,13 +38,6 @@ func (s *Server) has(path string) bool {
 	return show != nil || Draws(path) || strings.HasPrefix(path, "/assets/")
 }
 
-// GraphPath is what the paths of graphs begin with. The format follows.
-const GraphPath = "/graph."
-
-// Draws reports whether requests for a path draw a graph, or read as much. They wait for their
-// turn, so they should not take the places of other requests meanwhile.
-func Draws(path string) bool { return strings.HasPrefix(path, GraphPath) || path == UpdatesPath }
-
 // secure sets the headers that keep a page from loading anything from elsewhere, from running
 // script that is not a file of this server, and from being shown inside another page.
 func secure(h http.Header) {
@@ -60,6 +53,6 @@ func (s *Server) Stats() Stats {
 	c := &s.counts
 	return Stats{
 		Drawn: c.drawn.Load(), Kept: c.kept.Load(), Unchanged: c.unchanged.Load(), Busy: c.busy.Load(), Failed: c.failed.Load(),
-		Waiting: s.queue.waiting.Inside(), Seconds: c.seconds.Snapshot(),
+		Waiting: s.drawing.Waiting() + int(s.drawing.Used()), Seconds: c.seconds.Snapshot(),
 	}
 }

@@ -22,13 +22,11 @@ const (
 
 // The limits of all graphs together.
 const (
-	maxWaiting       = 96       // requests that wait or are drawn
-	maxClientWaiting = 32       // likewise of one client
-	retryAfter       = "2"      // seconds, for those that find no place
-	galleryBytes     = 16 << 20 // pictures that are kept for the next who asks
-	galleryPicture   = 1 << 20  // bytes of the largest picture that is kept
+	retryAfter     = "2"      // seconds, for those that no place became free for
+	galleryBytes   = 16 << 20 // pictures that are kept for the next who asks
+	galleryPicture = 1 << 20  // bytes of the largest picture that is kept
 )
 
 // drawingPlaces is how many graphs are drawn at once. Half of the processors are left to those who
 // append.
-func drawingPlaces() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+func drawingPlaces() int64 { return max(1, int64(runtime.GOMAXPROCS(0))/2) }

@@ -6,6 +6,16 @@ import (
 	"strings"
 )
 
+// GraphPath is what the paths of graphs begin with. The format follows.
+const GraphPath = "/graph."
+
+// UpdatesPath is the address at which consumers of XenServer's rrdd ask for what is new.
+const UpdatesPath = "/rrd_updates"
+
+// Draws reports whether requests for a path draw a graph, or read as much. They wait for their
+// turn, so they should not take the places of other requests meanwhile.
+func Draws(path string) bool { return strings.HasPrefix(path, GraphPath) || path == UpdatesPath }
+
 // pathLink returns the address of the page of a series or of a folder of series: kind is "series"
 // or "host".
 func pathLink(kind, path string) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -42,7 +43,7 @@ type Way struct{ Name, Addr string }
 // A Server serves the pages of one store.
 type Server struct {
 	Config
-	queue   *queue
+	drawing *limit.Limit // graphs that are being drawn
 	gallery *gallery
 	counts  counts
 }
@@ -61,7 +62,7 @@ func New(c Config) *Server {
 	if c.Client == nil {
 		c.Client = addressOf
 	}
-	return &Server{Config: c, queue: newQueue(drawingPlaces()), gallery: newGallery()}
+	return &Server{Config: c, drawing: limit.New(drawingPlaces(), drawingPlaces()), gallery: newGallery()}
 }
 
 func addressOf(r *http.Request) string {

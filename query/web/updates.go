@@ -17,9 +17,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// UpdatesPath is the address at which consumers of XenServer's rrdd ask for what is new.
-const UpdatesPath = "/rrd_updates"
-
 // updates answers a request for UpdatesPath: the newest rows of the series of rrdd plugins.
 func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
 	body, kind, err := s.recent(r)
@@ -48,11 +45,11 @@ func (s *Server) recent(r *http.Request) (body []byte, kind string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 	defer cancel()
-	leave, err := s.queue.enter(ctx, s.Client(r))
+	end, err := s.turn(ctx, s.Client(r))
 	if err != nil {
 		return nil, "", err
 	}
-	defer leave()
+	defer end()
 	began := time.Now()
 	e := &export{store: s.Store, view: access.Of(ctx, s.Store), ask: q}
 	if err := e.find(ctx); err != nil {

@@ -52,12 +52,12 @@ func (h *Handler) working(f endpoint) func(http.ResponseWriter, *http.Request, s
 			h.fail(w, err, nil)
 			return
 		}
-		t, err := h.queue.enter(r.Context(), h.Client(r))
+		t, err := h.turn(r.Context(), h.Client(r))
 		if err != nil {
 			h.fail(w, err, nil)
 			return
 		}
-		defer t.leave()
+		defer t.pause()
 		h.answer(w, r, name, f, t)
 	}
 }
@@ -96,7 +96,7 @@ func (h *Handler) charge(ctx context.Context, n int64) error {
 // fail answers with an error. res, if it is not nil, has warnings.
 func (h *Handler) fail(w http.ResponseWriter, err error, res *result) {
 	f := asFailure(err)
-	if h.counts.failed.Add(1); errors.Is(err, errFull) {
+	if h.counts.failed.Add(1); errors.Is(err, errQueued) {
 		h.counts.busy.Add(1)
 	}
 	if f.kind == unavailable {

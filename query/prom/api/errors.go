@@ -55,11 +55,8 @@ func bad(format string, args ...any) error { return &failure{badData, fmt.Errorf
 // badParameter says that a parameter has a wrong value, in Prometheus' words.
 func badParameter(name string, err error) error { return bad("invalid parameter %q: %w", name, err) }
 
-// Errors of requests that find no place.
-var (
-	errFull   = errors.New("too many queries are under way: try again in some seconds")
-	errQueued = errors.New("query timed out in query queue")
-)
+// errQueued says that no place became free for a request in time.
+var errQueued = errors.New("query timed out in query queue")
 
 // asFailure gives an error its type.
 func asFailure(err error) *failure {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
@@ -32,7 +33,7 @@ func (h *Handler) Evaluate(ctx context.Context, client string, q Question, fn fu
 		return nil
 	}
 	h.counts.failed.Add(1)
-	if asFailure(err).kind == unavailable {
+	if errors.Is(err, errQueued) {
 		h.counts.busy.Add(1)
 	}
 	return err
@@ -46,11 +47,11 @@ func (h *Handler) evaluate(ctx context.Context, client string, q Question, fn fu
 	if q.Step >= time.Millisecond && points(q.Step, q.Start, q.End) > maxPoints {
 		return bad("more than %d times: take a longer step, or a shorter range", maxPoints)
 	}
-	t, err := h.queue.enter(ctx, client)
+	t, err := h.turn(ctx, client)
 	if err != nil {
 		return err
 	}
-	defer t.leave()
+	defer t.pause()
 	opts := promql.NewPrometheusQueryOpts(false, q.Lookback)
 	prepared, err := h.newQuery(ctx, h.asker, opts, q.Expr, q.Start, q.End, max(q.Step, 0))
 	if err != nil {
@@ -80,7 +81,7 @@ const (
 	Mistaken Reason = iota // the expression is wrong, or cannot be evaluated
 	Late                   // it took too long
 	Gone                   // the client has ended it
-	Busy                   // too many are under way
+	Away                   // the storage, or a part of it, cannot be asked now
 	Broken                 // the storage has failed
 )
 
@@ -92,7 +93,7 @@ func ReasonOf(err error) Reason {
 	case canceled:
 		return Gone
 	case unavailable:
-		return Busy
+		return Away
 	case internal:
 		return Broken
 	}

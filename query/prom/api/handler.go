@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
 
-	"github.com/rondo-db/rondo/internal/room"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/spread"
 )
@@ -94,20 +94,24 @@ func (c Config) withDefaults() Config {
 // A Handler answers the requests below Prefix. Its methods may be called at the same time.
 type Handler struct {
 	Config
-	engine *promql.Engine
-	asker  *spread.Asker // nil: there is no cluster
-	queue  *queue
-	routes map[string]route
-	counts counts
+	engine  *promql.Engine
+	asker   *spread.Asker // nil: there is no cluster
+	running *limit.Limit  // requests that compute
+	routes  map[string]route
+	counts  counts
 
-	rulesRunning *room.Room    // the places of the rules
+	rulesRunning *limit.Limit  // the places of the rules
 	rulesAsker   *spread.Asker // as asker
 }
 
 // New returns a handler.
 func New(c Config) *Handler {
 	c = c.withDefaults()
-	h := &Handler{Config: c, queue: newQueue(c.places), engine: newEngine(c.samples, c.timeout), rulesRunning: room.New(c.places, c.places)}
+	places := int64(c.places)
+	h := &Handler{
+		Config: c, engine: newEngine(c.samples, c.timeout),
+		running: limit.New(places, places), rulesRunning: limit.New(places, places),
+	}
 	if c.Partitions != nil {
 		asker := func(rules bool) *spread.Asker {
 			return &spread.Asker{

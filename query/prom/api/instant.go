@@ -19,10 +19,10 @@ func (h *Handler) Instant(ctx context.Context, expr string, at time.Time) (promq
 	if err := b.Expression(expr); err != nil {
 		return nil, &failure{badData, err}
 	}
-	if !h.rulesRunning.Enter(ctx, "", queryTime) {
+	if !h.rulesRunning.Wait(ctx, "", 1, queryTime) {
 		return nil, refused(ctx)
 	}
-	defer h.rulesRunning.Leave("")
+	defer h.rulesRunning.Give("", 1)
 	q, err := h.newQuery(ctx, h.rulesAsker, promql.NewPrometheusQueryOpts(false, 0), expr, at, at, 0)
 	if err != nil {
 		return nil, err

@@ -23,12 +23,8 @@ const (
 	subqueryStep    = 60 * time.Second // of a subquery without one
 )
 
-// The limits of all requests together.
-const (
-	maxWaiting       = 256 // requests that wait or run
-	maxClientWaiting = 128 // likewise of one client
-	retryAfter       = "1" // seconds, for requests that find no place
-)
+// retryAfter is in how many seconds a request that was refused may be sent again.
+const retryAfter = "1"
 
 // Samples that one query may have in memory.
 const (

@@ -27,7 +27,7 @@ func (h *Handler) remoteRead(w http.ResponseWriter, r *http.Request, _ string) {
 	}
 	h.counts.failed.Add(1)
 	f := asFailure(err)
-	if errors.Is(err, errFull) {
+	if errors.Is(err, errQueued) {
 		h.counts.busy.Add(1)
 	}
 	if f.kind == unavailable {
@@ -38,11 +38,11 @@ func (h *Handler) remoteRead(w http.ResponseWriter, r *http.Request, _ string) {
 
 // read answers a request in the first form that it accepts and rondo knows.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request) error {
-	t, err := h.queue.enter(r.Context(), h.Client(r))
+	t, err := h.turn(r.Context(), h.Client(r))
 	if err != nil {
 		return err
 	}
-	defer t.leave()
+	defer t.pause()
 	charge := func(n int64) error { return h.charge(r.Context(), n) }
 	req, err := readRequest(r.Body, charge)
 	if err != nil {

@@ -50,10 +50,10 @@ func TestPartsAreCountedBeforeTheyAreMade(t *testing.T) {
 // TestReadIsChargedBeforeItIsMade: what a request takes is charged before it is unpacked, and its
 // regular expressions before they are compiled.
 func TestReadIsChargedBeforeItIsMade(t *testing.T) {
-	errFull, asked := errors.New("no memory"), int64(0)
-	full := func(n int64) error { asked = n; return errFull }
+	errMemory, asked := errors.New("no memory"), int64(0)
+	full := func(n int64) error { asked = n; return errMemory }
 	body := snappy.Encode(nil, make([]byte, 1<<20))
-	if _, err := readRequest(bytes.NewReader(body), full); !errors.Is(err, errFull) || asked < 1<<20 {
+	if _, err := readRequest(bytes.NewReader(body), full); !errors.Is(err, errMemory) || asked < 1<<20 {
 		t.Errorf("%v, and %d bytes were charged", err, asked)
 	}
 	query := func(n int) *prompb.ReadRequest {
@@ -63,7 +63,7 @@ func TestReadIsChargedBeforeItIsMade(t *testing.T) {
 		}
 		return &prompb.ReadRequest{Queries: []*prompb.Query{q}}
 	}
-	if _, err := matchersOf(t.Context(), query(1), full); !errors.Is(err, errFull) || asked < 1000*instructionBytes {
+	if _, err := matchersOf(t.Context(), query(1), full); !errors.Is(err, errMemory) || asked < 1000*instructionBytes {
 		t.Errorf("%v, and %d bytes were charged", err, asked)
 	}
 	if _, err := matchersOf(t.Context(), query(200), func(int64) error { return nil }); err == nil || !strings.Contains(err.Error(), "instructions, at most 100000") {

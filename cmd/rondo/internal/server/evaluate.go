@@ -36,7 +36,7 @@ func (s *server) evaluate(ctx context.Context, q rpc.Question) (*rondov1.QueryRe
 // evaluateCodes are the codes of the reasons why an expression has no result.
 var evaluateCodes = map[api.Reason]connect.Code{
 	api.Mistaken: connect.CodeInvalidArgument, api.Late: connect.CodeDeadlineExceeded, api.Gone: connect.CodeCanceled,
-	api.Busy: connect.CodeResourceExhausted, api.Broken: connect.CodeInternal,
+	api.Away: connect.CodeUnavailable, api.Broken: connect.CodeInternal,
 }
 
 // answerOf returns the message of a result.

@@ -11,7 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/internal/room"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -74,15 +74,15 @@ type gate struct {
 	state   atomic.Pointer[string]       // why the server is not ready; nil: it is ready
 	inner   atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
 	scraped atomic.Pointer[http.Handler] // the handler of /metrics; nil: inner
-	pending *room.Room                   // all requests that have begun
-	work    *room.Room                   // requests that are being handled
-	write   *room.Room                   // requests that bring samples
-	scrape  *room.Room                   // requests for /metrics that are being handled
-	graph   *room.Room                   // requests for graphs
-	query   *room.Room                   // requests of Prometheus' API that read series
-	command *room.Room                   // commands of the command line
-	session *room.Room                   // sessions of pipe mode
-	flowing *room.Room                   // requests that stream
+	pending *limit.Limit                 // all requests that have begun
+	work    *limit.Limit                 // requests that are being handled
+	write   *limit.Limit                 // requests that bring samples
+	scrape  *limit.Limit                 // requests for /metrics that are being handled
+	graph   *limit.Limit                 // requests for graphs
+	query   *limit.Limit                 // requests of Prometheus' API that read series
+	command *limit.Limit                 // commands of the command line
+	session *limit.Limit                 // sessions of pipe mode
+	flowing *limit.Limit                 // requests that stream
 	ended   chan struct{}                // closed when the server is about to stop
 	bodies  *rpc.Budget
 	answers *rpc.Budget
@@ -98,15 +98,15 @@ type gate struct {
 func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 	g := &gate{
 		bounds: b, log: log, hosts: h,
-		pending: room.New(b.pending, b.clientPending),
-		work:    room.New(b.places, b.clientPlaces),
-		write:   room.New(b.writes, b.clientWrites),
-		scrape:  room.New(b.scrapes, b.clientScrapes),
-		graph:   room.New(b.graphs, b.clientGraphs),
-		query:   room.New(b.queries, b.clientQueries),
-		command: room.New(b.commands, b.clientCmds),
-		session: room.New(b.commands, b.clientCmds),
-		flowing: room.New(b.flows, b.clientFlows),
+		pending: limit.New(int64(b.pending), int64(b.clientPending)),
+		work:    limit.New(int64(b.places), int64(b.clientPlaces)),
+		write:   limit.New(int64(b.writes), int64(b.clientWrites)),
+		scrape:  limit.New(int64(b.scrapes), int64(b.clientScrapes)),
+		graph:   limit.New(int64(b.graphs), int64(b.clientGraphs)),
+		query:   limit.New(int64(b.queries), int64(b.clientQueries)),
+		command: limit.New(int64(b.commands), int64(b.clientCmds)),
+		session: limit.New(int64(b.commands), int64(b.clientCmds)),
+		flowing: limit.New(int64(b.flows), int64(b.clientFlows)),
 		bodies:  rpc.NewBudget(b.bodies, b.clientBodies),
 		answers: rpc.NewBudget(b.answers, b.clientAnswers),
 

@@ -22,8 +22,8 @@ func (s *server) httpFigures() []figure {
 	}
 	return []figure{
 		{"requests_shed", "rondo_http_requests_shed_total", rra.Derive, "Requests refused because too many were under way.", float64(g.shed())},
-		{"", "rondo_http_requests_pending", rra.Gauge, "Requests that have begun, those that wait included.", float64(g.pending.Inside())},
-		{"", "rondo_http_requests_working", rra.Gauge, "Requests that have a place.", float64(g.work.Inside())},
+		{"", "rondo_http_requests_pending", rra.Gauge, "Requests that have begun, those that wait included.", float64(g.pending.Used())},
+		{"", "rondo_http_requests_working", rra.Gauge, "Requests that have a place.", float64(g.work.Used())},
 		{"", "rondo_http_body_bytes", rra.Gauge, "Bytes of requests that arrive, as they are charged.", float64(g.bodies.Used())},
 		{"", "rondo_http_answer_bytes", rra.Gauge, "Bytes of answers that are put together or wait to be read, as they are charged.", float64(g.answers.Used())},
 		{"", "rondo_http_connections", rra.Gauge, "Connections that are open.", float64(conns)},

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/room"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -79,11 +79,11 @@ func (g *gate) dispatch(c *http.ResponseController, w http.ResponseWriter, r *ht
 		g.converse(w, r, client, conn)
 		return
 	}
-	if !g.pending.Enter(r.Context(), client, 0) {
+	if !g.pending.Take(client, 1) {
 		g.refuse(w, r, refusedPending)
 		return
 	}
-	defer g.pending.Leave(client)
+	defer g.pending.Give(client, 1)
 	if flows[r.URL.Path] != oneMessage {
 		g.stream(c, w, r, *g.inner.Load(), client)
 		return
@@ -105,11 +105,11 @@ func (g *gate) dispatch(c *http.ResponseController, w http.ResponseWriter, r *ht
 // converse lets a request turn its connection into a session of pipe mode. A session occupies a
 // place of its own kind until it ends.
 func (g *gate) converse(w http.ResponseWriter, r *http.Request, client string, conn *conn) {
-	if !g.session.Enter(r.Context(), client, 0) {
+	if !g.session.Take(client, 1) {
 		g.refuse(w, r, refusedPlace)
 		return
 	}
-	defer g.session.Leave(client)
+	defer g.session.Give(client, 1)
 	conn.admit()
 	defer conn.leave()
 	(*g.inner.Load()).ServeHTTP(w, r)
@@ -118,11 +118,11 @@ func (g *gate) converse(w http.ResponseWriter, r *http.Request, client string, c
 // metrics answers /metrics, which has places of its own. The page is complete before it is sent, so
 // a slow reader occupies no place.
 func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
-	if !g.scrape.Enter(r.Context(), client, g.patience) {
+	if !g.scrape.Wait(r.Context(), client, 1, g.patience) {
 		g.refuse(w, r, refusedPlace)
 		return
 	}
-	leave := sync.OnceFunc(func() { g.scrape.Leave(client) })
+	leave := sync.OnceFunc(func() { g.scrape.Give(client, 1) })
 	defer leave()
 	g.pass(c, w, r, *g.scraped.Load(), leave)
 }
@@ -138,7 +138,7 @@ func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.R
 }
 
 // serve reads the request, waits for a place in a room and lets h answer.
-func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn, in *room.Room) {
+func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn, in *limit.Limit) {
 	arriving := g.bodies.Open(client)
 	defer arriving.Close()
 	most, work := g.body, g.bounds.work
@@ -150,13 +150,13 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 		g.refuseBody(w, r, err)
 		return
 	}
-	if !in.Enter(r.Context(), client, g.patience) {
+	if !in.Wait(r.Context(), client, 1, g.patience) {
 		g.refuse(w, r, refusedPlace)
 		return
 	}
 	conn.admit()
 	leave := sync.OnceFunc(func() {
-		in.Leave(client)
+		in.Give(client, 1)
 		conn.leave()
 	})
 	defer leave()

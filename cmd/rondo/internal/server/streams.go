@@ -66,11 +66,11 @@ func (g *gate) stream(c *http.ResponseController, w http.ResponseWriter, r *http
 			return
 		}
 	}
-	if !g.flowing.Enter(r.Context(), client, g.patience) {
+	if !g.flowing.Wait(r.Context(), client, 1, g.patience) {
 		g.refuse(w, r, refusedPlace)
 		return
 	}
-	defer g.flowing.Leave(client)
+	defer g.flowing.Give(client, 1)
 	conn.admit()
 	defer conn.leave()
 	held := g.answers.Open(client)

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/rondo-db/rondo/internal/room"
+	"github.com/rondo-db/rondo/internal/limit"
 )
 
 // The bounds of a checker.
@@ -30,7 +30,7 @@ const (
 // at a time, remembers results, and lets a client that sends wrong passwords wait. At most one
 // processor is busy with it, however many requests come.
 type checker struct {
-	waiting, turn *room.Room
+	waiting, turn *limit.Limit
 	patience      time.Duration // how long a request waits for its turn
 	key           [32]byte      // with which passwords are hashed that are remembered
 	compare       func(hash, password []byte) error
@@ -43,7 +43,7 @@ type checker struct {
 
 func newChecker() *checker {
 	c := &checker{
-		waiting: room.New(checkPlaces, clientPlaces), turn: room.New(1, 1), patience: checkPatience, compare: bcrypt.CompareHashAndPassword,
+		waiting: limit.New(checkPlaces, clientPlaces), turn: limit.New(1, 1), patience: checkPatience, compare: bcrypt.CompareHashAndPassword,
 		right: make(map[[sha256.Size]byte]bool), wrong: make(map[[sha256.Size]byte]bool), failed: make(map[string]*bucket),
 	}
 	_, _ = rand.Read(c.key[:]) // never fails
@@ -63,17 +63,17 @@ func (c *checker) check(ctx context.Context, client, name, password string, hash
 	if right, known, err := c.remembered(id, client, now); known || err != nil {
 		return right, err
 	}
-	if !c.waiting.Enter(ctx, client, 0) {
+	if !c.waiting.Take(client, 1) {
 		return false, ErrTries
 	}
-	defer c.waiting.Leave(client)
-	if !c.turn.Enter(ctx, client, c.patience) {
+	defer c.waiting.Give(client, 1)
+	if !c.turn.Wait(ctx, client, 1, c.patience) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
 		return false, ErrTries
 	}
-	defer c.turn.Leave(client)
+	defer c.turn.Give(client, 1)
 	// Another request may have asked the same meanwhile.
 	if right, known, err := c.remembered(id, client, now); known || err != nil {
 		return right, err
