@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -57,7 +58,7 @@ func (s *Server) Tune(ctx context.Context, req *connect.Request[rondov1.TuneRequ
 // altered replaces the series of a path by the result of change and returns that. A dry run only
 // returns it.
 func (s *Server) altered(ctx context.Context, path string, dry bool, change func(core.Copy) (core.Copy, error)) (made core.Copy, err error) {
-	account := AccountOf(ctx).Another()
+	account := limit.Of(ctx).Another()
 	defer account.Close()
 	view := s.view(ctx)
 	charged := func(old core.Copy) (core.Copy, error) {

@@ -75,32 +75,3 @@ func TestErrorsAreCut(t *testing.T) {
 		}
 	}
 }
-
-func TestAccount(t *testing.T) {
-	b := NewBudget(100, 60)
-	one, two := b.Open("a"), b.Open("a")
-	if err := one.Charge(50); err != nil {
-		t.Fatal(err)
-	}
-	if err := two.Charge(11); !errors.Is(err, ErrBudget) {
-		t.Errorf("beyond the share of a client: %v", err)
-	}
-	other := b.Open("b")
-	if err := other.Charge(50); err != nil {
-		t.Errorf("another client: %v", err)
-	}
-	if err := b.Open("c").Charge(1); !errors.Is(err, ErrBudget) {
-		t.Errorf("beyond the whole: %v", err)
-	}
-	one.Close()
-	one.Close()
-	other.Close()
-	if n := b.Used(); n != 0 || len(b.clients) != 0 {
-		t.Errorf("%d bytes held by %v after all was closed", n, b.clients)
-	}
-	var none *Account
-	if err := none.Charge(1 << 60); err != nil {
-		t.Errorf("without a budget: %v", err)
-	}
-	none.Close()
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/search"
@@ -35,7 +36,7 @@ var codes = []struct {
 	{search.ErrQuery, connect.CodeInvalidArgument},
 	{search.ErrPage, connect.CodeInvalidArgument},
 	{core.ErrExists, connect.CodeAlreadyExists},
-	{ErrBudget, connect.CodeResourceExhausted},
+	{limit.ErrMemory, connect.CodeResourceExhausted},
 	{errFileLong, connect.CodeResourceExhausted},
 	{core.ErrSeriesLimit, connect.CodeResourceExhausted},
 	{core.ErrMemory, connect.CodeResourceExhausted},
@@ -139,6 +140,3 @@ func cut(text string) string {
 
 // errFileLong says that a file does not fit into the memory that there is for it.
 var errFileLong = errors.New("the file is too long")
-
-// ErrBudget says that a request would hold more memory than is left for it.
-var ErrBudget = errors.New("too much memory is held for requests and answers under way: ask for less at once, or later")

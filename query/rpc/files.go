@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -22,9 +23,9 @@ type pipeInput struct {
 	err    error    // the error that ended the stream early
 	why    error    // the caller is told of it, in place of err
 
-	watch   func() error // is called for each piece; an error ends the session
-	account *Account     // of the bytes that are held
-	most    int          // bytes that are read of one file; 0: no limit
+	watch   func() error   // is called for each piece; an error ends the session
+	account *limit.Account // of the bytes that are held
+	most    int            // bytes that are read of one file; 0: no limit
 }
 
 func (r *pipeInput) Read(p []byte) (int, error) {

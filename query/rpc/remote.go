@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -26,7 +27,7 @@ type Remote struct {
 	// a request does not change.
 	User func(r *http.Request) (*access.User, error)
 	// Budget bounds the memory of all sessions; nil: no bound.
-	Budget *Budget
+	Budget *limit.Limit
 	// Client returns whom the budget counts the memory of a request for.
 	Client func(r *http.Request) string
 	// Idle is how long a session may be silent, and Stall how long a caller may take to read one
@@ -97,7 +98,7 @@ func (r *Remote) watch(req *http.Request) func() error {
 }
 
 // account returns the account of a session.
-func (r *Remote) account(req *http.Request) *Account {
+func (r *Remote) account(req *http.Request) *limit.Account {
 	if r == nil || r.Budget == nil {
 		return nil
 	}

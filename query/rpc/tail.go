@@ -9,6 +9,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -38,7 +39,7 @@ func (s *Server) Tail(ctx context.Context, req *connect.Request[rondov1.TailRequ
 
 // newTail checks the request of a Tail.
 func (s *Server) newTail(ctx context.Context, m *rondov1.TailRequest) (*tail, error) {
-	t := &tail{server: s, view: s.view(ctx), request: m, left: m.GetAnswers(), start: -1, account: AccountOf(ctx).Another()}
+	t := &tail{server: s, view: s.view(ctx), request: m, left: m.GetAnswers(), start: -1, account: limit.Of(ctx).Another()}
 	var err error
 	if t.matchers, err = matchersOf(m.GetMatchers()); err != nil {
 		return nil, err

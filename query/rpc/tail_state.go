@@ -5,6 +5,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -28,7 +29,7 @@ type tail struct {
 	start    int64 // rows that end then or before are left out; -1: those that exist already
 	began    int64 // when the first series were chosen, in seconds since 1970; 0: they are not yet
 	send     func(*rondov1.TailResponse) error
-	account  *Account
+	account  *limit.Account
 	watch    *core.Watch
 	chosen   time.Time // when series were last chosen
 	left     int32     // answers that are to be sent; 0: they are not counted

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
@@ -40,7 +41,7 @@ func (s *Server) ImportMany(ctx context.Context, stream *connect.BidiStream[rond
 		return err
 	}
 	o, most := transfer.Options{Jobs: 1}, int64(maxFileBytes)
-	if account := AccountOf(ctx).Another(); account != nil {
+	if account := limit.Of(ctx).Another(); account != nil {
 		defer account.Close()
 		if most, err = importRoom(account); err != nil {
 			return err
@@ -79,7 +80,7 @@ const (
 
 // importRoom charges the memory of one ImportMany: as much as there is, up to a limit. It returns
 // how many bytes of files the import may hold.
-func importRoom(account *Account) (int64, error) {
+func importRoom(account *limit.Account) (int64, error) {
 	for n := int64(mostInside); ; n /= 2 {
 		err := account.Charge(n * insideBytes)
 		switch {
@@ -166,7 +167,7 @@ func (l *Local) Export(ctx context.Context, req *connect.Request[rondov1.ExportR
 
 // ExportMany streams the files of series.
 func (s *Server) ExportMany(ctx context.Context, req *connect.Request[rondov1.ExportRequest], stream *connect.ServerStream[rondov1.ExportResponse]) error {
-	from := &chargedExport{View: s.view(ctx), account: AccountOf(ctx).Another(), xml: req.Msg.GetXml()}
+	from := &chargedExport{View: s.view(ctx), account: limit.Of(ctx).Another(), xml: req.Msg.GetXml()}
 	defer from.account.Close()
 	return exportFiles(ctx, from, req.Msg, stream, 1)
 }
@@ -174,7 +175,7 @@ func (s *Server) ExportMany(ctx context.Context, req *connect.Request[rondov1.Ex
 // A chargedExport charges each series that is exported to an account, until the next one is.
 type chargedExport struct {
 	access.View
-	account *Account
+	account *limit.Account
 	xml     bool
 }
 

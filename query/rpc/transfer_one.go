@@ -5,6 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
@@ -22,7 +23,7 @@ func (s *Server) Import(ctx context.Context, req *connect.Request[rondov1.Import
 	if err := mayOverwrite(ctx, m.GetOverwrite()); err != nil {
 		return nil, err
 	}
-	account := AccountOf(ctx).Another()
+	account := limit.Of(ctx).Another()
 	defer account.Close()
 	if err := account.Charge(insideBytes * int64(len(m.GetData()))); err != nil {
 		return nil, fail(err, "import")
@@ -63,7 +64,7 @@ func (s *Server) Export(ctx context.Context, req *connect.Request[rondov1.Export
 	if c := chargeFor(ctx, req); c.json {
 		sent = 3 // base64 in a buffer that grows by doubling
 	}
-	if err := AccountOf(ctx).Charge(sent * fileBytes(series, m.GetXml())); err != nil {
+	if err := limit.Of(ctx).Charge(sent * fileBytes(series, m.GetXml())); err != nil {
 		return nil, fail(err, "export %.200q", series.Path)
 	}
 	c, err := s.view(ctx).Export(ctx, series.Ref)

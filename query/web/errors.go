@@ -9,9 +9,9 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/dashboards"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -34,7 +34,7 @@ func statusOf(err error) int {
 		return http.StatusForbidden
 	case errors.Is(err, core.ErrNotFound), errors.Is(err, dashboards.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, errBusy), errors.Is(err, rpc.ErrBudget), errors.Is(err, core.ErrClosed), errors.Is(err, core.ErrUnavailable):
+	case errors.Is(err, errBusy), errors.Is(err, limit.ErrMemory), errors.Is(err, core.ErrClosed), errors.Is(err, core.ErrUnavailable):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout

@@ -10,10 +10,10 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/graph"
 	"github.com/rondo-db/rondo/query/graphdata"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -162,7 +162,7 @@ func (s *Server) picture(ctx context.Context, d *prepared, client string) ([]byt
 		s.counts.kept.Add(1)
 		return data, nil
 	}
-	account := rpc.AccountOf(ctx)
+	account := limit.Of(ctx)
 	if err := account.Charge(8 * d.values); err != nil {
 		return nil, err
 	}

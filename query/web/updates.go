@@ -13,7 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
-	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -55,7 +55,7 @@ func (s *Server) recent(r *http.Request) (body []byte, kind string, err error) {
 	if err := e.find(ctx); err != nil {
 		return nil, "", err
 	}
-	if err := rpc.AccountOf(ctx).Charge(40 * e.values()); err != nil {
+	if err := limit.Of(ctx).Charge(40 * e.values()); err != nil {
 		return nil, "", err
 	}
 	if err := e.read(ctx); err != nil {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/internal/limit"
 )
 
 // pieceBytes is how many bytes of a body are read, or of an answer written, before the deadline is
@@ -35,7 +35,7 @@ var (
 
 // readBody reads the whole body of r. A client that sends slowly, or nothing, waits here without
 // occupying a place. The bytes that have arrived are charged to held.
-func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, held *rpc.Account) ([]byte, error) {
+func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, held *limit.Account) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -27,7 +28,7 @@ func (s *server) evaluate(ctx context.Context, q rpc.Question) (*rondov1.QueryRe
 	switch {
 	case err == nil:
 		return answer, nil
-	case errors.Is(err, rpc.ErrBudget):
+	case errors.Is(err, limit.ErrMemory):
 		return nil, err
 	}
 	return nil, connect.NewError(evaluateCodes[api.ReasonOf(err)], err)

@@ -84,8 +84,8 @@ type gate struct {
 	session *limit.Limit                 // sessions of pipe mode
 	flowing *limit.Limit                 // requests that stream
 	ended   chan struct{}                // closed when the server is about to stop
-	bodies  *rpc.Budget
-	answers *rpc.Budget
+	bodies  *limit.Limit
+	answers *limit.Limit
 	refused [refusals]atomic.Uint64
 
 	endpoints endpoints
@@ -107,8 +107,8 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 		command: limit.New(int64(b.commands), int64(b.clientCmds)),
 		session: limit.New(int64(b.commands), int64(b.clientCmds)),
 		flowing: limit.New(int64(b.flows), int64(b.clientFlows)),
-		bodies:  rpc.NewBudget(b.bodies, b.clientBodies),
-		answers: rpc.NewBudget(b.answers, b.clientAnswers),
+		bodies:  limit.New(b.bodies, b.clientBodies),
+		answers: limit.New(b.answers, b.clientAnswers),
 
 		endpoints: newEndpoints(),
 		samples:   make(map[string]bool),

@@ -162,7 +162,7 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 	defer leave()
 	held := g.answers.Open(client)
 	defer held.Close()
-	ctx, cancel := context.WithTimeout(rpc.WithAccount(r.Context(), held), work)
+	ctx, cancel := context.WithTimeout(limit.With(r.Context(), held), work)
 	defer cancel()
 	whole := r.WithContext(ctx)
 	if whole.Body = http.NoBody; body != nil {
@@ -183,7 +183,7 @@ func (g *gate) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
 		g.refuse(w, r, refusedLong)
 	case errors.Is(err, errBodySlow):
 		g.refuse(w, r, refusedSlow)
-	case errors.Is(err, rpc.ErrBudget):
+	case errors.Is(err, limit.ErrMemory):
 		g.refuse(w, r, refusedMemory)
 	default:
 		decline(w, r, func(w http.ResponseWriter) {

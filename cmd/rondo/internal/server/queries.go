@@ -5,10 +5,10 @@ import (
 	"net/http"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/prom/spread"
-	"github.com/rondo-db/rondo/query/rpc"
 )
 
 // newQueries returns the handler of Prometheus' API.
@@ -20,7 +20,7 @@ func (s *server) newQueries() *api.Handler {
 		Partitions: partitions, Local: s.sums,
 		Storage: series, Metadata: series.Metadata, Memory: s.Memory,
 		Client:  func(r *http.Request) string { return clientOf(r.RemoteAddr) },
-		Charge:  func(ctx context.Context, n int64) error { return rpc.AccountOf(ctx).Charge(n) },
+		Charge:  func(ctx context.Context, n int64) error { return limit.Of(ctx).Charge(n) },
 		Damages: func() int64 { return s.store.Stats().Damaged },
 		Rules:   s.rulesJSON, Alerts: s.alertsJSON,
 		Version: s.Version, Started: s.started,

@@ -5,7 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/internal/limit"
 )
 
 // A refusal is the reason why a request was refused.
@@ -37,7 +37,7 @@ var refusalTexts = [refusals]struct {
 	refusedPending: {http.StatusServiceUnavailable, connect.CodeUnavailable, "rondo has too many requests under way"},
 	refusedPlace:   {http.StatusServiceUnavailable, connect.CodeUnavailable, "rondo has too many requests under way"},
 	refusedSlow:    {http.StatusRequestTimeout, connect.CodeDeadlineExceeded, errBodySlow.Error()},
-	refusedMemory:  {http.StatusServiceUnavailable, connect.CodeResourceExhausted, rpc.ErrBudget.Error()},
+	refusedMemory:  {http.StatusServiceUnavailable, connect.CodeResourceExhausted, limit.ErrMemory.Error()},
 	refusedLong:    {http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted, errBodyLong.Error()},
 	refusedUser:    {http.StatusUnauthorized, connect.CodeUnauthenticated, "say who you are"},
 	refusedRole:    {http.StatusForbidden, connect.CodePermissionDenied, "permission denied"},

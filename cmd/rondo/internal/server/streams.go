@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -75,7 +75,7 @@ func (g *gate) stream(c *http.ResponseController, w http.ResponseWriter, r *http
 	defer conn.leave()
 	held := g.answers.Open(client)
 	defer held.Close()
-	ctx, cancel := context.WithCancel(rpc.WithAccount(r.Context(), held))
+	ctx, cancel := context.WithCancel(limit.With(r.Context(), held))
 	defer cancel()
 	in := r.WithContext(ctx)
 	if whole {
