@@ -4,13 +4,17 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/localcluster"
 )
 
 const (
@@ -42,6 +46,7 @@ var rooms = map[string][]string{
 	"internal/natstest":      {"internal/ramtemp", "internal/rrdtooltest"},
 	"internal/localcluster":  {},
 	"internal/sleep":         {},
+	"internal/template":      {},
 	"internal/chaos":         {"internal/localcluster", "internal/rrdtooltest", "receivers", "rra"},
 	"internal/text":          {},
 	"rra":                    {"rra", "internal/text", "internal/rrdtooltest", "internal/seeds"},
@@ -76,7 +81,7 @@ var rooms = map[string][]string{
 	"query/prom/api":           {"=query/prom", "query/prom/bound", "query/prom/spread", "internal", "engine"},
 	"query/prom/bound":         {},
 	"query/prom/spread":        {"=query/prom", "query/prom/bound", "query/partial", "internal/access", "engine"},
-	"query/prom/alerts":        {"query/prom/bound", "internal/conffile", "internal/loglimit", "internal/replace", "internal/sleep", "=engine/core"},
+	"query/prom/alerts":        {"query/prom/bound", "internal/conffile", "internal/loglimit", "internal/replace", "internal/sleep", "internal/template", "=engine/core"},
 	"query/prom/promtest":      {},
 	"query/rrd":                {},
 	"query/rrd/attime":         {},
@@ -273,6 +278,27 @@ func TestNoKubernetes(t *testing.T) {
 				t.Errorf("rondo links %s", pkg)
 			}
 		}
+	}
+}
+
+// mostBytes is how long the program may be, with its symbols and debugging information. What it is
+// spent on stands in docs/decisions/0039-size-of-the-program.md.
+const mostBytes = 52_000_000
+
+func TestProgramIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links the program")
+	}
+	program, err := localcluster.BuildRondo(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("%d bytes", info.Size()); info.Size() > mostBytes && runtime.GOARCH == "amd64" {
+		t.Errorf("rondo has %d bytes, at most %d; `go tool nm -size -sort size` says what they are spent on", info.Size(), mostBytes)
 	}
 }
 

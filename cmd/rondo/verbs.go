@@ -36,12 +36,14 @@ var summaries = map[string]string{
 	"resize":      "Copy a series with more or fewer rows",
 }
 
-// verbHelpTemplate leaves out cobra's list of flags. The text of a verb has its own list, in which
-// -h may be an option.
-const verbHelpTemplate = `{{.Long | trimTrailingWhitespaces}}
-
---db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.
-`
+// ownHelp makes the help of a command its text and what follows, without cobra's list of flags: the
+// text of a verb has its own list, in which -h may be an option. A template of cobra would link
+// text/template, which keeps all methods of all types in the program.
+func ownHelp(cmd *cobra.Command, follows string) {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		_, _ = fmt.Fprint(cmd.OutOrStdout(), strings.TrimSpace(cmd.Long)+"\n"+follows) // the last word
+	})
+}
 
 // newVerbs returns a command for each of rrdtool's verbs, and for those that are rondo's own.
 // Their arguments are passed on as they are; only the flags of every rondo command are taken out.
@@ -64,7 +66,7 @@ func newVerbs(c *common) (verbs, own []*cobra.Command) {
 				return exitCode(runVerb(cmd.Context(), c.process, c.target(), append([]string{verb}, args...), false))
 			},
 		}
-		cmd.SetHelpTemplate(verbHelpTemplate)
+		ownHelp(cmd, "\n--db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.\n")
 		if slices.Contains(rrdtool.OwnVerbs(), verb) {
 			own = append(own, cmd)
 		} else {
@@ -108,6 +110,6 @@ func newRRDTool(c *common) *cobra.Command {
 			return exitCode(runVerb(cmd.Context(), c.process, c.target(), args, true))
 		},
 	}
-	cmd.SetHelpTemplate("{{.Long | trimTrailingWhitespaces}}\n")
+	ownHelp(cmd, "")
 	return cmd
 }

@@ -3,11 +3,12 @@ package web
 import (
 	"encoding/json"
 	"errors"
-	"html/template"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/rondo-db/rondo/internal/template"
 )
 
 // maxAnswers bounds the answers in one page, in bytes of JSON. What does not fit is left out, and
@@ -54,7 +55,7 @@ func toJSON(m proto.Message) json.RawMessage {
 
 // written returns answers as JSON for a script element. No text in it can end that element, because
 // json escapes < and >.
-func written(all []answer) template.JS {
+func written(all []answer) template.HTML {
 	var whole []answer
 	size := 0
 	for _, a := range all {
@@ -72,5 +73,5 @@ func written(all []answer) template.JS {
 	if err != nil {
 		return ""
 	}
-	return template.JS(data)
+	return template.HTML(data)
 }

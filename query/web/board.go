@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/rondo-db/rondo/query/dashboards"
@@ -44,7 +45,7 @@ func (s *Server) board(r *http.Request, name string) *page {
 	for i, g := range answer.GetGraphs() {
 		all := images(cmp.Or(g.GetTitle(), name), nil, v.from, v.to, v.row)
 		for k := range all {
-			all[k].Link += "&dashboard=" + name + "&graph=" + strconv.Itoa(i+1)
+			all[k].Link += "&dashboard=" + url.QueryEscape(name) + "&graph=" + strconv.Itoa(i+1)
 		}
 		data.Charts = append(data.Charts, section{g.GetTitle(), all})
 	}

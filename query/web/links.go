@@ -51,8 +51,8 @@ var escapeColons = strings.NewReplacer(":", `\:`)
 // An image is a picture in a page.
 type image struct{ Title, Link, Alt string }
 
-// Dark returns the address of the same picture for a dark page.
-func (i image) Dark() string { return i.Link + "&theme=dark" }
+// darkLink returns the address of the picture at link for a dark page.
+func darkLink(link string) string { return link + "&theme=dark" }
 
 // images returns pictures of one graph, which is called name: of all spans if row is set, or of the
 // range from to to.

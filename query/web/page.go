@@ -3,12 +3,14 @@ package web
 import (
 	"context"
 	"errors"
-	"html/template"
+	"html"
 	"net/http"
 	"strings"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/rondo-db/rondo/internal/template"
 )
 
 // A page is what one address shows.
@@ -24,8 +26,8 @@ type page struct {
 // plain returns the content for readers without script.
 func (p *page) plain() template.HTML {
 	var b strings.Builder
-	if err := plain().ExecuteTemplate(&b, p.name, p.data); err != nil {
-		return template.HTML("<p>" + template.HTMLEscapeString(err.Error()) + "</p>")
+	if err := plain().Execute(&b, p.name, p.data); err != nil {
+		return template.HTML("<p>" + html.EscapeString(err.Error()) + "</p>")
 	}
 	return template.HTML(b.String())
 }

@@ -1,25 +1,39 @@
 package web
 
 import (
-	"html/template"
+	"html"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/template"
 )
 
 // plain returns the contents of pages for readers without script. They are parsed for the first
 // reader: commands, which show no pages, should not wait for that when they start.
 var plain = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("plain").Funcs(template.FuncMap{
+	return escaping("plain", homeText+hostText+seriesText+boardText+statusText, template.Funcs{
 		"host":   func(path string) string { return pathLink("host", path) },
 		"series": func(path string) string { return pathLink("series", path) },
 		"time":   func(us int64) string { return readableTime(us) },
 		"value":  readableValue,
 		"words":  func(s []string) string { return strings.Join(s, "\n") },
-	}).Parse(homeText + hostText + seriesText + boardText + statusText))
+		"board":  func(name string) string { return pathLink("dashboard", name) },
+		"query":  url.QueryEscape,
+		"dark":   darkLink,
+	})
 })
+
+// escaping returns a template that escapes what it writes, for text and for attributes in quotes.
+// Addresses in attributes are made by functions, which escape their parts.
+func escaping(name, text string, funcs template.Funcs) *template.Template {
+	t := template.Must(template.Parse(name, text, funcs))
+	t.Escape = html.EscapeString
+	return t
+}
 
 // readableTime returns a time in microseconds since 1970 for people.
 func readableTime(us int64) string {
@@ -56,13 +70,13 @@ const homeText = `
 {{if .More}}<p>There are more: search for more words.</p>{{end}}
 {{else}}<h2>Hosts</h2>
 {{template "nodes" .Nodes}}
-{{if .Next}}<p><a href="/?page={{.Next}}">more</a></p>{{end}}
+{{if .Next}}<p><a href="/?page={{query .Next}}">more</a></p>{{end}}
 {{end}}{{if .Boards}}<h2>Dashboards</h2>
-<ul>{{range .Boards}}<li><a href="/dashboard/{{.Name}}">{{or .Title .Name}}</a></li>{{end}}</ul>{{end}}
+<ul>{{range .Boards}}<li><a href="{{board .Name}}">{{or .Title .Name}}</a></li>{{end}}</ul>{{end}}
 {{end}}`
 
 const hostText = `
-{{define "images"}}{{range .}}<figure>{{with .Title}}<figcaption>{{.}}</figcaption>{{end}}<picture><source media="(prefers-color-scheme: dark)" srcset="{{.Dark}}"><img src="{{.Link}}" alt="{{.Alt}}" loading="lazy"></picture></figure>
+{{define "images"}}{{range .}}<figure>{{with .Title}}<figcaption>{{.}}</figcaption>{{end}}<picture><source media="(prefers-color-scheme: dark)" srcset="{{dark .Link}}"><img src="{{.Link}}" alt="{{.Alt}}" loading="lazy"></picture></figure>
 {{end}}{{end}}
 {{define "choices"}}<p>{{range .}}{{if .On}}<b>{{.Name}}</b>{{else}}<a href="{{.Link}}">{{.Name}}</a>{{end}} {{end}}</p>{{end}}
 {{define "host"}}<h1>{{.Path}}</h1>
@@ -103,7 +117,7 @@ const seriesText = `
 const boardText = `
 {{define "boards"}}<h1>Dashboards</h1>
 {{template "problem" .Problem}}
-<ul>{{range .Boards}}<li><a href="/dashboard/{{.Name}}">{{or .Title .Name}}</a></li>{{else}}<li>none is saved</li>{{end}}</ul>
+<ul>{{range .Boards}}<li><a href="{{board .Name}}">{{or .Title .Name}}</a></li>{{else}}<li>none is saved</li>{{end}}</ul>
 {{end}}
 {{define "board"}}<h1>{{.Title}}</h1>
 {{template "choices" .Choices}}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"html/template"
 	"io"
 	"net/http"
 	"net/netip"
@@ -9,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/rondo-db/rondo/internal/template"
 )
 
 // page answers the request for a page.
@@ -24,11 +25,10 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	// Errors mean that the client is gone.
-	_ = shell().Execute(out, struct {
+	_ = shell().Execute(out, "shell", struct {
 		Title, Base, Script, Theme string
 		Sheets                     []string
-		Plain                      template.HTML
-		Answers                    template.JS
+		Plain, Answers             template.HTML
 	}{p.title, base(), joinedName, themeOf(r), sheets()[first], p.plain(), written(p.answers)})
 }
 

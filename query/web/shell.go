@@ -1,13 +1,14 @@
 package web
 
 import (
-	"html/template"
 	"sync"
+
+	"github.com/rondo-db/rondo/internal/template"
 )
 
 // shell returns the frame of every page. The script fills the element page. It is parsed for the
 // first reader, as plain is.
-var shell = sync.OnceValue(func() *template.Template { return template.Must(template.New("shell").Parse(shellText)) })
+var shell = sync.OnceValue(func() *template.Template { return escaping("shell", shellText, nil) })
 
 const shellText = `<!DOCTYPE html>
 <html lang="en"{{with .Theme}} data-theme="{{.}}"{{end}}>

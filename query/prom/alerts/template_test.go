@@ -87,8 +87,8 @@ func TestTemplatesOfARuleHaveABudget(t *testing.T) {
 	}
 }
 
-// TestTemplatesAreExpandedAsBefore: what counts changes no text.
-func TestTemplatesAreExpandedAsBefore(t *testing.T) {
+// TestTemplatesAreExpandedAsByPrometheus compares texts with Prometheus' own.
+func TestTemplatesAreExpandedAsByPrometheus(t *testing.T) {
 	external, err := url.Parse("http://me:9090/rondo")
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +109,10 @@ func TestTemplatesAreExpandedAsBefore(t *testing.T) {
 		`{{ graphLink "up" }} {{ tableLink "up" }} {{ externalURL }} {{ pathPrefix }}`, `{{ humanizeDuration 3601 }} {{ humanize1024 2048.0 }} {{ humanizeTimestamp 1 }}`,
 		`{{ toTime 1700000000 }} {{ (toTime 1700000000).Year }} {{ toDuration 3 }} {{ now }} {{ parseDuration "1m" }}`, `{{ $labels }} {{ len $labels }} {{ index $labels "host" }} {{ .Value }}`,
 		`{{ query "2" }}`[:0], `{{ range $k, $v := $labels }}{{ $k }}={{ $v }};{{ end }}`, `{{ range 3 }}{{ . }}{{ end }}`, "{{ `a\nb` }}\n\t{{ 'x' }} {{ 0x10 }} {{ 1.5e3 }}", `{{ true | not }}{{ (index (query "3") 1).Value }}`,
+		`{{ range $i, $x := query "40" }}{{ $v := .Value }}{{ humanize $v }} {{ humanize1024 $v }} {{ humanizeDuration $v }}{{ end }}{{ humanize "1e9" }}`,
+		`{{ humanize 0.0 }} {{ humanize -0.00012 }} {{ humanize 1e30 }} {{ humanize 1e-30 }} {{ humanize "NaN" }} {{ humanize "-Inf" }} {{ humanize1024 "NaN" }} {{ humanize1024 "Inf" }} {{ humanize1024 -5e6 }} {{ humanize1024 1e30 }} {{ humanize1024 1 }}`,
+		`{{ stripDomain "a.b.c:80" }} {{ stripDomain "a.b" }} {{ stripDomain "1.2.3.4:5" }} {{ stripDomain "[::1]:5" }} {{ stripPort "a" }} {{ stripPort "[::1]:80" }} {{ title "don't stop o_o x.y" }}`,
+		`{{ strvalue (query "1" | first) }} {{ (toDuration 90).Minutes }} {{ (toTime 1700000000).Format "2006-01-02" }} {{ safeHtml "<b>" }} {{ args 1 | len }} {{ parseDuration "-1h" }} {{ toTime "12.5" }}`,
 	} {
 		const begin = "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{{$externalURL := .ExternalURL}}{{$value := .Value}}"
 		data := template.AlertTemplateData(templateSample.Metric.Map(), nil, external.String(), templateSample)
