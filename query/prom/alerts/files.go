@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/rulefmt"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/rondo-db/rondo/internal/conffile"
 	"github.com/rondo-db/rondo/query/prom/bound"

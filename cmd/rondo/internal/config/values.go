@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // Values returns the values of some top-level keys of a YAML file. Missing keys have no element.
