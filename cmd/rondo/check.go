@@ -18,11 +18,10 @@ func newCheck(c *common) *cobra.Command {
 		Short: "Check every invariant of the database",
 		Long: `Check every invariant of the database and print what is broken. The exit code is 1 if anything is.
 
-With --repair what can be read of a damaged database is put into a new file in its place; the damaged one is kept beside it as
-rondo.bolt.damaged-1 (-2 and so on). Names, the label index and counts are made anew. Rows and states that cannot be read are made anew
-from the log, if it has all of a series. Elsewhere rows become unknown, and a series whose state is lost keeps its stored rows; its values
-are known again from the second reading on. It prints what was found, what was made anew, what is lost, and what is left. The exit code is
-1 if anything is left. No server may run.`,
+With --repair what can be read of a damaged database, and of its log, is copied into a new one in its place, as rondo salvage copies it.
+The damaged one is kept beside it as rondo.bolt.damaged-1 and wal.damaged-1 (-2 and so on). It prints what was found, how many series
+were copied, and what is lost. The disk needs room for both. No server may run. A repair that is killed is done again, or ended, by
+the next one.`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if mend {
@@ -56,7 +55,7 @@ are known again from the second reading on. It prints what was found, what was m
 		},
 	}
 	addOutput(cmd, &format)
-	cmd.Flags().BoolVar(&mend, "repair", false, "put what can be read into a new file, in place of a damaged database")
+	cmd.Flags().BoolVar(&mend, "repair", false, "put what can be read into a new database, in place of a damaged one")
 	return cmd
 }
 
@@ -87,20 +86,17 @@ func repair(cmd *cobra.Command, c *common, format string) error {
 	for _, p := range got.Found {
 		row("found", p.String())
 	}
-	for _, text := range got.Done {
-		row("made anew", text)
+	salvagedRows(row, got.Salvaged)
+	for _, name := range got.Aside {
+		row("kept aside", name)
 	}
+	return cmp.Or(err, w.Close())
+}
+
+// salvagedRows prints what was copied and what is lost.
+func salvagedRows(row func(what, details string), got core.Salvaged) {
+	row("copied", fmt.Sprintf("%d series", got.Series))
 	for _, text := range got.Lost {
 		row("lost", text)
 	}
-	for _, p := range got.Left {
-		row("left", p.String())
-	}
-	if got.Aside != "" {
-		row("the damaged file", got.Aside)
-	}
-	if err = cmp.Or(err, w.Close()); err == nil && len(got.Left) > 0 {
-		err = exitError(1)
-	}
-	return err
 }

@@ -49,7 +49,7 @@ func newRoot(p *process) *cobra.Command {
 	for group, cmds := range map[string][]*cobra.Command{
 		"server":   append(more, newServe(c), newStats(c), newNotes(c), newMetadata(c), newConfig(c), newPolicy(c), newCluster(c), newSend(c), newPassword(c), newToken(c)),
 		"rrdtool":  append(verbs, newRRDTool(c)),
-		"database": append(own, newPipe(c), newShow(c), newPlot(c), newQuery(c), newTop(c), newDrop(c), newRename(c), newCheck(c), newCompact(c), newBackup(c), newRestoreBackup(c), newImport(c), newExport(c), newWAL(c), newCluster(c)),
+		"database": append(own, newPipe(c), newShow(c), newPlot(c), newQuery(c), newTop(c), newDrop(c), newRename(c), newCheck(c), newSalvage(c), newCompact(c), newBackup(c), newRestoreBackup(c), newImport(c), newExport(c), newWAL(c), newCluster(c)),
 	} {
 		for _, cmd := range cmds {
 			cmd.GroupID = group

@@ -1,55 +1,38 @@
 package main
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-func newWALSalvage(c *common) *cobra.Command {
-	var yes bool
+func newSalvage(c *common) *cobra.Command {
+	var format string
 	cmd := &cobra.Command{
-		Use:   "salvage",
-		Short: "Give up what cannot be read of a damaged log",
-		Long: `Make a database openable again whose log is damaged, cut or missing: what the database holds, and what can be read of the log
-behind it up to the damage, is kept; the rest is given up. Without --yes nothing is changed: it prints what would be kept and given up. The
-damaged log is not deleted but renamed to wal.damaged-1 (-2 and so on) in the database's folder. If the missing part turns up again, put it
-back before you use this. No server may run.`,
-		Args: takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			t := c.target()
-			if err := t.OnlyHere("wal salvage"); err != nil {
-				return err
-			}
-			if err := t.Here(); err != nil {
-				return err
-			}
-			got, err := core.Salvage(cmd.Context(), t.DB, core.Options{}, yes)
-			if errors.Is(err, core.ErrWhole) {
-				_, err = fmt.Fprintln(c.stdout, "the log is whole: there is nothing to give up")
-				return err
-			}
+		Use:   "salvage OLD NEW",
+		Short: "Copy what can be read of a damaged database into a new one",
+		Long: `Copy every series that can be read of the database in the folder OLD, and of its log, with rows, state, labels, metadata and notes, into
+a new database in the folder NEW, which must be empty or not there yet. OLD stays as it is. Rows that cannot be read are unknown in NEW.
+A series whose state cannot be read begins at the end of its newest stored row. The log is replayed up to the first record that cannot
+be read, or that may mean another series because the series it meant is lost. It prints how many series were copied, and a line for
+whatever was left out. No server may run on OLD.`,
+		Args: takes(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			got, err := core.Salvage(cmd.Context(), args[0], args[1], core.Options{})
 			if err != nil {
 				return err
 			}
-			lost := fmt.Sprintf("positions %d to %d, and whatever was logged behind them", got.Last+1, got.Known)
-			if got.Known <= got.Last {
-				lost = fmt.Sprintf("whatever was logged behind position %d", got.Last)
+			w, err := table.New(c.stdout, format, "what", "details")
+			if err != nil {
+				return err
 			}
-			_, err = fmt.Fprintf(c.stdout, "damage: %v\nkept: the database up to position %d, and the log behind it up to position %d\ngiven up: %s\n", got.Damage, got.Catalogue, got.Last, lost)
-			switch {
-			case err != nil:
-			case !yes:
-				err = errors.New("nothing was changed; --yes does it")
-			case got.Aside != "":
-				_, err = fmt.Fprintf(c.stdout, "the damaged log is now %s\n", got.Aside)
-			}
-			return err
+			salvagedRows(func(what, details string) { err = cmp.Or(err, w.Row(what, details)) }, got)
+			return cmp.Or(err, w.Close())
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+	addOutput(cmd, &format)
 	return cmd
 }

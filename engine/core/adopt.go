@@ -10,9 +10,6 @@ func (g *group) adopt(i int, d *definition, x *importing) {
 	g.start(i, d, 0, nil)
 	g.storeWords(i, x.state.W)
 	g.setText(i, x.state.Text)
-	if x.lost {
-		g.flags[i] |= flagLost
-	}
 	for j := range x.strips {
 		g.pendStrip(i, &x.strips[j])
 	}

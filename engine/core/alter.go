@@ -122,11 +122,11 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	kept := alterBase{key: key, path: c.Path, labels: slices.Clone(c.Labels), last: c.last, lost: c.lost}
+	kept := alterBase{key: key, path: c.Path, labels: slices.Clone(c.Labels), last: c.last}
 	if c, err = change(c); err != nil {
 		return 0, err
 	}
-	c.Path, c.lost = kept.path, kept.lost
+	c.Path = kept.path
 	x, rec, err := s.prepareImport(&c, true, ref)
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
@@ -147,7 +147,6 @@ type alterBase struct {
 	key, path string
 	labels    []Label
 	last      rra.Time // the last update
-	lost      bool
 }
 
 // replace logs x as the successor of ref, if ref is still as it was read.

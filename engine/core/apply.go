@@ -102,7 +102,6 @@ func (sh *shard) applyOdd(g *group, b *Batch, i uint32, o *outcome) {
 	sm := &b.samples[i]
 	index := g.c.index(sm.ref.number())
 	if !g.alive(index) {
-		g.sawLost(index, b, i, i+1, 0)
 		o.reject(int(i), ErrNotFound)
 		return
 	}
@@ -145,7 +144,6 @@ type command struct {
 func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, cmd command, o *outcome) {
 	index := g.c.index(b.samples[from].ref.number())
 	if !g.alive(index) {
-		g.sawLost(index, b, from, to, cmd.flags)
 		o.reject(int(from), ErrNotFound)
 		return
 	}

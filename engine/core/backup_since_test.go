@@ -307,7 +307,7 @@ func TestBaseRefused(t *testing.T) {
 	mustClose(t, s.Checkpoint(t.Context())) // all of the log, or the database is not salvaged without it
 	mustClose(t, s.Close())
 	mustClose(t, os.RemoveAll(filepath.Join(cut, "wal")))
-	if _, err := core.Salvage(t.Context(), cut, core.Options{}, true); err != nil {
+	if _, err := core.SalvageLog(t.Context(), cut, core.Options{}, true); err != nil {
 		t.Fatal(err)
 	}
 	refuses("a salvaged database", cut)
@@ -317,7 +317,7 @@ func TestBaseRefused(t *testing.T) {
 		b := tx.Bucket([]byte("labels"))
 		return b.Delete(keysOf(b)[0])
 	})
-	if got, err := core.Repair(t.Context(), hurt, core.Options{}); err != nil || len(got.Done) == 0 {
+	if got, err := core.Repair(t.Context(), hurt, core.Options{}); err != nil || len(got.Aside) == 0 {
 		t.Fatal(got, err)
 	}
 	refuses("a repaired database", hurt)

@@ -369,9 +369,9 @@ func TestHalfRestored(t *testing.T) {
 			"open":          func() error { _, err := core.Open(to, core.Options{}); return err },
 			"open for read": func() error { _, err := core.Open(to, core.Options{ReadOnly: true}); return err },
 			"repair":        func() error { _, err := core.Repair(t.Context(), to, core.Options{}); return err },
-			"salvage":       func() error { _, err := core.Salvage(t.Context(), to, core.Options{}, true); return err },
+			"salvage":       func() error { _, err := core.SalvageLog(t.Context(), to, core.Options{}, true); return err },
 		} {
-			if err := open(); !errors.Is(err, core.ErrRestoring) || !strings.Contains(err.Error(), "restore it again") {
+			if err := open(); !errors.Is(err, core.ErrRestoring) || !strings.Contains(err.Error(), "do it again") {
 				t.Errorf("%s of a store that was restored in part: %v", name, err)
 			}
 		}

@@ -74,13 +74,6 @@ type seriesRecord struct {
 	path   string
 	labels []Label
 	def    uint32 // number of the definition
-	born   birth
-}
-
-// A birth says where in the log a series was made. It is zero where that is not known any more.
-type birth struct {
-	pos wal.Pos // of the create or import record
-	nth uint32  // the place of the series in it
 }
 
 // A catOp is one change of the catalogue that the database does not hold yet.

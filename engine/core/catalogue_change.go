@@ -7,13 +7,10 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// enlist puts a new series, the nth of its record, into the catalogue. If old is not 0, the new
+// enlist puts a new series into the catalogue. If old is not 0, the new
 // series replaces the series old in the same step. enlist fills rec, which the catalogue keeps. It
 // runs in log order.
-func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int, rec *seriesRecord) (*definition, Ref, *group) {
-	if b := cat.options.rebuild; b != nil {
-		b.learn(p, t.pos)
-	}
+func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, rec *seriesRecord) (*definition, Ref, *group) {
 	var was *seriesRecord
 	if old != 0 {
 		was = cat.recordOr(old)
@@ -24,17 +21,17 @@ func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int, rec *serie
 	if old != 0 {
 		cat.remove(t, old, p.key, was)
 	}
-	return cat.add(t, p, nth, rec)
+	return cat.add(t, p, rec)
 }
 
 // add puts a new series into the catalogue, as enlist does. The caller holds mu.
-func (cat *catalogue) add(t *Ticket, p *planned, nth int, rec *seriesRecord) (*definition, Ref, *group) {
+func (cat *catalogue) add(t *Ticket, p *planned, rec *seriesRecord) (*definition, Ref, *group) {
 	o := catOp{pos: t.pos, key: p.key}
 	d := cat.intern(p, &o)
 	o.ref = makeRef(d.class.id, d.class.next.Load())
 	d.class.next.Add(1)
 	g := cat.makeGroup(d.class, o.ref.number()>>d.class.shift)
-	*rec = seriesRecord{path: p.Path, labels: p.Labels, def: d.id, born: birth{t.pos, uint32(nth)}}
+	*rec = seriesRecord{path: p.Path, labels: p.Labels, def: d.id}
 	o.add = rec
 	cat.names[p.key] = o.ref
 	cat.records[o.ref] = o.add
@@ -116,7 +113,7 @@ func (cat *catalogue) rename(t *Ticket, ref Ref, from, to string, rec *seriesRec
 	key := nameKey(to)
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	add := &seriesRecord{path: to, labels: rec.labels, def: rec.def, born: rec.born}
+	add := &seriesRecord{path: to, labels: rec.labels, def: rec.def}
 	cat.names[from] = 0
 	cat.names[key] = ref
 	cat.records[ref] = add
@@ -128,7 +125,7 @@ func (cat *catalogue) rename(t *Ticket, ref Ref, from, to string, rec *seriesRec
 func (cat *catalogue) relabel(t *Ticket, ref Ref, key string, labels []Label, rec *seriesRecord) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	add := &seriesRecord{path: rec.path, labels: labels, def: rec.def, born: rec.born}
+	add := &seriesRecord{path: rec.path, labels: labels, def: rec.def}
 	cat.names[key] = ref
 	cat.records[ref] = add
 	cat.append(catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: key, relabel: true})

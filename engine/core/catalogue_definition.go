@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -39,7 +40,7 @@ func (cat *catalogue) addDefinition(d *definition, code string) {
 	old := *cat.defs.Load()
 	ds := append(old, d) // readers see the length they loaded
 	cat.defs.Store(&ds)
-	if !d.lost() {
+	if d != nil { // else Salvage did not find it
 		cat.admission.definitions.Add(definitionBytes(d.m, len(code)))
 		cat.byDef[code] = d
 	}
@@ -136,7 +137,7 @@ func (cat *catalogue) admitDefinition(d *rra.Definition) (m *rra.Machine, code s
 
 // loadDefinitions reads definitions and classes, in order of their numbers.
 func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
-	var codes []string // empty: the definition is lost
+	var codes []string
 	machines := make(map[string]*rra.Machine)
 	var compiled []*rra.Machine
 	cur := tx.Bucket(bucketDefs).Cursor()
@@ -149,14 +150,12 @@ func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
 		if err != nil {
 			return err
 		}
-		var m *rra.Machine
-		if len(v) > 0 {
-			if m, err = compileCode(v); err != nil {
-				return damage.InValue(bucketDefs, k, err)
-			}
-			if machines[m.Shape()] == nil {
-				machines[m.Shape()] = m
-			}
+		m, err := compileCode(v)
+		switch {
+		case err == nil && machines[m.Shape()] == nil:
+			machines[m.Shape()] = m
+		case err != nil && (cat.options.salvage == nil || errors.Is(err, ErrNewer)):
+			return damage.InValue(bucketDefs, k, err)
 		}
 		codes, compiled = append(codes, string(v)), append(compiled, m)
 	}
@@ -164,14 +163,12 @@ func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
 		return err
 	}
 	for i, m := range compiled {
-		d := &definition{id: uint32(i + 1)}
-		if m != nil {
-			c := cat.byShape[m.Shape()]
-			if c == nil {
-				key := binary.BigEndian.AppendUint32(nil, uint32(len(*cat.classes.Load())+1))
-				return damage.InValue(bucketClasses, key, damage.ErrMissing)
-			}
-			d = newDefinition(d.id, m, c)
+		var d *definition
+		if m != nil && cat.byShape[m.Shape()] != nil {
+			d = newDefinition(uint32(i+1), m, cat.byShape[m.Shape()])
+		} else if cat.options.salvage == nil {
+			key := binary.BigEndian.AppendUint32(nil, uint32(len(*cat.classes.Load())+1))
+			return damage.InValue(bucketClasses, key, damage.ErrMissing)
 		}
 		cat.addDefinition(d, codes[i])
 	}
@@ -187,8 +184,7 @@ func compileCode(code []byte) (*rra.Machine, error) {
 	return rra.Compile(d)
 }
 
-// loadClasses reads the classes. machines has the first definition of each shape; where all of a
-// shape are lost, the shape tells the layout.
+// loadClasses reads the classes. machines has the first definition of each shape.
 func (cat *catalogue) loadClasses(tx *boltfile.Tx, machines map[string]*rra.Machine) error {
 	cur := tx.Bucket(bucketClasses).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
@@ -201,8 +197,11 @@ func (cat *catalogue) loadClasses(tx *boltfile.Tx, machines map[string]*rra.Mach
 			return err
 		}
 		c, err := cat.loadClass(id, v, machines)
-		if err != nil {
+		switch {
+		case err != nil && cat.options.salvage == nil:
 			return damage.InValue(bucketClasses, k, err)
+		case err != nil:
+			c = cat.options.salvage.lostClass(id)
 		}
 		cat.addClass(c)
 		if n := c.next.Load(); n > 0 {
@@ -222,9 +221,7 @@ func (cat *catalogue) loadClass(id uint32, v []byte, machines map[string]*rra.Ma
 	}
 	m := machines[shape]
 	if m == nil {
-		if m, err = rra.LayoutOf(shape); err != nil {
-			return nil, err
-		}
+		return nil, fmt.Errorf("no definition has its shape: %w", damage.ErrMissing)
 	}
 	if cat.byShape[shape] != nil {
 		return nil, fmt.Errorf("shape %.100q is that of another class: %w", shape, record.ErrParse)

@@ -7,7 +7,6 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
-	"github.com/rondo-db/rondo/wal"
 )
 
 func (cat *catalogue) lookup(key string) (Ref, error) {
@@ -78,34 +77,27 @@ func refKey(ref Ref) []byte { return binary.BigEndian.AppendUint64(nil, uint64(r
 
 func (rec *seriesRecord) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(rec.def))
-	dst = binary.AppendUvarint(dst, uint64(rec.born.pos))
-	dst = binary.AppendUvarint(dst, uint64(rec.born.nth))
 	return appendLabels(record.AppendText(dst, rec.path), rec.labels)
 }
 
 // parseRecord decodes the record of a series.
 func parseRecord(b []byte) (*seriesRecord, error) {
 	r := record.Reader{Rest: b}
-	rec := &seriesRecord{def: uint32(r.Uvarint()), born: birth{wal.Pos(r.Uvarint()), uint32(r.Uvarint())}, path: r.Text(), labels: readLabels(&r)}
+	rec := &seriesRecord{def: uint32(r.Uvarint()), path: r.Text(), labels: readLabels(&r)}
 	if r.Err != nil || len(r.Rest) > 0 || rec.def == 0 {
 		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), record.ErrParse)
 	}
 	return rec, nil
 }
 
-// decodeRecord is parseRecord. The definition is one that there is. Only a repair accepts one that
-// is lost: the series must be there while the log is replayed.
+// decodeRecord is parseRecord. The definition is one that there is.
 func (cat *catalogue) decodeRecord(b []byte) (*seriesRecord, error) {
 	rec, err := parseRecord(b)
 	if err != nil {
 		return nil, err
 	}
-	d := cat.definition(rec.def)
-	if d == nil {
-		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), record.ErrParse)
-	}
-	if d.lost() && cat.options.rebuild == nil {
-		return nil, fmt.Errorf("series %q: definition %d is lost", rec.path, rec.def)
+	if cat.definition(rec.def) == nil {
+		return nil, fmt.Errorf("series %q: no definition %d: %w", rec.path, rec.def, record.ErrParse)
 	}
 	return rec, nil
 }

@@ -27,7 +27,6 @@ const maxProblems = 1000
 
 // A checker walks one transaction.
 type checker struct {
-	mend     *mender // may be nil
 	s        *Store
 	tx       *boltfile.Tx
 	pos      wal.Pos // of the catalogue
@@ -44,23 +43,13 @@ type checker struct {
 // Check walks every invariant of the store and returns what it finds broken: the structure of the
 // database, names, series and labels against each other, every state record, every row block
 // against the directory that names it, and every block of the log. The store stays in use.
-func (s *Store) Check(ctx context.Context) ([]Problem, error) { return s.checkWith(ctx, nil) }
-
-// A mender is told what a check finds wrong with rows, and what is lost with them.
-type mender struct {
-	fix func(f fix, what string) // f is what may be put in place of damaged rows
-	// lag: a series should have the records want in the bucket lag, and has the records found.
-	lag func(id groupID, want, found rowblock.LagCount, what string)
-}
-
-// checkWith is Check, and tells mend, if it is not nil.
-func (s *Store) checkWith(ctx context.Context, mend *mender) ([]Problem, error) {
+func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
 	c := &checker{
-		mend: mend, s: s, blocks: make(map[string]bool), lags: make(map[string]rowblock.LagCount),
+		s: s, blocks: make(map[string]bool), lags: make(map[string]rowblock.LagCount),
 		postings: make(map[string]*posting), next: make(map[uint32]uint32),
 		members: make(map[groupID]int), broken: make(map[groupID]bool),
 	}

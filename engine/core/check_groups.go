@@ -170,12 +170,10 @@ func (c *checker) rows() {
 		cl := c.s.catalogue.class(class)
 		if !ok || cl == nil || stream >= len(cl.streams) {
 			c.add(where, "no such class or stream")
-			c.mended(bucketRows, k, nil, where, "which no series can have")
 			continue
 		}
 		if !c.blocks[string(k)] && !c.broken[groupID{class, group}] {
 			c.add(where, "no directory names it")
-			c.mended(bucketRows, k, nil, where, "which nothing refers to")
 			continue
 		}
 		delete(c.blocks, string(k))
@@ -183,7 +181,6 @@ func (c *checker) rows() {
 		if err != nil {
 			lost := c.lostRows(cl, group, stream, slot, -1)
 			c.add(where, "%v: %s are lost", err, lost)
-			c.mended(bucketRows, k, rowblock.Empty(k), where, lost)
 			continue
 		}
 		c.block(k, where, &b, cl, group, stream, slot)
@@ -193,7 +190,6 @@ func (c *checker) rows() {
 		class, stream, slot, _, group, _ := rowblock.ParseKey([]byte(k))
 		lost := c.lostRows(c.s.catalogue.class(class), group, stream, slot, -1)
 		c.add(where, "%v: %s are lost", damage.ErrMissing, lost)
-		c.mended(bucketRows, []byte(k), rowblock.Empty([]byte(k)), where, lost)
 	}
 }
 
@@ -210,19 +206,10 @@ func (c *checker) block(key []byte, where string, b *rowblock.Block, cl *class, 
 		if err != nil {
 			lost := c.lostRows(cl, group, stream, slot, i)
 			c.add(where, "column %d: %v: %s are lost", i, err, lost)
-			c.mended(bucketRows, key, wholeColumns(key, b, cl, stream, slot), where, lost)
 		}
 	}
 	if b.Size() != b.Len() {
-		c.mended(bucketRows, key, wholeColumns(key, b, cl, stream, slot), where, "bytes behind its end")
 		c.add(where, "%d bytes, not %d", b.Len(), b.Size())
-	}
-}
-
-// mended tells what may be put in place of a damaged value.
-func (c *checker) mended(bucket, key, value []byte, where, what string) {
-	if c.mend != nil {
-		c.mend.fix(fix{bucket, bytes.Clone(key), value}, where+": "+what)
 	}
 }
 
@@ -234,14 +221,12 @@ func (c *checker) lag() {
 		where := "lag " + keyHex(k)
 		if len(k) != lagKeySize {
 			c.add(where, "key of %d bytes", len(k))
-			c.mended(bucketLag, k, nil, where, "which no series can have")
 			continue
 		}
 		cl := c.s.catalogue.class(binary.BigEndian.Uint32(k))
 		stream := int(binary.BigEndian.Uint16(k[10:]))
 		if cl == nil || stream >= len(cl.streams) {
 			c.add(where, "no such class or stream")
-			c.mended(bucketLag, k, nil, where, "which no series can have")
 			continue
 		}
 		rows, err := record.CutSum(v, bucketLag, k)
@@ -253,13 +238,11 @@ func (c *checker) lag() {
 		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
 		if c.lags[name].Records == 0 && !c.broken[groupID{cl.id, group}] {
 			c.add(where, "no directory names it")
-			c.mended(bucketLag, k, nil, where, "which nothing refers to")
 			continue
 		}
 		if err != nil {
 			lost := c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k))
 			c.add(where, "%v: %s are lost", err, lost)
-			c.mended(bucketLag, k, record.AppendSum(nil, bucketLag, k), where, lost)
 		}
 		e := found[name]
 		e.Index = index
@@ -272,20 +255,7 @@ func (c *checker) lag() {
 		if got == want {
 			continue
 		}
-		id := groupID{binary.BigEndian.Uint32([]byte(name)), binary.BigEndian.Uint32([]byte(name)[4:])}
 		what := fmt.Sprintf("series %d has %d records of rows in lag, not the %d that were written", want.Index, got.Records, want.Records)
 		c.add(fmt.Sprintf("state %x", name[:8]), "%s", what)
-		if c.mend != nil {
-			c.mend.lag(id, want, got, c.lostLag(id, int(want.Index), what))
-		}
 	}
-}
-
-// lostLag says of which series rows in lag are lost.
-func (c *checker) lostLag(id groupID, index int, what string) string {
-	ref := c.s.catalogue.class(id.class).refAt(id.group, index)
-	if rec := c.nowRecord(refKey(ref), c.tx.Bucket(bucketSeries).Get(refKey(ref))); rec != nil {
-		return fmt.Sprintf("rows of %q that its group keeps no more are lost: %s", rec.path, what)
-	}
-	return ""
 }

@@ -14,22 +14,13 @@ import (
 // A definition is an rra.Definition that the catalogue keeps once, with a number.
 type definition struct {
 	id     uint32
-	m      *rra.Machine // nil: the definition is lost, and no series has it
-	class  *class       // the same
-	values int          // readings in a sample: one for each data source that is not COMPUTE
+	m      *rra.Machine
+	class  *class
+	values int // readings in a sample: one for each data source that is not COMPUTE
 }
-
-// lost says that a repair did not find the definition any more. Only the repair itself meets series
-// that have it, and drops them.
-func (d *definition) lost() bool { return d.m == nil }
 
 // code is what the database keeps of the definition.
-func (d *definition) code() []byte {
-	if d.lost() {
-		return nil
-	}
-	return appendDefinition(nil, d.m.Definition())
-}
+func (d *definition) code() []byte { return appendDefinition(nil, d.m.Definition()) }
 
 // Definitions holds every definition of a store, in order of their numbers. Readers take no lock; a
 // caller that adds one holds the catalogue's mu.

@@ -41,7 +41,7 @@ func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) 
 	found, changed := cat.overlaySelect(ms, terms)
 	overlaid := make([]Ref, len(found))
 	for i, x := range found {
-		if d := cat.definition(x.rec.def); d != nil && !d.lost() {
+		if d := cat.definition(x.rec.def); d != nil {
 			m.labelled(x.rec.labels, d.m.Definition())
 		}
 		overlaid[i] = x.ref
@@ -131,7 +131,7 @@ func (m *combining) read(r *indexReader, set refSet) bool {
 	for i := range set {
 		for _, d := range columns[0][set[i].id] {
 			number, _ := strconv.ParseUint(d.value, 10, 32) // 0 is no definition
-			if def := m.cat.definition(uint32(number)); def != nil && !def.lost() {
+			if def := m.cat.definition(uint32(number)); def != nil {
 				m.each(columns[1:], set[i].id, d.p, values, 0, def.m.Definition())
 			}
 		}

@@ -21,7 +21,6 @@ type Copy struct {
 	Rows [][]float64
 
 	last rra.Time // set by Export: the last update
-	lost bool     // set by Export: the state was lost (flagLost)
 }
 
 // An importing is a checked Copy on its way into the store.
@@ -29,7 +28,6 @@ type importing struct {
 	planned
 	state    rra.State
 	strips   []importStrip
-	lost     bool
 	replaces Ref // the only series that it may replace; 0: Overwrite decides
 	reserved *reservation
 	plan     []planned // what reserve has returned

@@ -96,9 +96,6 @@ const enlistedAtOnce = 256
 // enlistNew puts the first series of plan[at:] into the catalogue, as far as their names are new.
 // It returns how many.
 func (cat *catalogue) enlistNew(list *beginning, plan []planned, at int, records []seriesRecord, out []Created) (n int) {
-	if cat.options.rebuild != nil { // it is told of each series
-		return 0
-	}
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	for i := at; i < len(plan) && n < enlistedAtOnce; i++ {
@@ -106,7 +103,7 @@ func (cat *catalogue) enlistNew(list *beginning, plan []planned, at int, records
 		if ref, err := cat.now(p); ref != 0 || err != nil {
 			break
 		}
-		d, ref, g := cat.add(list.t, p, i, &records[i])
+		d, ref, g := cat.add(list.t, p, &records[i])
 		out[p.at].Ref = ref
 		list.add(g, ref, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
 		n++
@@ -130,7 +127,7 @@ func (s *Store) applyOne(list *beginning, plan []planned, at int, rec *seriesRec
 	case old != 0:
 		list.flush() // the series ends before another one begins
 	}
-	d, ref, g := cat.enlist(list.t, p, old, at, rec)
+	d, ref, g := cat.enlist(list.t, p, old, rec)
 	s.failpoint("catalogue-create")
 	out[p.at].Ref = ref
 	list.add(g, ref, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})

@@ -48,9 +48,6 @@ func (s *Store) export(ctx context.Context, ref Ref, reserved *reservation) (c C
 	c = Copy{Path: info.Path, Labels: info.Labels, Definition: info.Definition, State: info.State}
 	last := info.Machine.LastUpdate(info.State.W)
 	c.last = last
-	if err := s.withSeries(ref, func(g *group, index int) { c.lost = g.flags[index]&flagLost != 0 }); err != nil {
-		return Copy{}, false, err
-	}
 	if c.Rows, err = s.exportRows(ctx, ref, info.Machine, last.Unix(), reserved); err != nil {
 		return Copy{}, false, err
 	}

@@ -35,8 +35,11 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 			if err == nil && len(col) > 0 {
 				f.buf, err = rowblock.ReadColumn(col, st, b.slot, &p, f.buf)
 			}
-			if err != nil {
-				return f.s.loader.damagedRows(&f.tx, g, w.stream, b.slot, b.sub, column, err)
+			if err == nil {
+				continue
+			}
+			if err := f.unread(f.s.loader.damagedRows(&f.tx, g, w.stream, b.slot, b.sub, column, err)); err != nil {
+				return err
 			}
 		}
 		if w.lagging.Records > 0 {
@@ -45,6 +48,15 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 			}
 		}
 	}
+	return nil
+}
+
+// unread returns the damage of rows, or nil if the store is one that Salvage reads.
+func (f *fetcher) unread(e *DamageError) error {
+	if f.s.options.salvage == nil {
+		return e
+	}
+	f.s.options.salvage.unread(e)
 	return nil
 }
 
@@ -60,10 +72,11 @@ func (f *fetcher) readBlocks(g *group, w *wanted) error {
 			if bytes.Equal(k, f.key) {
 				b, err = rowblock.OpenIn(f.key, v)
 			}
-			if err != nil {
-				return f.s.loader.damagedRows(&f.tx, g, w.stream, e.Slot, sub, -1, err)
+			if err == nil {
+				f.blocks = append(f.blocks, slotBlock{b, e.Slot, sub})
+			} else if err := f.unread(f.s.loader.damagedRows(&f.tx, g, w.stream, e.Slot, sub, -1, err)); err != nil {
+				return err
 			}
-			f.blocks = append(f.blocks, slotBlock{b, e.Slot, sub})
 		}
 	}
 	return nil
@@ -82,7 +95,7 @@ func (f *fetcher) countLagged(g *group, index int, want rowblock.LagCount) error
 	e := damage.InValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.Records, want.Records))
 	e.Series = f.s.catalogue.pathOf(&f.tx, g.c, g.id, index)
 	f.s.damage.Note(e)
-	return e
+	return f.unread(e)
 }
 
 // lagged reads the rows of a lagging series from the lag bucket.
@@ -99,8 +112,11 @@ func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *rowblo
 		if err == nil {
 			f.buf, err = rowblock.ReadColumn(rows, st, slot, p, f.buf)
 		}
-		if err != nil {
-			return f.s.loader.damagedLag(&f.tx, g, column, stream, slot, err)
+		if err == nil {
+			continue
+		}
+		if err := f.unread(f.s.loader.damagedLag(&f.tx, g, column, stream, slot, err)); err != nil {
+			return err
 		}
 	}
 	return nil

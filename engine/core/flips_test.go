@@ -88,7 +88,7 @@ func ask(s *core.Store, until int64) answers {
 	var failed error
 	for x, err := range s.List(ctx, "", "") {
 		if failed = err; err == nil {
-			fmt.Fprintln(&list, x.Path, uint64(x.Ref), x.Labels)
+			fmt.Fprintln(&list, x.Path, x.Labels)
 		}
 	}
 	say("list", failed, list.String())
@@ -108,7 +108,7 @@ func ask(s *core.Store, until int64) answers {
 	say("notes", err, fmt.Sprint(notes))
 	for _, path := range []string{"h/0", "h/1", "h/2", "h/3", "h/renamed", "hw", "texts", "imported", "late"} {
 		ref, err := s.Lookup(path)
-		say(path+" lookup", err, fmt.Sprint(uint64(ref)))
+		say(path+" lookup", err, "")
 		m, err := s.Metadata(path)
 		say(path+" metadata", err, fmt.Sprint(m))
 		info, err := s.Info(ref)

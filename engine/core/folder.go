@@ -25,7 +25,7 @@ func checkForeign(dir string) error {
 	foreign := false
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == fileDB, name == dirLog, name == dirRestore:
+		case name == fileDB, name == dirLog, name == dirRestore, name == dirRepair:
 			return nil
 		case name == fileLock, strings.HasPrefix(name, "rondo."), strings.HasPrefix(name, "."), name == "lost+found", e.Type()&fs.ModeSocket != 0:
 		default:
@@ -38,12 +38,13 @@ func checkForeign(dir string) error {
 	return nil
 }
 
-// removeLeft removes what a crash leaves of a backup and of a compaction. A failure only costs
-// space.
+// removeLeft removes what a crash leaves of a backup, of a compaction and of a repair. A failure
+// only costs space.
 func removeLeft(dir string) {
 	for _, name := range []string{fileSpool, fileDB + boltfile.CompactSuffix} {
 		_ = os.Remove(filepath.Join(dir, name))
 	}
+	_ = os.RemoveAll(filepath.Join(dir, dirRepair)) // nothing of it is needed: see HalfRestored
 }
 
 // asideName returns the name that the damaged file or folder name is renamed to. No file has it.

@@ -75,10 +75,10 @@ func TestPageSeries(t *testing.T) {
 	k := refKey(makeRef(1, 0))
 	rec, err := s.catalogue.storedRecord(k, b)
 	if err != nil {
-		body := (&seriesRecord{path: "web1/load.rrd", def: 1, labels: []Label{{"host", "web1"}}, born: birth{2, 1}}).append(nil)
+		body := (&seriesRecord{path: "web1/load.rrd", def: 1, labels: []Label{{"host", "web1"}}}).append(nil)
 		t.Fatalf("%v; today it is written as % x", err, record.AppendSum(body, bucketSeries, k))
 	}
-	if rec.path != "web1/load.rrd" || rec.def != 1 || rec.born != (birth{2, 1}) || len(rec.labels) != 1 || rec.labels[0] != (Label{"host", "web1"}) {
+	if rec.path != "web1/load.rrd" || rec.def != 1 || len(rec.labels) != 1 || rec.labels[0] != (Label{"host", "web1"}) {
 		t.Errorf("got %+v", rec)
 	}
 	if again := record.AppendSum(rec.append(nil), bucketSeries, k); !bytes.Equal(again, b) {

@@ -38,9 +38,8 @@ type group struct {
 	arrays
 
 	// These are by index of the series.
-	texts   map[int][]string    // last readings that are kept as text
-	lost    map[int]*lostSeries // series that a repair has yet to begin
-	refused map[int]error       // why the state of a series cannot be used
+	texts   map[int][]string // last readings that are kept as text
+	refused map[int]error    // why the state of a series cannot be used
 	held    map[int]*held.Samples
 	// longRuns are by index*cols + column.
 	longRuns map[int][]longRun
@@ -119,13 +118,9 @@ func (a *arrays) buffered(i, col int) (n int, base uint32) {
 	return int(a.bufN[at]), a.bufBase[at]
 }
 
-// The flags of a series in a group are part of the format.
-const (
-	flagAlive = 1 // a series lives here; else the number is unused or given up
-	// flagLost says that the state was lost: the last update may have been later than the known
-	// one. Readings go to Machine.Resume until one ends the lost time.
-	flagLost = 2
-)
+// flagAlive is the flag of a series in a group, part of the format: a series lives here; else the
+// number is unused or given up.
+const flagAlive = 1
 
 // ref returns the reference of the series at an index of g.
 func (g *group) ref(index int) Ref { return g.c.refAt(g.id, index) }

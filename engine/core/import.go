@@ -75,7 +75,7 @@ func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing
 	if err != nil {
 		return nil, nil, err
 	}
-	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}, replaces: replaces, lost: c.lost}
+	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}, replaces: replaces}
 	d := ownRows(c.Definition, c.Rows)
 	if x.m, x.def, err = s.catalogue.admitDefinition(d); err != nil {
 		return nil, nil, err
@@ -138,10 +138,6 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 // applyImport makes the series. It runs in log order.
 func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	old, err := s.catalogue.lookup(x.key)
-	if s.options.rebuild != nil && errors.Is(err, ErrNotFound) && s.nameLost(x.replaces) {
-		s.options.rebuild.r.accounted()
-		old, err = x.replaces, nil
-	}
 	switch {
 	case x.replaces != 0 && (errors.Is(err, ErrNotFound) || err == nil && old != x.replaces):
 		out.Err = errReplaced
@@ -153,7 +149,7 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 		out.Err = err
 		return
 	}
-	d, ref, g := s.catalogue.enlist(t, &x.planned, old, 0, new(seriesRecord))
+	d, ref, g := s.catalogue.enlist(t, &x.planned, old, new(seriesRecord))
 	s.failpoint("catalogue-import")
 	out.Ref = ref
 	index := d.class.index(ref.number())

@@ -110,7 +110,6 @@ func leadingRun(rows []float64) int {
 const (
 	importOverwrite = 1
 	importReplace   = 2 // a reference follows: only in place of this series
-	importLost      = 4 // the first reading counts as unknown
 )
 
 // errReplaced says that the series to be replaced was dropped, or replaced by another.
@@ -126,9 +125,6 @@ func (x *importing) record(rows [][]float64) ([]byte, error) {
 	rec := append(make([]byte, 0, size+len(x.def)+8*len(x.state.W)+256), record.KindImport, 0)
 	if x.Overwrite {
 		rec[1] |= importOverwrite
-	}
-	if x.lost {
-		rec[1] |= importLost
 	}
 	if x.replaces != 0 {
 		rec[1] |= importReplace
@@ -147,10 +143,10 @@ func (x *importing) record(rows [][]float64) ([]byte, error) {
 func (s *Store) replayImport(r *record.Reader) (*importing, error) {
 	x := new(importing)
 	flags := r.Byte()
-	if flags > importOverwrite|importReplace|importLost {
+	if flags > importOverwrite|importReplace {
 		return nil, unknownFlags(flags)
 	}
-	x.Overwrite, x.lost = flags&importOverwrite != 0, flags&importLost != 0
+	x.Overwrite = flags&importOverwrite != 0
 	if flags&importReplace != 0 {
 		x.replaces = Ref(r.Uvarint())
 	}

@@ -112,11 +112,11 @@ func TestNewerPart(t *testing.T) {
 						t.Errorf("open, read-only %v: %v, want ErrNewer and no damage", readOnly, err)
 					}
 				}
-				if _, err := core.Salvage(t.Context(), l.dir, core.Options{}, true); !errors.Is(err, core.ErrNewer) && !errors.Is(err, core.ErrWhole) {
+				if _, err := core.SalvageLog(t.Context(), l.dir, core.Options{}, true); !errors.Is(err, core.ErrNewer) && !errors.Is(err, core.ErrWhole) {
 					t.Errorf("salvage: %v, want ErrNewer or that the log is whole", err)
 				}
 			}
-			if got, err := core.Repair(t.Context(), l.dir, core.Options{}); !errors.Is(err, core.ErrNewer) || got.Aside != "" || len(got.Done) > 0 {
+			if got, err := core.Repair(t.Context(), l.dir, core.Options{}); !errors.Is(err, core.ErrNewer) || len(got.Aside) > 0 || got.Series > 0 {
 				t.Errorf("repair: %+v, %v, want ErrNewer and nothing done", got, err)
 			} else if n := strings.Count(err.Error(), "newer version of rondo"); n != 1 {
 				t.Errorf("repair says %d times that a newer version wrote it: %v", n, err)
@@ -133,7 +133,7 @@ func TestNewerPart(t *testing.T) {
 
 // A copy of a series that a newer node sends is told apart from one that is damaged.
 func TestCopyOfNewerVersion(t *testing.T) {
-	for version, newer := range map[byte]bool{0: false, 2: true, 255: true} {
+	for version, newer := range map[byte]bool{0: false, 1: false, 3: true, 255: true} {
 		var c core.Copy
 		err := c.UnmarshalBinary([]byte{version, 1, 'x'})
 		if !errors.Is(err, core.ErrInvalid) || !errors.Is(err, core.ErrVersion) || errors.Is(err, core.ErrNewer) != newer {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,10 +43,8 @@ func (s *Store) open() (err error) {
 	} else if err := checkForeign(s.dir); err != nil {
 		return err
 	}
-	if s.options.rebuild == nil { // a repair holds the lock
-		if s.lock, err = lockFolder(filepath.Join(s.dir, fileLock), s.options); err != nil {
-			return err
-		}
+	if s.lock, err = lockFolder(filepath.Join(s.dir, fileLock), s.options); err != nil {
+		return err
 	}
 	if err := HalfRestored(s.dir); err != nil {
 		return err
@@ -96,16 +93,8 @@ func (s *Store) openLeader(after wal.Pos, begun time.Time, madeAnew bool) error 
 	if last := s.log.get().Last(); madeAnew && last > 0 {
 		s.options.Logger.Warn("rondo.bolt was missing; it is made anew from the log, which holds all since the first record", "records", last)
 	}
-	if b := s.options.rebuild; b != nil {
-		if err := b.begin(s); err != nil {
-			return err
-		}
-	}
 	if err := s.replay(); err != nil {
 		return logError(err)
-	}
-	if b := s.options.rebuild; b != nil {
-		return b.finish(context.Background())
 	}
 	s.failpoint("open-replayed")
 	s.recovery = time.Since(begun)

@@ -44,15 +44,15 @@ type Options struct {
 	Logger *slog.Logger
 
 	// OpenLog opens the log of the store, if it is not the segments in the store's folder. The log
-	// gives out no position at or below after, and calls onDurable. Salvage, Restore and Repair do
-	// not use OpenLog. Default: nil.
+	// gives out no position at or below after, and calls onDurable. SalvageLog, Salvage and
+	// Restore do not use OpenLog. Default: nil.
 	OpenLog func(after wal.Pos, onDurable OnDurable) (Log, error) `json:"-"`
 	// Follow opens the log for reading only, and makes Open return a store that follows it, from
 	// position after+1 on. OpenLog is used by Promote. The store is not the only one that has the
 	// log, so that checkpoints do not truncate it: see Store.Truncate. Default: nil.
 	Follow func(after wal.Pos) (Source, error) `json:"-"`
 
-	rebuild *rebuild // set by Repair: makes states anew
+	salvage *salvaging // set by Salvage, which reads a store of which parts are missing
 
 	// For tests: the file system of the log, and the function called at failpoints.
 	fs   wal.FS

@@ -3,13 +3,10 @@
 package core_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
 )
@@ -73,27 +70,4 @@ func TestLinkedFolder(t *testing.T) {
 		s := mustOpen(t, linked, core.Options{NoBackground: true})
 		mustClose(t, s.Close())
 	}
-}
-
-// TestRepairAgainAfterItsLink repairs a database whose repair was killed when the file had just got
-// its second name.
-func TestRepairAgainAfterItsLink(t *testing.T) {
-	dir := t.TempDir()
-	s := mustOpen(t, dir, core.Options{NoBackground: true})
-	newFeeder(t, s, 1).mustFeed(10)
-	mustClose(t, s.Checkpoint(t.Context()))
-	mustClose(t, s.Close())
-	damageDB(t, dir, func(tx *bolt.Tx) error {
-		k, _ := tx.Bucket([]byte("state")).Cursor().First()
-		return tx.Bucket([]byte("state")).Delete(bytes.Clone(k))
-	})
-	name := filepath.Join(dir, "rondo.bolt")
-	if err := os.Link(name, name+".damaged-1"); err != nil {
-		t.Fatal(err)
-	}
-	got, err := core.Repair(t.Context(), dir, core.Options{})
-	if err != nil || len(got.Left) > 0 || got.Aside != name+".damaged-2" {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	mustClose(t, mustOpen(t, dir, core.Options{NoBackground: true}).Close())
 }

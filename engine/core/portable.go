@@ -37,7 +37,7 @@ func ParseDefinition(b []byte) (*rra.Definition, error) {
 }
 
 // copyVersion begins the binary form of a Copy.
-const copyVersion = 1
+const copyVersion = 2
 
 // AppendBinary appends c in a form that UnmarshalBinary reads. It does not fail.
 func (c *Copy) AppendBinary(dst []byte) ([]byte, error) {
@@ -60,12 +60,7 @@ func (c *Copy) AppendBinary(dst []byte) ([]byte, error) {
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 		}
 	}
-	dst = binary.AppendVarint(dst, int64(c.last))
-	lost := byte(0)
-	if c.lost {
-		lost = 1
-	}
-	return append(dst, lost), nil
+	return binary.AppendVarint(dst, int64(c.last)), nil
 }
 
 // UnmarshalBinary reads what AppendBinary has appended. It takes no more memory than a small
@@ -104,7 +99,6 @@ func (c *Copy) UnmarshalBinary(b []byte) error {
 		c.Rows = append(c.Rows, rows)
 	}
 	c.last = rra.Time(r.Varint())
-	c.lost = r.Byte() != 0
 	if r.Err != nil || len(r.Rest) != 0 {
 		return asInvalid(fmt.Errorf("copy of a series, %d bytes: %w", len(b), record.ErrParse))
 	}

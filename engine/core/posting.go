@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"iter"
 	"math/bits"
@@ -148,3 +149,8 @@ func appendLabelKey(dst []byte, l Label) []byte {
 }
 
 type groupID struct{ class, group uint32 }
+
+// compare orders groups.
+func (a groupID) compare(b groupID) int {
+	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.group, b.group))
+}

@@ -146,6 +146,9 @@ func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
 			break
 		}
 		g, err := r.s.catalogue.groupAt(h.class, h.group)
+		if r.s.options.salvage.lostGroup(groupID{h.class, h.group}) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}

@@ -64,9 +64,6 @@ func (s *Store) rename(from, to string) error {
 func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 	ref, err := s.catalogue.lookup(from)
 	if err != nil {
-		if b := s.options.rebuild; b != nil {
-			b.lostRename(from, to)
-		}
 		return fmt.Errorf("rename %q: %w", from, err)
 	}
 	key := nameKey(to)
@@ -77,9 +74,6 @@ func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 		return fmt.Errorf("rename %q to %q: %w", from, to, ErrExists)
 	}
 	rec, err := s.catalogue.record(ref)
-	if s.options.rebuild != nil && errors.Is(err, ErrNotFound) {
-		rec, err = &seriesRecord{}, nil // a name is all that is left of it: the repair drops it later
-	}
 	if err != nil {
 		return err
 	}

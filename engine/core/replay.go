@@ -23,6 +23,9 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
 			break
 		}
 		g, err := s.catalogue.groupAt(h.class, h.group)
+		if s.options.salvage.lostGroup(groupID{h.class, h.group}) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", pos, err)
 		}

@@ -11,10 +11,11 @@ import (
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
-// dirRestore is the folder in which Restore works, inside of the folder that it restores into. When
-// everything is there and durable, Restore moves the log out of it, then the database, and removes
-// it. So a folder that has dirRestore and no database is left from a restore that was ended
-// half-way. All that opens a folder refuses it by HalfRestored, and another Restore begins anew.
+// dirRestore is the folder in which Restore and Salvage work, inside of the folder that it restores
+// into. When everything is there and durable, Restore moves the log out of it, then the database,
+// and removes it. So a folder that has dirRestore and no database is left from a restore that was
+// ended half-way. All that opens a folder refuses it by HalfRestored, and another Restore begins
+// anew.
 const dirRestore = "restoring"
 
 // Restore makes the folder dir from a backup. dir must be absent or empty, or hold what a killed
@@ -39,13 +40,22 @@ func RestoreFiles(dir string, names ...string) error {
 }
 
 // restoreFiles is Restore, or RestoreReplica if replica is true.
-func restoreFiles(files []backupFile, dir string, replica bool) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("restore into %s: %w", dir, err)
-		}
-	}()
-	_, err = os.Lstat(dir)
+func restoreFiles(files []backupFile, dir string, replica bool) error {
+	names := []string{dirLog, fileDB}
+	if replica {
+		names = names[1:]
+	}
+	err := fillFolder(dir, names, func(inside string) error { return restoreInto(files, inside, replica) })
+	if err != nil {
+		err = fmt.Errorf("restore into %s: %w", dir, err)
+	}
+	return err
+}
+
+// fillFolder makes the folder dir a database: fill makes the files or folders of names in the
+// folder inside, in which nothing else is left then, and they move to dir when all are durable.
+func fillFolder(dir string, names []string, fill func(inside string) error) error {
+	_, err := os.Lstat(dir)
 	made := os.IsNotExist(err)
 	if err := checkEmpty(dir); err != nil {
 		return err
@@ -57,9 +67,9 @@ func restoreFiles(files []backupFile, dir string, replica bool) (err error) {
 	if err != nil {
 		return err
 	}
-	// Check again: another Restore may just have ended.
+	// Check again: another call may just have ended.
 	if err = checkEmpty(dir); err == nil {
-		err = restore(files, dir, replica)
+		err = fillLocked(dir, names, fill)
 	}
 	if err != nil {
 		removeRestored(dir)
@@ -73,7 +83,7 @@ func restoreFiles(files []backupFile, dir string, replica bool) (err error) {
 	return lock.Close()
 }
 
-func restore(files []backupFile, dir string, replica bool) error {
+func fillLocked(dir string, names []string, fill func(inside string) error) error {
 	removeRestored(dir)
 	inside := filepath.Join(dir, dirRestore)
 	if err := owner.Mkdir(inside, 0o700); err != nil {
@@ -82,12 +92,8 @@ func restore(files []backupFile, dir string, replica bool) error {
 	if err := owner.SyncFolder(dir); err != nil {
 		return err
 	}
-	if err := restoreInto(files, inside, replica); err != nil {
+	if err := fill(inside); err != nil {
 		return err
-	}
-	names := []string{dirLog, fileDB}
-	if replica {
-		names = names[1:]
 	}
 	for _, name := range names {
 		if err := os.Rename(filepath.Join(inside, name), filepath.Join(dir, name)); err != nil {
@@ -127,18 +133,23 @@ func removeRestored(dir string) {
 	if _, err := os.Lstat(inside); err != nil {
 		return
 	}
-	for _, name := range []string{filepath.Join(dir, dirLog), filepath.Join(dir, fileDB), filepath.Join(inside, dirLog), filepath.Join(inside, fileDB)} {
+	for _, name := range []string{filepath.Join(dir, dirLog), filepath.Join(dir, fileDB), filepath.Join(inside, dirLog), filepath.Join(inside, fileDB), filepath.Join(inside, fileWork), filepath.Join(inside, fileLock)} {
 		_ = os.RemoveAll(name) // what stays is found by the next Restore
 	}
 	_ = os.Remove(inside) // fails if it holds files of somebody else
 }
 
-// ErrRestoring says that a Restore into a folder was ended half-way.
-var ErrRestoring = errors.New("a restore of a backup into it was ended half-way")
+// ErrRestoring says that a Restore or a Salvage into a folder, or a Repair of it, was ended
+// half-way.
+var ErrRestoring = errors.New("a restore or a salvage into it was ended half-way")
 
 // HalfRestored returns an error that wraps [ErrRestoring], and says what to do, if a Restore into
-// the folder dir was ended half-way. One that is under way looks the same, and holds the lock.
+// the folder dir was ended half-way, and so for a Salvage or a Repair. One that is under way looks
+// the same, and holds the lock.
 func HalfRestored(dir string) error {
+	if exists(filepath.Join(dir, dirRepair, fileDB)) && !exists(filepath.Join(dir, fileDB)) {
+		return fmt.Errorf("%w: rondo check --repair ends it", ErrRestoring)
+	}
 	inside := filepath.Join(dir, dirRestore)
 	if _, err := os.Lstat(inside); err != nil {
 		return nil
@@ -150,7 +161,7 @@ func HalfRestored(dir string) error {
 	if moved := filepath.Join(dir, dirLog); exists(moved) {
 		left += " and " + moved // the log alone would become a database that lacks what the backup had
 	}
-	return fmt.Errorf("%w: restore it again, or remove %s", ErrRestoring, left)
+	return fmt.Errorf("%w: do it again, or remove %s", ErrRestoring, left)
 }
 
 // exists reports whether there is a file or a folder of a name.
@@ -159,11 +170,11 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// hasDatabase returns an error if the folder dir has no database, and none in a Restore. Who has
-// locked the folder asks HalfRestored then.
+// hasDatabase returns an error if the folder dir has no database, and none in a Restore or a
+// Repair. Who has locked the folder asks HalfRestored then.
 func hasDatabase(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, fileDB))
-	if err != nil && exists(filepath.Join(dir, dirRestore)) {
+	if err != nil && (exists(filepath.Join(dir, dirRestore)) || exists(filepath.Join(dir, dirRepair))) {
 		return nil
 	}
 	return err

@@ -7,166 +7,274 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
-	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/wal"
 )
 
-// dirSalvage is the folder of the log that Salvage writes, until it replaces the damaged log.
-const dirSalvage = "wal.salvage"
+// Salvage copies what can be read of a damaged database into a new one, in four steps:
+//
+//   - salvage_gather.go: all entries whose checksums are right go into a work file, page by page.
+//     Names and records of series are completed from each other.
+//   - salvage_replay.go: the work file is opened like a store. Each series of a group without a
+//     state begins at the end of its newest stored row. The log is replayed as far as it fits.
+//   - salvage_copy.go: each series is exported from the work file and imported into the new store.
+//   - The new store takes its place in the folder, as a restored backup does.
+//
+// Whatever is left out gets a line in Salvaged.Lost.
 
-// Salvaged tells what Salvage has done with a log, or would do.
+// Salvaged is what Salvage has copied, and what it has left out.
 type Salvaged struct {
-	Catalogue wal.Pos // the database holds the log up to here
-	Last      wal.Pos // the log can be read behind Catalogue up to here: these records are kept
-	// the log is known to have reached up to here at least: records above Last are lost
-	Known  wal.Pos
-	Damage error // why the log was refused
-	// the folder that the damaged log was renamed to; empty if no log was there, or nothing was
-	// done
-	Aside string
+	Series int      // that were copied
+	Lost   []string // what was left out or became unknown, and why
 }
 
-// ErrWhole says that there is nothing to salvage.
-var ErrWhole = errors.New("the log is whole")
+// Repaired is what Repair has found and done.
+type Repaired struct {
+	Found []Problem // what was wrong; only why, if the database could not be opened
+	Aside []string  // what database and log were renamed to; empty: nothing was changed
+	Salvaged
+}
 
-// Salvage makes a database usable whose log was refused. It copies the readable records behind the
-// position of the database into a new log, and sets the damaged log aside. Records that cannot be
-// read are lost. Without write, Salvage only tells what it would do. It returns ErrWhole if the log
-// is whole. It refuses a database that was written from records that cannot be read any more, and a
-// log of which a newer version of rondo wrote a part (ErrNewer).
-func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvaged, err error) {
-	s := newStore(dir, o)
-	s.options.ReadOnly = !write
+// ErrNothingReads says that no series of a damaged database can be read.
+var ErrNothingReads = errors.New("no series can be read, restore a backup")
+
+// Salvage copies every series that can be read of the database in the folder from, and of its log,
+// into a new database in the folder to, which must be absent or empty. Rows that cannot be read are
+// unknown in the copy. A series without a readable state begins at the end of its newest stored
+// row. The folder from stays as it is. The error wraps ErrLocked if another process uses one of the
+// folders, ErrNewer if a newer version of rondo wrote the database, and ErrNothingReads.
+func Salvage(ctx context.Context, from, to string, o Options) (got Salvaged, err error) {
+	o.ReadOnly = true
+	if err := hasDatabase(from); err != nil {
+		return got, err
+	}
+	if s, err := Open(from, o); err == nil {
+		_ = s.Close() // it was only read
+	} else if errors.Is(err, ErrVersion) {
+		return got, err
+	}
+	lock, err := lockFolder(filepath.Join(from, fileLock), o)
+	if err != nil {
+		return got, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := HalfRestored(from); err != nil {
+		return got, err
+	}
+	err = fillFolder(to, []string{dirLog, fileDB}, func(inside string) error {
+		got, err = salvageInto(ctx, from, inside, o)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("salvage %s into %s: %w", from, to, err)
+	}
+	return got, err
+}
+
+// dirRepair is the folder in which Repair makes the new database, inside of the folder of the
+// damaged one.
+const dirRepair = "repairing"
+
+// Repair puts what Salvage can copy in the place of a damaged database, which is kept aside with
+// its log. A database without problems is left alone. The errors are those of Salvage; a replica
+// whose log is elsewhere is refused, because its other replicas have everything.
+func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
+	o.NoBackground, o.ReadOnly = true, false
+	if exists(filepath.Join(dir, dirRepair, fileDB)) && !exists(filepath.Join(dir, fileDB)) {
+		return got, finishRepair(dir, o) // a repair was ended between its renames
+	}
 	if err := hasDatabase(dir); err != nil {
 		return got, err
 	}
-	if s.lock, err = lockFolder(filepath.Join(dir, fileLock), s.options); err != nil {
+	if got.Found, err = inspect(ctx, dir, o); err != nil || len(got.Found) == 0 {
 		return got, err
 	}
-	defer func() {
-		if s.db != nil {
-			err = errors.Join(err, s.db.Close())
-		}
-		err = errors.Join(err, s.lock.Close())
-		if err != nil {
-			err = fmt.Errorf("salvage the log of %s: %w", dir, err)
-		}
-	}()
-	if err := HalfRestored(dir); err != nil {
-		return got, err
+	if err := repair(ctx, dir, o, &got); err != nil {
+		return got, fmt.Errorf("repair %s: %w", dir, err)
 	}
-	var groups wal.Pos
-	if got.Catalogue, groups, err = s.reached(); err != nil {
-		return got, fmt.Errorf("%s: %w", fileDB, err)
-	}
-	from := filepath.Join(dir, dirLog)
-	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
-		// A salvage that was ended between its two renames had finished its copy.
-		if err := os.Rename(filepath.Join(dir, dirSalvage), from); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return got, err
-		}
-	}
-	got.Last, got.Known = got.Catalogue, max(s.holds.Last, groups)
-	if got.Damage = s.readable(ctx, from, &got, nil); got.Damage == nil {
-		return got, ErrWhole
-	}
-	if errors.Is(got.Damage, wal.ErrNewer) {
-		return got, newerPart{got.Damage.Error()}
-	}
-	if got.Last < groups {
-		return got, fmt.Errorf("the database was written from records up to position %d, and the log can be read up to %d: restore a backup: %w", groups, got.Last, got.Damage)
-	}
-	if !write {
-		return got, nil
-	}
-	return got, s.replaceLog(ctx, from, &got)
+	return got, nil
 }
 
-// reached opens the database and returns up to which positions of the log its catalogue and its
-// groups were written.
-func (s *Store) reached() (catalogue, groups wal.Pos, err error) {
-	if _, err := s.openVersion(); err != nil {
-		return 0, 0, err
+// inspect opens and checks a database. An error says that it cannot be looked at now.
+func inspect(ctx context.Context, dir string, o Options) ([]Problem, error) {
+	o.ReadOnly = true
+	s, err := Open(dir, o)
+	if errors.Is(err, ErrDamaged) {
+		return []Problem{{Where: dir, What: err.Error()}}, nil
 	}
-	err = s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
-		c, err := metaNumber(tx, metaCatalogue)
-		if err != nil {
-			return err
-		}
-		g, err := metaNumber(tx, metaGroups)
-		if err != nil {
-			return err
-		}
-		catalogue, groups = wal.Pos(c), wal.Pos(g)
-		return s.loadMark(tx)
-	})
-	return catalogue, groups, err
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Check(ctx)
+	if i := slices.IndexFunc(found, func(p Problem) bool { return p.newer }); i >= 0 && err == nil {
+		err = newerPart{found[i].String()}
+	}
+	return found, errors.Join(err, s.Close())
 }
 
-// readable walks the readable records of the log behind the catalogue's position, and appends them
-// to the log to, if it is not nil. It returns why the log would be refused.
-func (s *Store) readable(ctx context.Context, from string, got *Salvaged, to *wal.Log) error {
-	l, err := wal.Open(from, wal.Options{ReadOnly: true, Holds: s.holds, After: got.Known})
+func repair(ctx context.Context, dir string, o Options, got *Repaired) (err error) {
+	lock, err := lockFolder(filepath.Join(dir, fileLock), o)
 	if err != nil {
 		return err
 	}
-	got.Known = max(got.Known, l.Marked().Last, l.Last())
-	whole := l.Whole()
-	if first := l.First(); first > got.Catalogue+1 {
-		return errors.Join(fmt.Errorf("%w: the store holds the log up to %d, the log begins at %d", wal.ErrHole, got.Catalogue, first), whole, l.Close())
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	inside := filepath.Join(dir, dirRepair)
+	if err := os.RemoveAll(inside); err != nil {
+		return err
 	}
-	err = l.Replay(got.Catalogue+1, func(p wal.Pos, rec []byte) error {
-		if to != nil {
-			if _, err := to.Append(ctx, rec); err != nil {
-				return err
-			}
+	if err := owner.Mkdir(inside, 0o700); err != nil {
+		return err
+	}
+	if got.Salvaged, err = salvageInto(ctx, dir, inside, o); err != nil {
+		_ = os.RemoveAll(inside) // what stays is removed by the next Open
+		return err
+	}
+	if err := owner.SyncFolder(dir); err != nil {
+		return err
+	}
+	// From the first rename to the last the folder has no database: Open refuses it, and another
+	// Repair goes on.
+	for _, name := range []string{fileDB, dirLog} {
+		aside := asideName(filepath.Join(dir, name))
+		if err := os.Rename(filepath.Join(dir, name), aside); err == nil {
+			got.Aside = append(got.Aside, aside)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
-		got.Last = p
-		return ctx.Err()
-	})
+		if err := owner.SyncFolder(dir); err != nil {
+			return err
+		}
+	}
+	return moveRepaired(dir)
+}
+
+// finishRepair goes on with a repair that was ended between its renames.
+func finishRepair(dir string, o Options) (err error) {
+	lock, err := lockFolder(filepath.Join(dir, fileLock), o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if old := filepath.Join(dir, dirLog); exists(old) && exists(filepath.Join(dir, dirRepair, dirLog)) {
+		if err := os.Rename(old, asideName(old)); err != nil {
+			return err
+		}
+	}
+	return moveRepaired(dir)
+}
+
+// moveRepaired moves the new database to its place: the log first, so that the folder has a
+// database only when it has both.
+func moveRepaired(dir string) error {
+	inside := filepath.Join(dir, dirRepair)
+	for _, name := range []string{dirLog, fileDB} {
+		err := os.Rename(filepath.Join(inside, name), filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := owner.SyncFolder(dir); err != nil {
+			return err
+		}
+	}
+	_ = os.RemoveAll(inside) // what stays is removed by the next Open
+	return owner.SyncFolder(dir)
+}
+
+// fileWork is what salvageInto gathers the readable entries in.
+const fileWork = fileDB + ".work"
+
+// salvageInto makes a new database, and its log, in the folder to. It does not lock from.
+func salvageInto(ctx context.Context, from, to string, o Options) (got Salvaged, err error) {
+	name := filepath.Join(to, fileWork)
+	defer func() { err = errors.Join(err, removeIf(name)) }()
+	x := &salvaging{dir: from, options: o, lost: make(map[groupID]bool), newest: make(map[Ref]int64), remade: make(map[Ref]string), left: make(map[Ref]bool)}
+	if err := x.gather(name); err != nil {
+		return got, err
+	}
+	s, err := x.open(to, name)
+	if err != nil {
+		return got, err
+	}
+	err = x.replay()
 	if err == nil {
-		err = whole
+		err = x.copyAll(ctx, to)
 	}
-	return errors.Join(err, l.Close())
+	if err = errors.Join(err, s.abandon()); err == nil && x.copied == 0 && x.named > 0 {
+		err = ErrNothingReads
+	}
+	if x.more > 0 {
+		x.lines = append(x.lines, fmt.Sprintf("and %d more", x.more))
+	}
+	return Salvaged{x.copied, x.lines}, err
 }
 
-// replaceLog copies the readable records into a new log and replaces the old log by it.
-func (s *Store) replaceLog(ctx context.Context, from string, got *Salvaged) error {
-	made := filepath.Join(s.dir, dirSalvage)
-	if err := os.RemoveAll(made); err != nil {
+func removeIf(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	to, err := wal.Open(made, wal.Options{After: got.Catalogue, SegmentBytes: segmentBytes, Sync: wal.SyncNone})
-	if err != nil {
-		return err
+	return nil
+}
+
+// A salvaging is a salvage under way.
+type salvaging struct {
+	dir     string // of the damaged database
+	options Options
+	lines   []string // of Salvaged.Lost
+	more    int      // lines that the report has no room for
+
+	holds     wal.Mark // of the log; zero: it is not known
+	elsewhere bool     // the log is not in the folder
+	noPos     bool     // it is not known up to where the database holds the log
+
+	s       *Store // the work file
+	lost    map[groupID]bool
+	classes map[uint32]bool // that are lost
+	remade  map[Ref]string  // records that were made of a name and a state: what they may lack
+	newest  map[Ref]int64   // where series of lost groups begin, in seconds
+	doubt   string          // why the log may mean other series than those found; empty: it does not
+	path    string          // of the series that is copied now
+	copied  int
+	named   int          // series that the damaged database has
+	left    map[Ref]bool // series that were left out, and named
+	noDefs  bool         // a definition is lost
+}
+
+// mostLost bounds the lines of a report.
+const mostLost = 1000
+
+// lose adds a line to the report.
+func (x *salvaging) lose(format string, args ...any) {
+	if len(x.lines) < mostLost {
+		x.lines = append(x.lines, fmt.Sprintf(format, args...))
+	} else {
+		x.more++
 	}
-	last := got.Last
-	_ = s.readable(ctx, from, got, to) // it ends with the damage that is known already
-	if err := to.Close(); err != nil {
-		return err
+}
+
+// unread notes rows that a fetch cannot read.
+func (x *salvaging) unread(e *DamageError) {
+	named := *e
+	named.Series = x.path
+	x.lose("%v", &named)
+}
+
+// lostClass notes that a class cannot be read, and returns one without groups in its place.
+func (x *salvaging) lostClass(id uint32) *class {
+	if x.classes == nil {
+		x.classes = make(map[uint32]bool)
 	}
-	if got.Last != last || to.Last() != last {
-		return fmt.Errorf("copied the log up to position %d of %d", to.Last(), last)
-	}
-	got.Aside = asideName(from)
-	if err := os.Rename(from, got.Aside); errors.Is(err, fs.ErrNotExist) {
-		got.Aside = ""
-	} else if err != nil {
-		return err
-	}
-	if err := os.Rename(made, from); err != nil {
-		return err
-	}
-	if err := owner.SyncFolder(s.dir); err != nil {
-		return err
-	}
-	mark := to.Mark()
-	return s.db.Update(bucketMeta, func(tx *boltfile.Tx) error {
-		if err := putStoreID(tx); err != nil { // positions of lost records come again
-			return err
-		}
-		return putMark(tx, mark)
-	}, nil)
+	x.classes[id] = true
+	x.doubt = fmt.Sprintf("class %d is lost", id)
+	x.lose("%s, and so are the series that have it", x.doubt)
+	c := &class{id: id}
+	c.groups.Store(&[]*group{})
+	return c
+}
+
+// lostGroup says whether runs of the log for a group cannot be decoded, because each is coded
+// against a state that is lost. x may be nil: then no group is lost.
+func (x *salvaging) lostGroup(id groupID) bool {
+	return x != nil && (x.classes[id.class] || x.lost[id])
 }

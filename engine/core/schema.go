@@ -54,7 +54,7 @@ var (
 )
 
 // formatVersion is the version of the database that this program writes and reads.
-const formatVersion = 5
+const formatVersion = 6
 
 // otherFormat returns the error of a database whose version v is not the one that this program
 // reads.
@@ -71,9 +71,6 @@ func otherFormat(v []byte) error {
 // version.
 func (s *Store) openVersion() (madeAnew bool, err error) {
 	name := filepath.Join(s.dir, fileDB)
-	if s.options.rebuild != nil {
-		name = filepath.Join(s.dir, fileRepair)
-	}
 	o := boltfile.Options{ReadOnly: s.options.ReadOnly, Logger: s.options.Logger, Damage: &s.damage, Fault: s.options.fault}
 	if !s.options.ReadOnly {
 		if _, err = os.Stat(name); errors.Is(err, os.ErrNotExist) {

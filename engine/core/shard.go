@@ -49,8 +49,7 @@ func (sh *shard) keepRuns(runs []rra.Run) {
 // step applies one reading to the series at an index and pushes the rows that it closes. trace, if
 // not nil, is called with these rows. The caller holds the group's lock.
 func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
-	lost := g.flags[index]&flagLost != 0
-	if last := g.lastUpdate(index); at <= last && !lost {
+	if last := g.lastUpdate(index); at <= last {
 		return &rra.TimeError{At: at, Last: last} // what Step says, without a copy of the state
 	}
 	st := &sh.state
@@ -62,16 +61,7 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 		st.Text = g.texts[index]
 	}
 	hadText := st.Text != nil
-	var runs []rra.Run
-	var err error
-	if !lost {
-		runs, err = d.m.Step(st, at, values, texts, sh.runs[:0])
-	} else {
-		var done bool
-		if runs, done, err = d.m.Resume(st, at, values, texts, sh.runs[:0]); done {
-			g.flags[index] &^= flagLost
-		}
-	}
+	runs, err := d.m.Step(st, at, values, texts, sh.runs[:0])
 	if g.c.tabular {
 		g.storeWords(index, st.W)
 	}

@@ -37,6 +37,7 @@ var sentinels = []struct {
 	{"core.ErrDamaged", core.ErrDamaged},
 	{"core.ErrNoFolder", core.ErrNoFolder},
 	{"core.ErrWhole", core.ErrWhole},
+	{"core.ErrNothingReads", core.ErrNothingReads},
 	{"core.ErrRestoring", core.ErrRestoring},
 	{"core.ErrNotLeader", core.ErrNotLeader},
 	{"core.ErrNotReached", core.ErrNotReached},

@@ -19,20 +19,21 @@ import (
 // stands here with the reason why no request meets it.
 func TestEverySentinelHasItsCode(t *testing.T) {
 	elsewhere := map[string]string{
-		"core.ErrLocked":     "met when a store is opened",
-		"core.ErrVersion":    "met when a store is opened",
-		"core.ErrNewer":      "it wraps core.ErrVersion",
-		"core.ErrOtherLog":   "met when a store follows a log",
-		"core.ErrNotReached": "it wraps core.ErrUnavailable",
-		"core.ErrUnanswered": "it wraps core.ErrUnavailable",
-		"core.ErrWhole":      "met by Salvage, which the RPC does not have",
-		"core.ErrRestoring":  "met when a database is opened",
-		"wal.ErrLocked":      "met when a log is opened",
-		"wal.ErrClosed":      "core.ErrLogClosed",
-		"wal.ErrTruncated":   "met when a log is read",
-		"wal.ErrHole":        "met when a log is read",
-		"wal.ErrNewer":       "met when a log is read",
-		"wal.ErrLost":        "met when a log is read, or with ErrSealed or ErrRetry",
+		"core.ErrLocked":       "met when a store is opened",
+		"core.ErrVersion":      "met when a store is opened",
+		"core.ErrNewer":        "it wraps core.ErrVersion",
+		"core.ErrOtherLog":     "met when a store follows a log",
+		"core.ErrNotReached":   "it wraps core.ErrUnavailable",
+		"core.ErrUnanswered":   "it wraps core.ErrUnavailable",
+		"core.ErrWhole":        "met by SalvageLog, which the RPC does not have",
+		"core.ErrNothingReads": "met by Salvage, which the RPC does not have",
+		"core.ErrRestoring":    "met when a database is opened",
+		"wal.ErrLocked":        "met when a log is opened",
+		"wal.ErrClosed":        "core.ErrLogClosed",
+		"wal.ErrTruncated":     "met when a log is read",
+		"wal.ErrHole":          "met when a log is read",
+		"wal.ErrNewer":         "met when a log is read",
+		"wal.ErrLost":          "met when a log is read, or with ErrSealed or ErrRetry",
 	}
 	coded := make(map[string]bool)
 	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)

@@ -83,11 +83,21 @@ func newestMeta(f io.ReaderAt, size int64) (newest metaPage, at int64, page []by
 // ends before its pages do.
 func wholeMeta(f io.ReaderAt, size int64) (metaPage, error) {
 	m, _, _, err := newestMeta(f, size)
-	if err == nil && m.version > metaVersion {
-		return m, fmt.Errorf("its pages have version %d, this program reads %d: %w", m.version, metaVersion, record.ErrNewer)
+	if err == nil {
+		if err := m.newer(); err != nil {
+			return m, err
+		}
 	}
 	if err == nil && (m.pageSize < 1<<10 || m.pages > 1<<48 || int64(m.pages) > size/m.pageSize) {
 		err = &damage.Error{Err: fmt.Errorf("the file has %d bytes, but its pages take %d: it was cut", size, int64(m.pages)*m.pageSize)}
 	}
 	return m, err
+}
+
+// newer returns an error if a newer version of bbolt wrote the file.
+func (m *metaPage) newer() error {
+	if m.version > metaVersion {
+		return fmt.Errorf("its pages have version %d, this program reads %d: %w", m.version, metaVersion, record.ErrNewer)
+	}
+	return nil
 }

@@ -12,13 +12,9 @@ type Salvager interface {
 	// BucketOf returns the bucket that the checksum of an entry proves it to belong to. Only bucket
 	// comes into question, or every bucket if bucket is empty. It returns "" if nothing is proved.
 	BucketOf(bucket string, k, v []byte) string
-	// KeepDamaged reports whether an entry whose value is damaged is to be put all the same,
-	// because its key names its owner.
-	KeepDamaged(bucket string, k []byte) bool
 	// Put takes an entry, and may keep k and v. Several entries may have one key; the first counts.
 	Put(bucket string, k, v []byte) error
-	// Done and Lose take lines of the report: what was mended, and what could not be read.
-	Done(format string, args ...any)
+	// Lose takes a line of the report: what could not be read.
 	Lose(format string, args ...any)
 }
 
@@ -39,6 +35,9 @@ type salvage struct {
 // is valid.
 func Salvage(f io.ReaderAt, size int64, to Salvager) error {
 	m, _, _, err := newestMeta(f, size)
+	if err == nil {
+		err = m.newer()
+	}
 	if err != nil {
 		return err
 	}
@@ -59,8 +58,6 @@ func (c *salvage) run() error {
 		for _, id := range ids {
 			c.free.add(id)
 		}
-	} else {
-		c.to.Done("the list of free pages is made anew (%v)", err)
 	}
 	if err := c.page(m.root, "", 0); err != nil {
 		return err
@@ -167,79 +164,42 @@ func (c *salvage) leaf(id uint64, bucket string) error {
 }
 
 // elements reads the elements of a leaf page that begins at byte start of the file and ends before
-// end. If an element is damaged, its neighbours tell where its key and value lie.
+// end. Where the page's head is damaged, the place of the first element tells how many there are.
 func (c *salvage) elements(start, end int64, bucket string) error {
 	e := binary.NativeEndian
 	head := c.at(start, pageHeader+pageElement)
 	if head == nil {
 		return nil
 	}
-	n := int64(e.Uint16(head[10:]))
+	count := int64(e.Uint16(head[10:]))
+	n := count
 	if first := int64(e.Uint32(head[pageHeader+4:])); first%pageElement == 0 && first/pageElement < 1<<16 {
 		n = max(n, first/pageElement)
 	}
 	n = min(n, (end-start-pageHeader)/pageElement)
 	table := c.at(start+pageHeader, n*pageElement)
-	last := start + pageHeader + n*pageElement // the end of the one before
 	for i := range n {
 		el := table[i*pageElement:]
-		at := start + pageHeader + i*pageElement
-		pos, ks, vs := at+int64(e.Uint32(el[4:])), int64(e.Uint32(el[8:])), int64(e.Uint32(el[12:]))
-		next := last + ks + vs
-		if i+1 < n {
-			next = at + pageElement + int64(e.Uint32(el[pageElement+4:]))
+		pos := start + pageHeader + i*pageElement + int64(e.Uint32(el[4:]))
+		ks, vs := int64(e.Uint32(el[8:])), int64(e.Uint32(el[12:]))
+		var k, v []byte
+		if ks > 0 && ks <= MaxKey && pos+ks+vs <= end {
+			if kv := c.at(pos, ks+vs); kv != nil {
+				k, v = kv[:ks:ks], kv[ks:]
+			}
 		}
-		found := false
-		for j, try := range [][3]int64{{pos, ks, vs}, {last, ks, vs}, {last, next - last - vs, vs}, {last, ks, next - last - ks}} {
-			if try[1] <= 0 || try[1] > MaxKey || try[2] < 0 || try[0]+try[1]+try[2] > end {
-				continue
-			}
-			kv := c.at(try[0], try[1]+try[2])
-			if kv == nil {
-				continue
-			}
-			k, v := kv[:try[1]:try[1]], kv[try[1]:]
-			of := c.to.BucketOf(bucket, k, v)
-			if of == "" && j == 0 && (c.mendKey(bucket, k, v) || c.to.KeepDamaged(bucket, k)) {
-				of = bucket
-			}
-			if of == "" {
-				continue
-			}
+		of := ""
+		if k != nil {
+			of = c.to.BucketOf(bucket, k, v)
+		}
+		switch {
+		case of != "":
 			if err := c.to.Put(of, k, v); err != nil {
 				return err
 			}
-			found, last = true, try[0]+try[1]+try[2]
-			break
-		}
-		if !found {
-			if bucket != "" && i < int64(e.Uint16(head[10:])) {
-				c.to.Lose("%s: a damaged entry, near %s", bucket, damage.KeyText(c.at(last, min(max(ks, 0), 60, max(end-last, 0)))))
-			}
-			last = next
+		case bucket != "" && i < count:
+			c.to.Lose("%s: a damaged entry, near %s", bucket, damage.KeyText(k[:min(len(k), 60)]))
 		}
 	}
 	return nil
-}
-
-// mendBytes bounds how many bytes mendKey sums for an entry.
-const mendBytes = 64 << 20
-
-// mendKey mends the key of an entry if one flipped bit of the key is all the damage. The checksum
-// proves the right key.
-func (c *salvage) mendKey(bucket string, k, v []byte) bool {
-	if bucket == "" || 8*len(k)*(len(k)+len(v)) > mendBytes {
-		return false
-	}
-	for i := range k {
-		for bit := byte(1); bit != 0; bit <<= 1 {
-			k[i] ^= bit
-			if c.to.BucketOf(bucket, k, v) != "" {
-				c.to.Done("%s: one bit of the key %s is put right", bucket, damage.KeyText(k))
-				return true
-			}
-			k[i] ^= bit
-		}
-	}
-	return false
 }

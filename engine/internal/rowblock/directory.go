@@ -34,7 +34,7 @@ type SubBlocks struct {
 	Lo, Hi uint16
 	// Pos is the log position that the group stood for when a block of the slot was last written or
 	// deleted. Numbers come again after a slot has gone, so they do not tell whether a block is the
-	// one that was there before. A repair puts 0.
+	// one that was there before. 0: not known.
 	Pos uint64
 }
 

@@ -1,0 +1,304 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// open opens the work file like a store that is only read, without its log. The caller calls
+// abandon.
+func (x *salvaging) open(dir, name string) (s *Store, err error) {
+	s = newStore(dir, Options{
+		ReadOnly: true, NoBackground: true, MaxRows: rra.MaxRows, Memory: x.options.Memory, Logger: x.options.Logger, salvage: x,
+	})
+	x.s = s
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.abandon())
+		}
+	}()
+	if s.db, err = boltfile.Open(name, boltfile.Options{NoSync: true, Logger: s.options.Logger}); err != nil {
+		return nil, err
+	}
+	s.makeShards()
+	if _, err := s.loadCatalogue(); err != nil {
+		return nil, databaseError(err)
+	}
+	err = s.db.Update(nil, func(tx *boltfile.Tx) error {
+		if err := x.catalogueOf(tx); err != nil {
+			return err
+		}
+		return x.states(tx)
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, sh := range s.appender.shards {
+		s.appender.running.Go(func() { sh.run(s) })
+	}
+	return s, nil
+}
+
+// A lostGroup is a group whose state is made anew.
+type lostGroup struct {
+	g       *group
+	members map[int]*seriesRecord // by index
+	newest  map[int]rra.Time      // by index: the end of the newest stored row
+	dir     *rowblock.Directory
+}
+
+// states makes a state for each group that has none. Its series begin at the end of their newest
+// stored rows, and its directory names the blocks that were found.
+func (x *salvaging) states(tx *boltfile.Tx) error {
+	groups, err := x.lostGroups(tx)
+	if err != nil || len(groups) == 0 {
+		return err
+	}
+	x.members(tx, groups)
+	x.blocks(tx, groups)
+	for id, lg := range groups {
+		x.lost[id] = true
+		g := lg.g
+		for i, rec := range lg.members {
+			d := x.s.catalogue.definition(rec.def)
+			g.start(i, d, lg.newest[i], nil)
+			d.m.SmoothBy(g.state(i).W, rra.NameHash(rec.path))
+			x.newest[g.ref(i)] = lg.newest[i].Unix()
+		}
+		g.pos = x.s.catalogue.pos
+		key := g.stateKey()
+		if err := tx.Bucket(bucketState).Put(key, endState(g.appendState(nil), lg.dir, key)); err != nil {
+			return err
+		}
+		g.unload()
+	}
+	return nil
+}
+
+// lostGroups returns the groups that have no readable state. It drops states that no group can
+// have.
+func (x *salvaging) lostGroups(tx *boltfile.Tx) (map[groupID]*lostGroup, error) {
+	s := x.s
+	whole := make(map[groupID]bool)
+	var strays [][]byte
+	cur := tx.Bucket(bucketState).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		var c *class
+		if len(k) == 8 {
+			c = s.catalogue.class(binary.BigEndian.Uint32(k))
+		}
+		if c == nil || x.classes[c.id] {
+			strays = append(strays, bytes.Clone(k))
+			continue
+		}
+		g := &group{c: c, id: binary.BigEndian.Uint32(k[4:])}
+		if err := g.decodeState(v); errors.Is(err, ErrNewer) {
+			return nil, newerPart{fmt.Sprintf("state %s: %v", keyHex(k), err)}
+		} else if err == nil {
+			whole[groupID{c.id, g.id}] = true
+		} else if int(g.id) >= len(*c.groups.Load()) { // replay of the log makes it from nothing
+			strays = append(strays, bytes.Clone(k))
+		}
+		g.unload()
+	}
+	for _, k := range strays {
+		_ = tx.Bucket(bucketState).Delete(k) // it is there
+	}
+	lost := make(map[groupID]*lostGroup)
+	for _, c := range *s.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			if id := (groupID{c.id, g.id}); !whole[id] {
+				lost[id] = &lostGroup{
+					g: &group{c: c, id: g.id}, members: make(map[int]*seriesRecord), newest: make(map[int]rra.Time),
+					dir: (*rowblock.Directory)(nil).Clone(len(c.streams)),
+				}
+			}
+		}
+	}
+	return lost, nil
+}
+
+// members finds the series of groups.
+func (x *salvaging) members(tx *boltfile.Tx, groups map[groupID]*lostGroup) {
+	cur := tx.Bucket(bucketSeries).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		ref := Ref(binary.BigEndian.Uint64(k))
+		c := x.s.catalogue.class(ref.class())
+		if lg := groups[c.groupOf(ref.number())]; lg != nil {
+			if rec, err := x.s.catalogue.storedRecord(k, v); err == nil {
+				lg.members[c.index(ref.number())] = rec
+			}
+		}
+	}
+}
+
+// blocks finds the stored rows of groups, and notes in their directories where they are.
+func (x *salvaging) blocks(tx *boltfile.Tx, groups map[groupID]*lostGroup) {
+	cur := tx.Bucket(bucketRows).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		class, stream, slot, sub, id, ok := rowblock.ParseKey(k)
+		lg := groups[groupID{class, id}]
+		if !ok || lg == nil || stream >= len(lg.g.c.streams) {
+			continue
+		}
+		e := lg.dir.Slot(stream, slot)
+		switch {
+		case e.Lo == e.Hi:
+			e.Lo, e.Hi = sub, sub+1
+		case sub < e.Lo+rowblock.MaxSubBlocks: // sub-blocks follow each other
+			e.Hi = sub + 1
+		}
+		b, err := rowblock.Open(k, v)
+		for i := 0; err == nil && i < b.Columns; i++ {
+			if col, err := b.Column(i); err == nil {
+				lg.saw(i, stream, slot, col)
+			}
+		}
+	}
+	cur = tx.Bucket(bucketLag).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		if len(k) != lagKeySize {
+			continue
+		}
+		lg := groups[groupID{binary.BigEndian.Uint32(k), binary.BigEndian.Uint32(k[4:])}]
+		stream := int(binary.BigEndian.Uint16(k[10:]))
+		if lg == nil || stream >= len(lg.g.c.streams) || lg.members[lagColumn(k)/lg.g.c.sources] == nil {
+			continue
+		}
+		lg.dir.AddLag(lagColumn(k)/lg.g.c.sources, k)
+		if rows, err := record.CutSum(v, bucketLag, k); err == nil {
+			lg.saw(lagColumn(k), stream, lagSlot(k), rows)
+		}
+	}
+}
+
+// saw notes the time of the newest row of a column.
+func (lg *lostGroup) saw(column, stream int, slot int64, rows []byte) {
+	st := &lg.g.c.streams[stream]
+	index := column / lg.g.c.sources
+	if lg.members[index] == nil {
+		return
+	}
+	_ = rowblock.SplitColumn(rows, st, func(skip, n int, _ []byte) { // a damaged column ends early
+		if end := slot*st.Slot + int64(skip+n-1); end > 0 && end <= int64(MaxTime)/1e6/st.Span {
+			lg.newest[index] = max(lg.newest[index], rra.Seconds(end*st.Span))
+		}
+	})
+}
+
+// replay applies the log behind the database as far as it can be read and fits.
+func (x *salvaging) replay() error {
+	s := x.s
+	switch {
+	case x.elsewhere:
+		x.lose("the log is not in the folder of the database: what only the log has is not copied")
+		return nil
+	case x.noPos:
+		x.lose("up to where the database holds the log is lost: what only the log has is not copied")
+		return nil
+	}
+	l, err := wal.Open(filepath.Join(x.dir, dirLog), wal.Options{ReadOnly: true, Holds: x.holds, Logger: s.options.Logger})
+	if errors.Is(err, wal.ErrNewer) {
+		return logError(err)
+	}
+	if err != nil {
+		x.lose("the log cannot be read: %v", err)
+		return nil
+	}
+	s.log.set(l) // abandon closes it
+	r := &replayer{s: s, c: &delivery{}, lazy: true}
+	last := s.catalogue.pos
+	if first := l.First(); first > last+1 {
+		x.lose("the log begins at position %d, the database holds it up to %d: it is not replayed", first, last)
+		return nil
+	}
+	err = l.Replay(last+1, func(p wal.Pos, rec []byte) error {
+		if err := x.fits(rec); err != nil {
+			return err
+		}
+		if err := r.record(p, rec); err != nil {
+			return err
+		}
+		last = p
+		return nil
+	})
+	r.flush()
+	r.wait.Wait()
+	if err == nil {
+		err = l.Whole()
+	}
+	if e := s.loader.failure.Load(); e != nil && err == nil {
+		err = *e
+	}
+	if errors.Is(err, wal.ErrNewer) {
+		return logError(err)
+	}
+	if err != nil {
+		x.lose("the log behind position %d is not replayed: %v", last, err)
+	}
+	return nil
+}
+
+// fits returns why a record of the log may give a series another number than it had, or nil. Where
+// entries of the catalogue are lost, it is not known whether a path was taken.
+func (x *salvaging) fits(rec []byte) error {
+	if x.doubt == "" && !x.noDefs || len(rec) == 0 {
+		return nil
+	}
+	r := record.Reader{Rest: rec[1:]}
+	var keys []string
+	defined := func(p *planned) error {
+		if x.noDefs && !x.s.catalogue.interned(p.def) {
+			return fmt.Errorf("it makes the series %q, whose definition may be the one that is lost", p.Path)
+		}
+		return nil
+	}
+	switch rec[0] {
+	case record.KindCreate:
+		plan, err := x.s.catalogue.replayCreate(&r)
+		if err != nil {
+			return err
+		}
+		for i := range plan {
+			if err := defined(&plan[i]); err != nil {
+				return err
+			}
+			keys = append(keys, plan[i].key)
+		}
+	case record.KindImport:
+		imp, err := x.s.replayImport(&r)
+		if err != nil {
+			return err
+		}
+		if err := defined(&imp.planned); err != nil {
+			return err
+		}
+		keys = []string{imp.key}
+	case record.KindRename:
+		keys = []string{r.Text()}
+	default:
+		return nil
+	}
+	for _, key := range keys {
+		if x.doubt == "" {
+			break
+		}
+		ref, err := x.s.catalogue.lookup(key)
+		if err == nil && rec[0] == record.KindRename {
+			_, err = x.s.catalogue.record(ref)
+		}
+		if err != nil || len(x.classes) > 0 {
+			return fmt.Errorf("it changes the series %q, and %s", key, x.doubt)
+		}
+	}
+	return nil
+}
