@@ -178,7 +178,7 @@ func (s *Store) Info(ctx context.Context, path string) (Info, error) {
 // List yields the series whose path begins with prefix, in order of their paths. Do not call Close
 // inside the loop: it waits for the loop to end.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Series, error] {
-	return s.core.List(ctx, prefix, "")
+	return s.core.Select(ctx, core.Query{Prefix: prefix, Order: core.ByPath})
 }
 
 // Select yields the series that all matchers match, in an order of the store's own. The label index
@@ -186,7 +186,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Series, error
 // error comes with a zero Series, and ends the loop. Do not call Close inside the loop: it waits
 // for the loop to end.
 func (s *Store) Select(ctx context.Context, matchers ...Matcher) iter.Seq2[Series, error] {
-	return s.core.Select(ctx, matchers)
+	return s.core.Select(ctx, core.Query{Matchers: matchers, Order: core.ByRef})
 }
 
 // Backup writes the whole store to w as it is at one moment, while it stays in use. [Restore] reads

@@ -3,57 +3,43 @@ package core
 import (
 	"context"
 	"encoding/binary"
-	"iter"
 	"maps"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
 
-// All yields every series in no order, faster than List. It skips damaged entries; if it met any,
-// it yields an error that wraps ErrDamaged last. A series that is made, dropped or renamed
-// meanwhile may be yielded as it was or as it is: see [Store.Watch].
-func (s *Store) All(ctx context.Context) iter.Seq2[Series, error] {
-	return func(yield func(Series, error) bool) {
-		if err := s.enter(); err != nil {
-			yield(Series{}, err)
-			return
+// all calls fn with every series in no order, until fn returns false: faster than list.
+func (s *Store) all(ctx context.Context, passed *passedOver, fn func(Series) bool) error {
+	cat := &s.catalogue
+	cat.mu.RLock()
+	overlay := maps.Clone(cat.records)
+	cat.mu.RUnlock()
+	for after, more := Ref(0), true; more; {
+		var found []storedSeries
+		var err error
+		found, more, err = cat.storedAfter(after, listChunk, passed)
+		if err == nil {
+			err = ctx.Err()
 		}
-		defer s.leave()
-		cat := &s.catalogue
-		cat.mu.RLock()
-		overlay := maps.Clone(cat.records)
-		cat.mu.RUnlock()
-		var passed passedOver
-		for after, more := Ref(0), true; more; {
-			var found []storedSeries
-			var err error
-			found, more, err = cat.storedAfter(after, listChunk, &passed)
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				yield(Series{}, err)
-				return
-			}
-			for _, x := range found {
-				after = x.ref
-				if _, changed := overlay[x.ref]; changed || x.rec == nil {
-					continue
-				}
-				if !yield(cat.seriesOf(x.ref, x.rec), nil) {
-					return
-				}
-			}
+		if err != nil {
+			return err
 		}
-		for ref, rec := range overlay {
-			if rec != nil && !yield(cat.seriesOf(ref, rec), nil) {
-				return
+		for _, x := range found {
+			after = x.ref
+			if _, changed := overlay[x.ref]; changed || x.rec == nil {
+				continue
 			}
-		}
-		if err := passed.err(); err != nil {
-			yield(Series{}, err)
+			if !fn(cat.seriesOf(x.ref, x.rec)) {
+				return nil
+			}
 		}
 	}
+	for ref, rec := range overlay {
+		if rec != nil && !fn(cat.seriesOf(ref, rec)) {
+			return nil
+		}
+	}
+	return nil
 }
 
 // A storedSeries is an entry of the bucket series; rec is nil if the entry is damaged.

@@ -161,7 +161,7 @@ func BenchmarkList(b *testing.B) {
 	b.Run("prefix=100", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if n := len(paths(b, s.List(ctx, "h0042/", ""))); n != 100 {
+			if n := len(paths(b, s.Select(ctx, core.Query{Prefix: "h0042/", Order: core.ByPath}))); n != 100 {
 				b.Fatalf("%d series", n)
 			}
 		}
@@ -170,7 +170,7 @@ func BenchmarkList(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			n := 0
-			for _, err := range s.List(ctx, "", "") {
+			for _, err := range s.Select(ctx, core.Query{Order: core.ByPath}) {
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -184,7 +184,7 @@ func BenchmarkList(b *testing.B) {
 	b.Run("label=100", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if n := len(paths(b, s.Select(ctx, []core.Matcher{{Name: "host", Value: "42"}}))); n != 100 {
+			if n := len(paths(b, s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "host", Value: "42"}}, Order: core.ByRef}))); n != 100 {
 				b.Fatalf("%d series", n)
 			}
 		}

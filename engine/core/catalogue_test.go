@@ -105,14 +105,9 @@ func (b bruteCatalogue) compareIndex(t testing.TB, s *core.Store, r *rand.Rand, 
 	for _, path := range b.selected(ms) {
 		match[strings.TrimSuffix(path, ".rrd")] = b[strings.TrimSuffix(path, ".rrd")]
 	}
-	refs, err := s.SelectRefs(ctx, ms, 0)
+	refs, err := core.Refs(ctx, s, ms)
 	if err != nil || len(refs) != len(match) || !slices.IsSorted(refs) {
 		t.Fatalf("%v: references %v, %v; want %d", ms, refs, err, len(match))
-	}
-	if n := r.IntN(3) + 1; len(refs) > n {
-		if some, err := s.SelectRefs(ctx, ms, n); err != nil || !slices.Equal(some, refs[:n]) {
-			t.Fatalf("%v: the first %d references: %v, %v; want %v", ms, n, some, err, refs[:n])
-		}
 	}
 	if err := s.Resolve(ctx, refs, func(i int, x core.Series) bool {
 		if want := match[strings.TrimSuffix(x.Path, ".rrd")]; x.Ref != refs[i] || !slices.Equal(x.Labels, want.Labels) {
@@ -124,7 +119,7 @@ func (b bruteCatalogue) compareIndex(t testing.TB, s *core.Store, r *rand.Rand, 
 	}
 	name := pick(r, "host", "cpu", "none")
 	wantNames, wantValues := match.labels(name)
-	names, err := s.LabelNamesOf(ctx, ms)
+	names, err := s.Labels(ctx, core.LabelQuery{Matchers: ms})
 	if err != nil || !slices.Equal(names, wantNames) {
 		t.Fatalf("%v: names %q, %v; want %q", ms, names, err, wantNames)
 	}
@@ -132,7 +127,7 @@ func (b bruteCatalogue) compareIndex(t testing.TB, s *core.Store, r *rand.Rand, 
 	if most > 0 && len(wantValues) > most {
 		wantValues = wantValues[:most]
 	}
-	values, err := s.LabelValuesOf(ctx, name, ms, most)
+	values, err := s.Labels(ctx, core.LabelQuery{Name: name, Matchers: ms, Most: most})
 	if err != nil || !slices.Equal(values, wantValues) {
 		t.Fatalf("%v: %d values of %q: %q, %v; want %q", ms, most, name, values, err, wantValues)
 	}
@@ -172,7 +167,7 @@ func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 	}
 	for _, p := range prefixes {
 		for _, a := range afters {
-			equal(fmt.Sprintf("list %q after %q", p, a), paths(t, s.List(ctx, p, a)), b.list(p, a))
+			equal(fmt.Sprintf("list %q after %q", p, a), paths(t, s.Select(ctx, core.Query{Prefix: p, After: a, Order: core.ByPath})), b.list(p, a))
 		}
 	}
 	for i := range 20 {
@@ -192,16 +187,16 @@ func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			ms = append(ms, core.Below(all[:r.IntN(4)]...))
 		}
-		equal(fmt.Sprintf("select %v", ms), paths(t, s.Select(ctx, ms)), b.selected(ms))
+		equal(fmt.Sprintf("select %v", ms), paths(t, s.Select(ctx, core.Query{Matchers: ms, Order: core.ByRef})), b.selected(ms))
 		b.compareIndex(t, s, r, ms)
 	}
 	for _, name := range []string{"host", "cpu", "none", "r0"} {
 		wantNames, wantValues := b.labels(name)
-		names, err := s.LabelNames(ctx)
+		names, err := s.Labels(ctx, core.LabelQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		values, err := s.LabelValues(ctx, name)
+		values, err := s.Labels(ctx, core.LabelQuery{Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -355,7 +350,7 @@ func TestDuplicatesInABatch(t *testing.T) {
 		if ref, err := x.Lookup("a"); err != nil || ref != out[2].Ref {
 			t.Errorf("lookup: %#x, %v, want %#x", ref, err, out[2].Ref)
 		}
-		if got := paths(t, x.List(context.Background(), "", "")); !slices.Equal(got, []string{"a", "b"}) {
+		if got := paths(t, x.Select(context.Background(), core.Query{Order: core.ByPath})); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("list: %q", got)
 		}
 	}
@@ -382,10 +377,10 @@ func TestManySeries(t *testing.T) {
 	}
 	ask := func() {
 		t.Helper()
-		if got := len(paths(t, s.List(ctx, "h0042/", ""))); got != 100 {
+		if got := len(paths(t, s.Select(ctx, core.Query{Prefix: "h0042/", Order: core.ByPath}))); got != 100 {
 			t.Fatalf("%d series of a host, want 100", got)
 		}
-		if got := len(paths(t, s.Select(ctx, []core.Matcher{{Name: "host", Value: "42"}, {Name: "s", Op: core.MatchRegexp, Regexp: regexp.MustCompile("^1.$")}}))); got != 10 {
+		if got := len(paths(t, s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "host", Value: "42"}, {Name: "s", Op: core.MatchRegexp, Regexp: regexp.MustCompile("^1.$")}}, Order: core.ByRef}))); got != 10 {
 			t.Fatalf("%d series match, want 10", got)
 		}
 	}
@@ -405,7 +400,7 @@ func TestManySeries(t *testing.T) {
 	}
 	few := quickest(ask)
 	all := quickest(func() {
-		if got := len(paths(t, s.List(ctx, "", ""))); got != n {
+		if got := len(paths(t, s.Select(ctx, core.Query{Order: core.ByPath}))); got != n {
 			t.Fatalf("%d series, want %d", got, n)
 		}
 	})

@@ -29,10 +29,7 @@ func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) 
 		return nil, err
 	}
 	var passed passedOver
-	refs, exact, err := s.matching(ctx, ms, &passed)
-	if err == nil && !exact {
-		refs, err = s.compared(ctx, refs, ms, 0, &passed)
-	}
+	refs, err := s.selectRefs(ctx, ms, &passed)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 	loop(func(r *rand.Rand, _ int) error { // list, and fetch what is there
 		var refs []core.Ref
-		for x, err := range s.List(ctx, "w", "") {
+		for x, err := range s.Select(ctx, core.Query{Prefix: "w", Order: core.ByPath}) {
 			if err != nil {
 				return err
 			}
@@ -108,12 +108,12 @@ func TestEverythingAtOnce(t *testing.T) {
 		return err
 	})
 	loop(func(r *rand.Rand, _ int) error {
-		for _, err := range s.Select(ctx, []core.Matcher{{Name: "w", Value: fmt.Sprint(r.IntN(workers))}}) {
+		for _, err := range s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "w", Value: fmt.Sprint(r.IntN(workers))}}, Order: core.ByRef}) {
 			if err != nil {
 				return err
 			}
 		}
-		if _, err := s.LabelValues(ctx, "w"); err != nil {
+		if _, err := s.Labels(ctx, core.LabelQuery{Name: "w"}); err != nil {
 			return err
 		}
 		s.Stats()

@@ -144,7 +144,7 @@ func childReads(s *core.Store) {
 			}
 		}
 		var refs []core.Ref
-		for x, err := range s.List(ctx, "a0/k0/s1", "") {
+		for x, err := range s.Select(ctx, core.Query{Prefix: "a0/k0/s1", Order: core.ByPath}) {
 			if err != nil {
 				childFatal("list: %v", err)
 			}
@@ -397,7 +397,7 @@ func (a *crashModel) create(x *planSeries, start int64) {
 func (a *crashModel) diff(s *core.Store) string {
 	ctx := context.Background()
 	there := make(map[string]core.Ref)
-	for x, err := range s.List(ctx, fmt.Sprintf("a%d/", a.app), "") {
+	for x, err := range s.Select(ctx, core.Query{Prefix: fmt.Sprintf("a%d/", a.app), Order: core.ByPath}) {
 		if err != nil {
 			return err.Error()
 		}

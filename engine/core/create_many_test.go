@@ -119,7 +119,7 @@ func TestCreateBatchWithNamesThatChange(t *testing.T) {
 				if got, err := s.Lookup(p); err != nil || got != out[i].Ref {
 					t.Errorf("%s leads to %d, %v; want %d", p, got, err, out[i].Ref)
 				}
-				found := paths(t, s.Select(t.Context(), []core.Matcher{{Name: "path", Op: core.MatchEqual, Value: p}}))
+				found := paths(t, s.Select(t.Context(), core.Query{Matchers: []core.Matcher{{Name: "path", Op: core.MatchEqual, Value: p}}, Order: core.ByRef}))
 				if len(found) != 1 || found[0] != p {
 					t.Errorf("the label %s selects %q", p, found)
 				}

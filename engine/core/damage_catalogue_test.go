@@ -96,7 +96,7 @@ func useCatalogue(t *testing.T, s *core.Store) (told int) {
 		}
 	}
 	n := 0
-	for x, err := range s.List(ctx, "", "") {
+	for x, err := range s.Select(ctx, core.Query{Order: core.ByPath}) {
 		if note("list", err); err == nil {
 			n++
 			_, err := s.Info(x.Ref)
@@ -107,13 +107,13 @@ func useCatalogue(t *testing.T, s *core.Store) (told int) {
 		t.Errorf("list: %d series of 5", n)
 	}
 	for _, ms := range [][]core.Matcher{nil, {{Name: "host", Value: "h"}}, {{Name: "n", Value: "0"}}} {
-		for _, err := range s.Select(ctx, ms) {
+		for _, err := range s.Select(ctx, core.Query{Matchers: ms, Order: core.ByRef}) {
 			note("select", err)
 		}
 	}
-	_, err := s.LabelNames(ctx)
+	_, err := s.Labels(ctx, core.LabelQuery{})
 	note("label names", err)
-	_, err = s.LabelValues(ctx, "n")
+	_, err = s.Labels(ctx, core.LabelQuery{Name: "n"})
 	note("label values", err)
 	_, err = s.Notes(ctx, "")
 	note("notes", err)
@@ -146,7 +146,7 @@ func TestCheckpointLeavesDamagedPosting(t *testing.T) {
 		t.Fatal(err)
 	}
 	var damage *core.DamageError
-	for _, err = range s.Select(ctx, []core.Matcher{{Name: "host", Value: "h"}}) {
+	for _, err = range s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "host", Value: "h"}}, Order: core.ByRef}) {
 	}
 	if !errors.As(err, &damage) || damage.Bucket != "labels" || !bytes.Equal(damage.Key, key) {
 		t.Errorf("select: %v", err)

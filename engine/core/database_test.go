@@ -48,7 +48,7 @@ func TestFileCutWhileItRuns(t *testing.T) {
 			if _, err := s.Fetch(t.Context(), ref, 0, programStart, programStart+4000); !errors.Is(err, core.ErrDamaged) {
 				t.Errorf("fetch from a file that was cut: %v", err)
 			}
-			for _, err := range s.List(t.Context(), "", "") {
+			for _, err := range s.Select(t.Context(), core.Query{Order: core.ByPath}) {
 				if !errors.Is(err, core.ErrDamaged) {
 					t.Errorf("list of a file that was cut: %v", err)
 				}

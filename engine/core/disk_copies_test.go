@@ -25,7 +25,7 @@ func (f *faultRun) copies(ctx context.Context, s *core.Store, note func(what str
 		x.sure, x.maybe = make(map[string]string), make(map[string][2]string)
 	}
 	var of core.Copy
-	for series, err := range s.List(ctx, "", "") {
+	for series, err := range s.Select(ctx, core.Query{Order: core.ByPath}) {
 		if err == nil {
 			of, err = s.Export(ctx, series.Ref)
 		}

@@ -60,22 +60,10 @@ type Catalogue interface {
 	Series(ref Ref) (Series, error)
 	// Resolve returns many entries: see Store.Resolve.
 	Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series) bool) error
-	// List yields series in order of paths: see Store.List.
-	List(ctx context.Context, prefix, after string) iter.Seq2[Series, error]
-	// All yields every series in no order: see Store.All.
-	All(ctx context.Context) iter.Seq2[Series, error]
-	// Select yields series by labels: see Store.Select.
-	Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, error]
-	// SelectRefs returns references of series by labels: see Store.SelectRefs.
-	SelectRefs(ctx context.Context, ms []Matcher, most int) ([]Ref, error)
-	// LabelNames returns label names: see Store.LabelNames.
-	LabelNames(ctx context.Context) ([]string, error)
-	// LabelNamesOf returns label names of some series: see Store.LabelNamesOf.
-	LabelNamesOf(ctx context.Context, ms []Matcher) ([]string, error)
-	// LabelValues returns the values of a label: see Store.LabelValues.
-	LabelValues(ctx context.Context, name string) ([]string, error)
-	// LabelValuesOf returns the values of a label of some series: see Store.LabelValuesOf.
-	LabelValuesOf(ctx context.Context, name string, ms []Matcher, most int) ([]string, error)
+	// Select yields the series of a query: see Store.Select.
+	Select(ctx context.Context, q Query) iter.Seq2[Series, error]
+	// Labels returns names or values of labels: see Store.Labels.
+	Labels(ctx context.Context, q LabelQuery) ([]string, error)
 	// Combinations returns combinations of label values: see Store.Combinations.
 	Combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error)
 

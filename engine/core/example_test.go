@@ -88,13 +88,13 @@ func ExampleStore_Select() {
 				return err
 			}
 		}
-		for series, err := range s.Select(ctx, []core.Matcher{{Name: "host", Op: core.MatchEqual, Value: "web2"}}) {
+		for series, err := range s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "host", Op: core.MatchEqual, Value: "web2"}}, Order: core.ByRef}) {
 			if err != nil {
 				return err
 			}
 			fmt.Println(series.Path)
 		}
-		for series, err := range s.List(ctx, "web", "") {
+		for series, err := range s.Select(ctx, core.Query{Prefix: "web", Order: core.ByPath}) {
 			if err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func ask(s *core.Store, until int64) answers {
 	}
 	var list strings.Builder
 	var failed error
-	for x, err := range s.List(ctx, "", "") {
+	for x, err := range s.Select(ctx, core.Query{Order: core.ByPath}) {
 		if failed = err; err == nil {
 			fmt.Fprintln(&list, x.Path, x.Labels)
 		}
@@ -95,14 +95,14 @@ func ask(s *core.Store, until int64) answers {
 	for i, ms := range [][]core.Matcher{nil, {{Name: "n", Value: "1"}}} {
 		var found strings.Builder
 		failed = nil
-		for x, err := range s.Select(ctx, ms) {
+		for x, err := range s.Select(ctx, core.Query{Matchers: ms, Order: core.ByRef}) {
 			if failed = err; err == nil {
 				fmt.Fprintln(&found, x.Path, x.Labels)
 			}
 		}
 		say(fmt.Sprint("select ", i), failed, found.String())
 	}
-	names, err := s.LabelNames(ctx)
+	names, err := s.Labels(ctx, core.LabelQuery{})
 	say("label names", err, fmt.Sprint(names))
 	notes, err := s.Notes(ctx, "")
 	say("notes", err, fmt.Sprint(notes))

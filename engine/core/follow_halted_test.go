@@ -150,7 +150,7 @@ func (l *fedLog) reads(t *testing.T, what string, s *core.Store) {
 			out = append(out, fmt.Sprint(i, r.Values, err))
 		})
 		out = append(out, fmt.Sprint(err))
-		for x, err := range s.Select(ctx, []core.Matcher{{Name: "l", Value: "x"}}) {
+		for x, err := range s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "l", Value: "x"}}, Order: core.ByRef}) {
 			out = append(out, fmt.Sprint(x, err))
 		}
 		st := s.Stats()

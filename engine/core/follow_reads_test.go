@@ -210,8 +210,8 @@ func (f *followReader) names(ctx context.Context) error {
 	}
 	for n := range f.l.pairs[len(f.l.pairs)-1] {
 		for what, list := range map[string]func(yield func(core.Series, error) bool){
-			"list":   f.s.List(ctx, fmt.Sprintf("pair/%d/", n), ""),
-			"select": f.s.Select(ctx, []core.Matcher{{Name: "pair", Value: fmt.Sprint(n)}}),
+			"list":   f.s.Select(ctx, core.Query{Prefix: fmt.Sprintf("pair/%d/", n), Order: core.ByPath}),
+			"select": f.s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "pair", Value: fmt.Sprint(n)}}, Order: core.ByRef}),
 		} {
 			count := 0
 			for x, err := range list {

@@ -8,55 +8,39 @@ import (
 	"slices"
 )
 
-// LabelNames returns the label names in use, sorted. If the error wraps ErrDamaged, the names are
-// those that can be read.
-func (s *Store) LabelNames(ctx context.Context) ([]string, error) {
-	return s.LabelNamesOf(ctx, nil)
-}
-
-// LabelValues returns the values in use of the label name, sorted. If the error wraps ErrDamaged,
-// the values are those that can be read.
-func (s *Store) LabelValues(ctx context.Context, name string) ([]string, error) {
-	return s.LabelValuesOf(ctx, name, nil, 0)
-}
-
-// LabelNamesOf is LabelNames of the series that match all of ms.
-func (s *Store) LabelNamesOf(ctx context.Context, ms []Matcher) ([]string, error) {
-	return s.strings(ctx, ms, func(rec []Label, add func(string)) {
+// Labels returns the names of labels, or the values of one, that the series of a query have,
+// sorted. If the error wraps ErrDamaged, it returns those that can be read.
+func (s *Store) Labels(ctx context.Context, q LabelQuery) ([]string, error) {
+	fromRecord := func(rec []Label, add func(string)) {
 		for _, l := range rec {
-			if l.Value != "" {
-				add(l.Name)
+			if l.Value == "" {
+				continue
 			}
-		}
-	}, func(r *indexReader, within *within, _ int, add func(string)) bool {
-		r.names(within, add)
-		return true
-	})
-}
-
-// LabelValuesOf is LabelValues of the series that match all of ms. It returns the first most values
-// (0: all).
-func (s *Store) LabelValuesOf(ctx context.Context, name string, ms []Matcher, most int) ([]string, error) {
-	out, err := s.strings(ctx, ms, func(rec []Label, add func(string)) {
-		for _, l := range rec {
-			if l.Name == name && l.Value != "" {
+			if q.Name == "" {
+				add(l.Name)
+			} else if l.Name == q.Name {
 				add(l.Value)
 			}
 		}
-	}, func(r *indexReader, within *within, budget int, add func(string)) bool {
+	}
+	out, err := s.strings(ctx, q.Matchers, fromRecord, func(r *indexReader, within *within, budget int, add func(string)) bool {
+		if q.Name == "" {
+			r.names(within, add)
+			return true
+		}
 		found := 0
-		return r.values(name, "", budget, func(string) bool { return true }, func(id groupID, p *posting) bool {
+		return r.values(q.Name, "", budget, func(string) bool { return true }, func(id groupID, p *posting) bool {
 			if !within.any(id, *p) {
 				return true
 			}
 			add(r.value)
 			found++
-			r.enough = found == most
+			r.enough = found == q.Most
 			return false
 		})
 	})
-	if most > 0 && len(out) > most {
-		out = out[:most]
+	if q.Most > 0 && len(out) > q.Most {
+		out = out[:q.Most]
 	}
 	return out, err
 }

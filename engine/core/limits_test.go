@@ -153,7 +153,7 @@ func TestMatchersAreLimited(t *testing.T) {
 		mustCreate(t, s, v, def, core.Label{Name: "l", Value: v})
 	}
 	selected := func(m core.Matcher) (n int, err error) {
-		for _, e := range s.Select(t.Context(), []core.Matcher{m}) {
+		for _, e := range s.Select(t.Context(), core.Query{Matchers: []core.Matcher{m}, Order: core.ByRef}) {
 			if e != nil {
 				return n, e
 			}

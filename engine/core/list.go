@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -22,48 +21,27 @@ type nameRef struct {
 	ref Ref
 }
 
-// List yields the series whose path begins with prefix and sorts after after, in order of paths. A
-// trailing .rrd does not count in the order. List skips damaged entries; if it met any, it yields
-// an error that wraps ErrDamaged last.
-func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series, error] {
-	return func(yield func(Series, error) bool) {
-		if err := s.enter(); err != nil {
-			yield(Series{}, err)
-			return
+// list calls fn with the series of a query in order of paths, until fn returns false.
+func (s *Store) list(ctx context.Context, q Query, passed *passedOver, fn func(Series) bool) error {
+	prefix, after := strings.TrimLeft(q.Prefix, "/"), nameKey(strings.TrimLeft(q.After, "/"))
+	l := listing{prefix: prefix, after: after, chunk: listFirst, more: true, overlay: s.catalogue.overlayNames(prefix, after)}
+	if q.Page > 0 {
+		l.chunk = min(q.Page, listChunk)
+	}
+	for l.more {
+		if err := l.read(&s.catalogue, passed); err != nil {
+			return err
 		}
-		defer s.leave()
-		prefix, after := strings.TrimLeft(prefix, "/"), nameKey(strings.TrimLeft(after, "/"))
-		l := listing{prefix: prefix, after: after, chunk: firstChunk(ctx), more: true, overlay: s.catalogue.overlayNames(prefix, after)}
-		for l.more {
-			if err := l.read(&s.catalogue); err != nil {
-				yield(Series{}, err)
-				return
-			}
-			ended := false
-			err := s.resolve(ctx, l.refs, &l.passed, func(_ int, x Series) bool {
-				ended = strings.HasPrefix(x.Path, prefix) && !yield(x, nil) // else it was renamed meanwhile
-				return !ended
-			})
-			if ended {
-				return
-			}
-			if err != nil {
-				yield(Series{}, err)
-				return
-			}
-		}
-		if err := l.passed.err(); err != nil {
-			yield(Series{}, err)
+		ended := false
+		err := s.resolve(ctx, l.refs, passed, func(_ int, x Series) bool {
+			ended = strings.HasPrefix(x.Path, prefix) && !fn(x) // else it was renamed meanwhile
+			return !ended
+		})
+		if ended || err != nil {
+			return err
 		}
 	}
-}
-
-// firstChunk returns how many names a list reads first.
-func firstChunk(ctx context.Context) int {
-	if n := TakenOf(ctx); n > 0 {
-		return min(n, listChunk)
-	}
-	return listFirst
+	return nil
 }
 
 // A listing reads names in order, of the database and of the overlay, which is newer.
@@ -74,13 +52,12 @@ type listing struct {
 	stored        []nameRef    // the last names read of the database
 	refs          []Ref        // of the names read last
 	more          bool         // there may be more names
-	passed        passedOver
 }
 
 // read reads the next names of the database, and those of the overlay that lie between: two chunks
 // of names at most.
-func (l *listing) read(cat *catalogue) (err error) {
-	l.stored, l.more, err = cat.storedNames(l.stored[:0], l.prefix, l.after, l.chunk, &l.passed)
+func (l *listing) read(cat *catalogue, passed *passedOver) (err error) {
+	l.stored, l.more, err = cat.storedNames(l.stored[:0], l.prefix, l.after, l.chunk, passed)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func TestBadNamesAreRefused(t *testing.T) {
 			})
 		}
 	}
-	for series, err := range s.List(ctx, "", "") {
+	for series, err := range s.Select(ctx, core.Query{Order: core.ByPath}) {
 		if err != nil || series.Path != "good" || len(series.Labels) > 0 {
 			t.Errorf("stored: %q %q, %v", series.Path, series.Labels, err)
 		}

@@ -70,13 +70,13 @@ func TestListsBetweenChanges(t *testing.T) {
 		}
 		for _, prefix := range []string{"", "b", "b/", "b/1", "c/19999.rrd", "d", known()} {
 			for _, after := range []string{"", "a/5", "b", key(known()), "zz"} {
-				got := paths(t, s.List(t.Context(), prefix, after))
+				got := paths(t, s.Select(t.Context(), core.Query{Prefix: prefix, After: after, Order: core.ByPath}))
 				if w := want.list(prefix, after); !slices.Equal(got, w) {
 					t.Fatalf("round %d: list of %q behind %q has %d paths, want %d", round, prefix, after, len(got), len(w))
 				}
 			}
 		}
-		for x, err := range s.List(t.Context(), "", "") {
+		for x, err := range s.Select(t.Context(), core.Query{Order: core.ByPath}) {
 			if err != nil || x.Ref != want[key(x.Path)].Ref {
 				t.Fatalf("%s has reference %d, want %d, error %v", x.Path, x.Ref, want[key(x.Path)].Ref, err)
 			}

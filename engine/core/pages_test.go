@@ -28,15 +28,15 @@ func touch(dir string) (errs []error) {
 		return []error{err}
 	}
 	var refs []core.Ref
-	for x, err := range s.List(ctx, "", "") {
+	for x, err := range s.Select(ctx, core.Query{Order: core.ByPath}) {
 		if note("list", err); err == nil {
 			refs = append(refs, x.Ref)
 		}
 	}
-	for _, err := range s.Select(ctx, []core.Matcher{{Name: "host", Value: "a"}}) {
+	for _, err := range s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "host", Value: "a"}}, Order: core.ByRef}) {
 		note("select", err)
 	}
-	_, err = s.LabelNames(ctx)
+	_, err = s.Labels(ctx, core.LabelQuery{})
 	note("labels", err)
 	for _, ref := range refs {
 		for archive := range 3 {
@@ -216,8 +216,8 @@ func TestLabelKeysOutOfOrder(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				for _, read := range []func() ([]string, error){
-					func() ([]string, error) { return s.LabelNames(context.Background()) },
-					func() ([]string, error) { return s.LabelValues(context.Background(), "q1") },
+					func() ([]string, error) { return s.Labels(context.Background(), core.LabelQuery{}) },
+					func() ([]string, error) { return s.Labels(context.Background(), core.LabelQuery{Name: "q1"}) },
 				} {
 					if _, err := read(); err != nil && !errors.Is(err, core.ErrDamaged) {
 						t.Errorf("bit %d of %q: %v", i, key, err)
@@ -283,7 +283,7 @@ func TestSeriesKeyTakenForAnother(t *testing.T) {
 	defer func() { _ = s.Close() }() // it says that it is damaged
 	var paths []string
 	var damage error
-	for x, err := range s.Select(context.Background(), nil) {
+	for x, err := range s.Select(context.Background(), core.Query{Matchers: nil, Order: core.ByRef}) {
 		if damage = err; err == nil {
 			paths = append(paths, x.Path)
 		}

@@ -115,21 +115,6 @@ func wordsIn(r *record.Reader) uint64 {
 	return n
 }
 
-type takingKey struct{}
-
-// Taking returns a context for a List whose caller takes about n entries, a page. The list is then
-// cheap: not many more entries are read of all partitions together. A caller who goes on gets the
-// others as well, more slowly. n at or below 0 says nothing.
-func Taking(ctx context.Context, n int) context.Context {
-	return context.WithValue(ctx, takingKey{}, n)
-}
-
-// TakenOf returns the number that Taking has put into ctx, or 0.
-func TakenOf(ctx context.Context) int {
-	n, _ := ctx.Value(takingKey{}).(int)
-	return max(n, 0)
-}
-
 type positionKey struct{}
 
 // AtLeast returns a context for reads that must see all records of the log up to position p. A

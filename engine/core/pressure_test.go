@@ -286,7 +286,7 @@ func TestUseAfterClose(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), core.Options{})
 	f := newFeeder(t, s, 2)
 	f.mustFeed(2)
-	list, sel := s.List(ctx, "", ""), s.Select(ctx, []core.Matcher{{Name: "a", Op: core.MatchNotEqual, Value: "b"}})
+	list, sel := s.Select(ctx, core.Query{Order: core.ByPath}), s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "a", Op: core.MatchNotEqual, Value: "b"}}, Order: core.ByRef})
 	mustClose(t, s.Close())
 	var b core.Batch
 	b.Add(f.refs[0], f.at()+1e6, rra.Float(1))
@@ -315,8 +315,8 @@ func TestUseAfterClose(t *testing.T) {
 		"Series":      func() error { _, err := s.Series(f.refs[0]); return err },
 		"AddNote":     func() error { return s.AddNote(ctx, "k", core.Note{Text: "t"}) },
 		"Notes":       func() error { _, err := s.Notes(ctx, "k"); return err },
-		"LabelNames":  func() error { _, err := s.LabelNames(ctx); return err },
-		"LabelValues": func() error { _, err := s.LabelValues(ctx, "l"); return err },
+		"LabelNames":  func() error { _, err := s.Labels(ctx, core.LabelQuery{}); return err },
+		"LabelValues": func() error { _, err := s.Labels(ctx, core.LabelQuery{Name: "l"}); return err },
 		"Close":       s.Close,
 		"List": func() (err error) {
 			for _, err = range list {

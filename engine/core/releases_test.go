@@ -197,7 +197,7 @@ func lifeOf(t *testing.T, name string) string {
 func goOn(t *testing.T, s *core.Store) {
 	t.Helper()
 	var b core.Batch
-	for x, err := range s.List(t.Context(), "", "") {
+	for x, err := range s.Select(t.Context(), core.Query{Order: core.ByPath}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func goOn(t *testing.T, s *core.Store) {
 func dump(t *testing.T, out *strings.Builder, s *core.Store) {
 	t.Helper()
 	ctx := t.Context()
-	for x, err := range s.List(ctx, "", "") {
+	for x, err := range s.Select(ctx, core.Query{Order: core.ByPath}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,12 +253,12 @@ func dump(t *testing.T, out *strings.Builder, s *core.Store) {
 	}
 	dumpMetadata(t, out, s, "no/series")
 	notes, err := s.Notes(ctx, "")
-	names, err2 := s.LabelNames(ctx)
+	names, err2 := s.Labels(ctx, core.LabelQuery{})
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(out, "notes %v\nlabels %v\n", notes, names)
-	for x, err := range s.Select(ctx, []core.Matcher{{Name: "host", Value: "h"}}) {
+	for x, err := range s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "host", Value: "h"}}, Order: core.ByRef}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -148,7 +148,7 @@ func (w *swapper) samples() *core.Batch {
 	b := new(core.Batch)
 	b.Rejections = 1 << 10
 	w.tick += 1 + w.r.Int64N(12)
-	for x, err := range w.alone.All(w.t.Context()) {
+	for x, err := range w.alone.Select(w.t.Context(), core.Query{}) {
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func described(t testing.TB, s *core.Store) []string {
 	t.Helper()
 	ctx := t.Context()
 	var out []string
-	for x, err := range s.List(ctx, "", "") {
+	for x, err := range s.Select(ctx, core.Query{Order: core.ByPath}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -12,75 +11,30 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
-// Select yields the series that match all of ms, in order of their references. The label index
-// answers every comparison; a regular expression is compared with the values of its label unless it
-// is a list of values. Select skips damaged entries; if it met any, it yields an error that wraps
-// ErrDamaged last.
-func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, error] {
-	return func(yield func(Series, error) bool) {
-		if err := s.enter(); err != nil {
-			yield(Series{}, err)
-			return
-		}
-		defer s.leave()
-		var passed passedOver
-		refs, _, err := s.matching(ctx, ms, &passed)
-		if err != nil {
-			yield(Series{}, err)
-			return
-		}
-		ended := false
-		err = s.resolve(ctx, refs, &passed, func(_ int, x Series) bool {
-			if matchesAll(ms, x.Path, x.Labels) {
-				ended = !yield(x, nil)
-			}
-			return !ended
-		})
-		if ended {
-			return
-		}
-		if err == nil {
-			err = passed.err()
-		}
-		if err != nil {
-			yield(Series{}, err)
-		}
-	}
-}
-
-// SelectRefs returns the references of the series that match all of ms, in order, but no more than
-// most of them (0: all). It reads the records of series only where the label index would take
-// longer. A series that is made, dropped or relabelled meanwhile may be there as it was or as it
-// is. If the error wraps ErrDamaged, the references are those that can be told.
-func (s *Store) SelectRefs(ctx context.Context, ms []Matcher, most int) ([]Ref, error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	var passed passedOver
-	refs, exact, err := s.matching(ctx, ms, &passed)
+// selected calls fn with the series that match all of ms, in order of their references, until fn
+// returns false.
+func (s *Store) selected(ctx context.Context, ms []Matcher, passed *passedOver, fn func(Series) bool) error {
+	refs, _, err := s.matching(ctx, ms, passed)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if !exact {
-		refs, err = s.compared(ctx, refs, ms, most, &passed)
-	} else if most > 0 && len(refs) > most {
-		refs = refs[:most]
-	}
-	if err == nil {
-		err = passed.err()
-	}
-	return refs, err
+	return s.resolve(ctx, refs, passed, func(_ int, x Series) bool {
+		return !matchesAll(ms, x.Path, x.Labels) || fn(x)
+	})
 }
 
-// compared returns those of refs, but no more than most, whose records match ms.
-func (s *Store) compared(ctx context.Context, refs []Ref, ms []Matcher, most int, passed *passedOver) ([]Ref, error) {
+// selectRefs returns the references of the series that match all of ms, in order.
+func (s *Store) selectRefs(ctx context.Context, ms []Matcher, passed *passedOver) ([]Ref, error) {
+	refs, exact, err := s.matching(ctx, ms, passed)
+	if err != nil || exact {
+		return refs, err
+	}
 	var out []Ref
-	err := s.resolve(ctx, refs, passed, func(i int, x Series) bool {
+	err = s.resolve(ctx, refs, passed, func(i int, x Series) bool {
 		if matchesAll(ms, x.Path, x.Labels) {
 			out = append(out, refs[i])
 		}
-		return most == 0 || len(out) < most
+		return true
 	})
 	return out, err
 }

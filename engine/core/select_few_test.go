@@ -50,7 +50,7 @@ func TestFewSeriesOfACommonLabel(t *testing.T) {
 	} {
 		ms := append(slices.Clone(common), c.m)
 		var hosts []string // of the series found
-		for x, err := range s.Select(ctx, ms) {
+		for x, err := range s.Select(ctx, core.Query{Matchers: ms, Order: core.ByRef}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestFewSeriesOfACommonLabel(t *testing.T) {
 		}
 	}
 	// Where every matcher leaves many, the result is as before.
-	found, err := s.SelectRefs(ctx, append(common, matching(t, core.MatchRegexp, "host", "h0.*")), 0)
+	found, err := core.Refs(ctx, s, append(common, matching(t, core.MatchRegexp, "host", "h0.*")))
 	if err != nil || len(found) != len(specs) {
 		t.Errorf("%d series, %v; want %d", len(found), err, len(specs))
 	}

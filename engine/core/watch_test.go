@@ -87,13 +87,13 @@ func TestAllYieldsWhatListDoes(t *testing.T) {
 	compare := func(when string, n int) {
 		t.Helper()
 		var all, list []core.Series
-		for e, err := range s.All(ctx) {
+		for e, err := range s.Select(ctx, core.Query{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			all = append(all, e)
 		}
-		for e, err := range s.List(ctx, "", "") {
+		for e, err := range s.Select(ctx, core.Query{Order: core.ByPath}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -208,7 +208,7 @@ func profileTo(path string) (func() error, error) {
 func (l *load) find(ctx context.Context) error {
 	l.refs = l.refs[:cap(l.refs)]
 	found := 0
-	for s, err := range l.store.List(ctx, "bench/host", "") {
+	for s, err := range l.store.Select(ctx, core.Query{Prefix: "bench/host", Order: core.ByPath}) {
 		if err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func (s *Size) readBack(ctx context.Context, c Config, series int) (err error) {
 
 	begin, cpu = time.Now(), cpuTime()
 	n := 0
-	for _, err := range store.List(ctx, "", "") {
+	for _, err := range store.Select(ctx, core.Query{Order: core.ByPath}) {
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func selectLabel(ctx context.Context, store *core.Store, label core.Label, want 
 		return 0, err
 	}
 	begin := time.Now()
-	refs, err := store.SelectRefs(ctx, []core.Matcher{m}, 0)
+	refs, err := core.Refs(ctx, store, []core.Matcher{m})
 	took := time.Since(begin)
 	if err == nil && len(refs) != want {
 		err = fmt.Errorf("%d series have it, not %d", len(refs), want)

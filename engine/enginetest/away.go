@@ -70,33 +70,14 @@ func (a *awayEngine) CreateBatch(ctx context.Context, specs []core.Spec) ([]core
 	return a.Engine.CreateBatch(ctx, specs)
 }
 
-func (a *awayEngine) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
-	return orAway(a, a.Engine.List(ctx, prefix, after))
-}
-
-func (a *awayEngine) All(ctx context.Context) iter.Seq2[core.Series, error] {
-	return orAway(a, a.Engine.All(ctx))
-}
-
-func (a *awayEngine) Select(ctx context.Context, ms []core.Matcher) iter.Seq2[core.Series, error] {
-	return orAway(a, a.Engine.Select(ctx, ms))
-}
-
-func orAway(a *awayEngine, all iter.Seq2[core.Series, error]) iter.Seq2[core.Series, error] {
+func (a *awayEngine) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {
 		if err := a.err(); err != nil {
 			yield(core.Series{}, err)
 			return
 		}
-		all(yield)
+		a.Engine.Select(ctx, q)(yield)
 	}
-}
-
-func (a *awayEngine) SelectRefs(ctx context.Context, ms []core.Matcher, most int) ([]core.Ref, error) {
-	if err := a.err(); err != nil {
-		return nil, err
-	}
-	return a.Engine.SelectRefs(ctx, ms, most)
 }
 
 func (a *awayEngine) Combinations(ctx context.Context, names []string, ms []core.Matcher) ([]core.Combination, error) {

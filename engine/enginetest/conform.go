@@ -284,20 +284,23 @@ func (r *recording) catalogue() {
 	n := 0
 	err = r.e.Resolve(ctx, []core.Ref{eth1, cpu, eth0}, func(int, core.Series) bool { n++; return n < 2 })
 	r.say("Resolve", "%d %s", n, r.fault(err))
-	r.say("List", "%s", r.list(r.e.List(ctx, "", ""), false))
-	r.say("List", "%s", r.list(r.e.List(ctx, "net/", "net/eth0"), false))
+	r.say("Select", "%s", r.list(r.e.Select(ctx, core.Query{Order: core.ByPath}), false))
+	r.say("Select", "%s", r.list(r.e.Select(ctx, core.Query{Prefix: "net/", After: "net/eth0", Order: core.ByPath}), false))
 	for _, taken := range []int{1, 2, 3, 100} { // who goes on gets the others too
-		r.say("List", "%s", r.list(r.e.List(core.Taking(ctx, taken), "", ""), false))
+		r.say("Select", "%s", r.list(r.e.Select(ctx, core.Query{Order: core.ByPath, Page: taken}), false))
 	}
-	for x, err := range r.e.List(ctx, "", "") {
-		r.say("List", "the first one: %s %s", r.series(x), r.fault(err))
+	for x, err := range r.e.Select(ctx, core.Query{Order: core.ByPath}) {
+		r.say("Select", "the first one: %s %s", r.series(x), r.fault(err))
 		break // whoever stops is not called again
 	}
-	r.say("All", "%s", r.list(r.e.All(ctx), true))
+	r.say("Select", "%s", r.list(r.e.Select(ctx, core.Query{}), true))
+	for _, q := range []core.Query{{After: "a"}, {Order: core.ByPath, RefsOnly: true}, {Order: 9}} {
+		r.say("Select", "%s", r.list(r.e.Select(ctx, q), false))
+	}
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	for _, err := range r.e.List(over, "", "") {
-		r.say("List", "ended: %v", errors.Is(err, context.Canceled))
+	for _, err := range r.e.Select(over, core.Query{Order: core.ByPath}) {
+		r.say("Select", "ended: %v", errors.Is(err, context.Canceled))
 	}
 }
 
@@ -324,21 +327,19 @@ func (r *recording) sets() (sets [][]core.Matcher) {
 
 func (r *recording) labels() {
 	for i, ms := range r.sets() {
-		r.say("Select", "%d: %s", i, r.list(r.e.Select(ctx, ms), true))
-		refs, err := r.e.SelectRefs(ctx, ms, 0)
+		r.say("Select", "%d: %s", i, r.list(r.e.Select(ctx, core.Query{Matchers: ms, Order: core.ByRef}), true))
+		refs, err := core.Refs(ctx, r.e, ms)
 		var out []string
 		for _, ref := range refs {
 			out = append(out, r.ref(ref, "selected"))
 		}
 		sorted := slices.IsSorted(refs)
 		slices.Sort(out)
-		r.say("SelectRefs", "%d: %q in order: %v, %s", i, out, sorted, r.fault(err))
-		refs, err = r.e.SelectRefs(ctx, ms, 1)
-		r.say("SelectRefs", "%d: one of them: %d %s", i, len(refs), r.fault(err))
-		names, err := r.e.LabelNamesOf(ctx, ms)
-		r.say("LabelNamesOf", "%d: %q %s", i, names, r.fault(err))
-		values, err := r.e.LabelValuesOf(ctx, "host", ms, 2)
-		r.say("LabelValuesOf", "%d: %q %s", i, values, r.fault(err))
+		r.say("Select", "%d: %q in order: %v, %s", i, out, sorted, r.fault(err))
+		names, err := r.e.Labels(ctx, core.LabelQuery{Matchers: ms})
+		r.say("Labels", "%d: %q %s", i, names, r.fault(err))
+		values, err := r.e.Labels(ctx, core.LabelQuery{Name: "host", Matchers: ms, Most: 2})
+		r.say("Labels", "%d: %q %s", i, values, r.fault(err))
 		cs, err := r.e.Combinations(ctx, []string{"if", "host"}, ms)
 		var all []string
 		for _, c := range cs {
@@ -347,10 +348,10 @@ func (r *recording) labels() {
 		slices.Sort(all)
 		r.say("Combinations", "%d: %s %s", i, strings.Join(all, "; "), r.fault(err))
 	}
-	names, err := r.e.LabelNames(ctx)
-	r.say("LabelNames", "%q %s", names, r.fault(err))
+	names, err := r.e.Labels(ctx, core.LabelQuery{})
+	r.say("Labels", "%q %s", names, r.fault(err))
 	for _, n := range []string{"host", "if", "none"} {
-		values, err := r.e.LabelValues(ctx, n)
-		r.say("LabelValues", "%q %q %s", n, values, r.fault(err))
+		values, err := r.e.Labels(ctx, core.LabelQuery{Name: n})
+		r.say("Labels", "%q %q %s", n, values, r.fault(err))
 	}
 }

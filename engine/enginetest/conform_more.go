@@ -151,7 +151,7 @@ func (r *recording) drop() {
 	}
 	n, err := r.e.DropSilent(ctx, []core.Silent{{Ref: eth1, Before: last - 1}, {Ref: eth3, Before: rra.Seconds(begin + 1)}, {Ref: noRef, Before: 5}})
 	r.say("DropSilent", "%d %s", n, r.fault(err))
-	r.say("List", "%s", r.list(r.e.List(ctx, "", ""), false))
+	r.say("List", "%s", r.list(r.e.Select(ctx, core.Query{Order: core.ByPath}), false))
 }
 
 // settle waits until counters, which may be some seconds old, are those of now.

@@ -75,10 +75,23 @@ func (v View) Notes(ctx context.Context, key string) (map[string][]core.Note, er
 	return notes, err
 }
 
-// List yields the series whose path begins with prefix and sorts after after, in order of paths.
-func (v View) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
-	list := func(prefix string) iter.Seq2[core.Series, error] { return v.store.List(ctx, prefix, after) }
-	return within(v.user, prefix, list, func(e *core.Series) string { return e.Path })
+// Select yields the series of a query.
+func (v View) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
+	if q.Order == core.ByPath {
+		return within(v.user, q.Prefix, func(prefix string) iter.Seq2[core.Series, error] {
+			q := q
+			q.Prefix = prefix
+			return v.store.Select(ctx, q)
+		}, func(e *core.Series) string { return e.Path })
+	}
+	q.Matchers = v.user.Below(q.Matchers)
+	return func(yield func(core.Series, error) bool) {
+		for e, err := range v.store.Select(ctx, q) {
+			if !yield(e, v.user.Hide(err)) {
+				return
+			}
+		}
+	}
 }
 
 // ListMetadata yields the metadata of paths that begin with prefix and sort after after.
@@ -155,27 +168,11 @@ func (u *User) Hide(err error) error {
 	return err
 }
 
-// Select yields the series that match all of ms, in order of their references.
-func (v View) Select(ctx context.Context, ms []core.Matcher) iter.Seq2[core.Series, error] {
-	return func(yield func(core.Series, error) bool) {
-		for e, err := range v.store.Select(ctx, v.user.Below(ms)) {
-			if !yield(e, v.user.Hide(err)) {
-				return
-			}
-		}
-	}
-}
-
-// LabelNames returns the label names in use, sorted.
-func (v View) LabelNames(ctx context.Context) ([]string, error) {
-	names, err := v.store.LabelNamesOf(ctx, v.user.Below(nil))
-	return names, v.user.Hide(err)
-}
-
-// LabelValues returns the values in use of a label name, sorted.
-func (v View) LabelValues(ctx context.Context, name string) ([]string, error) {
-	values, err := v.store.LabelValuesOf(ctx, name, v.user.Below(nil), 0)
-	return values, v.user.Hide(err)
+// Labels returns names or values of labels.
+func (v View) Labels(ctx context.Context, q core.LabelQuery) ([]string, error) {
+	q.Matchers = v.user.Below(q.Matchers)
+	out, err := v.store.Labels(ctx, q)
+	return out, v.user.Hide(err)
 }
 
 // Create makes a series.

@@ -76,7 +76,7 @@ func TestNobodyAnswers(t *testing.T) {
 	if err := c.Append(t.Context(), &b); !errors.Is(err, core.ErrNotReached) {
 		t.Errorf("append: %v", err)
 	}
-	for _, err := range c.List(t.Context(), "", "") {
+	for _, err := range c.Select(t.Context(), core.Query{Order: core.ByPath}) {
 		if !errors.Is(err, core.ErrUnavailable) {
 			t.Errorf("list: %v", err)
 		}
@@ -139,7 +139,7 @@ func TestReaderWaitsForPosition(t *testing.T) {
 	server := of(e)
 	c := partition(t, serve(t, server).URL, peer.Options{})
 	list := func(ctx context.Context) {
-		for _, err := range c.List(ctx, "", "") {
+		for _, err := range c.Select(ctx, core.Query{Order: core.ByPath}) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -175,7 +175,7 @@ func TestReaderWaitsForPosition(t *testing.T) {
 	}
 	// An engine that cannot tell is not taken at its word.
 	c = partition(t, serve(t, of(struct{ core.Engine }{e.Engine})).URL, peer.Options{})
-	if _, err := c.SelectRefs(core.AtLeast(t.Context(), 1<<40), nil, 0); !errors.Is(err, core.ErrUnavailable) {
+	if _, err := core.Refs(core.AtLeast(t.Context(), 1<<40), c, nil); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("a position that nobody can wait for: %v", err)
 	}
 }

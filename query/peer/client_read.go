@@ -51,6 +51,11 @@ func (c *Client) entries(ctx context.Context, req *peerv1.EntriesRequest, fn fun
 				return false, nil
 			}
 		}
+		for _, ref := range m.GetRefs() {
+			if !fn(0, core.Series{Ref: core.Ref(ref)}) {
+				return false, nil
+			}
+		}
 		return true, nil
 	})
 	return more, err
@@ -90,31 +95,23 @@ func (c *Client) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x 
 	return damaged
 }
 
-// all yields the entries of a request, and its error.
-func (c *Client) all(ctx context.Context, req func() *peerv1.EntriesRequest) iter.Seq2[core.Series, error] {
+// Select is core.Engine's. If the query says how many entries the caller takes, the node is asked
+// for as many, and for more when the caller goes on.
+func (c *Client) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {
-		going := true
-		_, err := c.entries(ctx, req(), func(_ int, x core.Series) bool {
-			going = yield(x, nil)
-			return going
-		})
-		if err != nil && going {
-			yield(core.Series{}, err)
+		q, page := q, q.Page
+		if q.Order != core.ByPath {
+			page = 0
 		}
-	}
-}
-
-// List is core.Engine's. If ctx says how many entries the caller takes, the node is asked for as
-// many, and for more when the caller goes on. A node of an older version sends all at once.
-func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
-	return func(yield func(core.Series, error) bool) {
-		after, most := after, core.TakenOf(ctx)
-		for more := true; more; most = min(2*most, maxRefs) {
-			req := &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_LIST, Prefix: prefix, After: after, Most: int64(most)}
+		for more := true; more; page = min(2*page, maxRefs) {
+			req := &peerv1.EntriesRequest{
+				Kind: peerv1.EntriesRequest_KIND_SELECT, Prefix: q.Prefix, After: q.After, Matchers: sentMatchers(q.Matchers),
+				Order: int64(q.Order), RefsOnly: q.RefsOnly, Page: int64(page),
+			}
 			going, n := true, 0
 			var err error
 			more, err = c.entries(ctx, req, func(_ int, x core.Series) bool {
-				after, n = x.Path, n+1
+				q.After, n = x.Path, n+1
 				going = yield(x, nil)
 				return going
 			})
@@ -132,62 +129,17 @@ func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[core.
 	}
 }
 
-// All is core.Engine's.
-func (c *Client) All(ctx context.Context) iter.Seq2[core.Series, error] {
-	return c.all(ctx, func() *peerv1.EntriesRequest { return &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_ALL} })
-}
-
-// Select is core.Engine's.
-func (c *Client) Select(ctx context.Context, ms []core.Matcher) iter.Seq2[core.Series, error] {
-	return c.all(ctx, func() *peerv1.EntriesRequest {
-		return &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_SELECT, Matchers: sentMatchers(ms)}
-	})
-}
-
-// SelectRefs is core.Engine's.
-func (c *Client) SelectRefs(ctx context.Context, ms []core.Matcher, most int) ([]core.Ref, error) {
-	own, cancel := context.WithCancel(ctx)
-	in, err := c.node.rpc.SelectRefs(own, connect.NewRequest(&peerv1.SelectRequest{Target: c.target(ctx), Matchers: sentMatchers(ms), Most: int64(most)}))
-	var refs []core.Ref
-	err = drain(ctx, c, cancel, in, err, func(m *peerv1.RefsResponse) (bool, error) {
-		for _, r := range m.GetRefs() {
-			refs = append(refs, core.Ref(r))
-		}
-		return true, nil
-	})
-	return refs, err
-}
-
-func (c *Client) labels(ctx context.Context, req *peerv1.LabelsRequest) ([]string, error) {
-	req.Target = c.target(ctx)
+// Labels is core.Engine's.
+func (c *Client) Labels(ctx context.Context, q core.LabelQuery) ([]string, error) {
+	req := &peerv1.LabelsRequest{Target: c.target(ctx), Name: q.Name, Matchers: sentMatchers(q.Matchers), Most: int64(q.Most)}
 	own, cancel := context.WithCancel(ctx)
 	in, err := c.node.rpc.Labels(own, connect.NewRequest(req))
-	var texts []string
+	var out []string
 	err = drain(ctx, c, cancel, in, err, func(m *peerv1.TextsResponse) (bool, error) {
-		texts = append(texts, m.GetTexts()...)
+		out = append(out, m.GetTexts()...)
 		return true, nil
 	})
-	return texts, err
-}
-
-// LabelNames is core.Engine's.
-func (c *Client) LabelNames(ctx context.Context) ([]string, error) {
-	return c.labels(ctx, &peerv1.LabelsRequest{Kind: peerv1.LabelsRequest_KIND_NAMES})
-}
-
-// LabelNamesOf is core.Engine's.
-func (c *Client) LabelNamesOf(ctx context.Context, ms []core.Matcher) ([]string, error) {
-	return c.labels(ctx, &peerv1.LabelsRequest{Kind: peerv1.LabelsRequest_KIND_NAMES_OF, Matchers: sentMatchers(ms)})
-}
-
-// LabelValues is core.Engine's.
-func (c *Client) LabelValues(ctx context.Context, name string) ([]string, error) {
-	return c.labels(ctx, &peerv1.LabelsRequest{Kind: peerv1.LabelsRequest_KIND_VALUES, Name: name})
-}
-
-// LabelValuesOf is core.Engine's.
-func (c *Client) LabelValuesOf(ctx context.Context, name string, ms []core.Matcher, most int) ([]string, error) {
-	return c.labels(ctx, &peerv1.LabelsRequest{Kind: peerv1.LabelsRequest_KIND_VALUES_OF, Name: name, Matchers: sentMatchers(ms), Most: int64(most)})
+	return out, err
 }
 
 // Combinations is core.Engine's.

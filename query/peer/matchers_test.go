@@ -21,11 +21,11 @@ func TestExpressionsOfMatchers(t *testing.T) {
 	}
 	c := partition(t, serve(t, of(s)).URL, peer.Options{})
 	ms := []core.Matcher{{Name: "x", Op: core.MatchRegexp, Regexp: regexp.MustCompile("^(?s:a|c)$")}}
-	want, err := s.SelectRefs(t.Context(), ms, 0)
+	want, err := core.Refs(t.Context(), s, ms)
 	if err != nil || len(want) != 2 {
 		t.Fatal(want, err)
 	}
-	if got, err := c.SelectRefs(t.Context(), ms, 0); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+	if got, err := core.Refs(t.Context(), c, ms); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 }

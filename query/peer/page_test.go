@@ -29,9 +29,9 @@ type countedEngine struct {
 	damaged       atomic.Bool
 }
 
-func (e *countedEngine) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+func (e *countedEngine) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {
-		for x, err := range e.Engine.List(ctx, prefix, after) {
+		for x, err := range e.Engine.Select(ctx, q) {
 			if n := e.yielded.Add(1); e.damagedBehind != 0 && n >= e.damagedBehind {
 				e.damaged.Store(true)
 			}
@@ -50,30 +50,6 @@ func (e *countedEngine) Damaged() int64 {
 		return 1
 	}
 	return 0
-}
-
-// olderServer is a node that does not know how many entries a caller takes.
-type olderServer struct{ *peer.Server }
-
-func (s olderServer) Entries(ctx context.Context, req *connect.Request[peerv1.EntriesRequest], stream *connect.ServerStream[peerv1.EntriesResponse]) error {
-	req.Msg.Most = 0
-	return s.Server.Entries(ctx, req, stream)
-}
-
-// older serves e as a node of an older version does.
-func older(t *testing.T, e core.Engine) *httptest.Server {
-	t.Helper()
-	mux := http.NewServeMux()
-	mux.Handle(peerv1.NewPeerHandler(olderServer{of(e)}))
-	web := httptest.NewUnstartedServer(mux)
-	web.Config.Protocols = new(http.Protocols)
-	web.Config.Protocols.SetUnencryptedHTTP2(true)
-	web.Start()
-	t.Cleanup(func() {
-		web.CloseClientConnections()
-		web.Close()
-	})
-	return web
 }
 
 // pageStore has some series, and returns their paths in order.
@@ -108,46 +84,33 @@ func pathsOf(seq iter.Seq2[core.Series, error], most int) (paths []string, err e
 	return paths, nil
 }
 
-// A caller who says how many entries it takes gets them, and all others if it goes on. A node of
-// this version reads as many as are taken.
+// A caller who says how many entries it takes gets them, and all others if it goes on. The node
+// reads as many as are taken.
 func TestListOfAPage(t *testing.T) {
 	s, paths := pageStore(t)
-	for _, name := range []string{"this version", "an older version"} {
-		e := &countedEngine{Engine: s}
-		var web *httptest.Server
-		if name == "this version" {
-			web = serve(t, of(e))
-		} else {
-			web = older(t, e)
-		}
-		c := partition(t, web.URL, peer.Options{})
-		for _, n := range []int{-1, 0, 1, 7, 600, len(paths) - 1, len(paths), len(paths) + 1} {
-			ctx := core.Taking(t.Context(), n)
-			if got, err := pathsOf(c.List(ctx, "s/", ""), 0); err != nil || !slices.Equal(got, paths) {
-				t.Errorf("%s, %d are taken: who goes on gets %d of %d, %v", name, n, len(got), len(paths), err)
-			}
-			if got, err := pathsOf(c.List(ctx, "s/", "s/1000"), 0); err != nil || !slices.Equal(got, paths[1001:]) {
-				t.Errorf("%s, %d are taken behind the first: who goes on gets %d, %v", name, n, len(got), err)
-			}
-			e.yielded.Store(0)
-			most := max(n, 1)
-			got, err := pathsOf(c.List(ctx, "s/", ""), most)
-			if err != nil || !slices.Equal(got, paths[:min(most, len(paths))]) {
-				t.Errorf("%s: %d of %d, %v", name, len(got), most, err)
-			}
-			if read := e.yielded.Load(); name == "this version" && n > 0 && read > int64(n) {
-				t.Errorf("%d are taken, the node reads %d", n, read)
+	e := &countedEngine{Engine: s}
+	c := partition(t, serve(t, of(e)).URL, peer.Options{})
+	for _, n := range []int{-1, 0, 1, 7, 600, len(paths) - 1, len(paths), len(paths) + 1} {
+		q := core.Query{Prefix: "s/", Order: core.ByPath, Page: n}
+		all := c.Select(t.Context(), q)
+		for range 2 { // the same list again
+			if got, err := pathsOf(all, 0); err != nil || !slices.Equal(got, paths) {
+				t.Errorf("%d are taken: who goes on gets %d of %d, %v", n, len(got), len(paths), err)
 			}
 		}
-	}
-}
-
-// A node of an older version does not say how many it takes: it gets all.
-func TestListForAnOlderNode(t *testing.T) {
-	s, paths := pageStore(t)
-	c := partition(t, serve(t, of(s)).URL, peer.Options{})
-	if got, err := pathsOf(c.List(t.Context(), "", ""), 0); err != nil || !slices.Equal(got, paths) {
-		t.Errorf("%d of %d, %v", len(got), len(paths), err)
+		q.After = "s/1000"
+		if got, err := pathsOf(c.Select(t.Context(), q), 0); err != nil || !slices.Equal(got, paths[1001:]) {
+			t.Errorf("%d are taken behind the first: who goes on gets %d, %v", n, len(got), err)
+		}
+		e.yielded.Store(0)
+		most := max(n, 1)
+		got, err := pathsOf(all, most)
+		if err != nil || !slices.Equal(got, paths[:min(most, len(paths))]) {
+			t.Errorf("%d of %d, %v", len(got), most, err)
+		}
+		if read := e.yielded.Load(); n > 0 && read > int64(n) {
+			t.Errorf("%d are taken, the node reads %d", n, read)
+		}
 	}
 }
 
@@ -157,7 +120,7 @@ func TestPageOfADamagedStore(t *testing.T) {
 	for _, behind := range []int64{1, 50, 100, 101, 2999} {
 		e := &countedEngine{Engine: s, damagedBehind: behind}
 		c := partition(t, serve(t, of(e)).URL, peer.Options{})
-		got, err := pathsOf(c.List(core.Taking(t.Context(), 100), "", ""), 0)
+		got, err := pathsOf(c.Select(t.Context(), core.Query{Order: core.ByPath, Page: 100}), 0)
 		if !errors.Is(err, core.ErrDamaged) || !slices.Equal(got, paths) {
 			t.Errorf("damage behind entry %d: %d of %d entries, %v", behind, len(got), len(paths), err)
 		}
@@ -180,7 +143,7 @@ func TestPagesOfNothingEnd(t *testing.T) {
 	web.Start()
 	t.Cleanup(web.Close)
 	c := partition(t, web.URL, peer.Options{})
-	if got, err := pathsOf(c.List(core.Taking(t.Context(), 5), "", ""), 0); err == nil || len(got) != 0 {
+	if got, err := pathsOf(c.Select(t.Context(), core.Query{Order: core.ByPath, Page: 5}), 0); err == nil || len(got) != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
 }

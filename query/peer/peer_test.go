@@ -343,7 +343,7 @@ func TestListThatIsStoppedEnds(t *testing.T) {
 		t.Fatalf("%d series made, %v", len(made), err)
 	}
 	for range 20 {
-		for x, err := range c.List(t.Context(), "", "") {
+		for x, err := range c.Select(t.Context(), core.Query{Order: core.ByPath}) {
 			if err != nil || x.Path != "series/0000" {
 				t.Fatalf("%v, %v", x, err)
 			}
@@ -351,7 +351,7 @@ func TestListThatIsStoppedEnds(t *testing.T) {
 		}
 	}
 	n := 0
-	for _, err := range c.List(t.Context(), "", "") {
+	for _, err := range c.Select(t.Context(), core.Query{Order: core.ByPath}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"connectrpc.com/connect"
@@ -11,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 )
 
-// Entries answers Series, Resolve, List, All and Select.
+// Entries answers Series, Resolve and Select.
 func (s *Server) Entries(ctx context.Context, req *connect.Request[peerv1.EntriesRequest], stream *connect.ServerStream[peerv1.EntriesResponse]) error {
 	m := req.Msg
 	w := entryWriter{stream: stream}
@@ -28,16 +27,8 @@ func (s *Server) Entries(ctx context.Context, req *connect.Request[peerv1.Entrie
 			return err
 		case peerv1.EntriesRequest_KIND_RESOLVE:
 			return e.Resolve(ctx, readRefs(m.GetRefs()), func(i int, x core.Series) bool { return w.add(i, &x) })
-		case peerv1.EntriesRequest_KIND_LIST:
-			return w.page(ctx, e, m)
-		case peerv1.EntriesRequest_KIND_ALL:
-			return w.all(e.All(ctx))
 		case peerv1.EntriesRequest_KIND_SELECT:
-			ms, err := readMatchers(m.GetMatchers())
-			if err != nil {
-				return err
-			}
-			return w.all(e.Select(ctx, ms))
+			return w.selected(ctx, e, m)
 		}
 		return malformed("entries of kind %d", m.GetKind())
 	})
@@ -76,36 +67,31 @@ func (w *entryWriter) flush() bool {
 	return w.failed == nil
 }
 
-// page sends a list, or its first entries if the request says how many are taken. A store tells of
-// damage at the end of a list, so a store that has met damage sends the whole list.
-func (w *entryWriter) page(ctx context.Context, e core.Engine, m *peerv1.EntriesRequest) error {
-	most := m.GetMost()
-	if most <= 0 {
-		return w.all(e.List(ctx, m.GetPrefix(), m.GetAfter()))
+// selected sends the series of a query, or the first of them if the request says how many are
+// taken. A store reports damage at the end, so a store that has met damage sends all of them.
+func (w *entryWriter) selected(ctx context.Context, e core.Engine, m *peerv1.EntriesRequest) error {
+	ms, err := readMatchers(m.GetMatchers())
+	if err != nil {
+		return err
 	}
-	n := int64(0)
-	for x, err := range e.List(core.Taking(ctx, int(min(most, maxRefs))), m.GetPrefix(), m.GetAfter()) {
+	page := max(0, int(min(m.GetPage(), maxRefs)))
+	q := core.Query{Prefix: m.GetPrefix(), After: m.GetAfter(), Matchers: ms, Order: core.Order(m.GetOrder()), Page: page, RefsOnly: m.GetRefsOnly()}
+	n := 0
+	for x, err := range e.Select(ctx, q) {
 		if err != nil {
 			return err
+		}
+		if q.RefsOnly {
+			if w.out.Refs = append(w.out.Refs, uint64(x.Ref)); len(w.out.Refs) >= refChunk && !w.flush() {
+				return nil
+			}
+			continue
 		}
 		if !w.add(0, &x) {
 			return nil
 		}
-		if n++; n >= most && e.Damaged() == 0 {
+		if n++; n == page && e.Damaged() == 0 {
 			w.more = true
-			return nil
-		}
-	}
-	return nil
-}
-
-// all sends what seq yields, and returns the error that it yields last.
-func (w *entryWriter) all(seq iter.Seq2[core.Series, error]) error {
-	for x, err := range seq {
-		if err != nil {
-			return err
-		}
-		if !w.add(0, &x) {
 			return nil
 		}
 	}
@@ -121,22 +107,8 @@ func (w *entryWriter) end(st *peerv1.Standing) error {
 	return w.failed
 }
 
-// SelectRefs answers SelectRefs.
-func (s *Server) SelectRefs(ctx context.Context, req *connect.Request[peerv1.SelectRequest], stream *connect.ServerStream[peerv1.RefsResponse]) error {
-	var refs []uint64
-	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		ms, err := readMatchers(req.Msg.GetMatchers())
-		if err != nil {
-			return err
-		}
-		found, err := e.SelectRefs(ctx, ms, int(req.Msg.GetMost()))
-		refs = sentRefs(found)
-		return err
-	})
-	return chunked(refs, 64<<10, func(part []uint64, last bool) error {
-		return stream.Send(&peerv1.RefsResponse{Refs: part, Standing: ofLast(last, st)})
-	})
-}
+// refChunk is how many references or times a message has.
+const refChunk = 64 << 10
 
 // Lasts answers Last of many series.
 func (s *Server) Lasts(ctx context.Context, req *connect.Request[peerv1.RefsRequest], stream *connect.ServerStream[peerv1.LastsResponse]) error {
@@ -145,7 +117,7 @@ func (s *Server) Lasts(ctx context.Context, req *connect.Request[peerv1.RefsRequ
 		all, err = core.Lasts(ctx, e, readRefs(req.Msg.GetRefs()))
 		return err
 	})
-	return chunked(all, 64<<10, func(part []core.LastTime, last bool) error {
+	return chunked(all, refChunk, func(part []core.LastTime, last bool) error {
 		m := &peerv1.LastsResponse{Times: make([]int64, len(part)), There: make([]bool, len(part)), Standing: ofLast(last, st)}
 		for i, t := range part {
 			m.Times[i], m.There[i] = int64(t.Time), t.There
@@ -174,7 +146,7 @@ func ofLast(last bool, st *peerv1.Standing) *peerv1.Standing {
 	return nil
 }
 
-// Labels answers LabelNames, LabelNamesOf, LabelValues and LabelValuesOf.
+// Labels answers Labels.
 func (s *Server) Labels(ctx context.Context, req *connect.Request[peerv1.LabelsRequest], stream *connect.ServerStream[peerv1.TextsResponse]) error {
 	m := req.Msg
 	var texts []string
@@ -183,18 +155,7 @@ func (s *Server) Labels(ctx context.Context, req *connect.Request[peerv1.LabelsR
 		if err != nil {
 			return err
 		}
-		switch m.GetKind() {
-		case peerv1.LabelsRequest_KIND_NAMES:
-			texts, err = e.LabelNames(ctx)
-		case peerv1.LabelsRequest_KIND_NAMES_OF:
-			texts, err = e.LabelNamesOf(ctx, ms)
-		case peerv1.LabelsRequest_KIND_VALUES:
-			texts, err = e.LabelValues(ctx, m.GetName())
-		case peerv1.LabelsRequest_KIND_VALUES_OF:
-			texts, err = e.LabelValuesOf(ctx, m.GetName(), ms, int(m.GetMost()))
-		default:
-			err = malformed("labels of kind %d", m.GetKind())
-		}
+		texts, err = e.Labels(ctx, core.LabelQuery{Name: m.GetName(), Matchers: ms, Most: int(m.GetMost())})
 		return err
 	})
 	return chunked(texts, 2*chunkItems, func(part []string, last bool) error {

@@ -3,6 +3,8 @@ package prom
 import (
 	"context"
 
+	"github.com/rondo-db/rondo/engine/core"
+
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/rondo-db/rondo/internal/access"
@@ -12,7 +14,7 @@ import (
 // shown are those with which answers have them.
 func Everything(s *Storage, u *access.User) (all, shown []labels.Labels) {
 	var fs []found
-	for x, err := range s.store.All(context.Background()) {
+	for x, err := range s.store.Select(context.Background(), core.Query{}) {
 		if err != nil {
 			panic(err)
 		}

@@ -70,7 +70,7 @@ func (s *Storage) candidates(ctx context.Context, sel *selector) ([]core.Ref, er
 	u := access.From(ctx)
 	var all []core.Ref
 	for i, q := range queries {
-		refs, err := s.store.SelectRefs(ctx, u.Below(q), 0)
+		refs, err := core.Refs(ctx, s.store, u.Below(q))
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func (s *Storage) others(ctx context.Context, sel *selector) (all []core.Ref, er
 		}
 	}
 	for _, base := range basesOfOther {
-		refs, err := s.store.SelectRefs(ctx, u.Below(query(base).with(more...)), 0)
+		refs, err := core.Refs(ctx, s.store, u.Below(query(base).with(more...)))
 		if err != nil {
 			return nil, err
 		}

@@ -186,7 +186,7 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 // each calls fn for each metric that sel selects among the series that queries find.
 func (c *collecting) each(ctx context.Context, sel *selector, queries []query, fn func(f *found)) error {
 	for _, one := range queries {
-		refs, err := c.q.s.store.SelectRefs(ctx, one, 0)
+		refs, err := core.Refs(ctx, c.q.s.store, one)
 		if err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func (c *collecting) values(ctx context.Context, sel query, sch scheme, name str
 
 // addValues adds the values of a stored label, as public returns them; nil: as they are.
 func (c *collecting) addValues(ctx context.Context, sel query, name string, public func(string) string) error {
-	values, err := c.q.s.store.LabelValuesOf(ctx, name, sel, 0)
+	values, err := c.q.s.store.Labels(ctx, core.LabelQuery{Name: name, Matchers: sel})
 	if public == nil {
 		c.sorted = append(c.sorted, values...)
 		return err
@@ -257,7 +257,7 @@ func (c *collecting) addValues(ctx context.Context, sel query, name string, publ
 
 // eachPlugin calls fn for each plugin of collectd that sel finds, with the selection of its series.
 func (c *collecting) eachPlugin(ctx context.Context, sel query, fn func(sel query, plugin string) error) error {
-	plugins, err := c.q.s.store.LabelValuesOf(ctx, "plugin", sel, 0)
+	plugins, err := c.q.s.store.Labels(ctx, core.LabelQuery{Name: "plugin", Matchers: sel})
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (c *collecting) names(ctx context.Context, sel query, sch scheme) error {
 	c.add(model.MetricNameLabel)
 	s := c.q.s.store
 	if sch == asSent {
-		names, err := s.LabelNamesOf(ctx, sel)
+		names, err := s.Labels(ctx, core.LabelQuery{Matchers: sel})
 		for _, name := range names {
 			c.add(name)
 		}
@@ -282,7 +282,7 @@ func (c *collecting) names(ctx context.Context, sel query, sch scheme) error {
 	}
 	// carried adds name if a series has a stored label.
 	carried := func(sel query, stored, name string) error {
-		values, err := s.LabelValuesOf(ctx, stored, sel, 1)
+		values, err := s.Labels(ctx, core.LabelQuery{Name: stored, Matchers: sel, Most: 1})
 		if len(values) > 0 {
 			c.add(name)
 		}

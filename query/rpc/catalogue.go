@@ -116,8 +116,10 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	charge := chargeFor(ctx, req)
 	var page rondov1.ListResponse
 	damaged := s.Store.Damaged() > 0
-	all := func(page string) iter.Seq2[core.Series, error] { return s.view(ctx).List(ctx, m.GetPrefix(), page) }
-	for e, err := range s.view(ctx).List(core.Taking(ctx, limit+1), m.GetPrefix(), m.GetPage()) {
+	all := core.Query{Prefix: m.GetPrefix(), Order: core.ByPath}
+	some := all
+	some.After, some.Page = m.GetPage(), limit+1
+	for e, err := range s.view(ctx).Select(ctx, some) {
 		if errors.Is(err, core.ErrDamaged) {
 			damaged = true // endPage says where
 			break
@@ -135,7 +137,7 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 		}
 		page.Series = append(page.Series, x)
 	}
-	if err := endPage(&page, damaged, all, func(x *rondov1.Series) string { return x.GetPath() }); err != nil {
+	if err := endPage(&page, damaged, s.view(ctx).Select(ctx, all), func(x *rondov1.Series) string { return x.GetPath() }); err != nil {
 		return nil, fail(err, "list %.200q", m.GetPrefix())
 	}
 	return connect.NewResponse(&page), nil
@@ -143,14 +145,14 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 
 // endPage ends a page of a list. Damaged entries must not hide the others. If the store has met
 // damage, the last page with series is followed by one more page, which returns the error.
-func endPage(page *rondov1.ListResponse, damaged bool, all func(page string) iter.Seq2[core.Series, error], name func(*rondov1.Series) string) error {
+func endPage(page *rondov1.ListResponse, damaged bool, all iter.Seq2[core.Series, error], name func(*rondov1.Series) string) error {
 	n := len(page.GetSeries())
 	switch {
 	case page.GetNextPage() != "" || !damaged:
 	case n > 0:
 		page.NextPage = name(page.GetSeries()[n-1])
 	default:
-		for _, err := range all("") {
+		for _, err := range all {
 			if err != nil {
 				return err
 			}
@@ -176,7 +178,8 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 	charge := chargeFor(ctx, req)
 	var page rondov1.ListResponse
 	damaged := s.Store.Damaged() > 0
-	for e, err := range s.view(ctx).Select(ctx, matchers) {
+	all := s.view(ctx).Select(ctx, core.Query{Matchers: matchers, Order: core.ByRef})
+	for e, err := range all {
 		if errors.Is(err, core.ErrDamaged) {
 			damaged = true // endPage says where
 			break
@@ -197,9 +200,8 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 		}
 		page.Series = append(page.Series, x)
 	}
-	err = endPage(&page, damaged, func(string) iter.Seq2[core.Series, error] { return s.view(ctx).Select(ctx, matchers) },
-		func(x *rondov1.Series) string { return strconv.FormatUint(x.GetRef(), 10) })
-	if err != nil {
+	name := func(x *rondov1.Series) string { return strconv.FormatUint(x.GetRef(), 10) }
+	if err := endPage(&page, damaged, all, name); err != nil {
 		return nil, fail(err, "list by labels")
 	}
 	return connect.NewResponse(&page), nil
@@ -229,11 +231,7 @@ func matchersOf(ms []*rondov1.Matcher) ([]core.Matcher, error) {
 
 // Labels returns the label names in use, or the values of one.
 func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.LabelsRequest]) (*connect.Response[rondov1.LabelsResponse], error) {
-	get := s.view(ctx).LabelNames
-	if name := req.Msg.GetName(); name != "" {
-		get = func(ctx context.Context) ([]string, error) { return s.view(ctx).LabelValues(ctx, name) }
-	}
-	values, err := get(ctx)
+	values, err := s.view(ctx).Labels(ctx, core.LabelQuery{Name: req.Msg.GetName()})
 	if err != nil {
 		return nil, fail(err, "labels")
 	}

@@ -83,7 +83,7 @@ func (s *Server) charted(ctx context.Context, prefix string) ([]charts.Series, e
 	} else if !errors.Is(err, core.ErrNotFound) && !errors.Is(err, access.ErrDenied) {
 		return nil, fail(err, "charts of %.200q", prefix)
 	}
-	for e, err := range s.view(ctx).List(ctx, below, "") {
+	for e, err := range s.view(ctx).Select(ctx, core.Query{Prefix: below, Order: core.ByPath}) {
 		if errors.Is(err, core.ErrDamaged) {
 			break // the others have their charts
 		}

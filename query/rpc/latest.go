@@ -88,7 +88,7 @@ func (r *latestReader) page(ctx context.Context, m *rondov1.LatestRequest) error
 	}
 	// The series are added when List has ended: what add reads may need a transaction of its own.
 	var page []core.Series
-	for e, err := range r.server.view(ctx).List(core.Taking(ctx, limit+1), m.GetPrefix(), m.GetPage()) {
+	for e, err := range r.server.view(ctx).Select(ctx, core.Query{Prefix: m.GetPrefix(), After: m.GetPage(), Order: core.ByPath, Page: limit + 1}) {
 		if errors.Is(err, core.ErrDamaged) {
 			break
 		}

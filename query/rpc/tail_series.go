@@ -66,10 +66,10 @@ func (t *tail) selected(ctx context.Context) iter.Seq2[core.Series, error] {
 			}
 		}
 	case len(m.GetMatchers()) == 0:
-		return t.view.List(ctx, m.GetPrefix(), "")
+		return t.view.Select(ctx, core.Query{Prefix: m.GetPrefix(), Order: core.ByPath})
 	}
 	return func(yield func(core.Series, error) bool) {
-		for e, err := range t.view.Select(ctx, t.matchers) {
+		for e, err := range t.view.Select(ctx, core.Query{Matchers: t.matchers, Order: core.ByRef}) {
 			if err == nil && !strings.HasPrefix(e.Path, m.GetPrefix()) {
 				continue
 			}

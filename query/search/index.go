@@ -127,7 +127,7 @@ func (x *Index) build(ctx context.Context) error {
 		return err
 	}
 	n := 0
-	for e, err := range x.store.All(ctx) {
+	for e, err := range x.store.Select(ctx, core.Query{}) {
 		if errors.Is(err, core.ErrDamaged) {
 			break
 		}

@@ -162,7 +162,7 @@ func TestIndexFollowsTheCatalogue(t *testing.T) {
 		}
 		for _, text := range []string{"a", "m1", "x2", "m1/x", "b n2 x", "rrd"} {
 			var want []string
-			for e, err := range s.List(t.Context(), "", "") {
+			for e, err := range s.Select(t.Context(), core.Query{Order: core.ByPath}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -194,7 +194,7 @@ func TestIndexFollowsTheCatalogue(t *testing.T) {
 func compareTree(t *testing.T, s *core.Store, x *search.Index) {
 	t.Helper()
 	series := make(map[string]int64)
-	for e, err := range s.List(t.Context(), "", "") {
+	for e, err := range s.Select(t.Context(), core.Query{Order: core.ByPath}) {
 		if err != nil {
 			t.Fatal(err)
 		}

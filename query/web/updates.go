@@ -167,7 +167,7 @@ func (e *export) find(ctx context.Context) error {
 	var all []core.Series
 	var names [][3]string
 	newest := int64(math.MinInt64)
-	for x, err := range e.view.List(ctx, "rrdd/", "") {
+	for x, err := range e.view.Select(ctx, core.Query{Prefix: "rrdd/", Order: core.ByPath}) {
 		if err != nil {
 			return err
 		}

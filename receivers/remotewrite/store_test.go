@@ -195,7 +195,7 @@ func TestStepBehindBalancer(t *testing.T) {
 	if series.Definition.Step != 15 {
 		t.Errorf("a sample comes each 15 s, and the step is %d", series.Definition.Step)
 	}
-	for x, err := range store.List(t.Context(), "prometheus/a/-/y", "") {
+	for x, err := range store.Select(t.Context(), core.Query{Prefix: "prometheus/a/-/y", Order: core.ByPath}) {
 		if err != nil || x.Definition.Step != 15 {
 			t.Errorf("a later series of the job has the step %d: %v", x.Definition.Step, err)
 		}
@@ -286,7 +286,7 @@ func TestRefusedMakesNothing(t *testing.T) {
 		}
 	}
 	n := 0
-	for _, err := range store.List(t.Context(), "prometheus/", "") {
+	for _, err := range store.Select(t.Context(), core.Query{Prefix: "prometheus/", Order: core.ByPath}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +326,7 @@ func TestSentAgain(t *testing.T) {
 	want := map[string][]float64{}
 	rows := func(store *core.Store) map[string][]float64 {
 		got := make(map[string][]float64)
-		for x, err := range store.List(t.Context(), "prometheus/", "") {
+		for x, err := range store.Select(t.Context(), core.Query{Prefix: "prometheus/", Order: core.ByPath}) {
 			if err != nil {
 				t.Fatal(err)
 			}

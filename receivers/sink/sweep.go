@@ -229,7 +229,7 @@ func (w *Sweeper) expiry(p *Policy, m *core.PathMetadata) (x expiry, ok bool, er
 // series drops series that have been silent for longer than their rules allow.
 func (w *Sweeper) series(ctx context.Context, p *Policy, now time.Time, done *Swept) error {
 	drop := droplist{w: w, done: done}
-	for s, err := range w.store.List(ctx, "", "") {
+	for s, err := range w.store.Select(ctx, core.Query{Order: core.ByPath}) {
 		if err != nil {
 			return err
 		}

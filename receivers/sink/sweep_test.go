@@ -71,7 +71,7 @@ func TestSweep(t *testing.T) {
 	state := func() map[string]string {
 		t.Helper()
 		out := make(map[string]string)
-		for x, err := range s.List(t.Context(), "", "") {
+		for x, err := range s.Select(t.Context(), core.Query{Order: core.ByPath}) {
 			if err != nil {
 				t.Fatal(err)
 			}

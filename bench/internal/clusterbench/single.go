@@ -73,7 +73,7 @@ func (c *Config) node(ctx context.Context) (a Alone, err error) {
 	store := conn.Partition(0)
 	defer store.Close()
 	if err := wait(ctx, "the store does not answer", func() (bool, error) {
-		_, err := store.LabelNames(ctx)
+		_, err := store.Labels(ctx, core.LabelQuery{})
 		return err == nil, p.died()
 	}); err != nil {
 		return a, err

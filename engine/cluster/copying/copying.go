@@ -153,7 +153,7 @@ func (r *run) series(ctx context.Context) error {
 	}
 	var part []core.Series
 	var err error
-	for x, e := range r.From.All(ctx) {
+	for x, e := range r.From.Select(ctx, core.Query{}) {
 		if err = e; err != nil {
 			break
 		}

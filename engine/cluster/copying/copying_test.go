@@ -60,7 +60,7 @@ func TestThereAndBack(t *testing.T) {
 
 func refsOf(t *testing.T, e core.Engine) (refs []core.Ref) {
 	t.Helper()
-	for x, err := range e.All(t.Context()) {
+	for x, err := range e.Select(t.Context(), core.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ type paths struct{ sorted []uint64 }
 // pathsOf lists the paths of an engine.
 func pathsOf(ctx context.Context, e core.Engine) (*paths, error) {
 	p := &paths{}
-	for x, err := range e.All(ctx) {
+	for x, err := range e.Select(ctx, core.Query{}) {
 		if err != nil {
 			return nil, err
 		}

@@ -153,7 +153,7 @@ func differ(t *testing.T, a, b core.Engine) (all []string) {
 	var have [2]map[string]string
 	for i, e := range []core.Engine{a, b} {
 		have[i] = make(map[string]string)
-		for x, err := range e.All(t.Context()) {
+		for x, err := range e.Select(t.Context(), core.Query{}) {
 			if err != nil {
 				t.Fatal(err)
 			}

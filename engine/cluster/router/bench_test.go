@@ -66,7 +66,7 @@ func BenchmarkList(b *testing.B) {
 		before := processorTime(b)
 		for range b.N {
 			n := 0
-			for _, err := range e.List(b.Context(), "", "") {
+			for _, err := range e.Select(b.Context(), core.Query{Order: core.ByPath}) {
 				must(b, err)
 				n++
 			}
@@ -87,7 +87,7 @@ func BenchmarkListPage(b *testing.B) {
 			must(b, s.(core.Folder).Checkpoint(b.Context()))
 		}
 		for b.Loop() {
-			all, err := collect(e.List(b.Context(), "host02", ""), 100)
+			all, err := collect(e.Select(b.Context(), core.Query{Prefix: "host02", Order: core.ByPath}), 100)
 			if err != nil || len(all) != 100 {
 				b.Fatal(len(all), err)
 			}

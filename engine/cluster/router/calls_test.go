@@ -227,11 +227,11 @@ func (p *program) lists(ctx context.Context) {
 	most := p.rnd.IntN(20)
 	taken := pickOf(p, []int{0, 0, most + 1, 1, 7, 1000}) // what the caller says may be wrong
 	p.both("List", func(_ int, e core.Engine) (any, error) {
-		all, err := collect(e.List(core.Taking(ctx, taken), prefix, after), most)
+		all, err := collect(e.Select(ctx, core.Query{Prefix: prefix, After: after, Order: core.ByPath, Page: taken}), most)
 		return plains(all, false), err
 	})
 	p.both("All", func(_ int, e core.Engine) (any, error) {
-		all, err := collect(e.All(ctx), 0)
+		all, err := collect(e.Select(ctx, core.Query{}), 0)
 		return plains(all, true), err
 	})
 	p.both("ListMetadata", func(_ int, e core.Engine) (any, error) {
@@ -247,21 +247,18 @@ func (p *program) lists(ctx context.Context) {
 }
 
 func (p *program) selects(ctx context.Context) {
-	ms, most := p.matchers(), p.rnd.IntN(6)
+	ms := p.matchers()
 	p.both("Select", func(_ int, e core.Engine) (any, error) {
-		all, err := collect(e.Select(ctx, ms), 0)
+		all, err := collect(e.Select(ctx, core.Query{Matchers: ms, Order: core.ByRef}), 0)
 		if !slices.IsSortedFunc(all, func(a, b core.Series) int { return int(int64(a.Ref) - int64(b.Ref)) }) {
 			p.t.Error("Select is not in order of references")
 		}
 		return plains(all, true), err
 	})
-	p.both("SelectRefs", func(_ int, e core.Engine) (any, error) {
-		refs, err := e.SelectRefs(ctx, ms, most)
+	p.both("Refs", func(_ int, e core.Engine) (any, error) {
+		refs, err := core.Refs(ctx, e, ms)
 		if !slices.IsSorted(refs) {
-			p.t.Error("SelectRefs is not in order")
-		}
-		if most > 0 {
-			return len(refs), err
+			p.t.Error("Refs are not in order")
 		}
 		var out []core.Series
 		for _, ref := range refs {
@@ -288,10 +285,9 @@ func (p *program) selects(ctx context.Context) {
 func (p *program) labelLists(ctx context.Context) {
 	ms, most := p.matchers(), p.rnd.IntN(4)
 	name := pickOf(p, []string{"host", "plugin", "none"})
-	p.both("LabelNames", func(_ int, e core.Engine) (any, error) { return e.LabelNames(ctx) })
-	p.both("LabelNamesOf", func(_ int, e core.Engine) (any, error) { return e.LabelNamesOf(ctx, ms) })
-	p.both("LabelValues", func(_ int, e core.Engine) (any, error) { return e.LabelValues(ctx, name) })
-	p.both("LabelValuesOf", func(_ int, e core.Engine) (any, error) { return e.LabelValuesOf(ctx, name, ms, most) })
+	for _, q := range []core.LabelQuery{{}, {Matchers: ms}, {Name: name}, {Name: name, Matchers: ms, Most: most}} {
+		p.both("Labels", func(_ int, e core.Engine) (any, error) { return e.Labels(ctx, q) })
+	}
 }
 
 // times returns a range, an invalid one now and then.
@@ -528,7 +524,7 @@ func (p *program) follow(ctx context.Context) {
 				known[strings.TrimSuffix(c.Path, ".rrd")] = fmt.Sprint(c.Labels)
 			}
 		}
-		all, err := collect(e.List(ctx, "", ""), 0)
+		all, err := collect(e.Select(ctx, core.Query{Order: core.ByPath}), 0)
 		if len(all) != len(known) {
 			p.t.Errorf("%d series, the watch tells %d", len(all), len(known))
 		}

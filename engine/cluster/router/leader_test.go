@@ -250,9 +250,9 @@ func TestBatchForPartitionsOutOfReachIsRefused(t *testing.T) {
 	for i, call := range map[string]func() error{
 		"drop":   func() error { return r.Drop(t.Context(), pathIn(0, 2, 0)) },
 		"lookup": func() error { _, err := r.Lookup(pathIn(0, 2, 0)); return err },
-		"list":   func() error { _, err := collect(r.List(t.Context(), "", ""), 0); return err },
-		"all":    func() error { _, err := collect(r.All(t.Context()), 0); return err },
-		"labels": func() error { _, err := r.LabelNames(t.Context()); return err },
+		"list":   func() error { _, err := collect(r.Select(t.Context(), core.Query{Order: core.ByPath}), 0); return err },
+		"all":    func() error { _, err := collect(r.Select(t.Context(), core.Query{}), 0); return err },
+		"labels": func() error { _, err := r.Labels(t.Context(), core.LabelQuery{}); return err },
 		"fetch": func() error {
 			told := 0
 			err := r.FetchMany(t.Context(), refs, 0, begin, begin+10, func(_ int, _ *core.Rows, err error) {
@@ -420,7 +420,7 @@ func TestReadersSeeTheirWrites(t *testing.T) {
 	r := newRouter(t, c, router.Options{Wait: time.Minute})
 	look := func(ctx context.Context) {
 		t.Helper()
-		_, err := r.LabelNames(ctx)
+		_, err := r.Labels(ctx, core.LabelQuery{})
 		must(t, err)
 	}
 	mine, other := router.WithSession(t.Context(), new(router.Session)), router.WithSession(t.Context(), new(router.Session))

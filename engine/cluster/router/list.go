@@ -73,27 +73,41 @@ func (r *Store) seriesOf(list func(ctx context.Context, e core.Engine) iter.Seq2
 	}
 }
 
-// List is core.Store's. It reads all partitions at the same time, some entries ahead.
-func (r *Store) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
-	return merged(ctx, r.n, func(x *core.Series) string { return keyOf(x.Path) },
-		r.seriesOf(func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error] {
-			return e.List(ctx, prefix, after)
-		}))
+// Select is core.Store's. In order of paths it reads all partitions at the same time, some entries
+// ahead. The order of references is that of the partitions.
+func (r *Store) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
+	if q.RefsOnly && q.Check() == nil {
+		return r.refs(ctx, q)
+	}
+	if q.Order != core.ByPath {
+		return chained(ctx, r.n, r.seriesOf(func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error] { return e.Select(ctx, q) }))
+	}
+	page := pageOf(q.Page, r.n)
+	q.Page = page
+	return merged(ctx, r.n, page, func(x *core.Series) string { return keyOf(x.Path) },
+		r.seriesOf(func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error] { return e.Select(ctx, q) }))
 }
 
-// All is core.Store's.
-func (r *Store) All(ctx context.Context) iter.Seq2[core.Series, error] {
-	return chained(ctx, r.n, r.seriesOf(func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error] { return e.All(ctx) }))
-}
-
-// Select is core.Store's. The order of references is that of the partitions.
-func (r *Store) Select(ctx context.Context, ms []core.Matcher) iter.Seq2[core.Series, error] {
-	return chained(ctx, r.n, r.seriesOf(func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error] { return e.Select(ctx, ms) }))
+// refs is Select for references, which asks all partitions at the same time.
+func (r *Store) refs(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
+	return func(yield func(core.Series, error) bool) {
+		answers, err := gathered(ctx, r, func(e core.Engine) ([]core.Ref, error) { return core.Refs(ctx, e, q.Matchers) })
+		for p, refs := range answers {
+			for _, ref := range refs {
+				if !yield(core.Series{Ref: outer(p, ref)}, nil) {
+					return
+				}
+			}
+		}
+		if err != nil {
+			yield(core.Series{}, err)
+		}
+	}
 }
 
 // ListMetadata is core.Store's.
 func (r *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[core.PathMetadata, error] {
-	return merged(ctx, r.n, func(x *core.PathMetadata) string { return x.Path },
+	return merged(ctx, r.n, 0, func(x *core.PathMetadata) string { return x.Path },
 		entries(r, func(ctx context.Context, e core.Engine, _ int) iter.Seq2[core.PathMetadata, error] {
 			return e.ListMetadata(ctx, prefix, after)
 		}))
@@ -116,50 +130,14 @@ func gathered[T any](ctx context.Context, r *Store, question func(e core.Engine)
 	return answers, damage.err()
 }
 
-// SelectRefs is core.Store's.
-func (r *Store) SelectRefs(ctx context.Context, ms []core.Matcher, most int) ([]core.Ref, error) {
-	answers, err := gathered(ctx, r, func(e core.Engine) ([]core.Ref, error) { return e.SelectRefs(ctx, ms, most) })
-	var out []core.Ref
-	for p, refs := range answers {
-		for _, ref := range refs {
-			if most > 0 && len(out) == most {
-				return out, err
-			}
-			out = append(out, outer(p, ref))
-		}
-	}
-	return out, err
-}
-
-// LabelNames is core.Store's.
-func (r *Store) LabelNames(ctx context.Context) ([]string, error) {
-	return r.strings(ctx, 0, func(e core.Engine) ([]string, error) { return e.LabelNames(ctx) })
-}
-
-// LabelNamesOf is core.Store's.
-func (r *Store) LabelNamesOf(ctx context.Context, ms []core.Matcher) ([]string, error) {
-	return r.strings(ctx, 0, func(e core.Engine) ([]string, error) { return e.LabelNamesOf(ctx, ms) })
-}
-
-// LabelValues is core.Store's.
-func (r *Store) LabelValues(ctx context.Context, name string) ([]string, error) {
-	return r.strings(ctx, 0, func(e core.Engine) ([]string, error) { return e.LabelValues(ctx, name) })
-}
-
-// LabelValuesOf is core.Store's.
-func (r *Store) LabelValuesOf(ctx context.Context, name string, ms []core.Matcher, most int) ([]string, error) {
-	return r.strings(ctx, most, func(e core.Engine) ([]string, error) { return e.LabelValuesOf(ctx, name, ms, most) })
-}
-
-// strings asks every partition for strings in order and returns the first most of them (0: all),
-// each once.
-func (r *Store) strings(ctx context.Context, most int, question func(e core.Engine) ([]string, error)) ([]string, error) {
-	answers, err := gathered(ctx, r, question)
+// Labels is core.Store's.
+func (r *Store) Labels(ctx context.Context, q core.LabelQuery) ([]string, error) {
+	answers, err := gathered(ctx, r, func(e core.Engine) ([]string, error) { return e.Labels(ctx, q) })
 	out := slices.Concat(answers...)
 	slices.Sort(out)
 	out = slices.Compact(out)
-	if most > 0 && len(out) > most {
-		out = out[:most]
+	if q.Most > 0 && len(out) > q.Most {
+		out = out[:q.Most]
 	}
 	return out, err
 }

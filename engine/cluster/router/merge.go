@@ -3,20 +3,19 @@ package router
 import (
 	"context"
 	"iter"
-
-	"github.com/rondo-db/rondo/engine/core"
 )
 
 // merged yields the entries of all partitions in the order of their keys. Every partition yields
-// its own in that order, and none has a key of another. Damage is yielded last.
-func merged[T any](ctx context.Context, n int, key func(*T) string, open source[T]) iter.Seq2[T, error] {
+// its own in that order, and none has a key of another. Damage is yielded last. page is how many
+// entries of each partition the caller takes, about; 0: nobody knows.
+func merged[T any](ctx context.Context, n, page int, key func(*T) string, open source[T]) iter.Seq2[T, error] {
 	if n == 1 {
 		return open(ctx, 0)
 	}
 	return func(yield func(T, error) bool) {
 		ss := newStreams(ctx, n, open)
 		defer ss.end()
-		ss.expect(core.TakenOf(ctx))
+		ss.first = page
 		ss.start(n)
 		var none T
 		t := tournament[T]{key: key}

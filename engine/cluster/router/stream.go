@@ -131,16 +131,14 @@ func newStreams[T any](ctx context.Context, n int, open source[T]) *streams[T] {
 	return ss
 }
 
-// expect prepares for a caller who takes about n entries of all partitions together. Most lists are
-// spread evenly over the partitions, so that few streams need a second piece. It is called before
-// start; 0: nobody knows how many.
-func (ss *streams[T]) expect(n int) {
-	if n <= 0 {
-		return
+// pageOf returns how many entries of each of n partitions a caller takes who takes page of all, or
+// 0. Most lists are spread evenly over the partitions, so that few streams need a second piece.
+func pageOf(page, n int) int {
+	if page <= 0 || n == 1 {
+		return max(page, 0)
 	}
-	mean := float64(n) / float64(len(ss.all))
-	ss.first = int(min(mean+2*math.Sqrt(mean)+2, max(allPieces/float64(len(ss.all)), firstPiece)))
-	ss.ctx = core.Taking(ss.ctx, ss.first)
+	mean := float64(page) / float64(n)
+	return int(min(mean+2*math.Sqrt(mean)+2, max(allPieces/float64(n), firstPiece)))
 }
 
 // start begins to read the partitions before n.

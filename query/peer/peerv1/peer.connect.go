@@ -44,8 +44,6 @@ const (
 	PeerLookupProcedure = "/rondo.peer.v1.Peer/Lookup"
 	// PeerEntriesProcedure is the fully-qualified name of the Peer's Entries RPC.
 	PeerEntriesProcedure = "/rondo.peer.v1.Peer/Entries"
-	// PeerSelectRefsProcedure is the fully-qualified name of the Peer's SelectRefs RPC.
-	PeerSelectRefsProcedure = "/rondo.peer.v1.Peer/SelectRefs"
 	// PeerLabelsProcedure is the fully-qualified name of the Peer's Labels RPC.
 	PeerLabelsProcedure = "/rondo.peer.v1.Peer/Labels"
 	// PeerCombinationsProcedure is the fully-qualified name of the Peer's Combinations RPC.
@@ -107,10 +105,8 @@ type PeerClient interface {
 	Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error)
 	Flush(context.Context, *connect.Request[RefsRequest]) (*connect.Response[DoneResponse], error)
 	Lookup(context.Context, *connect.Request[PathRequest]) (*connect.Response[RefResponse], error)
-	// Entries is Series, Resolve, List, All and Select.
+	// Entries is Series, Resolve and Select.
 	Entries(context.Context, *connect.Request[EntriesRequest]) (*connect.ServerStreamForClient[EntriesResponse], error)
-	SelectRefs(context.Context, *connect.Request[SelectRequest]) (*connect.ServerStreamForClient[RefsResponse], error)
-	// Labels is LabelNames, LabelNamesOf, LabelValues and LabelValuesOf.
 	Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.ServerStreamForClient[TextsResponse], error)
 	Combinations(context.Context, *connect.Request[CombinationsRequest]) (*connect.ServerStreamForClient[CombinationsResponse], error)
 	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreatedResponse], error)
@@ -189,12 +185,6 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			httpClient,
 			baseURL+PeerEntriesProcedure,
 			connect.WithSchema(peerMethods.ByName("Entries")),
-			connect.WithClientOptions(opts...),
-		),
-		selectRefs: connect.NewClient[SelectRequest, RefsResponse](
-			httpClient,
-			baseURL+PeerSelectRefsProcedure,
-			connect.WithSchema(peerMethods.ByName("SelectRefs")),
 			connect.WithClientOptions(opts...),
 		),
 		labels: connect.NewClient[LabelsRequest, TextsResponse](
@@ -352,7 +342,6 @@ type peerClient struct {
 	flush          *connect.Client[RefsRequest, DoneResponse]
 	lookup         *connect.Client[PathRequest, RefResponse]
 	entries        *connect.Client[EntriesRequest, EntriesResponse]
-	selectRefs     *connect.Client[SelectRequest, RefsResponse]
 	labels         *connect.Client[LabelsRequest, TextsResponse]
 	combinations   *connect.Client[CombinationsRequest, CombinationsResponse]
 	create         *connect.Client[CreateRequest, CreatedResponse]
@@ -407,11 +396,6 @@ func (c *peerClient) Lookup(ctx context.Context, req *connect.Request[PathReques
 // Entries calls rondo.peer.v1.Peer.Entries.
 func (c *peerClient) Entries(ctx context.Context, req *connect.Request[EntriesRequest]) (*connect.ServerStreamForClient[EntriesResponse], error) {
 	return c.entries.CallServerStream(ctx, req)
-}
-
-// SelectRefs calls rondo.peer.v1.Peer.SelectRefs.
-func (c *peerClient) SelectRefs(ctx context.Context, req *connect.Request[SelectRequest]) (*connect.ServerStreamForClient[RefsResponse], error) {
-	return c.selectRefs.CallServerStream(ctx, req)
 }
 
 // Labels calls rondo.peer.v1.Peer.Labels.
@@ -545,10 +529,8 @@ type PeerHandler interface {
 	Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error)
 	Flush(context.Context, *connect.Request[RefsRequest]) (*connect.Response[DoneResponse], error)
 	Lookup(context.Context, *connect.Request[PathRequest]) (*connect.Response[RefResponse], error)
-	// Entries is Series, Resolve, List, All and Select.
+	// Entries is Series, Resolve and Select.
 	Entries(context.Context, *connect.Request[EntriesRequest], *connect.ServerStream[EntriesResponse]) error
-	SelectRefs(context.Context, *connect.Request[SelectRequest], *connect.ServerStream[RefsResponse]) error
-	// Labels is LabelNames, LabelNamesOf, LabelValues and LabelValuesOf.
 	Labels(context.Context, *connect.Request[LabelsRequest], *connect.ServerStream[TextsResponse]) error
 	Combinations(context.Context, *connect.Request[CombinationsRequest], *connect.ServerStream[CombinationsResponse]) error
 	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreatedResponse], error)
@@ -623,12 +605,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		PeerEntriesProcedure,
 		svc.Entries,
 		connect.WithSchema(peerMethods.ByName("Entries")),
-		connect.WithHandlerOptions(opts...),
-	)
-	peerSelectRefsHandler := connect.NewServerStreamHandler(
-		PeerSelectRefsProcedure,
-		svc.SelectRefs,
-		connect.WithSchema(peerMethods.ByName("SelectRefs")),
 		connect.WithHandlerOptions(opts...),
 	)
 	peerLabelsHandler := connect.NewServerStreamHandler(
@@ -789,8 +765,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 			peerLookupHandler.ServeHTTP(w, r)
 		case PeerEntriesProcedure:
 			peerEntriesHandler.ServeHTTP(w, r)
-		case PeerSelectRefsProcedure:
-			peerSelectRefsHandler.ServeHTTP(w, r)
 		case PeerLabelsProcedure:
 			peerLabelsHandler.ServeHTTP(w, r)
 		case PeerCombinationsProcedure:
@@ -870,10 +844,6 @@ func (UnimplementedPeerHandler) Lookup(context.Context, *connect.Request[PathReq
 
 func (UnimplementedPeerHandler) Entries(context.Context, *connect.Request[EntriesRequest], *connect.ServerStream[EntriesResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Entries is not implemented"))
-}
-
-func (UnimplementedPeerHandler) SelectRefs(context.Context, *connect.Request[SelectRequest], *connect.ServerStream[RefsResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.SelectRefs is not implemented"))
 }
 
 func (UnimplementedPeerHandler) Labels(context.Context, *connect.Request[LabelsRequest], *connect.ServerStream[TextsResponse]) error {

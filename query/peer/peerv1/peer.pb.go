@@ -26,9 +26,7 @@ type EntriesRequest_Kind int32
 const (
 	EntriesRequest_KIND_SERIES  EntriesRequest_Kind = 0
 	EntriesRequest_KIND_RESOLVE EntriesRequest_Kind = 1
-	EntriesRequest_KIND_LIST    EntriesRequest_Kind = 2
-	EntriesRequest_KIND_ALL     EntriesRequest_Kind = 3
-	EntriesRequest_KIND_SELECT  EntriesRequest_Kind = 4
+	EntriesRequest_KIND_SELECT  EntriesRequest_Kind = 2
 )
 
 // Enum value maps for EntriesRequest_Kind.
@@ -36,16 +34,12 @@ var (
 	EntriesRequest_Kind_name = map[int32]string{
 		0: "KIND_SERIES",
 		1: "KIND_RESOLVE",
-		2: "KIND_LIST",
-		3: "KIND_ALL",
-		4: "KIND_SELECT",
+		2: "KIND_SELECT",
 	}
 	EntriesRequest_Kind_value = map[string]int32{
 		"KIND_SERIES":  0,
 		"KIND_RESOLVE": 1,
-		"KIND_LIST":    2,
-		"KIND_ALL":     3,
-		"KIND_SELECT":  4,
+		"KIND_SELECT":  2,
 	}
 )
 
@@ -74,58 +68,6 @@ func (x EntriesRequest_Kind) Number() protoreflect.EnumNumber {
 // Deprecated: Use EntriesRequest_Kind.Descriptor instead.
 func (EntriesRequest_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_peer_proto_rawDescGZIP(), []int{26, 0}
-}
-
-type LabelsRequest_Kind int32
-
-const (
-	LabelsRequest_KIND_NAMES     LabelsRequest_Kind = 0
-	LabelsRequest_KIND_NAMES_OF  LabelsRequest_Kind = 1
-	LabelsRequest_KIND_VALUES    LabelsRequest_Kind = 2
-	LabelsRequest_KIND_VALUES_OF LabelsRequest_Kind = 3
-)
-
-// Enum value maps for LabelsRequest_Kind.
-var (
-	LabelsRequest_Kind_name = map[int32]string{
-		0: "KIND_NAMES",
-		1: "KIND_NAMES_OF",
-		2: "KIND_VALUES",
-		3: "KIND_VALUES_OF",
-	}
-	LabelsRequest_Kind_value = map[string]int32{
-		"KIND_NAMES":     0,
-		"KIND_NAMES_OF":  1,
-		"KIND_VALUES":    2,
-		"KIND_VALUES_OF": 3,
-	}
-)
-
-func (x LabelsRequest_Kind) Enum() *LabelsRequest_Kind {
-	p := new(LabelsRequest_Kind)
-	*p = x
-	return p
-}
-
-func (x LabelsRequest_Kind) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (LabelsRequest_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_peer_proto_enumTypes[1].Descriptor()
-}
-
-func (LabelsRequest_Kind) Type() protoreflect.EnumType {
-	return &file_peer_proto_enumTypes[1]
-}
-
-func (x LabelsRequest_Kind) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use LabelsRequest_Kind.Descriptor instead.
-func (LabelsRequest_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{31, 0}
 }
 
 // A Target names what a request is for.
@@ -1687,15 +1629,18 @@ func (x *Matcher) GetFolders() []string {
 }
 
 type EntriesRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Target   *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Kind     EntriesRequest_Kind    `protobuf:"varint,2,opt,name=kind,enum=rondo.peer.v1.EntriesRequest_Kind" json:"kind,omitempty"`
-	Refs     []uint64               `protobuf:"fixed64,3,rep,packed,name=refs" json:"refs,omitempty"`
-	Prefix   string                 `protobuf:"bytes,4,opt,name=prefix" json:"prefix,omitempty"`
-	After    string                 `protobuf:"bytes,5,opt,name=after" json:"after,omitempty"`
-	Matchers []*Matcher             `protobuf:"bytes,6,rep,name=matchers" json:"matchers,omitempty"`
-	// Of List: the answer may end behind so many entries, with more; 0: it has all.
-	Most          int64 `protobuf:"varint,7,opt,name=most" json:"most,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Target *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
+	Kind   EntriesRequest_Kind    `protobuf:"varint,2,opt,name=kind,enum=rondo.peer.v1.EntriesRequest_Kind" json:"kind,omitempty"`
+	Refs   []uint64               `protobuf:"fixed64,3,rep,packed,name=refs" json:"refs,omitempty"`
+	// Of Select: the fields of core.Query.
+	Prefix   string     `protobuf:"bytes,4,opt,name=prefix" json:"prefix,omitempty"`
+	After    string     `protobuf:"bytes,5,opt,name=after" json:"after,omitempty"`
+	Matchers []*Matcher `protobuf:"bytes,6,rep,name=matchers" json:"matchers,omitempty"`
+	Order    int64      `protobuf:"varint,7,opt,name=order" json:"order,omitempty"`
+	RefsOnly bool       `protobuf:"varint,8,opt,name=refs_only,json=refsOnly" json:"refs_only,omitempty"`
+	// The answer may end behind so many entries, with more; 0: it has all.
+	Page          int64 `protobuf:"varint,9,opt,name=page" json:"page,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1772,9 +1717,23 @@ func (x *EntriesRequest) GetMatchers() []*Matcher {
 	return nil
 }
 
-func (x *EntriesRequest) GetMost() int64 {
+func (x *EntriesRequest) GetOrder() int64 {
 	if x != nil {
-		return x.Most
+		return x.Order
+	}
+	return 0
+}
+
+func (x *EntriesRequest) GetRefsOnly() bool {
+	if x != nil {
+		return x.RefsOnly
+	}
+	return false
+}
+
+func (x *EntriesRequest) GetPage() int64 {
+	if x != nil {
+		return x.Page
 	}
 	return 0
 }
@@ -1860,7 +1819,8 @@ type EntriesResponse struct {
 	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"`       // of the last message only
 	Definitions   [][]byte               `protobuf:"bytes,2,rep,name=definitions" json:"definitions,omitempty"` // the next definitions of this stream
 	Entries       []*Entry               `protobuf:"bytes,3,rep,name=entries" json:"entries,omitempty"`
-	More          bool                   `protobuf:"varint,4,opt,name=more" json:"more,omitempty"` // of the last message only: there may be entries behind the last one
+	More          bool                   `protobuf:"varint,4,opt,name=more" json:"more,omitempty"`         // of the last message only: there may be entries behind the last one
+	Refs          []uint64               `protobuf:"fixed64,5,rep,packed,name=refs" json:"refs,omitempty"` // with refs_only, in place of entries
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1923,112 +1883,7 @@ func (x *EntriesResponse) GetMore() bool {
 	return false
 }
 
-type SelectRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Matchers      []*Matcher             `protobuf:"bytes,2,rep,name=matchers" json:"matchers,omitempty"`
-	Most          int64                  `protobuf:"varint,3,opt,name=most" json:"most,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SelectRequest) Reset() {
-	*x = SelectRequest{}
-	mi := &file_peer_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SelectRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SelectRequest) ProtoMessage() {}
-
-func (x *SelectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SelectRequest.ProtoReflect.Descriptor instead.
-func (*SelectRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *SelectRequest) GetTarget() *Target {
-	if x != nil {
-		return x.Target
-	}
-	return nil
-}
-
-func (x *SelectRequest) GetMatchers() []*Matcher {
-	if x != nil {
-		return x.Matchers
-	}
-	return nil
-}
-
-func (x *SelectRequest) GetMost() int64 {
-	if x != nil {
-		return x.Most
-	}
-	return 0
-}
-
-type RefsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"` // of the last message only
-	Refs          []uint64               `protobuf:"fixed64,2,rep,packed,name=refs" json:"refs,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RefsResponse) Reset() {
-	*x = RefsResponse{}
-	mi := &file_peer_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RefsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RefsResponse) ProtoMessage() {}
-
-func (x *RefsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RefsResponse.ProtoReflect.Descriptor instead.
-func (*RefsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *RefsResponse) GetStanding() *Standing {
-	if x != nil {
-		return x.Standing
-	}
-	return nil
-}
-
-func (x *RefsResponse) GetRefs() []uint64 {
+func (x *EntriesResponse) GetRefs() []uint64 {
 	if x != nil {
 		return x.Refs
 	}
@@ -2038,17 +1893,16 @@ func (x *RefsResponse) GetRefs() []uint64 {
 type LabelsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Kind          LabelsRequest_Kind     `protobuf:"varint,2,opt,name=kind,enum=rondo.peer.v1.LabelsRequest_Kind" json:"kind,omitempty"`
-	Name          string                 `protobuf:"bytes,3,opt,name=name" json:"name,omitempty"`
-	Matchers      []*Matcher             `protobuf:"bytes,4,rep,name=matchers" json:"matchers,omitempty"`
-	Most          int64                  `protobuf:"varint,5,opt,name=most" json:"most,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name" json:"name,omitempty"` // empty: the names of all labels
+	Matchers      []*Matcher             `protobuf:"bytes,3,rep,name=matchers" json:"matchers,omitempty"`
+	Most          int64                  `protobuf:"varint,4,opt,name=most" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LabelsRequest) Reset() {
 	*x = LabelsRequest{}
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2060,7 +1914,7 @@ func (x *LabelsRequest) String() string {
 func (*LabelsRequest) ProtoMessage() {}
 
 func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2073,7 +1927,7 @@ func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelsRequest.ProtoReflect.Descriptor instead.
 func (*LabelsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{31}
+	return file_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LabelsRequest) GetTarget() *Target {
@@ -2081,13 +1935,6 @@ func (x *LabelsRequest) GetTarget() *Target {
 		return x.Target
 	}
 	return nil
-}
-
-func (x *LabelsRequest) GetKind() LabelsRequest_Kind {
-	if x != nil {
-		return x.Kind
-	}
-	return LabelsRequest_KIND_NAMES
 }
 
 func (x *LabelsRequest) GetName() string {
@@ -2121,7 +1968,7 @@ type TextsResponse struct {
 
 func (x *TextsResponse) Reset() {
 	*x = TextsResponse{}
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2133,7 +1980,7 @@ func (x *TextsResponse) String() string {
 func (*TextsResponse) ProtoMessage() {}
 
 func (x *TextsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2146,7 +1993,7 @@ func (x *TextsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextsResponse.ProtoReflect.Descriptor instead.
 func (*TextsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{32}
+	return file_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TextsResponse) GetStanding() *Standing {
@@ -2174,7 +2021,7 @@ type CombinationsRequest struct {
 
 func (x *CombinationsRequest) Reset() {
 	*x = CombinationsRequest{}
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2033,7 @@ func (x *CombinationsRequest) String() string {
 func (*CombinationsRequest) ProtoMessage() {}
 
 func (x *CombinationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2046,7 @@ func (x *CombinationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CombinationsRequest.ProtoReflect.Descriptor instead.
 func (*CombinationsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{33}
+	return file_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CombinationsRequest) GetTarget() *Target {
@@ -2233,7 +2080,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2245,7 +2092,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2258,7 +2105,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{34}
+	return file_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Combination) GetValues() []string {
@@ -2286,7 +2133,7 @@ type CombinationsResponse struct {
 
 func (x *CombinationsResponse) Reset() {
 	*x = CombinationsResponse{}
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2298,7 +2145,7 @@ func (x *CombinationsResponse) String() string {
 func (*CombinationsResponse) ProtoMessage() {}
 
 func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2311,7 +2158,7 @@ func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CombinationsResponse.ProtoReflect.Descriptor instead.
 func (*CombinationsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{35}
+	return file_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CombinationsResponse) GetStanding() *Standing {
@@ -2349,7 +2196,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2361,7 +2208,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2374,7 +2221,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{36}
+	return file_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Spec) GetPath() string {
@@ -2430,7 +2277,7 @@ type CreateRequest struct {
 
 func (x *CreateRequest) Reset() {
 	*x = CreateRequest{}
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2442,7 +2289,7 @@ func (x *CreateRequest) String() string {
 func (*CreateRequest) ProtoMessage() {}
 
 func (x *CreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2455,7 +2302,7 @@ func (x *CreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRequest.ProtoReflect.Descriptor instead.
 func (*CreateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{37}
+	return file_peer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CreateRequest) GetTarget() *Target {
@@ -2489,7 +2336,7 @@ type Created struct {
 
 func (x *Created) Reset() {
 	*x = Created{}
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2501,7 +2348,7 @@ func (x *Created) String() string {
 func (*Created) ProtoMessage() {}
 
 func (x *Created) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2514,7 +2361,7 @@ func (x *Created) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Created.ProtoReflect.Descriptor instead.
 func (*Created) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{38}
+	return file_peer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Created) GetRef() uint64 {
@@ -2541,7 +2388,7 @@ type CreatedResponse struct {
 
 func (x *CreatedResponse) Reset() {
 	*x = CreatedResponse{}
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2553,7 +2400,7 @@ func (x *CreatedResponse) String() string {
 func (*CreatedResponse) ProtoMessage() {}
 
 func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2566,7 +2413,7 @@ func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatedResponse.ProtoReflect.Descriptor instead.
 func (*CreatedResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{39}
+	return file_peer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CreatedResponse) GetStanding() *Standing {
@@ -2595,7 +2442,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2607,7 +2454,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2620,7 +2467,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{40}
+	return file_peer_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ImportRequest) GetTarget() *Target {
@@ -2664,7 +2511,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2676,7 +2523,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2689,7 +2536,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{41}
+	return file_peer_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AlterRequest) GetTarget() *Target {
@@ -2739,7 +2586,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2751,7 +2598,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2764,7 +2611,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{42}
+	return file_peer_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *AlterResponse) GetStanding() *Standing {
@@ -2806,7 +2653,7 @@ type RenameRequest struct {
 
 func (x *RenameRequest) Reset() {
 	*x = RenameRequest{}
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2818,7 +2665,7 @@ func (x *RenameRequest) String() string {
 func (*RenameRequest) ProtoMessage() {}
 
 func (x *RenameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2831,7 +2678,7 @@ func (x *RenameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameRequest.ProtoReflect.Descriptor instead.
 func (*RenameRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{43}
+	return file_peer_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RenameRequest) GetTarget() *Target {
@@ -2865,7 +2712,7 @@ type PathLabels struct {
 
 func (x *PathLabels) Reset() {
 	*x = PathLabels{}
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2877,7 +2724,7 @@ func (x *PathLabels) String() string {
 func (*PathLabels) ProtoMessage() {}
 
 func (x *PathLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2890,7 +2737,7 @@ func (x *PathLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathLabels.ProtoReflect.Descriptor instead.
 func (*PathLabels) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{44}
+	return file_peer_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PathLabels) GetPath() string {
@@ -2917,7 +2764,7 @@ type RelabelRequest struct {
 
 func (x *RelabelRequest) Reset() {
 	*x = RelabelRequest{}
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2929,7 +2776,7 @@ func (x *RelabelRequest) String() string {
 func (*RelabelRequest) ProtoMessage() {}
 
 func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2942,7 +2789,7 @@ func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RelabelRequest.ProtoReflect.Descriptor instead.
 func (*RelabelRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{45}
+	return file_peer_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RelabelRequest) GetTarget() *Target {
@@ -2970,7 +2817,7 @@ type DropSilentRequest struct {
 
 func (x *DropSilentRequest) Reset() {
 	*x = DropSilentRequest{}
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2982,7 +2829,7 @@ func (x *DropSilentRequest) String() string {
 func (*DropSilentRequest) ProtoMessage() {}
 
 func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2995,7 +2842,7 @@ func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSilentRequest.ProtoReflect.Descriptor instead.
 func (*DropSilentRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{46}
+	return file_peer_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *DropSilentRequest) GetTarget() *Target {
@@ -3033,7 +2880,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3045,7 +2892,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3058,7 +2905,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{47}
+	return file_peer_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *FetchRequest) GetTarget() *Target {
@@ -3120,7 +2967,7 @@ type Rows struct {
 
 func (x *Rows) Reset() {
 	*x = Rows{}
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3132,7 +2979,7 @@ func (x *Rows) String() string {
 func (*Rows) ProtoMessage() {}
 
 func (x *Rows) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3145,7 +2992,7 @@ func (x *Rows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rows.ProtoReflect.Descriptor instead.
 func (*Rows) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{48}
+	return file_peer_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Rows) GetIndex() int64 {
@@ -3214,7 +3061,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3226,7 +3073,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3239,7 +3086,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{49}
+	return file_peer_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FetchResponse) GetStanding() *Standing {
@@ -3269,7 +3116,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3281,7 +3128,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3294,7 +3141,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{50}
+	return file_peer_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *InfoResponse) GetStanding() *Standing {
@@ -3344,7 +3191,7 @@ type LastsResponse struct {
 
 func (x *LastsResponse) Reset() {
 	*x = LastsResponse{}
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +3203,7 @@ func (x *LastsResponse) String() string {
 func (*LastsResponse) ProtoMessage() {}
 
 func (x *LastsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +3216,7 @@ func (x *LastsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastsResponse.ProtoReflect.Descriptor instead.
 func (*LastsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{51}
+	return file_peer_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *LastsResponse) GetStanding() *Standing {
@@ -3410,7 +3257,7 @@ type EvaluateRequest struct {
 
 func (x *EvaluateRequest) Reset() {
 	*x = EvaluateRequest{}
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3422,7 +3269,7 @@ func (x *EvaluateRequest) String() string {
 func (*EvaluateRequest) ProtoMessage() {}
 
 func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3435,7 +3282,7 @@ func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{52}
+	return file_peer_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *EvaluateRequest) GetTarget() *Target {
@@ -3506,7 +3353,7 @@ type EvaluateResponse struct {
 
 func (x *EvaluateResponse) Reset() {
 	*x = EvaluateResponse{}
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3518,7 +3365,7 @@ func (x *EvaluateResponse) String() string {
 func (*EvaluateResponse) ProtoMessage() {}
 
 func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3531,7 +3378,7 @@ func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{53}
+	return file_peer_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *EvaluateResponse) GetStanding() *Standing {
@@ -3575,7 +3422,7 @@ type Evaluated struct {
 
 func (x *Evaluated) Reset() {
 	*x = Evaluated{}
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3587,7 +3434,7 @@ func (x *Evaluated) String() string {
 func (*Evaluated) ProtoMessage() {}
 
 func (x *Evaluated) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3600,7 +3447,7 @@ func (x *Evaluated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluated.ProtoReflect.Descriptor instead.
 func (*Evaluated) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{54}
+	return file_peer_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Evaluated) GetExpression() uint32 {
@@ -3641,7 +3488,7 @@ type PieceResponse struct {
 
 func (x *PieceResponse) Reset() {
 	*x = PieceResponse{}
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3653,7 +3500,7 @@ func (x *PieceResponse) String() string {
 func (*PieceResponse) ProtoMessage() {}
 
 func (x *PieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3666,7 +3513,7 @@ func (x *PieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceResponse.ProtoReflect.Descriptor instead.
 func (*PieceResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{55}
+	return file_peer_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *PieceResponse) GetStanding() *Standing {
@@ -3697,7 +3544,7 @@ type PathMetadata struct {
 
 func (x *PathMetadata) Reset() {
 	*x = PathMetadata{}
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3709,7 +3556,7 @@ func (x *PathMetadata) String() string {
 func (*PathMetadata) ProtoMessage() {}
 
 func (x *PathMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3722,7 +3569,7 @@ func (x *PathMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathMetadata.ProtoReflect.Descriptor instead.
 func (*PathMetadata) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{56}
+	return file_peer_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *PathMetadata) GetPath() string {
@@ -3777,7 +3624,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3789,7 +3636,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3802,7 +3649,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{57}
+	return file_peer_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *MetadataRequest) GetTarget() *Target {
@@ -3829,7 +3676,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3841,7 +3688,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3854,7 +3701,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{58}
+	return file_peer_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *MetadataResponse) GetStanding() *Standing {
@@ -3884,7 +3731,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3896,7 +3743,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3909,7 +3756,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{59}
+	return file_peer_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Note) GetKey() string {
@@ -3957,7 +3804,7 @@ type NoteRequest struct {
 
 func (x *NoteRequest) Reset() {
 	*x = NoteRequest{}
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3969,7 +3816,7 @@ func (x *NoteRequest) String() string {
 func (*NoteRequest) ProtoMessage() {}
 
 func (x *NoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3982,7 +3829,7 @@ func (x *NoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteRequest.ProtoReflect.Descriptor instead.
 func (*NoteRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{60}
+	return file_peer_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *NoteRequest) GetTarget() *Target {
@@ -4009,7 +3856,7 @@ type NotesResponse struct {
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4021,7 +3868,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4034,7 +3881,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{61}
+	return file_peer_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *NotesResponse) GetStanding() *Standing {
@@ -4061,7 +3908,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_peer_proto_msgTypes[62]
+	mi := &file_peer_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4073,7 +3920,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[62]
+	mi := &file_peer_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4086,7 +3933,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{62}
+	return file_peer_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *WatchRequest) GetTarget() *Target {
@@ -4116,7 +3963,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_peer_proto_msgTypes[63]
+	mi := &file_peer_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4128,7 +3975,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[63]
+	mi := &file_peer_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4141,7 +3988,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{63}
+	return file_peer_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Change) GetWas() string {
@@ -4190,7 +4037,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_peer_proto_msgTypes[64]
+	mi := &file_peer_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4202,7 +4049,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[64]
+	mi := &file_peer_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4215,7 +4062,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{64}
+	return file_peer_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *WatchResponse) GetStanding() *Standing {
@@ -4249,7 +4096,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_peer_proto_msgTypes[65]
+	mi := &file_peer_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4261,7 +4108,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[65]
+	mi := &file_peer_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4274,7 +4121,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{65}
+	return file_peer_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *BackupRequest) GetTarget() *Target {
@@ -4301,7 +4148,7 @@ type DigestResponse struct {
 
 func (x *DigestResponse) Reset() {
 	*x = DigestResponse{}
-	mi := &file_peer_proto_msgTypes[66]
+	mi := &file_peer_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4313,7 +4160,7 @@ func (x *DigestResponse) String() string {
 func (*DigestResponse) ProtoMessage() {}
 
 func (x *DigestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[66]
+	mi := &file_peer_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4326,7 +4173,7 @@ func (x *DigestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestResponse.ProtoReflect.Descriptor instead.
 func (*DigestResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{66}
+	return file_peer_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *DigestResponse) GetStanding() *Standing {
@@ -4451,21 +4298,21 @@ const file_peer_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\x05R\x02op\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x12\x18\n" +
-	"\afolders\x18\x04 \x03(\tR\afolders\"\xda\x02\n" +
+	"\afolders\x18\x04 \x03(\tR\afolders\"\xf0\x02\n" +
 	"\x0eEntriesRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x126\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\".rondo.peer.v1.EntriesRequest.KindR\x04kind\x12\x12\n" +
 	"\x04refs\x18\x03 \x03(\x06R\x04refs\x12\x16\n" +
 	"\x06prefix\x18\x04 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05after\x18\x05 \x01(\tR\x05after\x122\n" +
-	"\bmatchers\x18\x06 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\x12\x12\n" +
-	"\x04most\x18\a \x01(\x03R\x04most\"W\n" +
+	"\bmatchers\x18\x06 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\x12\x14\n" +
+	"\x05order\x18\a \x01(\x03R\x05order\x12\x1b\n" +
+	"\trefs_only\x18\b \x01(\bR\brefsOnly\x12\x12\n" +
+	"\x04page\x18\t \x01(\x03R\x04page\":\n" +
 	"\x04Kind\x12\x0f\n" +
 	"\vKIND_SERIES\x10\x00\x12\x10\n" +
-	"\fKIND_RESOLVE\x10\x01\x12\r\n" +
-	"\tKIND_LIST\x10\x02\x12\f\n" +
-	"\bKIND_ALL\x10\x03\x12\x0f\n" +
-	"\vKIND_SELECT\x10\x04\"\x91\x01\n" +
+	"\fKIND_RESOLVE\x10\x01\x12\x0f\n" +
+	"\vKIND_SELECT\x10\x02\"\x91\x01\n" +
 	"\x05Entry\x12\x10\n" +
 	"\x03ref\x18\x01 \x01(\x04R\x03ref\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12,\n" +
@@ -4473,31 +4320,18 @@ const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"definition\x18\x04 \x01(\rR\n" +
 	"definition\x12\x14\n" +
-	"\x05index\x18\x05 \x01(\x03R\x05index\"\xac\x01\n" +
+	"\x05index\x18\x05 \x01(\x03R\x05index\"\xc0\x01\n" +
 	"\x0fEntriesResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12 \n" +
 	"\vdefinitions\x18\x02 \x03(\fR\vdefinitions\x12.\n" +
 	"\aentries\x18\x03 \x03(\v2\x14.rondo.peer.v1.EntryR\aentries\x12\x12\n" +
-	"\x04more\x18\x04 \x01(\bR\x04more\"\x86\x01\n" +
-	"\rSelectRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x122\n" +
-	"\bmatchers\x18\x02 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\x12\x12\n" +
-	"\x04most\x18\x03 \x01(\x03R\x04most\"W\n" +
-	"\fRefsResponse\x123\n" +
-	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x12\n" +
-	"\x04refs\x18\x02 \x03(\x06R\x04refs\"\xa1\x02\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\x12\x12\n" +
+	"\x04refs\x18\x05 \x03(\x06R\x04refs\"\x9a\x01\n" +
 	"\rLabelsRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x125\n" +
-	"\x04kind\x18\x02 \x01(\x0e2!.rondo.peer.v1.LabelsRequest.KindR\x04kind\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\x122\n" +
-	"\bmatchers\x18\x04 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\x12\x12\n" +
-	"\x04most\x18\x05 \x01(\x03R\x04most\"N\n" +
-	"\x04Kind\x12\x0e\n" +
-	"\n" +
-	"KIND_NAMES\x10\x00\x12\x11\n" +
-	"\rKIND_NAMES_OF\x10\x01\x12\x0f\n" +
-	"\vKIND_VALUES\x10\x02\x12\x12\n" +
-	"\x0eKIND_VALUES_OF\x10\x03\"Z\n" +
+	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x122\n" +
+	"\bmatchers\x18\x03 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\x12\x12\n" +
+	"\x04most\x18\x04 \x01(\x03R\x04most\"Z\n" +
 	"\rTextsResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\"\x8e\x01\n" +
@@ -4668,16 +4502,14 @@ const file_peer_proto_rawDesc = "" +
 	"\x06groups\x18\x02 \x03(\v2).rondo.peer.v1.DigestResponse.GroupsEntryR\x06groups\x1a9\n" +
 	"\vGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xbe\x11\n" +
+	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xf3\x10\n" +
 	"\x04Peer\x12B\n" +
 	"\x05State\x12\x1b.rondo.peer.v1.StateRequest\x1a\x1c.rondo.peer.v1.StateResponse\x12I\n" +
 	"\x06Submit\x12\x1c.rondo.peer.v1.SubmitRequest\x1a\x1d.rondo.peer.v1.SubmitResponse(\x010\x01\x12E\n" +
 	"\x06Update\x12\x1c.rondo.peer.v1.UpdateRequest\x1a\x1d.rondo.peer.v1.UpdateResponse\x12@\n" +
 	"\x05Flush\x12\x1a.rondo.peer.v1.RefsRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12@\n" +
 	"\x06Lookup\x12\x1a.rondo.peer.v1.PathRequest\x1a\x1a.rondo.peer.v1.RefResponse\x12J\n" +
-	"\aEntries\x12\x1d.rondo.peer.v1.EntriesRequest\x1a\x1e.rondo.peer.v1.EntriesResponse0\x01\x12I\n" +
-	"\n" +
-	"SelectRefs\x12\x1c.rondo.peer.v1.SelectRequest\x1a\x1b.rondo.peer.v1.RefsResponse0\x01\x12F\n" +
+	"\aEntries\x12\x1d.rondo.peer.v1.EntriesRequest\x1a\x1e.rondo.peer.v1.EntriesResponse0\x01\x12F\n" +
 	"\x06Labels\x12\x1c.rondo.peer.v1.LabelsRequest\x1a\x1c.rondo.peer.v1.TextsResponse0\x01\x12Y\n" +
 	"\fCombinations\x12\".rondo.peer.v1.CombinationsRequest\x1a#.rondo.peer.v1.CombinationsResponse0\x01\x12F\n" +
 	"\x06Create\x12\x1c.rondo.peer.v1.CreateRequest\x1a\x1e.rondo.peer.v1.CreatedResponse\x12H\n" +
@@ -4716,233 +4548,224 @@ func file_peer_proto_rawDescGZIP() []byte {
 	return file_peer_proto_rawDescData
 }
 
-var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
+var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
 var file_peer_proto_goTypes = []any{
 	(EntriesRequest_Kind)(0),     // 0: rondo.peer.v1.EntriesRequest.Kind
-	(LabelsRequest_Kind)(0),      // 1: rondo.peer.v1.LabelsRequest.Kind
-	(*Target)(nil),               // 2: rondo.peer.v1.Target
-	(*Standing)(nil),             // 3: rondo.peer.v1.Standing
-	(*Failure)(nil),              // 4: rondo.peer.v1.Failure
-	(*Rejected)(nil),             // 5: rondo.peer.v1.Rejected
-	(*Damage)(nil),               // 6: rondo.peer.v1.Damage
-	(*LateTime)(nil),             // 7: rondo.peer.v1.LateTime
-	(*BadValue)(nil),             // 8: rondo.peer.v1.BadValue
-	(*StateRequest)(nil),         // 9: rondo.peer.v1.StateRequest
-	(*StateResponse)(nil),        // 10: rondo.peer.v1.StateResponse
-	(*SubmitRequest)(nil),        // 11: rondo.peer.v1.SubmitRequest
-	(*SubmitResponse)(nil),       // 12: rondo.peer.v1.SubmitResponse
-	(*Outcome)(nil),              // 13: rondo.peer.v1.Outcome
-	(*UpdateRequest)(nil),        // 14: rondo.peer.v1.UpdateRequest
-	(*UpdateResponse)(nil),       // 15: rondo.peer.v1.UpdateResponse
-	(*Runs)(nil),                 // 16: rondo.peer.v1.Runs
-	(*RefsRequest)(nil),          // 17: rondo.peer.v1.RefsRequest
-	(*RefRequest)(nil),           // 18: rondo.peer.v1.RefRequest
-	(*PathRequest)(nil),          // 19: rondo.peer.v1.PathRequest
-	(*ListRequest)(nil),          // 20: rondo.peer.v1.ListRequest
-	(*DoneResponse)(nil),         // 21: rondo.peer.v1.DoneResponse
-	(*RefResponse)(nil),          // 22: rondo.peer.v1.RefResponse
-	(*CountResponse)(nil),        // 23: rondo.peer.v1.CountResponse
-	(*TimeResponse)(nil),         // 24: rondo.peer.v1.TimeResponse
-	(*EachResponse)(nil),         // 25: rondo.peer.v1.EachResponse
-	(*Label)(nil),                // 26: rondo.peer.v1.Label
-	(*Matcher)(nil),              // 27: rondo.peer.v1.Matcher
-	(*EntriesRequest)(nil),       // 28: rondo.peer.v1.EntriesRequest
-	(*Entry)(nil),                // 29: rondo.peer.v1.Entry
-	(*EntriesResponse)(nil),      // 30: rondo.peer.v1.EntriesResponse
-	(*SelectRequest)(nil),        // 31: rondo.peer.v1.SelectRequest
-	(*RefsResponse)(nil),         // 32: rondo.peer.v1.RefsResponse
-	(*LabelsRequest)(nil),        // 33: rondo.peer.v1.LabelsRequest
-	(*TextsResponse)(nil),        // 34: rondo.peer.v1.TextsResponse
-	(*CombinationsRequest)(nil),  // 35: rondo.peer.v1.CombinationsRequest
-	(*Combination)(nil),          // 36: rondo.peer.v1.Combination
-	(*CombinationsResponse)(nil), // 37: rondo.peer.v1.CombinationsResponse
-	(*Spec)(nil),                 // 38: rondo.peer.v1.Spec
-	(*CreateRequest)(nil),        // 39: rondo.peer.v1.CreateRequest
-	(*Created)(nil),              // 40: rondo.peer.v1.Created
-	(*CreatedResponse)(nil),      // 41: rondo.peer.v1.CreatedResponse
-	(*ImportRequest)(nil),        // 42: rondo.peer.v1.ImportRequest
-	(*AlterRequest)(nil),         // 43: rondo.peer.v1.AlterRequest
-	(*AlterResponse)(nil),        // 44: rondo.peer.v1.AlterResponse
-	(*RenameRequest)(nil),        // 45: rondo.peer.v1.RenameRequest
-	(*PathLabels)(nil),           // 46: rondo.peer.v1.PathLabels
-	(*RelabelRequest)(nil),       // 47: rondo.peer.v1.RelabelRequest
-	(*DropSilentRequest)(nil),    // 48: rondo.peer.v1.DropSilentRequest
-	(*FetchRequest)(nil),         // 49: rondo.peer.v1.FetchRequest
-	(*Rows)(nil),                 // 50: rondo.peer.v1.Rows
-	(*FetchResponse)(nil),        // 51: rondo.peer.v1.FetchResponse
-	(*InfoResponse)(nil),         // 52: rondo.peer.v1.InfoResponse
-	(*LastsResponse)(nil),        // 53: rondo.peer.v1.LastsResponse
-	(*EvaluateRequest)(nil),      // 54: rondo.peer.v1.EvaluateRequest
-	(*EvaluateResponse)(nil),     // 55: rondo.peer.v1.EvaluateResponse
-	(*Evaluated)(nil),            // 56: rondo.peer.v1.Evaluated
-	(*PieceResponse)(nil),        // 57: rondo.peer.v1.PieceResponse
-	(*PathMetadata)(nil),         // 58: rondo.peer.v1.PathMetadata
-	(*MetadataRequest)(nil),      // 59: rondo.peer.v1.MetadataRequest
-	(*MetadataResponse)(nil),     // 60: rondo.peer.v1.MetadataResponse
-	(*Note)(nil),                 // 61: rondo.peer.v1.Note
-	(*NoteRequest)(nil),          // 62: rondo.peer.v1.NoteRequest
-	(*NotesResponse)(nil),        // 63: rondo.peer.v1.NotesResponse
-	(*WatchRequest)(nil),         // 64: rondo.peer.v1.WatchRequest
-	(*Change)(nil),               // 65: rondo.peer.v1.Change
-	(*WatchResponse)(nil),        // 66: rondo.peer.v1.WatchResponse
-	(*BackupRequest)(nil),        // 67: rondo.peer.v1.BackupRequest
-	(*DigestResponse)(nil),       // 68: rondo.peer.v1.DigestResponse
-	nil,                          // 69: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*Target)(nil),               // 1: rondo.peer.v1.Target
+	(*Standing)(nil),             // 2: rondo.peer.v1.Standing
+	(*Failure)(nil),              // 3: rondo.peer.v1.Failure
+	(*Rejected)(nil),             // 4: rondo.peer.v1.Rejected
+	(*Damage)(nil),               // 5: rondo.peer.v1.Damage
+	(*LateTime)(nil),             // 6: rondo.peer.v1.LateTime
+	(*BadValue)(nil),             // 7: rondo.peer.v1.BadValue
+	(*StateRequest)(nil),         // 8: rondo.peer.v1.StateRequest
+	(*StateResponse)(nil),        // 9: rondo.peer.v1.StateResponse
+	(*SubmitRequest)(nil),        // 10: rondo.peer.v1.SubmitRequest
+	(*SubmitResponse)(nil),       // 11: rondo.peer.v1.SubmitResponse
+	(*Outcome)(nil),              // 12: rondo.peer.v1.Outcome
+	(*UpdateRequest)(nil),        // 13: rondo.peer.v1.UpdateRequest
+	(*UpdateResponse)(nil),       // 14: rondo.peer.v1.UpdateResponse
+	(*Runs)(nil),                 // 15: rondo.peer.v1.Runs
+	(*RefsRequest)(nil),          // 16: rondo.peer.v1.RefsRequest
+	(*RefRequest)(nil),           // 17: rondo.peer.v1.RefRequest
+	(*PathRequest)(nil),          // 18: rondo.peer.v1.PathRequest
+	(*ListRequest)(nil),          // 19: rondo.peer.v1.ListRequest
+	(*DoneResponse)(nil),         // 20: rondo.peer.v1.DoneResponse
+	(*RefResponse)(nil),          // 21: rondo.peer.v1.RefResponse
+	(*CountResponse)(nil),        // 22: rondo.peer.v1.CountResponse
+	(*TimeResponse)(nil),         // 23: rondo.peer.v1.TimeResponse
+	(*EachResponse)(nil),         // 24: rondo.peer.v1.EachResponse
+	(*Label)(nil),                // 25: rondo.peer.v1.Label
+	(*Matcher)(nil),              // 26: rondo.peer.v1.Matcher
+	(*EntriesRequest)(nil),       // 27: rondo.peer.v1.EntriesRequest
+	(*Entry)(nil),                // 28: rondo.peer.v1.Entry
+	(*EntriesResponse)(nil),      // 29: rondo.peer.v1.EntriesResponse
+	(*LabelsRequest)(nil),        // 30: rondo.peer.v1.LabelsRequest
+	(*TextsResponse)(nil),        // 31: rondo.peer.v1.TextsResponse
+	(*CombinationsRequest)(nil),  // 32: rondo.peer.v1.CombinationsRequest
+	(*Combination)(nil),          // 33: rondo.peer.v1.Combination
+	(*CombinationsResponse)(nil), // 34: rondo.peer.v1.CombinationsResponse
+	(*Spec)(nil),                 // 35: rondo.peer.v1.Spec
+	(*CreateRequest)(nil),        // 36: rondo.peer.v1.CreateRequest
+	(*Created)(nil),              // 37: rondo.peer.v1.Created
+	(*CreatedResponse)(nil),      // 38: rondo.peer.v1.CreatedResponse
+	(*ImportRequest)(nil),        // 39: rondo.peer.v1.ImportRequest
+	(*AlterRequest)(nil),         // 40: rondo.peer.v1.AlterRequest
+	(*AlterResponse)(nil),        // 41: rondo.peer.v1.AlterResponse
+	(*RenameRequest)(nil),        // 42: rondo.peer.v1.RenameRequest
+	(*PathLabels)(nil),           // 43: rondo.peer.v1.PathLabels
+	(*RelabelRequest)(nil),       // 44: rondo.peer.v1.RelabelRequest
+	(*DropSilentRequest)(nil),    // 45: rondo.peer.v1.DropSilentRequest
+	(*FetchRequest)(nil),         // 46: rondo.peer.v1.FetchRequest
+	(*Rows)(nil),                 // 47: rondo.peer.v1.Rows
+	(*FetchResponse)(nil),        // 48: rondo.peer.v1.FetchResponse
+	(*InfoResponse)(nil),         // 49: rondo.peer.v1.InfoResponse
+	(*LastsResponse)(nil),        // 50: rondo.peer.v1.LastsResponse
+	(*EvaluateRequest)(nil),      // 51: rondo.peer.v1.EvaluateRequest
+	(*EvaluateResponse)(nil),     // 52: rondo.peer.v1.EvaluateResponse
+	(*Evaluated)(nil),            // 53: rondo.peer.v1.Evaluated
+	(*PieceResponse)(nil),        // 54: rondo.peer.v1.PieceResponse
+	(*PathMetadata)(nil),         // 55: rondo.peer.v1.PathMetadata
+	(*MetadataRequest)(nil),      // 56: rondo.peer.v1.MetadataRequest
+	(*MetadataResponse)(nil),     // 57: rondo.peer.v1.MetadataResponse
+	(*Note)(nil),                 // 58: rondo.peer.v1.Note
+	(*NoteRequest)(nil),          // 59: rondo.peer.v1.NoteRequest
+	(*NotesResponse)(nil),        // 60: rondo.peer.v1.NotesResponse
+	(*WatchRequest)(nil),         // 61: rondo.peer.v1.WatchRequest
+	(*Change)(nil),               // 62: rondo.peer.v1.Change
+	(*WatchResponse)(nil),        // 63: rondo.peer.v1.WatchResponse
+	(*BackupRequest)(nil),        // 64: rondo.peer.v1.BackupRequest
+	(*DigestResponse)(nil),       // 65: rondo.peer.v1.DigestResponse
+	nil,                          // 66: rondo.peer.v1.DigestResponse.GroupsEntry
 }
 var file_peer_proto_depIdxs = []int32{
-	4,   // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
-	5,   // 1: rondo.peer.v1.Failure.rejected:type_name -> rondo.peer.v1.Rejected
-	6,   // 2: rondo.peer.v1.Failure.damage:type_name -> rondo.peer.v1.Damage
-	7,   // 3: rondo.peer.v1.Failure.late:type_name -> rondo.peer.v1.LateTime
-	8,   // 4: rondo.peer.v1.Failure.value:type_name -> rondo.peer.v1.BadValue
-	4,   // 5: rondo.peer.v1.Rejected.why:type_name -> rondo.peer.v1.Failure
-	4,   // 6: rondo.peer.v1.Damage.why:type_name -> rondo.peer.v1.Failure
-	4,   // 7: rondo.peer.v1.BadValue.why:type_name -> rondo.peer.v1.Failure
-	2,   // 8: rondo.peer.v1.StateRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 9: rondo.peer.v1.StateResponse.standing:type_name -> rondo.peer.v1.Standing
-	13,  // 10: rondo.peer.v1.SubmitResponse.outcomes:type_name -> rondo.peer.v1.Outcome
-	3,   // 11: rondo.peer.v1.Outcome.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 12: rondo.peer.v1.UpdateRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 13: rondo.peer.v1.UpdateResponse.standing:type_name -> rondo.peer.v1.Standing
-	16,  // 14: rondo.peer.v1.UpdateResponse.rows:type_name -> rondo.peer.v1.Runs
-	2,   // 15: rondo.peer.v1.RefsRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 16: rondo.peer.v1.RefRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 17: rondo.peer.v1.PathRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 18: rondo.peer.v1.ListRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 19: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 20: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 21: rondo.peer.v1.CountResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 22: rondo.peer.v1.TimeResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 23: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
-	4,   // 24: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
-	2,   // 25: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
+	4,   // 1: rondo.peer.v1.Failure.rejected:type_name -> rondo.peer.v1.Rejected
+	5,   // 2: rondo.peer.v1.Failure.damage:type_name -> rondo.peer.v1.Damage
+	6,   // 3: rondo.peer.v1.Failure.late:type_name -> rondo.peer.v1.LateTime
+	7,   // 4: rondo.peer.v1.Failure.value:type_name -> rondo.peer.v1.BadValue
+	3,   // 5: rondo.peer.v1.Rejected.why:type_name -> rondo.peer.v1.Failure
+	3,   // 6: rondo.peer.v1.Damage.why:type_name -> rondo.peer.v1.Failure
+	3,   // 7: rondo.peer.v1.BadValue.why:type_name -> rondo.peer.v1.Failure
+	1,   // 8: rondo.peer.v1.StateRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 9: rondo.peer.v1.StateResponse.standing:type_name -> rondo.peer.v1.Standing
+	12,  // 10: rondo.peer.v1.SubmitResponse.outcomes:type_name -> rondo.peer.v1.Outcome
+	2,   // 11: rondo.peer.v1.Outcome.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 12: rondo.peer.v1.UpdateRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 13: rondo.peer.v1.UpdateResponse.standing:type_name -> rondo.peer.v1.Standing
+	15,  // 14: rondo.peer.v1.UpdateResponse.rows:type_name -> rondo.peer.v1.Runs
+	1,   // 15: rondo.peer.v1.RefsRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 16: rondo.peer.v1.RefRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 17: rondo.peer.v1.PathRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 18: rondo.peer.v1.ListRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 19: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 20: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 21: rondo.peer.v1.CountResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 22: rondo.peer.v1.TimeResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,   // 23: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
+	3,   // 24: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
+	1,   // 25: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
 	0,   // 26: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
-	27,  // 27: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	26,  // 28: rondo.peer.v1.Entry.labels:type_name -> rondo.peer.v1.Label
-	3,   // 29: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
-	29,  // 30: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
-	2,   // 31: rondo.peer.v1.SelectRequest.target:type_name -> rondo.peer.v1.Target
-	27,  // 32: rondo.peer.v1.SelectRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	3,   // 33: rondo.peer.v1.RefsResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 34: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 35: rondo.peer.v1.LabelsRequest.kind:type_name -> rondo.peer.v1.LabelsRequest.Kind
-	27,  // 36: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	3,   // 37: rondo.peer.v1.TextsResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 38: rondo.peer.v1.CombinationsRequest.target:type_name -> rondo.peer.v1.Target
-	27,  // 39: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	3,   // 40: rondo.peer.v1.CombinationsResponse.standing:type_name -> rondo.peer.v1.Standing
-	36,  // 41: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
-	26,  // 42: rondo.peer.v1.Spec.labels:type_name -> rondo.peer.v1.Label
-	2,   // 43: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
-	38,  // 44: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
-	4,   // 45: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
-	3,   // 46: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
-	40,  // 47: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
-	2,   // 48: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 49: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 50: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 51: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
-	26,  // 52: rondo.peer.v1.PathLabels.labels:type_name -> rondo.peer.v1.Label
-	2,   // 53: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
-	46,  // 54: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
-	2,   // 55: rondo.peer.v1.DropSilentRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 56: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
-	4,   // 57: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
-	3,   // 58: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
-	50,  // 59: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
-	3,   // 60: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
-	29,  // 61: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
-	3,   // 62: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 63: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 64: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
-	56,  // 65: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
-	26,  // 66: rondo.peer.v1.Evaluated.labels:type_name -> rondo.peer.v1.Label
-	3,   // 67: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
-	26,  // 68: rondo.peer.v1.PathMetadata.attributes:type_name -> rondo.peer.v1.Label
-	2,   // 69: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
-	58,  // 70: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.peer.v1.PathMetadata
-	3,   // 71: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
-	58,  // 72: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.peer.v1.PathMetadata
-	26,  // 73: rondo.peer.v1.Note.labels:type_name -> rondo.peer.v1.Label
-	2,   // 74: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
-	61,  // 75: rondo.peer.v1.NoteRequest.note:type_name -> rondo.peer.v1.Note
-	3,   // 76: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
-	61,  // 77: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.peer.v1.Note
-	2,   // 78: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
-	26,  // 79: rondo.peer.v1.Change.labels:type_name -> rondo.peer.v1.Label
-	3,   // 80: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
-	65,  // 81: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
-	2,   // 82: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 83: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
-	69,  // 84: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
-	9,   // 85: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
-	11,  // 86: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
-	14,  // 87: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
-	17,  // 88: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
-	19,  // 89: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
-	28,  // 90: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
-	31,  // 91: rondo.peer.v1.Peer.SelectRefs:input_type -> rondo.peer.v1.SelectRequest
-	33,  // 92: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
-	35,  // 93: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
-	39,  // 94: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
-	42,  // 95: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
-	43,  // 96: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
-	45,  // 97: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
-	47,  // 98: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
-	19,  // 99: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
-	48,  // 100: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
-	49,  // 101: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
-	18,  // 102: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
-	18,  // 103: rondo.peer.v1.Peer.Last:input_type -> rondo.peer.v1.RefRequest
-	17,  // 104: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
-	54,  // 105: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
-	18,  // 106: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	19,  // 107: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
-	20,  // 108: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
-	59,  // 109: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	59,  // 110: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	62,  // 111: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	19,  // 112: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	64,  // 113: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	67,  // 114: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	9,   // 115: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	10,  // 116: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	12,  // 117: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	15,  // 118: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	21,  // 119: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	22,  // 120: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	30,  // 121: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	32,  // 122: rondo.peer.v1.Peer.SelectRefs:output_type -> rondo.peer.v1.RefsResponse
-	34,  // 123: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
-	37,  // 124: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
-	41,  // 125: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	41,  // 126: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	44,  // 127: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	21,  // 128: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	25,  // 129: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	21,  // 130: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
-	23,  // 131: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
-	51,  // 132: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	52,  // 133: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	24,  // 134: rondo.peer.v1.Peer.Last:output_type -> rondo.peer.v1.TimeResponse
-	53,  // 135: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	55,  // 136: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	57,  // 137: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	60,  // 138: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
-	60,  // 139: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	25,  // 140: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	21,  // 141: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
-	21,  // 142: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	63,  // 143: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	66,  // 144: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	57,  // 145: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	68,  // 146: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	116, // [116:147] is the sub-list for method output_type
-	85,  // [85:116] is the sub-list for method input_type
-	85,  // [85:85] is the sub-list for extension type_name
-	85,  // [85:85] is the sub-list for extension extendee
-	0,   // [0:85] is the sub-list for field type_name
+	26,  // 27: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	25,  // 28: rondo.peer.v1.Entry.labels:type_name -> rondo.peer.v1.Label
+	2,   // 29: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
+	28,  // 30: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
+	1,   // 31: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
+	26,  // 32: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	2,   // 33: rondo.peer.v1.TextsResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 34: rondo.peer.v1.CombinationsRequest.target:type_name -> rondo.peer.v1.Target
+	26,  // 35: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	2,   // 36: rondo.peer.v1.CombinationsResponse.standing:type_name -> rondo.peer.v1.Standing
+	33,  // 37: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
+	25,  // 38: rondo.peer.v1.Spec.labels:type_name -> rondo.peer.v1.Label
+	1,   // 39: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
+	35,  // 40: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
+	3,   // 41: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
+	2,   // 42: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
+	37,  // 43: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
+	1,   // 44: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 45: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 46: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 47: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
+	25,  // 48: rondo.peer.v1.PathLabels.labels:type_name -> rondo.peer.v1.Label
+	1,   // 49: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
+	43,  // 50: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
+	1,   // 51: rondo.peer.v1.DropSilentRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 52: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 53: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
+	2,   // 54: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
+	47,  // 55: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
+	2,   // 56: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
+	28,  // 57: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
+	2,   // 58: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 59: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 60: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
+	53,  // 61: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
+	25,  // 62: rondo.peer.v1.Evaluated.labels:type_name -> rondo.peer.v1.Label
+	2,   // 63: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
+	25,  // 64: rondo.peer.v1.PathMetadata.attributes:type_name -> rondo.peer.v1.Label
+	1,   // 65: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
+	55,  // 66: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.peer.v1.PathMetadata
+	2,   // 67: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
+	55,  // 68: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.peer.v1.PathMetadata
+	25,  // 69: rondo.peer.v1.Note.labels:type_name -> rondo.peer.v1.Label
+	1,   // 70: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
+	58,  // 71: rondo.peer.v1.NoteRequest.note:type_name -> rondo.peer.v1.Note
+	2,   // 72: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
+	58,  // 73: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.peer.v1.Note
+	1,   // 74: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
+	25,  // 75: rondo.peer.v1.Change.labels:type_name -> rondo.peer.v1.Label
+	2,   // 76: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
+	62,  // 77: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
+	1,   // 78: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 79: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
+	66,  // 80: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
+	8,   // 81: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
+	10,  // 82: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
+	13,  // 83: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
+	16,  // 84: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
+	18,  // 85: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
+	27,  // 86: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
+	30,  // 87: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
+	32,  // 88: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
+	36,  // 89: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
+	39,  // 90: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
+	40,  // 91: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
+	42,  // 92: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
+	44,  // 93: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
+	18,  // 94: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
+	45,  // 95: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
+	46,  // 96: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
+	17,  // 97: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
+	17,  // 98: rondo.peer.v1.Peer.Last:input_type -> rondo.peer.v1.RefRequest
+	16,  // 99: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
+	51,  // 100: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
+	17,  // 101: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
+	18,  // 102: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
+	19,  // 103: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
+	56,  // 104: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	56,  // 105: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	59,  // 106: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	18,  // 107: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	61,  // 108: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	64,  // 109: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	8,   // 110: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	9,   // 111: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	11,  // 112: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14,  // 113: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	20,  // 114: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	21,  // 115: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	29,  // 116: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	31,  // 117: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
+	34,  // 118: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
+	38,  // 119: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	38,  // 120: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
+	41,  // 121: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	20,  // 122: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	24,  // 123: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	20,  // 124: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
+	22,  // 125: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
+	48,  // 126: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	49,  // 127: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	23,  // 128: rondo.peer.v1.Peer.Last:output_type -> rondo.peer.v1.TimeResponse
+	50,  // 129: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	52,  // 130: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	54,  // 131: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	57,  // 132: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
+	57,  // 133: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	24,  // 134: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	20,  // 135: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
+	20,  // 136: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	60,  // 137: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	63,  // 138: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	54,  // 139: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	65,  // 140: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	111, // [111:141] is the sub-list for method output_type
+	81,  // [81:111] is the sub-list for method input_type
+	81,  // [81:81] is the sub-list for extension type_name
+	81,  // [81:81] is the sub-list for extension extendee
+	0,   // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -4955,8 +4778,8 @@ func file_peer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   68,
+			NumEnums:      1,
+			NumMessages:   66,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

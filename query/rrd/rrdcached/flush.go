@@ -48,7 +48,7 @@ func (s *Server) letAllGo() error {
 func (s *Server) pass() error {
 	const many = 1024
 	var refs []core.Ref
-	for series, err := range s.o.Store.List(s.life, "", "") {
+	for series, err := range s.o.Store.Select(s.life, core.Query{Order: core.ByPath}) {
 		if err != nil {
 			return err
 		}

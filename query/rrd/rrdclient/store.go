@@ -206,11 +206,11 @@ func (c *Client) Flush(ctx context.Context, refs []core.Ref) error {
 }
 
 // List yields the series below a folder, in order of paths, without their definitions.
-func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+func (c *Client) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {
 		dir := ""
-		if i := strings.LastIndexByte(prefix, '/'); i >= 0 {
-			dir = prefix[:i+1]
+		if i := strings.LastIndexByte(q.Prefix, '/'); i >= 0 {
+			dir = q.Prefix[:i+1]
 		}
 		replies, err := c.doAll(ctx, []string{"FLUSHALL", "LIST RECURSIVE /" + wire.Escape(strings.TrimSuffix(dir, "/"))})
 		if err == nil {
@@ -229,7 +229,7 @@ func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[core.
 		})
 		for _, name := range names {
 			path := dir + name
-			if !strings.HasPrefix(path, prefix) || strings.TrimSuffix(path, ".rrd") <= strings.TrimSuffix(after, ".rrd") && after != "" {
+			if !strings.HasPrefix(path, q.Prefix) || strings.TrimSuffix(path, ".rrd") <= strings.TrimSuffix(q.After, ".rrd") && q.After != "" {
 				continue
 			}
 			if !yield(core.Series{Path: path}, nil) {

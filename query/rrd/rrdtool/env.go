@@ -23,7 +23,7 @@ type Store interface {
 	Info(ref core.Ref) (core.Info, error)
 	Last(ref core.Ref) (rra.Time, error)
 	Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error)
-	List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error]
+	Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error]
 	Export(ctx context.Context, ref core.Ref) (core.Copy, error)
 	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
 }

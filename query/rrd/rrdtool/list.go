@@ -159,7 +159,7 @@ var errEnough = errors.New("enough")
 // Walk calls fn for the series whose path begins with prefix and sorts behind after, in the order
 // of their paths. It ends at the first error of fn and returns it.
 func Walk(ctx context.Context, s Store, prefix, after string, fn func(core.Series) error) error {
-	for series, err := range s.List(ctx, prefix, after) {
+	for series, err := range s.Select(ctx, core.Query{Prefix: prefix, After: after, Order: core.ByPath}) {
 		if err != nil {
 			return err
 		}

@@ -193,11 +193,11 @@ func (s *memory) Fetch(_ context.Context, ref core.Ref, archive int, start, end 
 	return out, nil
 }
 
-func (s *memory) List(_ context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+func (s *memory) Select(_ context.Context, q core.Query) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {
 		var paths []string
 		for p := range s.paths {
-			if strings.HasPrefix(p, prefix) && p > after {
+			if strings.HasPrefix(p, q.Prefix) && p > q.After {
 				paths = append(paths, p)
 			}
 		}

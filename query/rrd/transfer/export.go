@@ -13,7 +13,7 @@ import (
 
 // An ExportStore is the store that series are exported from, such as a [core.Store].
 type ExportStore interface {
-	List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error]
+	Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error]
 	Export(ctx context.Context, ref core.Ref) (core.Copy, error)
 }
 
@@ -45,7 +45,7 @@ func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, 
 			}
 		})
 	}
-	for series, err := range s.List(ctx, prefix, "") {
+	for series, err := range s.Select(ctx, core.Query{Prefix: prefix, Order: core.ByPath}) {
 		if err != nil {
 			cancel(err)
 		}

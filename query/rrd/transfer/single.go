@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
@@ -94,10 +95,10 @@ func (s *Single) Fetch(_ context.Context, ref core.Ref, archive int, start, end 
 	return out, nil
 }
 
-// List returns the series, if its path begins with prefix and follows after.
-func (s *Single) List(_ context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+// Select returns the series, if its path begins with the query's prefix and sorts after After.
+func (s *Single) Select(_ context.Context, q core.Query) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {
-		if p := s.c.Path; len(p) >= len(prefix) && p[:len(prefix)] == prefix && p > after {
+		if p := s.c.Path; strings.HasPrefix(p, q.Prefix) && p > q.After {
 			yield(s.Series(singleRef))
 		}
 	}

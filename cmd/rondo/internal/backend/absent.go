@@ -23,8 +23,8 @@ func (a absent) Series(core.Ref) (core.Series, error)                { return co
 func (a absent) Info(core.Ref) (core.Info, error)                    { return core.Info{}, a.err() }
 func (a absent) Last(core.Ref) (rra.Time, error)                     { return 0, a.err() }
 
-// List yields nothing if there is no database.
-func (a absent) List(context.Context, string, string) iter.Seq2[core.Series, error] {
+// Select yields nothing if there is no database.
+func (a absent) Select(context.Context, core.Query) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {
 		if a.why != nil {
 			yield(core.Series{}, a.why)

@@ -134,7 +134,7 @@ func setOrigin(ctx context.Context, s coord.Store, o Origin, revision uint64) (u
 
 // empty refuses a cluster that has series of its own.
 func empty(ctx context.Context, e core.Engine) error {
-	for x, err := range e.All(ctx) {
+	for x, err := range e.Select(ctx, core.Query{}) {
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func empty(ctx context.Context, e core.Engine) error {
 // noMore refuses a cluster that has more series than were copied.
 func noMore(ctx context.Context, e core.Engine, most int64) error {
 	n := int64(0)
-	for x, err := range e.All(ctx) {
+	for x, err := range e.Select(ctx, core.Query{}) {
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,7 @@ func TestFirstRowOfRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refs, err := store.SelectRefs(t.Context(), []core.Matcher{{Name: "__name__", Value: "a:b"}}, 2)
+	refs, err := core.Refs(t.Context(), store, []core.Matcher{{Name: "__name__", Value: "a:b"}})
 	if err != nil || len(refs) != 1 {
 		t.Fatal(refs, err)
 	}
