@@ -160,7 +160,7 @@ func (q *Queue) describe(ctx context.Context, again bool) bool {
 			unreached = append(unreached, ds[i])
 			continue
 		}
-		why, _ := Absence(err)
+		why, _ := absence(err)
 		q.c.Drop(why, 1)
 		if ok, held := q.failures.Allow("metadata refused", q.now()); ok {
 			q.log.Warn("metadata not stored", "path", ds[i].Path, "err", err, "held_back_lines", held)

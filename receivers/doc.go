@@ -10,11 +10,12 @@
 // number.
 //
 // This package also holds what several receivers need: the [Queue] between the loop that reads a
-// socket and the sink, [Counters] with a reason for every drop, [Resolve], [Pause] and [Absence] to
-// ask for new series, [ConnFlags], the rules for names ([AppendComponent]) and collectd's archives
+// socket and the sink, [Counters] with a reason for every drop, [Resolver] and [Newcomers] to ask
+// for new series, [ConnFlags], the rules for names ([AppendComponent]) and collectd's archives
 // ([StandardArchives]). Package internal/sockets has the sockets.
 //
-// A new receiver is one folder and one line in cmd/rondo's list of protocols.
-// docs/adding-a-receiver.md shows a complete receiver, package receivers/lines. receivertest.Run is
-// the test suite that every receiver passes. Importing a receiver has no effect by itself.
+// A new receiver is one folder and one line in cmd/rondo's list of protocols. Package
+// receivers/lines is a complete receiver, and docs/adding-a-receiver.md explains it.
+// receivertest.Run is the test suite that every receiver passes. Importing a receiver has no effect
+// by itself.
 package receivers

@@ -19,13 +19,13 @@ import (
 type posts struct {
 	receivers.Counters
 	*receivers.Requests
-	sink receivers.Sink
+	series *receivers.Resolver
 }
 
 var postsProtocol = receivers.Protocol{
 	Name: "posts", Network: receivers.HTTP, Address: receivers.On, Routes: []string{"POST /posts"},
 	New: func(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
-		p := &posts{sink: sink}
+		p := &posts{series: receivers.NewResolver(sink, cfg, "posts")}
 		p.Requests = receivers.NewRequests(sink, &p.Counters, cfg)
 		return p, nil
 	},
@@ -42,13 +42,12 @@ func (p *posts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reqs := []receivers.Request{{
 			Identity: receivers.Identity{Path: "posts/x"}, Sender: "x", Time: rra.Seconds(at), Define: receivers.StandardDefinition,
 		}}
-		if err := receivers.Resolve(ctx, p.sink, reqs); err != nil {
+		if err := p.series.Resolve(ctx, reqs); err != nil {
 			receivers.TryAgain(w, err.Error())
 			return
 		}
 		if err := reqs[0].Err; err != nil {
-			why, _ := receivers.Absence(err)
-			p.Drop(why, 1)
+			p.Drop(reqs[0].Series(0).Why, 1)
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}

@@ -134,6 +134,7 @@ func offline(sink receivers.Sink) *server {
 		cfg: receivers.Config{MaxFuture: -1}.WithDefaults(), set: settings{types: StandardTypes()},
 		sink: sink, cache: newCache(cacheEntries),
 	}
+	s.asks = receivers.NewResolver(sink, s.cfg, "collectd")
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 	s.now, s.latest = time.Now(), 1<<62
 	return s
@@ -145,7 +146,7 @@ func (s *server) readAll(b *testing.B, packets [][]byte) {
 		if err := s.dec.Decode(p, s); err != nil {
 			b.Fatal(err)
 		}
-		if s.news.full() {
+		if s.news.Full() {
 			s.resolve(context.Background())
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"hash/maphash"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/successor"
 )
@@ -30,12 +29,10 @@ type cache struct {
 
 // An entry is one key of the cache.
 type entry struct {
-	sizes   uint64           // lengths of the parts of the key, packed
-	ref     core.Ref         // 0: there is no series
-	key     uint32           // place of the key in keys
-	retry   uint32           // if ref is 0: second since 1970 from which it is asked for again
-	why     receivers.Reason // if ref is 0: why values are dropped
-	differs parts            // names in which the entry foreseen after this one differs
+	sizes uint64 // lengths of the parts of the key, packed
+	receivers.Series
+	key     uint32 // place of the key in keys
+	differs parts  // names in which the entry foreseen after this one differs
 }
 
 // cacheEntries is the largest number of entries: about 250 MB with keys of 64 bytes.

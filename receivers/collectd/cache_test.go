@@ -54,7 +54,7 @@ func TestCacheModel(t *testing.T) {
 			e := c.find(v)
 			v.changed = 0
 			ref, ok := want[key]
-			if ok != (e != nil) || ok && e.ref != ref {
+			if ok != (e != nil) || ok && e.Ref != ref {
 				t.Fatalf("step %d: %s is %v, want %d %t", i, key, e, ref, ok)
 			}
 			if ok {
@@ -69,7 +69,7 @@ func TestCacheModel(t *testing.T) {
 				cleared++
 			}
 			want[key] = core.Ref(i + 1)
-			c.add(v).ref = core.Ref(i + 1)
+			c.add(v).Ref = core.Ref(i + 1)
 			if c.len() != len(want) {
 				t.Fatalf("step %d: %d entries, want %d", i, c.len(), len(want))
 			}
@@ -130,10 +130,10 @@ func TestCacheChunks(t *testing.T) {
 		for i := range 5_000 {
 			v := make1(i + round*5_000)
 			c.find(v)
-			c.add(v).ref = core.Ref(i + 1)
+			c.add(v).Ref = core.Ref(i + 1)
 		}
 		for i := range 5_000 {
-			if e := c.find(make1(i + round*5_000)); e == nil || e.ref != core.Ref(i+1) {
+			if e := c.find(make1(i + round*5_000)); e == nil || e.Ref != core.Ref(i+1) {
 				t.Fatalf("round %d: %d is %v", round, i, e)
 			}
 		}

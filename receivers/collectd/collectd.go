@@ -30,7 +30,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries)}
+	s := &server{cfg: cfg, sink: sink, set: set, asks: receivers.NewResolver(sink, cfg, "collectd"), cache: newCache(cacheEntries)}
 	s.udp, err = sockets.ListenUDP(sockets.UDPOptions{
 		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Traffic: &s.Traffic,
 	})
@@ -68,7 +68,7 @@ func (s *server) Serve(ctx context.Context) error {
 // datagrams reads the n datagrams that have arrived.
 func (s *server) datagrams(ctx context.Context, n int) {
 	s.now = s.cfg.Now()
-	s.second = uint32(s.now.Unix())
+	s.tick = s.asks.Tick(s.now)
 	s.latest = s.cfg.Latest(s.now).Unix()
 	if s.set.users != nil && s.now.Sub(s.checked) >= checkUsers {
 		s.reload()
@@ -87,12 +87,11 @@ func (s *server) datagrams(ctx context.Context, n int) {
 		if err != nil {
 			s.bad(err)
 		}
-		if s.news.full() {
+		if s.news.Full() {
 			s.resolve(ctx)
 		}
 	}
-	// To resolve many together is cheaper.
-	if !s.udp.Full(n) || s.now.Sub(s.news.since) >= receivers.NewcomerWait {
+	if s.news.Ripe(s.udp.Full(n), s.now) {
 		s.resolve(ctx)
 	}
 	if s.dec.Unverified {
@@ -117,14 +116,12 @@ func (s *server) List(v *ValueList) {
 	}
 	e := s.cache.find(v)
 	switch {
-	case e == nil:
-		s.news.add(v, s.now)
-	case e.ref == 0 && s.second >= e.retry:
-		s.news.add(v, s.now)
-	case e.ref == 0:
-		s.Drop(e.why)
+	case e != nil && e.Ref != 0:
+		s.add(e.Ref, v)
+	case e == nil || e.Due(s.tick):
+		s.newcomer(v)
 	default:
-		s.add(e.ref, v)
+		s.Drop(e.Why)
 	}
 }
 

@@ -2,70 +2,41 @@ package collectd
 
 import (
 	"context"
-	"time"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
+// newcomerBytes is how much memory a list that waits takes beside its bytes, about.
+const newcomerBytes = 128
+
+// newcomer keeps a copy of a list until its series is resolved.
+func (s *server) newcomer(v *ValueList) {
+	l := v.Clone()
+	l.changed = ofFirst | ofAll // it is looked up later, after another list than now
+	s.key = appendKey(s.key[:0], v)
+	key := string(s.key)
+	i, asked := s.news.Index(key)
+	if !asked {
+		i = s.news.Ask(key, s.request(&l))
+	}
+	s.news.Wait(i, l, len(l.Raw)+newcomerBytes, s.now)
+}
+
 // resolve makes the sink find or make the series of the newcomers, keeps the references in the
 // cache, and adds the samples.
 func (s *server) resolve(ctx context.Context) {
-	n := &s.news
-	if len(n.lists) == 0 {
-		return
-	}
-	defer n.reset()
-	if n.pause.Lasts(s.now) {
-		s.Counters.Drop(receivers.Overload, uint64(len(n.lists)))
-		return
-	}
-	reqs := s.requests()
-	if err := receivers.Resolve(ctx, s.sink, reqs); err != nil {
-		n.pause.Begin(s.cfg.Now())
-		s.Counters.Drop(receivers.FailureReason(err), uint64(len(n.lists)))
-		if ok, held := s.lines.Allow("resolve", s.now); ok {
-			s.cfg.Logger.Error("collectd: series not made", "series", len(reqs), "err", err, "held_back_lines", held)
-		}
-		return
-	}
-	for i := range n.lists {
-		l := &n.lists[i]
-		e := s.cache.find(&l.ValueList)
+	_ = s.news.Resolve(ctx, s.asks) // it is logged, and Replay counts what it costs
+	s.news.Replay(&s.Counters, func(v *ValueList, _ int, r *receivers.Request) {
+		e := s.cache.find(v)
 		if e == nil {
-			e = s.cache.add(&l.ValueList)
+			e = s.cache.add(v)
 		}
-		if e.ref == 0 {
-			s.resolved(e, &reqs[l.request], l.Kinds)
+		e.Series = r.Series(s.tick)
+		if e.Ref != 0 {
+			s.add(e.Ref, v)
 		}
-		if e.ref == 0 {
-			s.Drop(e.why)
-			continue
-		}
-		s.add(e.ref, &l.ValueList)
-	}
-}
-
-// requests returns one request for each key of the newcomers.
-func (s *server) requests() []receivers.Request {
-	n := &s.news
-	if n.byKey == nil {
-		n.byKey = make(map[string]int)
-	}
-	var reqs []receivers.Request
-	var key []byte
-	for i := range n.lists {
-		l := &n.lists[i]
-		key = appendKey(key[:0], &l.ValueList)
-		at, ok := n.byKey[string(key)]
-		if !ok {
-			at = len(reqs)
-			n.byKey[string(key)] = at
-			reqs = append(reqs, s.request(&l.ValueList))
-		}
-		l.request = at
-	}
-	return reqs
+	})
 }
 
 func appendKey(dst []byte, v *ValueList) []byte {
@@ -83,25 +54,6 @@ func (s *server) request(v *ValueList) receivers.Request {
 		Define: func(step int64) *rra.Definition {
 			return s.set.types.Define(string(v.Type), v.Kinds, v.Interval, step)
 		},
-	}
-}
-
-// resolved writes the outcome of a request into an entry.
-func (s *server) resolved(e *entry, r *receivers.Request, kinds []byte) {
-	err := r.Err
-	if err == nil && fits(r.Definition, kinds) {
-		e.ref = r.Ref
-		return
-	}
-	why, retry := receivers.Absence(err)
-	e.why, e.retry = why, s.second+uint32(retry/time.Second)
-	if err == nil {
-		if ok, held := s.lines.Allow("fit", s.now); ok {
-			s.cfg.Logger.Warn("collectd: values do not fit their series", "series", r.Path, "held_back_lines", held)
-		}
-		return
-	}
-	if ok, held := s.lines.Allow("refused", s.now); ok {
-		s.cfg.Logger.Warn("collectd: series not made", "series", r.Path, "err", err, "held_back_lines", held)
+		Fits: func(d *rra.Definition) bool { return fits(d, v.Kinds) },
 	}
 }

@@ -20,10 +20,12 @@ type server struct {
 	queue *receivers.Queue
 	dec   Decoder
 	cache *cache
-	news  newcomers
+	asks  *receivers.Resolver
+	news  receivers.Newcomers[string, ValueList]
+	key   []byte // of a newcomer
 
 	now     time.Time // when the last Read returned
-	second  uint32    // of now
+	tick    uint32    // of now
 	latest  int64     // second beyond which a sample is of the future
 	from    int       // the datagram being read
 	values  [maxSources]rra.Value

@@ -5,10 +5,8 @@ import (
 	"hash/maphash"
 	"iter"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/successor"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // A cache finds what is known of a metric by its host and name. Senders repeat themselves: they
@@ -28,9 +26,9 @@ type cache struct {
 // An entry is what is known of one metric of one host. Its seconds are those of server.second, a
 // clock that never goes back.
 type entry struct {
-	meta uint64   // hash of the last message with metadata; 0: none has come since the start
-	text uint64   // hash of the newest text that was handed over
-	ref  core.Ref // the series; 0: there is none
+	meta uint64 // hash of the last message with metadata; 0: none has come since the start
+	text uint64 // hash of the newest text that was handed over
+	receivers.Series
 
 	key        uint32 // place of the key in keys
 	host, name uint16 // lengths of the two parts of the key, in bytes
@@ -38,11 +36,8 @@ type entry struct {
 	seen uint32 // second of the last value; before the first value, of the metadata
 	dmax uint32 // from the metadata: seconds of silence after which the metric expires; 0: never
 	due  uint32 // second from which a text is handed over again although it is the same
-	wait uint32 // second until which a series that was refused is not asked for
 
 	typ   Type
-	kind  rra.Kind         // of the series; valid if ref is not 0
-	why   receivers.Reason // why there is no series, until wait
 	flags flags
 }
 

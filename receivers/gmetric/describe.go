@@ -53,7 +53,7 @@ func (s *server) same(e *entry, i uint32, md *metric) bool {
 	if err != nil || t.lost || !slices.Equal(t.attributes(s.set.remove), md.attributes(s.set.remove)) {
 		return false
 	}
-	if e.ref != 0 && !t.listed {
+	if e.Ref != 0 && !t.listed {
 		s.texts.drop(i, t)
 	}
 	return true
@@ -72,7 +72,7 @@ func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
 	e.typ, e.dmax = ParseType(md.typ), md.dmax
 	e.flags = e.flags&^gone | known
 	e.meta = 0
-	e.wait = 0 // with the new metadata a series may be possible
+	e.Retry = 0 // with the new metadata a series may be possible
 	if e.seen == 0 {
 		e.seen = s.second
 	}
@@ -235,8 +235,8 @@ func (s *server) touch(e *entry, i uint32, at rra.Time) *described {
 // expire forgets the metadata of a metric that has been silent for its dmax.
 func (s *server) expire(e *entry, i uint32) {
 	s.texts.remove(i)
-	if s.set.remove && e.ref != 0 {
-		e.ref = 0 // the store has deleted it, or is about to
+	if s.set.remove && e.Ref != 0 {
+		e.Ref = 0 // the store has deleted it, or is about to
 		s.news.refs--
 	}
 	e.flags = e.flags&^known | asked | gone
@@ -260,7 +260,7 @@ func (s *server) flushTexts(force bool) {
 			s.put(e, i, d)
 			room--
 		}
-		if d.relabel && e.ref != 0 {
+		if d.relabel && e.Ref != 0 {
 			host, name := s.cache.key(i)
 			if !s.labels.put(host, name, d, s.set.step) && !force {
 				break
@@ -268,7 +268,7 @@ func (s *server) flushTexts(force bool) {
 			d.relabel = false
 		}
 		d.listed = false
-		if e.ref != 0 && !d.relabel {
+		if e.Ref != 0 && !d.relabel {
 			t.drop(i, d)
 		}
 	}

@@ -159,7 +159,7 @@ func (s offlineServer) consistent() error {
 		if n, _, ok := s.cache.find(host, name); !ok || n != uint32(i) {
 			return fmt.Errorf("entry %d is found as %d, %t", i, n, ok)
 		}
-		if e.ref != 0 {
+		if e.Ref != 0 {
 			refs++
 		}
 	}

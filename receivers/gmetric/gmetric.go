@@ -102,7 +102,7 @@ func (s *server) readNamed() {
 // begin notes the time, and makes room in the cache.
 func (s *server) begin() {
 	s.now = s.cfg.Now()
-	s.second = uint32(max(s.now.Sub(s.began), 0)/time.Second) + 1
+	s.second = s.asks.Tick(s.now)
 	s.at = rra.Seconds(s.now.Unix())
 	if s.queue.Stale() {
 		s.forgetSeries()

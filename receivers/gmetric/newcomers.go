@@ -12,25 +12,23 @@ import (
 const maxAsks = 1 << 16
 
 // newcomers are values of metrics that have no series yet. They wait, in order, until the datagrams
-// at hand are read. Then the store is asked for the metadata and the series of all of them: one
-// wait instead of one for each series.
+// at hand are read. Then the store is asked for the metadata of all of them, and for the series of
+// those whose metadata there is.
 type newcomers struct {
 	values []newcomer
-	bytes  int             // of memory that values take, about
-	begun  bool            // since is set
-	since  time.Time       // when the first of values came
-	asks   []uint32        // entries whose metadata the store is to be asked for
-	byKey  map[uint32]int  // number of an entry → index of its request
-	pause  receivers.Pause // all newcomers are shed while it lasts
-	refs   int64           // entries of the cache that have a series
+	bytes  int       // of memory that values take, about
+	begun  bool      // since is set
+	since  time.Time // when the first of values came
+	asks   []uint32  // entries whose metadata the store is to be asked for
+	series receivers.Newcomers[uint32, newcomer]
+	refs   int64 // entries of the cache that have a series
 }
 
 // A newcomer is a value of a metric without a series.
 type newcomer struct {
 	reading
-	entry   uint32 // number of the cache's entry
-	sender  string
-	request int // index of the request for its series; -1: it needs no request
+	entry  uint32 // number of the cache's entry
+	sender string
 }
 
 // A reading is a value as it arrived: a number, or a text if number is unknown.
@@ -63,7 +61,6 @@ func (n *newcomers) full() bool {
 func (n *newcomers) reset() {
 	clear(n.values)
 	n.values, n.bytes, n.begun = n.values[:0], 0, false
-	clear(n.byKey)
 }
 
 // ask notes that the store is to be asked for the metadata of entry i.

@@ -2,8 +2,6 @@ package gmetric
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -16,102 +14,70 @@ func (s *server) resolve(ctx context.Context) {
 		return
 	}
 	defer n.reset()
-	if n.pause.Lasts(s.now) {
+	if s.asks.Paused() {
 		s.Drop(receivers.Overload, uint64(len(n.values)))
 		return
 	}
 	ctx, cancel := receivers.Asking(ctx)
 	defer cancel()
 	err := s.ask(ctx)
-	var reqs []receivers.Request
-	if err == nil {
-		reqs, err = s.requests(ctx)
-	}
-	if err == nil && len(reqs) > 0 {
-		err = s.sink.Resolve(ctx, reqs)
+	done := 0
+	for err == nil && done < len(n.values) {
+		if err = s.settle(ctx, &n.values[done]); err == nil {
+			done++
+		}
 	}
 	if err != nil {
-		s.failed(err)
-		return
+		err = s.asks.Fail(err, n.series.Requests())
+		s.Drop(receivers.FailureReason(err), uint64(len(n.values)-done))
+	} else if n.series.Len() > 0 {
+		_ = s.asks.Ask(ctx, n.series.Requests()) // it is logged, and Replay counts what it costs
 	}
-	for i := range n.values {
-		v := &n.values[i]
-		if v.request < 0 {
-			continue
-		}
+	n.series.Replay(&s.Counters, func(v *newcomer, _ int, r *receivers.Request) {
 		e := &s.cache.entries[v.entry]
-		if e.ref == 0 && s.second >= e.wait {
-			s.resolved(e, v.entry, &reqs[v.request])
-		}
-		if e.ref == 0 {
-			s.Drop(e.why, 1)
-			continue
+		if e.Ref == 0 {
+			if e.Series = r.Series(s.second); e.Ref == 0 {
+				return
+			}
+			n.refs++
+			s.texts.settled(v.entry)
 		}
 		s.add(e, v.entry, &v.reading)
-	}
+	})
 }
 
-// failed drops the newcomers that wait because the store has failed, and begins a pause.
-func (s *server) failed(err error) {
-	s.news.pause.Begin(s.cfg.Now())
-	waiting := 0
-	for i := range s.news.values {
-		if s.news.values[i].request >= 0 {
-			waiting++
+// settle takes a newcomer if it needs no request after all. Otherwise it keeps it until its series
+// is resolved.
+func (s *server) settle(ctx context.Context, v *newcomer) error {
+	e := &s.cache.entries[v.entry]
+	switch {
+	case !e.is(known) && !e.is(beats):
+		s.hold(v.entry, &v.reading, v.sender)
+		return nil
+	case e.is(beats) || e.words(&v.reading) || !e.Due(s.second):
+		s.store(e, v.entry, &v.reading)
+		return nil
+	}
+	i, asked := s.news.series.Index(v.entry)
+	if !asked {
+		t, err := s.metadata(ctx, v.entry)
+		if err != nil {
+			return err
 		}
-	}
-	s.Drop(receivers.FailureReason(err), uint64(waiting))
-	if ok, held := s.lines.Allow("resolve", s.now); ok {
-		s.cfg.Logger.Error("gmetric: series not made", "values", waiting, "err", err, "held_back_lines", held)
-	}
-}
-
-// requests takes the newcomers that need no request after all, and returns requests for the series
-// of the others, one for each series.
-func (s *server) requests(ctx context.Context) ([]receivers.Request, error) {
-	n := &s.news
-	if n.byKey == nil {
-		n.byKey = make(map[uint32]int)
-	}
-	var reqs []receivers.Request
-	for i := range n.values {
-		v := &n.values[i]
-		e := &s.cache.entries[v.entry]
-		switch {
-		case !e.is(known) && !e.is(beats):
+		if t.lost {
+			e.flags &^= known
+			e.meta = 0
 			s.hold(v.entry, &v.reading, v.sender)
-			v.request = -1
-			continue
-		case e.ref != 0 || e.is(beats) || e.words(&v.reading) || s.second < e.wait:
-			s.store(e, v.entry, &v.reading)
-			v.request = -1
-			continue
+			return nil
 		}
-		at, ok := n.byKey[v.entry]
-		if !ok {
-			t, err := s.metadata(ctx, v.entry)
-			if err != nil {
-				return nil, err
-			}
-			if t.lost {
-				e.flags &^= known
-				e.meta = 0
-				s.hold(v.entry, &v.reading, v.sender)
-				v.request = -1
-				continue
-			}
-			if _, err := v.value(t.kind()); err != nil {
-				s.badValue(v.entry, &v.reading, err)
-				v.request = -1
-				continue
-			}
-			at = len(reqs)
-			n.byKey[v.entry] = at
-			reqs = append(reqs, s.request(v, t))
+		if _, err := v.value(t.kind()); err != nil {
+			s.badValue(v.entry, &v.reading, err)
+			return nil
 		}
-		v.request = at
+		i = s.news.series.Ask(v.entry, s.request(v, t))
 	}
-	return reqs, nil
+	s.news.series.Wait(i, *v, 0, s.now)
+	return nil
 }
 
 func (s *server) request(v *newcomer, t *described) receivers.Request {
@@ -127,24 +93,5 @@ func (s *server) request(v *newcomer, t *described) receivers.Request {
 			}
 			return t.define(step)
 		},
-	}
-}
-
-// resolved writes the outcome of a request into an entry.
-func (s *server) resolved(e *entry, i uint32, r *receivers.Request) {
-	err := r.Err
-	if err == nil {
-		if ds, ok := receivers.OnlySource(r.Definition); ok {
-			e.ref, e.kind = r.Ref, ds.Kind
-			s.news.refs++
-			s.texts.settled(i)
-			return
-		}
-		err = errors.New("it has other data sources than one for numbers")
-	}
-	why, retry := receivers.Absence(err)
-	e.why, e.wait = why, s.second+uint32(retry/time.Second)
-	if ok, held := s.lines.Allow("refused", s.now); ok {
-		s.cfg.Logger.Warn("gmetric: no series for a metric", "series", r.Path, "err", err, "held_back_lines", held)
 	}
 }

@@ -15,6 +15,7 @@ type server struct {
 	receivers.Counters
 	cfg    receivers.Config
 	sink   receivers.Sink
+	asks   *receivers.Resolver
 	set    settings
 	udp    *sockets.UDP
 	queue  *receivers.Queue
@@ -25,9 +26,8 @@ type server struct {
 	labels *relabeler
 	names  *names // nil: addresses are not resolved
 
-	began  time.Time     // when the server was made
 	now    time.Time     // when the datagrams at hand were read
-	second uint32        // seconds from began to now, and one
+	second uint32        // of now: see Resolver.Tick
 	at     rra.Time      // now in whole seconds, like the times of gmetad's polls
 	every  time.Duration // tickEvery
 	ticked time.Time     // when tick ran last
@@ -59,7 +59,7 @@ func (s *sender) host() []byte { return s.text[:s.n] }
 
 // makeServer returns a server without a socket.
 func makeServer(cfg receivers.Config, set settings, sink receivers.Sink) *server {
-	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries), began: cfg.Now(), every: tickEvery}
+	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries), asks: receivers.NewResolver(sink, cfg, "gmetric"), every: tickEvery}
 	s.labels = newRelabeler(sink, cfg)
 	s.texts.init()
 	s.held.init()
@@ -78,7 +78,7 @@ const (
 func (s *server) forgetSeries() {
 	for i := range s.cache.entries {
 		e := &s.cache.entries[i]
-		e.ref = 0
+		e.Ref = 0
 	}
 	s.news.refs = 0
 }
@@ -106,7 +106,7 @@ func (s *server) restart() {
 		}
 	})
 	for i := range s.cache.entries {
-		if s.cache.entries[i].ref != 0 {
+		if s.cache.entries[i].Ref != 0 {
 			s.news.refs++
 		}
 	}

@@ -33,10 +33,10 @@ func (s *server) store(e *entry, i uint32, r *reading) {
 		s.beat(e, i)
 	case e.words(r):
 		s.text(e, i, r)
-	case e.ref != 0:
+	case e.Ref != 0:
 		s.add(e, i, r)
-	case s.second < e.wait:
-		s.Drop(e.why, 1)
+	case s.second < e.Retry:
+		s.Drop(e.Why, 1)
 	default:
 		s.news.add(i, r, string(s.sender.host()))
 	}
@@ -56,13 +56,13 @@ func (e *entry) words(r *reading) bool {
 
 // add hands r over as a sample.
 func (s *server) add(e *entry, i uint32, r *reading) {
-	v, err := r.value(e.kind)
+	v, err := r.value(e.Kind)
 	if err != nil {
 		s.badValue(i, r, err)
 		return
 	}
 	s.sample[0] = v
-	s.queue.Add(e.ref, r.at, s.sample[:])
+	s.queue.Add(e.Ref, r.at, s.sample[:])
 }
 
 // value returns r for a data source of kind k.

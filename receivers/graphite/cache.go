@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"hash/maphash"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/successor"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // A cache finds the series of a name by the bytes of the name. All connections and datagrams share
@@ -28,12 +26,9 @@ type cache struct {
 
 // An entry is what is known of one name.
 type entry struct {
-	ref   core.Ref         // the series; 0: no series
-	key   uint32           // place of the name in keys
-	size  uint16           // length of the name
-	why   receivers.Reason // if ref is 0: why values are dropped,
-	retry uint32           // and until which second since 1970
-	kind  rra.Kind         // if ref is not 0: of its data source
+	receivers.Series
+	key  uint32 // place of the name in keys
+	size uint16 // length of the name
 }
 
 const (
@@ -105,30 +100,22 @@ func (c *cache) add(name []byte) *entry {
 	return &c.entries[i]
 }
 
-// set writes the outcome of a request into the entry of a name.
-func (c *cache) set(name []byte, x outcome) {
+// set remembers where the values of a name go.
+func (c *cache) set(name []byte, x receivers.Series) {
 	e := c.find(name)
 	if e == nil {
-		if x.ref == 0 {
+		if x.Ref == 0 {
 			if c.absent += len(name) + entryBytes; c.absent > maxAbsent {
 				c.clear()
 			}
 		}
 		e = c.add(name)
 	}
-	if e.ref == 0 && x.ref != 0 {
+	if e.Ref == 0 && x.Ref != 0 {
 		c.refs++
 	}
-	if e.ref != 0 && x.ref == 0 {
+	if e.Ref != 0 && x.Ref == 0 {
 		c.refs--
 	}
-	e.ref, e.why, e.retry, e.kind = x.ref, x.why, x.retry, x.kind
-}
-
-// An outcome is the series that a request has led to.
-type outcome struct {
-	ref   core.Ref
-	why   receivers.Reason // if ref is 0: why,
-	retry uint32           // and the second from which it is asked for again
-	kind  rra.Kind         // if ref is not 0: of its data source
+	e.Series = x
 }

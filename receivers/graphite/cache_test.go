@@ -3,14 +3,16 @@ package graphite
 import (
 	"fmt"
 	"testing"
+
+	"github.com/rondo-db/rondo/receivers"
 )
 
 // TestMadeUpNamesTakeNoMemory: names that never get a series do not make the cache large.
 func TestMadeUpNamesTakeNoMemory(t *testing.T) {
 	c := newCache(cacheEntries)
-	c.set([]byte("good"), outcome{ref: 1})
+	c.set([]byte("good"), receivers.Series{Ref: 1})
 	for i := range 1_000_000 {
-		c.set(fmt.Appendf(nil, "made.up.name.of.some.length.%d", i), outcome{why: 1, retry: 1 << 30})
+		c.set(fmt.Appendf(nil, "made.up.name.of.some.length.%d", i), receivers.Series{Why: 1, Retry: 1 << 30})
 	}
 	if n, most := len(c.entries), maxAbsent/entryBytes; n > most || c.keys.Chunks() > 32 {
 		t.Errorf("%d entries, want at most %d; %d MiB of names", n, most, c.keys.Chunks())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/decimal"
 	"github.com/rondo-db/rondo/rra"
@@ -16,12 +15,11 @@ func (c *source) flush(ctx context.Context) {
 		return
 	}
 	c.queue.Do(c.addTo)
-	if len(c.news) > 0 {
+	if len(c.unknown) > 0 {
 		c.resolve(ctx)
 		c.queue.Do(c.addNews)
-		clear(c.results)
 	}
-	c.points, c.marks, c.news = c.points[:0], c.marks[:0], c.news[:0]
+	c.points, c.marks, c.unknown = c.points[:0], c.marks[:0], c.unknown[:0]
 }
 
 // addTo adds the points of series that are known to q. Nobody else uses the cache meanwhile.
@@ -40,48 +38,53 @@ func (c *source) addTo(q *receivers.Queue) {
 		}
 		e := k.find(p.Name)
 		switch {
-		case e == nil || e.ref == 0 && c.second >= int64(e.retry):
-			c.news = append(c.news, i)
-		case e.ref == 0:
-			c.Drop(e.why, 1)
+		case e != nil && e.Ref != 0:
+			c.store(q, &e.Series, p)
+		case e == nil || e.Due(c.tick):
+			c.unknown = append(c.unknown, i)
 		default:
-			c.store(q, e.ref, e.kind, p)
+			c.Drop(e.Why, 1)
 		}
 	}
 	c.at = k.end()
 }
+
+// retryMalformed is how many seconds the values of a name that is wrong are dropped unread.
+const retryMalformed = 60
 
 // addNews adds the points whose series have been asked for to q, and remembers the series.
 func (c *source) addNews(q *receivers.Queue) {
 	k := c.cache
 	k.begin(c.at)
-	for _, i := range c.news {
+	for _, i := range c.unknown {
 		p := &c.points[i]
-		x, asked := c.results[string(p.Name)]
-		switch {
-		case !asked:
-			c.Drop(receivers.Overload, 1) // during a pause
-			continue
-		case x.ref == 0:
-			c.Drop(x.why, 1)
-		default:
-			c.store(q, x.ref, x.kind, p)
+		if _, asked := c.news.Index(string(p.Name)); !asked {
+			_, err := ParseName(p.Name)
+			c.bad(&receivers.Error{Reason: receivers.Malformed, What: err.Error()}, p.Name)
+			k.set(p.Name, receivers.Series{Why: receivers.Malformed, Retry: c.tick + retryMalformed})
 		}
-		k.set(p.Name, x)
 	}
+	c.news.Replay(&c.Counters, func(i *int, _ int, r *receivers.Request) {
+		p := &c.points[*i]
+		x := r.Series(c.tick)
+		k.set(p.Name, x)
+		if x.Ref != 0 {
+			c.store(q, &x, p)
+		}
+	})
 	c.at = k.end()
 	c.Series.Store(k.refs)
 }
 
 // store adds a point to q. COUNTER and DERIVE, which the policy may say, take whole numbers only.
-func (c *source) store(q *receivers.Queue, ref core.Ref, kind rra.Kind, p *Point) {
+func (c *source) store(q *receivers.Queue, x *receivers.Series, p *Point) {
 	c.value[0] = rra.Float(p.Value)
-	if kind == rra.Counter || kind == rra.Derive {
+	if x.Kind == rra.Counter || x.Kind == rra.Derive {
 		if p.Value != math.Trunc(p.Value) || math.Abs(p.Value) > decimal.Exact {
 			c.Drop(receivers.State, 1)
 			return
 		}
 		c.value[0] = rra.Int(int64(p.Value))
 	}
-	q.Add(ref, rra.Seconds(p.Time), c.value[:])
+	q.Add(x.Ref, rra.Seconds(p.Time), c.value[:])
 }

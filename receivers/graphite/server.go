@@ -13,6 +13,7 @@ type server struct {
 	receivers.Counters
 	cfg     receivers.Config
 	sink    receivers.Sink
+	asks    *receivers.Resolver
 	schemas *Schemas
 	socket  socket
 	queue   *receivers.SharedQueue // of all connections and datagrams
@@ -31,7 +32,7 @@ type socket interface {
 }
 
 func newServer(cfg receivers.Config, set settings, sink receivers.Sink) *server {
-	return &server{cfg: cfg, sink: sink, schemas: set.schemas, cache: newCache(cacheEntries)}
+	return &server{cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, prefix), schemas: set.schemas, cache: newCache(cacheEntries)}
 }
 
 // Addr is where it listens.

@@ -18,13 +18,13 @@ type source struct {
 	at   cursor
 
 	points  []Point
-	marks   []mark // of the senders of datagrams
-	news    []int  // points whose series must be asked for
-	results map[string]outcome
-	pause   receivers.Pause // while it lasts no series are asked for
-	now     time.Time       // when the points were read
-	second  int64           // the same in whole seconds
-	latest  int64           // the last second that a point may have
+	marks   []mark                           // of the senders of datagrams
+	unknown []int                            // points whose series must be asked for
+	news    receivers.Newcomers[string, int] // the same, by their names
+	now     time.Time                        // when the points were read
+	second  int64                            // the same in whole seconds
+	tick    uint32                           // the same in ticks
+	latest  int64                            // the last second that a point may have
 	value   [1]rra.Value
 }
 
@@ -35,13 +35,14 @@ type mark struct {
 }
 
 func (s *server) newSource(host string) *source {
-	return &source{server: s, host: host, results: make(map[string]outcome)}
+	return &source{server: s, host: host}
 }
 
 // begin notes the time.
 func (c *source) begin() {
 	c.now = c.cfg.Now()
 	c.second = c.now.Unix()
+	c.tick = c.asks.Tick(c.now)
 	c.latest = c.cfg.Latest(c.now).Unix()
 }
 

@@ -5,10 +5,8 @@ import (
 	"hash/maphash"
 	"math/bits"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/successor"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // A cache finds the series of a field by the bytes that were sent: the key of its line, in its
@@ -34,13 +32,10 @@ type keyEntry struct {
 
 // A fieldEntry is the series of a field of a key.
 type fieldEntry struct {
-	ref   core.Ref // 0: no series
-	key   uint32   // number of the key's entry
-	place uint32   // of the name
-	retry uint32   // if there is no series: second from which on to ask for it again
-	name  uint16   // bytes of the name
-	kind  rra.Kind
-	why   receivers.Reason // why there is no series
+	receivers.Series
+	key   uint32 // number of the key's entry
+	place uint32 // of the name
+	name  uint16 // bytes of the name
 }
 
 const (

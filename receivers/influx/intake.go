@@ -34,19 +34,18 @@ type intake struct {
 	receivers.Counters
 	cfg   receivers.Config
 	sink  receivers.Sink
+	asks  *receivers.Resolver
 	step  int64 // of new series, in seconds
-	began time.Time
 	lines loglimit.Limit[string]
 
 	mu         sync.Mutex // guards what follows
 	cache      *cache
-	generation uint64          // how often the cache was emptied
-	pause      receivers.Pause // newcomers are shed while it lasts
-	forgot     time.Time       // when forget last emptied the cache
+	generation uint64    // how often the cache was emptied
+	forgot     time.Time // when forget last emptied the cache
 }
 
 func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
-	return &intake{cfg: cfg, sink: sink, step: step, cache: newCache(cacheFields), began: cfg.Now()}
+	return &intake{cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, "influx"), step: step, cache: newCache(cacheFields)}
 }
 
 // A source is where lines come from.
@@ -71,17 +70,17 @@ type reader struct {
 	out  taker
 	room func() bool                 // out has room for a line; nil: always
 	bad  func(err error, values int) // is told why a line was not read, or values not stored
-	news newcomers                   // values without a series
-	now  time.Time                   // when the lines at hand were read
-	last rra.Time                    // the latest time that a line may have
-	tick uint32                      // seconds from the start to now, and one
+	news receivers.Newcomers[fieldKey, newcomer]
+	now  time.Time // when the lines at hand were read
+	last rra.Time  // the latest time that a line may have
+	tick uint32    // of now
 	one  [1]rra.Value
 }
 
 // begin notes the time.
 func (r *reader) begin(now time.Time) {
 	r.now, r.last = now, r.cfg.Latest(now)
-	r.tick = uint32(max(now.Sub(r.began), 0)/time.Second) + 1
+	r.tick = r.asks.Tick(now)
 }
 
 // read reads lines until dec has no more, or newcomers or samples are so many that they must be
@@ -89,10 +88,10 @@ func (r *reader) begin(now time.Time) {
 func (r *reader) read() (through bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cache.full() && len(r.news.values) == 0 {
+	if r.cache.full() && r.news.Len() == 0 {
 		r.empty()
 	}
-	for !r.news.full() && (r.room == nil || r.room()) {
+	for !r.news.Full() && (r.room == nil || r.room()) {
 		more, err := r.dec.Next(&r.line)
 		switch {
 		case err != nil:
@@ -166,13 +165,13 @@ func (r *reader) field(key uint32, f *Field) {
 		if !ok {
 			r.tellText(f.Name)
 		}
-	case e.ref != 0:
-		r.add(e.ref, e.kind, r.line.Time, f.Value)
-	case r.tick < e.retry:
-		r.Drop(e.why, 1)
-		r.bad(errNoSeries, 1)
+	case e.Ref != 0:
+		r.add(e.Ref, e.Kind, r.line.Time, f.Value)
+	case e.Due(r.tick):
+		r.newcomer(i, f.Value)
 	default:
-		r.news.add(newcomer{field: i, at: r.line.Time, value: f.Value, sender: r.src.sender}, r.generation, r.now)
+		r.Drop(e.Why, 1)
+		r.bad(errNoSeries, 1)
 	}
 }
 

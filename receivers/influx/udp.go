@@ -95,8 +95,8 @@ func (s *udpServer) datagrams(ctx context.Context, n int) {
 			s.resolve(ctx)
 		}
 	}
-	if !s.udp.Full(n) || r.now.Sub(r.news.since) >= receivers.NewcomerWait {
-		s.resolve(ctx) // many together, which is cheaper
+	if r.news.Ripe(s.udp.Full(n), r.now) {
+		s.resolve(ctx)
 	}
 }
 

@@ -36,6 +36,7 @@ var flagStep = receivers.StepFlag("lines", "10s")
 type server struct {
 	receivers.Counters
 	cfg   receivers.Config
+	sink  receivers.Sink
 	udp   *sockets.UDP
 	queue *receivers.Queue
 	names *names
@@ -48,7 +49,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg}
+	s := &server{cfg: cfg, sink: sink}
 	s.names = newNames(sink, &s.Counters, cfg, step)
 	s.udp, err = sockets.ListenUDP(sockets.UDPOptions{Address: cfg.Address, Conn: cfg.PacketConn, Traffic: &s.Traffic})
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *server) Close() error { return s.udp.Close() }
 
 // Serve reads until ctx ends.
 func (s *server) Serve(ctx context.Context) error {
-	s.queue = receivers.NewQueue(s.names.sink, &s.Counters, s.cfg)
+	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()
 	return s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
 }
@@ -78,7 +79,7 @@ func (s *server) datagrams(ctx context.Context, n int) {
 		if err := Decode(s.udp.Packet(i), func(l Line) { s.names.add(s.queue, from, l) }); err != nil {
 			s.bad(from, err)
 		}
-		if s.names.full() {
+		if s.names.news.Full() {
 			s.names.resolve(ctx, s.queue)
 		}
 	}

@@ -2,7 +2,6 @@ package lines
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"time"
 
@@ -16,33 +15,29 @@ const maxSeries = 1 << 20
 
 // names finds the series of each name in a line. Lines with a new name wait until resolve.
 type names struct {
-	sink  receivers.Sink
 	c     *receivers.Counters
+	asks  *receivers.Resolver
 	cfg   receivers.Config
-	step  int64             // of new series, in seconds
-	known map[string]series // by name
-	news  []newcomer
-	pause receivers.Pause // newcomers are dropped while it lasts
-	now   time.Time       // when the datagrams at hand were read
+	step  int64                       // of new series, in seconds
+	known map[string]receivers.Series // by name
+	news  receivers.Newcomers[string, newcomer]
+	now   time.Time // when the datagrams at hand were read
+	tick  uint32    // of now
 	value [1]rra.Value
-}
-
-// A series is where the values of a name go.
-type series struct {
-	ref   core.Ref
-	why   receivers.Reason // if ref is 0: why there is no series,
-	retry time.Time        // and until when its values are dropped for this reason
 }
 
 // A newcomer is a line with a name that has no series yet.
 type newcomer struct {
-	name, sender string
-	at           rra.Time
-	value        float64
+	name  string
+	at    rra.Time
+	value float64
 }
 
+// lineBytes is how much memory a newcomer takes beside its name, about.
+const lineBytes = 128
+
 func newNames(sink receivers.Sink, c *receivers.Counters, cfg receivers.Config, step int64) *names {
-	return &names{sink: sink, c: c, cfg: cfg, step: step, known: make(map[string]series)}
+	return &names{c: c, cfg: cfg, step: step, asks: receivers.NewResolver(sink, cfg, "lines"), known: make(map[string]receivers.Series)}
 }
 
 // Identify returns the path of the series of a name, lines/NAME, and its labels.
@@ -55,7 +50,7 @@ func Identify(name string) receivers.Identity {
 
 // begin notes the time. It forgets all series if the sink has refused one of them, which is stale.
 func (n *names) begin(now time.Time, stale bool) {
-	n.now = now
+	n.now, n.tick = now, n.asks.Tick(now)
 	if stale || len(n.known) > maxSeries {
 		clear(n.known)
 	}
@@ -67,14 +62,19 @@ func (n *names) add(q *receivers.Queue, from netip.Addr, l Line) {
 		n.c.Drop(receivers.State, 1)
 		return
 	}
-	x, known := n.known[string(l.Name)]
+	x := n.known[string(l.Name)]
 	switch {
-	case x.ref != 0:
-		n.submit(q, x.ref, l.Time, l.Value)
-	case known && n.now.Before(x.retry):
-		n.c.Drop(x.why, 1)
+	case x.Ref != 0:
+		n.submit(q, x.Ref, l.Time, l.Value)
+	case !x.Due(n.tick):
+		n.c.Drop(x.Why, 1)
 	default:
-		n.news = append(n.news, newcomer{name: string(l.Name), sender: from.String(), at: l.Time, value: l.Value})
+		v := newcomer{string(l.Name), l.Time, l.Value}
+		i, asked := n.news.Index(v.name)
+		if !asked {
+			i = n.news.Ask(v.name, n.request(&v, from))
+		}
+		n.news.Wait(i, v, len(v.name)+lineBytes, n.now)
 	}
 }
 
@@ -84,47 +84,23 @@ func (n *names) submit(q *receivers.Queue, ref core.Ref, at rra.Time, value floa
 	q.Add(ref, at, n.value[:])
 }
 
-// full reports whether so many newcomers wait that they must be resolved now.
-func (n *names) full() bool { return len(n.news) >= receivers.MaxNewcomers }
-
 // resolve makes the sink find or make the series of the newcomers, and adds their values to q.
 func (n *names) resolve(ctx context.Context, q *receivers.Queue) {
-	news := n.news
-	if len(news) == 0 {
-		return
-	}
-	n.news = n.news[:0]
-	if n.pause.Lasts(n.now) {
-		n.c.Drop(receivers.Overload, uint64(len(news)))
-		return
-	}
-	reqs := make([]receivers.Request, len(news))
-	for i := range news {
-		reqs[i] = n.request(&news[i])
-	}
-	if err := receivers.Resolve(ctx, n.sink, reqs); err != nil {
-		n.pause.Begin(n.cfg.Now())
-		n.c.Drop(receivers.FailureReason(err), uint64(len(news)))
-		// The pause makes this one line a second at most.
-		n.cfg.Logger.Error("lines: series not made", "series", len(reqs), "err", err)
-		return
-	}
-	for i := range news {
-		x := n.outcome(&reqs[i])
-		n.known[news[i].name] = x
-		if x.ref == 0 {
-			n.c.Drop(x.why, 1)
-			continue
+	_ = n.news.Resolve(ctx, n.asks) // it is logged, and Replay counts what it costs
+	n.news.Replay(n.c, func(v *newcomer, _ int, r *receivers.Request) {
+		x := r.Series(n.tick)
+		n.known[v.name] = x
+		if x.Ref != 0 {
+			n.submit(q, x.Ref, v.at, v.value)
 		}
-		n.submit(q, x.ref, news[i].at, news[i].value)
-	}
+	})
 }
 
 // request returns the request for the series of a newcomer.
-func (n *names) request(x *newcomer) receivers.Request {
+func (n *names) request(x *newcomer, from netip.Addr) receivers.Request {
 	return receivers.Request{
 		Identity: Identify(x.name),
-		Sender:   x.sender,
+		Sender:   from.String(),
 		Time:     x.at,
 		Define: func(step int64) *rra.Definition {
 			if step == 0 {
@@ -133,22 +109,4 @@ func (n *names) request(x *newcomer) receivers.Request {
 			return receivers.StandardDefinition(step)
 		},
 	}
-}
-
-var errSources = errors.New("the series has more than one value")
-
-// outcome returns the series that a request has led to. An existing series need not have been made
-// by this receiver.
-func (n *names) outcome(r *receivers.Request) series {
-	err := r.Err
-	if err == nil {
-		if _, ok := receivers.OnlySource(r.Definition); !ok {
-			err = errSources
-		}
-	}
-	if err == nil {
-		return series{ref: r.Ref}
-	}
-	why, retry := receivers.Absence(err)
-	return series{why: why, retry: n.now.Add(retry)}
 }

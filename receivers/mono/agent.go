@@ -160,7 +160,7 @@ func (a *agent) Hello() {
 // grow makes a.series as long as Readings.
 func (a *agent) grow() {
 	if n := len(a.dec.Readings()); n > len(a.series) {
-		a.series = append(a.series, make([]series, n-len(a.series))...)
+		a.series = append(a.series, make([]receivers.Series, n-len(a.series))...)
 	}
 }
 
@@ -222,15 +222,15 @@ func (a *agent) add(q *receivers.Queue, at rra.Time, which []int) {
 		if !r.Known {
 			continue
 		}
-		if s.ref == 0 {
-			a.s.Drop(s.why, 1)
+		if s.Ref == 0 {
+			a.s.Drop(s.Why, 1)
 			continue
 		}
 		if a.queue != nil && q.Room(a.ctx) != nil {
 			return
 		}
 		a.value[0] = r.Value()
-		q.Add(s.ref, at, a.value[:])
+		q.Add(s.Ref, at, a.value[:])
 	}
 	a.describe(q)
 }

@@ -278,7 +278,9 @@ func startSink(t testing.TB, sink receivers.Sink, change func(*server)) *receive
 	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
 		r, err := newServer(cfg, sink)
 		if err == nil && change != nil {
-			change(r.(*server))
+			s := r.(*server)
+			change(s)
+			s.asks = receivers.NewResolver(sink, s.cfg, "mono")
 		}
 		return r, err
 	}
@@ -479,10 +481,16 @@ func TestResolveFails(t *testing.T) {
 			next(bytes.Clone(suite(t).Opening))
 			next(nil)
 			next(nil)
-			eventually(t, "three are dropped", func() bool { return r.Stats().Dropped[reason] == 3 })
+			dropped := func(failed, paused uint64) func() bool {
+				var want [receivers.NumReasons]uint64
+				want[receivers.Overload] = paused
+				want[reason] += failed
+				return func() bool { return r.Stats().Dropped == want }
+			}
+			eventually(t, "three are dropped", dropped(1, 2))
 			now.Add(1)
 			next(nil)
-			eventually(t, "four are dropped", func() bool { return r.Stats().Dropped[reason] == 4 })
+			eventually(t, "four are dropped", dropped(2, 2))
 			if n := sink.asked.Load(); n != 2 {
 				t.Errorf("the sink was asked %d times, want 2", n)
 			}

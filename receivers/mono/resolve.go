@@ -1,6 +1,7 @@
 package mono
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -34,33 +35,38 @@ func (a *agent) refresh() {
 // resolve makes the sink find or make the series of those counters at the positions which that have
 // a value and no reference, all with one request.
 func (a *agent) resolve(at rra.Time, which []int) {
-	rs := a.dec.Readings()
+	rs, tick := a.dec.Readings(), a.s.asks.Tick(a.now)
 	var reqs []receivers.Request
 	var positions []int
 	for _, i := range which {
-		if rs[i].Known && a.series[i].ref == 0 && !a.now.Before(a.series[i].retry) {
+		if rs[i].Known && a.series[i].Due(tick) {
 			reqs, positions = append(reqs, a.request(&rs[i].Counter, at)), append(positions, i)
 		}
 	}
 	if len(reqs) == 0 {
 		return
 	}
-	if err := receivers.Resolve(a.ctx, a.s.sink, reqs); err != nil {
-		why, retry := receivers.Failure(err)
-		for _, i := range positions {
-			a.series[i] = series{why: why, retry: a.now.Add(retry)}
-		}
-		a.log("resolve", "series not made", "series", len(reqs), "err", err)
-		return
-	}
+	_ = a.s.asks.Resolve(a.ctx, reqs) // it is logged, and add counts what it costs
 	taken := make(map[core.Ref]bool)
 	for i := range a.series {
-		taken[a.series[i].ref] = true
+		taken[a.series[i].Ref] = true
 	}
 	for k, i := range positions {
-		a.resolved(i, &reqs[k], taken)
+		q := &reqs[k]
+		if q.Err == nil && taken[q.Ref] { // no two counters go into one series
+			q.Err = errTwice
+			a.log("twice", "two counters have one name", "series", q.Path)
+		}
+		a.series[i] = q.Series(tick)
+		if q.Err == nil {
+			taken[q.Ref] = true
+			a.s.Series.Add(1)
+			a.new = append(a.new, i)
+		}
 	}
 }
+
+var errTwice = errors.New("two counters have one name")
 
 func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
 	kept := *c
@@ -72,28 +78,8 @@ func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
 			}
 			return Define(&kept, step)
 		},
+		Fits: func(d *rra.Definition) bool { return fits(d, &kept) },
 	}
-}
-
-// resolved writes the outcome of a request into the series at position i. No two counters go into
-// one series: taken has those in use.
-func (a *agent) resolved(i int, r *receivers.Request, taken map[core.Ref]bool) {
-	switch {
-	case r.Err != nil:
-		a.log("refused", "series not made", "series", r.Path, "err", r.Err)
-	case !fits(r.Definition, &a.dec.Readings()[i].Counter):
-		a.log("fit", "values do not fit their series", "series", r.Path)
-	case taken[r.Ref]:
-		a.log("twice", "two counters have one name", "series", r.Path)
-	default:
-		a.series[i] = series{ref: r.Ref}
-		taken[r.Ref] = true
-		a.s.Series.Add(1)
-		a.new = append(a.new, i)
-		return
-	}
-	why, retry := receivers.Absence(r.Err)
-	a.series[i] = series{why: why, retry: a.now.Add(retry)}
 }
 
 // describe stores the metadata of new series, as far as there is room for it now.

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
@@ -24,6 +23,7 @@ type server struct {
 	cfg     receivers.Config
 	set     settings
 	sink    receivers.Sink
+	asks    *receivers.Resolver
 	tcp     *sockets.TCP // nil: only files are read
 	files   []*recording
 	queue   *receivers.SharedQueue
@@ -56,9 +56,9 @@ type agent struct {
 
 	mu        sync.Mutex // guards what follows
 	dec       Decoder
-	series    []series // by position in dec.Readings
-	new       []int    // positions whose series are to be described
-	positions []int    // 0, 1, 2, … for all readings
+	series    []receivers.Series // by position in dec.Readings
+	new       []int              // positions whose series are to be described
+	positions []int              // 0, 1, 2, … for all readings
 	asked     []*question
 	greeted   bool // the hello has come
 	samples   uint64
@@ -71,18 +71,11 @@ type agent struct {
 	value     [1]rra.Value
 }
 
-// A series is where the values of one counter go.
-type series struct {
-	ref   core.Ref
-	retry time.Time        // if ref is 0: when to ask for the series again
-	why   receivers.Reason // if ref is 0: why values are dropped until then
-}
-
 func (a *agent) forgetSeries(i int) {
-	if a.series[i].ref != 0 {
+	if a.series[i].Ref != 0 {
 		a.s.Series.Add(-1)
 	}
-	a.series[i] = series{}
+	a.series[i] = receivers.Series{}
 }
 
 // position returns the position in Readings of the counter with an index.

@@ -60,7 +60,7 @@ func (e *export) fill(s *series, r reading) {
 // apart reports whether a delta begins so long after the last one that this node has seen that the
 // time between them would be unknown.
 func apart(s *series, r reading) bool {
-	return s.kind == rra.Absolute && begin(s, r)-s.last.At > heartbeat(s.def)
+	return s.Kind == rra.Absolute && begin(s, r)-s.last.At > heartbeat(s.def)
 }
 
 // fillAt puts in a reading of 0 at a time before that of a delta.

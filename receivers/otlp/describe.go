@@ -52,8 +52,9 @@ func kept(s string, most int) string {
 // stored. A failure is counted, and does not keep values from being stored.
 func (e *export) describe() {
 	var ds []receivers.Description
-	for i := range e.news.reqs {
-		q, texts := &e.news.reqs[i], e.news.asked[i].texts
+	reqs := e.news.Requests()
+	for i := range reqs {
+		q, texts := &reqs[i], e.asked[i].texts
 		if q.Err != nil || texts == nil {
 			continue
 		}

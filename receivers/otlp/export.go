@@ -23,11 +23,12 @@ type export struct {
 	from string // the client's address
 	now  time.Time
 	last rra.Time // the latest time that a data point may have
-	tick uint32   // seconds from the start to now, and one
+	tick uint32   // of now
 
 	batch    core.Batch
 	zeros    []int // which samples of batch fill a gap: they may be late
-	news     newcomers
+	news     receivers.Newcomers[key, reading]
+	asked    []*asked // of the requests of news
 	begins   []*first // of series whose first value is in batch
 	seconds  []second
 	name     string // of the metric, as Prometheus has it, if named is dec.fresh
@@ -41,14 +42,39 @@ type export struct {
 	failed   error // the sink has failed
 }
 
+// An asked is what is known of a series that is asked for.
+type asked struct {
+	key     key
+	texts   []core.Label // what its metric says of itself
+	job     string
+	first   rra.Time // its first value
+	known   int64    // the step that the flag or its job has told; 0: none
+	between int64    // the step that its first values tell; 0: none
+	guessed bool     // it was made, and its step is a guess
+}
+
+// A reading is a value on its way to its series.
+type reading struct {
+	mode      mode
+	at, start rra.Time
+	value     float64 // NaN: unknown
+}
+
+// A second is a value that waits until the step of its series is settled.
+type second struct {
+	series  *series
+	request receivers.Request
+	reading reading
+}
+
 // begin makes e ready for a request.
 func (e *export) begin(ctx context.Context, from string, now time.Time) {
 	e.ctx, e.from, e.now, e.last = ctx, from, now, e.cfg.Latest(now)
-	e.tick = uint32(max(now.Sub(e.began), 0)/time.Second) + 1
+	e.tick = e.asks.Tick(now)
 	e.points, e.rejected, e.told, e.failed = 0, 0, e.told[:0], nil
 	e.batch.Reset()
 	e.zeros = e.zeros[:0]
-	e.news.reset()
+	e.forgetNews()
 	clear(e.begins)
 	clear(e.seconds)
 	e.begins, e.seconds = e.begins[:0], e.seconds[:0]
@@ -75,7 +101,7 @@ func (e *export) reject(what string, n int64) {
 
 // add hands a value over as a sample of a series. e.mu is held.
 func (e *export) add(s *series, r reading) {
-	if s.kind == rra.Absolute {
+	if s.Kind == rra.Absolute {
 		e.addDelta(s, r)
 		return
 	}
@@ -86,7 +112,7 @@ func (e *export) add(s *series, r reading) {
 		}
 		return
 	}
-	counts := s.kind == rra.DDerive || s.kind == rra.Derive
+	counts := s.Kind == rra.DDerive || s.Kind == rra.Derive
 	switch r.mode {
 	case counter:
 		if zero, ok := s.last.Zero(r.at, r.value, r.start); ok && counts {
@@ -109,7 +135,7 @@ func (e *export) zero(s *series, at rra.Time) {
 
 // put adds a sample to the batch.
 func (e *export) put(s *series, at rra.Time, v float64) {
-	switch whole := s.kind == rra.Derive || s.kind == rra.Counter; {
+	switch whole := s.Kind == rra.Derive || s.Kind == rra.Counter; {
 	case math.IsNaN(v):
 		e.one[0] = rra.Unknown
 	case !whole:
@@ -121,7 +147,7 @@ func (e *export) put(s *series, at rra.Time, v float64) {
 		e.reject("a series takes whole numbers only", 1)
 		return
 	}
-	e.batch.Add(s.ref, at, e.one[:]...)
+	e.batch.Add(s.Ref, at, e.one[:]...)
 }
 
 const textLate = "values are not after the last ones of their series"
@@ -130,9 +156,9 @@ const textLate = "values are not after the last ones of their series"
 // e.mu is held.
 func (e *export) settle(s *series, a *asked, q *receivers.Request) {
 	switch {
-	case s.ref == 0:
+	case s.Ref == 0:
 	case a.guessed:
-		if s.kind == rra.Gauge || s.kind == rra.DDerive || s.kind == rra.Absolute {
+		if s.Kind == rra.Gauge || s.Kind == rra.DDerive || s.Kind == rra.Absolute {
 			s.first = &first{job: a.job, step: q.Definition.Step, begins: q.Time}
 		}
 	case a.between != 0 && a.known == 0:

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/resets"
@@ -20,17 +19,16 @@ type intake struct {
 	receivers.Counters
 	cfg   receivers.Config
 	sink  receivers.Sink
+	asks  *receivers.Resolver
 	step  int64 // of new series, in seconds; 0: learned
-	began time.Time
 	seeds [2]maphash.Seed
 	lines loglimit.Limit[string]
 
 	mu         sync.Mutex // guards what follows
 	series     map[key]*series
-	generation uint64          // how often series was emptied
-	pause      receivers.Pause // newcomers are shed while it lasts
-	forgot     time.Time       // when forget last emptied series
-	learned    steps.Groups    // by job: the step of new series
+	generation uint64       // how often series was emptied
+	forgot     time.Time    // when forget last emptied series
+	learned    steps.Groups // by job: the step of new series
 
 	learning sync.Mutex // is held while series are replaced; taken before mu
 }
@@ -44,13 +42,10 @@ type key [2]uint64
 
 // A series is where the values of a key go.
 type series struct {
-	ref   core.Ref // 0: no series
-	kind  rra.Kind
+	receivers.Series
 	def   *rra.Definition
-	why   receivers.Reason // if ref is 0: why,
-	retry uint32           // and the second from which on to ask for it again
-	last  resets.Counter   // the last value that was handed over
-	first *first           // nil: its step is settled
+	last  resets.Counter // the last value that was handed over
+	first *first         // nil: its step is settled
 }
 
 // A first is the first value of a series whose step is a guess. It is kept until the second value
@@ -67,7 +62,7 @@ type first struct {
 
 func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
 	return &intake{
-		cfg: cfg, sink: sink, step: step, began: cfg.Now(), series: make(map[key]*series),
+		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, "otlp"), step: step, series: make(map[key]*series),
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
 }

@@ -111,7 +111,7 @@ func (e *export) replace(of []learner, rs []receivers.Replacement) {
 		changed := errors.Is(err, receivers.ErrChanged)
 		var last resets.Counter
 		if changed {
-			if last.At, last.Value, err = e.sink.Last(e.ctx, x.series.ref); err != nil {
+			if last.At, last.Value, err = e.sink.Last(e.ctx, x.series.Ref); err != nil {
 				return // the store refuses its values, and says why
 			}
 		}
@@ -122,7 +122,7 @@ func (e *export) replace(of []learner, rs []receivers.Replacement) {
 			x.series.last = last
 			x.step = cmp.Or(steps.Apart(x.at-last.At), x.step)
 		case err == nil:
-			x.series.ref, x.series.def = rs[i].Ref, rs[i].Definition
+			x.series.Ref, x.series.def = rs[i].Ref, rs[i].Definition
 		}
 		e.learnOf(x.job, x.step)
 	})

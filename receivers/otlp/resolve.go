@@ -3,8 +3,6 @@ package otlp
 import (
 	"cmp"
 	"errors"
-	"math"
-	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
@@ -14,11 +12,7 @@ import (
 
 // newcomer keeps a value until its series is resolved. e.mu is held.
 func (e *export) newcomer(k key, p *part, r reading) {
-	n := &e.news
-	if len(n.values) == 0 {
-		n.generation = e.generation
-	}
-	i, ok := n.byKey[k]
+	i, ok := e.news.Index(k)
 	if !ok {
 		q, err := e.request(p, r)
 		if err != nil {
@@ -26,21 +20,22 @@ func (e *export) newcomer(k key, p *part, r reading) {
 			e.reject(err.Error(), 1)
 			return
 		}
-		if n.byKey == nil {
-			n.byKey = make(map[key]int)
-		}
-		i = len(n.reqs)
-		n.byKey[k] = i
-		a := &asked{key: k, texts: e.dec.texts(), job: core.LabelValue(q.Labels, "job"), mode: r.mode, first: r.at, known: e.step}
+		a := &asked{key: k, texts: e.dec.texts(), job: core.LabelValue(q.Labels, "job"), first: r.at, known: e.step}
 		if a.known == 0 && a.job != "" {
 			a.known = e.learned.Step(a.job)
 		}
-		q.Define = a.define
-		n.reqs, n.asked = append(n.reqs, q), append(n.asked, a)
-	} else if a := n.asked[i]; a.between == 0 {
+		q.Define = func(step int64) *rra.Definition {
+			step = cmp.Or(step, a.known, a.between)
+			a.guessed = step == 0
+			return define(r.mode, step)
+		}
+		q.Fits = r.mode.fits
+		i = e.news.Ask(k, q)
+		e.asked = append(e.asked, a)
+	} else if a := e.asked[i]; a.between == 0 {
 		a.between = steps.Apart(r.at - a.first)
 	}
-	n.values = append(n.values, newcomer{i, r})
+	e.news.Wait(i, r, 0, e.now)
 }
 
 // request returns the request for the series of a value, without Define.
@@ -98,89 +93,75 @@ func define(m mode, step int64) *rra.Definition {
 	return d
 }
 
-var (
-	errBusy    = errors.New("series cannot be made now")
-	errSources = errors.New("a series has more than one value")
-	errAdds    = errors.New("a series that has been sent deltas takes no cumulative values and no levels")
-)
+var errAdds = errors.New("a series that has been sent deltas takes no cumulative values and no levels")
+
+// fits reports whether a series takes values of a mode.
+func (m mode) fits(d *rra.Definition) bool {
+	ds, ok := receivers.OnlySource(d)
+	return ok && (m.adds() || ds.Kind != rra.Absolute)
+}
+
+// forgetNews forgets the newcomers.
+func (e *export) forgetNews() {
+	e.news.Reset()
+	clear(e.asked)
+	e.asked = e.asked[:0]
+}
 
 // resolve makes the sink find or make the series of the newcomers, and takes their values. The
 // error says that the sink has failed.
 func (e *export) resolve() error {
-	n := &e.news
-	if len(n.values) == 0 {
+	if e.news.Len() == 0 {
 		return nil
 	}
-	defer n.reset()
-	e.mu.Lock()
-	wait := e.pause.Lasts(e.now)
-	e.mu.Unlock()
-	if wait {
-		e.Drop(receivers.Overload, uint64(len(n.values)))
-		return errBusy
-	}
-	err := receivers.Resolve(e.ctx, e.sink, n.reqs)
-	found := make([]series, len(n.reqs))
-	for i := 0; err == nil && i < len(n.reqs); i++ {
-		found[i], err = e.found(&n.reqs[i], n.asked[i].mode)
-	}
-	if err != nil {
-		e.mu.Lock()
-		e.pause.Begin(e.cfg.Now())
-		e.mu.Unlock()
-		e.Drop(receivers.FailureReason(err), uint64(len(n.values)))
-		if ok, held := e.lines.Allow("resolve", e.now); ok {
-			e.cfg.Logger.Error("otlp: series not made", "series", len(n.reqs), "err", err, "held_back_lines", held)
+	defer e.forgetNews()
+	reqs := e.news.Requests()
+	err := e.news.Resolve(e.ctx, e.asks)
+	found := make([]series, len(reqs))
+	for i := 0; err == nil && i < len(reqs); i++ {
+		if err = e.found(&found[i], &reqs[i]); err != nil {
+			err = e.asks.Fail(err, reqs)
 		}
-		return err
 	}
-	e.describe()
+	if err == nil {
+		e.describe()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.series) >= maxSeries {
 		e.empty()
 	}
-	for i := range found {
-		a := n.asked[i]
-		if s := e.series[a.key]; s != nil && s.ref != 0 {
+	for i := 0; err == nil && i < len(found); i++ {
+		a := e.asked[i]
+		if s := e.series[a.key]; s != nil && s.Ref != 0 {
 			continue // another request has resolved it meanwhile
 		}
 		e.series[a.key] = &found[i]
-		e.settle(&found[i], a, &n.reqs[i])
+		e.settle(&found[i], a, &reqs[i])
 	}
 	e.Series.Store(int64(len(e.series)))
-	for i := range n.values {
-		v := &n.values[i]
-		s := e.series[n.asked[v.request].key]
-		if s.ref == 0 {
-			e.Drop(s.why, 1)
-			e.reject(n.reqs[v.request].Err.Error(), 1)
-			continue
+	e.news.Replay(&e.Counters, func(r *reading, i int, q *receivers.Request) {
+		if q.Err != nil {
+			e.reject(q.Err.Error(), 1)
+			return
 		}
-		e.add(s, v.reading)
+		s := e.series[e.asked[i].key]
+		e.add(s, *r)
 		e.begun(s)
-	}
-	return nil
+	})
+	return err
 }
 
-// found returns the series that a request has led to, with its last value. The error says that the
-// sink has failed.
-func (e *export) found(q *receivers.Request, m mode) (s series, err error) {
-	if q.Err == nil {
-		switch ds, ok := receivers.OnlySource(q.Definition); {
-		case !ok:
-			q.Err = errSources
-		case ds.Kind == rra.Absolute && !m.adds():
+// found sets s to the series that a request has led to, with its last value. The error says that
+// the sink has failed.
+func (e *export) found(s *series, q *receivers.Request) (err error) {
+	s.Series, s.def = q.Series(e.tick), q.Definition
+	if s.Ref != 0 {
+		s.last.At, s.last.Value, err = e.sink.Last(e.ctx, s.Ref)
+	} else if errors.Is(q.Err, receivers.ErrSources) {
+		if _, ok := receivers.OnlySource(q.Definition); ok {
 			q.Err = errAdds
-		default:
-			s.ref, s.kind, s.def, s.last.Value = q.Ref, ds.Kind, q.Definition, math.NaN()
-			s.last.At, s.last.Value, err = e.sink.Last(e.ctx, q.Ref)
-			return s, err
 		}
 	}
-	if ok, held := e.lines.Allow("refused", e.now); ok {
-		e.cfg.Logger.Warn("otlp: no series for a metric", "series", q.Path, "err", q.Err, "held_back_lines", held)
-	}
-	why, retry := receivers.Absence(q.Err)
-	return series{why: why, retry: e.tick + uint32(retry/time.Second)}, nil
+	return err
 }

@@ -39,7 +39,7 @@ func (e *export) value(p *part, m mode, v float64) error {
 	}
 	e.key = d.appendKey(e.key[:0], p)
 	e.find(e.keyOf(e.key), p, reading{mode: m, at: d.point.at, start: d.point.start, value: v})
-	if e.batch.Len() >= batchSamples || e.news.full() || len(e.seconds) >= receivers.MaxNewcomers {
+	if e.batch.Len() >= batchSamples || e.news.Full() || len(e.seconds) >= receivers.MaxNewcomers {
 		e.flush()
 	}
 	if e.failed != nil {
@@ -53,20 +53,20 @@ func (e *export) find(k key, p *part, r reading) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.series[k]
-	if s != nil && s.ref != 0 && apart(s, r) {
+	if s != nil && s.Ref != 0 && apart(s, r) {
 		delete(e.series, k) // another node may have stored more: the sink is asked
 		s = nil
 	}
 	switch {
-	case s != nil && s.ref != 0:
+	case s != nil && s.Ref != 0:
 		if !e.second(s, p, r) {
 			e.add(s, r)
 		}
-	case s != nil && e.tick < s.retry:
-		e.Drop(s.why, 1)
-		e.reject("series were refused", 1)
-	default:
+	case s == nil || s.Due(e.tick):
 		e.newcomer(k, p, r)
+	default:
+		e.Drop(s.Why, 1)
+		e.reject("series were refused", 1)
 	}
 }
 

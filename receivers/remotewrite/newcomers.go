@@ -2,7 +2,6 @@ package remotewrite
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"math"
 	"time"
@@ -70,16 +69,16 @@ func (s *server) due(w *work, i int, now time.Time) bool {
 		return false
 	}
 	n := w.entry[i]
-	return n == none || s.table.series[n].ref == 0 && s.table.refused[n].retry <= now.Unix()
+	if n == none {
+		return true
+	}
+	r := s.table.refused[n]
+	return s.table.series[n].ref == 0 && r.Due(s.asks.Tick(now))
 }
 
 // admitAll enters what the sink has said of w.news. It holds s.order.
 func (s *server) admitAll(w *work, now time.Time) {
 	if w.failed != nil {
-		if !errors.Is(w.failed, context.Canceled) { // nobody waits for the answer
-			s.pause.Begin(s.cfg.Now())
-			s.cfg.Logger.Error("remotewrite: series not made", "series", len(w.reqs), "err", w.failed)
-		}
 		s.later(w, receivers.FailureReason(w.failed), now)
 		return
 	}
@@ -202,27 +201,18 @@ func (s *server) later(w *work, why receivers.Reason, now time.Time) {
 
 // resolved enters the outcome of a request into the table.
 func (s *server) resolved(w *work, x *newcomer, r *receivers.Request, now time.Time) {
-	err := r.Err
-	var source rra.DataSource
-	if err == nil {
-		var ok bool
-		if source, ok = receivers.OnlySource(r.Definition); !ok {
-			err = errSources
-		}
-	}
-	if err != nil {
-		why, retry := receivers.Absence(err)
-		text := err.Error()
-		if errors.Is(err, core.ErrSeriesLimit) {
+	if r.Err != nil {
+		text := r.Err.Error()
+		if errors.Is(r.Err, core.ErrSeriesLimit) {
 			text = core.ErrSeriesLimit.Error() // many series share it
 		}
-		s.refuse(w, x.of, refusal{why, text, now.Add(retry).Unix()})
+		s.refuse(w, x.of, refusal{r.Series(s.asks.Tick(now)), text})
 		return
 	}
 	t := s.table
 	number, ok := t.byRef[r.Ref]
 	if !ok {
-		number = s.admit(w.entry[x.of[0]], x, r, source)
+		number = s.admit(w.entry[x.of[0]], x, r)
 		w.fresh = append(w.fresh, fresh{number, x.of[0]})
 	}
 	if !x.guess {
@@ -233,13 +223,14 @@ func (s *server) resolved(w *work, x *newcomer, r *receivers.Request, now time.T
 
 // admit enters a series into the table and returns its number. was is its number if it was refused
 // before, else none.
-func (s *server) admit(was uint32, x *newcomer, r *receivers.Request, source rra.DataSource) uint32 {
+func (s *server) admit(was uint32, x *newcomer, r *receivers.Request) uint32 {
 	t, number := s.table, was
 	if number == none {
 		number = t.append(series{})
 	}
 	delete(t.refused, number)
 	e := &t.series[number]
+	source, _ := receivers.OnlySource(r.Definition)
 	*e = series{ref: r.Ref, step: int32(r.Definition.Step), kind: source.Kind}
 	if source.Kind == rra.DDerive && source.Min >= 0 {
 		e.state |= zeroes
@@ -257,8 +248,6 @@ func (s *server) admit(was uint32, x *newcomer, r *receivers.Request, source rra
 	t.byName[name] = append(t.byName[name], number)
 	return number
 }
-
-var errSources = errors.New("the series has more than one value")
 
 // refuse remembers why the series at the indices of of are not there.
 func (s *server) refuse(w *work, of []int, r refusal) {

@@ -17,6 +17,7 @@ type server struct {
 	cfg   receivers.Config
 	set   settings
 	sink  receivers.Sink
+	asks  *receivers.Resolver
 	works sync.Pool // of *work
 	log   loglimit.Limit[string]
 
@@ -26,7 +27,6 @@ type server struct {
 	order      chan struct{}
 	table      *table
 	generation uint64
-	pause      receivers.Pause // new series are not asked for while it lasts
 	families   families
 	flight     uint16 // of the last request
 
@@ -55,7 +55,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, set: set, sink: sink, order: make(chan struct{}, 1), table: newTable(maxKeys), seed: maphash.MakeSeed()}
+	s := &server{cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, "remotewrite"), order: make(chan struct{}, 1), table: newTable(maxKeys), seed: maphash.MakeSeed()}
 	s.Requests = receivers.NewRequests(sink, &s.Counters, cfg)
 	s.works.New = func() any { return new(work) }
 	return s, nil

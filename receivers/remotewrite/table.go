@@ -78,9 +78,8 @@ const (
 
 // A refusal says why a series is not there, and when it is asked for again.
 type refusal struct {
-	why   receivers.Reason
-	text  string
-	retry int64 // second since 1970
+	receivers.Series
+	text string
 }
 
 func newTable(most int) *table {

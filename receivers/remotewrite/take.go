@@ -79,12 +79,12 @@ func (s *server) known(ctx context.Context, w *work, sender string, now time.Tim
 		if s.newcomers(w, sender, now); len(w.news) == 0 {
 			return true
 		}
-		if tries > maxTries || s.pause.Lasts(now) {
+		if tries > maxTries || s.asks.Paused() {
 			s.later(w, receivers.Overload, now)
 			return true
 		}
 		s.leave()
-		w.failed = s.sink.Resolve(ctx, w.reqs)
+		w.failed = s.asks.Ask(ctx, w.reqs)
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *server) addSeries(ctx context.Context, w *work, i int, latest rra.Time)
 	e := &s.table.series[number]
 	if e.ref == 0 {
 		r := s.table.refused[number]
-		w.refuse(r.why, n, func() string { return w.name(x) + ": " + r.text })
+		w.refuse(r.Why, n, func() string { return w.name(x) + ": " + r.text })
 		return
 	}
 	if e.state&lastKnown == 0 {

@@ -107,11 +107,11 @@ func (s *server) update(ctx context.Context, p *plugin) bool {
 		e := &p.series[i]
 		switch {
 		case s.set.onlyDefault && !p.adopted[i].Default:
-		case e.ref == 0:
-			s.Drop(e.why, 1)
+		case e.Ref == 0:
+			s.Drop(e.Why, 1)
 		default:
 			s.values[0] = reading(v)
-			s.queue.Add(e.ref, at, s.values[:])
+			s.queue.Add(e.Ref, at, s.values[:])
 		}
 	}
 	return true

@@ -1,11 +1,6 @@
 package rrdd
 
-import (
-	"time"
-
-	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/receivers"
-)
+import "github.com/rondo-db/rondo/receivers"
 
 // A plugin is one file of the folder.
 type plugin struct {
@@ -53,10 +48,8 @@ func (s *Source) size() int {
 
 // A dataSeries is the series of one data source.
 type dataSeries struct {
-	ref      core.Ref
-	why      receivers.Reason // why there is no reference
-	retry    time.Time        // when to ask for it again
-	describe bool             // the attributes have changed since they were handed over
+	receivers.Series
+	describe bool // the attributes have changed since they were handed over
 }
 
 // renew returns the series of sources, where had are those of old. The series of a data source that

@@ -2,7 +2,6 @@ package rrdd
 
 import (
 	"context"
-	"errors"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
@@ -15,34 +14,25 @@ func (s *server) resolve(ctx context.Context, p *plugin, at rra.Time) {
 	var of []int // of[i] is the index in p.series of reqs[i]
 	for i := range p.series {
 		e := &p.series[i]
-		if e.ref != 0 && e.describe { // the description was shed
+		if e.Ref != 0 && e.describe { // the description was shed
 			s.describe(p, i, Identify(p.name, &p.adopted[i]).Path)
 		}
-		if e.ref != 0 || s.now.Before(e.retry) || s.set.onlyDefault && !p.adopted[i].Default {
-			continue
-		}
-		e.why = receivers.Overload // unless the sink is asked
-		if !s.pause {
+		if e.Due(s.tick) && (!s.set.onlyDefault || p.adopted[i].Default) {
 			reqs, of = append(reqs, s.request(p, i, at)), append(of, i)
 		}
 	}
 	if len(reqs) == 0 {
 		return
 	}
-	err := receivers.Resolve(ctx, s.sink, reqs)
-	if err != nil {
-		s.pause, s.slow = true, p.name // so the other files of this turn do not wait as long
-		s.log(p.name, "rrdd: series not made", err)
+	paused := s.asks.Paused() // because of another file
+	if err := s.asks.Resolve(ctx, reqs); err != nil && !paused {
+		s.slow = p.name // so the other files do not wait as long
 	}
-	for i := range reqs {
-		e := &p.series[of[i]]
-		if err != nil {
-			e.why = receivers.FailureReason(err)
-			continue
-		}
-		s.resolved(p, of[i], &reqs[i])
-		if e.ref != 0 && e.describe {
-			s.describe(p, of[i], reqs[i].Path)
+	for k, i := range of {
+		e := &p.series[i]
+		e.Series = reqs[k].Series(s.tick)
+		if e.Ref != 0 && e.describe {
+			s.describe(p, i, reqs[k].Path)
 		}
 	}
 }
@@ -55,28 +45,13 @@ func (s *server) request(p *plugin, i int, at rra.Time) receivers.Request {
 		Sender:   sender(p),
 		Time:     at,
 		Define:   func(step int64) *rra.Definition { return source.Define(kind, step) },
+		Fits:     func(d *rra.Definition) bool { return source.fits(d, kind, s.set.types == Auto) },
 		Relabel:  true,
 	}
 }
 
 // sender returns the sender whose allowance the series of p count against.
 func sender(p *plugin) string { return "rrdd/" + p.name }
-
-// resolved writes the outcome of the request for data source i into its series.
-func (s *server) resolved(p *plugin, i int, r *receivers.Request) {
-	e, source := &p.series[i], &p.adopted[i]
-	err := r.Err
-	if err == nil && !source.fits(r.Definition, source.kind(p.legacy), s.set.types == Auto) {
-		err = errors.New("state: the type of " + r.Path + " is not that of its series")
-	}
-	if err == nil {
-		e.ref = r.Ref
-		return
-	}
-	why, retry := receivers.Absence(err)
-	e.why, e.retry = why, s.now.Add(retry)
-	s.log(p.name, "rrdd: series not made", err)
-}
 
 // describe hands over the attributes of a series. If they are shed, it is called again next time.
 func (s *server) describe(p *plugin, i int, path string) {

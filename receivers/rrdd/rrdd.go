@@ -43,7 +43,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
 		return nil, err
 	}
 	return &server{
-		cfg: cfg, sink: sink, set: set, dir: cfg.Address, seed: maphash.MakeSeed(),
+		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, "rrdd"), set: set, dir: cfg.Address, seed: maphash.MakeSeed(),
 		room: production, ticks: ticker, wait: wait, turned: func() {},
 	}, nil
 }
@@ -93,7 +93,6 @@ const secondLook = 50 * time.Millisecond
 // turn reads every file once, and a second time those that could not be read.
 func (s *server) turn(ctx context.Context) {
 	s.clock()
-	s.pause = false
 	if s.queue.Stale() {
 		s.forget()
 	}

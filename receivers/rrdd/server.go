@@ -18,6 +18,7 @@ type server struct {
 	receivers.Counters
 	cfg   receivers.Config
 	sink  receivers.Sink
+	asks  *receivers.Resolver
 	set   settings
 	dir   string
 	queue *receivers.Queue
@@ -31,7 +32,7 @@ type server struct {
 
 	now    time.Time // when the turn began, or the second reading
 	latest rra.Time  // the latest time that a sample may have
-	pause  bool      // a resolve has failed in this turn
+	tick   uint32    // of now
 	slow   string    // the plugin whose resolve failed last: the next turn begins behind it
 	values [1]rra.Value
 
@@ -63,6 +64,7 @@ var production = room{names: 16384, plugins: 1024, sources: 200_000, bytes: 128 
 
 func (s *server) clock() {
 	s.now = s.cfg.Now()
+	s.tick = s.asks.Tick(s.now)
 	s.latest = s.cfg.Latest(s.now)
 }
 
@@ -85,7 +87,7 @@ func (s *server) count() {
 	n := 0
 	for _, p := range s.plugins {
 		for i := range p.series {
-			if p.series[i].ref != 0 {
+			if p.series[i].Ref != 0 {
 				n++
 			}
 		}

@@ -156,14 +156,20 @@ func TestStoreRestart(t *testing.T) {
 // TestResolveFails: while the store does not answer, files are counted as not stored, and nothing
 // waits more than once a turn.
 func TestResolveFails(t *testing.T) {
-	r := start(t, nil, nil)
+	now := time.Unix(receivertest.Now, 0)
+	r := start(t, func(c *receivers.Config) { c.Now = func() time.Time { return now } }, nil)
 	rest(r.Receiver)
 	sink := &failing{Recorder: r.Recorder, err: errors.New("no")}
-	r.Receiver.(*stepped).sink = sink
+	s := r.Receiver.(*stepped)
+	s.sink, s.asks = sink, receivers.NewResolver(sink, s.cfg, "rrdd")
+	next := func() {
+		now = now.Add(time.Second)
+		turn(t, r.Receiver)
+	}
 	for _, name := range []string{"p", "q"} {
 		write(t, r.Receiver, name, encode(t, gauges(0, 1, "a", "b")))
 	}
-	turn(t, r.Receiver)
+	next()
 	if sink.calls != 1 {
 		t.Errorf("%d calls of Resolve in a turn, want 1", sink.calls)
 	}
@@ -173,14 +179,14 @@ func TestResolveFails(t *testing.T) {
 		for _, name := range []string{"p", "q"} {
 			write(t, r.Receiver, name, encode(t, gauges(n+2, 1, "a", "b")))
 		}
-		turn(t, r.Receiver)
+		next()
 	}
 	equal(t, "asked for", []string{"rrdd/p/host/a", "rrdd/q/host/a", "rrdd/p/host/a"}, sink.paths)
 	sink.err = nil
 	for _, name := range []string{"p", "q"} {
 		write(t, r.Receiver, name, encode(t, gauges(9, 1, "a", "b")))
 	}
-	turn(t, r.Receiver)
+	next()
 	if got := samples(t, r, 0); len(got) != 4 {
 		t.Errorf("%q", got)
 	}
@@ -218,8 +224,7 @@ func TestRefusedSeries(t *testing.T) {
 	equal(t, "drops", "limit 3", drops(r))
 	rest(r.Receiver)
 	rec.MaxSeries = 2
-	_, retry := receivers.Absence(core.ErrSeriesLimit)
-	now = now.Add(retry)
+	now = now.Add(10 * time.Second)
 	write(t, r.Receiver, "p", encode(t, gauges(3, 1, "a", "b")))
 	turn(t, r.Receiver)
 	equal(t, "drops", "limit 3", drops(r))

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/successor"
 )
@@ -24,19 +23,17 @@ type cache struct {
 
 // An entry is a token at an index.
 type entry struct {
+	receivers.Series
 	token *Token
-	ref   core.Ref         // 0: there is no series
-	index uint32           // where its index begins in indexes
-	due   uint32           // if ref is 0: second since 1970 from which it is asked for again
-	place uint32           // of a text: its place in texts
-	depth uint8            // length of its index
-	why   receivers.Reason // if ref is 0: why values are dropped
-	asked bool             // the reference is being asked for
+	index uint32 // where its index begins in indexes
+	place uint32 // of a text: its place in texts
+	depth uint8  // length of its index
+	asked bool   // the reference is being asked for
 }
 
 const (
 	cacheEntries = 1 << 16 // entries of one stream: with their indexes 4 to 8 MB
-	entryBytes   = 32      // size of an entry
+	entryBytes   = 40      // size of an entry
 )
 
 func (c *cache) full() bool { return len(c.entries) >= cacheEntries }

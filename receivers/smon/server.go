@@ -14,6 +14,7 @@ type server struct {
 	cfg   receivers.Config
 	set   settings
 	sink  receivers.Sink
+	asks  *receivers.Resolver
 	tcp   *sockets.TCP // nil: only files are read
 	files []*file
 	queue *receivers.SharedQueue // of all connections

@@ -36,7 +36,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 		return nil, err
 	}
 	s := &server{
-		cfg: cfg, set: set, sink: sink, seed: maphash.MakeSeed(), held: ledger{most: maxHeld, hostMost: maxHostHeld},
+		cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, "smon"), seed: maphash.MakeSeed(), held: ledger{most: maxHeld, hostMost: maxHostHeld},
 	}
 	if s.files, err = openFiles(set.files); err != nil {
 		return nil, flagFile.Wrong(err)

@@ -2,7 +2,6 @@ package smon
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -33,7 +32,7 @@ type source struct {
 	ctx    context.Context        // during feed
 	at     rra.Time               // when the bytes that are being fed were read
 	second uint32                 // the same in seconds since 1970
-	pause  receivers.Pause        // while it lasts no references are asked for
+	tick   uint32                 // the same in ticks
 	add    func(*receivers.Queue) // addTo, made once
 	one    [1]rra.Value
 }
@@ -58,7 +57,7 @@ func (s *server) newSource(peer, host string) *source {
 // feed takes the bytes of one read.
 func (c *source) feed(ctx context.Context, b []byte) {
 	now := c.s.cfg.Now()
-	c.ctx, c.at, c.second = ctx, timeOf(now), uint32(now.Unix())
+	c.ctx, c.at, c.second, c.tick = ctx, timeOf(now), uint32(now.Unix()), c.s.asks.Tick(now)
 	if gen := c.generation(); gen != c.gen {
 		c.gen = gen
 		c.forget()
@@ -127,7 +126,7 @@ func (c *source) Declare(*Token) {}
 func (c *source) Unsigned(t *Token, index []uint64, v uint64) {
 	c.elements++
 	i := c.find(t, index)
-	if e := &c.refs.entries[i]; e.ref == 0 && !e.asked && c.second >= e.due {
+	if e := &c.refs.entries[i]; !e.asked && e.Due(c.tick) {
 		e.asked = true
 		c.asked = append(c.asked, i)
 	}
@@ -217,8 +216,8 @@ func (c *source) flush() {
 func (c *source) addTo(q *receivers.Queue) {
 	for i, v := range c.values {
 		e := &c.refs.entries[v.entry]
-		if e.ref == 0 {
-			c.s.Drop(e.why, 1)
+		if e.Ref == 0 {
+			c.s.Drop(e.Why, 1)
 			continue
 		}
 		if c.queue != nil && q.Room(c.ctx) != nil {
@@ -227,37 +226,24 @@ func (c *source) addTo(q *receivers.Queue) {
 			break
 		}
 		c.one[0] = rra.Uint(v.v)
-		q.Add(e.ref, c.at, c.one[:])
+		q.Add(e.Ref, c.at, c.one[:])
 	}
 	c.texts.describe(q, c.host, c.at, c.second)
 }
 
 // resolve makes the sink find or make the series of entries.
 func (c *source) resolve(entries []uint32) {
-	cfg := &c.s.cfg
-	for _, i := range entries {
-		c.refs.entries[i].asked = false
-		c.refs.entries[i].why = receivers.Overload
-	}
-	if c.pause.Lasts(cfg.Now()) {
-		return
-	}
 	reqs := make([]receivers.Request, len(entries))
 	for k, i := range entries {
 		reqs[k] = c.request(&c.refs.entries[i])
 	}
-	if err := receivers.Resolve(c.ctx, c.s.sink, reqs); err != nil {
-		c.pause.Begin(cfg.Now())
-		for _, i := range entries {
-			c.refs.entries[i].why = receivers.FailureReason(err)
-		}
-		if ok, held := c.s.lines.Allow("resolve", cfg.Now()); ok {
-			cfg.Logger.Error("smon: series not made", "series", len(reqs), "err", err, "held_back_lines", held)
-		}
-		return
-	}
+	_ = c.s.asks.Resolve(c.ctx, reqs) // it is logged, and addTo counts what it costs
 	for k, i := range entries {
-		c.resolved(&c.refs.entries[i], &reqs[k])
+		e := &c.refs.entries[i]
+		e.asked, e.Series = false, reqs[k].Series(c.tick)
+		if e.Ref != 0 {
+			c.refs.refs++
+		}
 	}
 }
 
@@ -273,25 +259,5 @@ func (c *source) request(e *entry) receivers.Request {
 			}
 			return define(c.s.set.kinds.of(t.Name), step)
 		},
-	}
-}
-
-// resolved writes the outcome of a request into an entry.
-func (c *source) resolved(e *entry, r *receivers.Request) {
-	err := r.Err
-	if err == nil {
-		if _, ok := receivers.OnlySource(r.Definition); !ok {
-			err = errors.New("the series has more than one value")
-		}
-	}
-	if err == nil {
-		e.ref = r.Ref
-		c.refs.refs++
-		return
-	}
-	why, retry := receivers.Absence(err)
-	e.why, e.due = why, c.second+uint32(retry/time.Second)
-	if ok, held := c.s.lines.Allow("refused", c.s.cfg.Now()); ok {
-		c.s.cfg.Logger.Warn("smon: values are dropped", "series", r.Path, "err", err, "held_back_lines", held)
 	}
 }

@@ -167,7 +167,7 @@ func (a *aggregator) forget(now int64) {
 	a.all = slices.DeleteFunc(a.all, func(m *metric) bool {
 		m.heard = min(m.heard, now) // the clock may have been set back
 		silent := a.set.forget > 0 && now-m.heard >= a.set.forget
-		refused := m.ref == 0 && m.retry != 0
+		refused := m.Ref == 0 && m.Retry != 0
 		if m.active || !silent && !refused {
 			return false
 		}
@@ -185,7 +185,7 @@ func (a *aggregator) resolveAgain() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, m := range a.all {
-		m.ref, m.retry = 0, 0
+		m.Series = receivers.Series{}
 	}
 }
 
@@ -194,7 +194,7 @@ func (a *aggregator) series() (n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, m := range a.all {
-		if m.ref != 0 {
+		if m.Ref != 0 {
 			n++
 		}
 	}

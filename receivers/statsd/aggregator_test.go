@@ -159,9 +159,9 @@ func TestRefusedTakesNoMemory(t *testing.T) {
 	a.lines(t, 105, "a:1|c b:1|c")
 	for _, x := range a.flush(110, false) {
 		if x.m.id.Path == "statsd/counters/a" {
-			x.m.retry = 170 // refused
+			x.m.Retry = 170 // refused
 		} else {
-			x.m.ref = 1
+			x.m.Ref = 1
 		}
 	}
 	a.lines(t, 115, "a:1|c")

@@ -17,6 +17,7 @@ func offline(b testing.TB) *source {
 		b.Fatal(err)
 	}
 	s := &server{cfg: cfg, set: set, sink: new(receivertest.Nowhere), metrics: newAggregator(set, 100), base: b.Context()}
+	s.asks = receivers.NewResolver(s.sink, cfg, prefix)
 	return &source{server: s, host: "10.0.0.1", now: 105}
 }
 

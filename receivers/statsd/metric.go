@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -24,11 +23,9 @@ type metric struct {
 	set     set
 
 	// Only flushes use these.
-	ref     core.Ref         // the series; 0: no series
-	why     receivers.Reason // if ref is 0: why samples are dropped,
-	retry   int64            // and before which flush the series is not asked for again
-	asked   bool             // the reference is being asked for
-	columns []int            // of a timer: the statistic of each data source; -1: none of ours
+	receivers.Series       // its ticks are those of server.tick
+	asked            bool  // the reference is being asked for
+	columns          []int // of a timer: the statistic of each data source; -1: none of ours
 }
 
 // add takes a reading of any type but Set. room says that one more value of a timer may be kept.

@@ -321,7 +321,7 @@ func TestAnswersOfACluster(t *testing.T) {
 	store, _, now := nodes(t, 0, core.Options{})
 	s := node(t, store, now)
 	o := &odd{Sink: s.sink}
-	s.sink = o
+	s.sink, s.asks = o, receivers.NewResolver(o, s.cfg, prefix)
 	tick := func() {
 		s.take("a:1|c b:2|c c:3|g")
 		*now = now.Add(10 * time.Second)

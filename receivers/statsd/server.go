@@ -17,6 +17,7 @@ type server struct {
 	cfg     receivers.Config
 	set     settings
 	sink    receivers.Sink
+	asks    *receivers.Resolver
 	both    *sockets.Both
 	metrics *aggregator
 	logs    loglimit.Limit[string]
@@ -28,7 +29,6 @@ type server struct {
 	flushes int64 // how many there were
 	newest  int64 // the latest second of a flush
 	late    bool  // the last flush had samples that were late
-	pause   receivers.Pause
 	batch   core.Batch
 	row     []rra.Value
 }

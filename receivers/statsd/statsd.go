@@ -37,7 +37,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, set: set, sink: sink, metrics: newAggregator(set, cfg.Now().Unix())}
+	s := &server{cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, prefix), metrics: newAggregator(set, cfg.Now().Unix())}
 	s.base, s.cut = context.WithCancel(context.Background())
 	set.tcp.Traffic = &s.Traffic
 	if s.both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Traffic: &s.Traffic}); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
@@ -56,12 +55,12 @@ func (f *flush) store(part []sample, try int) (again []sample) {
 	f.batch.Reset()
 	sent, values := make([]sample, 0, len(part)), 0
 	for _, x := range part {
-		if x.m.ref == 0 {
-			f.Drop(x.m.why, 1)
+		if x.m.Ref == 0 {
+			f.Drop(x.m.Why, 1)
 			continue
 		}
 		row := f.rowOf(&x)
-		f.batch.Add(x.m.ref, x.at, row...)
+		f.batch.Add(x.m.Ref, x.at, row...)
 		sent, values = append(sent, x), values+len(row)
 	}
 	if len(sent) == 0 {
@@ -82,7 +81,7 @@ func (f *flush) store(part []sample, try int) (again []sample) {
 		if !f.refused(&x, y.Err, try == attempts) {
 			continue
 		}
-		if x.m.ref == 0 && x.m.typ.rises() && !x.idle { // of the new series it must be the step's
+		if x.m.Ref == 0 && x.m.typ.rises() && !x.idle { // of the new series it must be the step's
 			again = append(again, sample{x.m, f.at - rra.Seconds(f.set.step), zero(x.m.typ, f.set.stats), true})
 		}
 		again = append(again, x)
@@ -131,7 +130,7 @@ func (f *flush) refused(x *sample, err error, last bool) bool {
 	late, isLate := errors.AsType[*rra.TimeError](err)
 	switch {
 	case errors.Is(err, core.ErrNotFound): // the series was dropped
-		x.m.ref, x.m.retry = 0, 0
+		x.m.Series = receivers.Series{}
 		if !last {
 			return true
 		}
@@ -164,43 +163,22 @@ func (s *server) rowOf(x *sample) []rra.Value {
 	return s.row
 }
 
+// tick returns the ticks of the retries of series: a step for each flush, whatever the clock says.
+func (s *server) tick() uint32 { return uint32(s.flushes * s.set.step) }
+
 // resolve asks the sink for the series that samples lack.
 func (s *server) resolve(ctx context.Context, part []sample) {
-	now := s.cfg.Now()
 	var metrics []*metric
 	var reqs []receivers.Request
 	for _, x := range part {
-		m := x.m
-		if m.ref != 0 || m.asked || s.flushes < m.retry {
-			continue
-		}
-		m.asked, m.why = true, receivers.Overload
-		metrics = append(metrics, m)
-		reqs = append(reqs, s.request(x))
-	}
-	if len(reqs) == 0 {
-		return
-	}
-	var err error
-	if s.pause.Lasts(now) {
-		for _, m := range metrics {
-			m.asked = false
-		}
-		return
-	}
-	if err = receivers.Resolve(ctx, s.sink, reqs); err != nil {
-		s.pause.Begin(s.cfg.Now())
-		if ok, held := s.logs.Allow("resolve", now); ok {
-			s.cfg.Logger.Error("statsd: series not made", "series", len(reqs), "err", err, "held_back_lines", held)
+		if m := x.m; !m.asked && m.Due(s.tick()) {
+			m.asked = true
+			metrics, reqs = append(metrics, m), append(reqs, s.request(x))
 		}
 	}
+	_ = s.asks.Resolve(ctx, reqs) // it is logged, and store counts what it costs
 	for i, m := range metrics {
-		m.asked = false
-		if err != nil {
-			m.why = receivers.FailureReason(err)
-			continue
-		}
-		s.resolved(m, &reqs[i], now)
+		m.asked, m.Series = false, reqs[i].Series(s.tick())
 	}
 }
 
@@ -216,25 +194,6 @@ func (s *server) request(x sample) receivers.Request {
 			}
 			return define(x.m.typ, s.set.stats, step, s.set.step)
 		},
-	}
-}
-
-var errSources = errors.New("the data sources of the series are others")
-
-// resolved writes the outcome of a request into a metric.
-func (s *server) resolved(m *metric, r *receivers.Request, now time.Time) {
-	err := r.Err
-	if err == nil && !m.fit(r.Definition, s.set.stats) {
-		err = errSources
-	}
-	if err == nil {
-		m.ref = r.Ref
-		return
-	}
-	why, retry := receivers.Absence(err)
-	step := time.Duration(s.set.step) * time.Second
-	m.why, m.retry = why, s.flushes+max(1, int64((retry+step-1)/step))
-	if ok, held := s.logs.Allow("refused", now); ok {
-		s.cfg.Logger.Warn("statsd: samples are dropped", "series", m.id.Path, "err", err, "held_back_lines", held)
+		Fits: func(d *rra.Definition) bool { return x.m.fit(d, s.set.stats) },
 	}
 }
