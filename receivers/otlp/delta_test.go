@@ -26,10 +26,10 @@ const (
 	differences = metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA
 )
 
-// A failing is a sink that stores nothing while it fails.
+// A failing is a sink that stores nothing while it fails, and makes no series while makesNone.
 type failing struct {
 	receivers.Sink
-	fails atomic.Bool
+	fails, makesNone atomic.Bool
 }
 
 func (f *failing) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, error) {
@@ -63,6 +63,13 @@ func nodes(t *testing.T, n int, options ...string) (*core.Store, []*receivertest
 		at = append(at, receivertest.Start(t, c, new(receivertest.Recorder), nil))
 	}
 	return store, at, f
+}
+
+func (f *failing) Resolve(ctx context.Context, reqs []receivers.Request) error {
+	if f.makesNone.Load() {
+		return core.ErrUnavailable
+	}
+	return f.Sink.Resolve(ctx, reqs)
 }
 
 // total returns what the rows of a series have counted between two times after Epoch.

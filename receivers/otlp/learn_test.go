@@ -5,7 +5,9 @@ import (
 	"math"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -233,4 +235,30 @@ func TestSecondPointKeepsOthers(t *testing.T) {
 	if step, _ := rows(t, store, "otlp/a/-/y", 0, 0); step != 10 {
 		t.Errorf("later series of the job have the step %d, want 10", step)
 	}
+}
+
+// TestNewSeriesFail: when the store makes no series, the whole request is to be sent again. The
+// values of the series that there are were taken for late ones then.
+func TestNewSeriesFail(t *testing.T) {
+	var now atomic.Int64
+	now.Store(receivertest.Now)
+	f := &failing{Sink: new(receivertest.Recorder)}
+	c := suite(t)
+	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
+		cfg.Now = func() time.Time { return time.Unix(now.Load(), 0) }
+		return otlp.Protocol.New(cfg, f)
+	}
+	r := receivertest.Start(t, c, new(receivertest.Recorder), nil)
+	send := func(want int, ms ...*metrics.Metric) {
+		t.Helper()
+		if a := r.Ask(marshal(t, request(attrs("service.name", "a"), ms...))); a.Status != want || want == http.StatusOK && a.Text != "" {
+			t.Errorf("%d %q, want %d", a.Status, a.Text, want)
+		}
+	}
+	send(http.StatusOK, sumOf("n", cumulative, true, 0, 10, 1, 20, 2))
+	f.makesNone.Store(true)
+	send(http.StatusServiceUnavailable, sumOf("n", cumulative, true, 0, 30, 3), gaugeOf("new", "", 30, 1))
+	f.makesNone.Store(false)
+	now.Add(1)
+	send(http.StatusOK, sumOf("n", cumulative, true, 0, 30, 3), gaugeOf("new", "", 30, 1))
 }

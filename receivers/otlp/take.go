@@ -73,6 +73,9 @@ func (e *export) find(k key, p *part, r reading) {
 // flush resolves the newcomers, learns steps, and stores the batch.
 func (e *export) flush() {
 	if e.failed = e.resolve(); e.failed != nil {
+		if e.batch.Len() > 0 { // what was handed over is not stored
+			e.forget(e.now, true)
+		}
 		return
 	}
 	e.learn()
