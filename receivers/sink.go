@@ -103,7 +103,7 @@ type Request struct {
 	// Relabel gives an existing series the labels of Identity.
 	Relabel bool
 	// Fits reports whether a series with the definition d takes the values; nil: it does if one of
-	// its data sources does. Otherwise a Resolver sets Err.
+	// its data sources does. Otherwise it gets no other labels, and a Resolver sets Err.
 	Fits func(d *rra.Definition) bool
 	// Untyped says that the sender does not tell what its values are. The policy's data sources
 	// apply then, if the policy has any for the series.

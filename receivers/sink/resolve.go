@@ -119,7 +119,7 @@ func (c *call) look(i int) error {
 
 // exists notes that request i is for a series that exists.
 func (c *call) exists(i int) {
-	if r := &c.reqs[i]; r.Relabel {
+	if r := &c.reqs[i]; r.Relabel && r.Taken() {
 		c.relabels = append(c.relabels, core.PathLabels{Path: r.Path, Labels: labels(r)})
 		c.relabelOf = append(c.relabelOf, i)
 	}

@@ -303,16 +303,17 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRelabel: a request may give a series that is there other labels.
+// TestRelabel: a request may give a series that is there other labels, if the series takes the
+// values.
 func TestRelabel(t *testing.T) {
 	s := enginetest.Open(t)
 	to := sink.New(s, sink.Options{})
-	labels := func(relabel bool, units string) []core.Label {
+	labels := func(relabel bool, units string, fits func(*rra.Definition) bool) []core.Label {
 		t.Helper()
 		reqs := make([]receivers.Request, 20)
 		for i := range reqs {
 			id := receivers.Identity{Path: fmt.Sprint("p/", i), Labels: []core.Label{{Name: "units", Value: units}, {Name: "empty"}}}
-			reqs[i] = receivers.Request{Identity: id, Sender: "h", Time: rra.Seconds(1000), Define: receivers.StandardDefinition, Relabel: relabel}
+			reqs[i] = receivers.Request{Identity: id, Sender: "h", Time: rra.Seconds(1000), Define: receivers.StandardDefinition, Relabel: relabel, Fits: fits}
 		}
 		if err := to.Resolve(t.Context(), reqs); err != nil {
 			t.Fatal(err)
@@ -333,9 +334,12 @@ func TestRelabel(t *testing.T) {
 		units, want string
 	}{{false, "a", "a"}, {false, "b", "a"}, {true, "b", "b"}, {true, "b", "b"}} {
 		want := []core.Label{{Name: "units", Value: tt.want}}
-		if d := cmp.Diff(want, labels(tt.relabel, tt.units)); d != "" {
+		if d := cmp.Diff(want, labels(tt.relabel, tt.units, nil)); d != "" {
 			t.Errorf("%+v (-want +got):\n%s", tt, d)
 		}
+	}
+	if got := labels(true, "c", func(*rra.Definition) bool { return false }); got[0].Value != "b" {
+		t.Errorf("values that do not fit change the labels to %v", got)
 	}
 }
 
