@@ -1,6 +1,6 @@
 // House measures the rooms of the code: by package the lines, the functions that are long, the
-// longest file, and the arrows between its files. It fails where a figure passes the limit that
-// limits.txt sets.
+// longest file, and the arrows between its files; and by part of the house the lines of code and
+// tests, and the files. It fails where a figure passes the limit that limits.txt sets.
 //
 // A file has an arrow to another of its package if it names something that the other defines: a
 // type, a function, a method, a field, a constant, a variable. The files are put in the order that
@@ -8,10 +8,12 @@
 // runs up is one of two files that need each other, or of a longer circle.
 //
 //	go run .ci/house/main.go [-v] [PACKAGE ...]
+//	go run .ci/house/main.go -rooms
 package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -22,10 +24,14 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"io/fs"
 	"log"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,8 +71,21 @@ type room struct {
 func main() {
 	log.SetFlags(0)
 	verbose := flag.Bool("v", false, "name the long functions and the arrows that run up")
-	limits := flag.String("limits", ".ci/house/limits.txt", "the `file` of limits")
+	parts := flag.Bool("rooms", false, "print lines, tests and files by part of the house, and no more")
+	file := flag.String("limits", ".ci/house/limits.txt", "the `file` of limits")
 	flag.Parse()
+	limits, err := readLimits(*file)
+	if err != nil {
+		log.Fatal("house: ", err)
+	}
+	sizes, err := weigh(limits)
+	if err != nil {
+		log.Fatal("house: ", err)
+	}
+	if *parts {
+		showSizes(sizes)
+		return
+	}
 	patterns := flag.Args()
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
@@ -76,9 +95,12 @@ func main() {
 		log.Fatal("house: ", err)
 	}
 	show(rooms, *verbose)
-	wrong, err := exceeded(rooms, *limits)
+	wrong, err := exceeded(rooms, limits)
 	if err != nil {
 		log.Fatal("house: ", err)
+	}
+	if flag.NArg() == 0 {
+		wrong = append(wrong, grown(sizes, limits)...)
 	}
 	for _, w := range wrong {
 		fmt.Println(w)
@@ -336,37 +358,145 @@ func show(rooms []*room, verbose bool) {
 	}
 }
 
-// exceeded says which figures pass their limit. A line of limits is a room (or * for all that no
-// line names), a figure and its limit: file (lines of the longest), up (per cent of the arrows),
-// long (functions), wide (lines of comments behind column 100), or TYPE.fields.
-func exceeded(rooms []*room, limits string) (wrong []string, err error) {
-	f, err := os.Open(limits)
+// A limit is a line of limits.txt: what a figure of a room may be at most.
+type limit struct {
+	room, figure string
+	most         float64
+}
+
+// isSize says whether a figure is one of parts of the house, not of packages.
+func (l *limit) isSize() bool {
+	return l.figure == "lines" || l.figure == "tests" || l.figure == "files"
+}
+
+func readLimits(name string) (all []limit, err error) {
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	named := make(map[string]bool)
-	type limit struct {
-		room, figure string
-		most         float64
-	}
-	var all []limit
 	for in := bufio.NewScanner(f); in.Scan(); {
 		words := strings.Fields(in.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
 		if len(words) != 3 {
-			return nil, fmt.Errorf("%s: %q is not a room, a figure and a limit", limits, in.Text())
+			return nil, fmt.Errorf("%s: %q is not a room, a figure and a limit", name, in.Text())
 		}
 		most, err := strconv.ParseFloat(words[2], 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", limits, in.Text(), err)
+			return nil, fmt.Errorf("%s: %q: %w", name, in.Text(), err)
 		}
-		named[words[0]+" "+words[1]] = true
 		all = append(all, limit{words[0], words[1], most})
 	}
-	for _, l := range all {
+	return all, nil
+}
+
+// A size is what a part of the house weighs: a folder that has a line in limits.txt, with those
+// below it that have none.
+type size struct {
+	room                string
+	lines, files, tests int // generated files are left out; files are those of lines
+}
+
+// weigh measures the parts of the module in the working folder. A folder that belongs to no part
+// is one itself.
+func weigh(limits []limit) ([]size, error) {
+	sizes := map[string]*size{}
+	for _, l := range limits {
+		if l.isSize() {
+			sizes[l.room] = &size{room: l.room}
+		}
+	}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		if d.IsDir() {
+			_, err := os.Stat(filepath.Join(name, "go.mod"))
+			if err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(name) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil || generated.Match(text) {
+			return err
+		}
+		room := filepath.ToSlash(filepath.Dir(name))
+		for dir := room; dir != "."; dir = path.Dir(dir) {
+			if sizes[dir] != nil {
+				room = dir
+				break
+			}
+		}
+		if sizes[room] == nil {
+			sizes[room] = &size{room: room}
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			sizes[room].tests += bytes.Count(text, []byte{'\n'})
+			return nil
+		}
+		sizes[room].lines += bytes.Count(text, []byte{'\n'})
+		sizes[room].files++
+		return nil
+	})
+	var all []size
+	for _, room := range slices.Sorted(maps.Keys(sizes)) {
+		all = append(all, *sizes[room])
+	}
+	return all, err
+}
+
+var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+// showSizes prints the table of the parts, and what they are together.
+func showSizes(sizes []size) {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "room\tlines\tfiles\tlines of tests\t")
+	all := size{room: "all"}
+	for _, s := range sizes {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t\n", s.room, s.lines, s.files, s.tests)
+		all.lines, all.files, all.tests = all.lines+s.lines, all.files+s.files, all.tests+s.tests
+	}
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t\n", all.room, all.lines, all.files, all.tests)
+	_ = w.Flush()
+}
+
+// grown says which parts have more than their limit, which have none, and which are gone.
+func grown(sizes []size, limits []limit) (wrong []string) {
+	for _, s := range sizes {
+		if s.lines+s.tests == 0 {
+			wrong = append(wrong, fmt.Sprintf("%s: there is no such room any more", s.room))
+		}
+		if s.lines > 0 && !slices.ContainsFunc(limits, func(l limit) bool { return l.room == s.room && l.figure == "lines" }) {
+			wrong = append(wrong, fmt.Sprintf("%s: lines is %d, at most 0: the folder belongs to no room", s.room, s.lines))
+		}
+		for _, l := range limits {
+			have := map[string]int{"lines": s.lines, "tests": s.tests, "files": s.files}[l.figure]
+			if l.room == s.room && l.isSize() && float64(have) > l.most {
+				wrong = append(wrong, fmt.Sprintf("%s: %s is %d, at most %.0f: take out, or decide that the room may grow", s.room, l.figure, have, l.most))
+			}
+		}
+	}
+	return wrong
+}
+
+// exceeded says which figures of packages pass their limit: file (lines of the longest), up (per
+// cent of the arrows), long (functions), wide (lines of comments behind column 100), or TYPE.fields.
+// A limit of the room * is for all rooms that have no limit of their own.
+func exceeded(rooms []*room, limits []limit) (wrong []string, err error) {
+	named := make(map[string]bool)
+	for _, l := range limits {
+		named[l.room+" "+l.figure] = true
+	}
+	for _, l := range limits {
+		if l.isSize() {
+			continue
+		}
 		found := false
 		for _, r := range rooms {
 			if l.room != r.path && (l.room != "*" || named[r.path+" "+l.figure]) {
@@ -375,7 +505,7 @@ func exceeded(rooms []*room, limits string) (wrong []string, err error) {
 			found = true
 			have, ok := r.figure(l.figure)
 			if !ok {
-				return nil, fmt.Errorf("%s: %s has no figure %q", limits, r.path, l.figure)
+				return nil, fmt.Errorf("limits: %s has no figure %q", r.path, l.figure)
 			}
 			if have > l.most {
 				wrong = append(wrong, fmt.Sprintf("%s: %s is %.4g, at most %.4g", r.path, l.figure, have, l.most))
