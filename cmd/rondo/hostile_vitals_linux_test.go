@@ -136,9 +136,10 @@ func most(seen []vitals, of func(vitals) int64) int64 {
 }
 
 const (
-	mostPrivate = 768 << 20 // bytes, with --memory 256M: the budget, what is outside of it, and garbage
-	memorySlack = 32 << 20  // that memory may grow from the second third to the last
-	mostOwn     = 200       // files, and goroutines, beside those of connections
+	mostPrivate = 768 << 20       // bytes, with --memory 256M: the budget, what is outside of it, and garbage
+	memorySlack = 32 << 20        // that memory may grow from the second third of a run to the last
+	steadyRun   = 3 * time.Minute // from which on memory does not grow: a shorter run still fills what is bounded
+	mostOwn     = 200             // files, and goroutines, beside those of connections
 )
 
 func (h *hostility) judgeVitals(seen []vitals, d time.Duration) {
@@ -162,7 +163,7 @@ func (h *hostility) judgeVitals(seen []vitals, d time.Duration) {
 	if m := most(seen, private); m > mostPrivate {
 		h.t.Errorf("private memory of %d MB", m>>20)
 	}
-	if a, b := most(thirds[1], private), most(thirds[2], private); d >= longRun && b > a+a/20+memorySlack {
+	if a, b := most(thirds[1], private), most(thirds[2], private); d >= steadyRun && b > a+a/20+memorySlack {
 		h.t.Errorf("private memory grows: up to %d MB in the second third, %d MB in the last", a>>20, b>>20)
 	}
 	conns := int64(0)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -162,21 +163,23 @@ func TestCollectdWritesGraphite(t *testing.T) {
 		path string
 		at   rra.Time
 	}
-	byTCP := make(map[key]float64)
+	// Where the machine is busy, collectd reads twice in one second.
+	byTCP := make(map[key][]float64)
 	same := 0
 	for _, x := range r.Recorder.Samples() {
 		if path, ok := strings.CutPrefix(x.Path, prefix+"/tcp/"); ok {
-			byTCP[key{path, x.At}] = math.Float64frombits(x.Values[0].Bits)
+			k := key{path, x.At}
+			byTCP[k] = append(byTCP[k], math.Float64frombits(x.Values[0].Bits))
 		}
 	}
 	for _, x := range r.Recorder.Samples() {
 		path, ok := strings.CutPrefix(x.Path, prefix+"/udp/")
-		v, both := byTCP[key{path, x.At}]
+		vs, both := byTCP[key{path, x.At}]
 		if !ok || !both {
 			continue
 		}
-		if same++; v != math.Float64frombits(x.Values[0].Bits) {
-			t.Errorf("%s at %v: %v by TCP, %v by UDP", path, x.At.Std(), v, x.Values)
+		if same++; !slices.Contains(vs, math.Float64frombits(x.Values[0].Bits)) {
+			t.Errorf("%s at %v: %v by TCP, %v by UDP", path, x.At.Std(), vs, x.Values)
 		}
 	}
 	tagged := ""

@@ -223,6 +223,8 @@ func (c *cluster) ask(ctx context.Context, expr string, p period, spread bool) (
 		for _, s := range v {
 			add(s.Metric, s.T, s.F)
 		}
+	case promql.Scalar:
+		add(labels.FromStrings("a", "scalar"), v.T, v.V)
 	default:
 		a.text = v.String()
 	}
