@@ -113,7 +113,7 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	if len(m.GetMatchers()) > 0 {
 		return s.selectPage(ctx, req, limit)
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	var page rondov1.ListResponse
 	damaged := s.Store.Damaged() > 0
 	all := core.Query{Prefix: m.GetPrefix(), Order: core.ByPath}
@@ -175,7 +175,7 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 			return nil, invalid("page %q is not a next_page of this list", cut(m.GetPage()))
 		}
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	var page rondov1.ListResponse
 	damaged := s.Store.Damaged() > 0
 	all := s.view(ctx).Select(ctx, core.Query{Matchers: matchers, Order: core.ByRef})
@@ -238,7 +238,7 @@ func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.Labels
 	if len(values) > maxLabelValues {
 		return nil, exhausted("%d values of label %.200q, at most %d are given", len(values), req.Msg.GetName(), maxLabelValues)
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	for _, v := range values {
 		if err := charge.texts(len(v)); err != nil {
 			return nil, err

@@ -21,9 +21,21 @@ type answerCharge struct {
 // the lock of the limit.
 const chargeBytes = 64 << 10
 
-// chargeFor returns what charges the answer of req to the account in ctx.
-func chargeFor(ctx context.Context, req connect.AnyRequest) answerCharge {
-	return answerCharge{account: limit.Of(ctx), json: req.HTTPMethod() == http.MethodGet || strings.Contains(req.Header().Get("Content-Type"), "json")}
+// chargeFor returns what charges the answer of the call in ctx to the account there.
+func chargeFor(ctx context.Context) answerCharge {
+	c := answerCharge{account: limit.Of(ctx)}
+	if call, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		c.json = call.HTTPMethod() == http.MethodGet || strings.Contains(call.RequestHeader().Get("Content-Type"), "json")
+	}
+	return c
+}
+
+// callerOf returns the address of the client whose call is in ctx, or "".
+func callerOf(ctx context.Context) string {
+	if call, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		return call.Peer().Addr
+	}
+	return ""
 }
 
 // doubles charges n doubles. Each is in memory twice, as a number and as it is sent. The latter

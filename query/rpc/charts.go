@@ -41,7 +41,7 @@ func (s *Server) Charts(ctx context.Context, req *connect.Request[rondov1.Charts
 		return nil, err
 	}
 	all := charts.Assemble(prefix, series)
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	var answer rondov1.ChartsResponse
 	for i := from; i < len(all); i++ {
 		if len(answer.GetCharts()) == limit {

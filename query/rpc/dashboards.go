@@ -21,7 +21,7 @@ func (s *Server) Dashboards(ctx context.Context, req *connect.Request[rondov1.Da
 	if err != nil {
 		return nil, fail(err, "list dashboards")
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	answer := &rondov1.DashboardsResponse{MaySave: s.maySave(ctx) == nil}
 	for _, e := range entries {
 		if err := charge.texts(len(e.Name) + len(e.Title)); err != nil {
@@ -43,7 +43,7 @@ func (s *Server) Dashboard(ctx context.Context, req *connect.Request[rondov1.Das
 	if err != nil && !mistake {
 		return nil, dashboardError(name, err)
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	if err := charge.texts(2 * len(text)); err != nil {
 		return nil, err
 	}

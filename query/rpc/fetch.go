@@ -42,7 +42,7 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 	if n := int64(len(plan.DS)); plan.Rows() > maxFetchValues/n {
 		return nil, exhausted("%d rows of %d values asked, at most %d values are given at once", plan.Rows(), n, maxFetchValues)
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	if err := charge.doubles(plan.Rows() * int64(len(plan.DS))); err != nil {
 		return nil, err
 	}

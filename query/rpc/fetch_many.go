@@ -22,7 +22,7 @@ func (s *Server) FetchMany(ctx context.Context, req *connect.Request[rondov1.Fet
 	if m.GetMaxPoints() > 0 {
 		most = max(int64(m.GetMaxPoints()), query.MinPoints)
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	answer := &rondov1.FetchManyResponse{Results: make([]*rondov1.FetchResult, len(m.GetSelect()))}
 	read := &manyReader{server: s, points: most, after: m.GetAfter(), fixed: m.GetMaxPoints() == 0, read: maxReadValues, given: maxFetchValues, charge: &charge}
 	for i, sel := range m.GetSelect() {

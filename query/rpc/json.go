@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/wire"
 )
 
 // jsonCodec is protobuf's JSON encoding. Unknown fields are ignored in requests that only read, so
@@ -29,6 +30,7 @@ func (jsonCodec) MarshalAppend(dst []byte, m any) ([]byte, error) {
 func (c jsonCodec) MarshalStable(m any) ([]byte, error) { return c.Marshal(m) }
 
 func (jsonCodec) Unmarshal(b []byte, m any) error {
+	m = wire.Unwrap(m)
 	if len(b) == 0 {
 		return errors.New("an empty body is no JSON object: send {} at least")
 	}

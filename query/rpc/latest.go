@@ -22,7 +22,7 @@ func (s *Server) Latest(ctx context.Context, req *connect.Request[rondov1.Latest
 	case len(m.GetPaths()) > maxLatestPaths:
 		return nil, invalid("%d paths, at most %d are possible", len(m.GetPaths()), maxLatestPaths)
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	r := &latestReader{server: s, rows: int64(max(1, m.GetRows())), since: rra.Time(m.GetSinceUs()), charge: &charge, answer: &rondov1.LatestResponse{}}
 	var err error
 	if len(m.GetPaths()) > 0 {

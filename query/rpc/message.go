@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/wire"
 )
 
 // maxParts bounds the samples, values and labels of one Write together. They are counted in the
@@ -37,6 +38,7 @@ func (binaryCodec) MarshalStable(m any) ([]byte, error) {
 }
 
 func (binaryCodec) Unmarshal(b []byte, m any) error {
+	m = wire.Unwrap(m)
 	if _, ok := m.(*rondov1.WriteRequest); ok {
 		if n := writeParts(b); n > maxParts {
 			return tooManyParts(n)

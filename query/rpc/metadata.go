@@ -26,7 +26,7 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.Meta
 		limit = defaultPage
 	}
 	limit = min(limit, maxPage)
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	var page rondov1.MetadataResponse
 	for x, err := range s.view(ctx).ListMetadata(ctx, m.GetPrefix(), m.GetPage()) {
 		if err != nil {

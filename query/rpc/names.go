@@ -42,7 +42,7 @@ func (s *Server) Search(ctx context.Context, req *connect.Request[rondov1.Search
 	if err != nil {
 		return nil, coded(err)
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	answer := &rondov1.SearchResponse{More: more}
 	for _, h := range hits {
 		x, err := s.hit(h)
@@ -114,7 +114,7 @@ func (s *Server) Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequ
 	if err != nil {
 		return nil, coded(err)
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	answer := &rondov1.TreeResponse{NextPage: level.Next, Total: int64(level.Total)}
 	for i := range level.Nodes {
 		x := nodeOf(&level.Nodes[i])

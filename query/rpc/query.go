@@ -23,7 +23,7 @@ func (s *Server) Query(ctx context.Context, req *connect.Request[rondov1.QueryRe
 	if err != nil {
 		return nil, err
 	}
-	q.Client = req.Peer().Addr
+	q.Client = callerOf(ctx)
 	answer, err := s.Evaluate(ctx, q)
 	if c, ok := errors.AsType[*connect.Error](err); ok {
 		return nil, connect.NewError(c.Code(), bounded(fmt.Errorf("query: %w", c.Unwrap())))
@@ -31,7 +31,7 @@ func (s *Server) Query(ctx context.Context, req *connect.Request[rondov1.QueryRe
 	if err != nil {
 		return nil, fail(err, "query")
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	for _, x := range answer.GetSeries() {
 		for _, l := range x.GetLabels() {
 			if err := charge.texts(len(l.GetName()) + len(l.GetValue())); err != nil {

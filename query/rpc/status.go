@@ -30,7 +30,7 @@ func (s *Server) Status(ctx context.Context, req *connect.Request[rondov1.Status
 		n = defaultSenders
 	}
 	answer := s.Report(min(n, maxSenders))
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	for _, x := range answer.GetSenders() {
 		if err := charge.texts(len(x.GetName()) + 2*len(x.GetFolder()) + len(x.GetReceiver())); err != nil {
 			return nil, err

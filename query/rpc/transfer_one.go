@@ -61,7 +61,7 @@ func (s *Server) Export(ctx context.Context, req *connect.Request[rondov1.Export
 		return nil, err
 	}
 	sent := int64(1) // how often the answer is in memory, besides the copy
-	if c := chargeFor(ctx, req); c.json {
+	if c := chargeFor(ctx); c.json {
 		sent = 3 // base64 in a buffer that grows by doubling
 	}
 	if err := limit.Of(ctx).Charge(sent * fileBytes(series, m.GetXml())); err != nil {

@@ -24,7 +24,7 @@ func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRe
 		return nil, err
 	}
 	w := writer{
-		Server: s, request: req.Msg, sender: req.Peer().Addr,
+		Server: s, request: req.Msg, sender: callerOf(ctx),
 		view: s.view(ctx), now: rra.TimeOf(s.now()), refs: make(map[string]core.Series),
 	}
 	for i, m := range samples {

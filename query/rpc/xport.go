@@ -25,7 +25,7 @@ func (s *Server) Xport(ctx context.Context, req *connect.Request[rondov1.XportRe
 	if err != nil {
 		return nil, failOr(connect.CodeInvalidArgument, err, "xport")
 	}
-	charge := chargeFor(ctx, req)
+	charge := chargeFor(ctx)
 	if err := admitReadings(readings, &charge); err != nil {
 		return nil, err
 	}

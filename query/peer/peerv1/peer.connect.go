@@ -8,6 +8,7 @@ import (
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
+	wire "github.com/rondo-db/rondo/query/rpc/wire"
 	http "net/http"
 	strings "strings"
 )
@@ -151,7 +152,7 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 	baseURL = strings.TrimRight(baseURL, "/")
 	peerMethods := File_peer_proto.Services().ByName("Peer").Methods()
 	return &peerClient{
-		state: connect.NewClient[StateRequest, StateResponse](
+		state: wire.NewClient[StateRequest, StateResponse](
 			httpClient,
 			baseURL+PeerStateProcedure,
 			connect.WithSchema(peerMethods.ByName("State")),
@@ -163,19 +164,19 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Submit")),
 			connect.WithClientOptions(opts...),
 		),
-		update: connect.NewClient[UpdateRequest, UpdateResponse](
+		update: wire.NewClient[UpdateRequest, UpdateResponse](
 			httpClient,
 			baseURL+PeerUpdateProcedure,
 			connect.WithSchema(peerMethods.ByName("Update")),
 			connect.WithClientOptions(opts...),
 		),
-		flush: connect.NewClient[RefsRequest, DoneResponse](
+		flush: wire.NewClient[RefsRequest, DoneResponse](
 			httpClient,
 			baseURL+PeerFlushProcedure,
 			connect.WithSchema(peerMethods.ByName("Flush")),
 			connect.WithClientOptions(opts...),
 		),
-		lookup: connect.NewClient[PathRequest, RefResponse](
+		lookup: wire.NewClient[PathRequest, RefResponse](
 			httpClient,
 			baseURL+PeerLookupProcedure,
 			connect.WithSchema(peerMethods.ByName("Lookup")),
@@ -199,7 +200,7 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Combinations")),
 			connect.WithClientOptions(opts...),
 		),
-		create: connect.NewClient[CreateRequest, CreatedResponse](
+		create: wire.NewClient[CreateRequest, CreatedResponse](
 			httpClient,
 			baseURL+PeerCreateProcedure,
 			connect.WithSchema(peerMethods.ByName("Create")),
@@ -217,25 +218,25 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Alter")),
 			connect.WithClientOptions(opts...),
 		),
-		rename: connect.NewClient[RenameRequest, DoneResponse](
+		rename: wire.NewClient[RenameRequest, DoneResponse](
 			httpClient,
 			baseURL+PeerRenameProcedure,
 			connect.WithSchema(peerMethods.ByName("Rename")),
 			connect.WithClientOptions(opts...),
 		),
-		relabel: connect.NewClient[RelabelRequest, EachResponse](
+		relabel: wire.NewClient[RelabelRequest, EachResponse](
 			httpClient,
 			baseURL+PeerRelabelProcedure,
 			connect.WithSchema(peerMethods.ByName("Relabel")),
 			connect.WithClientOptions(opts...),
 		),
-		drop: connect.NewClient[PathRequest, DoneResponse](
+		drop: wire.NewClient[PathRequest, DoneResponse](
 			httpClient,
 			baseURL+PeerDropProcedure,
 			connect.WithSchema(peerMethods.ByName("Drop")),
 			connect.WithClientOptions(opts...),
 		),
-		dropSilent: connect.NewClient[DropSilentRequest, CountResponse](
+		dropSilent: wire.NewClient[DropSilentRequest, CountResponse](
 			httpClient,
 			baseURL+PeerDropSilentProcedure,
 			connect.WithSchema(peerMethods.ByName("DropSilent")),
@@ -247,13 +248,13 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Fetch")),
 			connect.WithClientOptions(opts...),
 		),
-		info: connect.NewClient[RefRequest, InfoResponse](
+		info: wire.NewClient[RefRequest, InfoResponse](
 			httpClient,
 			baseURL+PeerInfoProcedure,
 			connect.WithSchema(peerMethods.ByName("Info")),
 			connect.WithClientOptions(opts...),
 		),
-		last: connect.NewClient[RefRequest, TimeResponse](
+		last: wire.NewClient[RefRequest, TimeResponse](
 			httpClient,
 			baseURL+PeerLastProcedure,
 			connect.WithSchema(peerMethods.ByName("Last")),
@@ -277,7 +278,7 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Export")),
 			connect.WithClientOptions(opts...),
 		),
-		metadata: connect.NewClient[PathRequest, MetadataResponse](
+		metadata: wire.NewClient[PathRequest, MetadataResponse](
 			httpClient,
 			baseURL+PeerMetadataProcedure,
 			connect.WithSchema(peerMethods.ByName("Metadata")),
@@ -289,19 +290,19 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("ListMetadata")),
 			connect.WithClientOptions(opts...),
 		),
-		setMetadata: connect.NewClient[MetadataRequest, EachResponse](
+		setMetadata: wire.NewClient[MetadataRequest, EachResponse](
 			httpClient,
 			baseURL+PeerSetMetadataProcedure,
 			connect.WithSchema(peerMethods.ByName("SetMetadata")),
 			connect.WithClientOptions(opts...),
 		),
-		expireMetadata: connect.NewClient[MetadataRequest, DoneResponse](
+		expireMetadata: wire.NewClient[MetadataRequest, DoneResponse](
 			httpClient,
 			baseURL+PeerExpireMetadataProcedure,
 			connect.WithSchema(peerMethods.ByName("ExpireMetadata")),
 			connect.WithClientOptions(opts...),
 		),
-		addNote: connect.NewClient[NoteRequest, DoneResponse](
+		addNote: wire.NewClient[NoteRequest, DoneResponse](
 			httpClient,
 			baseURL+PeerAddNoteProcedure,
 			connect.WithSchema(peerMethods.ByName("AddNote")),
@@ -325,7 +326,7 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Backup")),
 			connect.WithClientOptions(opts...),
 		),
-		digest: connect.NewClient[StateRequest, DigestResponse](
+		digest: wire.NewClient[StateRequest, DigestResponse](
 			httpClient,
 			baseURL+PeerDigestProcedure,
 			connect.WithSchema(peerMethods.ByName("Digest")),
@@ -336,36 +337,36 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 
 // peerClient implements PeerClient.
 type peerClient struct {
-	state          *connect.Client[StateRequest, StateResponse]
+	state          *wire.Client[StateRequest, StateResponse, *StateRequest, *StateResponse]
 	submit         *connect.Client[SubmitRequest, SubmitResponse]
-	update         *connect.Client[UpdateRequest, UpdateResponse]
-	flush          *connect.Client[RefsRequest, DoneResponse]
-	lookup         *connect.Client[PathRequest, RefResponse]
+	update         *wire.Client[UpdateRequest, UpdateResponse, *UpdateRequest, *UpdateResponse]
+	flush          *wire.Client[RefsRequest, DoneResponse, *RefsRequest, *DoneResponse]
+	lookup         *wire.Client[PathRequest, RefResponse, *PathRequest, *RefResponse]
 	entries        *connect.Client[EntriesRequest, EntriesResponse]
 	labels         *connect.Client[LabelsRequest, TextsResponse]
 	combinations   *connect.Client[CombinationsRequest, CombinationsResponse]
-	create         *connect.Client[CreateRequest, CreatedResponse]
+	create         *wire.Client[CreateRequest, CreatedResponse, *CreateRequest, *CreatedResponse]
 	_import        *connect.Client[ImportRequest, CreatedResponse]
 	alter          *connect.Client[AlterRequest, AlterResponse]
-	rename         *connect.Client[RenameRequest, DoneResponse]
-	relabel        *connect.Client[RelabelRequest, EachResponse]
-	drop           *connect.Client[PathRequest, DoneResponse]
-	dropSilent     *connect.Client[DropSilentRequest, CountResponse]
+	rename         *wire.Client[RenameRequest, DoneResponse, *RenameRequest, *DoneResponse]
+	relabel        *wire.Client[RelabelRequest, EachResponse, *RelabelRequest, *EachResponse]
+	drop           *wire.Client[PathRequest, DoneResponse, *PathRequest, *DoneResponse]
+	dropSilent     *wire.Client[DropSilentRequest, CountResponse, *DropSilentRequest, *CountResponse]
 	fetch          *connect.Client[FetchRequest, FetchResponse]
-	info           *connect.Client[RefRequest, InfoResponse]
-	last           *connect.Client[RefRequest, TimeResponse]
+	info           *wire.Client[RefRequest, InfoResponse, *RefRequest, *InfoResponse]
+	last           *wire.Client[RefRequest, TimeResponse, *RefRequest, *TimeResponse]
 	lasts          *connect.Client[RefsRequest, LastsResponse]
 	evaluate       *connect.Client[EvaluateRequest, EvaluateResponse]
 	export         *connect.Client[RefRequest, PieceResponse]
-	metadata       *connect.Client[PathRequest, MetadataResponse]
+	metadata       *wire.Client[PathRequest, MetadataResponse, *PathRequest, *MetadataResponse]
 	listMetadata   *connect.Client[ListRequest, MetadataResponse]
-	setMetadata    *connect.Client[MetadataRequest, EachResponse]
-	expireMetadata *connect.Client[MetadataRequest, DoneResponse]
-	addNote        *connect.Client[NoteRequest, DoneResponse]
+	setMetadata    *wire.Client[MetadataRequest, EachResponse, *MetadataRequest, *EachResponse]
+	expireMetadata *wire.Client[MetadataRequest, DoneResponse, *MetadataRequest, *DoneResponse]
+	addNote        *wire.Client[NoteRequest, DoneResponse, *NoteRequest, *DoneResponse]
 	notes          *connect.Client[PathRequest, NotesResponse]
 	watch          *connect.Client[WatchRequest, WatchResponse]
 	backup         *connect.Client[BackupRequest, PieceResponse]
-	digest         *connect.Client[StateRequest, DigestResponse]
+	digest         *wire.Client[StateRequest, DigestResponse, *StateRequest, *DigestResponse]
 }
 
 // State calls rondo.peer.v1.Peer.State.
@@ -571,7 +572,7 @@ type PeerHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	peerMethods := File_peer_proto.Services().ByName("Peer").Methods()
-	peerStateHandler := connect.NewUnaryHandler(
+	peerStateHandler := wire.NewUnaryHandler(
 		PeerStateProcedure,
 		svc.State,
 		connect.WithSchema(peerMethods.ByName("State")),
@@ -583,19 +584,19 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Submit")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerUpdateHandler := connect.NewUnaryHandler(
+	peerUpdateHandler := wire.NewUnaryHandler(
 		PeerUpdateProcedure,
 		svc.Update,
 		connect.WithSchema(peerMethods.ByName("Update")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerFlushHandler := connect.NewUnaryHandler(
+	peerFlushHandler := wire.NewUnaryHandler(
 		PeerFlushProcedure,
 		svc.Flush,
 		connect.WithSchema(peerMethods.ByName("Flush")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerLookupHandler := connect.NewUnaryHandler(
+	peerLookupHandler := wire.NewUnaryHandler(
 		PeerLookupProcedure,
 		svc.Lookup,
 		connect.WithSchema(peerMethods.ByName("Lookup")),
@@ -619,7 +620,7 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Combinations")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerCreateHandler := connect.NewUnaryHandler(
+	peerCreateHandler := wire.NewUnaryHandler(
 		PeerCreateProcedure,
 		svc.Create,
 		connect.WithSchema(peerMethods.ByName("Create")),
@@ -637,25 +638,25 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Alter")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerRenameHandler := connect.NewUnaryHandler(
+	peerRenameHandler := wire.NewUnaryHandler(
 		PeerRenameProcedure,
 		svc.Rename,
 		connect.WithSchema(peerMethods.ByName("Rename")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerRelabelHandler := connect.NewUnaryHandler(
+	peerRelabelHandler := wire.NewUnaryHandler(
 		PeerRelabelProcedure,
 		svc.Relabel,
 		connect.WithSchema(peerMethods.ByName("Relabel")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerDropHandler := connect.NewUnaryHandler(
+	peerDropHandler := wire.NewUnaryHandler(
 		PeerDropProcedure,
 		svc.Drop,
 		connect.WithSchema(peerMethods.ByName("Drop")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerDropSilentHandler := connect.NewUnaryHandler(
+	peerDropSilentHandler := wire.NewUnaryHandler(
 		PeerDropSilentProcedure,
 		svc.DropSilent,
 		connect.WithSchema(peerMethods.ByName("DropSilent")),
@@ -667,13 +668,13 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Fetch")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerInfoHandler := connect.NewUnaryHandler(
+	peerInfoHandler := wire.NewUnaryHandler(
 		PeerInfoProcedure,
 		svc.Info,
 		connect.WithSchema(peerMethods.ByName("Info")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerLastHandler := connect.NewUnaryHandler(
+	peerLastHandler := wire.NewUnaryHandler(
 		PeerLastProcedure,
 		svc.Last,
 		connect.WithSchema(peerMethods.ByName("Last")),
@@ -697,7 +698,7 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Export")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerMetadataHandler := connect.NewUnaryHandler(
+	peerMetadataHandler := wire.NewUnaryHandler(
 		PeerMetadataProcedure,
 		svc.Metadata,
 		connect.WithSchema(peerMethods.ByName("Metadata")),
@@ -709,19 +710,19 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("ListMetadata")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerSetMetadataHandler := connect.NewUnaryHandler(
+	peerSetMetadataHandler := wire.NewUnaryHandler(
 		PeerSetMetadataProcedure,
 		svc.SetMetadata,
 		connect.WithSchema(peerMethods.ByName("SetMetadata")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerExpireMetadataHandler := connect.NewUnaryHandler(
+	peerExpireMetadataHandler := wire.NewUnaryHandler(
 		PeerExpireMetadataProcedure,
 		svc.ExpireMetadata,
 		connect.WithSchema(peerMethods.ByName("ExpireMetadata")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerAddNoteHandler := connect.NewUnaryHandler(
+	peerAddNoteHandler := wire.NewUnaryHandler(
 		PeerAddNoteProcedure,
 		svc.AddNote,
 		connect.WithSchema(peerMethods.ByName("AddNote")),
@@ -745,7 +746,7 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Backup")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerDigestHandler := connect.NewUnaryHandler(
+	peerDigestHandler := wire.NewUnaryHandler(
 		PeerDigestProcedure,
 		svc.Digest,
 		connect.WithSchema(peerMethods.ByName("Digest")),

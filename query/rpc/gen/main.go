@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/proto"
@@ -88,9 +90,34 @@ func (s service) run(plugin, parameter string, file *descriptorpb.FileDescriptor
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return err
 		}
-		if err := os.WriteFile(name, []byte(f.GetContent()), 0o666); err != nil {
+		if err := os.WriteFile(name, []byte(shared(f.GetContent(), file)), 0o666); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// oneClient finds the client of a method in what protoc-gen-connect-go wrote.
+var oneClient = regexp.MustCompile(`connect\.NewClient\[([\w.]+, [\w.]+)\](\(\s+httpClient,\s+baseURL\+(\w+)Procedure)`)
+
+// shared puts package wire in place of connect where a method has one request and one answer.
+func shared(content string, file *descriptorpb.FileDescriptorProto) string {
+	unary := map[string]bool{}
+	for _, s := range file.GetService() {
+		for _, m := range s.GetMethod() {
+			unary[s.GetName()+m.GetName()] = !m.GetClientStreaming() && !m.GetServerStreaming()
+		}
+	}
+	for _, found := range oneClient.FindAllStringSubmatch(content, -1) {
+		if types := found[1]; unary[found[3]] {
+			content = strings.Replace(content, found[0], "wire.NewClient["+types+"]"+found[2], 1)
+			content = strings.Replace(content, "*connect.Client["+types+"]", "*wire.Client["+clientTypes(types)+"]", 1)
+		}
+	}
+	content = strings.ReplaceAll(content, "connect.NewUnaryHandler(", "wire.NewUnaryHandler(")
+	return strings.Replace(content, "\thttp \"net/http\"\n", "\twire \"github.com/rondo-db/rondo/query/rpc/wire\"\n\thttp \"net/http\"\n", 1)
+}
+
+// clientTypes returns the types of a client of package wire: those of the messages and of pointers
+// to them.
+func clientTypes(types string) string { return types + ", *" + strings.ReplaceAll(types, ", ", ", *") }

@@ -22,6 +22,7 @@ import (
 	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
+	wire "github.com/rondo-db/rondo/query/rpc/wire"
 	http "net/http"
 	strings "strings"
 )
@@ -234,172 +235,172 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 	baseURL = strings.TrimRight(baseURL, "/")
 	rondoMethods := File_rondo_proto.Services().ByName("Rondo").Methods()
 	return &rondoClient{
-		write: connect.NewClient[WriteRequest, WriteResponse](
+		write: wire.NewClient[WriteRequest, WriteResponse](
 			httpClient,
 			baseURL+RondoWriteProcedure,
 			connect.WithSchema(rondoMethods.ByName("Write")),
 			connect.WithClientOptions(opts...),
 		),
-		create: connect.NewClient[CreateRequest, CreateResponse](
+		create: wire.NewClient[CreateRequest, CreateResponse](
 			httpClient,
 			baseURL+RondoCreateProcedure,
 			connect.WithSchema(rondoMethods.ByName("Create")),
 			connect.WithClientOptions(opts...),
 		),
-		drop: connect.NewClient[DropRequest, DropResponse](
+		drop: wire.NewClient[DropRequest, DropResponse](
 			httpClient,
 			baseURL+RondoDropProcedure,
 			connect.WithSchema(rondoMethods.ByName("Drop")),
 			connect.WithClientOptions(opts...),
 		),
-		rename: connect.NewClient[RenameRequest, RenameResponse](
+		rename: wire.NewClient[RenameRequest, RenameResponse](
 			httpClient,
 			baseURL+RondoRenameProcedure,
 			connect.WithSchema(rondoMethods.ByName("Rename")),
 			connect.WithClientOptions(opts...),
 		),
-		fetch: connect.NewClient[FetchRequest, FetchResponse](
+		fetch: wire.NewClient[FetchRequest, FetchResponse](
 			httpClient,
 			baseURL+RondoFetchProcedure,
 			connect.WithSchema(rondoMethods.ByName("Fetch")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		list: connect.NewClient[ListRequest, ListResponse](
+		list: wire.NewClient[ListRequest, ListResponse](
 			httpClient,
 			baseURL+RondoListProcedure,
 			connect.WithSchema(rondoMethods.ByName("List")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		labels: connect.NewClient[LabelsRequest, LabelsResponse](
+		labels: wire.NewClient[LabelsRequest, LabelsResponse](
 			httpClient,
 			baseURL+RondoLabelsProcedure,
 			connect.WithSchema(rondoMethods.ByName("Labels")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		info: connect.NewClient[InfoRequest, InfoResponse](
+		info: wire.NewClient[InfoRequest, InfoResponse](
 			httpClient,
 			baseURL+RondoInfoProcedure,
 			connect.WithSchema(rondoMethods.ByName("Info")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		stats: connect.NewClient[StatsRequest, StatsResponse](
+		stats: wire.NewClient[StatsRequest, StatsResponse](
 			httpClient,
 			baseURL+RondoStatsProcedure,
 			connect.WithSchema(rondoMethods.ByName("Stats")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		notes: connect.NewClient[NotesRequest, NotesResponse](
+		notes: wire.NewClient[NotesRequest, NotesResponse](
 			httpClient,
 			baseURL+RondoNotesProcedure,
 			connect.WithSchema(rondoMethods.ByName("Notes")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		metadata: connect.NewClient[MetadataRequest, MetadataResponse](
+		metadata: wire.NewClient[MetadataRequest, MetadataResponse](
 			httpClient,
 			baseURL+RondoMetadataProcedure,
 			connect.WithSchema(rondoMethods.ByName("Metadata")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		search: connect.NewClient[SearchRequest, SearchResponse](
+		search: wire.NewClient[SearchRequest, SearchResponse](
 			httpClient,
 			baseURL+RondoSearchProcedure,
 			connect.WithSchema(rondoMethods.ByName("Search")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		tree: connect.NewClient[TreeRequest, TreeResponse](
+		tree: wire.NewClient[TreeRequest, TreeResponse](
 			httpClient,
 			baseURL+RondoTreeProcedure,
 			connect.WithSchema(rondoMethods.ByName("Tree")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		charts: connect.NewClient[ChartsRequest, ChartsResponse](
+		charts: wire.NewClient[ChartsRequest, ChartsResponse](
 			httpClient,
 			baseURL+RondoChartsProcedure,
 			connect.WithSchema(rondoMethods.ByName("Charts")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		fetchMany: connect.NewClient[FetchManyRequest, FetchManyResponse](
+		fetchMany: wire.NewClient[FetchManyRequest, FetchManyResponse](
 			httpClient,
 			baseURL+RondoFetchManyProcedure,
 			connect.WithSchema(rondoMethods.ByName("FetchMany")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		dashboards: connect.NewClient[DashboardsRequest, DashboardsResponse](
+		dashboards: wire.NewClient[DashboardsRequest, DashboardsResponse](
 			httpClient,
 			baseURL+RondoDashboardsProcedure,
 			connect.WithSchema(rondoMethods.ByName("Dashboards")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		dashboard: connect.NewClient[DashboardRequest, DashboardResponse](
+		dashboard: wire.NewClient[DashboardRequest, DashboardResponse](
 			httpClient,
 			baseURL+RondoDashboardProcedure,
 			connect.WithSchema(rondoMethods.ByName("Dashboard")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		saveDashboard: connect.NewClient[SaveDashboardRequest, SaveDashboardResponse](
+		saveDashboard: wire.NewClient[SaveDashboardRequest, SaveDashboardResponse](
 			httpClient,
 			baseURL+RondoSaveDashboardProcedure,
 			connect.WithSchema(rondoMethods.ByName("SaveDashboard")),
 			connect.WithClientOptions(opts...),
 		),
-		dropDashboard: connect.NewClient[DropDashboardRequest, DropDashboardResponse](
+		dropDashboard: wire.NewClient[DropDashboardRequest, DropDashboardResponse](
 			httpClient,
 			baseURL+RondoDropDashboardProcedure,
 			connect.WithSchema(rondoMethods.ByName("DropDashboard")),
 			connect.WithClientOptions(opts...),
 		),
-		status: connect.NewClient[StatusRequest, StatusResponse](
+		status: wire.NewClient[StatusRequest, StatusResponse](
 			httpClient,
 			baseURL+RondoStatusProcedure,
 			connect.WithSchema(rondoMethods.ByName("Status")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		latest: connect.NewClient[LatestRequest, LatestResponse](
+		latest: wire.NewClient[LatestRequest, LatestResponse](
 			httpClient,
 			baseURL+RondoLatestProcedure,
 			connect.WithSchema(rondoMethods.ByName("Latest")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		checkpoint: connect.NewClient[CheckpointRequest, CheckpointResponse](
+		checkpoint: wire.NewClient[CheckpointRequest, CheckpointResponse](
 			httpClient,
 			baseURL+RondoCheckpointProcedure,
 			connect.WithSchema(rondoMethods.ByName("Checkpoint")),
 			connect.WithClientOptions(opts...),
 		),
-		alter: connect.NewClient[AlterRequest, AlterResponse](
+		alter: wire.NewClient[AlterRequest, AlterResponse](
 			httpClient,
 			baseURL+RondoAlterProcedure,
 			connect.WithSchema(rondoMethods.ByName("Alter")),
 			connect.WithClientOptions(opts...),
 		),
-		tune: connect.NewClient[TuneRequest, TuneResponse](
+		tune: wire.NewClient[TuneRequest, TuneResponse](
 			httpClient,
 			baseURL+RondoTuneProcedure,
 			connect.WithSchema(rondoMethods.ByName("Tune")),
 			connect.WithClientOptions(opts...),
 		),
-		setMetadata: connect.NewClient[SetMetadataRequest, SetMetadataResponse](
+		setMetadata: wire.NewClient[SetMetadataRequest, SetMetadataResponse](
 			httpClient,
 			baseURL+RondoSetMetadataProcedure,
 			connect.WithSchema(rondoMethods.ByName("SetMetadata")),
 			connect.WithClientOptions(opts...),
 		),
-		_import: connect.NewClient[ImportFileRequest, ImportFileResponse](
+		_import: wire.NewClient[ImportFileRequest, ImportFileResponse](
 			httpClient,
 			baseURL+RondoImportProcedure,
 			connect.WithSchema(rondoMethods.ByName("Import")),
@@ -411,7 +412,7 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(rondoMethods.ByName("ImportMany")),
 			connect.WithClientOptions(opts...),
 		),
-		export: connect.NewClient[ExportFileRequest, ExportFileResponse](
+		export: wire.NewClient[ExportFileRequest, ExportFileResponse](
 			httpClient,
 			baseURL+RondoExportProcedure,
 			connect.WithSchema(rondoMethods.ByName("Export")),
@@ -436,14 +437,14 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(rondoMethods.ByName("Check")),
 			connect.WithClientOptions(opts...),
 		),
-		query: connect.NewClient[QueryRequest, QueryResponse](
+		query: wire.NewClient[QueryRequest, QueryResponse](
 			httpClient,
 			baseURL+RondoQueryProcedure,
 			connect.WithSchema(rondoMethods.ByName("Query")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		xport: connect.NewClient[XportRequest, XportResponse](
+		xport: wire.NewClient[XportRequest, XportResponse](
 			httpClient,
 			baseURL+RondoXportProcedure,
 			connect.WithSchema(rondoMethods.ByName("Xport")),
@@ -461,39 +462,39 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 
 // rondoClient implements RondoClient.
 type rondoClient struct {
-	write         *connect.Client[WriteRequest, WriteResponse]
-	create        *connect.Client[CreateRequest, CreateResponse]
-	drop          *connect.Client[DropRequest, DropResponse]
-	rename        *connect.Client[RenameRequest, RenameResponse]
-	fetch         *connect.Client[FetchRequest, FetchResponse]
-	list          *connect.Client[ListRequest, ListResponse]
-	labels        *connect.Client[LabelsRequest, LabelsResponse]
-	info          *connect.Client[InfoRequest, InfoResponse]
-	stats         *connect.Client[StatsRequest, StatsResponse]
-	notes         *connect.Client[NotesRequest, NotesResponse]
-	metadata      *connect.Client[MetadataRequest, MetadataResponse]
-	search        *connect.Client[SearchRequest, SearchResponse]
-	tree          *connect.Client[TreeRequest, TreeResponse]
-	charts        *connect.Client[ChartsRequest, ChartsResponse]
-	fetchMany     *connect.Client[FetchManyRequest, FetchManyResponse]
-	dashboards    *connect.Client[DashboardsRequest, DashboardsResponse]
-	dashboard     *connect.Client[DashboardRequest, DashboardResponse]
-	saveDashboard *connect.Client[SaveDashboardRequest, SaveDashboardResponse]
-	dropDashboard *connect.Client[DropDashboardRequest, DropDashboardResponse]
-	status        *connect.Client[StatusRequest, StatusResponse]
-	latest        *connect.Client[LatestRequest, LatestResponse]
-	checkpoint    *connect.Client[CheckpointRequest, CheckpointResponse]
-	alter         *connect.Client[AlterRequest, AlterResponse]
-	tune          *connect.Client[TuneRequest, TuneResponse]
-	setMetadata   *connect.Client[SetMetadataRequest, SetMetadataResponse]
-	_import       *connect.Client[ImportFileRequest, ImportFileResponse]
+	write         *wire.Client[WriteRequest, WriteResponse, *WriteRequest, *WriteResponse]
+	create        *wire.Client[CreateRequest, CreateResponse, *CreateRequest, *CreateResponse]
+	drop          *wire.Client[DropRequest, DropResponse, *DropRequest, *DropResponse]
+	rename        *wire.Client[RenameRequest, RenameResponse, *RenameRequest, *RenameResponse]
+	fetch         *wire.Client[FetchRequest, FetchResponse, *FetchRequest, *FetchResponse]
+	list          *wire.Client[ListRequest, ListResponse, *ListRequest, *ListResponse]
+	labels        *wire.Client[LabelsRequest, LabelsResponse, *LabelsRequest, *LabelsResponse]
+	info          *wire.Client[InfoRequest, InfoResponse, *InfoRequest, *InfoResponse]
+	stats         *wire.Client[StatsRequest, StatsResponse, *StatsRequest, *StatsResponse]
+	notes         *wire.Client[NotesRequest, NotesResponse, *NotesRequest, *NotesResponse]
+	metadata      *wire.Client[MetadataRequest, MetadataResponse, *MetadataRequest, *MetadataResponse]
+	search        *wire.Client[SearchRequest, SearchResponse, *SearchRequest, *SearchResponse]
+	tree          *wire.Client[TreeRequest, TreeResponse, *TreeRequest, *TreeResponse]
+	charts        *wire.Client[ChartsRequest, ChartsResponse, *ChartsRequest, *ChartsResponse]
+	fetchMany     *wire.Client[FetchManyRequest, FetchManyResponse, *FetchManyRequest, *FetchManyResponse]
+	dashboards    *wire.Client[DashboardsRequest, DashboardsResponse, *DashboardsRequest, *DashboardsResponse]
+	dashboard     *wire.Client[DashboardRequest, DashboardResponse, *DashboardRequest, *DashboardResponse]
+	saveDashboard *wire.Client[SaveDashboardRequest, SaveDashboardResponse, *SaveDashboardRequest, *SaveDashboardResponse]
+	dropDashboard *wire.Client[DropDashboardRequest, DropDashboardResponse, *DropDashboardRequest, *DropDashboardResponse]
+	status        *wire.Client[StatusRequest, StatusResponse, *StatusRequest, *StatusResponse]
+	latest        *wire.Client[LatestRequest, LatestResponse, *LatestRequest, *LatestResponse]
+	checkpoint    *wire.Client[CheckpointRequest, CheckpointResponse, *CheckpointRequest, *CheckpointResponse]
+	alter         *wire.Client[AlterRequest, AlterResponse, *AlterRequest, *AlterResponse]
+	tune          *wire.Client[TuneRequest, TuneResponse, *TuneRequest, *TuneResponse]
+	setMetadata   *wire.Client[SetMetadataRequest, SetMetadataResponse, *SetMetadataRequest, *SetMetadataResponse]
+	_import       *wire.Client[ImportFileRequest, ImportFileResponse, *ImportFileRequest, *ImportFileResponse]
 	importMany    *connect.Client[ImportRequest, ImportResponse]
-	export        *connect.Client[ExportFileRequest, ExportFileResponse]
+	export        *wire.Client[ExportFileRequest, ExportFileResponse, *ExportFileRequest, *ExportFileResponse]
 	exportMany    *connect.Client[ExportRequest, ExportResponse]
 	backup        *connect.Client[BackupRequest, BackupResponse]
 	check         *connect.Client[CheckRequest, CheckResponse]
-	query         *connect.Client[QueryRequest, QueryResponse]
-	xport         *connect.Client[XportRequest, XportResponse]
+	query         *wire.Client[QueryRequest, QueryResponse, *QueryRequest, *QueryResponse]
+	xport         *wire.Client[XportRequest, XportResponse, *XportRequest, *XportResponse]
 	tail          *connect.Client[TailRequest, TailResponse]
 }
 
@@ -751,172 +752,172 @@ type RondoHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	rondoMethods := File_rondo_proto.Services().ByName("Rondo").Methods()
-	rondoWriteHandler := connect.NewUnaryHandler(
+	rondoWriteHandler := wire.NewUnaryHandler(
 		RondoWriteProcedure,
 		svc.Write,
 		connect.WithSchema(rondoMethods.ByName("Write")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoCreateHandler := connect.NewUnaryHandler(
+	rondoCreateHandler := wire.NewUnaryHandler(
 		RondoCreateProcedure,
 		svc.Create,
 		connect.WithSchema(rondoMethods.ByName("Create")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoDropHandler := connect.NewUnaryHandler(
+	rondoDropHandler := wire.NewUnaryHandler(
 		RondoDropProcedure,
 		svc.Drop,
 		connect.WithSchema(rondoMethods.ByName("Drop")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoRenameHandler := connect.NewUnaryHandler(
+	rondoRenameHandler := wire.NewUnaryHandler(
 		RondoRenameProcedure,
 		svc.Rename,
 		connect.WithSchema(rondoMethods.ByName("Rename")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoFetchHandler := connect.NewUnaryHandler(
+	rondoFetchHandler := wire.NewUnaryHandler(
 		RondoFetchProcedure,
 		svc.Fetch,
 		connect.WithSchema(rondoMethods.ByName("Fetch")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoListHandler := connect.NewUnaryHandler(
+	rondoListHandler := wire.NewUnaryHandler(
 		RondoListProcedure,
 		svc.List,
 		connect.WithSchema(rondoMethods.ByName("List")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoLabelsHandler := connect.NewUnaryHandler(
+	rondoLabelsHandler := wire.NewUnaryHandler(
 		RondoLabelsProcedure,
 		svc.Labels,
 		connect.WithSchema(rondoMethods.ByName("Labels")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoInfoHandler := connect.NewUnaryHandler(
+	rondoInfoHandler := wire.NewUnaryHandler(
 		RondoInfoProcedure,
 		svc.Info,
 		connect.WithSchema(rondoMethods.ByName("Info")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoStatsHandler := connect.NewUnaryHandler(
+	rondoStatsHandler := wire.NewUnaryHandler(
 		RondoStatsProcedure,
 		svc.Stats,
 		connect.WithSchema(rondoMethods.ByName("Stats")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoNotesHandler := connect.NewUnaryHandler(
+	rondoNotesHandler := wire.NewUnaryHandler(
 		RondoNotesProcedure,
 		svc.Notes,
 		connect.WithSchema(rondoMethods.ByName("Notes")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoMetadataHandler := connect.NewUnaryHandler(
+	rondoMetadataHandler := wire.NewUnaryHandler(
 		RondoMetadataProcedure,
 		svc.Metadata,
 		connect.WithSchema(rondoMethods.ByName("Metadata")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoSearchHandler := connect.NewUnaryHandler(
+	rondoSearchHandler := wire.NewUnaryHandler(
 		RondoSearchProcedure,
 		svc.Search,
 		connect.WithSchema(rondoMethods.ByName("Search")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoTreeHandler := connect.NewUnaryHandler(
+	rondoTreeHandler := wire.NewUnaryHandler(
 		RondoTreeProcedure,
 		svc.Tree,
 		connect.WithSchema(rondoMethods.ByName("Tree")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoChartsHandler := connect.NewUnaryHandler(
+	rondoChartsHandler := wire.NewUnaryHandler(
 		RondoChartsProcedure,
 		svc.Charts,
 		connect.WithSchema(rondoMethods.ByName("Charts")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoFetchManyHandler := connect.NewUnaryHandler(
+	rondoFetchManyHandler := wire.NewUnaryHandler(
 		RondoFetchManyProcedure,
 		svc.FetchMany,
 		connect.WithSchema(rondoMethods.ByName("FetchMany")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoDashboardsHandler := connect.NewUnaryHandler(
+	rondoDashboardsHandler := wire.NewUnaryHandler(
 		RondoDashboardsProcedure,
 		svc.Dashboards,
 		connect.WithSchema(rondoMethods.ByName("Dashboards")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoDashboardHandler := connect.NewUnaryHandler(
+	rondoDashboardHandler := wire.NewUnaryHandler(
 		RondoDashboardProcedure,
 		svc.Dashboard,
 		connect.WithSchema(rondoMethods.ByName("Dashboard")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoSaveDashboardHandler := connect.NewUnaryHandler(
+	rondoSaveDashboardHandler := wire.NewUnaryHandler(
 		RondoSaveDashboardProcedure,
 		svc.SaveDashboard,
 		connect.WithSchema(rondoMethods.ByName("SaveDashboard")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoDropDashboardHandler := connect.NewUnaryHandler(
+	rondoDropDashboardHandler := wire.NewUnaryHandler(
 		RondoDropDashboardProcedure,
 		svc.DropDashboard,
 		connect.WithSchema(rondoMethods.ByName("DropDashboard")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoStatusHandler := connect.NewUnaryHandler(
+	rondoStatusHandler := wire.NewUnaryHandler(
 		RondoStatusProcedure,
 		svc.Status,
 		connect.WithSchema(rondoMethods.ByName("Status")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoLatestHandler := connect.NewUnaryHandler(
+	rondoLatestHandler := wire.NewUnaryHandler(
 		RondoLatestProcedure,
 		svc.Latest,
 		connect.WithSchema(rondoMethods.ByName("Latest")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoCheckpointHandler := connect.NewUnaryHandler(
+	rondoCheckpointHandler := wire.NewUnaryHandler(
 		RondoCheckpointProcedure,
 		svc.Checkpoint,
 		connect.WithSchema(rondoMethods.ByName("Checkpoint")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoAlterHandler := connect.NewUnaryHandler(
+	rondoAlterHandler := wire.NewUnaryHandler(
 		RondoAlterProcedure,
 		svc.Alter,
 		connect.WithSchema(rondoMethods.ByName("Alter")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoTuneHandler := connect.NewUnaryHandler(
+	rondoTuneHandler := wire.NewUnaryHandler(
 		RondoTuneProcedure,
 		svc.Tune,
 		connect.WithSchema(rondoMethods.ByName("Tune")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoSetMetadataHandler := connect.NewUnaryHandler(
+	rondoSetMetadataHandler := wire.NewUnaryHandler(
 		RondoSetMetadataProcedure,
 		svc.SetMetadata,
 		connect.WithSchema(rondoMethods.ByName("SetMetadata")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoImportHandler := connect.NewUnaryHandler(
+	rondoImportHandler := wire.NewUnaryHandler(
 		RondoImportProcedure,
 		svc.Import,
 		connect.WithSchema(rondoMethods.ByName("Import")),
@@ -928,7 +929,7 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(rondoMethods.ByName("ImportMany")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoExportHandler := connect.NewUnaryHandler(
+	rondoExportHandler := wire.NewUnaryHandler(
 		RondoExportProcedure,
 		svc.Export,
 		connect.WithSchema(rondoMethods.ByName("Export")),
@@ -953,14 +954,14 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(rondoMethods.ByName("Check")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoQueryHandler := connect.NewUnaryHandler(
+	rondoQueryHandler := wire.NewUnaryHandler(
 		RondoQueryProcedure,
 		svc.Query,
 		connect.WithSchema(rondoMethods.ByName("Query")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoXportHandler := connect.NewUnaryHandler(
+	rondoXportHandler := wire.NewUnaryHandler(
 		RondoXportProcedure,
 		svc.Xport,
 		connect.WithSchema(rondoMethods.ByName("Xport")),
@@ -1238,13 +1239,13 @@ func NewLocalClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(localMethods.ByName("Check")),
 			connect.WithClientOptions(opts...),
 		),
-		compact: connect.NewClient[CompactRequest, CompactResponse](
+		compact: wire.NewClient[CompactRequest, CompactResponse](
 			httpClient,
 			baseURL+LocalCompactProcedure,
 			connect.WithSchema(localMethods.ByName("Compact")),
 			connect.WithClientOptions(opts...),
 		),
-		control: connect.NewClient[ControlRequest, ControlResponse](
+		control: wire.NewClient[ControlRequest, ControlResponse](
 			httpClient,
 			baseURL+LocalControlProcedure,
 			connect.WithSchema(localMethods.ByName("Control")),
@@ -1270,8 +1271,8 @@ type localClient struct {
 	exec    *connect.Client[ExecRequest, ExecResponse]
 	backup  *connect.Client[BackupRequest, BackupResponse]
 	check   *connect.Client[CheckRequest, CheckResponse]
-	compact *connect.Client[CompactRequest, CompactResponse]
-	control *connect.Client[ControlRequest, ControlResponse]
+	compact *wire.Client[CompactRequest, CompactResponse, *CompactRequest, *CompactResponse]
+	control *wire.Client[ControlRequest, ControlResponse, *ControlRequest, *ControlResponse]
 	_import *connect.Client[ImportRequest, ImportResponse]
 	export  *connect.Client[ExportRequest, ExportResponse]
 }
@@ -1357,13 +1358,13 @@ func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(localMethods.ByName("Check")),
 		connect.WithHandlerOptions(opts...),
 	)
-	localCompactHandler := connect.NewUnaryHandler(
+	localCompactHandler := wire.NewUnaryHandler(
 		LocalCompactProcedure,
 		svc.Compact,
 		connect.WithSchema(localMethods.ByName("Compact")),
 		connect.WithHandlerOptions(opts...),
 	)
-	localControlHandler := connect.NewUnaryHandler(
+	localControlHandler := wire.NewUnaryHandler(
 		LocalControlProcedure,
 		svc.Control,
 		connect.WithSchema(localMethods.ByName("Control")),
@@ -1466,32 +1467,32 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 	baseURL = strings.TrimRight(baseURL, "/")
 	clusterMethods := File_rondo_proto.Services().ByName("Cluster").Methods()
 	return &clusterClient{
-		state: connect.NewClient[ClusterStateRequest, ClusterState](
+		state: wire.NewClient[ClusterStateRequest, ClusterState](
 			httpClient,
 			baseURL+ClusterStateProcedure,
 			connect.WithSchema(clusterMethods.ByName("State")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		move: connect.NewClient[MoveRequest, MoveResponse](
+		move: wire.NewClient[MoveRequest, MoveResponse](
 			httpClient,
 			baseURL+ClusterMoveProcedure,
 			connect.WithSchema(clusterMethods.ByName("Move")),
 			connect.WithClientOptions(opts...),
 		),
-		lead: connect.NewClient[LeadRequest, LeadResponse](
+		lead: wire.NewClient[LeadRequest, LeadResponse](
 			httpClient,
 			baseURL+ClusterLeadProcedure,
 			connect.WithSchema(clusterMethods.ByName("Lead")),
 			connect.WithClientOptions(opts...),
 		),
-		release: connect.NewClient[ReleaseRequest, ReleaseResponse](
+		release: wire.NewClient[ReleaseRequest, ReleaseResponse](
 			httpClient,
 			baseURL+ClusterReleaseProcedure,
 			connect.WithSchema(clusterMethods.ByName("Release")),
 			connect.WithClientOptions(opts...),
 		),
-		drain: connect.NewClient[DrainRequest, DrainResponse](
+		drain: wire.NewClient[DrainRequest, DrainResponse](
 			httpClient,
 			baseURL+ClusterDrainProcedure,
 			connect.WithSchema(clusterMethods.ByName("Drain")),
@@ -1508,11 +1509,11 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 
 // clusterClient implements ClusterClient.
 type clusterClient struct {
-	state         *connect.Client[ClusterStateRequest, ClusterState]
-	move          *connect.Client[MoveRequest, MoveResponse]
-	lead          *connect.Client[LeadRequest, LeadResponse]
-	release       *connect.Client[ReleaseRequest, ReleaseResponse]
-	drain         *connect.Client[DrainRequest, DrainResponse]
+	state         *wire.Client[ClusterStateRequest, ClusterState, *ClusterStateRequest, *ClusterState]
+	move          *wire.Client[MoveRequest, MoveResponse, *MoveRequest, *MoveResponse]
+	lead          *wire.Client[LeadRequest, LeadResponse, *LeadRequest, *LeadResponse]
+	release       *wire.Client[ReleaseRequest, ReleaseResponse, *ReleaseRequest, *ReleaseResponse]
+	drain         *wire.Client[DrainRequest, DrainResponse, *DrainRequest, *DrainResponse]
 	checkReplicas *connect.Client[CheckReplicasRequest, CheckReplicasResponse]
 }
 
@@ -1574,32 +1575,32 @@ type ClusterHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	clusterMethods := File_rondo_proto.Services().ByName("Cluster").Methods()
-	clusterStateHandler := connect.NewUnaryHandler(
+	clusterStateHandler := wire.NewUnaryHandler(
 		ClusterStateProcedure,
 		svc.State,
 		connect.WithSchema(clusterMethods.ByName("State")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterMoveHandler := connect.NewUnaryHandler(
+	clusterMoveHandler := wire.NewUnaryHandler(
 		ClusterMoveProcedure,
 		svc.Move,
 		connect.WithSchema(clusterMethods.ByName("Move")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterLeadHandler := connect.NewUnaryHandler(
+	clusterLeadHandler := wire.NewUnaryHandler(
 		ClusterLeadProcedure,
 		svc.Lead,
 		connect.WithSchema(clusterMethods.ByName("Lead")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterReleaseHandler := connect.NewUnaryHandler(
+	clusterReleaseHandler := wire.NewUnaryHandler(
 		ClusterReleaseProcedure,
 		svc.Release,
 		connect.WithSchema(clusterMethods.ByName("Release")),
 		connect.WithHandlerOptions(opts...),
 	)
-	clusterDrainHandler := connect.NewUnaryHandler(
+	clusterDrainHandler := wire.NewUnaryHandler(
 		ClusterDrainProcedure,
 		svc.Drain,
 		connect.WithSchema(clusterMethods.ByName("Drain")),
