@@ -52,7 +52,7 @@ Without flags it is the cluster of "rondo-bench cluster": everything on one mach
 		},
 	}
 	addModelFlags(c.Flags(), &o)
-	c.PersistentFlags().StringVar(&m.times, "times", "", "a `file` with service times, in place of those of docs/performance.md")
+	c.PersistentFlags().StringVar(&m.times, "times", "", "a `file` with service times, in place of those of bench/README.md")
 	c.PersistentFlags().BoolVar(&m.json, "json", false, "print JSON")
 	c.AddCommand(m.newTimes(), m.newCompare(), m.newSizes())
 	return c
@@ -152,7 +152,7 @@ func (m *model) newCompare() *cobra.Command {
 	return &cobra.Command{
 		Use:   "compare",
 		Short: "Compare the model with runs of a cluster",
-		Long: `Simulates the runs of "rondo-bench cluster" that docs/performance.md has, and prints what
+		Long: `Simulates the runs of "rondo-bench cluster" that bench/README.md has, and prints what
 was measured beside what the model gives.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

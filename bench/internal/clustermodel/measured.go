@@ -1,6 +1,6 @@
 package clustermodel
 
-// A Measured is runs of `rondo-bench cluster` alone on a machine, as docs/performance.md has them.
+// A Measured is runs of `rondo-bench cluster` alone on a machine, as bench/README.md has them.
 type Measured struct {
 	Name    string
 	Command string

@@ -6,7 +6,7 @@ import (
 )
 
 // What a series takes in each replica: bytes of memory, and of disk with five archives that are
-// full; and how often it gets a sample. docs/performance.md has the runs that say so.
+// full; and how often it gets a sample. bench/README.md has the runs that say so.
 const (
 	seriesMemory = 920
 	seriesDisk   = 8500

@@ -64,7 +64,7 @@ func (s *set) fields() map[string]*float64 {
 //go:embed times.json
 var stored []byte
 
-// Stored returns the times that were measured for docs/performance.md.
+// Stored returns the times that were measured for bench/README.md.
 func Stored() (Times, error) { return Times{}.With(stored) }
 
 // With returns the times with those that a file names replaced. A file is a list of Time; of each
