@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/compression"
 
-	"github.com/rondo-db/rondo/engine/enginebench"
+	"github.com/rondo-db/rondo/internal/enginebench"
 	"github.com/rondo-db/rondo/rra"
 )
 

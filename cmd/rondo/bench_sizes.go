@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/engine/enginebench"
+	"github.com/rondo-db/rondo/internal/enginebench"
 )
 
 type benchSizes struct {

@@ -30,6 +30,7 @@ const (
 var rooms = map[string][]string{
 	"internal/access":        {"engine", "rra"},
 	"internal/conffile":      {},
+	"internal/enginebench":   {"engine", "rra", "wal"},
 	"internal/foreign":       {},
 	"internal/glob":          {},
 	"internal/histogram":     {},
@@ -114,7 +115,6 @@ var rooms = map[string][]string{
 	"engine/internal/record":         {"rra"},
 	"engine/internal/rowblock":       {"engine/internal/record", "rra"},
 	"engine/enginetest":              {"engine", "rra", "wal", "internal/ramtemp"},
-	"engine/enginebench":             {"engine", "rra", "wal"},
 	"cmd/rondo/internal":             {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
 	"cmd/rondo/internal/backups":     {"internal/owner", "internal/replace", "internal/sleep", "engine"},
 	"cmd/rondo/internal/clustered":   {"cmd/rondo/internal/operator", "engine", "internal/loglimit", "internal/natsconn", "internal/owner", "internal/replace", "internal/sleep", "query/partial", "query/peer", "wal"},
@@ -144,7 +144,7 @@ var testOnly = map[string][]string{
 	"receivers/receivertest":                     nil,
 	"receivers/lines":                            nil,
 	"query/prom/promtest":                        nil,
-	"engine/enginebench":                         {"cmd"},
+	"internal/enginebench":                       {"cmd"},
 	"cmd/rondo/internal/webconfig/webconfigtest": {"cmd"},
 }
 

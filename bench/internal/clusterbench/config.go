@@ -3,7 +3,7 @@ package clusterbench
 import (
 	"errors"
 
-	"github.com/rondo-db/rondo/engine/enginebench"
+	"github.com/rondo-db/rondo/internal/enginebench"
 )
 
 // A Config says what is measured.

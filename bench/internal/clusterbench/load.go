@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/engine/enginebench"
+	"github.com/rondo-db/rondo/internal/enginebench"
 	"github.com/rondo-db/rondo/rra"
 )
 

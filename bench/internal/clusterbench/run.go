@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/engine/enginebench"
+	"github.com/rondo-db/rondo/internal/enginebench"
 	"github.com/rondo-db/rondo/query/peer"
 	"github.com/rondo-db/rondo/wal"
 )
