@@ -37,6 +37,6 @@ not installed is left out. "rondo bench ingest" measures the store by itself.`,
 		SilenceErrors: true,
 	}
 	root.PersistentFlags().StringVar(&c.rondo, "rondo", "", "the rondo `program` to measure (default: the one beside this program, else the one in the PATH)")
-	root.AddCommand(newIngest(c), newReceive(), newReceiver(), newRRDCached(c), newPipe(c), newOneShot(c), newGraph(c), newGraphite(c), newViewers(c), newRemoteWrite(c), newPromQL(c), newCluster(c), newStore(), newModel())
+	root.AddCommand(newIngest(c), newReceive(), newReceiver(), newRRDCached(c), newPipe(c), newOneShot(c), newGraph(c), newGraphite(c), newViewers(c), newRemoteWrite(c), newPromQL(c), newCluster(c), newStore(), newModel(), newSizes(), newChild())
 	return root
 }

@@ -23,7 +23,7 @@ func newBenchCommand() *cobra.Command {
 		Short: "Measure the store on this machine",
 		Args:  takes(0, 0),
 	}
-	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchSizesCommand(), newBenchChildCommand())
+	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchChildCommand())
 	return c
 }
 
@@ -114,7 +114,11 @@ func (o *benchOptions) run(cmd *cobra.Command) (err error) {
 	if !ok {
 		return fmt.Errorf("--sync %s: not one of always, interval, none", o.sync)
 	}
-	dir, child, remove, err := benchPlace(o.dir)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, remove, err := benchDir(o.dir)
 	if err != nil {
 		return err
 	}
@@ -128,7 +132,9 @@ func (o *benchOptions) run(cmd *cobra.Command) (err error) {
 		Depth:           o.depth,
 		Seed:            o.seed,
 		RecoveryProfile: o.recoveryProfile,
-		Exec:            child,
+		Exec: func(ctx context.Context, arg string) *exec.Cmd {
+			return exec.CommandContext(ctx, self, "bench", "child", arg)
+		},
 	}
 	config.Options.Sync = mode
 	config.Options.NoBackground = o.oneCheckpoint
@@ -159,19 +165,6 @@ func (o *benchOptions) run(cmd *cobra.Command) (err error) {
 		return r.WriteJSON(cmd.OutOrStdout())
 	}
 	return r.WriteText(cmd.OutOrStdout())
-}
-
-// benchPlace is benchDir, and also returns what starts a child of the bench commands.
-func benchPlace(named string) (dir string, child func(ctx context.Context, arg string) *exec.Cmd, remove func() error, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, nil, err
-	}
-	child = func(ctx context.Context, arg string) *exec.Cmd {
-		return exec.CommandContext(ctx, self, "bench", "child", arg)
-	}
-	dir, remove, err = benchDir(named)
-	return dir, child, remove, err
 }
 
 // benchDir returns the folder of the store, and a function that removes it if it is temporary.

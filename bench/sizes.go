@@ -1,18 +1,21 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/bench/internal/sizebench"
 	"github.com/rondo-db/rondo/internal/enginebench"
 )
 
-type benchSizes struct {
+type sizesOptions struct {
 	series  []int
 	minutes int
 	seed    uint64
@@ -23,16 +26,16 @@ type benchSizes struct {
 	layout  enginebench.Layout
 }
 
-func newBenchSizesCommand() *cobra.Command {
-	o := benchSizes{memory: 16 << 30}
+func newSizes() *cobra.Command {
+	o := sizesOptions{memory: 16 << 30}
 	c := &cobra.Command{
 		Use:   "sizes",
 		Short: "What a series costs in stores of several sizes",
-		Long: `Does what bench ingest does with stores of several sizes, one after the other, each in
+		Long: `Does what "rondo bench ingest" does with stores of several sizes, one after the other, each in
 a process of its own, and prints what creating, appending, opening, listing and
 selecting cost. What grows as the number of series does costs the same a series in all
 of them. Ten million series take 12 GB of memory, 25 GB of disk, and minutes.`,
-		Args: takes(0, 0),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := c.Flags()
@@ -48,15 +51,21 @@ of them. Ten million series take 12 GB of memory, 25 GB of disk, and minutes.`,
 	return c
 }
 
-func (o *benchSizes) run(cmd *cobra.Command) (err error) {
-	dir, child, remove, err := benchPlace(o.dir)
+func (o *sizesOptions) run(cmd *cobra.Command) (err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, remove, err := workFolder(o.dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	config := enginebench.Config{
 		Dir: dir, Layout: o.layout, Readings: o.minutes * 6, Appenders: 32, Depth: 16, Seed: o.seed,
-		Exec: child,
+		Exec: func(ctx context.Context, arg string) *exec.Cmd {
+			return exec.CommandContext(ctx, self, "child", arg)
+		},
 	}
 	config.Options.Memory = o.memory
 	var sizes []enginebench.Size
@@ -80,13 +89,25 @@ func (o *benchSizes) run(cmd *cobra.Command) (err error) {
 		e.SetIndent("", "  ")
 		return e.Encode(sizes)
 	}
-	return enginebench.WriteSizes(cmd.OutOrStdout(), sizes)
+	return sizebench.Write(cmd.OutOrStdout(), sizes)
 }
 
-func (o *benchSizes) draw(sizes []enginebench.Size) error {
+func (o *sizesOptions) draw(sizes []enginebench.Size) error {
 	f, err := os.Create(o.svg)
 	if err != nil {
 		return fmt.Errorf("--svg: %w", err)
 	}
-	return errors.Join(enginebench.WriteSizesSVG(f, sizes), f.Close())
+	return errors.Join(sizebench.WriteSVG(f, sizes), f.Close())
+}
+
+// newChild returns the hidden command that sizes starts in separate processes.
+func newChild() *cobra.Command {
+	return &cobra.Command{
+		Use:    "child ORDER",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return enginebench.Child(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
 }
