@@ -86,8 +86,8 @@ func BenchmarkLookup(b *testing.B) {
 				run()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*values), "ns/value")
-			if f.cache.len() != series || f.made != series {
-				b.Fatalf("%d entries of %d made", f.cache.len(), f.made)
+			if f.cache.Len() != series || f.made != series {
+				b.Fatalf("%d entries of %d made", f.cache.Len(), f.made)
 			}
 		})
 	}
@@ -121,8 +121,8 @@ func BenchmarkReceive(b *testing.B) {
 				s.readAll(b, packets)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*values), "ns/value")
-			if st := s.Stats(); st.Dropped[receivers.State] > 0 || s.cache.len() != series {
-				b.Fatalf("%d entries, %+v", s.cache.len(), st)
+			if st := s.Stats(); st.Dropped[receivers.State] > 0 || s.cache.Len() != series {
+				b.Fatalf("%d entries, %+v", s.cache.Len(), st)
 			}
 		})
 	}

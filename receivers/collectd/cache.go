@@ -2,7 +2,7 @@ package collectd
 
 import (
 	"bytes"
-	"hash/maphash"
+	"encoding/binary"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/successor"
@@ -18,36 +18,21 @@ import (
 //
 // A full cache is emptied; references are resolved again when they are needed.
 type cache struct {
-	table   successor.Table
-	entries []entry // by their numbers in table
-	keys    successor.Keys
-	seed    maphash.Seed
-	most    int    // entries
-	key     []byte // of the last look-up in the table
-	use     uint32 // bits of a hash that are used; tests use fewer, so that hashes collide
+	successor.Cache[entry]
+	key []byte // of the last look-up by hash
 }
 
 // An entry is one key of the cache.
 type entry struct {
-	sizes uint64 // lengths of the parts of the key, packed
 	receivers.Series
-	key     uint32 // place of the key in keys
-	differs parts  // names in which the entry foreseen after this one differs
+	differs parts // names in which the entry foreseen after this one differs
 }
 
 // cacheEntries is the largest number of entries: about 250 MB with keys of 64 bytes.
 const cacheEntries = 1 << 21
 
 func newCache(most int) *cache {
-	return &cache{seed: maphash.MakeSeed(), most: most, use: ^uint32(0)}
-}
-
-func (c *cache) len() int { return len(c.entries) }
-
-func (c *cache) clear() {
-	c.table.Clear()
-	c.keys.Clear()
-	c.entries = c.entries[:0]
+	return &cache{Cache: successor.NewCache[entry](most, successor.MaxChunks)}
 }
 
 // sizes packs the lengths of the parts of v's key. Names have at most 127 bytes, and there are at
@@ -57,63 +42,58 @@ func sizes(v *ValueList) uint64 {
 		uint64(len(v.Plugin))<<24 | uint64(len(v.Host))<<32 | uint64(len(v.Kinds))<<40
 }
 
+// sizesBytes is how many bytes of a key are its sizes. The parts follow.
+const sizesBytes = 8
+
 // skip tells the cache that a list was not looked up: it must not connect the next list with the
 // one before.
-func (c *cache) skip() { c.table.Lose() }
+func (c *cache) skip() { c.Lose() }
 
 // find returns the entry of v, or nil. v.changed are the names in which v may differ from the list
 // before. The caller must have called find or skip for that list.
 func (c *cache) find(v *ValueList) *entry {
 	changed := v.changed
-	last := c.table.Last()
-	if n := c.table.Foreseen(); n != successor.None {
-		p, e := &c.entries[last], &c.entries[n]
-		if c.equal(e, v, changed|p.differs) {
+	last := c.Last()
+	if n := c.Foreseen(); n != successor.None {
+		p := c.At(last)
+		if c.equal(n, v, changed|p.differs) {
 			if p.differs == unknown {
-				p.differs = c.differ(p, e)
+				p.differs = c.differ(last, n)
 			}
-			c.table.Found(n)
-			return e
+			c.Found(n)
+			return c.At(n)
 		}
 	}
-	h := c.sum(v)
-	for i := c.table.First(h); i != successor.None; i = c.table.More(h) {
-		e := &c.entries[i]
-		if e.sizes != sizes(v) || !bytes.Equal(c.keys.At(e.key)[:len(c.key)], c.key) {
-			continue
-		}
-		// packets of several senders come in any order
-		if last == successor.None || changed&ofFirst != 0 {
-			c.table.Found(i)
-			return e
-		}
-		c.table.Follow(i)
-		p := &c.entries[last]
-		p.differs = c.differ(p, e)
-		return e
+	c.sum(v)
+	i, ok := c.Lookup(nil, c.key)
+	switch {
+	case !ok:
+		c.Lose()
+		return nil
+	case last == successor.None || changed&ofFirst != 0:
+		c.Found(i) // packets of several senders come in any order
+	default:
+		c.Follow(i)
+		c.At(last).differs = c.differ(last, i)
 	}
-	c.table.Lose()
-	return nil
+	return c.At(i)
 }
 
-// sum sets c.key to the key of v, and returns its hash.
-func (c *cache) sum(v *ValueList) uint32 {
-	c.key = appendParts(c.key[:0], v)
-	return uint32(maphash.Bytes(c.seed, c.key)^sizes(v)*0x9e3779b97f4a7c15) & c.use
-}
-
-func appendParts(dst []byte, v *ValueList) []byte {
+// sum sets c.key to the key of v.
+func (c *cache) sum(v *ValueList) {
+	dst := binary.LittleEndian.AppendUint64(c.key[:0], sizes(v))
 	dst = append(append(dst, v.TypeInstance...), v.Type...)
 	dst = append(append(dst, v.PluginInstance...), v.Plugin...)
-	return append(append(dst, v.Host...), v.Kinds...)
+	c.key = append(append(dst, v.Host...), v.Kinds...)
 }
 
-// equal reports whether e has the key of v. It compares only the names in differ.
-func (c *cache) equal(e *entry, v *ValueList, differ parts) bool {
-	if e.sizes != sizes(v) {
+// equal reports whether entry i has the key of v. It compares only the names in differ.
+func (c *cache) equal(i uint32, v *ValueList, differ parts) bool {
+	_, k := c.Key(i)
+	if binary.LittleEndian.Uint64(k) != sizes(v) {
 		return false
 	}
-	k := c.keys.At(e.key)
+	k = k[sizesBytes:]
 	n := len(v.TypeInstance)
 	if differ&ofTypeInstance != 0 && string(k[:n]) != string(v.TypeInstance) {
 		return false
@@ -142,10 +122,13 @@ func (c *cache) equal(e *entry, v *ValueList, differ parts) bool {
 }
 
 // differ returns in which names two entries differ.
-func (c *cache) differ(a, b *entry) (d parts) {
-	k, l := c.keys.At(a.key), c.keys.At(b.key)
+func (c *cache) differ(a, b uint32) (d parts) {
+	_, k := c.Key(a)
+	_, l := c.Key(b)
+	mine, its := binary.LittleEndian.Uint64(k), binary.LittleEndian.Uint64(l)
+	k, l = k[sizesBytes:], l[sizesBytes:]
 	for i := range 5 {
-		m, n := a.sizes>>(8*i)&0xff, b.sizes>>(8*i)&0xff
+		m, n := mine>>(8*i)&0xff, its>>(8*i)&0xff
 		if !bytes.Equal(k[:m], l[:n]) {
 			d |= 1 << i
 		}
@@ -156,10 +139,13 @@ func (c *cache) differ(a, b *entry) (d parts) {
 
 // add makes an entry for v, which has none.
 func (c *cache) add(v *ValueList) *entry {
-	if len(c.entries) >= c.most || c.keys.Chunks() >= successor.MaxChunks {
-		c.clear()
+	if c.Full() {
+		c.Clear()
 	}
-	n := c.table.Add(c.sum(v))
-	c.entries = append(c.entries, entry{sizes: sizes(v), key: c.keys.Add(c.key, nil), differs: unknown})
-	return &c.entries[n]
+	c.sum(v)
+	n := c.Add(nil, c.key)
+	c.Lose() // find decides what follows what
+	e := c.At(n)
+	e.differs = unknown
+	return e
 }

@@ -74,7 +74,7 @@ func (s *server) datagrams(ctx context.Context, n int) {
 		s.reload()
 	}
 	if s.queue.Stale() {
-		s.cache.clear()
+		s.cache.Clear()
 	}
 	for s.from = 0; s.from < n; s.from++ {
 		err := s.dec.Decode(s.udp.Packet(s.from), s)
@@ -98,7 +98,7 @@ func (s *server) datagrams(ctx context.Context, n int) {
 		s.dec.Unverified = false
 		s.unverified()
 	}
-	s.Series.Store(int64(s.cache.len()))
+	s.Series.Store(int64(s.cache.Len()))
 }
 
 // List takes one value list: see Handler.

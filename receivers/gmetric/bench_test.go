@@ -74,7 +74,7 @@ func BenchmarkReceive(b *testing.B) {
 				s := offline(new(receivertest.Nowhere), receivers.Config{})
 				defer s.close()
 				run := func() {
-					for len(packets) > 0 && s.cache.len() < metrics || len(s.texts.dirty) > 0 { // until all are known
+					for len(packets) > 0 && s.cache.Len() < metrics || len(s.texts.dirty) > 0 { // until all are known
 						s.every = 0
 						for i, p := range packets {
 							if i%64 == 0 {
@@ -110,8 +110,8 @@ func BenchmarkReceive(b *testing.B) {
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*metrics), "ns/metric")
 				s.queue.Flush()
-				if st := s.Stats(); s.cache.len() != metrics || st.Samples-samples+st.Dropped[receivers.Overload] < uint64(b.N*metrics) {
-					b.Fatalf("%d metrics, %+v", s.cache.len(), st)
+				if st := s.Stats(); s.cache.Len() != metrics || st.Samples-samples+st.Dropped[receivers.Overload] < uint64(b.N*metrics) {
+					b.Fatalf("%d metrics, %+v", s.cache.Len(), st)
 				}
 			})
 		}

@@ -94,7 +94,7 @@ func (s *server) metadata(ctx context.Context, i uint32) (*described, error) {
 	if d := t.byEntry[i]; d != nil {
 		return d, nil
 	}
-	host, name := s.cache.key(i)
+	host, name := s.cache.Key(i)
 	stored, err := s.sink.Metadata(ctx, path(host, name))
 	if err != nil {
 		return nil, err
@@ -116,11 +116,11 @@ func (s *server) metadata(ctx context.Context, i uint32) (*described, error) {
 func (s *server) ask(ctx context.Context) error {
 	asks := s.news.asks
 	for n, i := range asks {
-		e := &s.cache.entries[i]
+		e := s.cache.At(i)
 		if e.is(asked) {
 			continue
 		}
-		host, name := s.cache.key(i)
+		host, name := s.cache.Key(i)
 		stored, err := s.sink.Metadata(ctx, path(host, name))
 		if err != nil {
 			s.news.asks = append(asks[:0], asks[n:]...) // again later
@@ -255,13 +255,13 @@ func (s *server) flushTexts(force bool) {
 		if d == nil || !d.listed {
 			continue // it has expired, and may have come back
 		}
-		e := &s.cache.entries[i]
+		e := s.cache.At(i)
 		if d.store {
 			s.put(e, i, d)
 			room--
 		}
 		if d.relabel && e.Ref != 0 {
-			host, name := s.cache.key(i)
+			host, name := s.cache.Key(i)
 			if !s.labels.put(host, name, d, s.set.step) && !force {
 				break
 			}
@@ -278,7 +278,7 @@ func (s *server) flushTexts(force bool) {
 // put hands over the metadata of one path.
 func (s *server) put(e *entry, i uint32, d *described) {
 	d.store = false
-	host, name := s.cache.key(i)
+	host, name := s.cache.Key(i)
 	x := receivers.Description{Sender: d.sender, PathMetadata: core.PathMetadata{
 		Path: path(host, name),
 		Metadata: core.Metadata{
@@ -315,9 +315,9 @@ func (s *server) release(ctx context.Context) bool {
 
 // assume gives entry i the metadata that the store has by now, or else the default metadata.
 func (s *server) assume(ctx context.Context, i uint32, v *heldValue) {
-	e := &s.cache.entries[i]
+	e := s.cache.At(i)
 	if !e.is(gone) {
-		host, name := s.cache.key(i)
+		host, name := s.cache.Key(i)
 		stored, err := s.sink.Metadata(ctx, path(host, name))
 		if err == nil {
 			s.answer(e, i, &stored)

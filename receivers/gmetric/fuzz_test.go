@@ -89,7 +89,7 @@ func TestRandom(t *testing.T) {
 		rec := new(receivertest.Recorder)
 		now := time.Unix(began, 0)
 		s := offline(rec, receivers.Config{Now: func() time.Time { return now }})
-		s.cache.most = 5 + rnd.IntN(100)
+		s.cache.Most = 5 + rnd.IntN(100)
 		s.every = 0
 		values, texts := uint64(0), uint64(0)
 		for range 500 {
@@ -153,10 +153,10 @@ func (s offlineServer) consistent() error {
 		}
 	}
 	refs := int64(0)
-	for i := range s.cache.entries {
-		e := &s.cache.entries[i]
-		host, name := s.cache.key(uint32(i))
-		if n, _, ok := s.cache.find(host, name); !ok || n != uint32(i) {
+	for i := range s.cache.Len() {
+		e := s.cache.At(uint32(i))
+		host, name := s.cache.Key(uint32(i))
+		if n, ok := s.cache.Find(host, name); !ok || n != uint32(i) {
 			return fmt.Errorf("entry %d is found as %d, %t", i, n, ok)
 		}
 		if e.Ref != 0 {

@@ -107,7 +107,7 @@ func (s *server) begin() {
 	if s.queue.Stale() {
 		s.forgetSeries()
 	}
-	if s.cache.full() {
+	if s.cache.Full() {
 		s.restart()
 	}
 }
@@ -214,14 +214,14 @@ func (s *server) allowed(from netip.Addr) bool {
 
 // message takes a message about a metric of host.
 func (s *server) message(m *Message, host []byte) {
-	i, h, ok := s.cache.find(host, m.Name)
+	i, ok := s.cache.FindAgain(host, m.Name)
 	if !ok {
-		i = s.cache.add(host, m.Name, h)
+		i = s.cache.Add(host, m.Name)
 		if string(m.Name) == heartbeat {
-			s.cache.entries[i].flags |= beats
+			s.cache.At(i).flags |= beats
 		}
 	}
-	e := &s.cache.entries[i]
+	e := s.cache.At(i)
 	if e.dmax > 0 && s.second-e.seen > e.dmax && e.is(known) {
 		s.expire(e, i)
 	}

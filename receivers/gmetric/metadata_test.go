@@ -381,7 +381,7 @@ func TestStale(t *testing.T) {
 
 // TestFull: a cache that is full starts over, and what it knew is read back.
 func TestFull(t *testing.T) {
-	r := runOf(t, new(receivertest.Recorder), nil, began, func(s *server) { s.cache.most = 10 })
+	r := runOf(t, new(receivertest.Recorder), nil, began, func(s *server) { s.cache.Most = 10 })
 	const metrics = 25
 	for i := range metrics {
 		name := fmt.Sprint(i)

@@ -34,7 +34,7 @@ func (s *server) resolve(ctx context.Context) {
 		_ = s.asks.Ask(ctx, n.series.Requests()) // it is logged, and Replay counts what it costs
 	}
 	n.series.Replay(&s.Counters, func(v *newcomer, _ int, r *receivers.Request) {
-		e := &s.cache.entries[v.entry]
+		e := s.cache.At(v.entry)
 		if e.Ref == 0 {
 			if e.Series = r.Series(s.second); e.Ref == 0 {
 				return
@@ -49,7 +49,7 @@ func (s *server) resolve(ctx context.Context) {
 // settle takes a newcomer if it needs no request after all. Otherwise it keeps it until its series
 // is resolved.
 func (s *server) settle(ctx context.Context, v *newcomer) error {
-	e := &s.cache.entries[v.entry]
+	e := s.cache.At(v.entry)
 	switch {
 	case !e.is(known) && !e.is(beats):
 		s.hold(v.entry, &v.reading, v.sender)
@@ -81,7 +81,7 @@ func (s *server) settle(ctx context.Context, v *newcomer) error {
 }
 
 func (s *server) request(v *newcomer, t *described) receivers.Request {
-	host, name := s.cache.key(v.entry)
+	host, name := s.cache.Key(v.entry)
 	return receivers.Request{
 		Identity: identify(host, name, &t.metric),
 		Sender:   v.sender,

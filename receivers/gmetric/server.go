@@ -76,9 +76,8 @@ const (
 
 // forgetSeries forgets all references, because the store has refused one.
 func (s *server) forgetSeries() {
-	for i := range s.cache.entries {
-		e := &s.cache.entries[i]
-		e.Ref = 0
+	for i := range s.cache.Len() {
+		s.cache.At(uint32(i)).Ref = 0
 	}
 	s.news.refs = 0
 }
@@ -105,8 +104,8 @@ func (s *server) restart() {
 			yield(i, s.news.ask)
 		}
 	})
-	for i := range s.cache.entries {
-		if s.cache.entries[i].Ref != 0 {
+	for i := range s.cache.Len() {
+		if s.cache.At(uint32(i)).Ref != 0 {
 			s.news.refs++
 		}
 	}

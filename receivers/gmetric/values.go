@@ -76,7 +76,7 @@ func (r *reading) value(k rra.Kind) (rra.Value, error) {
 // badValue counts and logs a value that the series of entry i does not take.
 func (s *server) badValue(i uint32, r *reading, err error) {
 	s.Drop(receivers.ReasonOf(err), 1)
-	host, name := s.cache.key(i)
+	host, name := s.cache.Key(i)
 	if ok, held := s.lines.Allow(string(host), s.now); ok {
 		s.cfg.Logger.Warn("gmetric: bad value", "host", label(host), "metric", label(name), "value", label(r.text[:min(len(r.text), 64)]),
 			"err", err, "held_back_lines", held)

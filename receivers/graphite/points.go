@@ -39,7 +39,7 @@ func (c *source) addTo(q *receivers.Queue) {
 		e := k.find(p.Name)
 		switch {
 		case e != nil && e.Ref != 0:
-			c.store(q, &e.Series, p)
+			c.store(q, e, p)
 		case e == nil || e.Due(c.tick):
 			c.unknown = append(c.unknown, i)
 		default:

@@ -105,3 +105,40 @@ func TestKeys(t *testing.T) {
 		keys.Clear()
 	}
 }
+
+// TestCacheModel compares a cache with a map, over keys whose parts can be mixed up.
+func TestCacheModel(t *testing.T) {
+	c := successor.NewCache[int](200, successor.MaxChunks)
+	want := make(map[[2]string]int)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	part := func() []byte { return []byte("abcabc")[:rnd.IntN(7)] }
+	long := bytes.Repeat([]byte("x"), 1000)
+	for step := range 20_000 {
+		a, b := part(), append(part(), long[:rnd.IntN(30)]...)
+		find := c.Find
+		if rnd.IntN(2) == 0 {
+			find = c.FindAgain
+		}
+		key := [2]string{string(a), string(b)}
+		i, ok := find(a, b)
+		n, known := want[key]
+		if ok != known || ok && (*c.At(i) != n || c.Last() != i) {
+			t.Fatalf("step %d: %q is %d %t, want %d %t", step, key, i, ok, n, known)
+		}
+		if ok {
+			continue
+		}
+		if c.Full() {
+			c.Clear()
+			clear(want)
+		}
+		i = c.Add(a, b)
+		if *c.At(i) != 0 {
+			t.Fatalf("step %d: a new key has %d", step, *c.At(i))
+		}
+		*c.At(i), want[key] = step, step
+		if x, y := c.Key(i); string(x) != key[0] || string(y) != key[1] {
+			t.Fatalf("step %d: %q is kept as %q %q", step, key, x, y)
+		}
+	}
+}

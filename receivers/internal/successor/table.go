@@ -3,7 +3,7 @@
 // Senders send their series in the same order each time. So a [Table] remembers, for each entry,
 // which entry came next the last time. The owner of the table first compares the key at hand with
 // the key of that entry. Only if they differ does it hash the key and look it up. [Keys] holds the
-// bytes of the keys.
+// bytes of the keys. [Cache] is the owner for keys of bytes.
 //
 // Neither type holds pointers for each entry, so a million entries cost the garbage collector
 // nothing. The owner keeps the entries themselves, in a slice in the order of [Table.Add], and
