@@ -108,6 +108,7 @@ func (s *server) begin() {
 		s.forgetSeries()
 	}
 	if s.cache.Full() {
+		s.resolve(context.Background()) // newcomers name entries
 		s.restart()
 	}
 }
