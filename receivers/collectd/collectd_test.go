@@ -319,33 +319,9 @@ func TestBothFamilies(t *testing.T) {
 	}
 }
 
-// TestMulticast joins collectd's group on the loopback interface: with a flag, and by listening at
-// it.
+// TestMulticast: collectd's group is joined.
 func TestMulticast(t *testing.T) {
-	lo := loopback(t)
-	group := group4 + "%" + lo.Name
-	try, err := Protocol.New(receivers.Config{Address: "0.0.0.0:0", Options: map[string][]string{flagGroup.Name: {group}}}, new(receivertest.Recorder))
-	if err != nil {
-		t.Skipf("joining %s: %v", group, err)
-	}
-	_ = try.Close() // only tried
-	for _, address := range []string{"0.0.0.0:0", group4 + ":0"} {
-		t.Run(address, func(t *testing.T) {
-			c := suite(t)
-			c.Address = address
-			c.Options = map[string][]string{flagGroup.Name: {group}}
-			if address != "0.0.0.0:0" && !routed(t, group4) {
-				t.Skipf("no route to %s: it cannot be joined without naming an interface", group4)
-			}
-			r := receivertest.Start(t, c, new(receivertest.Recorder), nil)
-			_, port, err := net.SplitHostPort(r.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			sendMulticast(t, lo, net.JoinHostPort(group4, port), message(0))
-			r.UntilSamples(1)
-		})
-	}
+	receivertest.Multicast(t, suite(t), flagGroup, group4, message(0))
 }
 
 // TestWeak: what is dropped for want of protection is counted by list, and logged once with its

@@ -336,3 +336,8 @@ func TestExtraLimits(t *testing.T) {
 		t.Errorf("%d extra, groups of %d bytes, %d left out", len(md.extra), len(md.group), left)
 	}
 }
+
+// TestMulticast: Ganglia's group is joined.
+func TestMulticast(t *testing.T) {
+	receivertest.Multicast(t, receivertest.Case{Protocol: Protocol}, flagGroup, group, message(t, 7))
+}
