@@ -177,11 +177,7 @@ type made struct {
 func exportThrough(
 	ctx context.Context, server *rpc.Client, prefix string, xml bool, jobs int, fn func(path string, data []byte, err error) error,
 ) error {
-	export := server.Local.Export
-	if !server.IsSocket() {
-		export = server.Far.ExportMany
-	}
-	stream, err := export(ctx, connect.NewRequest(&rondov1.ExportRequest{Prefix: prefix, Xml: xml}))
+	stream, err := server.Far.ExportMany(ctx, connect.NewRequest(&rondov1.ExportRequest{Prefix: prefix, Xml: xml}))
 	if err != nil {
 		return backend.Explain(err)
 	}

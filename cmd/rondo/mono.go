@@ -64,7 +64,7 @@ func control(ctx context.Context, c *common, format, receiver string, args []str
 		return err
 	}
 	defer client.Close()
-	answer, err := client.Local.Control(ctx, connect.NewRequest(&rondov1.ControlRequest{Receiver: receiver, Args: args}))
+	answer, err := client.Control(ctx, connect.NewRequest(&rondov1.ControlRequest{Receiver: receiver, Args: args}))
 	var told *connect.Error
 	switch {
 	case errors.As(err, &told):

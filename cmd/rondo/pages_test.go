@@ -102,7 +102,7 @@ var (
 // file of the database, a word of a configuration, what another program or module has.
 var notOurs = []string{
 	"wal/mark", "meta/log", "FILE.partial", "docs/wire/NAME.md", "receivers/NAME", "extra.KEY", "net.core.rmem_max",
-	"rondo.v1.Rondo", "rondo.v1.Local", "rondo.v1.Cluster", "connect.WithGRPC", "WorkDir", "lastUpdateUs", "nextPage", "deltaPos", "deltaNeg",
+	"rondo.v1.Rondo", "rondo.v1.Cluster", "connect.WithGRPC", "WorkDir", "lastUpdateUs", "nextPage", "deltaPos", "deltaNeg",
 	"rrdtool.restore", "rrdtool.error", "rrdtool.info", "rrdtool.updatev", "rrdtool.fetch", "rrdtool.graph", "rrdtool.graphv", "rrdtool.OperationalError", // Python's
 }
 

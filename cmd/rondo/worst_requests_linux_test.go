@@ -287,7 +287,7 @@ func execute(words ...string) func(*worst) (string, error) {
 			return "", err
 		}
 		message := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
-		return w.post("/rondo.v1.Local/Exec", "application/connect+json", nil, message)
+		return w.post("/rondo.v1.Rondo/Exec", "application/connect+json", nil, message)
 	}
 }
 

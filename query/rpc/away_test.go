@@ -39,7 +39,7 @@ func newOutage(t *testing.T, servers ...*rpc.Server) *outage {
 	var handlers []http.Handler
 	for _, s := range servers {
 		s.Store, s.TailEvery, s.Now = o, time.Millisecond, func() time.Time { return time.Unix(epoch, 0).UTC() }
-		_, h := s.Handler()
+		_, h := s.Handler(nil)
 		handlers = append(handlers, h)
 	}
 	tails := 0

@@ -18,11 +18,8 @@ import (
 // A Client speaks to one server.
 type Client struct {
 	rondov1.RondoClient
-	Local rondov1.LocalClient // over the network, servers answer only some of its methods
-	// Streams is Local over HTTP/2, which Import needs because it streams both ways at once, and
-	// Far is Rondo over HTTP/2, which ImportMany needs.
-	Streams rondov1.LocalClient
-	Far     rondov1.RondoClient
+	// Far is Rondo over HTTP/2, which ImportMany needs because it streams both ways at once.
+	Far rondov1.RondoClient
 	// Cluster is for operators of a cluster.
 	Cluster rondov1.ClusterClient
 
@@ -82,8 +79,6 @@ func newClient(t *http.Transport, url, authorization string, options ...connect.
 	h, far := callingBy(t, url, authorization), callingBy(two, url, authorization)
 	return &Client{
 		RondoClient:   rondov1.NewRondoClient(h, url, limit),
-		Local:         rondov1.NewLocalClient(h, url, limit),
-		Streams:       rondov1.NewLocalClient(far, url, limit),
 		Far:           rondov1.NewRondoClient(far, url, limit),
 		Cluster:       rondov1.NewClusterClient(h, url, limit),
 		http:          h,
@@ -96,14 +91,6 @@ func newClient(t *http.Transport, url, authorization string, options ...connect.
 
 // IsSocket reports whether c speaks to a server's socket, where everything is allowed.
 func (c *Client) IsSocket() bool { return c.socket }
-
-// Imports begins an import. The service Local has it at a socket, and Rondo over the network.
-func (c *Client) Imports(ctx context.Context) *connect.BidiStreamForClient[rondov1.ImportRequest, rondov1.ImportResponse] {
-	if c.socket {
-		return c.Streams.Import(ctx)
-	}
-	return c.Far.ImportMany(ctx)
-}
 
 // SendForm sends a form, by GET or POST, to a path of the server that is no procedure, such as a
 // path of Prometheus' API. The caller closes the body of the answer.

@@ -65,7 +65,7 @@ func TestListGoesPastDamage(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }()
 	mux := http.NewServeMux()
-	mux.Handle((&rpc.Server{Store: store, Now: time.Now}).Handler())
+	mux.Handle((&rpc.Server{Store: store, Now: time.Now}).Handler(nil))
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	c := client(t, server.URL, false)

@@ -18,7 +18,7 @@ import (
 func serveDashboards(t *testing.T, db string, maySave bool) rondov1.RondoClient {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle((&rpc.Server{Store: enginetest.Open(t), Pages: dashboards.In(db), MaySave: maySave}).Handler())
+	mux.Handle((&rpc.Server{Store: enginetest.Open(t), Pages: dashboards.In(db), MaySave: maySave}).Handler(nil))
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
 	return client(t, h.URL, false)

@@ -23,7 +23,7 @@ func TestKilledServerIsToldOf(t *testing.T) {
 			return err
 		},
 		"a stream": func(c *rpc.Client) error {
-			s, err := c.Local.Exec(t.Context(), connect.NewRequest(&rondov1.ExecRequest{Argv: []string{"last", "a"}}))
+			s, err := c.Exec(t.Context(), connect.NewRequest(&rondov1.ExecRequest{Argv: []string{"last", "a"}}))
 			if err != nil {
 				return err
 			}

@@ -55,7 +55,7 @@ func exampleServer() (url string, stop func()) {
 		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle((&rpc.Server{Store: store}).Handler())
+	mux.Handle((&rpc.Server{Store: store}).Handler(nil))
 	s := httptest.NewServer(mux)
 	return s.URL, func() {
 		s.Close()

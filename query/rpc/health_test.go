@@ -37,7 +37,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%q: %v, %v", service, got, err)
 		}
 	}
-	if _, err := check("rondo.v1.Local"); connect.CodeOf(err) != connect.CodeNotFound {
+	if _, err := check("rondo.v1.Cluster"); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("another service: %v", err)
 	}
 	ready = false

@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// The limits of the service Rondo's requests and answers. Bytes are counted after unpacking.
+// The limits of requests and answers, but those of Commands. Bytes are counted after unpacking.
 const (
 	// MaxRequestBytes bounds a Write, an Import and a SetMetadata, the largest of all requests.
 	MaxRequestBytes = 4 << 20
@@ -44,7 +44,7 @@ const (
 	minPackedBytes  = 1 << 10   // bytes of the shortest answer that is packed
 )
 
-// The limits of the service Local.
+// The limits of Commands.
 const (
 	maxExecBytes = 64 << 20  // arguments and standard input of one command
 	chunkBytes   = 256 << 10 // bytes of one message of a stream
@@ -75,20 +75,6 @@ func messageLimits(spec connect.Spec) []connect.HandlerOption {
 
 // Limits returns the option that bounds the requests of a service that is no part of this package.
 func Limits() connect.HandlerOption { return connect.WithConditionalHandlerOptions(messageLimits) }
-
-// limits returns the handler options that bound the requests of l.
-func (l *Local) limits() []connect.HandlerOption {
-	n := maxExecBytes
-	if l.Remote != nil {
-		n = MaxCommandBytes
-	}
-	gunzip := func() connect.Decompressor { return &unpacker{limit: int64(n)} }
-	return []connect.HandlerOption{
-		connect.WithReadMaxBytes(n),
-		connect.WithCompression("gzip", gunzip, newPacker),
-		connect.WithCompressMinBytes(minPackedBytes),
-	}
-}
 
 // newPacker returns what packs answers: quickly, because values hardly become shorter by trying
 // harder.

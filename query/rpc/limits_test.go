@@ -91,7 +91,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle((&rpc.Server{Store: store, Now: func() time.Time { return time.Unix(epoch, 0) }}).Handler())
+	mux.Handle((&rpc.Server{Store: store, Now: func() time.Time { return time.Unix(epoch, 0) }}).Handler(nil))
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	c := client(t, s.URL, false)
@@ -130,7 +130,7 @@ func TestSeriesLimitIsResourceExhausted(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }() // nothing of it is looked at
 	mux := http.NewServeMux()
-	mux.Handle((&rpc.Server{Store: store, Now: func() time.Time { return time.Unix(epoch, 0) }}).Handler())
+	mux.Handle((&rpc.Server{Store: store, Now: func() time.Time { return time.Unix(epoch, 0) }}).Handler(nil))
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	c := client(t, s.URL, false)

@@ -16,7 +16,7 @@ import (
 )
 
 // upgrade takes over the connection of a request and runs a session of pipe mode on it.
-func (l *Local) upgrade(w http.ResponseWriter, r *http.Request) {
+func (l *Commands) upgrade(w http.ResponseWriter, r *http.Request) {
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, "a pipe needs HTTP/1.1", http.StatusHTTPVersionNotSupported)
@@ -54,7 +54,7 @@ func (l *Local) upgrade(w http.ResponseWriter, r *http.Request) {
 const FramesWord = "pipe"
 
 // pipe runs one session of pipe mode to its end and sends the exit code.
-func (l *Local) pipe(ctx context.Context, in *pipeInput) error {
+func (l *Commands) pipe(ctx context.Context, in *pipeInput) error {
 	stream := in.stream
 	first, err := stream.Receive()
 	if errors.Is(err, errIdle) {

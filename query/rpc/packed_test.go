@@ -48,7 +48,7 @@ func TestShortAnswersAreNotPacked(t *testing.T) {
 		`{"argv":["dump","a"]}`: 1,
 	} {
 		body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(request)))
-		r := packing(t, "http://"+rpc.SocketName+"/rondo.v1.Local/Exec", "application/connect+json", "Connect-Accept-Encoding", string(body)+request)
+		r := packing(t, "http://"+rpc.SocketName+"/rondo.v1.Rondo/Exec", "application/connect+json", "Connect-Accept-Encoding", string(body)+request)
 		a, err := h.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestSocketsAskForNothingPacked(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string // what each request says it takes
 	mux := http.NewServeMux()
-	mux.Handle((&rpc.Local{Store: enginetest.Open(t)}).Handler())
+	mux.Handle(commandsOf(enginetest.Open(t)))
 	serveHandler(t, dir, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		asked = append(asked, r.Header.Get("Accept-Encoding")+r.Header.Get("Connect-Accept-Encoding"))
@@ -94,7 +94,7 @@ func TestSocketsAskForNothingPacked(t *testing.T) {
 	if out, errOut, code := run(t, c, &rondov1.ExecRequest{Argv: []string{"help"}}); code != 0 {
 		t.Fatal(out, errOut)
 	}
-	if err := call(c.Local.Compact, t.Context(), &rondov1.CompactRequest{}); err != nil {
+	if err := call(c.Compact, t.Context(), &rondov1.CompactRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if a, err := c.SendForm(t.Context(), http.MethodPost, "/api/v1/query", nil); err != nil {

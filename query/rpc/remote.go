@@ -20,7 +20,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// A Remote says how a [Local] treats callers who reach it over the network. What a command may do
+// A Remote says how [Commands] treats callers who reach it over the network. What a command may do
 // depends on the user in the context of its request, and what it may cost is bounded.
 type Remote struct {
 	// User returns who has sent a request, and is asked again while a session lasts; nil: who sends
@@ -129,7 +129,7 @@ func (r *Remote) paced(conn net.Conn) net.Conn {
 	}
 	c := &pacedConn{Conn: conn, stall: r.Stall, idle: r.Idle}
 	if r.Idle > 0 {
-		// Local.Close sets a deadline of its own, which Read must not take back.
+		// Commands.Close sets a deadline of its own, which Read must not take back.
 		c.timer = time.AfterFunc(r.Idle, func() {
 			c.late.Store(true)
 			_ = conn.SetReadDeadline(time.Unix(1, 0))

@@ -20,9 +20,9 @@ import (
 // serveRemote serves commands over the network to a user, and returns a client.
 func serveRemote(t *testing.T, r *rpc.Remote, u *access.User) *rpc.Client {
 	t.Helper()
-	l := &rpc.Local{Store: enginetest.Open(t), Remote: r}
+	l := &rpc.Commands{Store: enginetest.Open(t), Remote: r}
 	mux := http.NewServeMux()
-	path, h := l.Handler()
+	path, h := (&rpc.Server{Store: l.Store}).Handler(l)
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(access.With(r.Context(), u)))
 	})
@@ -44,7 +44,7 @@ func TestExecOverLimits(t *testing.T) {
 		"a command of 1048580 bytes, at most 1048576 are possible": {Argv: []string{"last"}, Cwd: strings.Repeat("x", 1<<20)},
 		"is larger than configured max 8323072":                    {Argv: []string{"restore", "-", "a"}, Stdin: make([]byte, rpc.MaxCommandBytes)},
 	} {
-		stream, err := c.Local.Exec(t.Context(), connect.NewRequest(req))
+		stream, err := c.Exec(t.Context(), connect.NewRequest(req))
 		if err == nil {
 			stream.Receive()
 			err = stream.Err()

@@ -61,10 +61,30 @@ type Server struct {
 	indexOnce sync.Once
 }
 
-// Handler returns the path of the service and the handler that answers below it.
-func (s *Server) Handler() (string, http.Handler) {
+// A service is the service Rondo at one entrance.
+type service struct {
+	*Server
+	*Commands
+}
+
+// CommandProcedures are the methods of the service Rondo that Commands answers.
+var CommandProcedures = []string{rondov1.RondoExecProcedure, rondov1.RondoCompactProcedure, rondov1.RondoControlProcedure}
+
+// Handler returns the path of the service and the handler that answers below it. c answers the
+// methods of the command line, and may differ from entrance to entrance; nil: nothing does.
+func (s *Server) Handler(c *Commands) (string, http.Handler) {
+	options := func(spec connect.Spec) []connect.HandlerOption {
+		if c != nil && slices.Contains(CommandProcedures, spec.Procedure) {
+			return c.limits()
+		}
+		return messageLimits(spec)
+	}
+	var answers rondov1.RondoHandler = s
+	if c != nil {
+		answers = service{s, c}
+	}
 	path, h := rondov1.NewRondoHandler(
-		s, connect.WithConditionalHandlerOptions(messageLimits), connect.WithInterceptors(callCounter{&s.Calls}),
+		answers, connect.WithConditionalHandlerOptions(options), connect.WithInterceptors(callCounter{&s.Calls}),
 	)
 	h = s.Calls.count(h)
 	methods := Procedures()
@@ -73,6 +93,10 @@ func (s *Server) Handler() (string, http.Handler) {
 		names[i] = strings.TrimPrefix(m, path)
 	}
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c != nil && BeginsSession(r) {
+			c.upgrade(w, r)
+			return
+		}
 		if !slices.Contains(methods, r.URL.Path) {
 			http.Error(w, "no such method: those of "+path+" are "+strings.Join(names, ", "), http.StatusNotFound)
 			return

@@ -35,7 +35,7 @@ func serve(t *testing.T) (*core.Store, string) {
 		Now:       func() time.Time { return time.Unix(epoch, 0).UTC() },
 	}
 	mux := http.NewServeMux()
-	mux.Handle(s.Handler())
+	mux.Handle(s.Handler(nil))
 	h := httptest.NewUnstartedServer(mux)
 	var p http.Protocols
 	p.SetHTTP1(true)

@@ -32,7 +32,18 @@ const (
 )
 
 // PipePath is the path of requests that begin a session of pipe mode.
-const PipePath = "/rondo.v1.Local/Pipe"
+const PipePath = "/rondo.v1.Rondo/Pipe"
+
+// KeepVariable is the variable in the environment of a request that says what create does about a
+// series that exists already. Its values are KeepSame and KeepUnseen.
+const (
+	KeepVariable = "RONDO_KEEP_SAME"
+	// KeepSame: create leaves a series alone that has the same definition.
+	KeepSame = "1"
+	// KeepUnseen, for pipe mode only: create leaves such a series alone if the caller sees no file
+	// of its name, and tells the caller of each series that it makes.
+	KeepUnseen = "ask"
+)
 
 // BeginsSession reports whether a request turns its connection into a session of pipe mode.
 func BeginsSession(r *http.Request) bool {
@@ -187,7 +198,7 @@ func (c caller) refuse(why error) error {
 	return c.Send(&rondov1.ExecResponse{Stderr: fmt.Appendf(nil, "ERROR: %s\n", messageOf(why)), ExitCode: &code})
 }
 
-// sessions are the open sessions of a Local.
+// sessions are the open sessions of a Commands.
 type sessions struct {
 	mu     sync.Mutex // guards conns and closed, and that open grows only while closed is false
 	conns  map[net.Conn]context.CancelFunc

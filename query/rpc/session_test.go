@@ -54,7 +54,7 @@ func talk(t *testing.T, s rpc.Session, line string) string {
 // on the way.
 func TestSession(t *testing.T) {
 	dir := t.TempDir()
-	path, h := (&rpc.Local{Store: enginetest.Open(t)}).Handler()
+	path, h := commandsOf(enginetest.Open(t))
 	mux, upgraded := http.NewServeMux(), false
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		upgraded = upgraded || r.Header.Get("Upgrade") != ""
@@ -88,7 +88,7 @@ func TestSession(t *testing.T) {
 // TestSessionRefused: a server that begins no session is told of, with what it answered.
 func TestSessionRefused(t *testing.T) {
 	dir := t.TempDir()
-	path, h := (&rpc.Local{Store: enginetest.Open(t)}).Handler()
+	path, h := commandsOf(enginetest.Open(t))
 	mux := http.NewServeMux()
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Upgrade")
@@ -121,9 +121,9 @@ func rpcAt(t *testing.T, addr string) *rpc.Client {
 // TestSessionsEnd: a server that ends does not wait for those who say nothing.
 func TestSessionsEnd(t *testing.T) {
 	dir := t.TempDir()
-	local := &rpc.Local{Store: enginetest.Open(t)}
+	local := &rpc.Commands{Store: enginetest.Open(t)}
 	mux := http.NewServeMux()
-	mux.Handle(local.Handler())
+	mux.Handle((&rpc.Server{Store: local.Store}).Handler(local))
 	serveHandler(t, dir, mux)
 	c := dialLocal(t, dir)
 	s := begin(t, c)
@@ -160,7 +160,7 @@ func TestSessionOfAnyBytes(t *testing.T) {
 			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: rondo-pipe\r\nContent-Length: 0\r\n\r\n%s", "/rondo.v1.Local/Pipe", sent); err != nil {
+			if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: rondo-pipe\r\nContent-Length: 0\r\n\r\n%s", "/rondo.v1.Rondo/Pipe", sent); err != nil {
 				t.Fatal(err)
 			}
 			if err := conn.(*net.UnixConn).CloseWrite(); err != nil {

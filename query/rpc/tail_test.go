@@ -28,7 +28,7 @@ func tailing(t *testing.T) (store *core.Store, c rondov1.RondoClient, end func()
 	ending := make(chan struct{})
 	s := &rpc.Server{Store: store, TailEvery: time.Millisecond, Ending: ending, Now: func() time.Time { return time.Unix(epoch, 0).UTC() }}
 	mux := http.NewServeMux()
-	mux.Handle(s.Handler())
+	mux.Handle(s.Handler(nil))
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
 	return store, client(t, h.URL, false), func() { close(ending) }
@@ -156,7 +156,7 @@ func TestTailRefuses(t *testing.T) {
 // is told to begin again with fewer series.
 func TestTailEndsForSlowReaders(t *testing.T) {
 	mux := http.NewServeMux()
-	mux.Handle((&rpc.Server{Store: enginetest.Open(t), TailEvery: time.Millisecond, TailRound: 1}).Handler())
+	mux.Handle((&rpc.Server{Store: enginetest.Open(t), TailEvery: time.Millisecond, TailRound: 1}).Handler(nil))
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
 	c := client(t, h.URL, false)
@@ -185,7 +185,7 @@ func TestTailEndsWithTheRights(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var gone atomic.Bool
 			was := access.User{Name: "u", Role: access.Read}
-			_, rondo := (&rpc.Server{Store: enginetest.Open(t), TailEvery: time.Millisecond}).Handler()
+			_, rondo := (&rpc.Server{Store: enginetest.Open(t), TailEvery: time.Millisecond}).Handler(nil)
 			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				ctx := access.WithAsk(access.With(r.Context(), &was), func() (*access.User, error) {
 					if gone.Load() {

@@ -22,15 +22,6 @@ import (
 // maxFileBytes bounds one imported file. The server holds the whole file in memory.
 const maxFileBytes = transfer.MaxFile
 
-// Import makes a series of each file that arrives.
-func (l *Local) Import(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse]) error {
-	first, err := stream.Receive()
-	if err != nil {
-		return endOf(err)
-	}
-	return importFiles(ctx, stream, first, l.Store, transfer.Options{Jobs: int(first.GetJobs())}, maxFileBytes)
-}
-
 // ImportMany makes a series of each file that arrives.
 func (s *Server) ImportMany(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse]) error {
 	first, err := stream.Receive()
@@ -40,9 +31,10 @@ func (s *Server) ImportMany(ctx context.Context, stream *connect.BidiStream[rond
 	if err := mayOverwrite(ctx, first.GetOverwrite()); err != nil {
 		return err
 	}
-	o, most := transfer.Options{Jobs: 1}, int64(maxFileBytes)
+	o, most := transfer.Options{Jobs: int(first.GetJobs())}, int64(maxFileBytes)
 	if account := limit.Of(ctx).Another(); account != nil {
 		defer account.Close()
+		o.Jobs = 1
 		if most, err = importRoom(account); err != nil {
 			return err
 		}
@@ -160,14 +152,12 @@ func receiveFiles(ctx context.Context, stream *connect.BidiStream[rondov1.Import
 	}
 }
 
-// Export streams the files of series.
-func (l *Local) Export(ctx context.Context, req *connect.Request[rondov1.ExportRequest], stream *connect.ServerStream[rondov1.ExportResponse]) error {
-	return exportFiles(ctx, l.Store, req.Msg, stream, runtime.GOMAXPROCS(0))
-}
-
 // ExportMany streams the files of series.
 func (s *Server) ExportMany(ctx context.Context, req *connect.Request[rondov1.ExportRequest], stream *connect.ServerStream[rondov1.ExportResponse]) error {
 	from := &chargedExport{View: s.view(ctx), account: limit.Of(ctx).Another(), xml: req.Msg.GetXml()}
+	if from.account == nil {
+		return exportFiles(ctx, from.View, req.Msg, stream, runtime.GOMAXPROCS(0))
+	}
 	defer from.account.Close()
 	return exportFiles(ctx, from, req.Msg, stream, 1)
 }
@@ -223,6 +213,44 @@ func exportFiles(ctx context.Context, from transfer.ExportStore, req *rondov1.Ex
 	})
 	if err != nil {
 		return fail(err, "export")
+	}
+	return nil
+}
+
+// Backup streams a consistent copy of the store, or what changed since another one.
+func (s *Server) Backup(ctx context.Context, req *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
+	var base *core.BackupHead
+	if since := req.Msg.GetSince(); len(since) > 0 {
+		base = new(core.BackupHead)
+		if err := base.UnmarshalBinary(since); err != nil {
+			return fail(err, "backup: field since")
+		}
+	}
+	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.BackupResponse{Data: p}) })
+	folder, err := core.FolderOf(s.Store, "backup")
+	if err != nil {
+		return coded(err)
+	}
+	if err := folder.BackupSince(ctx, out, base); err != nil {
+		return fail(err, "backup")
+	}
+	return out.flush()
+}
+
+// Check streams the defects that [core.Store.Check] finds.
+func (s *Server) Check(ctx context.Context, _ *connect.Request[rondov1.CheckRequest], stream *connect.ServerStream[rondov1.CheckResponse]) error {
+	folder, err := core.FolderOf(s.Store, "check")
+	if err != nil {
+		return coded(err)
+	}
+	problems, err := folder.Check(ctx)
+	if err != nil {
+		return fail(err, "check")
+	}
+	for _, p := range problems {
+		if err := stream.Send(&rondov1.CheckResponse{Where: text.Escape(p.Where), What: text.Escape(p.What)}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -266,7 +266,7 @@ func TestBackupAndCheckByRPC(t *testing.T) {
 // whole stream, and the files beside it were not imported.
 func TestImportManyRefusesOneFile(t *testing.T) {
 	store := enginetest.Open(t)
-	_, rondo := (&rpc.Server{Store: store}).Handler()
+	_, rondo := (&rpc.Server{Store: store}).Handler(nil)
 	h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		u := &access.User{Name: "u", Role: access.Write, Folders: []string{"own"}}
 		rondo.ServeHTTP(w, r.WithContext(access.With(r.Context(), u)))

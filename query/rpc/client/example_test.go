@@ -33,7 +33,7 @@ func server() (addr string, stop func()) {
 	}
 	s := &rpc.Server{Store: store, TailEvery: time.Millisecond, Evaluate: zero}
 	mux := http.NewServeMux()
-	mux.Handle(s.Handler())
+	mux.Handle(s.Handler(nil))
 	h := httptest.NewServer(mux)
 	c, err := client.New(h.URL, client.Options{})
 	if err != nil {

@@ -37,8 +37,6 @@ const _ = connect.IsAtLeastVersion1_13_0
 const (
 	// RondoName is the fully-qualified name of the Rondo service.
 	RondoName = "rondo.v1.Rondo"
-	// LocalName is the fully-qualified name of the Local service.
-	LocalName = "rondo.v1.Local"
 	// ClusterName is the fully-qualified name of the Cluster service.
 	ClusterName = "rondo.v1.Cluster"
 )
@@ -119,20 +117,12 @@ const (
 	RondoXportProcedure = "/rondo.v1.Rondo/Xport"
 	// RondoTailProcedure is the fully-qualified name of the Rondo's Tail RPC.
 	RondoTailProcedure = "/rondo.v1.Rondo/Tail"
-	// LocalExecProcedure is the fully-qualified name of the Local's Exec RPC.
-	LocalExecProcedure = "/rondo.v1.Local/Exec"
-	// LocalBackupProcedure is the fully-qualified name of the Local's Backup RPC.
-	LocalBackupProcedure = "/rondo.v1.Local/Backup"
-	// LocalCheckProcedure is the fully-qualified name of the Local's Check RPC.
-	LocalCheckProcedure = "/rondo.v1.Local/Check"
-	// LocalCompactProcedure is the fully-qualified name of the Local's Compact RPC.
-	LocalCompactProcedure = "/rondo.v1.Local/Compact"
-	// LocalControlProcedure is the fully-qualified name of the Local's Control RPC.
-	LocalControlProcedure = "/rondo.v1.Local/Control"
-	// LocalImportProcedure is the fully-qualified name of the Local's Import RPC.
-	LocalImportProcedure = "/rondo.v1.Local/Import"
-	// LocalExportProcedure is the fully-qualified name of the Local's Export RPC.
-	LocalExportProcedure = "/rondo.v1.Local/Export"
+	// RondoExecProcedure is the fully-qualified name of the Rondo's Exec RPC.
+	RondoExecProcedure = "/rondo.v1.Rondo/Exec"
+	// RondoCompactProcedure is the fully-qualified name of the Rondo's Compact RPC.
+	RondoCompactProcedure = "/rondo.v1.Rondo/Compact"
+	// RondoControlProcedure is the fully-qualified name of the Rondo's Control RPC.
+	RondoControlProcedure = "/rondo.v1.Rondo/Control"
 	// ClusterStateProcedure is the fully-qualified name of the Cluster's State RPC.
 	ClusterStateProcedure = "/rondo.v1.Cluster/State"
 	// ClusterMoveProcedure is the fully-qualified name of the Cluster's Move RPC.
@@ -222,6 +212,13 @@ type RondoClient interface {
 	Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error)
 	// Tail streams the new rows of series until the client or the server ends it.
 	Tail(context.Context, *connect.Request[TailRequest]) (*connect.ServerStreamForClient[TailResponse], error)
+	// Exec runs one of rrdtool's verbs inside the server and streams its output.
+	Exec(context.Context, *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error)
+	// Compact gives free pages of the database's file back to the file system, and answers when that
+	// is done.
+	Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error)
+	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
+	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
 }
 
 // NewRondoClient constructs a client for the rondo.v1.Rondo service. By default, it uses the
@@ -457,6 +454,24 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(rondoMethods.ByName("Tail")),
 			connect.WithClientOptions(opts...),
 		),
+		exec: connect.NewClient[ExecRequest, ExecResponse](
+			httpClient,
+			baseURL+RondoExecProcedure,
+			connect.WithSchema(rondoMethods.ByName("Exec")),
+			connect.WithClientOptions(opts...),
+		),
+		compact: wire.NewClient[CompactRequest, CompactResponse](
+			httpClient,
+			baseURL+RondoCompactProcedure,
+			connect.WithSchema(rondoMethods.ByName("Compact")),
+			connect.WithClientOptions(opts...),
+		),
+		control: wire.NewClient[ControlRequest, ControlResponse](
+			httpClient,
+			baseURL+RondoControlProcedure,
+			connect.WithSchema(rondoMethods.ByName("Control")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -496,6 +511,9 @@ type rondoClient struct {
 	query         *wire.Client[QueryRequest, QueryResponse, *QueryRequest, *QueryResponse]
 	xport         *wire.Client[XportRequest, XportResponse, *XportRequest, *XportResponse]
 	tail          *connect.Client[TailRequest, TailResponse]
+	exec          *connect.Client[ExecRequest, ExecResponse]
+	compact       *wire.Client[CompactRequest, CompactResponse, *CompactRequest, *CompactResponse]
+	control       *wire.Client[ControlRequest, ControlResponse, *ControlRequest, *ControlResponse]
 }
 
 // Write calls rondo.v1.Rondo.Write.
@@ -668,6 +686,21 @@ func (c *rondoClient) Tail(ctx context.Context, req *connect.Request[TailRequest
 	return c.tail.CallServerStream(ctx, req)
 }
 
+// Exec calls rondo.v1.Rondo.Exec.
+func (c *rondoClient) Exec(ctx context.Context, req *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error) {
+	return c.exec.CallServerStream(ctx, req)
+}
+
+// Compact calls rondo.v1.Rondo.Compact.
+func (c *rondoClient) Compact(ctx context.Context, req *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error) {
+	return c.compact.CallUnary(ctx, req)
+}
+
+// Control calls rondo.v1.Rondo.Control.
+func (c *rondoClient) Control(ctx context.Context, req *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
+	return c.control.CallUnary(ctx, req)
+}
+
 // RondoHandler is an implementation of the rondo.v1.Rondo service.
 type RondoHandler interface {
 	// Write appends samples to series and, if asked to, makes those that do not exist. It returns when
@@ -743,6 +776,13 @@ type RondoHandler interface {
 	Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error)
 	// Tail streams the new rows of series until the client or the server ends it.
 	Tail(context.Context, *connect.Request[TailRequest], *connect.ServerStream[TailResponse]) error
+	// Exec runs one of rrdtool's verbs inside the server and streams its output.
+	Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error
+	// Compact gives free pages of the database's file back to the file system, and answers when that
+	// is done.
+	Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error)
+	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
+	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
 }
 
 // NewRondoHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -974,6 +1014,24 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(rondoMethods.ByName("Tail")),
 		connect.WithHandlerOptions(opts...),
 	)
+	rondoExecHandler := connect.NewServerStreamHandler(
+		RondoExecProcedure,
+		svc.Exec,
+		connect.WithSchema(rondoMethods.ByName("Exec")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoCompactHandler := wire.NewUnaryHandler(
+		RondoCompactProcedure,
+		svc.Compact,
+		connect.WithSchema(rondoMethods.ByName("Compact")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoControlHandler := wire.NewUnaryHandler(
+		RondoControlProcedure,
+		svc.Control,
+		connect.WithSchema(rondoMethods.ByName("Control")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rondo.v1.Rondo/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case RondoWriteProcedure:
@@ -1044,6 +1102,12 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 			rondoXportHandler.ServeHTTP(w, r)
 		case RondoTailProcedure:
 			rondoTailHandler.ServeHTTP(w, r)
+		case RondoExecProcedure:
+			rondoExecHandler.ServeHTTP(w, r)
+		case RondoCompactProcedure:
+			rondoCompactHandler.ServeHTTP(w, r)
+		case RondoControlProcedure:
+			rondoControlHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -1189,250 +1253,16 @@ func (UnimplementedRondoHandler) Tail(context.Context, *connect.Request[TailRequ
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Tail is not implemented"))
 }
 
-// LocalClient is a client for the rondo.v1.Local service.
-type LocalClient interface {
-	// Exec runs one of rrdtool's verbs inside the server and streams its output.
-	Exec(context.Context, *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error)
-	// Backup streams a consistent copy of the store, or what changed since another backup, as `rondo
-	// backup` writes it.
-	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error)
-	// Check verifies every invariant of the store and streams the defects.
-	Check(context.Context, *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error)
-	// Compact gives free pages of the database's file back to the file system, and answers when that
-	// is done.
-	Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error)
-	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
-	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
-	// Import makes a series of each file in the requests, native files of rrdtool or XML, and answers
-	// with the outcome of each.
-	Import(context.Context) *connect.BidiStreamForClient[ImportRequest, ImportResponse]
-	// Export streams series as rrdtool's files.
-	Export(context.Context, *connect.Request[ExportRequest]) (*connect.ServerStreamForClient[ExportResponse], error)
+func (UnimplementedRondoHandler) Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Exec is not implemented"))
 }
 
-// NewLocalClient constructs a client for the rondo.v1.Local service. By default, it uses the
-// Connect protocol with the binary Protobuf Codec, asks for gzipped responses, and sends
-// uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the connect.WithGRPC() or
-// connect.WithGRPCWeb() options.
-//
-// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
-// http://api.acme.com or https://acme.com/grpc).
-func NewLocalClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) LocalClient {
-	baseURL = strings.TrimRight(baseURL, "/")
-	localMethods := File_rondo_proto.Services().ByName("Local").Methods()
-	return &localClient{
-		exec: connect.NewClient[ExecRequest, ExecResponse](
-			httpClient,
-			baseURL+LocalExecProcedure,
-			connect.WithSchema(localMethods.ByName("Exec")),
-			connect.WithClientOptions(opts...),
-		),
-		backup: connect.NewClient[BackupRequest, BackupResponse](
-			httpClient,
-			baseURL+LocalBackupProcedure,
-			connect.WithSchema(localMethods.ByName("Backup")),
-			connect.WithClientOptions(opts...),
-		),
-		check: connect.NewClient[CheckRequest, CheckResponse](
-			httpClient,
-			baseURL+LocalCheckProcedure,
-			connect.WithSchema(localMethods.ByName("Check")),
-			connect.WithClientOptions(opts...),
-		),
-		compact: wire.NewClient[CompactRequest, CompactResponse](
-			httpClient,
-			baseURL+LocalCompactProcedure,
-			connect.WithSchema(localMethods.ByName("Compact")),
-			connect.WithClientOptions(opts...),
-		),
-		control: wire.NewClient[ControlRequest, ControlResponse](
-			httpClient,
-			baseURL+LocalControlProcedure,
-			connect.WithSchema(localMethods.ByName("Control")),
-			connect.WithClientOptions(opts...),
-		),
-		_import: connect.NewClient[ImportRequest, ImportResponse](
-			httpClient,
-			baseURL+LocalImportProcedure,
-			connect.WithSchema(localMethods.ByName("Import")),
-			connect.WithClientOptions(opts...),
-		),
-		export: connect.NewClient[ExportRequest, ExportResponse](
-			httpClient,
-			baseURL+LocalExportProcedure,
-			connect.WithSchema(localMethods.ByName("Export")),
-			connect.WithClientOptions(opts...),
-		),
-	}
+func (UnimplementedRondoHandler) Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Compact is not implemented"))
 }
 
-// localClient implements LocalClient.
-type localClient struct {
-	exec    *connect.Client[ExecRequest, ExecResponse]
-	backup  *connect.Client[BackupRequest, BackupResponse]
-	check   *connect.Client[CheckRequest, CheckResponse]
-	compact *wire.Client[CompactRequest, CompactResponse, *CompactRequest, *CompactResponse]
-	control *wire.Client[ControlRequest, ControlResponse, *ControlRequest, *ControlResponse]
-	_import *connect.Client[ImportRequest, ImportResponse]
-	export  *connect.Client[ExportRequest, ExportResponse]
-}
-
-// Exec calls rondo.v1.Local.Exec.
-func (c *localClient) Exec(ctx context.Context, req *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error) {
-	return c.exec.CallServerStream(ctx, req)
-}
-
-// Backup calls rondo.v1.Local.Backup.
-func (c *localClient) Backup(ctx context.Context, req *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error) {
-	return c.backup.CallServerStream(ctx, req)
-}
-
-// Check calls rondo.v1.Local.Check.
-func (c *localClient) Check(ctx context.Context, req *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error) {
-	return c.check.CallServerStream(ctx, req)
-}
-
-// Compact calls rondo.v1.Local.Compact.
-func (c *localClient) Compact(ctx context.Context, req *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error) {
-	return c.compact.CallUnary(ctx, req)
-}
-
-// Control calls rondo.v1.Local.Control.
-func (c *localClient) Control(ctx context.Context, req *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
-	return c.control.CallUnary(ctx, req)
-}
-
-// Import calls rondo.v1.Local.Import.
-func (c *localClient) Import(ctx context.Context) *connect.BidiStreamForClient[ImportRequest, ImportResponse] {
-	return c._import.CallBidiStream(ctx)
-}
-
-// Export calls rondo.v1.Local.Export.
-func (c *localClient) Export(ctx context.Context, req *connect.Request[ExportRequest]) (*connect.ServerStreamForClient[ExportResponse], error) {
-	return c.export.CallServerStream(ctx, req)
-}
-
-// LocalHandler is an implementation of the rondo.v1.Local service.
-type LocalHandler interface {
-	// Exec runs one of rrdtool's verbs inside the server and streams its output.
-	Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error
-	// Backup streams a consistent copy of the store, or what changed since another backup, as `rondo
-	// backup` writes it.
-	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error
-	// Check verifies every invariant of the store and streams the defects.
-	Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error
-	// Compact gives free pages of the database's file back to the file system, and answers when that
-	// is done.
-	Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error)
-	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
-	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
-	// Import makes a series of each file in the requests, native files of rrdtool or XML, and answers
-	// with the outcome of each.
-	Import(context.Context, *connect.BidiStream[ImportRequest, ImportResponse]) error
-	// Export streams series as rrdtool's files.
-	Export(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error
-}
-
-// NewLocalHandler builds an HTTP handler from the service implementation. It returns the path on
-// which to mount the handler and the handler itself.
-//
-// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
-// and JSON codecs. They also support gzip compression.
-func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, http.Handler) {
-	localMethods := File_rondo_proto.Services().ByName("Local").Methods()
-	localExecHandler := connect.NewServerStreamHandler(
-		LocalExecProcedure,
-		svc.Exec,
-		connect.WithSchema(localMethods.ByName("Exec")),
-		connect.WithHandlerOptions(opts...),
-	)
-	localBackupHandler := connect.NewServerStreamHandler(
-		LocalBackupProcedure,
-		svc.Backup,
-		connect.WithSchema(localMethods.ByName("Backup")),
-		connect.WithHandlerOptions(opts...),
-	)
-	localCheckHandler := connect.NewServerStreamHandler(
-		LocalCheckProcedure,
-		svc.Check,
-		connect.WithSchema(localMethods.ByName("Check")),
-		connect.WithHandlerOptions(opts...),
-	)
-	localCompactHandler := wire.NewUnaryHandler(
-		LocalCompactProcedure,
-		svc.Compact,
-		connect.WithSchema(localMethods.ByName("Compact")),
-		connect.WithHandlerOptions(opts...),
-	)
-	localControlHandler := wire.NewUnaryHandler(
-		LocalControlProcedure,
-		svc.Control,
-		connect.WithSchema(localMethods.ByName("Control")),
-		connect.WithHandlerOptions(opts...),
-	)
-	localImportHandler := connect.NewBidiStreamHandler(
-		LocalImportProcedure,
-		svc.Import,
-		connect.WithSchema(localMethods.ByName("Import")),
-		connect.WithHandlerOptions(opts...),
-	)
-	localExportHandler := connect.NewServerStreamHandler(
-		LocalExportProcedure,
-		svc.Export,
-		connect.WithSchema(localMethods.ByName("Export")),
-		connect.WithHandlerOptions(opts...),
-	)
-	return "/rondo.v1.Local/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case LocalExecProcedure:
-			localExecHandler.ServeHTTP(w, r)
-		case LocalBackupProcedure:
-			localBackupHandler.ServeHTTP(w, r)
-		case LocalCheckProcedure:
-			localCheckHandler.ServeHTTP(w, r)
-		case LocalCompactProcedure:
-			localCompactHandler.ServeHTTP(w, r)
-		case LocalControlProcedure:
-			localControlHandler.ServeHTTP(w, r)
-		case LocalImportProcedure:
-			localImportHandler.ServeHTTP(w, r)
-		case LocalExportProcedure:
-			localExportHandler.ServeHTTP(w, r)
-		default:
-			http.NotFound(w, r)
-		}
-	})
-}
-
-// UnimplementedLocalHandler returns CodeUnimplemented from all methods.
-type UnimplementedLocalHandler struct{}
-
-func (UnimplementedLocalHandler) Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Exec is not implemented"))
-}
-
-func (UnimplementedLocalHandler) Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Backup is not implemented"))
-}
-
-func (UnimplementedLocalHandler) Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Check is not implemented"))
-}
-
-func (UnimplementedLocalHandler) Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Compact is not implemented"))
-}
-
-func (UnimplementedLocalHandler) Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Control is not implemented"))
-}
-
-func (UnimplementedLocalHandler) Import(context.Context, *connect.BidiStream[ImportRequest, ImportResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Import is not implemented"))
-}
-
-func (UnimplementedLocalHandler) Export(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Export is not implemented"))
+func (UnimplementedRondoHandler) Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Control is not implemented"))
 }
 
 // ClusterClient is a client for the rondo.v1.Cluster service.

@@ -9260,7 +9260,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
 	"\x05leads\x18\x02 \x01(\bR\x05leads\x12\x16\n" +
 	"\x06digest\x18\x03 \x01(\tR\x06digest\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason2\xcc\x11\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason2\x85\x13\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -9299,15 +9299,10 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01\x12=\n" +
 	"\x05Query\x12\x16.rondo.v1.QueryRequest\x1a\x17.rondo.v1.QueryResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\x05Xport\x12\x16.rondo.v1.XportRequest\x1a\x17.rondo.v1.XportResponse\"\x03\x90\x02\x01\x127\n" +
-	"\x04Tail\x12\x15.rondo.v1.TailRequest\x1a\x16.rondo.v1.TailResponse0\x012\xbb\x03\n" +
-	"\x05Local\x127\n" +
-	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x12=\n" +
-	"\x06Backup\x12\x17.rondo.v1.BackupRequest\x1a\x18.rondo.v1.BackupResponse0\x01\x12:\n" +
-	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01\x12>\n" +
+	"\x04Tail\x12\x15.rondo.v1.TailRequest\x1a\x16.rondo.v1.TailResponse0\x01\x127\n" +
+	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x12>\n" +
 	"\aCompact\x12\x18.rondo.v1.CompactRequest\x1a\x19.rondo.v1.CompactResponse\x12>\n" +
-	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponse\x12?\n" +
-	"\x06Import\x12\x17.rondo.v1.ImportRequest\x1a\x18.rondo.v1.ImportResponse(\x010\x01\x12=\n" +
-	"\x06Export\x12\x17.rondo.v1.ExportRequest\x1a\x18.rondo.v1.ExportResponse0\x012\x8a\x03\n" +
+	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponse2\x8a\x03\n" +
 	"\aCluster\x12C\n" +
 	"\x05State\x12\x1d.rondo.v1.ClusterStateRequest\x1a\x16.rondo.v1.ClusterState\"\x03\x90\x02\x01\x125\n" +
 	"\x04Move\x12\x15.rondo.v1.MoveRequest\x1a\x16.rondo.v1.MoveResponse\x125\n" +
@@ -9554,68 +9549,60 @@ var file_rondo_proto_depIdxs = []int32{
 	82,  // 92: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
 	85,  // 93: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
 	88,  // 94: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
-	90,  // 95: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	94,  // 96: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	98,  // 97: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	96,  // 98: rondo.v1.Local.Compact:input_type -> rondo.v1.CompactRequest
-	100, // 99: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	102, // 100: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	104, // 101: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	106, // 102: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
-	112, // 103: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
-	114, // 104: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
-	116, // 105: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
-	118, // 106: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
-	120, // 107: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
-	8,   // 108: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10,  // 109: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12,  // 110: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14,  // 111: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17,  // 112: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20,  // 113: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22,  // 114: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	26,  // 115: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	28,  // 116: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	31,  // 117: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	34,  // 118: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	37,  // 119: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	40,  // 120: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	44,  // 121: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	48,  // 122: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	51,  // 123: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	54,  // 124: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	56,  // 125: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	58,  // 126: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	60,  // 127: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	69,  // 128: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	71,  // 129: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	73,  // 130: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	75,  // 131: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	77,  // 132: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	79,  // 133: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	103, // 134: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	81,  // 135: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	105, // 136: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	95,  // 137: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	99,  // 138: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	84,  // 139: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	87,  // 140: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	89,  // 141: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	93,  // 142: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	95,  // 143: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	99,  // 144: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	97,  // 145: rondo.v1.Local.Compact:output_type -> rondo.v1.CompactResponse
-	101, // 146: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	103, // 147: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	105, // 148: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	107, // 149: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
-	113, // 150: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
-	115, // 151: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
-	117, // 152: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
-	119, // 153: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
-	121, // 154: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
-	108, // [108:155] is the sub-list for method output_type
-	61,  // [61:108] is the sub-list for method input_type
+	90,  // 95: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
+	96,  // 96: rondo.v1.Rondo.Compact:input_type -> rondo.v1.CompactRequest
+	100, // 97: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
+	106, // 98: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
+	112, // 99: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
+	114, // 100: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
+	116, // 101: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
+	118, // 102: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
+	120, // 103: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
+	8,   // 104: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10,  // 105: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12,  // 106: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14,  // 107: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17,  // 108: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20,  // 109: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22,  // 110: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	26,  // 111: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	28,  // 112: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	31,  // 113: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	34,  // 114: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	37,  // 115: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	40,  // 116: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	44,  // 117: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	48,  // 118: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	51,  // 119: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	54,  // 120: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	56,  // 121: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	58,  // 122: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	60,  // 123: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	69,  // 124: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	71,  // 125: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	73,  // 126: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	75,  // 127: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	77,  // 128: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	79,  // 129: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	103, // 130: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	81,  // 131: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	105, // 132: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	95,  // 133: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	99,  // 134: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	84,  // 135: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	87,  // 136: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	89,  // 137: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	93,  // 138: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
+	97,  // 139: rondo.v1.Rondo.Compact:output_type -> rondo.v1.CompactResponse
+	101, // 140: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
+	107, // 141: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
+	113, // 142: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
+	115, // 143: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
+	117, // 144: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
+	119, // 145: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
+	121, // 146: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
+	104, // [104:147] is the sub-list for method output_type
+	61,  // [61:104] is the sub-list for method input_type
 	61,  // [61:61] is the sub-list for extension type_name
 	61,  // [61:61] is the sub-list for extension extendee
 	0,   // [0:61] is the sub-list for field type_name
@@ -9643,7 +9630,7 @@ func file_rondo_proto_init() {
 			NumEnums:      1,
 			NumMessages:   125,
 			NumExtensions: 0,
-			NumServices:   3,
+			NumServices:   2,
 		},
 		GoTypes:           file_rondo_proto_goTypes,
 		DependencyIndexes: file_rondo_proto_depIdxs,

@@ -48,11 +48,7 @@ func (d *Database) Backup(ctx context.Context, w io.Writer, base *core.BackupHea
 	if base != nil {
 		req.Since, _ = base.AppendBinary(nil) // it does not fail
 	}
-	backup := d.Client.Local.Backup
-	if !d.Client.IsSocket() {
-		backup = d.Client.Backup
-	}
-	stream, err := backup(ctx, connect.NewRequest(&req))
+	stream, err := d.Client.Backup(ctx, connect.NewRequest(&req))
 	if err != nil {
 		return Explain(err)
 	}
@@ -73,7 +69,7 @@ func (d *Database) Compact(ctx context.Context) (core.Compacted, error) {
 	if d.Store != nil {
 		return d.Store.Compact(ctx)
 	}
-	answer, err := d.Client.Local.Compact(ctx, connect.NewRequest(&rondov1.CompactRequest{}))
+	answer, err := d.Client.Compact(ctx, connect.NewRequest(&rondov1.CompactRequest{}))
 	if err != nil {
 		return core.Compacted{}, Explain(err)
 	}
@@ -86,11 +82,7 @@ func (d *Database) Check(ctx context.Context) ([]core.Problem, error) {
 	if d.Store != nil {
 		return d.Store.Check(ctx)
 	}
-	check := d.Client.Local.Check
-	if !d.Client.IsSocket() {
-		check = d.Client.Check
-	}
-	stream, err := check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))
+	stream, err := d.Client.Check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))
 	if err != nil {
 		return nil, Explain(err)
 	}

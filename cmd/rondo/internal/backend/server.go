@@ -146,7 +146,7 @@ func (s server) hasSeries(ctx context.Context, env *rrdtool.Env, name string) (b
 
 // execute has the server run a request and passes on what it prints.
 func (s server) execute(ctx context.Context, stdout, stderr io.Writer, req *rondov1.ExecRequest) (int, error) {
-	stream, err := s.client.Local.Exec(ctx, connect.NewRequest(req))
+	stream, err := s.client.Exec(ctx, connect.NewRequest(req))
 	if err != nil {
 		return 1, Explain(err)
 	}

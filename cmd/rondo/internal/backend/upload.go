@@ -20,7 +20,7 @@ func Upload(ctx context.Context, server *rpc.Client, o transfer.Options, items [
 		cancel()
 		sender.Wait()
 	}()
-	stream := server.Imports(ctx)
+	stream := server.Far.ImportMany(ctx)
 	first := &rondov1.ImportRequest{Overwrite: o.Overwrite, Jobs: int32(o.Jobs)}
 	for _, l := range o.Labels {
 		first.Labels = append(first.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})

@@ -20,25 +20,20 @@ const (
 	sessionStall = 30 * time.Second // until the caller has read an answer
 )
 
-// remoteProcedures are the methods of the service Local that the HTTP port answers, by name.
-var remoteProcedures = []string{"Exec", "Compact", "Control", "Pipe"}
-
-// mountCommands lets the HTTP port serve the command line.
-func (s *server) mountCommands(mux *routes) {
-	s.remote = &rpc.Local{Store: s.store, Command: s.receivers.command, Remote: &rpc.Remote{
+// mountRPC lets the HTTP port serve the service Rondo with the methods of the command line. These
+// are for this machine only, if the server asks nobody who they are.
+func (s *server) mountRPC(mux *routes) {
+	s.remote = &rpc.Commands{Store: s.store, Command: s.receivers.command, Remote: &rpc.Remote{
 		Budget: s.page.bodies, Client: func(r *http.Request) string { return clientOf(r.RemoteAddr) },
 		Idle: sessionIdle, Stall: sessionStall,
 	}}
 	if s.page.guard.identify != nil {
 		s.remote.Remote.User = func(r *http.Request) (*access.User, error) { return s.identify(r, clientOf(r.RemoteAddr)) }
 	}
-	path, h := s.remote.Handler()
+	path, h := s.rpc.Handler(s.remote)
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !slices.Contains(remoteProcedures, r.URL.Path[len(path):]) {
-			http.Error(w, "no such method over HTTP", http.StatusNotFound)
-			return
-		}
-		if !s.secured() && !fromHere(r) {
+		command := r.URL.Path == rpc.PipePath || slices.Contains(rpc.CommandProcedures, r.URL.Path)
+		if command && !s.secured() && !fromHere(r) {
 			refuseCommand(w, r)
 			return
 		}

@@ -61,7 +61,7 @@ func commanded(t *testing.T, users map[string]*access.User) (s *server, run func
 func alone(t *testing.T, c *rpc.Client, req *rondov1.ExecRequest) string {
 	t.Helper()
 	var out bytes.Buffer
-	stream, err := c.Local.Exec(t.Context(), connect.NewRequest(req))
+	stream, err := c.Exec(t.Context(), connect.NewRequest(req))
 	if err != nil {
 		return "refused: " + err.Error()
 	}
@@ -289,8 +289,18 @@ func TestRestoreByRole(t *testing.T) {
 func TestCommandsOfStrangers(t *testing.T) {
 	s, _ := commanded(t, nil)
 	s.page.guard.identify = nil
+	for _, path := range []string{rondov1.RondoCompactProcedure, rondov1.RondoControlProcedure} {
+		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("{}"))
+		r.RemoteAddr, r.Host = "192.0.2.1:1", "localhost"
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.page.ServeHTTP(w, r)
+		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "from this machine only") {
+			t.Errorf("%s of a stranger: %d %q", path, w.Code, w.Body)
+		}
+	}
 	for from, want := range map[string]int{"127.0.0.1:1": http.StatusOK, "[::1]:1": http.StatusOK, "[::ffff:127.0.0.1]:1": http.StatusOK, "192.0.2.1:1": http.StatusForbidden, "[2001:db8::1]:1": http.StatusForbidden, "@": http.StatusForbidden} {
-		for _, path := range []string{rondov1.LocalExecProcedure, rpc.PipePath} {
+		for _, path := range []string{rondov1.RondoExecProcedure, rpc.PipePath} {
 			r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("\x00\x00\x00\x00\x02{}"))
 			r.RemoteAddr, r.Host = from, "localhost"
 			r.Header.Set("Content-Type", "application/connect+json")
@@ -320,7 +330,7 @@ func TestBrowsersReachNoCommand(t *testing.T) {
 	message := `{"argv":["create","made","DS:v:GAUGE:20:U:U","RRA:AVERAGE:0.5:1:9"]}`
 	body := "\x00\x00\x00\x00" + string(rune(len(message))) + message
 	ask := func(method, kind, host, origin string) (int, http.Header, string) {
-		r := httptest.NewRequest(method, rondov1.LocalExecProcedure, strings.NewReader(body))
+		r := httptest.NewRequest(method, rondov1.RondoExecProcedure, strings.NewReader(body))
 		r.RemoteAddr, r.Host = "127.0.0.1:1", host
 		if kind != "" {
 			r.Header.Set("Content-Type", kind)

@@ -64,7 +64,7 @@ func TestRefusedBodiesGetTheirAnswer(t *testing.T) {
 		{"/rondo.v1.Rondo/Write", long, false, 429, "too long"}, // Connect's status of resource_exhausted
 		{"/rondo.v1.Rondo/Write", long, true, 429, "too long"},
 		{"/rondo.v1.Rondo/ExportMany", long, false, 429, "too long"},
-		{"/rondo.v1.Local/Exec", 4 * long, false, 429, ""},
+		{"/rondo.v1.Rondo/Exec", 4 * long, false, 429, ""},
 		{"/posted", long, false, 413, "too long"},
 		{"/posted", long, true, 413, "too long"},
 		{"/posted", 1 << 20, false, 401, "say who you are"},

@@ -175,10 +175,9 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(s.rpc.Handler())
 	mux.Handle(api.Prefix, s.queries)
-	s.commands = &rpc.Local{Store: s.store, Command: s.receivers.command}
-	mux.Handle(s.commands.Handler())
+	s.commands = &rpc.Commands{Store: s.store, Command: s.receivers.command}
+	mux.Handle(s.rpc.Handler(s.commands))
 	mux.Handle(rondov1.NewClusterHandler(s.operators(), rpc.Limits()))
 	s.Logger.Info("listening", "for", "command line", "network", "unix", "addr", absolute(l.Addr().String()))
 	return serve(netutil.LimitListener(l, localConns), &http.Server{

@@ -34,8 +34,8 @@ var (
 // here needs the role admin, and a test fails. The routes of receivers are not in it: what they
 // need is what received says.
 //
-// The service Local is answered at rondo.sock as well, whose file says who may. Over HTTP what a
-// command of Exec and Pipe needs depends on the command: access.Commands says so.
+// At rondo.sock, whose file says who may, the table does not count. Over HTTP what a command of
+// Exec and Pipe needs depends on the command: access.Commands says so.
 var needs = map[string]need{
 	"/":                            reads,
 	"/login":                       reads,
@@ -51,11 +51,14 @@ var needs = map[string]need{
 	"/rondo.v1.Rondo/Charts":          reads,
 	"/rondo.v1.Rondo/Check":           whole,
 	"/rondo.v1.Rondo/Checkpoint":      whole,
+	"/rondo.v1.Rondo/Compact":         whole,
+	"/rondo.v1.Rondo/Control":         whole,
 	"/rondo.v1.Rondo/Create":          writes, // with overwrite it needs admin: rpc.Server says so
 	"/rondo.v1.Rondo/Dashboard":       reads,
 	"/rondo.v1.Rondo/Dashboards":      reads,
 	"/rondo.v1.Rondo/Drop":            admins,
 	"/rondo.v1.Rondo/DropDashboard":   saves,
+	"/rondo.v1.Rondo/Exec":            reads,
 	"/rondo.v1.Rondo/Export":          reads,
 	"/rondo.v1.Rondo/ExportMany":      reads,
 	"/rondo.v1.Rondo/Fetch":           reads,
@@ -68,6 +71,7 @@ var needs = map[string]need{
 	"/rondo.v1.Rondo/List":            reads,
 	"/rondo.v1.Rondo/Metadata":        reads,
 	"/rondo.v1.Rondo/Notes":           reads,
+	"/rondo.v1.Rondo/Pipe":            reads, // sessions, which are no method of the service
 	"/rondo.v1.Rondo/Query":           reads,
 	"/rondo.v1.Rondo/Rename":          admins,
 	"/rondo.v1.Rondo/SaveDashboard":   saves,
@@ -87,15 +91,6 @@ var needs = map[string]need{
 	"/rondo.v1.Cluster/Move":          whole,
 	"/rondo.v1.Cluster/Release":       whole,
 	"/rondo.v1.Cluster/State":         readAll,
-	"/rondo.v1.Local/Backup":          whole,
-	"/rondo.v1.Local/Check":           whole,
-	"/rondo.v1.Local/Compact":         whole,
-	"/rondo.v1.Local/Control":         whole,
-	"/rondo.v1.Local/":                reads, // as for Rondo
-	"/rondo.v1.Local/Exec":            reads,
-	"/rondo.v1.Local/Export":          whole,
-	"/rondo.v1.Local/Import":          whole,
-	"/rondo.v1.Local/Pipe":            reads,
 }
 
 // received returns what a request to a receiver needs whose series all are below a folder. Their

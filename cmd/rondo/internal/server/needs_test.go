@@ -65,7 +65,9 @@ func TestNeedOfRequest(t *testing.T) {
 		{"GET", "/series/rondo.v1.Rondo/Drop", reads},
 		{"GET", "/rondo.proto", reads},
 		{"POST", "/rondo.v1.Rondo/Drop/", reads}, // the answer is 404
-		{"POST", "/rondo.v1.Local/Backup", whole},
+		{"POST", "/rondo.v1.Rondo/Backup", whole},
+		{"POST", "/rondo.v1.Rondo/Compact", whole},
+		{"POST", "/rondo.v1.Rondo/Control", whole},
 	} {
 		if got := all.need(httptest.NewRequest(tt.method, tt.path, nil)); got != tt.want {
 			t.Errorf("%s %s needs %v, want %v", tt.method, tt.path, got, tt.want)

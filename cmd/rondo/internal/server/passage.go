@@ -96,7 +96,7 @@ func (g *gate) dispatch(c *http.ResponseController, w http.ResponseWriter, r *ht
 		in = g.query // likewise
 	case g.samples[r.URL.Path]:
 		in = g.write // likewise
-	case r.URL.Path == rondov1.LocalExecProcedure, r.URL.Path == rondov1.LocalCompactProcedure:
+	case r.URL.Path == rondov1.RondoExecProcedure, r.URL.Path == rondov1.RondoCompactProcedure:
 		in = g.command // likewise
 	}
 	g.serve(c, w, r, *g.inner.Load(), client, conn, in)

@@ -189,7 +189,7 @@ func (s *server) endRequests() (errs []error) {
 			wg.Go(func() { ended[i] = l.shutdown(s.Grace, s.Logger) })
 		}
 	}
-	for _, l := range []*rpc.Local{s.commands, s.remote} {
+	for _, l := range []*rpc.Commands{s.commands, s.remote} {
 		if l != nil {
 			wg.Go(func() { l.Close(s.Grace / 2) }) // waits at most twice the time it is given
 		}
@@ -233,8 +233,7 @@ func (s *server) newRPC() *rpc.Server {
 // for /metrics and gRPC's health check.
 func (s *server) handlers() (all, scrapes *routes) {
 	mux, metrics := new(routes), new(routes)
-	mux.Handle(s.rpc.Handler())
-	s.mountCommands(mux)
+	s.mountRPC(mux)
 	mux.Handle(rondov1.NewClusterHandler(s.operators(), rpc.Limits()))
 	mountReflection(mux)
 	mux.Handle("/", s.pages)

@@ -48,8 +48,8 @@ type server struct {
 	web         *webconfig.Keeper // nil: there is no file
 	daemonTLS   *webconfig.Keeper // certificate of rrdcached's TCP addresses; nil: web's, or none
 	local       *listener
-	commands    *rpc.Local // the service at local
-	remote      *rpc.Local // the same over HTTP
+	commands    *rpc.Commands // at local
+	remote      *rpc.Commands // over HTTP
 	receivers   *manager
 	daemon      *daemon // nil: rrdcached's protocol is off
 	swept       swept

@@ -47,6 +47,7 @@ func flowsOf(services ...protoreflect.Name) map[string]flow {
 			}
 		}
 	}
+	delete(all, rondov1.RondoExecProcedure) // commands have a room of their own
 	return all
 }
 

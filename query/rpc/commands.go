@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"os"
 	"time"
 
@@ -13,14 +12,14 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
-	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// A Local is the service of the command line over one store. Without a Remote it does not check who
-// calls: a caller who reaches it may do everything that the store's owner may do.
-type Local struct {
+// A Commands has the methods of the service Rondo that are for the command line, and sessions of
+// pipe mode. Without a Remote it does not check who calls: a caller who reaches it may do
+// everything that the store's owner may do.
+type Commands struct {
 	Store core.Engine
 	// Remote says what callers over the network may do; nil: the service is behind a socket of the
 	// store's owner.
@@ -32,22 +31,24 @@ type Local struct {
 	sessions sessions
 }
 
-// Handler returns the path of the service and the handler that answers below it.
-func (l *Local) Handler() (string, http.Handler) {
-	path, h := rondov1.NewLocalHandler(l, l.limits()...)
-	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if BeginsSession(r) {
-			l.upgrade(w, r)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
+// limits returns the handler options that bound the requests of one procedure of l.
+func (l *Commands) limits() []connect.HandlerOption {
+	n := maxExecBytes
+	if l.Remote != nil {
+		n = MaxCommandBytes
+	}
+	gunzip := func() connect.Decompressor { return &unpacker{limit: int64(n)} }
+	return []connect.HandlerOption{
+		connect.WithReadMaxBytes(n),
+		connect.WithCompression("gzip", gunzip, newPacker),
+		connect.WithCompressMinBytes(minPackedBytes),
+	}
 }
 
 // Close ends all sessions of pipe mode and refuses new ones. A session may finish the command that
 // it is running; after the time grace the command is cancelled. Close returns when all sessions
 // have ended, or after twice the grace.
-func (l *Local) Close(grace time.Duration) {
+func (l *Commands) Close(grace time.Duration) {
 	s := &l.sessions
 	s.mu.Lock()
 	s.closed = true
@@ -81,7 +82,7 @@ func (l *Local) Close(grace time.Duration) {
 }
 
 // Exec runs one of rrdtool's verbs and streams its output.
-func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecRequest], stream *connect.ServerStream[rondov1.ExecResponse]) error {
+func (l *Commands) Exec(ctx context.Context, req *connect.Request[rondov1.ExecRequest], stream *connect.ServerStream[rondov1.ExecResponse]) error {
 	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
 	errOut := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
 	env, err := l.environment(ctx, req.Msg)
@@ -100,7 +101,7 @@ func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecReque
 
 // environment returns the environment of a verb, as the request describes the caller's: folder,
 // variables, time zone, clock. Its store does what the user of ctx may do.
-func (l *Local) environment(ctx context.Context, req *rondov1.ExecRequest) (*rrdtool.Env, error) {
+func (l *Commands) environment(ctx context.Context, req *rondov1.ExecRequest) (*rrdtool.Env, error) {
 	if l.Remote != nil {
 		if err := l.Remote.check(req); err != nil {
 			return nil, err
@@ -128,7 +129,7 @@ func (l *Local) environment(ctx context.Context, req *rondov1.ExecRequest) (*rrd
 }
 
 // stores returns the store as the user of ctx may use it.
-func (l *Local) stores(ctx context.Context) (rrdtool.Store, rrdtool.Extra) {
+func (l *Commands) stores(ctx context.Context) (rrdtool.Store, rrdtool.Extra) {
 	user := access.From(ctx)
 	if l.Remote == nil || user.Role >= access.Admin && !user.Limited() {
 		return l.Store, l.Store
@@ -154,80 +155,13 @@ func location(tz string, set bool) *time.Location {
 	return rrdtool.Location(tz)
 }
 
-// KeepVariable is the variable in the environment of a request that says what create does about a
-// series that exists already. Its values are KeepSame and KeepUnseen.
-const (
-	KeepVariable = "RONDO_KEEP_SAME"
-	// KeepSame: create leaves a series alone that has the same definition.
-	KeepSame = "1"
-	// KeepUnseen, for pipe mode only: create leaves such a series alone if the caller sees no file
-	// of its name, and tells the caller of each series that it makes.
-	KeepUnseen = "ask"
-)
-
 // SeriesFile is the prefix by which a [rondov1.FileRequest] names a series instead of a file. STAT
 // then asks whether the caller sees a file of the series' name, and CREATE tells the caller that
 // the series has been made.
 const SeriesFile = "series:"
 
-// Backup streams a consistent copy of the store, or what changed since another one.
-func (l *Local) Backup(ctx context.Context, req *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
-	return backup(ctx, l.Store, req.Msg.GetSince(), stream)
-}
-
-// Backup streams a consistent copy of the store, or what changed since another one.
-func (s *Server) Backup(ctx context.Context, req *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
-	return backup(ctx, s.Store, req.Msg.GetSince(), stream)
-}
-
-func backup(ctx context.Context, store core.Engine, since []byte, stream *connect.ServerStream[rondov1.BackupResponse]) error {
-	var base *core.BackupHead
-	if len(since) > 0 {
-		base = new(core.BackupHead)
-		if err := base.UnmarshalBinary(since); err != nil {
-			return fail(err, "backup: field since")
-		}
-	}
-	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.BackupResponse{Data: p}) })
-	folder, err := core.FolderOf(store, "backup")
-	if err != nil {
-		return coded(err)
-	}
-	if err := folder.BackupSince(ctx, out, base); err != nil {
-		return fail(err, "backup")
-	}
-	return out.flush()
-}
-
-// Check streams the defects that [core.Store.Check] finds.
-func (l *Local) Check(ctx context.Context, _ *connect.Request[rondov1.CheckRequest], stream *connect.ServerStream[rondov1.CheckResponse]) error {
-	return check(ctx, l.Store, stream)
-}
-
-// Check streams the defects that [core.Store.Check] finds.
-func (s *Server) Check(ctx context.Context, _ *connect.Request[rondov1.CheckRequest], stream *connect.ServerStream[rondov1.CheckResponse]) error {
-	return check(ctx, s.Store, stream)
-}
-
-func check(ctx context.Context, store core.Engine, stream *connect.ServerStream[rondov1.CheckResponse]) error {
-	folder, err := core.FolderOf(store, "check")
-	if err != nil {
-		return coded(err)
-	}
-	problems, err := folder.Check(ctx)
-	if err != nil {
-		return fail(err, "check")
-	}
-	for _, p := range problems {
-		if err := stream.Send(&rondov1.CheckResponse{Where: text.Escape(p.Where), What: text.Escape(p.What)}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Compact gives free pages of the database's file back to the file system.
-func (l *Local) Compact(ctx context.Context, _ *connect.Request[rondov1.CompactRequest]) (*connect.Response[rondov1.CompactResponse], error) {
+func (l *Commands) Compact(ctx context.Context, _ *connect.Request[rondov1.CompactRequest]) (*connect.Response[rondov1.CompactResponse], error) {
 	folder, err := core.FolderOf(l.Store, "compact")
 	if err != nil {
 		return nil, coded(err)
@@ -240,7 +174,7 @@ func (l *Local) Compact(ctx context.Context, _ *connect.Request[rondov1.CompactR
 }
 
 // Control passes a command to a receiver and returns its answer.
-func (l *Local) Control(ctx context.Context, req *connect.Request[rondov1.ControlRequest]) (*connect.Response[rondov1.ControlResponse], error) {
+func (l *Commands) Control(ctx context.Context, req *connect.Request[rondov1.ControlRequest]) (*connect.Response[rondov1.ControlResponse], error) {
 	if l.Command == nil {
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("this server takes no commands"))
 	}
