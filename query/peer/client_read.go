@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 
@@ -192,8 +193,14 @@ func (c *Client) Info(ref core.Ref) (core.Info, error) {
 func (c *Client) Last(ref core.Ref) (rra.Time, error) {
 	ctx, cancel := c.bounded()
 	defer cancel()
-	m, err := ask(ctx, c, c.node.rpc.Last, &peerv1.RefRequest{Target: c.target(ctx), Ref: uint64(ref)})
-	return rra.Time(m.GetTime()), err
+	times, err := c.Lasts(ctx, []core.Ref{ref})
+	if err == nil && !times[0].There {
+		err = fmt.Errorf("ref %d: %w", ref, core.ErrNotFound)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return times[0].Time, nil
 }
 
 // Export is core.Engine's.

@@ -158,17 +158,6 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[peerv1.RefReques
 	return answer(&out)
 }
 
-// Last answers Last.
-func (s *Server) Last(ctx context.Context, req *connect.Request[peerv1.RefRequest]) (*connect.Response[peerv1.TimeResponse], error) {
-	var out peerv1.TimeResponse
-	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		at, err := e.Last(core.Ref(req.Msg.GetRef()))
-		out.Time = int64(at)
-		return err
-	})
-	return answer(&out)
-}
-
 // Metadata answers Metadata.
 func (s *Server) Metadata(ctx context.Context, req *connect.Request[peerv1.PathRequest]) (*connect.Response[peerv1.MetadataResponse], error) {
 	var out peerv1.MetadataResponse

@@ -67,8 +67,6 @@ const (
 	PeerFetchProcedure = "/rondo.peer.v1.Peer/Fetch"
 	// PeerInfoProcedure is the fully-qualified name of the Peer's Info RPC.
 	PeerInfoProcedure = "/rondo.peer.v1.Peer/Info"
-	// PeerLastProcedure is the fully-qualified name of the Peer's Last RPC.
-	PeerLastProcedure = "/rondo.peer.v1.Peer/Last"
 	// PeerLastsProcedure is the fully-qualified name of the Peer's Lasts RPC.
 	PeerLastsProcedure = "/rondo.peer.v1.Peer/Lasts"
 	// PeerEvaluateProcedure is the fully-qualified name of the Peer's Evaluate RPC.
@@ -122,8 +120,7 @@ type PeerClient interface {
 	// Fetch is Fetch and FetchMany.
 	Fetch(context.Context, *connect.Request[FetchRequest]) (*connect.ServerStreamForClient[FetchResponse], error)
 	Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error)
-	Last(context.Context, *connect.Request[RefRequest]) (*connect.Response[TimeResponse], error)
-	// Lasts is Last of many series.
+	// Lasts is Last, of many series.
 	Lasts(context.Context, *connect.Request[RefsRequest]) (*connect.ServerStreamForClient[LastsResponse], error)
 	// Evaluate evaluates expressions of PromQL over the series of the partition.
 	Evaluate(context.Context, *connect.Request[EvaluateRequest]) (*connect.ServerStreamForClient[EvaluateResponse], error)
@@ -254,12 +251,6 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Info")),
 			connect.WithClientOptions(opts...),
 		),
-		last: wire.NewClient[RefRequest, TimeResponse](
-			httpClient,
-			baseURL+PeerLastProcedure,
-			connect.WithSchema(peerMethods.ByName("Last")),
-			connect.WithClientOptions(opts...),
-		),
 		lasts: connect.NewClient[RefsRequest, LastsResponse](
 			httpClient,
 			baseURL+PeerLastsProcedure,
@@ -354,7 +345,6 @@ type peerClient struct {
 	dropSilent     *wire.Client[DropSilentRequest, CountResponse, *DropSilentRequest, *CountResponse]
 	fetch          *connect.Client[FetchRequest, FetchResponse]
 	info           *wire.Client[RefRequest, InfoResponse, *RefRequest, *InfoResponse]
-	last           *wire.Client[RefRequest, TimeResponse, *RefRequest, *TimeResponse]
 	lasts          *connect.Client[RefsRequest, LastsResponse]
 	evaluate       *connect.Client[EvaluateRequest, EvaluateResponse]
 	export         *connect.Client[RefRequest, PieceResponse]
@@ -454,11 +444,6 @@ func (c *peerClient) Info(ctx context.Context, req *connect.Request[RefRequest])
 	return c.info.CallUnary(ctx, req)
 }
 
-// Last calls rondo.peer.v1.Peer.Last.
-func (c *peerClient) Last(ctx context.Context, req *connect.Request[RefRequest]) (*connect.Response[TimeResponse], error) {
-	return c.last.CallUnary(ctx, req)
-}
-
 // Lasts calls rondo.peer.v1.Peer.Lasts.
 func (c *peerClient) Lasts(ctx context.Context, req *connect.Request[RefsRequest]) (*connect.ServerStreamForClient[LastsResponse], error) {
 	return c.lasts.CallServerStream(ctx, req)
@@ -546,8 +531,7 @@ type PeerHandler interface {
 	// Fetch is Fetch and FetchMany.
 	Fetch(context.Context, *connect.Request[FetchRequest], *connect.ServerStream[FetchResponse]) error
 	Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error)
-	Last(context.Context, *connect.Request[RefRequest]) (*connect.Response[TimeResponse], error)
-	// Lasts is Last of many series.
+	// Lasts is Last, of many series.
 	Lasts(context.Context, *connect.Request[RefsRequest], *connect.ServerStream[LastsResponse]) error
 	// Evaluate evaluates expressions of PromQL over the series of the partition.
 	Evaluate(context.Context, *connect.Request[EvaluateRequest], *connect.ServerStream[EvaluateResponse]) error
@@ -674,12 +658,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Info")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerLastHandler := wire.NewUnaryHandler(
-		PeerLastProcedure,
-		svc.Last,
-		connect.WithSchema(peerMethods.ByName("Last")),
-		connect.WithHandlerOptions(opts...),
-	)
 	peerLastsHandler := connect.NewServerStreamHandler(
 		PeerLastsProcedure,
 		svc.Lasts,
@@ -788,8 +766,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 			peerFetchHandler.ServeHTTP(w, r)
 		case PeerInfoProcedure:
 			peerInfoHandler.ServeHTTP(w, r)
-		case PeerLastProcedure:
-			peerLastHandler.ServeHTTP(w, r)
 		case PeerLastsProcedure:
 			peerLastsHandler.ServeHTTP(w, r)
 		case PeerEvaluateProcedure:
@@ -889,10 +865,6 @@ func (UnimplementedPeerHandler) Fetch(context.Context, *connect.Request[FetchReq
 
 func (UnimplementedPeerHandler) Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Info is not implemented"))
-}
-
-func (UnimplementedPeerHandler) Last(context.Context, *connect.Request[RefRequest]) (*connect.Response[TimeResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Last is not implemented"))
 }
 
 func (UnimplementedPeerHandler) Lasts(context.Context, *connect.Request[RefsRequest], *connect.ServerStream[LastsResponse]) error {

@@ -67,7 +67,7 @@ func (x EntriesRequest_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EntriesRequest_Kind.Descriptor instead.
 func (EntriesRequest_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{26, 0}
+	return file_peer_proto_rawDescGZIP(), []int{25, 0}
 }
 
 // A Target names what a request is for.
@@ -1403,58 +1403,6 @@ func (x *CountResponse) GetCount() int64 {
 	return 0
 }
 
-type TimeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"`
-	Time          int64                  `protobuf:"varint,2,opt,name=time" json:"time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TimeResponse) Reset() {
-	*x = TimeResponse{}
-	mi := &file_peer_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TimeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TimeResponse) ProtoMessage() {}
-
-func (x *TimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TimeResponse.ProtoReflect.Descriptor instead.
-func (*TimeResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *TimeResponse) GetStanding() *Standing {
-	if x != nil {
-		return x.Standing
-	}
-	return nil
-}
-
-func (x *TimeResponse) GetTime() int64 {
-	if x != nil {
-		return x.Time
-	}
-	return 0
-}
-
 // An EachResponse has a failure for each part of the request; one without text is none.
 type EachResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1466,7 +1414,7 @@ type EachResponse struct {
 
 func (x *EachResponse) Reset() {
 	*x = EachResponse{}
-	mi := &file_peer_proto_msgTypes[23]
+	mi := &file_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1426,7 @@ func (x *EachResponse) String() string {
 func (*EachResponse) ProtoMessage() {}
 
 func (x *EachResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[23]
+	mi := &file_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1439,7 @@ func (x *EachResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EachResponse.ProtoReflect.Descriptor instead.
 func (*EachResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{23}
+	return file_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *EachResponse) GetStanding() *Standing {
@@ -1518,7 +1466,7 @@ type Label struct {
 
 func (x *Label) Reset() {
 	*x = Label{}
-	mi := &file_peer_proto_msgTypes[24]
+	mi := &file_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1478,7 @@ func (x *Label) String() string {
 func (*Label) ProtoMessage() {}
 
 func (x *Label) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[24]
+	mi := &file_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1491,7 @@ func (x *Label) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Label.ProtoReflect.Descriptor instead.
 func (*Label) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{24}
+	return file_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Label) GetName() string {
@@ -1572,7 +1520,7 @@ type Matcher struct {
 
 func (x *Matcher) Reset() {
 	*x = Matcher{}
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1532,7 @@ func (x *Matcher) String() string {
 func (*Matcher) ProtoMessage() {}
 
 func (x *Matcher) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1545,7 @@ func (x *Matcher) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Matcher.ProtoReflect.Descriptor instead.
 func (*Matcher) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{25}
+	return file_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Matcher) GetName() string {
@@ -1647,7 +1595,7 @@ type EntriesRequest struct {
 
 func (x *EntriesRequest) Reset() {
 	*x = EntriesRequest{}
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1607,7 @@ func (x *EntriesRequest) String() string {
 func (*EntriesRequest) ProtoMessage() {}
 
 func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1620,7 @@ func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesRequest.ProtoReflect.Descriptor instead.
 func (*EntriesRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{26}
+	return file_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EntriesRequest) GetTarget() *Target {
@@ -1751,7 +1699,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_peer_proto_msgTypes[27]
+	mi := &file_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1763,7 +1711,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[27]
+	mi := &file_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1776,7 +1724,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{27}
+	return file_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Entry) GetRef() uint64 {
@@ -1827,7 +1775,7 @@ type EntriesResponse struct {
 
 func (x *EntriesResponse) Reset() {
 	*x = EntriesResponse{}
-	mi := &file_peer_proto_msgTypes[28]
+	mi := &file_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1839,7 +1787,7 @@ func (x *EntriesResponse) String() string {
 func (*EntriesResponse) ProtoMessage() {}
 
 func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[28]
+	mi := &file_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1852,7 +1800,7 @@ func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesResponse.ProtoReflect.Descriptor instead.
 func (*EntriesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{28}
+	return file_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *EntriesResponse) GetStanding() *Standing {
@@ -1902,7 +1850,7 @@ type LabelsRequest struct {
 
 func (x *LabelsRequest) Reset() {
 	*x = LabelsRequest{}
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1914,7 +1862,7 @@ func (x *LabelsRequest) String() string {
 func (*LabelsRequest) ProtoMessage() {}
 
 func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1927,7 +1875,7 @@ func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelsRequest.ProtoReflect.Descriptor instead.
 func (*LabelsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{29}
+	return file_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *LabelsRequest) GetTarget() *Target {
@@ -1968,7 +1916,7 @@ type TextsResponse struct {
 
 func (x *TextsResponse) Reset() {
 	*x = TextsResponse{}
-	mi := &file_peer_proto_msgTypes[30]
+	mi := &file_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1980,7 +1928,7 @@ func (x *TextsResponse) String() string {
 func (*TextsResponse) ProtoMessage() {}
 
 func (x *TextsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[30]
+	mi := &file_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1993,7 +1941,7 @@ func (x *TextsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextsResponse.ProtoReflect.Descriptor instead.
 func (*TextsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{30}
+	return file_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TextsResponse) GetStanding() *Standing {
@@ -2021,7 +1969,7 @@ type CombinationsRequest struct {
 
 func (x *CombinationsRequest) Reset() {
 	*x = CombinationsRequest{}
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2033,7 +1981,7 @@ func (x *CombinationsRequest) String() string {
 func (*CombinationsRequest) ProtoMessage() {}
 
 func (x *CombinationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2046,7 +1994,7 @@ func (x *CombinationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CombinationsRequest.ProtoReflect.Descriptor instead.
 func (*CombinationsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{31}
+	return file_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CombinationsRequest) GetTarget() *Target {
@@ -2080,7 +2028,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2092,7 +2040,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2105,7 +2053,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{32}
+	return file_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Combination) GetValues() []string {
@@ -2133,7 +2081,7 @@ type CombinationsResponse struct {
 
 func (x *CombinationsResponse) Reset() {
 	*x = CombinationsResponse{}
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2145,7 +2093,7 @@ func (x *CombinationsResponse) String() string {
 func (*CombinationsResponse) ProtoMessage() {}
 
 func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2158,7 +2106,7 @@ func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CombinationsResponse.ProtoReflect.Descriptor instead.
 func (*CombinationsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{33}
+	return file_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CombinationsResponse) GetStanding() *Standing {
@@ -2196,7 +2144,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2208,7 +2156,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2221,7 +2169,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{34}
+	return file_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Spec) GetPath() string {
@@ -2277,7 +2225,7 @@ type CreateRequest struct {
 
 func (x *CreateRequest) Reset() {
 	*x = CreateRequest{}
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2289,7 +2237,7 @@ func (x *CreateRequest) String() string {
 func (*CreateRequest) ProtoMessage() {}
 
 func (x *CreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2302,7 +2250,7 @@ func (x *CreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRequest.ProtoReflect.Descriptor instead.
 func (*CreateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{35}
+	return file_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CreateRequest) GetTarget() *Target {
@@ -2336,7 +2284,7 @@ type Created struct {
 
 func (x *Created) Reset() {
 	*x = Created{}
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2348,7 +2296,7 @@ func (x *Created) String() string {
 func (*Created) ProtoMessage() {}
 
 func (x *Created) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2361,7 +2309,7 @@ func (x *Created) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Created.ProtoReflect.Descriptor instead.
 func (*Created) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{36}
+	return file_peer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Created) GetRef() uint64 {
@@ -2388,7 +2336,7 @@ type CreatedResponse struct {
 
 func (x *CreatedResponse) Reset() {
 	*x = CreatedResponse{}
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2400,7 +2348,7 @@ func (x *CreatedResponse) String() string {
 func (*CreatedResponse) ProtoMessage() {}
 
 func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2413,7 +2361,7 @@ func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatedResponse.ProtoReflect.Descriptor instead.
 func (*CreatedResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{37}
+	return file_peer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CreatedResponse) GetStanding() *Standing {
@@ -2442,7 +2390,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2402,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2415,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{38}
+	return file_peer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ImportRequest) GetTarget() *Target {
@@ -2511,7 +2459,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2523,7 +2471,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2536,7 +2484,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{39}
+	return file_peer_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AlterRequest) GetTarget() *Target {
@@ -2586,7 +2534,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2598,7 +2546,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2611,7 +2559,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{40}
+	return file_peer_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AlterResponse) GetStanding() *Standing {
@@ -2653,7 +2601,7 @@ type RenameRequest struct {
 
 func (x *RenameRequest) Reset() {
 	*x = RenameRequest{}
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2665,7 +2613,7 @@ func (x *RenameRequest) String() string {
 func (*RenameRequest) ProtoMessage() {}
 
 func (x *RenameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2678,7 +2626,7 @@ func (x *RenameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameRequest.ProtoReflect.Descriptor instead.
 func (*RenameRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{41}
+	return file_peer_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RenameRequest) GetTarget() *Target {
@@ -2712,7 +2660,7 @@ type PathLabels struct {
 
 func (x *PathLabels) Reset() {
 	*x = PathLabels{}
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2724,7 +2672,7 @@ func (x *PathLabels) String() string {
 func (*PathLabels) ProtoMessage() {}
 
 func (x *PathLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2737,7 +2685,7 @@ func (x *PathLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathLabels.ProtoReflect.Descriptor instead.
 func (*PathLabels) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{42}
+	return file_peer_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PathLabels) GetPath() string {
@@ -2764,7 +2712,7 @@ type RelabelRequest struct {
 
 func (x *RelabelRequest) Reset() {
 	*x = RelabelRequest{}
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2776,7 +2724,7 @@ func (x *RelabelRequest) String() string {
 func (*RelabelRequest) ProtoMessage() {}
 
 func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2789,7 +2737,7 @@ func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RelabelRequest.ProtoReflect.Descriptor instead.
 func (*RelabelRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{43}
+	return file_peer_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RelabelRequest) GetTarget() *Target {
@@ -2817,7 +2765,7 @@ type DropSilentRequest struct {
 
 func (x *DropSilentRequest) Reset() {
 	*x = DropSilentRequest{}
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2829,7 +2777,7 @@ func (x *DropSilentRequest) String() string {
 func (*DropSilentRequest) ProtoMessage() {}
 
 func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2842,7 +2790,7 @@ func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSilentRequest.ProtoReflect.Descriptor instead.
 func (*DropSilentRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{44}
+	return file_peer_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DropSilentRequest) GetTarget() *Target {
@@ -2880,7 +2828,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2892,7 +2840,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2905,7 +2853,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{45}
+	return file_peer_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *FetchRequest) GetTarget() *Target {
@@ -2967,7 +2915,7 @@ type Rows struct {
 
 func (x *Rows) Reset() {
 	*x = Rows{}
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2979,7 +2927,7 @@ func (x *Rows) String() string {
 func (*Rows) ProtoMessage() {}
 
 func (x *Rows) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2992,7 +2940,7 @@ func (x *Rows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rows.ProtoReflect.Descriptor instead.
 func (*Rows) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{46}
+	return file_peer_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Rows) GetIndex() int64 {
@@ -3061,7 +3009,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3073,7 +3021,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3086,7 +3034,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{47}
+	return file_peer_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *FetchResponse) GetStanding() *Standing {
@@ -3116,7 +3064,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3128,7 +3076,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3141,7 +3089,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{48}
+	return file_peer_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *InfoResponse) GetStanding() *Standing {
@@ -3191,7 +3139,7 @@ type LastsResponse struct {
 
 func (x *LastsResponse) Reset() {
 	*x = LastsResponse{}
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3203,7 +3151,7 @@ func (x *LastsResponse) String() string {
 func (*LastsResponse) ProtoMessage() {}
 
 func (x *LastsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3216,7 +3164,7 @@ func (x *LastsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastsResponse.ProtoReflect.Descriptor instead.
 func (*LastsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{49}
+	return file_peer_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *LastsResponse) GetStanding() *Standing {
@@ -3257,7 +3205,7 @@ type EvaluateRequest struct {
 
 func (x *EvaluateRequest) Reset() {
 	*x = EvaluateRequest{}
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3269,7 +3217,7 @@ func (x *EvaluateRequest) String() string {
 func (*EvaluateRequest) ProtoMessage() {}
 
 func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3282,7 +3230,7 @@ func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{50}
+	return file_peer_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EvaluateRequest) GetTarget() *Target {
@@ -3353,7 +3301,7 @@ type EvaluateResponse struct {
 
 func (x *EvaluateResponse) Reset() {
 	*x = EvaluateResponse{}
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3365,7 +3313,7 @@ func (x *EvaluateResponse) String() string {
 func (*EvaluateResponse) ProtoMessage() {}
 
 func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3378,7 +3326,7 @@ func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{51}
+	return file_peer_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *EvaluateResponse) GetStanding() *Standing {
@@ -3422,7 +3370,7 @@ type Evaluated struct {
 
 func (x *Evaluated) Reset() {
 	*x = Evaluated{}
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3434,7 +3382,7 @@ func (x *Evaluated) String() string {
 func (*Evaluated) ProtoMessage() {}
 
 func (x *Evaluated) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3447,7 +3395,7 @@ func (x *Evaluated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluated.ProtoReflect.Descriptor instead.
 func (*Evaluated) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{52}
+	return file_peer_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Evaluated) GetExpression() uint32 {
@@ -3488,7 +3436,7 @@ type PieceResponse struct {
 
 func (x *PieceResponse) Reset() {
 	*x = PieceResponse{}
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3500,7 +3448,7 @@ func (x *PieceResponse) String() string {
 func (*PieceResponse) ProtoMessage() {}
 
 func (x *PieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3513,7 +3461,7 @@ func (x *PieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceResponse.ProtoReflect.Descriptor instead.
 func (*PieceResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{53}
+	return file_peer_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *PieceResponse) GetStanding() *Standing {
@@ -3544,7 +3492,7 @@ type PathMetadata struct {
 
 func (x *PathMetadata) Reset() {
 	*x = PathMetadata{}
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3556,7 +3504,7 @@ func (x *PathMetadata) String() string {
 func (*PathMetadata) ProtoMessage() {}
 
 func (x *PathMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3569,7 +3517,7 @@ func (x *PathMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathMetadata.ProtoReflect.Descriptor instead.
 func (*PathMetadata) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{54}
+	return file_peer_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *PathMetadata) GetPath() string {
@@ -3624,7 +3572,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3636,7 +3584,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3649,7 +3597,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{55}
+	return file_peer_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *MetadataRequest) GetTarget() *Target {
@@ -3676,7 +3624,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3688,7 +3636,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3701,7 +3649,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{56}
+	return file_peer_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *MetadataResponse) GetStanding() *Standing {
@@ -3731,7 +3679,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3743,7 +3691,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3756,7 +3704,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{57}
+	return file_peer_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Note) GetKey() string {
@@ -3804,7 +3752,7 @@ type NoteRequest struct {
 
 func (x *NoteRequest) Reset() {
 	*x = NoteRequest{}
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3816,7 +3764,7 @@ func (x *NoteRequest) String() string {
 func (*NoteRequest) ProtoMessage() {}
 
 func (x *NoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3829,7 +3777,7 @@ func (x *NoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteRequest.ProtoReflect.Descriptor instead.
 func (*NoteRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{58}
+	return file_peer_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *NoteRequest) GetTarget() *Target {
@@ -3856,7 +3804,7 @@ type NotesResponse struct {
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3868,7 +3816,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3881,7 +3829,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{59}
+	return file_peer_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *NotesResponse) GetStanding() *Standing {
@@ -3908,7 +3856,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3920,7 +3868,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3933,7 +3881,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{60}
+	return file_peer_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *WatchRequest) GetTarget() *Target {
@@ -3963,7 +3911,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3975,7 +3923,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3988,7 +3936,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{61}
+	return file_peer_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Change) GetWas() string {
@@ -4037,7 +3985,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_peer_proto_msgTypes[62]
+	mi := &file_peer_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4049,7 +3997,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[62]
+	mi := &file_peer_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4062,7 +4010,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{62}
+	return file_peer_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *WatchResponse) GetStanding() *Standing {
@@ -4096,7 +4044,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_peer_proto_msgTypes[63]
+	mi := &file_peer_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4108,7 +4056,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[63]
+	mi := &file_peer_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4121,7 +4069,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{63}
+	return file_peer_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *BackupRequest) GetTarget() *Target {
@@ -4148,7 +4096,7 @@ type DigestResponse struct {
 
 func (x *DigestResponse) Reset() {
 	*x = DigestResponse{}
-	mi := &file_peer_proto_msgTypes[64]
+	mi := &file_peer_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4160,7 +4108,7 @@ func (x *DigestResponse) String() string {
 func (*DigestResponse) ProtoMessage() {}
 
 func (x *DigestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[64]
+	mi := &file_peer_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4173,7 +4121,7 @@ func (x *DigestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestResponse.ProtoReflect.Descriptor instead.
 func (*DigestResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{64}
+	return file_peer_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *DigestResponse) GetStanding() *Standing {
@@ -4284,10 +4232,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x03ref\x18\x02 \x01(\x04R\x03ref\"Z\n" +
 	"\rCountResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"W\n" +
-	"\fTimeResponse\x123\n" +
-	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x12\n" +
-	"\x04time\x18\x02 \x01(\x03R\x04time\"w\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"w\n" +
 	"\fEachResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x122\n" +
 	"\bfailures\x18\x02 \x03(\v2\x16.rondo.peer.v1.FailureR\bfailures\"1\n" +
@@ -4502,7 +4447,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x06groups\x18\x02 \x03(\v2).rondo.peer.v1.DigestResponse.GroupsEntryR\x06groups\x1a9\n" +
 	"\vGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xf3\x10\n" +
+	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xb3\x10\n" +
 	"\x04Peer\x12B\n" +
 	"\x05State\x12\x1b.rondo.peer.v1.StateRequest\x1a\x1c.rondo.peer.v1.StateResponse\x12I\n" +
 	"\x06Submit\x12\x1c.rondo.peer.v1.SubmitRequest\x1a\x1d.rondo.peer.v1.SubmitResponse(\x010\x01\x12E\n" +
@@ -4521,8 +4466,7 @@ const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"DropSilent\x12 .rondo.peer.v1.DropSilentRequest\x1a\x1c.rondo.peer.v1.CountResponse\x12D\n" +
 	"\x05Fetch\x12\x1b.rondo.peer.v1.FetchRequest\x1a\x1c.rondo.peer.v1.FetchResponse0\x01\x12>\n" +
-	"\x04Info\x12\x19.rondo.peer.v1.RefRequest\x1a\x1b.rondo.peer.v1.InfoResponse\x12>\n" +
-	"\x04Last\x12\x19.rondo.peer.v1.RefRequest\x1a\x1b.rondo.peer.v1.TimeResponse\x12C\n" +
+	"\x04Info\x12\x19.rondo.peer.v1.RefRequest\x1a\x1b.rondo.peer.v1.InfoResponse\x12C\n" +
 	"\x05Lasts\x12\x1a.rondo.peer.v1.RefsRequest\x1a\x1c.rondo.peer.v1.LastsResponse0\x01\x12M\n" +
 	"\bEvaluate\x12\x1e.rondo.peer.v1.EvaluateRequest\x1a\x1f.rondo.peer.v1.EvaluateResponse0\x01\x12C\n" +
 	"\x06Export\x12\x19.rondo.peer.v1.RefRequest\x1a\x1c.rondo.peer.v1.PieceResponse0\x01\x12G\n" +
@@ -4549,7 +4493,7 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
 var file_peer_proto_goTypes = []any{
 	(EntriesRequest_Kind)(0),     // 0: rondo.peer.v1.EntriesRequest.Kind
 	(*Target)(nil),               // 1: rondo.peer.v1.Target
@@ -4574,50 +4518,49 @@ var file_peer_proto_goTypes = []any{
 	(*DoneResponse)(nil),         // 20: rondo.peer.v1.DoneResponse
 	(*RefResponse)(nil),          // 21: rondo.peer.v1.RefResponse
 	(*CountResponse)(nil),        // 22: rondo.peer.v1.CountResponse
-	(*TimeResponse)(nil),         // 23: rondo.peer.v1.TimeResponse
-	(*EachResponse)(nil),         // 24: rondo.peer.v1.EachResponse
-	(*Label)(nil),                // 25: rondo.peer.v1.Label
-	(*Matcher)(nil),              // 26: rondo.peer.v1.Matcher
-	(*EntriesRequest)(nil),       // 27: rondo.peer.v1.EntriesRequest
-	(*Entry)(nil),                // 28: rondo.peer.v1.Entry
-	(*EntriesResponse)(nil),      // 29: rondo.peer.v1.EntriesResponse
-	(*LabelsRequest)(nil),        // 30: rondo.peer.v1.LabelsRequest
-	(*TextsResponse)(nil),        // 31: rondo.peer.v1.TextsResponse
-	(*CombinationsRequest)(nil),  // 32: rondo.peer.v1.CombinationsRequest
-	(*Combination)(nil),          // 33: rondo.peer.v1.Combination
-	(*CombinationsResponse)(nil), // 34: rondo.peer.v1.CombinationsResponse
-	(*Spec)(nil),                 // 35: rondo.peer.v1.Spec
-	(*CreateRequest)(nil),        // 36: rondo.peer.v1.CreateRequest
-	(*Created)(nil),              // 37: rondo.peer.v1.Created
-	(*CreatedResponse)(nil),      // 38: rondo.peer.v1.CreatedResponse
-	(*ImportRequest)(nil),        // 39: rondo.peer.v1.ImportRequest
-	(*AlterRequest)(nil),         // 40: rondo.peer.v1.AlterRequest
-	(*AlterResponse)(nil),        // 41: rondo.peer.v1.AlterResponse
-	(*RenameRequest)(nil),        // 42: rondo.peer.v1.RenameRequest
-	(*PathLabels)(nil),           // 43: rondo.peer.v1.PathLabels
-	(*RelabelRequest)(nil),       // 44: rondo.peer.v1.RelabelRequest
-	(*DropSilentRequest)(nil),    // 45: rondo.peer.v1.DropSilentRequest
-	(*FetchRequest)(nil),         // 46: rondo.peer.v1.FetchRequest
-	(*Rows)(nil),                 // 47: rondo.peer.v1.Rows
-	(*FetchResponse)(nil),        // 48: rondo.peer.v1.FetchResponse
-	(*InfoResponse)(nil),         // 49: rondo.peer.v1.InfoResponse
-	(*LastsResponse)(nil),        // 50: rondo.peer.v1.LastsResponse
-	(*EvaluateRequest)(nil),      // 51: rondo.peer.v1.EvaluateRequest
-	(*EvaluateResponse)(nil),     // 52: rondo.peer.v1.EvaluateResponse
-	(*Evaluated)(nil),            // 53: rondo.peer.v1.Evaluated
-	(*PieceResponse)(nil),        // 54: rondo.peer.v1.PieceResponse
-	(*PathMetadata)(nil),         // 55: rondo.peer.v1.PathMetadata
-	(*MetadataRequest)(nil),      // 56: rondo.peer.v1.MetadataRequest
-	(*MetadataResponse)(nil),     // 57: rondo.peer.v1.MetadataResponse
-	(*Note)(nil),                 // 58: rondo.peer.v1.Note
-	(*NoteRequest)(nil),          // 59: rondo.peer.v1.NoteRequest
-	(*NotesResponse)(nil),        // 60: rondo.peer.v1.NotesResponse
-	(*WatchRequest)(nil),         // 61: rondo.peer.v1.WatchRequest
-	(*Change)(nil),               // 62: rondo.peer.v1.Change
-	(*WatchResponse)(nil),        // 63: rondo.peer.v1.WatchResponse
-	(*BackupRequest)(nil),        // 64: rondo.peer.v1.BackupRequest
-	(*DigestResponse)(nil),       // 65: rondo.peer.v1.DigestResponse
-	nil,                          // 66: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*EachResponse)(nil),         // 23: rondo.peer.v1.EachResponse
+	(*Label)(nil),                // 24: rondo.peer.v1.Label
+	(*Matcher)(nil),              // 25: rondo.peer.v1.Matcher
+	(*EntriesRequest)(nil),       // 26: rondo.peer.v1.EntriesRequest
+	(*Entry)(nil),                // 27: rondo.peer.v1.Entry
+	(*EntriesResponse)(nil),      // 28: rondo.peer.v1.EntriesResponse
+	(*LabelsRequest)(nil),        // 29: rondo.peer.v1.LabelsRequest
+	(*TextsResponse)(nil),        // 30: rondo.peer.v1.TextsResponse
+	(*CombinationsRequest)(nil),  // 31: rondo.peer.v1.CombinationsRequest
+	(*Combination)(nil),          // 32: rondo.peer.v1.Combination
+	(*CombinationsResponse)(nil), // 33: rondo.peer.v1.CombinationsResponse
+	(*Spec)(nil),                 // 34: rondo.peer.v1.Spec
+	(*CreateRequest)(nil),        // 35: rondo.peer.v1.CreateRequest
+	(*Created)(nil),              // 36: rondo.peer.v1.Created
+	(*CreatedResponse)(nil),      // 37: rondo.peer.v1.CreatedResponse
+	(*ImportRequest)(nil),        // 38: rondo.peer.v1.ImportRequest
+	(*AlterRequest)(nil),         // 39: rondo.peer.v1.AlterRequest
+	(*AlterResponse)(nil),        // 40: rondo.peer.v1.AlterResponse
+	(*RenameRequest)(nil),        // 41: rondo.peer.v1.RenameRequest
+	(*PathLabels)(nil),           // 42: rondo.peer.v1.PathLabels
+	(*RelabelRequest)(nil),       // 43: rondo.peer.v1.RelabelRequest
+	(*DropSilentRequest)(nil),    // 44: rondo.peer.v1.DropSilentRequest
+	(*FetchRequest)(nil),         // 45: rondo.peer.v1.FetchRequest
+	(*Rows)(nil),                 // 46: rondo.peer.v1.Rows
+	(*FetchResponse)(nil),        // 47: rondo.peer.v1.FetchResponse
+	(*InfoResponse)(nil),         // 48: rondo.peer.v1.InfoResponse
+	(*LastsResponse)(nil),        // 49: rondo.peer.v1.LastsResponse
+	(*EvaluateRequest)(nil),      // 50: rondo.peer.v1.EvaluateRequest
+	(*EvaluateResponse)(nil),     // 51: rondo.peer.v1.EvaluateResponse
+	(*Evaluated)(nil),            // 52: rondo.peer.v1.Evaluated
+	(*PieceResponse)(nil),        // 53: rondo.peer.v1.PieceResponse
+	(*PathMetadata)(nil),         // 54: rondo.peer.v1.PathMetadata
+	(*MetadataRequest)(nil),      // 55: rondo.peer.v1.MetadataRequest
+	(*MetadataResponse)(nil),     // 56: rondo.peer.v1.MetadataResponse
+	(*Note)(nil),                 // 57: rondo.peer.v1.Note
+	(*NoteRequest)(nil),          // 58: rondo.peer.v1.NoteRequest
+	(*NotesResponse)(nil),        // 59: rondo.peer.v1.NotesResponse
+	(*WatchRequest)(nil),         // 60: rondo.peer.v1.WatchRequest
+	(*Change)(nil),               // 61: rondo.peer.v1.Change
+	(*WatchResponse)(nil),        // 62: rondo.peer.v1.WatchResponse
+	(*BackupRequest)(nil),        // 63: rondo.peer.v1.BackupRequest
+	(*DigestResponse)(nil),       // 64: rondo.peer.v1.DigestResponse
+	nil,                          // 65: rondo.peer.v1.DigestResponse.GroupsEntry
 }
 var file_peer_proto_depIdxs = []int32{
 	3,   // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
@@ -4642,130 +4585,127 @@ var file_peer_proto_depIdxs = []int32{
 	2,   // 19: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
 	2,   // 20: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
 	2,   // 21: rondo.peer.v1.CountResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 22: rondo.peer.v1.TimeResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 23: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 24: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
-	1,   // 25: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
-	0,   // 26: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
-	26,  // 27: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	25,  // 28: rondo.peer.v1.Entry.labels:type_name -> rondo.peer.v1.Label
-	2,   // 29: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
-	28,  // 30: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
-	1,   // 31: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
-	26,  // 32: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	2,   // 33: rondo.peer.v1.TextsResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 34: rondo.peer.v1.CombinationsRequest.target:type_name -> rondo.peer.v1.Target
-	26,  // 35: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	2,   // 36: rondo.peer.v1.CombinationsResponse.standing:type_name -> rondo.peer.v1.Standing
-	33,  // 37: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
-	25,  // 38: rondo.peer.v1.Spec.labels:type_name -> rondo.peer.v1.Label
-	1,   // 39: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
-	35,  // 40: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
-	3,   // 41: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
-	2,   // 42: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
-	37,  // 43: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
-	1,   // 44: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 45: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 46: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 47: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
-	25,  // 48: rondo.peer.v1.PathLabels.labels:type_name -> rondo.peer.v1.Label
-	1,   // 49: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
-	43,  // 50: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
-	1,   // 51: rondo.peer.v1.DropSilentRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 52: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 53: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
-	2,   // 54: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
-	47,  // 55: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
-	2,   // 56: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
-	28,  // 57: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
-	2,   // 58: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 59: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 60: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
-	53,  // 61: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
-	25,  // 62: rondo.peer.v1.Evaluated.labels:type_name -> rondo.peer.v1.Label
-	2,   // 63: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
-	25,  // 64: rondo.peer.v1.PathMetadata.attributes:type_name -> rondo.peer.v1.Label
-	1,   // 65: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
-	55,  // 66: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.peer.v1.PathMetadata
-	2,   // 67: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
-	55,  // 68: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.peer.v1.PathMetadata
-	25,  // 69: rondo.peer.v1.Note.labels:type_name -> rondo.peer.v1.Label
-	1,   // 70: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
-	58,  // 71: rondo.peer.v1.NoteRequest.note:type_name -> rondo.peer.v1.Note
-	2,   // 72: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
-	58,  // 73: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.peer.v1.Note
-	1,   // 74: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
-	25,  // 75: rondo.peer.v1.Change.labels:type_name -> rondo.peer.v1.Label
-	2,   // 76: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
-	62,  // 77: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
-	1,   // 78: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 79: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
-	66,  // 80: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
-	8,   // 81: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
-	10,  // 82: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
-	13,  // 83: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
-	16,  // 84: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
-	18,  // 85: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
-	27,  // 86: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
-	30,  // 87: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
-	32,  // 88: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
-	36,  // 89: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
-	39,  // 90: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
-	40,  // 91: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
-	42,  // 92: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
-	44,  // 93: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
-	18,  // 94: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
-	45,  // 95: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
-	46,  // 96: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
-	17,  // 97: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
-	17,  // 98: rondo.peer.v1.Peer.Last:input_type -> rondo.peer.v1.RefRequest
-	16,  // 99: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
-	51,  // 100: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
-	17,  // 101: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	18,  // 102: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
-	19,  // 103: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
-	56,  // 104: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	56,  // 105: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	59,  // 106: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	18,  // 107: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	61,  // 108: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	64,  // 109: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	8,   // 110: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	9,   // 111: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	11,  // 112: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14,  // 113: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	20,  // 114: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	21,  // 115: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	29,  // 116: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	31,  // 117: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
-	34,  // 118: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
-	38,  // 119: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	38,  // 120: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	41,  // 121: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	20,  // 122: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	24,  // 123: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	20,  // 124: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
-	22,  // 125: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
-	48,  // 126: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	49,  // 127: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	23,  // 128: rondo.peer.v1.Peer.Last:output_type -> rondo.peer.v1.TimeResponse
-	50,  // 129: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	52,  // 130: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	54,  // 131: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	57,  // 132: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
-	57,  // 133: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	24,  // 134: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	20,  // 135: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
-	20,  // 136: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	60,  // 137: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	63,  // 138: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	54,  // 139: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	65,  // 140: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	111, // [111:141] is the sub-list for method output_type
-	81,  // [81:111] is the sub-list for method input_type
-	81,  // [81:81] is the sub-list for extension type_name
-	81,  // [81:81] is the sub-list for extension extendee
-	0,   // [0:81] is the sub-list for field type_name
+	2,   // 22: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
+	3,   // 23: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
+	1,   // 24: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
+	0,   // 25: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
+	25,  // 26: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	24,  // 27: rondo.peer.v1.Entry.labels:type_name -> rondo.peer.v1.Label
+	2,   // 28: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
+	27,  // 29: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
+	1,   // 30: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
+	25,  // 31: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	2,   // 32: rondo.peer.v1.TextsResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 33: rondo.peer.v1.CombinationsRequest.target:type_name -> rondo.peer.v1.Target
+	25,  // 34: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	2,   // 35: rondo.peer.v1.CombinationsResponse.standing:type_name -> rondo.peer.v1.Standing
+	32,  // 36: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
+	24,  // 37: rondo.peer.v1.Spec.labels:type_name -> rondo.peer.v1.Label
+	1,   // 38: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
+	34,  // 39: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
+	3,   // 40: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
+	2,   // 41: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
+	36,  // 42: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
+	1,   // 43: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 44: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 45: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 46: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
+	24,  // 47: rondo.peer.v1.PathLabels.labels:type_name -> rondo.peer.v1.Label
+	1,   // 48: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
+	42,  // 49: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
+	1,   // 50: rondo.peer.v1.DropSilentRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 51: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
+	3,   // 52: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
+	2,   // 53: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
+	46,  // 54: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
+	2,   // 55: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
+	27,  // 56: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
+	2,   // 57: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 58: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 59: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
+	52,  // 60: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
+	24,  // 61: rondo.peer.v1.Evaluated.labels:type_name -> rondo.peer.v1.Label
+	2,   // 62: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
+	24,  // 63: rondo.peer.v1.PathMetadata.attributes:type_name -> rondo.peer.v1.Label
+	1,   // 64: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
+	54,  // 65: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.peer.v1.PathMetadata
+	2,   // 66: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
+	54,  // 67: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.peer.v1.PathMetadata
+	24,  // 68: rondo.peer.v1.Note.labels:type_name -> rondo.peer.v1.Label
+	1,   // 69: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
+	57,  // 70: rondo.peer.v1.NoteRequest.note:type_name -> rondo.peer.v1.Note
+	2,   // 71: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
+	57,  // 72: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.peer.v1.Note
+	1,   // 73: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
+	24,  // 74: rondo.peer.v1.Change.labels:type_name -> rondo.peer.v1.Label
+	2,   // 75: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
+	61,  // 76: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
+	1,   // 77: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 78: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
+	65,  // 79: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
+	8,   // 80: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
+	10,  // 81: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
+	13,  // 82: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
+	16,  // 83: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
+	18,  // 84: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
+	26,  // 85: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
+	29,  // 86: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
+	31,  // 87: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
+	35,  // 88: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
+	38,  // 89: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
+	39,  // 90: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
+	41,  // 91: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
+	43,  // 92: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
+	18,  // 93: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
+	44,  // 94: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
+	45,  // 95: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
+	17,  // 96: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
+	16,  // 97: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
+	50,  // 98: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
+	17,  // 99: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
+	18,  // 100: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
+	19,  // 101: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
+	55,  // 102: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	55,  // 103: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	58,  // 104: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	18,  // 105: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	60,  // 106: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	63,  // 107: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	8,   // 108: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	9,   // 109: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	11,  // 110: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14,  // 111: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	20,  // 112: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	21,  // 113: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	28,  // 114: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	30,  // 115: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
+	33,  // 116: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
+	37,  // 117: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	37,  // 118: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
+	40,  // 119: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	20,  // 120: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	23,  // 121: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	20,  // 122: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
+	22,  // 123: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
+	47,  // 124: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	48,  // 125: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	49,  // 126: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	51,  // 127: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	53,  // 128: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	56,  // 129: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
+	56,  // 130: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	23,  // 131: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	20,  // 132: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
+	20,  // 133: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	59,  // 134: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	62,  // 135: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	53,  // 136: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	64,  // 137: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	109, // [109:138] is the sub-list for method output_type
+	80,  // [80:109] is the sub-list for method input_type
+	80,  // [80:80] is the sub-list for extension type_name
+	80,  // [80:80] is the sub-list for extension extendee
+	0,   // [0:80] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -4779,7 +4719,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   66,
+			NumMessages:   65,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
