@@ -190,7 +190,8 @@ func TestSalvageAgainstModel(t *testing.T) { seeds.Each(t, salvageAgainstModel) 
 func salvageAgainstModel(t *testing.T) {
 	seed := seeds.One(t)
 	states, blocks, poorer, gone := 0, 0, 0, 0
-	for round := range uint64(seeds.Programs(16, 40)) {
+	rounds := seeds.Programs(16, 40)
+	for round := range uint64(rounds) {
 		x := &salvageRun{t: t, r: rand.New(rand.NewPCG(seed, round)), dir: t.TempDir()}
 		x.open()
 		x.play(20 + x.r.IntN(400))
@@ -226,7 +227,8 @@ func salvageAgainstModel(t *testing.T) {
 		for _, path := range x.paths {
 			if _, err := saved.Lookup(path); err != nil {
 				gone++
-				if !named(path) && !cut && !strings.Contains(report, "its name and its record are lost") && !strings.Contains(report, "both the name and the record") {
+				// Without its record, name and state nothing is left that knows of a series.
+				if !named(path) && !cut && (n == 0 || entries == 0) && !strings.Contains(report, "its name and its record are lost") && !strings.Contains(report, "both the name and the record") {
 					t.Errorf("round %d: %q is not there, and nobody says so: %s", round, path, report)
 				}
 				continue
@@ -262,7 +264,7 @@ func salvageAgainstModel(t *testing.T) {
 		}
 	}
 	t.Logf("%d states and %d row blocks damaged, %d series lost something, %d all", states, blocks, poorer, gone)
-	if states == 0 || blocks == 0 {
+	if rounds >= 16 && (states == 0 || blocks == 0) {
 		t.Error("nothing was tried")
 	}
 }
