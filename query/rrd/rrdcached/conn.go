@@ -54,7 +54,7 @@ type conn struct {
 	headed     int                 // bytes of the head of an answer with rows
 	wrote      bool                // a part of the answer was written
 	sniffed    bool                // the first bytes were checked for HTTP and TLS
-	charged    int64               // bytes of rows that the connection occupies of the server's room
+	charged    int64               // bytes of rows that the connection occupies of the server's answers
 	patience   time.Duration       // how long the peer may still take to read its answers
 	endBy      time.Time           // when writing ends, as the server does or the place is lost
 	place      *sockets.Place
@@ -197,37 +197,6 @@ func (c *conn) flush() error {
 		c.closing = true
 	}
 	return err
-}
-
-// charge reserves n bytes of the server's room for an answer, in place of an earlier reservation.
-// If they are not free, it writes the answers that are ready and waits.
-func (c *conn) charge(n int64) error {
-	if n <= freeAnswer || n <= c.charged {
-		return nil
-	}
-	c.uncharge()
-	r := c.s.room
-	if ok, _ := r.try(c.host, n); ok {
-		c.charged = n
-		return nil
-	}
-	if err := c.flush(); err != nil {
-		return err
-	}
-	if err := r.wait(c.ctx, c.host, n); err != nil {
-		return err
-	}
-	c.charged = n
-	return nil
-}
-
-// uncharge gives back what charge has reserved.
-func (c *conn) uncharge() {
-	c.values = nil
-	if c.charged > 0 {
-		c.s.room.give(c.host, c.charged)
-		c.charged = 0
-	}
 }
 
 // count adds the counters of the connection to those of the server.

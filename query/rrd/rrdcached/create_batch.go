@@ -104,7 +104,7 @@ func (c *conn) createTogether() {
 // createAlone runs a CREATE as a command of rrdtool, and returns its answer.
 func (c *conn) createAlone(x *creating) string {
 	if x.alone {
-		end, err := c.s.turns.wait(c.ctx, true)
+		end, err := c.s.turn(c.ctx, c.host, true)
 		if err != nil {
 			return failure(explain(err))
 		}

@@ -82,6 +82,6 @@ func (s *Server) Stats() Stats {
 		st.Errors = append(st.Errors, s.stats.errors[i].Load())
 	}
 	st.Connections = s.places.Len()
-	st.Answers = s.room.used()
+	st.Answers = s.answers.local.Used() + s.answers.tcp.Used()
 	return st
 }

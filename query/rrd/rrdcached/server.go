@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/rra"
@@ -96,14 +97,14 @@ type Server struct {
 	errors atomic.Int64 // bytes of the errors of all BATCHes
 	// adopting is held while native files are imported, because memory is bounded for one import.
 	adopting sync.Mutex
-	turns    turns
+	turns    *limit.Limit  // of verbs that hold a whole series
 	letGo    sync.Mutex    // held while all held samples are released; guards passErr
 	passes   atomic.Uint64 // how many times that has begun
 	passErr  error         // result of the last time
 	foreign  loglimit.Limit[struct{}]
 
-	places *sockets.Places
-	room   *room
+	places  *sockets.Places
+	answers answers
 }
 
 // New returns a server. It fails if the base folder has no absolute path.
@@ -130,7 +131,7 @@ func New(o Options) (*Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		o: o, large: make(chan struct{}, largeConns), turns: newTurns(), room: newRoom(o.Answers),
+		o: o, large: make(chan struct{}, largeConns), turns: limit.New(maxTurns, maxTurns), answers: newAnswers(o.Answers),
 		places: sockets.NewPlaces(o.Conns, o.HostConns, 0),
 	}
 	s.small.size, s.big.size = smallBuffer, largeBuffer

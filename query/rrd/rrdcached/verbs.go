@@ -21,7 +21,7 @@ func (c *conn) tune(r *request) {
 		return
 	}
 	args[0] = c.s.names.file(args[0])
-	end, err := c.s.turns.wait(c.ctx, c.s.isLarge(args[0], args[1:]))
+	end, err := c.s.turn(c.ctx, c.host, c.s.isLarge(args[0], args[1:]))
 	if err != nil {
 		c.fail(r.cmd, err.Error())
 		return
@@ -73,7 +73,7 @@ func (c *conn) dump(r *request) {
 		c.fail(r.cmd, "RRD Error: "+err.Error())
 		return
 	}
-	end, err := c.s.turns.wait(c.ctx, values > largeSeries)
+	end, err := c.s.turn(c.ctx, c.host, values > largeSeries)
 	if err != nil {
 		c.fail(r.cmd, err.Error())
 		return
