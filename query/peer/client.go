@@ -17,6 +17,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -108,7 +109,7 @@ type Client struct {
 	renames  uint64     // what Renames returns
 	told     uint64     // the count of the instance
 
-	room   room          // for batches
+	under  *limit.Limit  // bytes of batches on their way
 	stream *submitStream // which has the batches; guarded by node.mu
 	joined bool          // it has used the node's stream; guarded by node.mu
 
@@ -119,7 +120,7 @@ var _ core.Engine = (*Client)(nil)
 
 // Partition returns a partition of n.
 func (n *Node) Partition(partition int) *Client {
-	return &Client{node: n, partition: uint32(partition)}
+	return &Client{node: n, partition: uint32(partition), under: limit.New(maxUnder, maxUnder)}
 }
 
 // Position returns the position up to which the partition has applied its log, as its answers have

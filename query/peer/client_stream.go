@@ -84,9 +84,9 @@ func (s *submitStream) take(all []*frame) []*frame {
 	if s.failed != nil {
 		return all
 	}
-	n, size := 1, s.queue[0].size
-	for n < len(s.queue) && size+s.queue[n].size <= messageBytes {
-		size += s.queue[n].size
+	n, size := 1, len(s.queue[0].packed)
+	for n < len(s.queue) && size+len(s.queue[n].packed) <= messageBytes {
+		size += len(s.queue[n].packed)
 		n++
 	}
 	all = append(all, s.queue[:n]...)
@@ -153,7 +153,7 @@ func (s *submitStream) answered(o *peerv1.Outcome) {
 		if !ok {
 			continue
 		}
-		u.c.room.give(u.size)
+		u.c.under.Give("", u.size)
 		u.ticket.At(wal.Pos(o.GetStanding().GetAcknowledged()))
 		u.ticket.Complete(u.c.took(o.GetStanding()))
 	}
@@ -211,7 +211,7 @@ func fail(pending map[uint64]underway, sent uint64, err error) {
 		default:
 			why = fmt.Errorf("the samples may be stored or not: %w", why)
 		}
-		u.c.room.give(u.size)
+		u.c.under.Give("", u.size)
 		u.ticket.Complete(why)
 	}
 }

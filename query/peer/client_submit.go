@@ -6,10 +6,15 @@ import (
 	"sync"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/limit"
 )
 
-// maxUnder is how many bytes of batches may be on their way to a partition, beside one batch.
-const maxUnder = 32 << 20
+// maxUnder is how many bytes of batches may be on their way to a partition. A batch that is larger
+// goes alone, and a small one counts as leastUnder, so that no more than inFlight are on their way.
+const (
+	maxUnder   = 32 << 20
+	leastUnder = maxUnder / inFlight
+)
 
 // maxPacked is how large a packed batch may be.
 const maxPacked = MaxMessage - 1<<10
@@ -38,10 +43,10 @@ func (c *Client) submit(ctx context.Context, b *core.Batch, t *core.Ticket, name
 		frames.Put(f)
 		return fmt.Errorf("a batch of %d bytes, at most %d are possible: %w", n, maxPacked, core.ErrTooLarge)
 	}
-	f.c, f.names, f.ticket, f.size = c, names, t, int64(len(f.packed))
-	if err := c.room.take(ctx, f.size); err != nil {
+	f.c, f.names, f.ticket, f.size = c, names, t, min(max(int64(len(f.packed)), leastUnder), maxUnder)
+	if !c.under.Wait(ctx, "", f.size, limit.Forever) {
 		frames.Put(f)
-		return err
+		return ctx.Err()
 	}
 	for !c.submitting().send(f) { // the stream has ended before it had the batch
 	}
@@ -55,7 +60,7 @@ type frame struct {
 	packed []byte
 	names  bool
 	ticket *core.Ticket
-	size   int64
+	size   int64 // that it counts as
 }
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
@@ -101,46 +106,3 @@ func (c *Client) Close() {
 }
 
 var errClosed = fmt.Errorf("the client is closed: %w", core.ErrUnanswered)
-
-// A room bounds what is on its way.
-type room struct {
-	mu    sync.Mutex // guards what follows
-	under int        // batches on their way
-	bytes int64      // of them; a batch that is larger than maxUnder goes alone
-	wake  chan struct{}
-}
-
-// take waits until n bytes have room. The error is ctx's.
-func (r *room) take(ctx context.Context, n int64) error {
-	for {
-		r.mu.Lock()
-		if r.under == 0 || r.under < inFlight && r.bytes+n <= maxUnder {
-			r.under++
-			r.bytes += n
-			r.mu.Unlock()
-			return nil
-		}
-		if r.wake == nil {
-			r.wake = make(chan struct{})
-		}
-		wake := r.wake
-		r.mu.Unlock()
-		select {
-		case <-wake:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// give gives n bytes back.
-func (r *room) give(n int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.under--
-	r.bytes -= n
-	if r.wake != nil {
-		close(r.wake)
-		r.wake = nil
-	}
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/partial"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/bound"
@@ -22,8 +23,8 @@ import (
 // concurrently.
 type Evaluator struct {
 	engine *promql.Engine
-	// Full: so many questions are answered, of clients and of rules.
-	places, rulePlaces chan struct{}
+	// Questions that are answered, of clients and of rules.
+	places, rulePlaces *limit.Limit
 
 	mu    sync.Mutex // guards what follows
 	o     prom.Options
@@ -41,10 +42,10 @@ type kept struct {
 // many questions of clients are answered at the same time, and as many of rules. They never wait
 // for others, so that nodes which ask each other do not wait for ever.
 func NewEvaluator(engine *promql.Engine, o prom.Options, places int) *Evaluator {
-	places = max(places, 1)
+	most := int64(max(places, 1))
 	return &Evaluator{
 		engine: engine, o: o, rules: hashOf(o.Rules), kept: make(map[int]kept),
-		places: make(chan struct{}, places), rulePlaces: make(chan struct{}, places),
+		places: limit.New(most, most), rulePlaces: limit.New(most, most),
 	}
 }
 
@@ -115,12 +116,10 @@ func (v *Evaluator) Evaluate(ctx context.Context, p int, e core.Engine, q partia
 	if q.ForRule {
 		places = v.rulePlaces
 	}
-	select {
-	case places <- struct{}{}:
-		defer func() { <-places }()
-	case <-ctx.Done():
+	if !places.Wait(ctx, "", 1, limit.Forever) {
 		return nil, ctx.Err()
 	}
+	defer places.Give("", 1)
 	same := newOnce(kept)
 	defer same.close()
 	a := new(partial.Answer)
