@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/limit"
+	"github.com/rondo-db/rondo/internal/sockets"
 )
 
 // HTTP is the network of protocols that are requests to the server's HTTP port.
@@ -39,26 +41,30 @@ const maxUnpacked = 256 << 20
 // them, and stores their samples before they are answered: an answer of success means that the
 // samples are durable. Its methods may be called concurrently.
 type Requests struct {
-	sink   Sink
-	c      *Counters
-	cfg    Config
-	places chan struct{} // one for each request that is being handled
-	now    func() time.Time
-	base   context.Context // of calls of the sink; ends when the grace of Serve is over
-	cut    context.CancelFunc
-	stale  atomic.Uint64
+	sink     Sink
+	c        *Counters
+	cfg      Config
+	places   *limit.Limit // of requests that are being handled
+	unpacked *limit.Limit // bytes
+	now      func() time.Time
+	base     context.Context // of calls of the sink; ends when the grace of Serve is over
+	cut      context.CancelFunc
+	stale    atomic.Uint64
 
-	mu       sync.Mutex // guards what follows
-	closed   bool       // no request is let in any more
-	under    sync.WaitGroup
-	unpacked int64 // bytes
+	mu     sync.Mutex // guards what follows
+	closed bool       // no request is let in any more
+	under  sync.WaitGroup
 }
 
 // NewRequests returns Requests that store in sink and count in c. cfg.Address is the address of the
 // HTTP port.
 func NewRequests(sink Sink, c *Counters, cfg Config) *Requests {
 	cfg = cfg.WithDefaults()
-	q := &Requests{sink: sink, c: c, cfg: cfg, now: cfg.Now, places: make(chan struct{}, cfg.InFlight)}
+	places := int64(cfg.InFlight)
+	q := &Requests{
+		sink: sink, c: c, cfg: cfg, now: cfg.Now,
+		places: limit.New(places, max(places*3/4, 1)), unpacked: limit.New(maxUnpacked, maxUnpacked),
+	}
 	q.base, q.cut = context.WithCancel(context.Background())
 	return q
 }
@@ -95,8 +101,9 @@ func (q *Requests) Close() error {
 }
 
 // Handle calls serve with the body of r. If the receiver has ended, or as many requests as
-// Config.InFlight are handled for as long as Config.Patience, it answers r itself with 503. ctx is
-// for calls of the sink. It does not end when the client goes away.
+// Config.InFlight are handled for as long as Config.Patience, it answers r itself with 503. One
+// client may have three quarters of the places. ctx is for calls of the sink. It does not end when
+// the client goes away.
 func (q *Requests) Handle(w http.ResponseWriter, r *http.Request, serve func(ctx context.Context, body []byte)) {
 	if !q.begin() {
 		TryAgain(w, "the receiver is ending")
@@ -111,16 +118,13 @@ func (q *Requests) Handle(w http.ResponseWriter, r *http.Request, serve func(ctx
 		http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	t := time.NewTimer(q.cfg.Patience)
-	defer t.Stop()
-	select {
-	case q.places <- struct{}{}:
-	case <-t.C:
+	client := sockets.ClientOf(r.RemoteAddr)
+	if !q.places.Wait(r.Context(), client, 1, q.cfg.Patience) {
 		q.c.Drop(Overload, 1)
 		TryAgain(w, "too many requests are under way")
 		return
 	}
-	defer func() { <-q.places }()
+	defer q.places.Give(client, 1)
 	serve(q.base, body)
 }
 
@@ -138,18 +142,11 @@ func (q *Requests) begin() bool {
 // is not used any more. If unpacked bodies take too much memory, ok is false, the request is
 // counted as Overload, and the answer is that of TryAgain.
 func (q *Requests) Unpack(n int64) (release func(), ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.unpacked+n > maxUnpacked {
+	if !q.unpacked.Take("", n) {
 		q.c.Drop(Overload, 1)
 		return nil, false
 	}
-	q.unpacked += n
-	return func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.unpacked -= n
-	}, true
+	return func() { q.unpacked.Give("", n) }, true
 }
 
 // Store stores b and returns when it is durable. values is the number of values in b. The error is

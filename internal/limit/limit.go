@@ -68,6 +68,9 @@ func (l *Limit) Take(name string, n int64) bool {
 }
 
 func (l *Limit) take(name string, n int64) bool {
+	if n == 0 {
+		return true
+	}
 	c := l.clients[name]
 	if c == nil {
 		c = new(client)
@@ -131,6 +134,9 @@ func (l *Limit) join(name string, n int64) *waiter {
 func (l *Limit) Give(name string, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if n == 0 {
+		return
+	}
 	c := l.clients[name]
 	l.used -= n
 	c.held -= n

@@ -95,6 +95,10 @@ func TestLargePieces(t *testing.T) {
 		if !l.Take("a", 1) || l.Take("a", 5) || !l.Take("b", 6) || l.Take("b", 1) || l.Take("c", 9) {
 			t.Fatal("the share counts where it must not, or does not where it must")
 		}
+		if !l.Take("e", 0) || !l.Take("b", 0) {
+			t.Error("nothing is too much")
+		}
+		l.Give("e", 0)
 		if l.Wait(t.Context(), "c", 9, Forever) {
 			t.Error("got more than there is")
 		}

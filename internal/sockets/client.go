@@ -27,3 +27,13 @@ func Client(a netip.Addr) string {
 	}
 	return a.String()
 }
+
+// ClientOf returns the client of a remote address with a port, as net/http has it. What is no such
+// address is its own client.
+func ClientOf(remote string) string {
+	a, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return remote
+	}
+	return Client(a.Addr())
+}

@@ -60,6 +60,10 @@ type Conn struct {
 	first foreign.Sniffer
 }
 
+// Client returns the client whose share the connection counts against: Local, or the result of
+// [Client].
+func (c *Conn) Client() string { return c.place.Client }
+
 // Read reads what the peer has sent, and counts the bytes in Traffic.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.read(p)

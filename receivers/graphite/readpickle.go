@@ -25,8 +25,8 @@ var unpicklers = sync.Pool{New: func() any { return new(Unpickler) }}
 func (s *server) readPickles(ctx context.Context, conn *sockets.Conn) {
 	c := s.newSource(conn.Host)
 	buf := make([]byte, firstBuffer)
-	held := 0
-	defer func() { s.held.add(-held) }()
+	held := s.held.Open(conn.Client())
+	defer held.Close()
 	kept := 0 // bytes of an unfinished pickle
 	for {
 		n, err := conn.Read(buf[kept:])
@@ -50,8 +50,7 @@ func (s *server) readPickles(ctx context.Context, conn *sockets.Conn) {
 		// It grows with what has arrived, not with the length that was announced.
 		if full && (len(buf) < lastBuffer || kept == len(buf)) {
 			if more := 2 * len(buf); more > lastBuffer {
-				held += more
-				if !s.held.add(more) {
+				if held.Charge(int64(more)) != nil {
 					c.bad(&receivers.Error{Reason: receivers.Limit, What: "the pickles of all senders take too much memory"}, nil)
 					return
 				}

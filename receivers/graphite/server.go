@@ -2,8 +2,8 @@ package graphite
 
 import (
 	"net"
-	"sync/atomic"
 
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -18,7 +18,7 @@ type server struct {
 	socket  socket
 	queue   *receivers.SharedQueue // of all connections and datagrams
 	logs    loglimit.Limit[string]
-	held    budget
+	held    *limit.Limit // bytes of the buffers of pickles
 
 	// Only functions that the queue's Do runs use these.
 	cache      *cache
@@ -32,7 +32,10 @@ type socket interface {
 }
 
 func newServer(cfg receivers.Config, set settings, sink receivers.Sink) *server {
-	return &server{cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, prefix), schemas: set.schemas, cache: newCache(cacheEntries)}
+	return &server{
+		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, prefix), schemas: set.schemas,
+		cache: newCache(cacheEntries), held: limit.New(heldMost, heldShare),
+	}
 }
 
 // Addr is where it listens.
@@ -41,11 +44,9 @@ func (s *server) Addr() net.Addr { return s.socket.Addr() }
 // Close closes the sockets.
 func (s *server) Close() error { return s.socket.Close() }
 
-// A budget counts memory that connections share.
-type budget struct{ held atomic.Int64 }
-
-// add counts n more bytes, and reports whether that is within the limit.
-func (b *budget) add(n int) bool { return b.held.Add(int64(n)) <= heldMost }
-
-// heldMost is how many bytes the buffers of all connections may take beyond lastBuffer each.
-const heldMost = 256 << 20
+// heldMost is how many bytes the buffers of all connections may take beyond lastBuffer each, and
+// heldShare those of one client.
+const (
+	heldMost  = 256 << 20
+	heldShare = heldMost / 4 * 3
+)

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -24,11 +25,11 @@ const (
 // are for this machine only, if the server asks nobody who they are.
 func (s *server) mountRPC(mux *routes) {
 	s.remote = &rpc.Commands{Store: s.store, Command: s.receivers.command, Remote: &rpc.Remote{
-		Budget: s.page.bodies, Client: func(r *http.Request) string { return clientOf(r.RemoteAddr) },
+		Budget: s.page.bodies, Client: func(r *http.Request) string { return sockets.ClientOf(r.RemoteAddr) },
 		Idle: sessionIdle, Stall: sessionStall,
 	}}
 	if s.page.guard.identify != nil {
-		s.remote.Remote.User = func(r *http.Request) (*access.User, error) { return s.identify(r, clientOf(r.RemoteAddr)) }
+		s.remote.Remote.User = func(r *http.Request) (*access.User, error) { return s.identify(r, sockets.ClientOf(r.RemoteAddr)) }
 	}
 	path, h := s.rpc.Handler(s.remote)
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

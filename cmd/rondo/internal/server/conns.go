@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -53,7 +52,7 @@ func (l *connections) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		k := &conn{Conn: c, owner: l, client: clientOf(c.RemoteAddr().String())}
+		k := &conn{Conn: c, owner: l, client: sockets.ClientOf(c.RemoteAddr().String())}
 		if a, ok := c.(arrival); ok {
 			k.Conn, k.at = a.Conn, a.at
 		}
@@ -209,14 +208,4 @@ func hostsOf(r *http.Request, otherwise *hosts) *hosts {
 		return e.hosts
 	}
 	return otherwise
-}
-
-// clientOf returns the client that a remote address belongs to: the address without its port, or
-// the 64-bit network of an IPv6 address, because one host has such a network to itself.
-func clientOf(remote string) string {
-	a, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return remote
-	}
-	return sockets.Client(a.Addr())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/rondo-db/rondo/internal/limit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -20,7 +21,7 @@ import (
 func (s *server) evaluate(ctx context.Context, q rpc.Question) (*rondov1.QueryResponse, error) {
 	var answer *rondov1.QueryResponse
 	question := api.Question{Expr: q.Expr, Start: q.Start, End: q.End, Step: q.Step, Lookback: q.Lookback, Limit: q.Limit}
-	err := s.queries.Evaluate(ctx, clientOf(q.Client), question, func(result parser.Value, warnings []string) error {
+	err := s.queries.Evaluate(ctx, sockets.ClientOf(q.Client), question, func(result parser.Value, warnings []string) error {
 		answer = answerOf(result)
 		answer.Warnings = warnings
 		return nil

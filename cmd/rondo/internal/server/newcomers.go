@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -22,7 +23,7 @@ func (s *server) makeNewcomers(ctx context.Context, list []rpc.Newcomer) ([]erro
 	for i := range list {
 		n := &list[i]
 		r := receivers.Request{
-			Identity: receivers.Identity{Path: n.Path, Labels: n.Labels}, Sender: clientOf(n.Sender), Time: n.Time, Untyped: len(n.DS) == 0,
+			Identity: receivers.Identity{Path: n.Path, Labels: n.Labels}, Sender: sockets.ClientOf(n.Sender), Time: n.Time, Untyped: len(n.DS) == 0,
 		}
 		d, err := s.defineNewcomer(r, n)
 		if err != nil {

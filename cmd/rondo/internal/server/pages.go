@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/web"
 )
 
@@ -10,7 +11,7 @@ import (
 func (s *server) newPages() *web.Server {
 	return web.New(web.Config{
 		Store: s.store, RPC: s.rpc, Pages: s.rpc.Pages, Version: s.Version, DB: absolute(s.DB), Started: s.started, Ways: s.waysIn,
-		Client: func(r *http.Request) string { return clientOf(r.RemoteAddr) },
+		Client: func(r *http.Request) string { return sockets.ClientOf(r.RemoteAddr) },
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/limit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -56,7 +57,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		decline(w, r, func(w http.ResponseWriter) { unavailable(w, "rondo is starting.") })
 		return
 	}
-	client := clientOf(r.RemoteAddr)
+	client := sockets.ClientOf(r.RemoteAddr)
 	in := g.admit(w, r, client)
 	if in == nil {
 		return

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/internal/limit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/prom/spread"
@@ -19,7 +20,7 @@ func (s *server) newQueries() *api.Handler {
 	return api.New(api.Config{
 		Partitions: partitions, Local: s.sums,
 		Storage: series, Metadata: series.Metadata, Memory: s.Memory,
-		Client:  func(r *http.Request) string { return clientOf(r.RemoteAddr) },
+		Client:  func(r *http.Request) string { return sockets.ClientOf(r.RemoteAddr) },
 		Charge:  func(ctx context.Context, n int64) error { return limit.Of(ctx).Charge(n) },
 		Damages: func() int64 { return s.store.Stats().Damaged },
 		Rules:   s.rulesJSON, Alerts: s.alertsJSON,
