@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -41,7 +42,7 @@ func (l *Commands) upgrade(w http.ResponseWriter, r *http.Request) {
 	if early, err := rw.Reader.Peek(rw.Reader.Buffered()); err == nil && len(early) > 0 {
 		m.in.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn))
 	}
-	in := &pipeInput{stream: caller{m}, watch: l.Remote.watch(r), account: l.Remote.account(r)}
+	in := &pipeInput{stream: caller{m}, watch: l.Remote.watch(r), account: limit.Of(r.Context()).Another()}
 	defer in.account.Close()
 	if l.Remote != nil {
 		in.most = maxOffered

@@ -15,7 +15,6 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/internal/access"
-	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -26,10 +25,6 @@ type Remote struct {
 	// User returns who has sent a request, and is asked again while a session lasts; nil: who sends
 	// a request does not change.
 	User func(r *http.Request) (*access.User, error)
-	// Budget bounds the memory of all sessions; nil: no bound.
-	Budget *limit.Limit
-	// Client returns whom the budget counts the memory of a request for.
-	Client func(r *http.Request) string
 	// Idle is how long a session may be silent, and Stall how long a caller may take to read one
 	// message. 0 means for ever.
 	Idle, Stall time.Duration
@@ -95,18 +90,6 @@ func (r *Remote) watch(req *http.Request) func() error {
 		}
 		return nil
 	}
-}
-
-// account returns the account of a session.
-func (r *Remote) account(req *http.Request) *limit.Account {
-	if r == nil || r.Budget == nil {
-		return nil
-	}
-	client := ""
-	if r.Client != nil {
-		client = r.Client(req)
-	}
-	return r.Budget.Open(client)
 }
 
 // errIdle says that a session was silent for too long.

@@ -54,7 +54,7 @@ type conn struct {
 	headed     int                 // bytes of the head of an answer with rows
 	wrote      bool                // a part of the answer was written
 	sniffed    bool                // the first bytes were checked for HTTP and TLS
-	charged    int64               // bytes of rows that the connection occupies of the server's answers
+	charged    int64               // bytes of rows that its answers occupy
 	patience   time.Duration       // how long the peer may still take to read its answers
 	endBy      time.Time           // when writing ends, as the server does or the place is lost
 	place      *sockets.Place

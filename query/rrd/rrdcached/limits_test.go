@@ -85,8 +85,8 @@ func TestAnswersHaveRoom(t *testing.T) {
 	})
 }
 
-// TestTurns: eight requests hold a series at a time, one of them a large one. Who waits for too long
-// is refused, and holds nothing.
+// TestTurns: eight requests hold a series at a time, one of them a large one. Who waits for too
+// long is refused, and holds nothing.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{turns: limit.New(maxTurns, maxTurns)}

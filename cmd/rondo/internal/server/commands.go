@@ -25,7 +25,6 @@ const (
 // are for this machine only, if the server asks nobody who they are.
 func (s *server) mountRPC(mux *routes) {
 	s.remote = &rpc.Commands{Store: s.store, Command: s.receivers.command, Remote: &rpc.Remote{
-		Budget: s.page.bodies, Client: func(r *http.Request) string { return sockets.ClientOf(r.RemoteAddr) },
 		Idle: sessionIdle, Stall: sessionStall,
 	}}
 	if s.page.guard.identify != nil {

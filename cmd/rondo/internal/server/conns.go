@@ -17,7 +17,7 @@ import (
 // therefore never keep anybody from a new one.
 type connections struct {
 	net.Listener
-	most, share int // limits: all connections, and those of one client
+	bounds share
 
 	mu      sync.Mutex // guards what follows, and the fields of each conn
 	clients map[string]map[*conn]struct{}
@@ -27,8 +27,8 @@ type connections struct {
 	closed atomic.Uint64 // connections closed to make room, and new ones refused for want of room
 }
 
-func limitConnections(l net.Listener, most, share int) *connections {
-	return &connections{Listener: l, most: most, share: share, clients: make(map[string]map[*conn]struct{})}
+func limitConnections(l net.Listener, bounds share) *connections {
+	return &connections{Listener: l, bounds: bounds, clients: make(map[string]map[*conn]struct{})}
 }
 
 // A conn is one connection. Its counts are guarded by owner.mu; unread belongs to the goroutine
@@ -73,9 +73,9 @@ func (l *connections) add(c *conn) (victim *conn, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case len(l.clients[c.client]) >= l.share:
+	case len(l.clients[c.client]) >= int(l.bounds.client):
 		victim = idlest(l.clients[c.client])
-	case l.count >= l.most:
+	case l.count >= int(l.bounds.most):
 		victim = idlest(l.greediest())
 	default:
 		l.put(c)

@@ -21,7 +21,7 @@ import (
 // smallBounds are limits that a test reaches.
 func smallBounds() *bounds {
 	b := defaultBounds(0)
-	b.places, b.clientPlaces = 4, 3
+	b.places[cheap], b.places[heavy] = share{4, 3}, share{4, 3}
 	return &b
 }
 
@@ -74,7 +74,6 @@ func TestStreamsWithoutBodyHoldNoPlace(t *testing.T) {
 	const streams = 40
 	b := smallBounds()
 	b.send.grace = time.Hour // nothing but the room helps
-	b.clientPending = streams + 1
 	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: 50 * time.Millisecond})
 	var p http.Protocols
 	p.SetUnencryptedHTTP2(true)
@@ -127,7 +126,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 		clients = 8
 	)
 	b := smallBounds()
-	b.answers, b.clientAnswers = 3*held, 2*held+held/2
+	b.memory = share{3 * held, 2*held + held/2}
 	b.read = pace{grace: time.Hour, rate: 1}
 	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: 50 * time.Millisecond})
 	fetch := bigSeries(t, r, rows)
@@ -167,7 +166,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	if refused != clients-2 {
 		t.Errorf("%d of %d answers are refused, there is room for 2", refused, clients)
 	}
-	if n := metric(t, r, "rondo_http_answer_bytes"); n > 2.5*held {
+	if n := metric(t, r, "rondo_http_held_bytes"); n > 2.5*held {
 		t.Errorf("answers hold %v bytes", n)
 	}
 	if n := metric(t, r, "rondo_http_requests_working"); n != 0 {
@@ -206,7 +205,7 @@ func (f roundTrip) RoundTrip(q *http.Request) (*http.Response, error) { return f
 func TestAnswerThatIsNotReadEnds(t *testing.T) {
 	const rows = 1 << 20
 	b := smallBounds()
-	b.answers, b.clientAnswers = 32*rows, 32*rows
+	b.memory = share{32 * rows, 32 * rows}
 	b.read = pace{grace: 200 * time.Millisecond, rate: 1 << 30}
 	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	m := protoFetch(t, bigSeries(t, r, rows))
@@ -225,7 +224,7 @@ func TestAnswerThatIsNotReadEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the answer is given up", func() bool {
-		return metric(t, r, "rondo_http_answer_bytes") == 0 && metric(t, r, "rondo_http_requests_pending") == 0
+		return metric(t, r, "rondo_http_held_bytes") == 0 && metric(t, r, "rondo_http_requests_pending") == 0
 	})
 }
 
@@ -234,7 +233,7 @@ func TestAnswerThatIsNotReadEnds(t *testing.T) {
 func TestIdleConnectionsTakeNothingAway(t *testing.T) {
 	const idle = 60
 	b := smallBounds()
-	b.conns, b.clientConns = 20, 16
+	b.conns = share{20, 16}
 	b.header, b.idle = time.Hour, time.Hour
 	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	conns := make([]net.Conn, idle)
@@ -293,7 +292,7 @@ func TestIdlest(t *testing.T) {
 
 // TestConnectionsOfManyClients: when all connections are taken, the client with most loses one.
 func TestConnectionsOfManyClients(t *testing.T) {
-	l := limitConnections(nil, 4, 3)
+	l := limitConnections(nil, share{4, 3})
 	add := func(client string) (*conn, *conn, bool) {
 		c := &conn{owner: l, client: client}
 		victim, ok := l.add(c)

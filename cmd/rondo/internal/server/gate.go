@@ -12,60 +12,11 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/internal/limit"
-	"github.com/rondo-db/rondo/query/rpc"
 )
-
-// bounds are the limits of the HTTP port. A client is an address.
-type bounds struct {
-	conns, clientConns     int           // connections: all, and of one client; so in the lines below
-	pending, clientPending int           // requests that have begun, including those that wait
-	places, clientPlaces   int           // requests that are being handled
-	writes, clientWrites   int           // requests that bring samples, which wait for the disk
-	scrapes, clientScrapes int           // requests for /metrics
-	graphs, clientGraphs   int           // requests for graphs, waiting or not
-	queries, clientQueries int           // requests of Prometheus' API that read series, likewise
-	commands, clientCmds   int           // commands that run, and sessions of pipe mode
-	flows, clientFlows     int           // requests that stream
-	streams                int           // requests at a time on one connection of HTTP/2
-	patience               time.Duration // how long a request waits for a place
-	work, command          time.Duration // how long a request may be handled, and a command
-	body                   int64         // bytes of the body of one request
-	bodies, clientBodies   int64         // bytes of bodies in memory
-	answers, clientAnswers int64         // bytes of answers in memory
-	send, read             pace          // how slowly a client may send a request, and read an answer
-	header, idle           time.Duration // time for the head of a request, and until the next one
-}
-
-// minAnswers is how many bytes answers may always occupy, however small the budget of the store is.
-const minAnswers = 16 << 20
-
-// defaultBounds returns the limits of a server whose store has a budget of memory bytes.
-func defaultBounds(memory int64) bounds {
-	answers := max(memory/8, minAnswers)
-	return bounds{
-		conns: 1024, clientConns: 512,
-		pending: 1024, clientPending: 256,
-		places: 32, clientPlaces: 24,
-		writes: 64, clientWrites: 48,
-		scrapes: 4, clientScrapes: 2,
-		graphs: 128, clientGraphs: 64,
-		queries: 128, clientQueries: 64,
-		commands: 64, clientCmds: 32,
-		flows: 64, clientFlows: 32,
-		streams:  100,
-		patience: 5 * time.Second,
-		work:     2 * time.Minute, command: 10 * time.Minute,
-		body:   rpc.MaxRequestBytes + 1<<10, // a message and the frame of gRPC around it
-		bodies: max(memory/32, 4*rpc.MaxRequestBytes), clientBodies: max(memory/64, 2*rpc.MaxRequestBytes),
-		answers: answers, clientAnswers: answers / 2,
-		send: pace{10 * time.Second, 64 << 10}, read: pace{20 * time.Second, 64 << 10},
-		header: 10 * time.Second, idle: 2 * time.Minute,
-	}
-}
 
 // A gate is the first handler of the HTTP port. It answers health checks itself, at any time. It
 // refuses requests that web pages send through a browser. It reads a request completely before the
-// request gets a place. And it bounds the share of each client in all limits.
+// request gets a place. And each client has a share of all limits.
 type gate struct {
 	bounds
 	log     *slog.Logger
@@ -73,19 +24,11 @@ type gate struct {
 	guard   guard                        // does not change once requests are let through
 	state   atomic.Pointer[string]       // why the server is not ready; nil: it is ready
 	inner   atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
-	scraped atomic.Pointer[http.Handler] // the handler of /metrics; nil: inner
-	pending *limit.Limit                 // all requests that have begun
-	work    *limit.Limit                 // requests that are being handled
-	write   *limit.Limit                 // requests that bring samples
-	scrape  *limit.Limit                 // requests for /metrics that are being handled
-	graph   *limit.Limit                 // requests for graphs
-	query   *limit.Limit                 // requests of Prometheus' API that read series
-	command *limit.Limit                 // commands of the command line
-	session *limit.Limit                 // sessions of pipe mode
-	flowing *limit.Limit                 // requests that stream
+	scraped atomic.Pointer[http.Handler] // the handler of requests that watch; likewise
+	places  [classes]*limit.Limit        // of requests that are worked on
+	memory  *limit.Limit                 // bytes that requests and answers hold
+	begun   atomic.Int64                 // requests that have begun and not ended
 	ended   chan struct{}                // closed when the server is about to stop
-	bodies  *limit.Limit
-	answers *limit.Limit
 	refused [refusals]atomic.Uint64
 
 	endpoints endpoints
@@ -97,28 +40,19 @@ type gate struct {
 
 func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 	g := &gate{
-		bounds: b, log: log, hosts: h,
-		pending: limit.New(int64(b.pending), int64(b.clientPending)),
-		work:    limit.New(int64(b.places), int64(b.clientPlaces)),
-		write:   limit.New(int64(b.writes), int64(b.clientWrites)),
-		scrape:  limit.New(int64(b.scrapes), int64(b.clientScrapes)),
-		graph:   limit.New(int64(b.graphs), int64(b.clientGraphs)),
-		query:   limit.New(int64(b.queries), int64(b.clientQueries)),
-		command: limit.New(int64(b.commands), int64(b.clientCmds)),
-		session: limit.New(int64(b.commands), int64(b.clientCmds)),
-		flowing: limit.New(int64(b.flows), int64(b.clientFlows)),
-		bodies:  limit.New(b.bodies, b.clientBodies),
-		answers: limit.New(b.answers, b.clientAnswers),
-
+		bounds: b, log: log, hosts: h, memory: b.memory.limit(),
 		endpoints: newEndpoints(),
 		samples:   make(map[string]bool),
 		ended:     make(chan struct{}),
+	}
+	for i := range g.places {
+		g.places[i] = b.places[i].limit()
 	}
 	g.setState("starting")
 	return g
 }
 
-// receive makes room for requests to the paths of receivers.
+// receive notes the paths of receivers.
 func (g *gate) receive(paths []string) {
 	g.endpoints.add(paths)
 	for _, path := range paths {
@@ -131,7 +65,7 @@ func (g *gate) setState(s string) { g.state.Store(&s) }
 // ready reports whether the gate lets requests through and the server is not about to stop.
 func (g *gate) ready() bool { return g.state.Load() == nil }
 
-// open lets requests through. Those for metrics and health, which have a room of their own, go to
+// open lets requests through. Those that watch the server go to
 // metrics, all others to h.
 func (g *gate) open(h, metrics http.Handler) {
 	g.scraped.Store(&metrics)
@@ -146,10 +80,13 @@ func (g *gate) stopping() {
 	close(g.ended)
 }
 
-// shed returns how many requests were refused because too many were under way.
+// shed returns how many requests were refused because too many were under way or held too much.
 func (g *gate) shed() uint64 {
-	return g.refused[refusedPending].Load() + g.refused[refusedPlace].Load()
+	return g.refused[refusedPlace].Load() + g.refused[refusedMemory].Load()
 }
+
+// working returns how many requests have a place, beside those that last and those that watch.
+func (g *gate) working() int64 { return g.places[cheap].Used() + g.places[heavy].Used() }
 
 // admit returns r with its user in the context. If the sender may not do what r asks, admit answers
 // the request and returns nil.

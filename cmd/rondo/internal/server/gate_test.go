@@ -76,18 +76,19 @@ func TestGateTellsHealth(t *testing.T) {
 // answered.
 func TestGateShedsRequests(t *testing.T) {
 	b := defaultBounds(0)
-	b.places, b.clientPlaces = 4, 4
+	const places = 4
+	b.places[cheap] = share{places, places}
 	b.patience = time.Millisecond
 	g := quietGate(b)
-	block, entered := make(chan struct{}), make(chan struct{}, b.places)
+	block, entered := make(chan struct{}), make(chan struct{}, places)
 	g.open(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		entered <- struct{}{}
 		<-block
 	}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	s := httptest.NewServer(g)
 	defer s.Close()
-	done := make(chan int, b.places)
-	for range b.places {
+	done := make(chan int, places)
+	for range places {
 		go func() {
 			r, err := http.Get(s.URL + "/")
 			if err != nil {
@@ -98,7 +99,7 @@ func TestGateShedsRequests(t *testing.T) {
 			done <- r.StatusCode
 		}()
 	}
-	for range b.places {
+	for range places {
 		<-entered
 	}
 	if code, _ := get(t, s.URL+"/"); code != http.StatusServiceUnavailable {
@@ -116,7 +117,7 @@ func TestGateShedsRequests(t *testing.T) {
 		}
 	}
 	close(block)
-	for range b.places {
+	for range places {
 		if code := <-done; code != 200 {
 			t.Errorf("a request within the limit was answered %d", code)
 		}
@@ -127,11 +128,11 @@ func TestGateShedsRequests(t *testing.T) {
 // is refused.
 func TestGraphsTakeNoOtherPlaces(t *testing.T) {
 	b := defaultBounds(0)
-	b.places, b.clientPlaces = 1, 1
-	b.graphs, b.clientGraphs = 3, 3
+	const graphs = 3
+	b.places[cheap], b.places[heavy] = share{1, 1}, share{graphs, graphs}
 	b.patience = time.Millisecond
 	g := quietGate(b)
-	block, entered := make(chan struct{}), make(chan struct{}, b.graphs)
+	block, entered := make(chan struct{}), make(chan struct{}, graphs)
 	g.open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/graph.svg" || r.URL.Path == "/rrd_updates" {
 			entered <- struct{}{}
@@ -140,8 +141,8 @@ func TestGraphsTakeNoOtherPlaces(t *testing.T) {
 	}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	s := httptest.NewServer(g)
 	defer s.Close()
-	done := make(chan error, b.graphs)
-	for range b.graphs {
+	done := make(chan error, graphs)
+	for range graphs {
 		go func() {
 			r, err := http.Get(s.URL + "/graph.svg")
 			if err == nil {
@@ -150,7 +151,7 @@ func TestGraphsTakeNoOtherPlaces(t *testing.T) {
 			done <- err
 		}()
 	}
-	for range b.graphs {
+	for range graphs {
 		<-entered
 	}
 	if code, body := post(t, s.URL+"/rondo.v1.Rondo/List", "{}"); code != 200 {
@@ -162,7 +163,7 @@ func TestGraphsTakeNoOtherPlaces(t *testing.T) {
 		}
 	}
 	close(block)
-	for range b.graphs {
+	for range graphs {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}

@@ -21,14 +21,13 @@ func (s *server) httpFigures() []figure {
 		conns, closed = s.connections.open(), s.connections.closed.Load()
 	}
 	return []figure{
-		{"requests_shed", "rondo_http_requests_shed_total", rra.Derive, "Requests refused because too many were under way.", float64(g.shed())},
-		{"", "rondo_http_requests_pending", rra.Gauge, "Requests that have begun, those that wait included.", float64(g.pending.Used())},
-		{"", "rondo_http_requests_working", rra.Gauge, "Requests that have a place.", float64(g.work.Used())},
-		{"", "rondo_http_body_bytes", rra.Gauge, "Bytes of requests that arrive, as they are charged.", float64(g.bodies.Used())},
-		{"", "rondo_http_answer_bytes", rra.Gauge, "Bytes of answers that are put together or wait to be read, as they are charged.", float64(g.answers.Used())},
+		{"requests_shed", "rondo_http_requests_shed_total", rra.Derive, "Requests refused because too many were under way, or held too much memory.", float64(g.shed())},
+		{"", "rondo_http_requests_pending", rra.Gauge, "Requests that have begun, those that wait included.", float64(g.begun.Load())},
+		{"", "rondo_http_requests_working", rra.Gauge, "Requests that have a place.", float64(g.working())},
+		{"", "rondo_http_held_bytes", rra.Gauge, "Bytes that requests and their answers hold, as they are charged.", float64(g.memory.Used())},
+		{"", "rondo_http_held_limit_bytes", rra.Gauge, "Bytes that requests and their answers may hold.", float64(g.bounds.memory.most)},
 		{"", "rondo_http_connections", rra.Gauge, "Connections that are open.", float64(conns)},
-		{"", "rondo_http_answer_limit_bytes", rra.Gauge, "Bytes that answers may hold.", float64(g.bounds.answers)},
-		{"", "rondo_http_connections_limit", rra.Gauge, "Connections that may be open.", float64(g.conns)},
+		{"", "rondo_http_connections_limit", rra.Gauge, "Connections that may be open.", float64(g.conns.most)},
 		{"", "rondo_http_connections_closed_total", rra.Derive, "Connections closed because there were too many.", float64(closed)},
 	}
 }

@@ -36,7 +36,7 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	}
 	s.entrances = all
 	s.page = newGate(b, all[0].hosts, s.Logger)
-	s.connections = limitConnections(join(all), b.conns, b.clientConns)
+	s.connections = limitConnections(join(all), b.conns)
 	s.page.receive(s.Ways.paths())
 	for _, e := range all {
 		s.announce("http", e.Addr(), s.secured())
@@ -49,7 +49,7 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 		ConnContext:       withConn,
 		ReadHeaderTimeout: b.header,
 		IdleTimeout:       b.idle,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: b.streams, SendPingTimeout: pingInterval},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streamsOfConn, SendPingTimeout: pingInterval},
 	}
 	if s.web != nil && s.web.HasTLS() {
 		h.TLSConfig = s.web.TLS("h2", "http/1.1")

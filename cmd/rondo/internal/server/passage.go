@@ -10,10 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/sockets"
-	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
-	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/web"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -58,123 +55,99 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	client := sockets.ClientOf(r.RemoteAddr)
-	in := g.admit(w, r, client)
-	if in == nil {
-		return
+	if in := g.admit(w, r, client); in != nil {
+		g.serve(c, w, in, client)
 	}
-	g.dispatch(c, w, in, client)
 }
 
-// dispatch lets a request of a user who may send it wait for its place, and answers it.
-func (g *gate) dispatch(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
-	conn := connOf(r.Context())
-	if r.URL.Path == "/metrics" {
-		g.metrics(c, w, r, client)
-		return
+// serve reads a request of a user who may send it, waits for its place and lets a handler answer.
+func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
+	class, h := g.classOf(r), *g.inner.Load()
+	held := g.memory.Open(client)
+	defer held.Close()
+	if class == watching {
+		h = *g.scraped.Load()
+	} else {
+		g.begun.Add(1)
+		defer g.begun.Add(-1)
+		if held.Charge(requestBytes) != nil {
+			g.refuse(w, r, refusedMemory)
+			return
+		}
 	}
-	if r.URL.Path == rpc.HealthProcedure {
-		g.serve(c, w, r, *g.scraped.Load(), client, conn, g.scrape)
-		return
-	}
-	if rpc.BeginsSession(r) {
-		g.converse(w, r, client, conn)
-		return
-	}
-	if !g.pending.Take(client, 1) {
-		g.refuse(w, r, refusedPending)
-		return
-	}
-	defer g.pending.Give(client, 1)
-	if flows[r.URL.Path] != oneMessage {
-		g.stream(c, w, r, *g.inner.Load(), client)
-		return
-	}
-	in := g.work
-	switch {
-	case web.Draws(r.URL.Path):
-		in = g.graph // graphs that wait for their turn keep nobody from the other places
-	case api.Queries(r.URL.Path), r.URL.Path == rondov1.RondoQueryProcedure:
-		in = g.query // likewise
-	case g.samples[r.URL.Path]:
-		in = g.write // likewise
-	case r.URL.Path == rondov1.RondoExecProcedure, r.URL.Path == rondov1.RondoCompactProcedure:
-		in = g.command // likewise
-	}
-	g.serve(c, w, r, *g.inner.Load(), client, conn, in)
-}
-
-// converse lets a request turn its connection into a session of pipe mode. A session occupies a
-// place of its own kind until it ends.
-func (g *gate) converse(w http.ResponseWriter, r *http.Request, client string, conn *conn) {
-	if !g.session.Take(client, 1) {
-		g.refuse(w, r, refusedPlace)
-		return
-	}
-	defer g.session.Give(client, 1)
-	conn.admit()
-	defer conn.leave()
-	(*g.inner.Load()).ServeHTTP(w, r)
-}
-
-// metrics answers /metrics, which has places of its own. The page is complete before it is sent, so
-// a slow reader occupies no place.
-func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
-	if !g.scrape.Wait(r.Context(), client, 1, g.patience) {
-		g.refuse(w, r, refusedPlace)
-		return
-	}
-	leave := sync.OnceFunc(func() { g.scrape.Give(client, 1) })
-	defer leave()
-	g.pass(c, w, r, *g.scraped.Load(), leave)
-}
-
-// pass lets h answer. The connection has no deadlines while h works, because a deadline that passed
-// would cancel the request although its client is waiting.
-func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, begun func()) {
-	_ = c.SetReadDeadline(time.Time{})
-	_ = c.SetWriteDeadline(time.Time{})
-	a := &answer{ResponseWriter: w, control: c, pace: g.read, begun: begun}
-	h.ServeHTTP(a, r)
-	a.end()
-}
-
-// serve reads the request, waits for a place in a room and lets h answer.
-func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn, in *limit.Limit) {
-	arriving := g.bodies.Open(client)
-	defer arriving.Close()
-	most, work := g.body, g.bounds.work
-	if in == g.command {
-		most, work = rpc.MaxCommandBytes, g.bounds.command
-	}
-	body, err := readBody(c, r, most, g.send, arriving)
+	in, err := g.arrive(c, r, held)
 	if err != nil {
 		g.refuseBody(w, r, err)
 		return
 	}
-	if !in.Wait(r.Context(), client, 1, g.patience) {
+	leave, ok := g.enter(r, class, client)
+	if !ok {
 		g.refuse(w, r, refusedPlace)
 		return
 	}
-	conn.admit()
-	leave := sync.OnceFunc(func() {
-		in.Give(client, 1)
-		conn.leave()
-	})
 	defer leave()
-	held := g.answers.Open(client)
-	defer held.Close()
-	ctx, cancel := context.WithTimeout(limit.With(r.Context(), held), work)
-	defer cancel()
-	whole := r.WithContext(ctx)
+	in = in.WithContext(limit.With(r.Context(), held))
+	switch {
+	case class != lasting:
+		g.pass(c, w, in, h, leave)
+	case rpc.BeginsSession(r):
+		h.ServeHTTP(w, in) // which takes the connection over
+	default:
+		g.stream(c, w, in, h)
+	}
+}
+
+// arrive returns r with its whole body in memory, so that a client that sends slowly takes no
+// place. It leaves the body of a client that streams to the handler.
+func (g *gate) arrive(c *http.ResponseController, r *http.Request, held *limit.Account) (*http.Request, error) {
+	if flows[r.URL.Path] == bothWays || rpc.BeginsSession(r) {
+		return r, nil
+	}
+	most := int64(bodyBytes)
+	if commands(r.URL.Path) {
+		most = rpc.MaxCommandBytes
+	}
+	body, err := readBody(c, r, most, g.send, held)
+	if err != nil {
+		return nil, err
+	}
+	whole := r.WithContext(r.Context())
 	if whole.Body = http.NoBody; body != nil {
 		whole.Body = receivers.NewWholeBody(body)
 	}
 	whole.ContentLength = int64(len(body))
-	begun := leave
-	if in == g.command { // it works on while it prints
-		begun = func() {}
+	return whole, nil
+}
+
+// enter waits for a place of a class. leave frees the place, and may be called again.
+func (g *gate) enter(r *http.Request, of class, client string) (leave func(), ok bool) {
+	if of != samples && !g.places[of].Wait(r.Context(), client, 1, g.patience) {
+		return nil, false
 	}
-	g.pass(c, w, whole, h, begun)
+	conn := connOf(r.Context())
+	conn.admit()
+	return sync.OnceFunc(func() {
+		if of != samples {
+			g.places[of].Give(client, 1)
+		}
+		conn.leave()
+	}), true
+}
+
+// pass lets h answer, and calls leave when it begins to. The connection has no deadlines while h
+// works, because a deadline that passed would cancel the request although its client is waiting.
+func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
+	work := g.work
+	if commands(r.URL.Path) { // which work on while they print
+		work, leave = commandTime, func() {}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), work)
+	defer cancel()
+	_ = c.SetReadDeadline(time.Time{})
+	_ = c.SetWriteDeadline(time.Time{})
+	a := &answer{ResponseWriter: w, control: c, pace: g.read, begun: leave}
+	h.ServeHTTP(a, r.WithContext(ctx))
+	a.end()
 }
 
 // refuseBody answers a request whose body was not read.

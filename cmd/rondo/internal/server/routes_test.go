@@ -144,29 +144,35 @@ func TestRoutesWithoutPort(t *testing.T) {
 	}
 }
 
-// TestSamplesTakeNoOtherPlaces: while as many requests bring samples as may, which wait for the
-// disk, calls are served, and another one of them is told to try again.
+// TestSamplesTakeNoOtherPlaces: while as many requests bring samples as one client may have, which
+// wait for the disk, calls are served, and another one of them is told to try again.
 func TestSamplesTakeNoOtherPlaces(t *testing.T) {
+	const most, mine = 4, 3
 	b := defaultBounds(0)
-	b.places, b.clientPlaces = 1, 1
-	b.writes, b.clientWrites = 2, 2
+	for c := range b.places {
+		b.places[c] = share{1, 1}
+	}
 	b.patience = time.Millisecond
 	g := quietGate(b)
 	g.receive([]string{"/posted"})
-	block, entered := make(chan struct{}), make(chan struct{}, b.writes)
-	g.open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	var counters receivers.Counters
+	posts := receivers.NewRequests(nil, &counters, receivers.Config{InFlight: most, Patience: time.Millisecond})
+	block, entered := make(chan struct{}), make(chan struct{}, most)
+	g.open(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/posted" {
-			entered <- struct{}{}
-			<-block
+			posts.Handle(w, r, func(context.Context, []byte) {
+				entered <- struct{}{}
+				<-block
+			})
 		}
-	}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	}), nil)
 	s := httptest.NewServer(g)
 	defer s.Close()
-	done := make(chan string, b.writes)
-	for range b.writes {
+	done := make(chan string, mine)
+	for range mine {
 		go func() { done <- request(t, "POST", s.URL+"/posted", "x") }()
 	}
-	for range b.writes {
+	for range mine {
 		<-entered
 	}
 	if got := request(t, "POST", s.URL+"/posted", "x"); !strings.HasPrefix(got, "503") {
@@ -176,7 +182,7 @@ func TestSamplesTakeNoOtherPlaces(t *testing.T) {
 		t.Errorf("another request: %s", got)
 	}
 	close(block)
-	for range b.writes {
+	for range mine {
 		if got := <-done; !strings.HasPrefix(got, "200") {
 			t.Errorf("a request within the limit: %s", got)
 		}

@@ -179,7 +179,7 @@ func (s *server) endRequests() (errs []error) {
 	if s.page == nil {
 		return nil // nothing was opened
 	}
-	if n := s.page.pending.Used(); n > 0 {
+	if n := s.page.begun.Load(); n > 0 {
 		s.Logger.Info("waiting for open requests", "requests", n, "at most", s.Grace)
 	}
 	var wg sync.WaitGroup

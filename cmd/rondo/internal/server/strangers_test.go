@@ -113,7 +113,7 @@ func TestTenThousandIdleConnections(t *testing.T) {
 			break
 		}
 	}
-	if most := defaultBounds(0).clientConns; code != 200 || n == 0 || n > most {
+	if most := int(defaultBounds(0).conns.client); code != 200 || n == 0 || n > most {
 		t.Errorf("%d: %d connections are kept, at most %d may be", code, n, most)
 	}
 	for _, conn := range open {
@@ -175,6 +175,6 @@ func TestRapidReset(t *testing.T) {
 	}
 	eventually(t, "nothing is left of the streams", func() bool {
 		_, text, _ := ask(t, c, "GET", "https://"+r.HTTP.String()+"/metrics", "", "Authorization", "Bearer reader")
-		return strings.Contains(text, "\nrondo_http_requests_working 0\n") && strings.Contains(text, "\nrondo_http_body_bytes 0\n")
+		return strings.Contains(text, "\nrondo_http_requests_working 0\n") && strings.Contains(text, "\nrondo_http_held_bytes 0\n")
 	})
 }

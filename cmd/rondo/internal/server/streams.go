@@ -11,9 +11,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/receivers"
 )
 
 // A flow says which way a request sends more than one message.
@@ -51,40 +49,13 @@ func flowsOf(services ...protoreflect.Name) map[string]flow {
 	return all
 }
 
-// stream lets h answer a request that streams. Such a request has a place in a room of its own for
-// as long as it lasts, which nothing bounds but the pace of the client: each piece of what is sent
-// or read has its own deadline.
-func (g *gate) stream(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string) {
-	conn := connOf(r.Context())
-	whole := flows[r.URL.Path] != bothWays
-	var body []byte
-	if whole { // the one message arrives before the request takes a place
-		arriving := g.bodies.Open(client)
-		defer arriving.Close()
-		var err error
-		if body, err = readBody(c, r, g.body, g.send, arriving); err != nil {
-			g.refuseBody(w, r, err)
-			return
-		}
-	}
-	if !g.flowing.Wait(r.Context(), client, 1, g.patience) {
-		g.refuse(w, r, refusedPlace)
-		return
-	}
-	defer g.flowing.Give(client, 1)
-	conn.admit()
-	defer conn.leave()
-	held := g.answers.Open(client)
-	defer held.Close()
-	ctx, cancel := context.WithCancel(limit.With(r.Context(), held))
-	defer cancel()
-	in := r.WithContext(ctx)
-	if whole {
-		in.ContentLength = int64(len(body))
-		if in.Body = http.NoBody; body != nil {
-			in.Body = receivers.NewWholeBody(body)
-		}
-	} else {
+// stream lets h answer a request that streams. Nothing bounds how long it lasts but the pace of the
+// client: each piece of what is sent or read has its own deadline.
+func (g *gate) stream(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler) {
+	if flows[r.URL.Path] == bothWays {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		r = r.WithContext(ctx)
 		b := &streamBody{ReadCloser: r.Body, control: c, idle: g.idle}
 		if slices.Contains(reflections, r.URL.Path) {
 			b.ended = g.ended
@@ -96,11 +67,11 @@ func (g *gate) stream(c *http.ResponseController, w http.ResponseWriter, r *http
 				}
 			}()
 		}
-		in.Body = b
+		r.Body = b
 	}
 	_ = c.SetReadDeadline(time.Time{})
 	a := &streamAnswer{ResponseWriter: w, control: c, pace: g.read}
-	h.ServeHTTP(a, in)
+	h.ServeHTTP(a, r)
 	_ = c.SetWriteDeadline(a.pace.deadline(time.Now(), 0)) // for the end of the answer
 }
 

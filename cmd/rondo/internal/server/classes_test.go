@@ -1,0 +1,70 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// TestClasses: requests that wait for different things take places of their own.
+func TestClasses(t *testing.T) {
+	g := quietGate(defaultBounds(0))
+	g.receive([]string{"/api/v1/write"})
+	for path, want := range map[string]class{
+		"/": cheap, "/assets/x.js": cheap, "/rondo.v1.Rondo/List": cheap, "/rondo.v1.Rondo/Write": cheap, "/api/v1/status/buildinfo": cheap,
+		"/graph.png": heavy, "/rrd_updates": heavy, "/api/v1/query": heavy, "/rondo.v1.Rondo/Query": heavy, rondov1.RondoExecProcedure: heavy,
+		"/rondo.v1.Rondo/Tail": lasting, "/rondo.v1.Rondo/ImportMany": lasting, rpc.PipePath: lasting,
+		"/metrics": watching, rpc.HealthProcedure: watching, "/api/v1/write": samples,
+	} {
+		r := httptest.NewRequest(http.MethodPost, path, http.NoBody)
+		r.Header.Set("Upgrade", "rondo-pipe")
+		if got := g.classOf(r); got != want {
+			t.Errorf("%s: class %d, want %d", path, got, want)
+		}
+	}
+}
+
+// TestRequestsHoldMemory: each request that has begun holds memory of its client's share, whatever
+// it waits for, and those that watch the server hold none.
+func TestRequestsHoldMemory(t *testing.T) {
+	b := defaultBounds(0)
+	b.memory = share{8 * requestBytes, 4 * requestBytes}
+	g := quietGate(b)
+	block, entered := make(chan struct{}), make(chan struct{}, 8)
+	work := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		entered <- struct{}{}
+		<-block
+	})
+	g.open(work, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	ask := func(from, path string) *httptest.ResponseRecorder {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, http.NoBody)
+		r.RemoteAddr = from + ":1"
+		g.ServeHTTP(w, r)
+		return w
+	}
+	var under sync.WaitGroup
+	for i := range 8 {
+		under.Go(func() { ask([]string{"192.0.2.1", "192.0.2.2"}[i%2], []string{"/", "/graph.svg"}[i/4]) })
+	}
+	for range 8 {
+		<-entered
+	}
+	for from, path := range map[string]string{"192.0.2.1": "/", "192.0.2.3": "/rondo.v1.Rondo/Tail"} {
+		if w := ask(from, path); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "too much memory") {
+			t.Errorf("%s from %s: %d %s", path, from, w.Code, w.Body)
+		}
+	}
+	if w := ask("192.0.2.1", "/metrics"); w.Code != http.StatusOK {
+		t.Errorf("/metrics: %d %s", w.Code, w.Body)
+	}
+	close(block)
+	under.Wait()
+	if g.memory.Used() != 0 || g.begun.Load() != 0 || g.working() != 0 {
+		t.Errorf("at the end %d bytes are held, %d requests have begun, %d work", g.memory.Used(), g.begun.Load(), g.working())
+	}
+}
