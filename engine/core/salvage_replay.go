@@ -23,7 +23,7 @@ func (x *salvaging) open(dir, name string) (s *Store, err error) {
 	x.s = s
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.abandon())
+			err = errors.Join(err, x.s.abandon())
 		}
 	}()
 	if s.db, err = boltfile.Open(name, boltfile.Options{NoSync: true, Logger: s.options.Logger}); err != nil {
