@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,20 +18,22 @@ func newCompact(c *common) *cobra.Command {
 seconds that it took.
 
 Space of dropped series and of old rows is used again for new ones, but the file stays as large as it once was. compact
-copies the database into a second file beside it, rondo.bolt.compacting, which then takes its place. A running server goes
-on serving and storing; the copy is slower while samples come in. The disk needs room for both files: if it is too small,
-the command refuses and says how much is missing. A command or server that is killed meanwhile leaves the database as it
-was, and the next start removes the half-made copy.
+copies the database into a second file beside it, rondo.bolt.compacting, which then takes its place. No server may run; a
+server compacts its database when it starts, if more than half of the file is free. The disk needs room for both files: if
+it is too small, the command refuses and says how much is missing. A command that is killed leaves the database as it was,
+and the next start removes the half-made copy.
 
 rondo stats tells database_bytes and database_free_bytes.`,
 		Args: takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o, err := c.target().Must(cmd.Context(), core.Options{})
-			if err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t := c.target()
+			if err := t.OnlyHere("compact"); err != nil {
 				return err
 			}
-			defer func() { err = cmp.Or(err, o.Close()) }()
-			done, err := o.Compact(cmd.Context())
+			if err := t.Here(); err != nil {
+				return err
+			}
+			done, err := core.Compact(cmd.Context(), t.DB, core.Options{})
 			if err != nil {
 				return err
 			}

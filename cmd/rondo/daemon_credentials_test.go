@@ -112,6 +112,7 @@ func TestDaemonCredentials(t *testing.T) {
 		{"RONDO_CONFIG=" + config, "drop a", "1 series deleted\n"},
 		{"RONDO_CONFIG=" + config, "wal dump", "!ERROR: wal works on the files of a database, not through --daemon"},
 		{"RONDO_CONFIG=" + config, "check --repair", "!ERROR: check --repair works on the files of a database, not through --daemon"},
+		{"RONDO_CONFIG=" + config, "compact", "!ERROR: compact works on the files of a database, not through --daemon"},
 		{"RONDO_CONFIG=" + config, "restore-backup x", "!ERROR: restore-backup works on the files of a database, not through --daemon"},
 	} {
 		if got := asked(t, strings.Fields(tt.env), strings.Fields(tt.args)...); tt.want == "" && got != "" || !strings.Contains(got, strings.TrimPrefix(tt.want, "!")) || strings.HasPrefix(tt.want, "!") != strings.HasPrefix(got, "!") && strings.HasPrefix(tt.want, "!") {

@@ -17,9 +17,8 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 		err := cat.db.View(bucketNames, func(tx *boltfile.Tx) (err error) {
 			if v := tx.Bucket(bucketNames).Get([]byte(key)); v != nil {
 				ref, err = cat.decodeName([]byte(key), v)
-				return err
 			}
-			return tx.Absent(bucketNames, []byte(key))
+			return err
 		})
 		if err != nil {
 			return 0, err
@@ -68,7 +67,7 @@ func (cat *catalogue) changedRecord(ref Ref) (*seriesRecord, bool) {
 func (cat *catalogue) recordIn(tx *boltfile.Tx, ref Ref) (*seriesRecord, error) {
 	v := tx.Bucket(bucketSeries).Get(refKey(ref))
 	if v == nil {
-		return nil, tx.Absent(bucketSeries, refKey(ref))
+		return nil, nil
 	}
 	return cat.storedRecord(refKey(ref), v)
 }

@@ -22,8 +22,8 @@ type catalogueTx struct {
 
 	at      groupID // groups[at] is postings
 	current *groupPostings
-	stored  boltfile.Finder // of the label index
-	free    []byte          // room for keys and values, which bbolt keeps until the end of tx
+	stored  *boltfile.Bucket // the label index
+	free    []byte           // room for keys and values, which bbolt keeps until the end of tx
 }
 
 // A groupPostings is the entries of the label index that have series of one group.
@@ -38,7 +38,7 @@ type groupPostings struct {
 func (w *catalogueTx) write(ops []catOp) error {
 	w.names, w.series = make([]pair, 0, len(ops)), make([]pair, 0, len(ops))
 	w.groups, w.next = make(map[groupID]*groupPostings), make(map[*class]uint32)
-	w.stored = w.tx.Finder(bucketLabels)
+	w.stored = w.tx.Bucket(bucketLabels)
 	for i := range ops {
 		o := &ops[i]
 		if o.def != nil {
@@ -60,7 +60,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 		pairs  []pair
 	}{{bucketNames, names}, {bucketSeries, series}, {bucketLabels, labels}} {
 		// bbolt would write the page anew without what it cannot see
-		if err := w.tx.SoundKeys(part.bucket, keysOf(part.pairs)); err != nil {
+		if err := w.tx.SoundNear(part.bucket, keysOf(part.pairs)); err != nil {
 			return err
 		}
 	}
@@ -227,13 +227,12 @@ func (w *catalogueTx) posting(g *groupPostings, id groupID, l Label) *posting {
 		return p
 	}
 	k := groupKey(labelKey(l), id.class, id.group)
-	v, err := w.stored.Find(k)
-	if err == nil && v != nil {
-		_, *p, err = w.cat.storedPosting(k, v)
-	}
-	if err != nil {
-		*p = posting{}
-		return nil
+	if v := w.stored.Get(k); v != nil {
+		var err error
+		if _, *p, err = w.cat.storedPosting(k, v); err != nil {
+			*p = posting{}
+			return nil
+		}
 	}
 	g.free = g.free[1:]
 	return p

@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/binary"
+	"iter"
 	"maps"
 	"slices"
 
@@ -105,12 +106,21 @@ func (s *Store) writeChanges(b wal.Pos) error {
 
 // putNotes puts notes in place of those that the database holds under their keys.
 func putNotes(tx *boltfile.Tx, notes map[string][]byte) error {
-	for k := range notes {
-		if err := tx.Sound(bucketNotes, []byte(k), []byte(k)); err != nil {
-			return err
-		}
+	if err := tx.SoundNear(bucketNotes, bytesOf(slices.Sorted(maps.Keys(notes)))); err != nil {
+		return err
 	}
 	return putAll(tx, bucketNotes, notes)
+}
+
+// bytesOf yields keys as bytes.
+func bytesOf(keys []string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, k := range keys {
+			if !yield([]byte(k)) {
+				return
+			}
+		}
+	}
 }
 
 // putNumber puts a number of the bucket meta.

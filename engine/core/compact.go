@@ -1,34 +1,24 @@
 package core
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
 
 // Compact needs room on the disk for all entries of the database once more, compactMargin of that
-// for pages that are not full, and compactSpare bytes that it leaves to the log.
+// for pages that are not full, and compactSpare bytes that it leaves to others.
 const (
 	compactMargin = 0.1
 	compactSpare  = 64 << 20
 )
 
-// compactSlice is how many bytes Compact copies in one transaction.
-const compactSlice = 4 << 20
-
-// compactPause is the longest time that Compact waits between two slices for writers.
-const compactPause = 200 * time.Millisecond
-
-var (
-	// ErrCompacting says that another Compact of the store is under way.
-	ErrCompacting = boltfile.ErrCompacting
-	// ErrNoRoom says that the disk has too little space for a second copy of the database.
-	ErrNoRoom = errors.New("the disk has too little space")
-)
+// ErrNoRoom says that the disk has too little space for a second copy of the database.
+var ErrNoRoom = errors.New("the disk has too little space")
 
 // A Compacted says what Compact has done. Before and After are the bytes of the database's file.
 type Compacted struct {
@@ -36,25 +26,46 @@ type Compacted struct {
 	Took          time.Duration
 }
 
-// Compact gives free pages of the database's file back to the file system, which the database
-// itself only uses again. It copies the database into a second file, rondo.bolt.compacting, which
-// then takes the place of the first. Appends, checkpoints and fetches go on meanwhile; checkpoints
-// wait for a moment at the end. The copy is slower while samples come in.
+// Compact gives free pages of the database's file in the folder dir back to the file system, which
+// the database itself only uses again. It copies the database into a second file,
+// rondo.bolt.compacting, which then takes the place of the first. A store that is opened for a
+// server does so by itself if more than half of the file is free.
 //
-// The error wraps ErrNoRoom if the disk has too little space for both files, ErrDamaged if pages
-// cannot be read, and ErrCompacting if another call is under way. After an error the database is as
-// it was.
-func (s *Store) Compact(ctx context.Context) (done Compacted, err error) {
-	if err := s.enterWrite(); err != nil {
+// The error wraps ErrLocked if another process has the database open, ErrNoRoom if the disk has too
+// little space for both files, and ErrDamaged if a page cannot be read. After an error the database
+// is as it was.
+func Compact(ctx context.Context, dir string, o Options) (done Compacted, err error) {
+	if err := hasDatabase(dir); err != nil {
 		return done, err
 	}
-	defer s.leave()
+	s := newStore(dir, o)
+	if s.lock, err = lockFolder(filepath.Join(dir, fileLock), s.options); err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, s.lock.Close()) }()
+	if err := HalfRestored(dir); err != nil {
+		return done, err
+	}
+	if err := ctx.Err(); err != nil {
+		return done, err
+	}
+	f, err := boltfile.Open(filepath.Join(dir, fileDB), boltfile.Options{ReadOnly: true, Logger: s.options.Logger, Fault: s.options.fault})
+	if err != nil {
+		return done, databaseError(err)
+	}
+	size, free := f.Size()
+	if err := f.Close(); err != nil {
+		return done, err
+	}
+	return s.compact(size, free)
+}
+
+// compact makes the database's file of size bytes, which nobody has open, smaller.
+func (s *Store) compact(size, free int64) (done Compacted, err error) {
 	begun := time.Now()
-	if err = s.checkRoom(); err == nil {
-		c := compactor{s: s, slice: begun, batches: s.appender.batches.Load()}
-		done.Before, done.After, err = s.db.Compact(ctx, boltfile.Compaction{
-			Slice: s.options.slice, Fill: fillOf, Between: c.between, Hold: s.checkpoints.hold, Step: s.failpoint,
-		})
+	if err = s.checkRoom(size - free); err == nil {
+		o := boltfile.Options{Logger: s.options.Logger, Damage: &s.damage, Fault: s.options.fault}
+		done.Before, done.After, err = boltfile.Compact(filepath.Join(s.dir, fileDB), o, s.failpoint)
 	}
 	done.Took = time.Since(begun)
 	if err != nil {
@@ -65,19 +76,21 @@ func (s *Store) Compact(ctx context.Context) (done Compacted, err error) {
 	return done, nil
 }
 
-// hold keeps checkpoints, and walks over the file, away until release is called.
-func (cp *checkpointer) hold() (release func()) {
-	cp.mu.Lock()
-	return cp.mu.Unlock
-}
-
-// fillOf returns how full a bucket's pages are made. Row blocks are never changed. A state is
-// replaced by one that may be larger.
-func fillOf(bucket []byte) float64 {
-	if bytes.Equal(bucket, bucketRows) {
-		return 1
+// compactAtStart compacts a database that was just opened, and opens it again, if more than half of
+// its file is free. A failure costs space only.
+func (s *Store) compactAtStart() error {
+	size, free := s.db.Size()
+	if s.options.ReadOnly || s.options.NoBackground || free < s.options.compactFrom || free <= size/2 {
+		return nil
 	}
-	return 0.9
+	if err := s.db.Close(); err != nil {
+		return err
+	}
+	if _, err := s.compact(size, free); err != nil {
+		s.options.Logger.Warn("more than half of the database's file is free, and it could not be compacted", "err", err)
+	}
+	_, err := s.openVersion()
+	return err
 }
 
 // room returns the free bytes of the disk.
@@ -88,10 +101,9 @@ func (s *Store) room() (int64, error) {
 	return boltfile.Room(s.dir)
 }
 
-// checkRoom refuses a disk that has no room for a second copy.
-func (s *Store) checkRoom() error {
-	size, free := s.db.Size()
-	need := int64(float64(size-free)*(1+compactMargin)) + compactSpare
+// checkRoom refuses a disk that has no room for a second copy of used bytes.
+func (s *Store) checkRoom(used int64) error {
+	need := int64(float64(used)*(1+compactMargin)) + compactSpare
 	room, err := s.room()
 	if err != nil {
 		return err
@@ -99,36 +111,5 @@ func (s *Store) checkRoom() error {
 	if room < need {
 		return fmt.Errorf("%w: %d MiB are free, and a second copy of the database needs up to %d MiB beside the first", ErrNoRoom, room>>20, (need+1<<20-1)>>20)
 	}
-	return nil
-}
-
-// A compactor watches the store while it is compacted.
-type compactor struct {
-	s       *Store
-	slice   time.Time // when the slice began
-	batches uint64    // that had been appended by then
-}
-
-// between waits while samples come in: as long as the slice took, so that half of the time is left
-// to them. It ends the compaction when the disk fills up.
-func (c *compactor) between(ctx context.Context, _ int) error {
-	room, err := c.s.room()
-	if err != nil {
-		return err
-	}
-	if room < compactSpare/2 {
-		return fmt.Errorf("%w: %d MiB are left, which the log needs", ErrNoRoom, room>>20)
-	}
-	if n := c.s.appender.batches.Load(); n != c.batches {
-		c.batches = n
-		pause := time.NewTimer(min(time.Since(c.slice), compactPause))
-		defer pause.Stop()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-pause.C:
-		}
-	}
-	c.slice = time.Now()
 	return nil
 }

@@ -37,17 +37,14 @@ func (c *damagedCompaction) try(page int) (refused bool) {
 	if err := os.WriteFile(filepath.Join(c.dir, "rondo.bolt"), bad, 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	s, err := core.Open(c.dir, core.Options{NoBackground: true})
-	if err != nil {
-		return false
-	}
-	if _, err := s.Compact(c.t.Context()); err == nil {
+	if _, err := core.Compact(c.t.Context(), c.dir, core.Options{}); err == nil {
+		s := mustOpen(c.t, c.dir, core.Options{NoBackground: true})
 		sameDigest(c.t, fmt.Sprint("page ", page), mustDigest(c.t, s), c.want)
+		mustClose(c.t, s.Abandon())
 	} else if refused = true; !errors.Is(err, core.ErrDamaged) {
 		c.t.Errorf("page %d: %v", page, err)
 	}
 	noCopyLeft(c.t, c.dir)
-	_ = s.Abandon() // it may say that it is damaged
 	return refused
 }
 

@@ -28,16 +28,12 @@ func (cat *catalogue) find(plan []planned) (since uint64) {
 	}
 	var key []byte
 	err := cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
-		names := tx.Finder(bucketNames)
+		names := tx.Bucket(bucketNames)
 		for len(stored) > 0 {
 			p := stored[0]
 			key = append(key[:0], p.key...)
-			v, err := names.Find(key)
-			if v != nil {
-				p.old, err = cat.decodeName(key, v)
-			}
-			if err != nil {
-				p.unknown = err
+			if v := names.Get(key); v != nil {
+				p.old, p.unknown = cat.decodeName(key, v)
 			}
 			stored = stored[1:]
 		}

@@ -239,7 +239,7 @@ func newFaultRun(t *testing.T, seed uint64) *faultRun {
 	c := newCrashRun(t, seed)
 	f := &faultRun{crashRun: c, base: newBaseDisk(t, seed, c.task.dir), log: waltest.NewDisk(seed)}
 	f.more = f.extras
-	f.wrap = func(o core.Options) core.Options { return o.WithFS(f.log).WithFault(f.base.fault).WithSlice(16 << 10) }
+	f.wrap = func(o core.Options) core.Options { return o.WithFS(f.log).WithFault(f.base.fault) }
 	return f
 }
 
@@ -293,11 +293,11 @@ func (f *faultRun) script(kind string, n int, forever bool) (met int) {
 		note("checkpoint", err)
 	}
 	f.copies(ctx, s, note)
-	if _, err := s.Compact(ctx); err != nil {
-		note("compact", err)
-	}
 	if err := s.Close(); err != nil {
 		note("close", err)
+	}
+	if _, err := core.Compact(ctx, f.task.dir, o); err != nil {
+		note("compact", err)
 	}
 	if s, err = core.Open(f.task.dir, o); err != nil {
 		note("open again", err)
@@ -400,21 +400,18 @@ func TestDiskCuts(t *testing.T) {
 			}
 			return int(op.Length) / 2, waltest.ErrPower
 		}
-		s, err := core.Open(f.task.dir, f.wrap(core.Options{CheckpointBytes: 16 << 10}))
+		o := f.wrap(core.Options{CheckpointBytes: 16 << 10})
+		if r.IntN(4) == 0 {
+			_, _ = core.Compact(t.Context(), f.task.dir, o) // Open meets the loss of power, too
+		}
+		s, err := core.Open(f.task.dir, o)
 		if err == nil {
-			var compacting sync.WaitGroup
-			compacting.Go(func() {
-				for err == nil {
-					_, err = s.Compact(t.Context()) // the last one meets the loss of power
-				}
-			})
 			f.load(s, 3, 1<<30, func(err error) bool {
 				if !errors.Is(err, waltest.ErrPower) {
 					t.Errorf("an operation met %v", err)
 				}
 				return false
 			})
-			compacting.Wait()
 			_ = s.Abandon() // the disks are gone
 		} else if !errors.Is(err, waltest.ErrPower) {
 			t.Fatalf("open: %v", err)

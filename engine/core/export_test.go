@@ -38,9 +38,10 @@ func (o Options) WithRoom(fn func() (int64, error)) Options {
 	return o
 }
 
-// WithSlice returns o with a Compact that copies so many bytes in one transaction.
-func (o Options) WithSlice(bytes int) Options {
-	o.slice = bytes
+// WithCompactFrom returns o with a store that is compacted when it is opened, if half of its file
+// and so many bytes are free.
+func (o Options) WithCompactFrom(bytes int64) Options {
+	o.compactFrom = bytes
 	return o
 }
 

@@ -41,11 +41,6 @@ func day(t *testing.T, s *core.Store, log *tap, r *rand.Rand) error {
 	if err := s.Demote(ctx); err != nil {
 		return err
 	}
-	if r.IntN(2) == 0 {
-		if _, err := s.Compact(ctx); err != nil {
-			return err
-		}
-	}
 	return s.Checkpoint(ctx)
 }
 
@@ -75,7 +70,7 @@ func TestDiskFollowerCuts(t *testing.T) {
 			}
 			base.mu.Unlock()
 			tp := newTap(l.log, 0)
-			s, err := core.Open(dir, tp.options(core.Options{NoBackground: true}).WithFault(base.fault).WithSlice(16<<10))
+			s, err := core.Open(dir, tp.options(core.Options{NoBackground: true}).WithFault(base.fault))
 			if err == nil {
 				err = day(t, s, tp, r)
 				_ = s.Abandon() // the disk is gone
@@ -114,7 +109,7 @@ func TestDiskFollowerFaults(t *testing.T) {
 		base := newBaseDisk(t, seed, dir)
 		base.fail(kind, n, forever)
 		tp := newTap(l.log, 0)
-		o := tp.options(core.Options{NoBackground: true}).WithFault(base.fault).WithSlice(16 << 10)
+		o := tp.options(core.Options{NoBackground: true}).WithFault(base.fault)
 		s, err := core.Open(dir, o)
 		if err == nil {
 			err = day(t, s, tp, rand.New(rand.NewPCG(1, 1)))

@@ -180,12 +180,12 @@ func (k *killedFollower) copy(at string) {
 	k.left = append(k.left, leftFolder{at, to, position})
 }
 
-// live does all that a follower does: it follows, writes checkpoints and a backup, leads, follows
-// again, and is compacted.
+// live does all that a follower does: it follows, writes checkpoints and a backup, leads, and follows
+// again.
 func (k *killedFollower) live(l *followedLog) {
 	t, ctx := k.t, k.t.Context()
 	k.tap = newTap(l.log, l.ends[0])
-	o := k.tap.options(core.Options{NoBackground: true}.WithHook(k.reach)).WithSlice(64 << 10)
+	o := k.tap.options(core.Options{NoBackground: true}.WithHook(k.reach))
 	k.s = mustOpen(t, k.dir, o)
 	k.now.Store(k.s)
 	awaitAt(t, k.s, l.ends[0])
@@ -214,10 +214,6 @@ func (k *killedFollower) live(l *followedLog) {
 	mustClose(t, k.s.Demote(ctx))
 	k.tap.all()
 	k.reach("idle")
-	if _, err := k.s.Compact(ctx); err != nil {
-		t.Fatal(err)
-	}
-	k.reach("idle")
 	mustClose(t, k.s.Close())
 	k.reach("closed")
 }
@@ -229,7 +225,6 @@ var followPoints = []string{
 	"catalogue-create", "catalogue-import", "record-applied", "log-durable",
 	"checkpoint-metadata", "checkpoint-tx", "checkpoint-written", "checkpoint-between", "checkpoint-groups", "checkpoint-catalogue", "checkpoint-end",
 	"expire", "merge", "backup-catalogue", "backup-groups",
-	"compact-slice", "compact-round", "compact-copied", "compact-renamed", "compact-end",
 }
 
 // TestFollowerKilled kills a follower at every point of what it does, and opens what is left. The

@@ -19,11 +19,8 @@ func (r *indexReader) below(folders []string, most int) (set refSet, whole bool)
 	for _, f := range folders {
 		if v := names.Get([]byte(f)); v != nil {
 			take([]byte(f), v)
-		} else {
-			r.passed.over(r.tx.Absent(bucketNames, []byte(f)))
 		}
 		prefix := []byte(f + "/")
-		r.passed.over(r.tx.PrefixSound(bucketNames, prefix))
 		c := names.Cursor()
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && r.more(); k, v = c.Next() {
 			if most--; most < 0 {

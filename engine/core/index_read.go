@@ -55,7 +55,6 @@ func (r *indexReader) list(l Label) *postingList {
 // listFrom returns the list of a label from a group on.
 func (r *indexReader) listFrom(l Label, id groupID) *postingList {
 	x := &postingList{r: r, cursor: r.tx.Bucket(bucketLabels).Cursor(), key: labelKey(l)}
-	r.passed.over(r.tx.PrefixSound(bucketLabels, x.key))
 	first := x.key
 	if id != (groupID{}) {
 		first = x.keyOf(id)
@@ -201,7 +200,6 @@ func (r *indexReader) within(set, out refSet, l Label) {
 func (r *indexReader) values(name, prefix string, most int, take func(v string) bool, entry func(id groupID, p *posting) bool) bool {
 	first := append(append([]byte(name), 0), prefix...)
 	head := len(name) + 1
-	r.passed.over(r.tx.PrefixSound(bucketLabels, first))
 	c := r.tx.Bucket(bucketLabels).Cursor()
 	var value, past []byte // the walk has passed the keys before past
 	known, taken, passed := false, false, 0

@@ -123,7 +123,6 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 
 // names adds the names of labels that series of w carry.
 func (r *indexReader) names(w *within, add func(string)) {
-	r.passed.over(r.tx.PrefixSound(bucketLabels, nil))
 	c := r.tx.Bucket(bucketLabels).Cursor()
 	var past []byte // the walk has passed the keys before this one
 	for k, v := c.Seek([]byte{1}); k != nil && r.more(); {

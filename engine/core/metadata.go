@@ -295,9 +295,8 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 	err = s.db.View(bucketMetadata, func(tx *boltfile.Tx) (err error) {
 		if v := tx.Bucket(bucketMetadata).Get([]byte(key)); v != nil {
 			m, err = s.storedMeta([]byte(key), v)
-			return err
 		}
-		return tx.Absent(bucketMetadata, []byte(key))
+		return err
 	})
 	if err != nil {
 		return nil, err

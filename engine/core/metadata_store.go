@@ -98,10 +98,10 @@ func (s *Store) writeMetadata() error {
 		}
 		if err := s.db.Update(bucketMetadata, func(tx *boltfile.Tx) error {
 			b := tx.Bucket(bucketMetadata)
+			if err := tx.SoundNear(bucketMetadata, bytesOf(keys)); err != nil {
+				return err
+			}
 			for i, k := range keys {
-				if err := tx.Sound(bucketMetadata, []byte(k), []byte(k)); err != nil {
-					return err
-				}
 				had := b.Get([]byte(k)) != nil
 				switch {
 				case values[i] == nil && had:

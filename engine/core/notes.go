@@ -222,7 +222,6 @@ func (n *notes) back(taken map[string][]byte) {
 func (n *notes) load(s *Store, tx *boltfile.Tx) {
 	n.init()
 	var all []*noteKey
-	n.damage.over(tx.Sound(bucketNotes, nil, []byte{0xff}))
 	cur := tx.Bucket(bucketNotes).Cursor()
 	for key, v := cur.First(); key != nil; key, v = cur.Next() {
 		k, err := decodeNotes(key, v)

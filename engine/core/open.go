@@ -54,6 +54,9 @@ func (s *Store) open() (err error) {
 		removeLeft(s.dir)
 	}
 	madeAnew, err := s.openVersion()
+	if err == nil {
+		err = s.compactAtStart()
+	}
 	if err != nil {
 		return databaseError(err)
 	}

@@ -58,8 +58,10 @@ type Options struct {
 	fs   wal.FS
 	hook func(string)
 	// room tells the free bytes of the disk; nil: the system is asked.
-	room  func() (int64, error)
-	slice int // bytes that Compact copies in one transaction
+	room func() (int64, error)
+	// compactFrom is the least bytes of free pages for which a store is compacted when it is
+	// opened.
+	compactFrom int64
 	// maxClasses stands for MaxClasses.
 	maxClasses int
 	// fault is called before calls on the database's file.
@@ -115,9 +117,7 @@ func (o Options) withDefaults() Options {
 	if o.maxClasses == 0 {
 		o.maxClasses = MaxClasses
 	}
-	if o.slice == 0 {
-		o.slice = compactSlice
-	}
+	def(&o.compactFrom, compactSpare)
 	if o.Owner == "" {
 		o.Owner = filepath.Base(os.Args[0])
 	}

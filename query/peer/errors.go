@@ -32,7 +32,6 @@ var sentinels = []struct {
 	{"core.ErrVersion", core.ErrVersion},
 	{"core.ErrNewer", core.ErrNewer},
 	{"core.ErrBase", core.ErrBase},
-	{"core.ErrCompacting", core.ErrCompacting},
 	{"core.ErrNoRoom", core.ErrNoRoom},
 	{"core.ErrDamaged", core.ErrDamaged},
 	{"core.ErrNoFolder", core.ErrNoFolder},

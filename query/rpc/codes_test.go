@@ -26,6 +26,7 @@ func TestEverySentinelHasItsCode(t *testing.T) {
 		"core.ErrNotReached":   "it wraps core.ErrUnavailable",
 		"core.ErrUnanswered":   "it wraps core.ErrUnavailable",
 		"core.ErrWhole":        "met by SalvageLog, which the RPC does not have",
+		"core.ErrNoRoom":       "met by Compact, which the RPC does not have",
 		"core.ErrNothingReads": "met by Salvage, which the RPC does not have",
 		"core.ErrRestoring":    "met when a database is opened",
 		"wal.ErrLocked":        "met when a log is opened",

@@ -160,19 +160,6 @@ func location(tz string, set bool) *time.Location {
 // the series has been made.
 const SeriesFile = "series:"
 
-// Compact gives free pages of the database's file back to the file system.
-func (l *Commands) Compact(ctx context.Context, _ *connect.Request[rondov1.CompactRequest]) (*connect.Response[rondov1.CompactResponse], error) {
-	folder, err := core.FolderOf(l.Store, "compact")
-	if err != nil {
-		return nil, coded(err)
-	}
-	done, err := folder.Compact(ctx)
-	if err != nil {
-		return nil, coded(err)
-	}
-	return connect.NewResponse(&rondov1.CompactResponse{Before: done.Before, After: done.After, TookUs: done.Took.Microseconds()}), nil
-}
-
 // Control passes a command to a receiver and returns its answer.
 func (l *Commands) Control(ctx context.Context, req *connect.Request[rondov1.ControlRequest]) (*connect.Response[rondov1.ControlResponse], error) {
 	if l.Command == nil {

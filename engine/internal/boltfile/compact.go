@@ -1,246 +1,120 @@
 package boltfile
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
-)
+	"path/filepath"
 
-// Compact makes the file as small as its entries allow, while others read and write it. bbolt keeps
-// the pages that it no longer uses in a list of free pages and never makes its file shorter. So:
-//
-//  1. A reader pins what the file holds. All buckets are copied into a second file, a slice of a
-//     few megabytes in each transaction of that file.
-//  2. Meanwhile others have written. The next reader pins the newest state, and what differs from
-//     the one before is brought to the copy: see difference.go. This is repeated until little is
-//     left.
-//  3. Nobody writes for a moment. The last difference is brought to the copy. The copy is synced,
-//     opened, and renamed to the file's name.
-//  4. New readers use the copy. Readers of the old file finish there; its space is free when the
-//     last of them has ended.
-//
-// Both files hold the same at the rename. So it does not matter which of the two a crash leaves, as
-// long as nobody writes before the folder is synced: see File.syncName. The next Open of the store
-// removes a copy that a crash left.
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/internal/owner"
+)
 
 // CompactSuffix is what a copy's name has behind the name of the file.
 const CompactSuffix = ".compacting"
 
-// roundsMost is how often differences are brought while others write, before they must wait. A
-// difference of less than two slices needs no further round.
-const roundsMost = 8
+// compactTx is how many bytes of keys and values Compact copies in one transaction.
+const compactTx = 4 << 20
 
-// ErrCompacting says that a Compact is under way.
-var ErrCompacting = errors.New("the database is being compacted already")
-
-// A Compaction says how Compact works. All functions must be set.
-type Compaction struct {
-	// Slice is how many bytes of keys and values a transaction of the copy has, about.
-	Slice int
-	// Fill returns how full the pages of a bucket become, above 0 and at most 1.
-	Fill func(bucket []byte) float64
-	// Between is called after each slice, with its bytes. It may wait. Its error ends the
-	// compaction.
-	Between func(ctx context.Context, bytes int) error
-	// Hold keeps others from walking the file, until release is called.
-	Hold func() (release func())
-	// Step is called at named steps.
-	Step func(name string)
-}
-
-// A compaction is a Compact under way.
-type compaction struct {
-	Compaction
-	f     *File
-	name  string // of the copy
-	to    *File
-	from  *opening
-	seen  Tx // what the copy holds; not open: nothing
-	moved int64
-
-	slice []change
-	bytes int
-	last  bool // nobody writes: be quick
-}
-
-// Compact makes the file smaller. It returns the bytes of the file before and afterwards. After an
-// error the file is as it was. If the copy has taken the file's place and the folder could not be
-// synced, that is logged, and nobody writes the file until the folder could be synced.
-func (f *File) Compact(ctx context.Context, o Compaction) (before, after int64, err error) {
-	if !f.compacting.CompareAndSwap(false, true) {
-		return 0, 0, ErrCompacting
-	}
-	defer f.compacting.Store(false)
-	c := &compaction{Compaction: o, f: f, name: f.name + CompactSuffix, from: f.current.Load()}
-	defer func() { c.seen.End() }()
-	if before, err = c.from.length(); err != nil {
+// Compact makes the file name as small as its entries allow. Nobody else may have it open. bbolt
+// keeps the pages that it no longer uses in a list of free pages and never makes its file shorter.
+// So all entries are copied into a second file, which is synced and then renamed to the name. Both
+// hold the same, so it does not matter which of the two a crash leaves. The next Open of the store
+// removes a copy that a crash left.
+//
+// Compact returns the bytes of the file before and afterwards. The error is a *damage.Error if a
+// page is damaged: the copy would lack what such a page hides. After an error the file is as it
+// was, unless the folder could not be synced. step is called at named steps.
+func Compact(name string, o Options, step func(string)) (before, after int64, err error) {
+	o.ReadOnly = true
+	f, err := Open(name, o)
+	if err != nil {
 		return 0, 0, err
 	}
-	if err = c.copy(ctx); err == nil {
-		err = c.finish(ctx)
+	before = f.current.Load().info.Size()
+	to := name + CompactSuffix
+	if err = f.whole(); err == nil {
+		err = f.copyTo(to)
 	}
-	if c.to != nil { // not put in place
-		err = errors.Join(err, c.to.Close())
+	if err = errors.Join(err, f.Close()); err == nil {
+		step("compact-copied")
+		err = f.Ask("rename")
 	}
-	c.seen.End()
+	if err == nil {
+		err = os.Rename(to, name)
+	}
 	if err != nil {
-		if e := os.Remove(c.name); !errors.Is(e, os.ErrNotExist) {
+		if e := os.Remove(to); !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
 		return before, before, err
 	}
-	c.from.await(readersTime) // its space is free then; otherwise a later Update closes it
-	f.writing.Lock()
-	f.closeParted()
-	f.writing.Unlock()
-	after, err = f.current.Load().length()
-	return before, after, err
-}
-
-// length returns the bytes of an opening's file.
-func (o *opening) length() (int64, error) {
-	st, err := o.file.Stat()
+	step("compact-renamed")
+	st, err := os.Stat(name)
 	if err != nil {
-		return 0, err
+		return before, 0, err
 	}
-	return st.Size(), nil
+	if err = f.Ask("folder"); err == nil {
+		err = owner.SyncFolder(filepath.Dir(name))
+	}
+	return before, st.Size(), err
 }
 
-// copy makes the second file and brings it near to the first.
-func (c *compaction) copy(ctx context.Context) (err error) {
-	if err := os.Remove(c.name); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if c.to, err = Open(c.name, Options{NoSync: true, Fault: c.f.options.Fault}); err != nil {
-		return err
-	}
-	for range roundsMost {
-		moved := c.moved
-		if err := c.bring(ctx); err != nil {
-			return err
+// whole returns damage of any page.
+func (f *File) whole() error {
+	var found *damage.Error
+	_, err := f.Walk(func(bucket, what string) {
+		if found == nil {
+			found = &damage.Error{Bucket: bucket, Err: errors.New(what)}
 		}
-		c.Step("compact-round")
-		if c.moved-moved < int64(2*c.Slice) {
-			break
-		}
-	}
-	return nil
-}
-
-// finish brings the last difference while nobody writes, and puts the copy in place.
-func (c *compaction) finish(ctx context.Context) error {
-	defer c.Hold()()
-	c.f.writing.Lock()
-	defer c.f.writing.Unlock()
-	if err := c.f.mend(); err != nil {
-		return err
-	}
-	c.last = true
-	if err := c.bring(ctx); err != nil {
-		return err
-	}
-	c.Step("compact-copied")
-	to := c.to
-	c.to = nil
-	if err := errors.Join(to.Sync(), to.Close()); err != nil {
-		return err
-	}
-	if err := c.f.trim(c.name); err != nil {
-		return err
-	}
-	return c.f.replace(c.name, c.seen.ID(), func() { c.Step("compact-renamed") })
-}
-
-// bring brings what has changed since seen to the copy. Afterwards seen is what the copy holds.
-func (c *compaction) bring(ctx context.Context) error {
-	now, err := c.f.Begin()
-	if err != nil {
-		return err
-	}
-	defer func() { now.End() }()
-	if err := c.same(&now); err != nil {
-		return err
-	}
-	err = c.f.Guard(nil, func() error {
-		return now.buckets(func(name []byte) error {
-			return difference(&c.seen, &now, name, func(x change) error { return c.add(ctx, x) })
-		})
 	})
-	if err == nil {
-		err = c.flush(ctx)
+	if err == nil && found != nil {
+		return found
 	}
+	return err
+}
+
+// copyTo copies all entries into a new file called name, and makes it durable.
+func (f *File) copyTo(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	to, err := Open(name, Options{NoSync: true, Fault: f.options.Fault})
 	if err != nil {
 		return err
 	}
-	c.seen.End()
-	c.seen, now = now, Tx{}
-	return nil
-}
-
-// same refuses to go on when the file was opened anew after an error.
-func (c *compaction) same(now *Tx) error {
-	if now.from != c.from || c.f.current.Load() != c.from {
-		return fmt.Errorf("the database was opened anew while it was being compacted, after this error: %w", c.f.reopenedAfter())
-	}
-	return nil
-}
-
-// add takes a change, and writes a slice when there is enough for one.
-func (c *compaction) add(ctx context.Context, x change) error {
-	c.slice = append(c.slice, x)
-	if c.bytes += len(x.k) + len(x.v); c.bytes < c.Slice {
-		return nil
-	}
-	return c.flush(ctx)
-}
-
-// flush writes a slice.
-func (c *compaction) flush(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	err = f.Guard(nil, func() error { return bolt.Compact(to.current.Load().bolt, f.current.Load().bolt, compactTx) })
+	if err = errors.Join(err, to.Close()); err != nil {
 		return err
 	}
-	if len(c.slice) == 0 {
-		return nil
-	}
-	err := c.to.Update(nil, func(tx *Tx) error {
-		for _, x := range c.slice {
-			if err := c.apply(tx, x); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil)
-	if err == nil {
-		err = c.to.Sync()
-	}
+	return f.trim(name)
+}
+
+// trim cuts what bbolt has put behind the last page of the copy called name, and makes it durable.
+func (f *File) trim(name string) (err error) {
+	file, err := owner.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	c.to.DropMapping()
-	bytes := c.bytes
-	c.moved += int64(bytes)
-	clear(c.slice)
-	c.slice, c.bytes = c.slice[:0], 0
-	c.Step("compact-slice")
-	if c.last {
-		return nil
-	}
-	if err := c.same(&Tx{from: c.from}); err != nil {
+	defer func() { err = errors.Join(err, file.Close()) }()
+	st, err := file.Stat()
+	if err != nil {
 		return err
 	}
-	return c.Between(ctx, bytes)
-}
-
-// apply makes one change of the copy.
-func (c *compaction) apply(tx *Tx, x change) error {
-	b, err := tx.MakeBucket(x.bucket)
-	if err != nil || x.k == nil {
+	m, err := wholeMeta(file, st.Size())
+	if err != nil {
 		return err
 	}
-	b.FillPercent = c.Fill(x.bucket)
-	if x.deletes {
-		return b.Delete(x.k)
+	size := int64(m.pages) * m.pageSize
+	if err := f.ask("truncate", file, size); err != nil {
+		return err
 	}
-	return b.Put(x.k, x.v)
+	if err := file.Truncate(size); err != nil {
+		return err
+	}
+	if err := f.ask("sync", file, 0); err != nil {
+		return err
+	}
+	return file.Sync()
 }

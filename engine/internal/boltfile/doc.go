@@ -13,17 +13,16 @@
 //   - A walk over the pages (walk.go, page.go). It reads the file instead of the mapping and
 //     checks each page, so that bbolt never follows pages that lead in a circle. Open walks the
 //     branch pages; File.Walk walks all pages.
-//   - Proof of absence (sound.go). A checksum proves a value that is found. The pages near a key
-//     prove that a key does not exist.
+//   - Pages are checked before they are changed (sound.go), so that bbolt does not write a damaged
+//     page anew without the entries that it cannot see.
 //   - Reopening (reopen.go). After a failed commit nobody knows what the disk holds. The file is
 //     opened anew before it is written again.
 //
-// Compact (compact.go) puts a smaller copy in the place of the file while others use it.
+// Compact (compact.go) puts a smaller copy in the place of a file that nobody has open.
 //
 // Salvage (salvage.go) reads what is left of a file that Open refuses.
 //
-// Locks: File.writing is held for the length of an Update and of a Mend, and at the end of a
-// Compact. File.trustMu and
-// File.toldMu are taken inside of transactions and held while a page is walked or a line is
-// logged. No function that holds one of the last two takes another lock of this package.
+// Locks: File.writing is held for the length of an Update and of a Mend. File.toldMu is taken
+// inside of transactions and held while a line is logged; nobody who holds it takes another lock of
+// this package.
 package boltfile

@@ -33,10 +33,7 @@ func Example() {
 	check(f.View(bucket, func(tx *boltfile.Tx) error {
 		v, err := tx.Get(bucket, key)
 		fmt.Printf("%s\n", v)
-		if err != nil {
-			return err
-		}
-		return tx.Absent(bucket, []byte("attic"))
+		return err
 	}))
 	check(f.Close())
 

@@ -21,9 +21,6 @@ type File struct {
 	failures atomic.Uint64 // commits that failed
 	reopened atomic.Uint64
 
-	trustMu sync.Mutex // guards trusted
-	trusted map[string]*pageTrust
-
 	toldMu sync.Mutex // guards told
 	told   map[string]bool
 
@@ -32,12 +29,6 @@ type File struct {
 	broken  error
 	doubt   *doubt
 	leaving *opening // replaced by current; it may still have readers
-	// unsynced says that the name belongs to another file since the folder was last synced. See
-	// compact.go.
-	unsynced bool
-	parted   []*opening // of files that were replaced; they may still have readers
-
-	compacting atomic.Bool
 }
 
 // Options say how a file is opened. The zero Options open it for reading and writing.
@@ -58,9 +49,6 @@ type opening struct {
 	file  *os.File // bbolt's
 	info  os.FileInfo
 	metas *metaPages
-	// base is added to bbolt's numbers of transactions, so that numbers of a file that takes the
-	// place of another go on from there.
-	base int
 
 	readers atomic.Int64
 	retired atomic.Bool
@@ -68,19 +56,10 @@ type opening struct {
 
 	// stuck says that a panic left bbolt's locks held: any other call of bbolt would hang.
 	stuck atomic.Bool
-
-	after error // why this opening took the place of another one, or nil
 }
 
 // errStuck says that an opening is stuck.
 var errStuck = errors.New("its pages could not be read before, and the file was not opened again since")
-
-// A pageTrust says what is known about the pages of a bucket. See sound.go.
-type pageTrust struct {
-	asked int
-	whole bool
-	err   error // damage of any page
-}
 
 // Ask calls Options.Fault, if it is set, before a step that is named op.
 func (f *File) Ask(op string) error {
@@ -113,9 +92,6 @@ func (f *File) Failures() uint64 { return f.failures.Load() }
 // Reopened returns how often the file was opened anew after an error.
 func (f *File) Reopened() uint64 { return f.reopened.Load() }
 
-// reopenedAfter returns the error after which the file was last opened anew.
-func (f *File) reopenedAfter() error { return f.current.Load().after }
-
 // Readers returns how many reading transactions of the newest opening are open.
 func (f *File) Readers() int64 { return f.current.Load().readers.Load() }
 
@@ -130,10 +106,7 @@ func (f *File) Close() error {
 	if f.leaving != nil {
 		err = f.leaving.close()
 	}
-	for _, o := range f.parted {
-		err = errors.Join(err, o.close())
-	}
-	return errors.Join(err, f.syncName(), f.current.Load().close())
+	return errors.Join(err, f.current.Load().close())
 }
 
 // close waits for the transactions of o to end and closes it.

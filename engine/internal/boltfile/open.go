@@ -36,19 +36,13 @@ func Open(name string, o Options) (*File, error) {
 }
 
 // open opens the file with bbolt; old is the opening that it replaces, or nil.
-func (f *File) open(old *opening) (*opening, error) { return f.openAs(f.name, old) }
-
-// openAs opens the file name, which is or becomes the file of f.
-func (f *File) openAs(name string, old *opening) (*opening, error) {
+func (f *File) open(old *opening) (*opening, error) {
 	o := &opening{idle: make(chan struct{}, 1)}
-	if old != nil {
-		o.base = old.base
-	}
-	size, err := f.checkFile(name)
+	size, err := f.checkFile()
 	if err != nil {
 		return nil, err
 	}
-	if err := f.openBolt(o, old, name, size); err != nil {
+	if err := f.openBolt(o, old, size); err != nil {
 		return nil, err
 	}
 	if o.info, err = o.file.Stat(); err == nil {
@@ -63,8 +57,8 @@ func (f *File) openAs(name string, old *opening) (*opening, error) {
 	return o, nil
 }
 
-// openBolt calls bbolt's Open on the file name, which has size bytes.
-func (f *File) openBolt(o, old *opening, name string, size int64) error {
+// openBolt calls bbolt's Open on the file, which has size bytes.
+func (f *File) openBolt(o, old *opening, size int64) error {
 	opt := bolt.Options{
 		FreelistType: bolt.FreelistMapType, ReadOnly: f.options.ReadOnly, NoSync: f.options.NoSync, Timeout: 2 * time.Second,
 		NoStatistics: true, // they cost a reading transaction two locks and a dozen additions
@@ -89,7 +83,7 @@ func (f *File) openBolt(o, old *opening, name string, size int64) error {
 		}
 		var err error
 		damaged := f.Guard(nil, func() error {
-			o.bolt, err = bolt.Open(name, 0o600, &opt)
+			o.bolt, err = bolt.Open(f.name, 0o600, &opt)
 			return nil
 		})
 		if damaged != nil { // the panic kept bbolt from closing it
@@ -127,11 +121,11 @@ func mapSizes(size int64) []int {
 // checkFile refuses a file that bbolt would open and then fail to read: a file that ends before its
 // pages do, or one with a damaged list of free pages. A missing file passes: bbolt makes it.
 // It returns the bytes of the file.
-func (f *File) checkFile(name string) (size int64, err error) {
+func (f *File) checkFile() (size int64, err error) {
 	if err := f.Ask("read"); err != nil {
 		return 0, err
 	}
-	file, err := os.Open(name)
+	file, err := os.Open(f.name)
 	if os.IsNotExist(err) {
 		return 0, nil
 	}

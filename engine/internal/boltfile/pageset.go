@@ -9,8 +9,5 @@ func newPageSet(pages uint64) pageSet { return make(pageSet, pages/64+1) }
 // has reports whether a page is in the set.
 func (s pageSet) has(id uint64) bool { return s[id/64]>>(id%64)&1 != 0 }
 
-// hasAny is has for a page that may lie behind the end of the file of s.
-func (s pageSet) hasAny(id uint64) bool { return id/64 < uint64(len(s)) && s.has(id) }
-
 // add adds a page.
 func (s pageSet) add(id uint64) { s[id/64] |= 1 << (id % 64) }

@@ -69,9 +69,6 @@ func (f *File) Mend() error {
 
 // mend is Mend for a caller that holds writing.
 func (f *File) mend() error {
-	if err := f.syncName(); err != nil {
-		return fmt.Errorf("the database is not written until its folder could be synced: %w", err)
-	}
 	if f.broken == nil && !f.current.Load().stuck.Load() {
 		return nil
 	}
@@ -106,9 +103,6 @@ func (f *File) reopen() error {
 	o, err := f.open(old)
 	if err != nil {
 		return err
-	}
-	if o.after = f.broken; o.after == nil {
-		o.after = errStuck
 	}
 	f.leaving = old
 	f.current.Store(o)

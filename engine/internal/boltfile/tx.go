@@ -32,7 +32,7 @@ type Tx struct {
 func (t *Tx) Open() bool { return t.tx != nil }
 
 // ID returns the number of the transaction: a reader has the number of the newest one it sees.
-func (t *Tx) ID() int { return t.tx.ID() + t.from.base }
+func (t *Tx) ID() int { return t.tx.ID() }
 
 // Bucket returns the bucket name, or nil if the database does not have it.
 func (t *Tx) Bucket(name []byte) *Bucket { return t.tx.Bucket(name) }
@@ -130,7 +130,6 @@ func (f *File) Update(bucket []byte, fn func(tx *Tx) error, conclude func(writte
 		conclude(false)
 		return err
 	}
-	f.closeParted()
 	o := f.current.Load()
 	err := checkLength(o.file)
 	t := Tx{from: o, file: f}

@@ -119,8 +119,6 @@ const (
 	RondoTailProcedure = "/rondo.v1.Rondo/Tail"
 	// RondoExecProcedure is the fully-qualified name of the Rondo's Exec RPC.
 	RondoExecProcedure = "/rondo.v1.Rondo/Exec"
-	// RondoCompactProcedure is the fully-qualified name of the Rondo's Compact RPC.
-	RondoCompactProcedure = "/rondo.v1.Rondo/Compact"
 	// RondoControlProcedure is the fully-qualified name of the Rondo's Control RPC.
 	RondoControlProcedure = "/rondo.v1.Rondo/Control"
 	// ClusterStateProcedure is the fully-qualified name of the Cluster's State RPC.
@@ -214,9 +212,6 @@ type RondoClient interface {
 	Tail(context.Context, *connect.Request[TailRequest]) (*connect.ServerStreamForClient[TailResponse], error)
 	// Exec runs one of rrdtool's verbs inside the server and streams its output.
 	Exec(context.Context, *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error)
-	// Compact gives free pages of the database's file back to the file system, and answers when that
-	// is done.
-	Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error)
 	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
 	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
 }
@@ -460,12 +455,6 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(rondoMethods.ByName("Exec")),
 			connect.WithClientOptions(opts...),
 		),
-		compact: wire.NewClient[CompactRequest, CompactResponse](
-			httpClient,
-			baseURL+RondoCompactProcedure,
-			connect.WithSchema(rondoMethods.ByName("Compact")),
-			connect.WithClientOptions(opts...),
-		),
 		control: wire.NewClient[ControlRequest, ControlResponse](
 			httpClient,
 			baseURL+RondoControlProcedure,
@@ -512,7 +501,6 @@ type rondoClient struct {
 	xport         *wire.Client[XportRequest, XportResponse, *XportRequest, *XportResponse]
 	tail          *connect.Client[TailRequest, TailResponse]
 	exec          *connect.Client[ExecRequest, ExecResponse]
-	compact       *wire.Client[CompactRequest, CompactResponse, *CompactRequest, *CompactResponse]
 	control       *wire.Client[ControlRequest, ControlResponse, *ControlRequest, *ControlResponse]
 }
 
@@ -691,11 +679,6 @@ func (c *rondoClient) Exec(ctx context.Context, req *connect.Request[ExecRequest
 	return c.exec.CallServerStream(ctx, req)
 }
 
-// Compact calls rondo.v1.Rondo.Compact.
-func (c *rondoClient) Compact(ctx context.Context, req *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error) {
-	return c.compact.CallUnary(ctx, req)
-}
-
 // Control calls rondo.v1.Rondo.Control.
 func (c *rondoClient) Control(ctx context.Context, req *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
 	return c.control.CallUnary(ctx, req)
@@ -778,9 +761,6 @@ type RondoHandler interface {
 	Tail(context.Context, *connect.Request[TailRequest], *connect.ServerStream[TailResponse]) error
 	// Exec runs one of rrdtool's verbs inside the server and streams its output.
 	Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error
-	// Compact gives free pages of the database's file back to the file system, and answers when that
-	// is done.
-	Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error)
 	// Control passes a command to a receiver of the server: `rondo mono list` uses it.
 	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
 }
@@ -1020,12 +1000,6 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(rondoMethods.ByName("Exec")),
 		connect.WithHandlerOptions(opts...),
 	)
-	rondoCompactHandler := wire.NewUnaryHandler(
-		RondoCompactProcedure,
-		svc.Compact,
-		connect.WithSchema(rondoMethods.ByName("Compact")),
-		connect.WithHandlerOptions(opts...),
-	)
 	rondoControlHandler := wire.NewUnaryHandler(
 		RondoControlProcedure,
 		svc.Control,
@@ -1104,8 +1078,6 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 			rondoTailHandler.ServeHTTP(w, r)
 		case RondoExecProcedure:
 			rondoExecHandler.ServeHTTP(w, r)
-		case RondoCompactProcedure:
-			rondoCompactHandler.ServeHTTP(w, r)
 		case RondoControlProcedure:
 			rondoControlHandler.ServeHTTP(w, r)
 		default:
@@ -1255,10 +1227,6 @@ func (UnimplementedRondoHandler) Tail(context.Context, *connect.Request[TailRequ
 
 func (UnimplementedRondoHandler) Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Exec is not implemented"))
-}
-
-func (UnimplementedRondoHandler) Compact(context.Context, *connect.Request[CompactRequest]) (*connect.Response[CompactResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Compact is not implemented"))
 }
 
 func (UnimplementedRondoHandler) Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {

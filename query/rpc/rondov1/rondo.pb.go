@@ -6827,103 +6827,6 @@ func (x *BackupResponse) GetData() []byte {
 	return nil
 }
 
-type CompactRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CompactRequest) Reset() {
-	*x = CompactRequest{}
-	mi := &file_rondo_proto_msgTypes[95]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CompactRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CompactRequest) ProtoMessage() {}
-
-func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[95]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
-func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{95}
-}
-
-type CompactResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Bytes of the database's file.
-	Before        int64 `protobuf:"varint,1,opt,name=before,proto3" json:"before,omitempty"`
-	After         int64 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
-	TookUs        int64 `protobuf:"varint,3,opt,name=took_us,json=tookUs,proto3" json:"took_us,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CompactResponse) Reset() {
-	*x = CompactResponse{}
-	mi := &file_rondo_proto_msgTypes[96]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CompactResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CompactResponse) ProtoMessage() {}
-
-func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[96]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
-func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{96}
-}
-
-func (x *CompactResponse) GetBefore() int64 {
-	if x != nil {
-		return x.Before
-	}
-	return 0
-}
-
-func (x *CompactResponse) GetAfter() int64 {
-	if x != nil {
-		return x.After
-	}
-	return 0
-}
-
-func (x *CompactResponse) GetTookUs() int64 {
-	if x != nil {
-		return x.TookUs
-	}
-	return 0
-}
-
 type CheckRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -6932,7 +6835,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6944,7 +6847,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6957,7 +6860,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{97}
+	return file_rondo_proto_rawDescGZIP(), []int{95}
 }
 
 type CheckResponse struct {
@@ -6970,7 +6873,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6982,7 +6885,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6995,7 +6898,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{98}
+	return file_rondo_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -7023,7 +6926,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7035,7 +6938,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7048,7 +6951,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{99}
+	return file_rondo_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -7076,7 +6979,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7088,7 +6991,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7101,7 +7004,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{100}
+	return file_rondo_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -7137,7 +7040,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7149,7 +7052,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7162,7 +7065,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{101}
+	return file_rondo_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -7223,7 +7126,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7235,7 +7138,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7248,7 +7151,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{102}
+	return file_rondo_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -7291,7 +7194,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7303,7 +7206,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7316,7 +7219,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{103}
+	return file_rondo_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -7349,7 +7252,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7361,7 +7264,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7374,7 +7277,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{104}
+	return file_rondo_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -7413,7 +7316,7 @@ type ClusterStateRequest struct {
 
 func (x *ClusterStateRequest) Reset() {
 	*x = ClusterStateRequest{}
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7425,7 +7328,7 @@ func (x *ClusterStateRequest) String() string {
 func (*ClusterStateRequest) ProtoMessage() {}
 
 func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7438,7 +7341,7 @@ func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterStateRequest.ProtoReflect.Descriptor instead.
 func (*ClusterStateRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{105}
+	return file_rondo_proto_rawDescGZIP(), []int{103}
 }
 
 // ClusterState is the state of a cluster as one node sees it. What other nodes say is up to a
@@ -7467,7 +7370,7 @@ type ClusterState struct {
 
 func (x *ClusterState) Reset() {
 	*x = ClusterState{}
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7479,7 +7382,7 @@ func (x *ClusterState) String() string {
 func (*ClusterState) ProtoMessage() {}
 
 func (x *ClusterState) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7492,7 +7395,7 @@ func (x *ClusterState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterState.ProtoReflect.Descriptor instead.
 func (*ClusterState) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{106}
+	return file_rondo_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ClusterState) GetName() string {
@@ -7562,7 +7465,7 @@ type ClusterProblem struct {
 
 func (x *ClusterProblem) Reset() {
 	*x = ClusterProblem{}
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7574,7 +7477,7 @@ func (x *ClusterProblem) String() string {
 func (*ClusterProblem) ProtoMessage() {}
 
 func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7587,7 +7490,7 @@ func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterProblem.ProtoReflect.Descriptor instead.
 func (*ClusterProblem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{107}
+	return file_rondo_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ClusterProblem) GetSeverity() string {
@@ -7631,7 +7534,7 @@ type ClusterNode struct {
 
 func (x *ClusterNode) Reset() {
 	*x = ClusterNode{}
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7643,7 +7546,7 @@ func (x *ClusterNode) String() string {
 func (*ClusterNode) ProtoMessage() {}
 
 func (x *ClusterNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7656,7 +7559,7 @@ func (x *ClusterNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterNode.ProtoReflect.Descriptor instead.
 func (*ClusterNode) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{108}
+	return file_rondo_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ClusterNode) GetName() string {
@@ -7758,7 +7661,7 @@ type ClusterPartition struct {
 
 func (x *ClusterPartition) Reset() {
 	*x = ClusterPartition{}
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7770,7 +7673,7 @@ func (x *ClusterPartition) String() string {
 func (*ClusterPartition) ProtoMessage() {}
 
 func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7783,7 +7686,7 @@ func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterPartition.ProtoReflect.Descriptor instead.
 func (*ClusterPartition) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{109}
+	return file_rondo_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ClusterPartition) GetNumber() int32 {
@@ -7862,7 +7765,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7874,7 +7777,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7887,7 +7790,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{110}
+	return file_rondo_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -7943,7 +7846,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7955,7 +7858,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7968,7 +7871,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{111}
+	return file_rondo_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *MoveRequest) GetPartition() int32 {
@@ -8002,7 +7905,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8014,7 +7917,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8027,7 +7930,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{112}
+	return file_rondo_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *MoveResponse) GetNote() string {
@@ -8047,7 +7950,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8059,7 +7962,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8072,7 +7975,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{113}
+	return file_rondo_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *LeadRequest) GetPartition() int32 {
@@ -8097,7 +8000,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8109,7 +8012,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8122,7 +8025,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{114}
+	return file_rondo_proto_rawDescGZIP(), []int{112}
 }
 
 type ReleaseRequest struct {
@@ -8134,7 +8037,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8146,7 +8049,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8159,7 +8062,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{115}
+	return file_rondo_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ReleaseRequest) GetPartition() int32 {
@@ -8177,7 +8080,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8189,7 +8092,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8202,7 +8105,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{116}
+	return file_rondo_proto_rawDescGZIP(), []int{114}
 }
 
 type DrainRequest struct {
@@ -8218,7 +8121,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8230,7 +8133,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8243,7 +8146,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{117}
+	return file_rondo_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *DrainRequest) GetNode() string {
@@ -8275,7 +8178,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8287,7 +8190,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8300,7 +8203,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{118}
+	return file_rondo_proto_rawDescGZIP(), []int{116}
 }
 
 type CheckReplicasRequest struct {
@@ -8315,7 +8218,7 @@ type CheckReplicasRequest struct {
 
 func (x *CheckReplicasRequest) Reset() {
 	*x = CheckReplicasRequest{}
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8327,7 +8230,7 @@ func (x *CheckReplicasRequest) String() string {
 func (*CheckReplicasRequest) ProtoMessage() {}
 
 func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8340,7 +8243,7 @@ func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasRequest.ProtoReflect.Descriptor instead.
 func (*CheckReplicasRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{119}
+	return file_rondo_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *CheckReplicasRequest) GetPartitions() []int32 {
@@ -8373,7 +8276,7 @@ type CheckReplicasResponse struct {
 
 func (x *CheckReplicasResponse) Reset() {
 	*x = CheckReplicasResponse{}
-	mi := &file_rondo_proto_msgTypes[120]
+	mi := &file_rondo_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8385,7 +8288,7 @@ func (x *CheckReplicasResponse) String() string {
 func (*CheckReplicasResponse) ProtoMessage() {}
 
 func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[120]
+	mi := &file_rondo_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8398,7 +8301,7 @@ func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasResponse.ProtoReflect.Descriptor instead.
 func (*CheckReplicasResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{120}
+	return file_rondo_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *CheckReplicasResponse) GetPartition() int32 {
@@ -8450,7 +8353,7 @@ type ReplicaDigest struct {
 
 func (x *ReplicaDigest) Reset() {
 	*x = ReplicaDigest{}
-	mi := &file_rondo_proto_msgTypes[121]
+	mi := &file_rondo_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8462,7 +8365,7 @@ func (x *ReplicaDigest) String() string {
 func (*ReplicaDigest) ProtoMessage() {}
 
 func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[121]
+	mi := &file_rondo_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8475,7 +8378,7 @@ func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaDigest.ProtoReflect.Descriptor instead.
 func (*ReplicaDigest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{121}
+	return file_rondo_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ReplicaDigest) GetNode() string {
@@ -8516,7 +8419,7 @@ type AlterRequest_NewName struct {
 
 func (x *AlterRequest_NewName) Reset() {
 	*x = AlterRequest_NewName{}
-	mi := &file_rondo_proto_msgTypes[122]
+	mi := &file_rondo_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8528,7 +8431,7 @@ func (x *AlterRequest_NewName) String() string {
 func (*AlterRequest_NewName) ProtoMessage() {}
 
 func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[122]
+	mi := &file_rondo_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8567,7 +8470,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[124]
+	mi := &file_rondo_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8579,7 +8482,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[124]
+	mi := &file_rondo_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8592,7 +8495,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{100, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{98, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -9141,12 +9044,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\rBackupRequest\x12\x14\n" +
 	"\x05since\x18\x01 \x01(\fR\x05since\"$\n" +
 	"\x0eBackupResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\"\x10\n" +
-	"\x0eCompactRequest\"X\n" +
-	"\x0fCompactResponse\x12\x16\n" +
-	"\x06before\x18\x01 \x01(\x03R\x06before\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x17\n" +
-	"\atook_us\x18\x03 \x01(\x03R\x06tookUs\"\x0e\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"\x0e\n" +
 	"\fCheckRequest\"9\n" +
 	"\rCheckResponse\x12\x14\n" +
 	"\x05where\x18\x01 \x01(\tR\x05where\x12\x12\n" +
@@ -9260,7 +9158,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
 	"\x05leads\x18\x02 \x01(\bR\x05leads\x12\x16\n" +
 	"\x06digest\x18\x03 \x01(\tR\x06digest\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason2\x85\x13\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason2\xc5\x12\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -9301,7 +9199,6 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05Xport\x12\x16.rondo.v1.XportRequest\x1a\x17.rondo.v1.XportResponse\"\x03\x90\x02\x01\x127\n" +
 	"\x04Tail\x12\x15.rondo.v1.TailRequest\x1a\x16.rondo.v1.TailResponse0\x01\x127\n" +
 	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x12>\n" +
-	"\aCompact\x12\x18.rondo.v1.CompactRequest\x1a\x19.rondo.v1.CompactResponse\x12>\n" +
 	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponse2\x8a\x03\n" +
 	"\aCluster\x12C\n" +
 	"\x05State\x12\x1d.rondo.v1.ClusterStateRequest\x1a\x16.rondo.v1.ClusterState\"\x03\x90\x02\x01\x125\n" +
@@ -9324,7 +9221,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 125)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 123)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Label)(nil),                 // 1: rondo.v1.Label
@@ -9422,36 +9319,34 @@ var file_rondo_proto_goTypes = []any{
 	(*ExecResponse)(nil),          // 93: rondo.v1.ExecResponse
 	(*BackupRequest)(nil),         // 94: rondo.v1.BackupRequest
 	(*BackupResponse)(nil),        // 95: rondo.v1.BackupResponse
-	(*CompactRequest)(nil),        // 96: rondo.v1.CompactRequest
-	(*CompactResponse)(nil),       // 97: rondo.v1.CompactResponse
-	(*CheckRequest)(nil),          // 98: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 99: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 100: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 101: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 102: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 103: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 104: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 105: rondo.v1.ExportResponse
-	(*ClusterStateRequest)(nil),   // 106: rondo.v1.ClusterStateRequest
-	(*ClusterState)(nil),          // 107: rondo.v1.ClusterState
-	(*ClusterProblem)(nil),        // 108: rondo.v1.ClusterProblem
-	(*ClusterNode)(nil),           // 109: rondo.v1.ClusterNode
-	(*ClusterPartition)(nil),      // 110: rondo.v1.ClusterPartition
-	(*ClusterReplica)(nil),        // 111: rondo.v1.ClusterReplica
-	(*MoveRequest)(nil),           // 112: rondo.v1.MoveRequest
-	(*MoveResponse)(nil),          // 113: rondo.v1.MoveResponse
-	(*LeadRequest)(nil),           // 114: rondo.v1.LeadRequest
-	(*LeadResponse)(nil),          // 115: rondo.v1.LeadResponse
-	(*ReleaseRequest)(nil),        // 116: rondo.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),       // 117: rondo.v1.ReleaseResponse
-	(*DrainRequest)(nil),          // 118: rondo.v1.DrainRequest
-	(*DrainResponse)(nil),         // 119: rondo.v1.DrainResponse
-	(*CheckReplicasRequest)(nil),  // 120: rondo.v1.CheckReplicasRequest
-	(*CheckReplicasResponse)(nil), // 121: rondo.v1.CheckReplicasResponse
-	(*ReplicaDigest)(nil),         // 122: rondo.v1.ReplicaDigest
-	(*AlterRequest_NewName)(nil),  // 123: rondo.v1.AlterRequest.NewName
-	nil,                           // 124: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 125: rondo.v1.ControlResponse.Row
+	(*CheckRequest)(nil),          // 96: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 97: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 98: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 99: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 100: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 101: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 102: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 103: rondo.v1.ExportResponse
+	(*ClusterStateRequest)(nil),   // 104: rondo.v1.ClusterStateRequest
+	(*ClusterState)(nil),          // 105: rondo.v1.ClusterState
+	(*ClusterProblem)(nil),        // 106: rondo.v1.ClusterProblem
+	(*ClusterNode)(nil),           // 107: rondo.v1.ClusterNode
+	(*ClusterPartition)(nil),      // 108: rondo.v1.ClusterPartition
+	(*ClusterReplica)(nil),        // 109: rondo.v1.ClusterReplica
+	(*MoveRequest)(nil),           // 110: rondo.v1.MoveRequest
+	(*MoveResponse)(nil),          // 111: rondo.v1.MoveResponse
+	(*LeadRequest)(nil),           // 112: rondo.v1.LeadRequest
+	(*LeadResponse)(nil),          // 113: rondo.v1.LeadResponse
+	(*ReleaseRequest)(nil),        // 114: rondo.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 115: rondo.v1.ReleaseResponse
+	(*DrainRequest)(nil),          // 116: rondo.v1.DrainRequest
+	(*DrainResponse)(nil),         // 117: rondo.v1.DrainResponse
+	(*CheckReplicasRequest)(nil),  // 118: rondo.v1.CheckReplicasRequest
+	(*CheckReplicasResponse)(nil), // 119: rondo.v1.CheckReplicasResponse
+	(*ReplicaDigest)(nil),         // 120: rondo.v1.ReplicaDigest
+	(*AlterRequest_NewName)(nil),  // 121: rondo.v1.AlterRequest.NewName
+	nil,                           // 122: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 123: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	4,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -9489,11 +9384,11 @@ var file_rondo_proto_depIdxs = []int32{
 	64,  // 32: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
 	65,  // 33: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
 	66,  // 34: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	107, // 35: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
+	105, // 35: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
 	63,  // 36: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
 	16,  // 37: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
 	68,  // 38: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	123, // 39: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	121, // 39: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
 	3,   // 40: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
 	3,   // 41: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
 	33,  // 42: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.v1.Metadata
@@ -9504,17 +9399,17 @@ var file_rondo_proto_depIdxs = []int32{
 	86,  // 47: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
 	2,   // 48: rondo.v1.TailRequest.matchers:type_name -> rondo.v1.Matcher
 	17,  // 49: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
-	124, // 50: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	122, // 50: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
 	91,  // 51: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
 	0,   // 52: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
 	92,  // 53: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	125, // 54: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	123, // 54: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
 	1,   // 55: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	108, // 56: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
-	109, // 57: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
-	110, // 58: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
-	111, // 59: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
-	122, // 60: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
+	106, // 56: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
+	107, // 57: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
+	108, // 58: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
+	109, // 59: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
+	120, // 60: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
 	6,   // 61: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
 	9,   // 62: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
 	11,  // 63: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
@@ -9541,68 +9436,66 @@ var file_rondo_proto_depIdxs = []int32{
 	74,  // 84: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
 	76,  // 85: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
 	78,  // 86: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
-	102, // 87: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	100, // 87: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
 	80,  // 88: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
-	104, // 89: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	102, // 89: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
 	94,  // 90: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
-	98,  // 91: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	96,  // 91: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
 	82,  // 92: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
 	85,  // 93: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
 	88,  // 94: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
 	90,  // 95: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
-	96,  // 96: rondo.v1.Rondo.Compact:input_type -> rondo.v1.CompactRequest
-	100, // 97: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
-	106, // 98: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
-	112, // 99: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
-	114, // 100: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
-	116, // 101: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
-	118, // 102: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
-	120, // 103: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
-	8,   // 104: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10,  // 105: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12,  // 106: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14,  // 107: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17,  // 108: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20,  // 109: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22,  // 110: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	26,  // 111: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	28,  // 112: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	31,  // 113: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	34,  // 114: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	37,  // 115: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	40,  // 116: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	44,  // 117: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	48,  // 118: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	51,  // 119: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	54,  // 120: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	56,  // 121: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	58,  // 122: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	60,  // 123: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	69,  // 124: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	71,  // 125: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	73,  // 126: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	75,  // 127: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	77,  // 128: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	79,  // 129: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	103, // 130: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	81,  // 131: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	105, // 132: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	95,  // 133: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	99,  // 134: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	84,  // 135: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	87,  // 136: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	89,  // 137: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	93,  // 138: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
-	97,  // 139: rondo.v1.Rondo.Compact:output_type -> rondo.v1.CompactResponse
-	101, // 140: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
-	107, // 141: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
-	113, // 142: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
-	115, // 143: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
-	117, // 144: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
-	119, // 145: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
-	121, // 146: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
-	104, // [104:147] is the sub-list for method output_type
-	61,  // [61:104] is the sub-list for method input_type
+	98,  // 96: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
+	104, // 97: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
+	110, // 98: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
+	112, // 99: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
+	114, // 100: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
+	116, // 101: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
+	118, // 102: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
+	8,   // 103: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10,  // 104: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12,  // 105: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14,  // 106: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17,  // 107: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20,  // 108: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22,  // 109: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	26,  // 110: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	28,  // 111: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	31,  // 112: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	34,  // 113: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	37,  // 114: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	40,  // 115: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	44,  // 116: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	48,  // 117: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	51,  // 118: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	54,  // 119: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	56,  // 120: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	58,  // 121: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	60,  // 122: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	69,  // 123: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	71,  // 124: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	73,  // 125: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	75,  // 126: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	77,  // 127: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	79,  // 128: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	101, // 129: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	81,  // 130: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	103, // 131: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	95,  // 132: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	97,  // 133: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	84,  // 134: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	87,  // 135: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	89,  // 136: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	93,  // 137: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
+	99,  // 138: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
+	105, // 139: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
+	111, // 140: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
+	113, // 141: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
+	115, // 142: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
+	117, // 143: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
+	119, // 144: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
+	103, // [103:145] is the sub-list for method output_type
+	61,  // [61:103] is the sub-list for method input_type
 	61,  // [61:61] is the sub-list for extension type_name
 	61,  // [61:61] is the sub-list for extension extendee
 	0,   // [0:61] is the sub-list for field type_name
@@ -9628,7 +9521,7 @@ func file_rondo_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   125,
+			NumMessages:   123,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -3,7 +3,6 @@ package backend
 import (
 	"context"
 	"io"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -62,19 +61,6 @@ func (d *Database) Backup(ctx context.Context, w io.Writer, base *core.BackupHea
 		return Explain(err)
 	}
 	return nil
-}
-
-// Compact gives free pages of the database's file back to the file system.
-func (d *Database) Compact(ctx context.Context) (core.Compacted, error) {
-	if d.Store != nil {
-		return d.Store.Compact(ctx)
-	}
-	answer, err := d.Client.Compact(ctx, connect.NewRequest(&rondov1.CompactRequest{}))
-	if err != nil {
-		return core.Compacted{}, Explain(err)
-	}
-	m := answer.Msg
-	return core.Compacted{Before: m.GetBefore(), After: m.GetAfter(), Took: time.Duration(m.GetTookUs()) * time.Microsecond}, nil
 }
 
 // Check returns what is broken in the database.

@@ -74,7 +74,7 @@ func space(l *look) {
 		l.lasts(Problem{
 			ID: "space", Severity: Info,
 			Text:   fmt.Sprintf("%s of the %s of the database file are free pages, which only rondo uses again.", size(free), size(bytes)),
-			Advice: "If the disk's other users need the space, run rondo compact. The server goes on meanwhile.",
+			Advice: "If the disk's other users need the space, stop the server and run rondo compact. A server that starts compacts by itself if more than half of the file is free.",
 		})
 	}
 }

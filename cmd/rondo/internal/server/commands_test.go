@@ -289,7 +289,7 @@ func TestRestoreByRole(t *testing.T) {
 func TestCommandsOfStrangers(t *testing.T) {
 	s, _ := commanded(t, nil)
 	s.page.guard.identify = nil
-	for _, path := range []string{rondov1.RondoCompactProcedure, rondov1.RondoControlProcedure} {
+	for _, path := range []string{rondov1.RondoControlProcedure} {
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("{}"))
 		r.RemoteAddr, r.Host = "192.0.2.1:1", "localhost"
 		r.Header.Set("Content-Type", "application/json")

@@ -81,5 +81,5 @@ func (g *gate) classOf(r *http.Request) class {
 
 // commands reports whether requests for a path run a command of the command line.
 func commands(path string) bool {
-	return path == rondov1.RondoExecProcedure || path == rondov1.RondoCompactProcedure
+	return path == rondov1.RondoExecProcedure
 }

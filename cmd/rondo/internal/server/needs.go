@@ -51,7 +51,6 @@ var needs = map[string]need{
 	"/rondo.v1.Rondo/Charts":          reads,
 	"/rondo.v1.Rondo/Check":           whole,
 	"/rondo.v1.Rondo/Checkpoint":      whole,
-	"/rondo.v1.Rondo/Compact":         whole,
 	"/rondo.v1.Rondo/Control":         whole,
 	"/rondo.v1.Rondo/Create":          writes, // with overwrite it needs admin: rpc.Server says so
 	"/rondo.v1.Rondo/Dashboard":       reads,

@@ -66,7 +66,6 @@ func TestNeedOfRequest(t *testing.T) {
 		{"GET", "/rondo.proto", reads},
 		{"POST", "/rondo.v1.Rondo/Drop/", reads}, // the answer is 404
 		{"POST", "/rondo.v1.Rondo/Backup", whole},
-		{"POST", "/rondo.v1.Rondo/Compact", whole},
 		{"POST", "/rondo.v1.Rondo/Control", whole},
 	} {
 		if got := all.need(httptest.NewRequest(tt.method, tt.path, nil)); got != tt.want {
