@@ -156,12 +156,3 @@ func (b *Block) Size() int {
 	stride := b.width + record.SumSize
 	return blockHead + b.Columns*stride + b.end(blockHead+(b.Columns-1)*stride)
 }
-
-// Empty returns a block without rows, which stands under key: all its rows are unknown.
-func Empty(key []byte) []byte {
-	b := []byte{blockVersion, 1, 0, 2}
-	head := headSum(key, b)
-	b = binary.LittleEndian.AppendUint32(b, head)
-	b = append(b, 0, 0)
-	return binary.LittleEndian.AppendUint32(b, columnSum(head, 0, nil))
-}
