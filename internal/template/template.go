@@ -64,11 +64,12 @@ type state struct {
 	node  parse.Node  // for messages
 	w     io.Writer
 	vars  []variable // the innermost last
-	depth int        // of templates that call templates
+	lists int        // that are executed, one inside of the other
 }
 
-// maxDepth bounds templates that call themselves.
-const maxDepth = 100_000
+// maxLists bounds the lists of if, with, range and template that are executed inside of each other,
+// because a goroutine whose stack is full ends the process.
+const maxLists = 10_000
 
 type variable struct {
 	name  string

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"strings"
 	"testing"
 	original "text/template"
@@ -74,7 +75,7 @@ func TestTemplatesAsText(t *testing.T) {
 		"{{if .Yes}}y{{else}}n{{end}}{{if .Nothing}}y{{else if .Empty}}e{{else}}n{{end}}{{if not .Number}}zero{{end}}", "{{with .Pointer}}{{.Name}}{{end}}{{with .Nothing}}x{{else}}none{{end}}{{with .Empty}}x{{else with .Text}}{{.}}{{end}}",
 		"{{range .List}}<{{.}}>{{end}}{{range .Empty}}x{{else}}none{{end}}{{range $i, $e := .List}}{{$i}}={{$e}} {{end}}", "{{range $k, $v := .Map}}{{$k}}:{{$v}};{{end}}{{range $k, $v := .Numbers}}{{$k}}:{{$v}};{{end}}",
 		"{{range 3}}{{.}}{{end}}{{range $i := 2}}{{$i}}{{end}}{{range .Unsigned}}{{break}}{{end}}", "{{range $i, $j := 3}}{{end}}", "{{range .Text}}{{.}}{{end}}", "{{range .Number}}x{{else}}none{{end}}",
-		"{{range .List}}{{if eq . `y`}}{{continue}}{{end}}{{.}}{{if eq . `z`}}{{break}}{{end}}{{end}}", "{{$i := 0}}{{range $i = 4}}{{end}}{{$i}}", "{{range $x := .Structs}}{{$.Text}}{{$x.Name}}{{.Name}}{{name .}}{{ptr .}}{{end}}",
+		"{{range .List}}{{if eq . `y`}}{{continue}}{{end}}{{.}}{{if eq . `z`}}{{break}}{{end}}{{end}}", "{{range .List}}<{{range 0}}{{else}}{{continue}}{{end}}>{{end}}", "{{range .List}}<{{range 0}}{{else}}{{break}}{{end}}>{{end}}", "{{$i := 0}}{{range $i = 4}}{{end}}{{$i}}", "{{range $x := .Structs}}{{$.Text}}{{$x.Name}}{{.Name}}{{name .}}{{ptr .}}{{end}}",
 		"{{$x := 1}}{{if .Yes}}{{$x = 2}}{{$x := 3}}{{$x}}{{end}}{{$x}}", "{{define `t`}}[{{.}}{{$.}}]{{end}}{{template `t` .Text}}{{template `t`}}{{template `absent` .}}", "{{block `b` .Map}}{{.a}}{{end}}",
 		"{{join .List `,`}} {{.List | len}} {{`,` | join .List}} {{two `a` 3}} {{3 | two `a`}} {{many 1}} {{many 1 2 3}} {{many 1.5 | same}}", "{{two `a`}}", "{{two `a` `b`}}", "{{two 1 1}}", "{{many}}", "{{many `x`}}", "{{many 1 -2}}",
 		"{{broken}}", "{{panics}}", "{{absent}}", "{{.Text.More}}", "{{.Text 3}}", "{{3 | .Text}}", "{{.Map.a 3}}", "{{nil}}", "{{same nil}}", "{{name nil}}", "{{ptr nil}}", "{{1 2}}", "{{name .Pointer}} {{ptr .Pointer}}",
@@ -131,5 +132,15 @@ func TestCounted(t *testing.T) {
 	}
 	if err := p.Execute(&got, "absent", nil); err == nil {
 		t.Error("an absent template is executed")
+	}
+}
+
+// TestNested: a template that calls itself inside of other lists ends with an error, and not with a
+// stack that is full, which nothing recovers.
+func TestNested(t *testing.T) {
+	const deep = 200
+	text := "{{define `t`}}" + strings.Repeat("{{if 1}}", deep) + "{{template `t`}}" + strings.Repeat("{{end}}", deep) + "{{end}}{{template `t`}}"
+	if err := template.Must(template.Parse("T", text, nil)).Execute(io.Discard, "T", nil); err == nil || !strings.Contains(err.Error(), "inside of each other") {
+		t.Errorf("got %v", err)
 	}
 }

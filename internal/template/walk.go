@@ -46,6 +46,11 @@ func (s *state) list(dot reflect.Value, l *parse.ListNode) flow {
 	if l == nil {
 		return onward
 	}
+	if s.lists == maxLists {
+		s.fail("more than %d lists are inside of each other", maxLists)
+	}
+	s.lists++
+	defer func() { s.lists-- }()
 	for _, n := range l.Nodes {
 		if f := s.walk(dot, n); f != onward {
 			return f
@@ -73,7 +78,7 @@ func (s *state) walk(dot reflect.Value, n parse.Node) flow {
 	case *parse.WithNode:
 		return s.branch(dot, &n.BranchNode, true)
 	case *parse.RangeNode:
-		s.loop(dot, n)
+		return s.loop(dot, n)
 	case *parse.TemplateNode:
 		s.template(dot, n)
 	case *parse.TextNode:
@@ -101,8 +106,9 @@ func (s *state) branch(dot reflect.Value, n *parse.BranchNode, with bool) flow {
 // forget drops the variables that were declared since there were n.
 func (s *state) forget(n int) { s.vars = s.vars[:n] }
 
-// loop executes range.
-func (s *state) loop(dot reflect.Value, n *parse.RangeNode) {
+// loop executes range. As in text/template, continue behind else ends a round of the loop outside,
+// and break ends the list behind else only.
+func (s *state) loop(dot reflect.Value, n *parse.RangeNode) flow {
 	defer s.forget(len(s.vars))
 	over, _ := indirect(s.pipeline(dot, n.Pipe))
 	declared := len(s.vars)
@@ -141,9 +147,10 @@ func (s *state) loop(dot reflect.Value, n *parse.RangeNode) {
 	default:
 		s.fail("range can't iterate over %v", over)
 	}
-	if rounds == 0 {
-		s.list(dot, n.ElseList)
+	if rounds == 0 && s.list(dot, n.ElseList) == nextRound {
+		return nextRound
 	}
+	return onward
 }
 
 // name gives the variables of range their values in a round. A single one is the element.
@@ -187,13 +194,10 @@ func (s *state) template(dot reflect.Value, n *parse.TemplateNode) {
 	if tree == nil {
 		s.fail("template %q not defined", n.Name)
 	}
-	if s.depth == maxDepth {
-		s.fail("exceeded maximum template depth (%v)", maxDepth)
-	}
 	s.count("")
 	dot = s.pipeline(dot, n.Pipe)
 	inner := *s
-	inner.depth, inner.tree, inner.vars = s.depth+1, tree, []variable{{"$", dot}}
+	inner.tree, inner.vars = tree, []variable{{"$", dot}}
 	inner.list(dot, tree.Root)
 }
 
