@@ -201,7 +201,7 @@ func salvageInto(ctx context.Context, from, to string, o Options) (got Salvaged,
 	if err == nil {
 		err = x.copyAll(ctx, to)
 	}
-	if err = errors.Join(err, s.abandon()); err == nil && x.copied == 0 && x.named > 0 {
+	if err = errors.Join(err, s.abandon()); err == nil && x.copied == 0 && x.named != 0 {
 		err = ErrNothingReads
 	}
 	if x.more > 0 {
@@ -236,7 +236,7 @@ type salvaging struct {
 	doubt   string          // why the log may mean other series than those found; empty: it does not
 	path    string          // of the series that is copied now
 	copied  int
-	named   int          // series that the damaged database has
+	named   int          // series that the damaged database has; -1: not known, and none found
 	left    map[Ref]bool // series that were left out, and named
 	noDefs  bool         // a definition is lost
 }

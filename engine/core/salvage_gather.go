@@ -239,7 +239,9 @@ func (x *salvaging) catalogueOf(tx *boltfile.Tx) error {
 		x.doubt = fmt.Sprintf("of %d of %d series both the name and the record are lost", x.named-found, x.named)
 		x.lose("%s", x.doubt)
 	}
-	x.named = max(x.named, found)
+	if found > 0 {
+		x.named = max(x.named, found)
+	}
 	x.records(tx, lacking, series)
 	return errors.Join(putAll(tx, bucketNames, names), putAll(tx, bucketSeries, series))
 }

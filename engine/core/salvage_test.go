@@ -292,6 +292,26 @@ func TestRepairOfPages(t *testing.T) {
 	}
 }
 
+// TestRepairOfNothing: a database of which nothing can be read, not even how many series it had,
+// stays where it is. An empty one in its place would look as if nothing were wrong.
+func TestRepairOfNothing(t *testing.T) {
+	dir := zoo(t)
+	raw := readDatabase(t, dir)
+	const page = 4096
+	clear(raw[2*page:])
+	name := filepath.Join(dir, "rondo.bolt")
+	if err := os.WriteFile(name, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := core.Repair(context.Background(), dir, core.Options{Reorder: 25e9})
+	if !errors.Is(err, core.ErrNothingReads) || len(got.Aside) > 0 {
+		t.Errorf("%+v, %v, want %v", got, err, core.ErrNothingReads)
+	}
+	if now, err := os.ReadFile(name); err != nil || !bytes.Equal(now, raw) {
+		t.Errorf("the database has changed: %v", err)
+	}
+}
+
 // A database that is whole is left alone, and one that is in use is refused.
 func TestRepairLeavesWhole(t *testing.T) {
 	dir := zoo(t)
