@@ -3,9 +3,12 @@ package core_test
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
@@ -105,6 +108,12 @@ func TestFolderOfAnotherLog(t *testing.T) {
 		}
 	}
 	refused("a replica as a database of its own", dir, o, core.ErrInvalid)
+	hurt := filepath.Join(t.TempDir(), "hurt")
+	mustClose(t, os.CopyFS(hurt, os.DirFS(dir)))
+	damageDB(t, hurt, func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte("defs")) })
+	if got, err := core.Repair(t.Context(), hurt, o); !errors.Is(err, core.ErrInvalid) || len(got.Aside) > 0 {
+		t.Errorf("a damaged replica repaired as a database of its own: %+v, %v", got, err)
+	}
 	refused("to write another log", dir, onStream(o, waltest.NewStream(2)), core.ErrOtherLog)
 	s = mustOpen(t, dir, shared(o, waltest.NewStream(2)))
 	if st := awaitRole(t, s, core.Halted); !errors.Is(st.Err, core.ErrOtherLog) || !strings.Contains(st.Err.Error(), "the database is of the log "+st.Log.String()) {

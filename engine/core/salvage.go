@@ -64,7 +64,7 @@ func Salvage(ctx context.Context, from, to string, o Options) (got Salvaged, err
 		return got, err
 	}
 	err = fillFolder(to, []string{dirLog, fileDB}, func(inside string) error {
-		got, err = salvageInto(ctx, from, inside, o)
+		got, err = salvageInto(ctx, from, inside, o, false)
 		return err
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ func repair(ctx context.Context, dir string, o Options, got *Repaired) (err erro
 	if err := owner.Mkdir(inside, 0o700); err != nil {
 		return err
 	}
-	if got.Salvaged, err = salvageInto(ctx, dir, inside, o); err != nil {
+	if got.Salvaged, err = salvageInto(ctx, dir, inside, o, true); err != nil {
 		_ = os.RemoveAll(inside) // what stays is removed by the next Open
 		return err
 	}
@@ -185,13 +185,17 @@ func moveRepaired(dir string) error {
 // fileWork is what salvageInto gathers the readable entries in.
 const fileWork = fileDB + ".work"
 
-// salvageInto makes a new database, and its log, in the folder to. It does not lock from.
-func salvageInto(ctx context.Context, from, to string, o Options) (got Salvaged, err error) {
+// salvageInto makes a new database, and its log, in the folder to. It does not lock from. One that
+// takes the place of a replica is refused.
+func salvageInto(ctx context.Context, from, to string, o Options, inPlace bool) (got Salvaged, err error) {
 	name := filepath.Join(to, fileWork)
 	defer func() { err = errors.Join(err, removeIf(name)) }()
 	x := &salvaging{dir: from, options: o, lost: make(map[groupID]bool), newest: make(map[Ref]int64), remade: make(map[Ref]string), left: make(map[Ref]bool)}
 	if err := x.gather(name); err != nil {
 		return got, err
+	}
+	if inPlace && x.elsewhere {
+		return got, fmt.Errorf("%w: it is a replica, whose log is elsewhere: restore it from another replica, or salvage it into another folder", ErrInvalid)
 	}
 	s, err := x.open(to, name)
 	if err != nil {

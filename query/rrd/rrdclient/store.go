@@ -205,7 +205,7 @@ func (c *Client) Flush(ctx context.Context, refs []core.Ref) error {
 	return nil
 }
 
-// List yields the series below a folder, in order of paths, without their definitions.
+// Select yields the series below a folder, in order of paths, without their definitions.
 func (c *Client) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {
 		dir := ""
