@@ -17,7 +17,6 @@ var notCalls = []string{
 	"serve --lines 127.0.0.1:2003", // of the receiver that a page shows how to add
 	"ended before it had answered", // a message
 	"v0.0.0-",                      // what version prints
-	"bench sizes",                  // of CHANGELOG.md; it is a command of rondo-bench now
 }
 
 // TestCommandsInPages looks for the command and the flags of every call of rondo that a page shows.
