@@ -74,7 +74,11 @@ func repair(cmd *cobra.Command, c *common, format string) error {
 		return err
 	case len(got.Found) == 0:
 		if format == table.Formats[0] {
-			_, err = fmt.Fprintln(c.stdout, "no problem found: nothing was changed")
+			done := "no problem found: nothing was changed"
+			if got.Ended {
+				done = "a repair that was killed is complete: the new database is in its place"
+			}
+			_, err = fmt.Fprintln(c.stdout, done)
 		}
 		return err
 	}

@@ -34,6 +34,7 @@ type Salvaged struct {
 type Repaired struct {
 	Found []Problem // what was wrong; only why, if the database could not be opened
 	Aside []string  // what database and log were renamed to; empty: nothing was changed
+	Ended bool      // an earlier repair was killed between its renames, and this one made the others
 	Salvaged
 }
 
@@ -83,7 +84,8 @@ const dirRepair = "repairing"
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false
 	if exists(filepath.Join(dir, dirRepair, fileDB)) && !exists(filepath.Join(dir, fileDB)) {
-		return got, finishRepair(dir, o) // a repair was ended between its renames
+		got.Ended = true
+		return got, finishRepair(dir, o)
 	}
 	if err := hasDatabase(dir); err != nil {
 		return got, err

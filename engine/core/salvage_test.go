@@ -199,8 +199,8 @@ func TestRepairKilledBetweenRenames(t *testing.T) {
 				t.Errorf("killed after %d renames: opened with %v", killed, err)
 			}
 		}
-		if _, err := core.Repair(t.Context(), at, core.Options{Reorder: 25e9}); err != nil {
-			t.Errorf("killed after %d renames: %v", killed, err)
+		if got, err := core.Repair(t.Context(), at, core.Options{Reorder: 25e9}); err != nil || got.Ended != (killed > 0) {
+			t.Errorf("killed after %d renames: %+v, %v", killed, got, err)
 		}
 		if got := answersOf(t, at); !maps.Equal(got, whole) {
 			t.Errorf("killed after %d renames: %s", killed, got.differs(whole))
