@@ -25,7 +25,7 @@ func checkForeign(dir string) error {
 	foreign := false
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == fileDB, name == dirLog, name == dirRestore, name == dirRepair:
+		case name == fileDB, name == dirLog, name == dirRestore, name == dirCopying, name == dirRepair:
 			return nil
 		case name == fileLock, strings.HasPrefix(name, "rondo."), strings.HasPrefix(name, "."), name == "lost+found", e.Type()&fs.ModeSocket != 0:
 		default:
@@ -44,7 +44,9 @@ func removeLeft(dir string) {
 	for _, name := range []string{fileSpool, fileDB + boltfile.CompactSuffix} {
 		_ = os.Remove(filepath.Join(dir, name))
 	}
-	_ = os.RemoveAll(filepath.Join(dir, dirRepair)) // nothing of it is needed: see HalfRestored
+	for _, name := range []string{dirCopying, dirRepair} { // nothing of them is needed: see HalfRestored
+		_ = os.RemoveAll(filepath.Join(dir, name))
+	}
 }
 
 // asideName returns the name that the damaged file or folder name is renamed to. No file has it.

@@ -74,9 +74,12 @@ func Salvage(ctx context.Context, from, to string, o Options) (got Salvaged, err
 	return got, err
 }
 
-// dirRepair is the folder in which Repair makes the new database, inside of the folder of the
-// damaged one.
-const dirRepair = "repairing"
+// Repair makes the new database in dirCopying, inside of the folder of the damaged one, and names
+// that folder dirRepair once all of it is durable.
+const (
+	dirCopying = "copying"
+	dirRepair  = "repairing"
+)
 
 // Repair puts what Salvage can copy in the place of a damaged database, which is kept aside with
 // its log. A database without problems is left alone. The errors are those of Salvage; a replica
@@ -122,8 +125,8 @@ func repair(ctx context.Context, dir string, o Options, got *Repaired) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	inside := filepath.Join(dir, dirRepair)
-	if err := os.RemoveAll(inside); err != nil {
+	inside, whole := filepath.Join(dir, dirCopying), filepath.Join(dir, dirRepair)
+	if err := errors.Join(os.RemoveAll(inside), os.RemoveAll(whole)); err != nil {
 		return err
 	}
 	if err := owner.Mkdir(inside, 0o700); err != nil {
@@ -131,6 +134,12 @@ func repair(ctx context.Context, dir string, o Options, got *Repaired) (err erro
 	}
 	if got.Salvaged, err = salvageInto(ctx, dir, inside, o, true); err != nil {
 		_ = os.RemoveAll(inside) // what stays is removed by the next Open
+		return err
+	}
+	if err := owner.SyncFolder(inside); err != nil {
+		return err
+	}
+	if err := os.Rename(inside, whole); err != nil {
 		return err
 	}
 	if err := owner.SyncFolder(dir); err != nil {

@@ -211,6 +211,19 @@ func TestRepairKilledBetweenRenames(t *testing.T) {
 	}
 }
 
+// A copy that was ended half way never takes the place of a database.
+func TestRepairKilledWhileCopying(t *testing.T) {
+	dir := zoo(t)
+	mustClose(t, os.Mkdir(filepath.Join(dir, "copying"), 0o700))
+	mustClose(t, os.Rename(filepath.Join(dir, "rondo.bolt"), filepath.Join(dir, "copying", "rondo.bolt")))
+	if got, err := core.Repair(t.Context(), dir, core.Options{}); !errors.Is(err, os.ErrNotExist) || got.Ended {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "wal")); err != nil {
+		t.Error(err)
+	}
+}
+
 // Salvage changes nothing of the database that it reads, and fills an empty folder only.
 func TestSalvageReadsOnly(t *testing.T) {
 	dir := zoo(t)

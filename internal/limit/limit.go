@@ -1,7 +1,8 @@
 // Package limit bounds what clients may take of one thing at a time: places, or bytes of memory.
 //
 // A [Limit] counts what is taken, all together and by client. One client has a share of it, so that
-// it can never take everything. Who finds nothing free is refused at once by Take, or waits:
+// many pieces of one client never take everything. Who finds nothing free is refused at once by
+// Take, or waits:
 //
 //	if !queries.Wait(ctx, client, 1, 5*time.Second) {
 //		return errBusy

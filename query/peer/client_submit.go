@@ -94,14 +94,16 @@ func (c *Client) Close() {
 		c.joined = false
 		n.joined--
 	}
-	last := n.joined == 0
+	var unused *submitStream
+	if n.joined == 0 {
+		unused, n.stream = n.stream, nil
+	}
 	n.mu.Unlock()
-	switch {
-	case s == nil:
-	case last:
-		s.end(errClosed)
-	default:
+	if s != nil && s != unused {
 		s.drop(c)
+	}
+	if unused != nil {
+		unused.end(errClosed)
 	}
 }
 
