@@ -44,7 +44,7 @@ func removeLeft(dir string) {
 	for _, name := range []string{fileSpool, fileDB + boltfile.CompactSuffix} {
 		_ = os.Remove(filepath.Join(dir, name))
 	}
-	for _, name := range []string{dirCopying, dirRepair} { // nothing of them is needed: see HalfRestored
+	for _, name := range []string{dirCopying, dirRepair} { // not needed: see HalfRestored
 		_ = os.RemoveAll(filepath.Join(dir, name))
 	}
 }
