@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // An admission holds writers back while the store is over its limits, and lets them go on after a
@@ -59,11 +58,6 @@ func (a *admission) full() bool {
 
 func (a *admission) overBudget() bool { return a.space.Used() > a.budget }
 
-// vainCheckpoints is after how many checkpoints in a row a writer believes that they do not help.
-// The first may have begun before the writer came. The next may find groups that were just used, or
-// a shard that a busy machine has not let go on. The writer waits longer before each.
-const vainCheckpoints = 4
-
 // wait holds a writer back while the store is full. The error is ErrMemory if checkpoints do not
 // help, the error of the last checkpoint, or ctx's.
 func (a *admission) wait(ctx context.Context) error {
@@ -72,7 +66,7 @@ func (a *admission) wait(ctx context.Context) error {
 		if err := a.failed(); err != nil {
 			return err
 		}
-		if overBudget && (!a.background || tries > vainCheckpoints) {
+		if overBudget && (!a.background || tries > 2) {
 			return ErrMemory
 		}
 		next := a.nextCheckpoint()
@@ -82,13 +76,6 @@ func (a *admission) wait(ctx context.Context) error {
 		if err := a.awaitCheckpoint(ctx, next); err != nil {
 			return err
 		}
-		if overBudget && tries > 0 && a.overBudget() {
-			select {
-			case <-time.After(time.Duration(tries) * 10 * time.Millisecond):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
 	}
 	return nil
 }
@@ -97,7 +84,7 @@ func (a *admission) wait(ctx context.Context) error {
 // memory it takes: hold gives up only if checkpoints succeed and do not help. The error is ctx's.
 func (a *admission) hold(ctx context.Context) error {
 	for tries := 0; a.full(); {
-		if !a.background || tries > vainCheckpoints {
+		if !a.background || tries > 2 {
 			return ctx.Err()
 		}
 		next := a.nextCheckpoint()
