@@ -329,10 +329,14 @@ func (cp *checkpointer) relieve() {
 
 // unloadIdle unloads the groups that have not been used since the last checkpoint.
 func (cp *checkpointer) unloadIdle() {
+	sh := cp.appender.shards[0] // all have the same window
+	sh.mu.Lock()
+	reorders := sh.reorder != 0
+	sh.mu.Unlock()
 	for _, c := range *cp.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
 			cp.appender.mu.Lock() // it guards the coding context
-			g.unloadIdle()
+			g.unloadIdle(reorders)
 			cp.appender.mu.Unlock()
 		}
 	}

@@ -216,11 +216,16 @@ func (g *group) unload() {
 }
 
 // unloadIdle unloads a group that is wholly in the database and was not used since the last call of
-// unloadIdle. The caller holds the appender's mu, because the coding context goes too.
-func (g *group) unloadIdle() {
+// unloadIdle. The caller holds the appender's mu, because the coding context goes too. Samples that
+// a reorder window holds keep a group in memory. Those of a former window do not, for the next
+// samples of their series let them go, and those have to be admitted first.
+func (g *group) unloadIdle(reorders bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.used && g.idle() {
+	if !g.used && g.idle() && (len(g.held) == 0 || !reorders) {
+		for i := range g.held {
+			g.dropHeld(i)
+		}
 		g.c.space.Release(g.encMem)
 		g.encMem, g.enc, g.encTag, g.encReady = nil, nil, nil, false
 		g.unload()
@@ -233,7 +238,7 @@ func (g *group) unloadIdle() {
 // to be applied.
 func (g *group) idle() bool {
 	return g.loaded && g.stored && !g.dirty && g.inflight.Load() == 0 && g.nextTx == 0 &&
-		len(g.frozen) == 0 && g.pend.Empty() && len(g.held) == 0
+		len(g.frozen) == 0 && g.pend.Empty()
 }
 
 // state returns a copy of the rra state at index i, except that it shares texts with the group. In

@@ -199,6 +199,11 @@ func TestMemoryExhausted(t *testing.T) {
 	} {
 		s = mustOpen(t, dir, tt.o)
 		f = f.reopened(s)
+		for _, ref := range f.refs { // all that is held is in memory before the first sample comes
+			if _, err := s.Last(ref); err != nil {
+				t.Error(err)
+			}
+		}
 		if err := f.feed(3); !errors.Is(err, tt.want) {
 			t.Errorf("append with %+v: %v, want %v", tt.o, err, tt.want)
 		}
