@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -201,7 +202,7 @@ func (x *salvaging) catalogueOf(tx *boltfile.Tx) error {
 		b, _ := record.CutSum(v, bucketSeries, k) // it was checked
 		rec, err := parseRecord(b)
 		if err != nil || len(k) != 8 {
-			x.lose("series %s: %v", damage.KeyText(k), cmpError(err))
+			x.lose("series %s: %v", damage.KeyText(k), cmp.Or(err, record.ErrParse))
 			series[string(k)] = nil
 			continue
 		}
@@ -244,13 +245,6 @@ func (x *salvaging) catalogueOf(tx *boltfile.Tx) error {
 	}
 	x.records(tx, lacking, series)
 	return errors.Join(putAll(tx, bucketNames, names), putAll(tx, bucketSeries, series))
-}
-
-func cmpError(err error) error {
-	if err == nil {
-		return record.ErrParse
-	}
-	return err
 }
 
 // records makes records of series that only have a name and a state: the state has the definition,
