@@ -395,8 +395,10 @@ func readLimits(name string) (all []limit, err error) {
 // A size is what a part of the house weighs: a folder that has a line in limits.txt, with those
 // below it that have none.
 type size struct {
-	room                string
-	lines, files, tests int // generated files are left out; files are those of lines
+	room  string
+	lines int // of Go files without tests and generated ones
+	files int // which have those lines
+	tests int // lines of test files
 }
 
 // weigh measures the parts of the module in the working folder. A folder that belongs to no part
