@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/internal/localcluster"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 const (
@@ -287,7 +288,7 @@ func TestNoKubernetes(t *testing.T) {
 const mostBytes = 48_000_000
 
 func TestProgramIsSmall(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() && !rrdtooltest.Required() {
 		t.Skip("links the program")
 	}
 	program, err := localcluster.BuildRondo(t.TempDir())
