@@ -29,7 +29,7 @@ type alias struct {
 // reference is used.
 type cache struct {
 	most  func() int    // how many aliases may be remembered
-	drops atomic.Uint64 // aliases that were dropped because their series had ended
+	drops atomic.Uint64 // how often aliases were dropped: one whose series had ended, or all
 
 	mu        sync.RWMutex // guards the fields below; put asks the store for its Stats under it
 	m         map[string]*alias
@@ -65,7 +65,9 @@ func newCache(most func() int) *cache {
 	return c
 }
 
+// reset drops all aliases.
 func (c *cache) reset() {
+	c.drops.Add(1)
 	c.m, c.kinds = make(map[string]*alias), make(map[*rra.Definition][]rra.Kind)
 }
 

@@ -119,6 +119,9 @@ func (c *conn) inOrder(e *alias) {
 		return
 	}
 	drops := c.s.cache.drops.Load()
+	if e.ended.Load() {
+		drops = e.born // the alias that replaces e has to wait for the samples of e
+	}
 	c.drain()
 	c.drops = drops
 }
