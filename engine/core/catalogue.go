@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -43,8 +44,8 @@ type catalogue struct {
 	mu       sync.RWMutex
 	byShape  map[string]*class
 	byDef    map[string]*definition // by code
-	names    map[string]Ref         // overlay, by key; 0: the name is no series any more
-	records  map[Ref]*seriesRecord  // overlay; nil: the series is removed
+	names    map[string]changedName // by key, what the database does not hold yet
+	records  map[Ref]changedRecord  // the same of series
 	ops      []catOp                // what the database does not hold yet, in log order
 	settings []setting              // the same
 	pos      wal.Pos                // up to which the database holds the catalogue
@@ -53,8 +54,20 @@ type catalogue struct {
 
 	forgotten uint64 // 1, and once more for each time that changes left ops: the database has them
 
-	fresh overlayIndex
-	order overlayOrder
+	nameTable  table[Ref]           // the bucket names; 0: the name is no series any more
+	labelTable table[postingChange] // the bucket labels
+}
+
+// A changedName is what a name means since a change: a series, or 0.
+type changedName struct {
+	ref Ref
+	pos wal.Pos // of the change
+}
+
+// A changedRecord is the record of a series since a change; nil: the series is removed.
+type changedRecord struct {
+	rec *seriesRecord
+	pos wal.Pos // of the change
 }
 
 // init connects an empty catalogue to what it works with. Its groups go to n shards.
@@ -62,7 +75,9 @@ func (cat *catalogue) init(s *Store, n int) {
 	cat.db, cat.damage, cat.space, cat.admission, cat.options, cat.shards = s.db, &s.damage, &s.space, &s.admission, &s.options, n
 	cat.forgotten = 1
 	cat.byShape, cat.byDef = make(map[string]*class), make(map[string]*definition)
-	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*seriesRecord)
+	cat.names, cat.records = make(map[string]changedName), make(map[Ref]changedRecord)
+	cat.nameTable.of, cat.nameTable.over = nameChanges, func(newer, _ Ref) Ref { return newer }
+	cat.labelTable.of, cat.labelTable.over = cat.labelChanges, postingChange.over
 	cat.shapes = make(map[string]int)
 	cat.arriving = make(map[groupID]*posting)
 	cat.classes.Store(&[]*class{})
@@ -78,17 +93,12 @@ type seriesRecord struct {
 
 // A catOp is one change of the catalogue that the database does not hold yet.
 type catOp struct {
-	pos    wal.Pos
-	ref    Ref
-	key    string        // of the name
-	add    *seriesRecord // the record from now on; nil: the series is removed
-	old    *seriesRecord // the record before, of a series that is removed or renamed
-	class  *class        // made by this change; or nil
-	def    *definition   // made by this change; or nil
-	rename bool          // the series had the name oldKey and the record old before
-	oldKey string
-	// relabel is true for a change of labels, which is a rename to the same name.
-	relabel bool
+	pos wal.Pos
+	ref Ref
+	key string        // of the name that the series has, or had
+	add *seriesRecord // the record from now on; nil: the series is removed
+	old *seriesRecord // the record before; nil: the series is new
+	def *definition   // made by this change; or nil
 }
 
 // holder returns the series that has the name key after the change; 0: none.
@@ -99,8 +109,27 @@ func (o *catOp) holder() Ref {
 	return o.ref
 }
 
-// append adds a change to the overlay. The caller holds mu.
+// freed returns the name that the series of a rename had before.
+func (o *catOp) freed() (key string, ok bool) {
+	if o.add == nil || o.old == nil {
+		return "", false
+	}
+	key = nameKey(o.old.path)
+	return key, key != o.key
+}
+
+// relabels reports whether the change puts the series under other labels of the index.
+func (o *catOp) relabels() bool {
+	return o.add == nil || o.old == nil || !slices.Equal(o.add.labels, o.old.labels)
+}
+
+// append adds a change. The caller holds mu.
 func (cat *catalogue) append(o catOp) {
+	if key, ok := o.freed(); ok {
+		cat.names[key] = changedName{0, o.pos}
+	}
+	cat.names[o.key] = changedName{o.holder(), o.pos}
+	cat.records[o.ref] = changedRecord{o.add, o.pos}
 	cat.ops = append(cat.ops, o)
 	cat.watches.tellOp(&o)
 	if len(cat.ops) > overlayOps {
@@ -120,8 +149,8 @@ func (cat *catalogue) checkpointed() wal.Pos {
 func (cat *catalogue) removed(ref Ref) bool {
 	cat.mu.RLock()
 	defer cat.mu.RUnlock()
-	rec, ok := cat.records[ref]
-	return ok && rec == nil
+	x, ok := cat.records[ref]
+	return ok && x.rec == nil
 }
 
 // A setting is a reorder window put in force by a log record.

@@ -33,8 +33,6 @@ func (cat *catalogue) add(t *Ticket, p *planned, rec *seriesRecord) (*definition
 	g := cat.makeGroup(d.class, o.ref.number()>>d.class.shift)
 	*rec = seriesRecord{path: p.Path, labels: p.Labels, def: d.id}
 	o.add = rec
-	cat.names[p.key] = o.ref
-	cat.records[o.ref] = o.add
 	cat.append(o)
 	cat.count.Add(1)
 	cat.expect(d.class, o.ref)
@@ -102,22 +100,16 @@ func (cat *catalogue) drop(t *Ticket, ref Ref, key string) {
 
 // remove takes a series, whose record is rec, out of the catalogue. The caller holds mu.
 func (cat *catalogue) remove(t *Ticket, ref Ref, key string, rec *seriesRecord) {
-	cat.names[key] = 0
-	cat.records[ref] = nil
 	cat.append(catOp{pos: t.pos, ref: ref, key: key, old: rec})
 	cat.count.Add(-1)
 }
 
 // rename gives a series, whose record is rec, another path. It runs in log order.
-func (cat *catalogue) rename(t *Ticket, ref Ref, from, to string, rec *seriesRecord) {
-	key := nameKey(to)
+func (cat *catalogue) rename(t *Ticket, ref Ref, to string, rec *seriesRecord) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	add := &seriesRecord{path: to, labels: rec.labels, def: rec.def}
-	cat.names[from] = 0
-	cat.names[key] = ref
-	cat.records[ref] = add
-	cat.append(catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: from})
+	cat.append(catOp{pos: t.pos, ref: ref, key: nameKey(to), add: add, old: rec})
 	cat.renames.Add(1)
 }
 
@@ -126,9 +118,7 @@ func (cat *catalogue) relabel(t *Ticket, ref Ref, key string, labels []Label, re
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	add := &seriesRecord{path: rec.path, labels: labels, def: rec.def}
-	cat.names[key] = ref
-	cat.records[ref] = add
-	cat.append(catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: key, relabel: true})
+	cat.append(catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec})
 }
 
 // set notes that a reorder window is in force. It runs in log order.

@@ -21,7 +21,6 @@ func (cat *catalogue) intern(p *planned, o *catOp) *definition {
 	if c == nil {
 		c = newClass(uint32(len(*cat.classes.Load())+1), p.m, cat.space, &cat.defs)
 		cat.addClass(c)
-		o.class = c
 	}
 	d := newDefinition(uint32(len(*cat.defs.Load())+1), p.m, c)
 	cat.addDefinition(d, p.def)

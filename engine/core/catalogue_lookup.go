@@ -11,8 +11,9 @@ import (
 
 func (cat *catalogue) lookup(key string) (Ref, error) {
 	cat.mu.RLock()
-	ref, ok := cat.names[key]
+	newest, ok := cat.names[key]
 	cat.mu.RUnlock()
+	ref := newest.ref
 	if !ok {
 		err := cat.db.View(bucketNames, func(tx *boltfile.Tx) (err error) {
 			if v := tx.Bucket(bucketNames).Get([]byte(key)); v != nil {
@@ -26,7 +27,7 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 		if ref != 0 { // the overlay may have changed meanwhile
 			cat.mu.RLock()
 			if newer, ok := cat.names[key]; ok {
-				ref = newer
+				ref = newer.ref
 			}
 			cat.mu.RUnlock()
 		}
@@ -59,8 +60,8 @@ func (cat *catalogue) record(ref Ref) (*seriesRecord, error) {
 func (cat *catalogue) changedRecord(ref Ref) (*seriesRecord, bool) {
 	cat.mu.RLock()
 	defer cat.mu.RUnlock()
-	rec, ok := cat.records[ref]
-	return rec, ok
+	x, ok := cat.records[ref]
+	return x.rec, ok
 }
 
 // recordIn returns the record of a series as a transaction shows it, or nil.

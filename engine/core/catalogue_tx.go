@@ -15,30 +15,16 @@ type catalogueTx struct {
 	cat    *catalogue
 	tx     *boltfile.Tx
 	count  int64
-	names  []pair // in order of the changes; a nil value deletes
-	series []pair // the same
-	groups map[groupID]*groupPostings
+	names  []pair           // in order of the changes; a nil value deletes
+	series []pair           // the same
+	fresh  map[groupID]bool // these groups begin within tx: the label index has no entry of them
 	next   map[*class]uint32
-
-	at      groupID // groups[at] is postings
-	current *groupPostings
-	stored  *boltfile.Bucket // the label index
-	free    []byte           // room for keys and values, which bbolt keeps until the end of tx
-}
-
-// A groupPostings is the entries of the label index that have series of one group.
-type groupPostings struct {
-	// fresh says that the group begins within this transaction, so that the database has no entry.
-	fresh bool
-	// labels holds the entries; nil: the entry is damaged and stays as it is.
-	labels map[Label]*posting
-	free   []posting
+	free   []byte // room for keys and values, which bbolt keeps until the end of tx
 }
 
 func (w *catalogueTx) write(ops []catOp) error {
 	w.names, w.series = make([]pair, 0, len(ops)), make([]pair, 0, len(ops))
-	w.groups, w.next = make(map[groupID]*groupPostings), make(map[*class]uint32)
-	w.stored = w.tx.Bucket(bucketLabels)
+	w.fresh, w.next = make(map[groupID]bool), make(map[*class]uint32)
 	for i := range ops {
 		o := &ops[i]
 		if o.def != nil {
@@ -54,7 +40,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 			return err
 		}
 	}
-	names, series, labels := newest(w.names), newest(w.series), w.labels()
+	names, series, labels := newest(w.names), newest(w.series), w.labels(ops)
 	for _, part := range []struct {
 		bucket []byte
 		pairs  []pair
@@ -156,98 +142,42 @@ func (w *catalogueTx) record(ref Ref, rec *seriesRecord) pair {
 }
 
 func (w *catalogueTx) apply(o *catOp) {
-	c := w.cat.class(o.ref.class())
 	switch {
-	case o.rename:
-		w.names = append(w.names, w.name(o.oldKey, 0))
-	case o.add != nil:
-		if id := c.groupOf(o.ref.number()); c.index(o.ref.number()) == 0 {
-			w.group(id).fresh = true
+	case o.add == nil:
+		w.count--
+	case o.old == nil:
+		c := w.cat.class(o.ref.class())
+		if c.index(o.ref.number()) == 0 {
+			w.fresh[c.groupOf(o.ref.number())] = true
 		}
 		w.next[c] = o.ref.number() + 1
 		w.count++
-	default:
-		w.count--
 	}
-	if o.old != nil && (!o.rename || o.relabel) {
-		w.index(c, o.ref, o.old, false)
+	if key, ok := o.freed(); ok {
+		w.names = append(w.names, w.name(key, 0))
 	}
 	w.names = append(w.names, w.name(o.key, o.holder()))
 	w.series = append(w.series, w.record(o.ref, o.add))
-	if o.add != nil && (!o.rename || o.relabel) {
-		w.index(c, o.ref, o.add, true)
-	}
 }
 
-// group returns the entries of the label index for a group.
-func (w *catalogueTx) group(id groupID) *groupPostings {
-	if w.current != nil && w.at == id {
-		return w.current
-	}
-	g := w.groups[id]
-	if g == nil {
-		g = &groupPostings{labels: make(map[Label]*posting)}
-		w.groups[id] = g
-	}
-	w.at, w.current = id, g
-	return g
-}
-
-// index adds a series to the postings of its labels, or takes it out. A damaged posting stays as it
-// is: whoever reads it is told, and a repair makes it anew.
-func (w *catalogueTx) index(c *class, ref Ref, rec *seriesRecord, add bool) {
-	id := c.groupOf(ref.number())
-	g := w.group(id)
-	for l := range rec.indexed() {
-		p, known := g.labels[l]
-		if !known {
-			p = w.posting(g, id, l)
-			g.labels[l] = p
-		}
-		if p == nil {
-			continue
-		}
-		if add {
-			p.set(c.index(ref.number()))
-		} else {
-			p.clear(c.index(ref.number()))
-		}
-	}
-}
-
-// posting returns the posting of a label for a group: empty if the database has no such posting,
-// nil if it is damaged.
-func (w *catalogueTx) posting(g *groupPostings, id groupID, l Label) *posting {
-	if len(g.free) == 0 {
-		g.free = make([]posting, 16)
-	}
-	p := &g.free[0]
-	if g.fresh {
-		g.free = g.free[1:]
-		return p
-	}
-	k := groupKey(labelKey(l), id.class, id.group)
-	if v := w.stored.Get(k); v != nil {
-		var err error
-		if _, *p, err = w.cat.storedPosting(k, v); err != nil {
-			*p = posting{}
-			return nil
-		}
-	}
-	g.free = g.free[1:]
-	return p
-}
-
-// labels returns the changed entries of the label index, in order.
-func (w *catalogueTx) labels() []pair {
+// labels returns the entries of the label index that change, in order. A damaged entry stays as it
+// is: whoever reads it gets an error.
+func (w *catalogueTx) labels(ops []catOp) []pair {
 	var pairs []pair
-	for id, g := range w.groups {
-		for l, p := range g.labels {
-			if p == nil {
-				continue
-			}
+	stored := w.tx.Bucket(bucketLabels)
+	for id, labels := range w.cat.postingChanges(ops) {
+		for l, x := range labels {
 			k := w.keep(groupKey(appendLabelKey(w.room(), l), id.class, id.group))
-			if p.empty() {
+			var p posting
+			if !w.fresh[id] {
+				if v := stored.Get(k); v != nil {
+					var err error
+					if _, p, err = w.cat.storedPosting(k, v); err != nil {
+						continue
+					}
+				}
+			}
+			if x.apply(&p); p.empty() {
 				pairs = append(pairs, pair{k, nil})
 				continue
 			}

@@ -92,15 +92,15 @@ func (s *Store) writeChanges(b wal.Pos) error {
 			s.notes.back(notes)
 			return
 		}
-		defer cat.fresh.release()
-		defer cat.order.release()
+		defer cat.nameTable.release()
+		defer cat.labelTable.release()
 		cat.mu.Lock()
 		defer cat.mu.Unlock()
 		cat.ops = behind(cat.ops, n)
 		cat.forgotten++
 		cat.settings = behind(cat.settings, m)
 		cat.pos, cat.stored = b, w.count
-		cat.forget(ops)
+		cat.forget(ops, b)
 	})
 }
 
@@ -145,33 +145,23 @@ func putAll(tx *boltfile.Tx, bucket []byte, pairs map[string][]byte) error {
 	return nil
 }
 
-// forget drops from the overlay what the database now holds: the oldest changes, ops. The caller
+// forget drops what the database now holds: the changes ops, which end at position b. The caller
 // holds mu.
-func (cat *catalogue) forget(ops []catOp) {
+func (cat *catalogue) forget(ops []catOp, b wal.Pos) {
+	name := func(key string) {
+		if cat.names[key].pos <= b { // no later change
+			delete(cat.names, key)
+		}
+	}
 	for i := range ops {
 		o := &ops[i]
-		if cat.records[o.ref] == o.add { // no later change
+		if cat.records[o.ref].pos <= b {
 			delete(cat.records, o.ref)
 		}
-		if cat.names[o.key] == o.holder() {
-			delete(cat.names, o.key)
+		name(o.key)
+		if key, ok := o.freed(); ok {
+			name(key)
 		}
-		if o.rename && cat.names[o.oldKey] == 0 {
-			delete(cat.names, o.oldKey)
-		}
-	}
-	// A name may mean the same again after later changes. Only a series that is dropped or renamed
-	// makes that possible: a new series has a new number.
-	later := slices.IndexFunc(cat.ops, func(o catOp) bool { return o.add == nil || o.rename })
-	if later < 0 {
-		return
-	}
-	for i := range cat.ops[later:] {
-		o := &cat.ops[later+i]
-		if o.rename {
-			cat.names[o.oldKey] = 0
-		}
-		cat.names[o.key] = o.holder()
 	}
 }
 

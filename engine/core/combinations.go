@@ -24,10 +24,6 @@ func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) 
 		return nil, err
 	}
 	defer s.leave()
-	terms, err := termsOf(ms)
-	if err != nil {
-		return nil, err
-	}
 	var passed passedOver
 	refs, err := s.selectRefs(ctx, ms, &passed)
 	if err != nil {
@@ -35,15 +31,7 @@ func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) 
 	}
 	cat := &s.catalogue
 	m := &combining{cat: cat, names: names, seen: make(map[combined]bool)}
-	found, changed := cat.overlaySelect(ms, terms)
-	overlaid := make([]Ref, len(found))
-	for i, x := range found {
-		if d := cat.definition(x.rec.def); d != nil {
-			m.labelled(x.rec.labels, d.m.Definition())
-		}
-		overlaid[i] = x.ref
-	}
-	set := cat.setOf(refs).without(changed).without(cat.setOf(overlaid))
+	set := cat.setOf(refs)
 	whole := true
 	err = cat.view(ctx, &passed, func(r *indexReader) { whole = m.read(r, set) })
 	if err == nil && !whole {

@@ -16,11 +16,10 @@ func (cat *catalogue) find(plan []planned) (since uint64) {
 	since = cat.forgotten
 	for i := range plan {
 		p := &plan[i]
-		var ok bool
-		if p.old, ok = cat.names[p.key]; !ok {
+		x, ok := cat.names[p.key]
+		if p.old, p.unknown = x.ref, nil; !ok {
 			stored = append(stored, p)
 		}
-		p.unknown = nil
 	}
 	cat.mu.RUnlock()
 	if len(stored) == 0 {
@@ -60,8 +59,8 @@ func (cat *catalogue) refind(plan []planned, since uint64) {
 // better. A part of the plan may be applied by now, and the plan may have the name twice. The
 // caller holds mu.
 func (cat *catalogue) now(p *planned) (Ref, error) {
-	if ref, ok := cat.names[p.key]; ok {
-		return ref, nil
+	if x, ok := cat.names[p.key]; ok {
+		return x.ref, nil
 	}
 	return p.old, p.unknown
 }

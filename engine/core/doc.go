@@ -70,7 +70,7 @@
 //  6. catalogue.planMu: how many series are about to be made
 //  7. shard.mu: one record at a time
 //  8. group.mu: the series of a group
-//  9. overlayIndex.mu: the labels of what the database does not hold yet
+//  9. table.mu: names and labels that the database does not hold yet, in order
 //  10. catalogue.mu: what the database does not hold of the catalogue yet
 //
 // The other locks are taken last. Nobody who holds one of them takes another lock, with one

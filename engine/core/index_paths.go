@@ -1,7 +1,6 @@
 package core
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 )
@@ -10,23 +9,22 @@ import (
 // It reads at most most names; whole is false if there are more.
 func (r *indexReader) below(folders []string, most int) (set refSet, whole bool) {
 	var refs []Ref
-	names := r.tx.Bucket(bucketNames)
-	take := func(k, v []byte) {
-		if ref, err := r.cat.decodeName(k, v); !r.passed.over(err) {
+	c := r.paths.cursor(r.tx.Bucket(bucketNames))
+	take := func() {
+		if ref := r.cat.nameAt(c, r.passed); ref != 0 {
 			refs = append(refs, ref)
 		}
 	}
 	for _, f := range folders {
-		if v := names.Get([]byte(f)); v != nil {
-			take([]byte(f), v)
+		if c.seek([]byte(f)); string(c.key) == f {
+			take()
 		}
-		prefix := []byte(f + "/")
-		c := names.Cursor()
-		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && r.more(); k, v = c.Next() {
+		prefix := f + "/"
+		for c.seek([]byte(prefix)); c.has(prefix) && r.more(); c.next() {
 			if most--; most < 0 {
 				return nil, false
 			}
-			take(k, v)
+			take()
 		}
 	}
 	slices.Sort(refs)

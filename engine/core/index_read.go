@@ -16,6 +16,8 @@ type indexReader struct {
 	ctx    context.Context
 	cat    *catalogue
 	tx     *boltfile.Tx
+	paths  tableView[Ref]
+	labels tableView[postingChange]
 	passed *passedOver
 	read   int    // entries so far
 	value  string // at which values is
@@ -25,8 +27,9 @@ type indexReader struct {
 
 // view runs fn with a reader of the index.
 func (cat *catalogue) view(ctx context.Context, passed *passedOver, fn func(r *indexReader)) error {
+	r := &indexReader{ctx: ctx, cat: cat, passed: passed, paths: cat.nameTable.view(cat), labels: cat.labelTable.view(cat)}
 	return cat.db.View(bucketLabels, func(tx *boltfile.Tx) error {
-		r := &indexReader{ctx: ctx, cat: cat, tx: tx, passed: passed}
+		r.tx = tx
 		fn(r)
 		return r.err
 	})
@@ -40,12 +43,28 @@ func (r *indexReader) more() bool {
 	return r.err == nil
 }
 
+// posting returns the entry of the label index that c is at. ok is false if it is damaged.
+func (r *indexReader) posting(c *tableCursor[postingChange]) (id groupID, p posting, ok bool) {
+	if c.inDB {
+		var err error
+		id, p, err = r.cat.storedPosting(c.key, c.value)
+		if r.passed.over(err) && c.change == nil {
+			return id, p, false
+		}
+	}
+	if c.change != nil {
+		id = groupOfKey(c.key[len(c.key)-8:])
+		c.change.apply(&p)
+	}
+	return id, p, true
+}
+
 // A postingList is the entries of one label in the index, as it is read.
 type postingList struct {
 	r      *indexReader
-	cursor *boltfile.Cursor
+	cursor *tableCursor[postingChange]
 	key    []byte // of the label; what follows is class and group
-	k, v   []byte // the entry at hand; k is nil behind the last one
+	k      []byte // the key of the entry at hand; nil behind the last one
 }
 
 func (r *indexReader) list(l Label) *postingList {
@@ -54,12 +73,13 @@ func (r *indexReader) list(l Label) *postingList {
 
 // listFrom returns the list of a label from a group on.
 func (r *indexReader) listFrom(l Label, id groupID) *postingList {
-	x := &postingList{r: r, cursor: r.tx.Bucket(bucketLabels).Cursor(), key: labelKey(l)}
+	x := &postingList{r: r, cursor: r.labels.cursor(r.tx.Bucket(bucketLabels)), key: labelKey(l)}
 	first := x.key
 	if id != (groupID{}) {
 		first = x.keyOf(id)
 	}
-	x.settle(x.cursor.Seek(first))
+	x.cursor.seek(first)
+	x.settle()
 	return x
 }
 
@@ -68,33 +88,33 @@ func (x *postingList) keyOf(id groupID) []byte {
 	return groupKey(x.key, id.class, id.group) // labelKey has left room for it
 }
 
-// settle takes an entry of the cursor, if it belongs to the label.
-func (x *postingList) settle(k, v []byte) {
-	if x.k, x.v = k, v; len(k) != len(x.key)+8 || !bytes.HasPrefix(k, x.key) || !x.r.more() {
-		x.other(k, v)
+// settle takes the entry of the cursor, if it belongs to the label. It passes over damaged keys.
+func (x *postingList) settle() {
+	for ; bytes.HasPrefix(x.cursor.key, x.key) && x.r.more(); x.cursor.next() {
+		if len(x.cursor.key) == len(x.key)+8 {
+			x.k = x.cursor.key
+			return
+		}
+		x.r.posting(x.cursor)
 	}
-}
-
-// other ends the list, or passes over a damaged key within it.
-func (x *postingList) other(k, v []byte) {
-	for x.r.err == nil && bytes.HasPrefix(k, x.key) && len(k) != len(x.key)+8 {
-		_, _, err := x.r.cat.storedPosting(k, v)
-		x.r.passed.over(err)
-		k, v = x.cursor.Next()
-	}
-	if x.k, x.v = k, v; x.r.err != nil || !bytes.HasPrefix(k, x.key) {
-		x.k, x.v = nil, nil
-	}
+	x.k = nil
 }
 
 // group returns the group of the entry at hand.
 func (x *postingList) group() groupID {
-	at := x.k[len(x.key):]
-	return groupID{binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:])}
+	return groupOfKey(x.k[len(x.key):])
+}
+
+// groupOfKey decodes the end of a key: class and group.
+func groupOfKey(b []byte) groupID {
+	return groupID{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
 }
 
 // next steps to the next entry.
-func (x *postingList) next() { x.settle(x.cursor.Next()) }
+func (x *postingList) next() {
+	x.cursor.next()
+	x.settle()
+}
 
 // nearSteps is how many entries a list steps over before it seeks.
 const nearSteps = 3
@@ -108,26 +128,18 @@ func (x *postingList) seek(id groupID) {
 		x.next()
 	}
 	if x.k != nil && x.group().compare(id) < 0 {
-		x.settle(x.cursor.Seek(x.keyOf(id)))
+		x.cursor.seek(x.keyOf(id))
+		x.settle()
 	}
 }
 
 // posting returns the series of the entry at hand. It is empty if the entry is damaged.
-func (x *postingList) posting() (p posting) {
-	_, p, err := x.r.cat.storedPosting(x.k, x.v)
-	if x.r.passed.over(err) {
+func (x *postingList) posting() posting {
+	_, p, ok := x.r.posting(x.cursor)
+	if !ok {
 		return posting{}
 	}
 	return p
-}
-
-// all returns the series of a label.
-func (r *indexReader) all(l Label) refSet {
-	var out []groupSet
-	for x := r.list(l); x.k != nil; x.next() {
-		out = append(out, groupSet{x.group(), x.posting()})
-	}
-	return gathered(out)
 }
 
 // join returns the series that carry all of the labels. It needs at least one label. It returns
@@ -200,56 +212,71 @@ func (r *indexReader) within(set, out refSet, l Label) {
 func (r *indexReader) values(name, prefix string, most int, take func(v string) bool, entry func(id groupID, p *posting) bool) bool {
 	first := append(append([]byte(name), 0), prefix...)
 	head := len(name) + 1
-	c := r.tx.Bucket(bucketLabels).Cursor()
+	c := r.labels.cursor(r.tx.Bucket(bucketLabels))
 	var value, past []byte // the walk has passed the keys before past
 	known, taken, passed := false, false, 0
-	for k, v := c.Seek(first); bytes.HasPrefix(k, first) && !r.enough && r.more(); {
+	for c.seek(first); bytes.HasPrefix(c.key, first) && !r.enough && r.more(); {
 		if most--; most < 0 {
 			return false
 		}
-		if end := len(k) - 9; end < head || k[end] != 0 || !known || !bytes.Equal(k[head:end], value) {
-			id, p, err := r.cat.storedPosting(k, v)
-			if r.passed.over(err) {
-				k, v = c.Next()
+		if end := len(c.key) - 9; end < head || c.key[end] != 0 || !known || !bytes.Equal(c.key[head:end], value) {
+			id, p, ok := r.posting(c)
+			if !ok {
+				c.next()
 				continue
 			}
-			value, known, passed = append(value[:0], k[head:end]...), true, 0
+			value, known, passed = append(value[:0], c.key[head:end]...), true, 0
 			r.value = string(value)
 			if taken = r.value != "" && take(r.value); taken {
 				taken = entry(id, &p)
 			}
 		} else if taken {
-			id, p, err := r.cat.storedPosting(k, v)
-			if !r.passed.over(err) {
+			if id, p, ok := r.posting(c); ok {
 				taken = entry(id, &p)
 			}
 		}
 		if passed++; taken || passed <= nearSteps {
-			k, v = c.Next()
+			c.next()
 			continue
 		}
 		// A damaged key that is out of order may lead back to a value that came before.
-		next := append(append(append([]byte(nil), k[:head]...), value...), 1)
+		next := append(append(append([]byte(nil), c.key[:head]...), value...), 1)
 		if bytes.Compare(next, past) <= 0 {
-			k, v = c.Next()
+			c.next()
 			continue
 		}
 		past = next
-		k, v = c.Seek(past)
+		c.seek(past)
 	}
 	return true
 }
 
-// everything returns all series, and notes as damage if they are not as many as were written.
+// everything returns all series, and notes as damage if the database has not as many as were
+// written.
 func (r *indexReader) everything() refSet {
-	set := r.all(Label{})
+	var out []groupSet
+	stored := uint64(0)
+	for x := r.list(Label{}); x.k != nil; x.next() {
+		g := groupSet{id: x.group()}
+		if x.cursor.inDB {
+			_, p, err := r.cat.storedPosting(x.k, x.cursor.value)
+			if !r.passed.over(err) {
+				stored += uint64(p.count())
+				g.p = p
+			}
+		}
+		if x.cursor.change != nil {
+			x.cursor.change.apply(&g.p)
+		}
+		out = append(out, g)
+	}
 	count, err := metaNumber(r.tx, metaCount)
-	if n := uint64(set.len()); err == nil && count != n && r.err == nil {
-		err = &DamageError{Bucket: string(bucketLabels), Err: fmt.Errorf("%d series, not the %d that were written", n, count)}
+	if err == nil && count != stored && r.err == nil {
+		err = &DamageError{Bucket: string(bucketLabels), Err: fmt.Errorf("%d series, not the %d that were written", stored, count)}
 	}
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		r.err = err
 	}
 	r.passed.over(err)
-	return set
+	return gathered(out)
 }

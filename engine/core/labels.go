@@ -45,19 +45,14 @@ func (s *Store) Labels(ctx context.Context, q LabelQuery) ([]string, error) {
 	return out, err
 }
 
-// A within is the series that a walk over the index looks at: those of set (all: every series), but
-// those of changed.
+// A within is the series that a walk over the index looks at: those of set, or all.
 type within struct {
-	all     bool
-	set     refSet
-	changed refSet
+	all bool
+	set refSet
 }
 
 // any reports whether w has one of the series p of a group.
 func (w *within) any(id groupID, p posting) bool {
-	if at, ok := w.changed.find(id, 0); ok {
-		p.remove(&w.changed[at].p)
-	}
 	if w.all {
 		return !p.empty()
 	}
@@ -69,7 +64,7 @@ func (w *within) any(id groupID, p posting) bool {
 }
 
 // strings returns the strings of the series that match ms, sorted. fromRecord adds the strings of a
-// record. fromIndex adds the strings of the database by the index. It returns false if it has read
+// record. fromIndex adds the strings by the index. It returns false if it has read
 // as many entries as budget says, so that reading the records takes no longer.
 func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec []Label, add func(string)),
 	fromIndex func(r *indexReader, w *within, budget int, add func(string)) bool,
@@ -86,17 +81,12 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 	set := make(map[string]bool) // strings of records
 	add := func(v string) { set[v] = true }
 	var out []string // strings of the index, in order; most come once
-	found, changed := s.catalogue.overlaySelect(ms, terms)
-	for _, x := range found {
-		fromRecord(x.rec.labels, add)
-	}
-	var refs []Ref // whose records must be read
+	var refs []Ref   // whose records must be read
 	err = s.catalogue.view(ctx, &passed, func(r *indexReader) {
-		w := &within{all: len(terms) == 0, changed: changed}
+		w := &within{all: len(terms) == 0}
 		exact, budget := true, math.MaxInt
 		if !w.all {
 			w.set, exact = r.selected(terms)
-			w.set = w.set.without(changed)
 			budget = filterEach * w.set.len()
 		}
 		if !exact || !fromIndex(r, w, budget, func(v string) { out = append(out, v) }) {
@@ -123,18 +113,18 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 
 // names adds the names of labels that series of w carry.
 func (r *indexReader) names(w *within, add func(string)) {
-	c := r.tx.Bucket(bucketLabels).Cursor()
+	c := r.labels.cursor(r.tx.Bucket(bucketLabels))
 	var past []byte // the walk has passed the keys before this one
-	for k, v := c.Seek([]byte{1}); k != nil && r.more(); {
-		id, p, err := r.cat.storedPosting(k, v)
-		if r.passed.over(err) {
-			k, v = c.Next()
+	for c.seek([]byte{1}); c.key != nil && r.more(); {
+		id, p, ok := r.posting(c)
+		if !ok {
+			c.next()
 			continue
 		}
-		name := k[:bytes.IndexByte(k, 0)]
-		if len(k) == len(name)+2+8 { // an entry of all series that carry the name
+		name := c.key[:bytes.IndexByte(c.key, 0)]
+		if len(c.key) == len(name)+2+8 { // an entry of all series that carry the name
 			if !w.any(id, p) {
-				k, v = c.Next()
+				c.next()
 				continue
 			}
 			add(string(name))
@@ -142,10 +132,10 @@ func (r *indexReader) names(w *within, add func(string)) {
 		// A damaged key that is out of order may lead back to a name that came before.
 		next := append(bytes.Clone(name), 1)
 		if bytes.Compare(next, past) <= 0 {
-			k, v = c.Next()
+			c.next()
 			continue
 		}
 		past = next
-		k, v = c.Seek(past)
+		c.seek(past)
 	}
 }

@@ -24,16 +24,24 @@ type nameRef struct {
 // list calls fn with the series of a query in order of paths, until fn returns false.
 func (s *Store) list(ctx context.Context, q Query, passed *passedOver, fn func(Series) bool) error {
 	prefix, after := strings.TrimLeft(q.Prefix, "/"), nameKey(strings.TrimLeft(q.After, "/"))
-	l := listing{prefix: prefix, after: after, chunk: listFirst, more: true, overlay: s.catalogue.overlayNames(prefix, after)}
+	chunk := listFirst
 	if q.Page > 0 {
-		l.chunk = min(q.Page, listChunk)
+		chunk = min(q.Page, listChunk)
 	}
-	for l.more {
-		if err := l.read(&s.catalogue, passed); err != nil {
+	newer := s.catalogue.nameTable.view(&s.catalogue)
+	var names []nameRef
+	var refs []Ref
+	for more := true; more; chunk = min(4*chunk, listChunk) {
+		var err error
+		if names, more, err = s.catalogue.someNames(names[:0], newer, prefix, after, chunk, passed); err != nil {
 			return err
 		}
+		refs = refs[:0]
+		for _, x := range names {
+			refs, after = append(refs, x.ref), x.key
+		}
 		ended := false
-		err := s.resolve(ctx, l.refs, passed, func(_ int, x Series) bool {
+		err = s.resolve(ctx, refs, passed, func(_ int, x Series) bool {
 			ended = strings.HasPrefix(x.Path, prefix) && !fn(x) // else it was renamed meanwhile
 			return !ended
 		})
@@ -42,53 +50,6 @@ func (s *Store) list(ctx context.Context, q Query, passed *passedOver, fn func(S
 		}
 	}
 	return nil
-}
-
-// A listing reads names in order, of the database and of the overlay, which is newer.
-type listing struct {
-	prefix, after string
-	overlay       overlayNames // not read yet
-	chunk         int          // names to read next
-	stored        []nameRef    // the last names read of the database
-	refs          []Ref        // of the names read last
-	more          bool         // there may be more names
-}
-
-// read reads the next names of the database, and those of the overlay that lie between: two chunks
-// of names at most.
-func (l *listing) read(cat *catalogue, passed *passedOver) (err error) {
-	l.stored, l.more, err = cat.storedNames(l.stored[:0], l.prefix, l.after, l.chunk, passed)
-	if err != nil {
-		return err
-	}
-	most := 2 * l.chunk
-	l.chunk = min(4*l.chunk, listChunk)
-	l.refs = l.refs[:0]
-	stored := l.stored
-	for n := 0; ; n++ {
-		newer := l.overlay.first()
-		if len(stored) == 0 && (l.more || newer == nil) {
-			return nil
-		}
-		if n == most {
-			l.more = true // what is left of stored is read again
-			return nil
-		}
-		var x nameRef
-		if newer != nil && (len(stored) == 0 || newer.key <= stored[0].key) {
-			x = *newer
-			l.overlay.pass(x.key)
-			if len(stored) > 0 && stored[0].key == x.key {
-				stored = stored[1:]
-			}
-		} else {
-			x, stored = stored[0], stored[1:]
-		}
-		l.after = x.key
-		if x.ref != 0 { // else it was dropped
-			l.refs = append(l.refs, x.ref)
-		}
-	}
 }
 
 // listed returns the record of a series that an index names. A missing record of a living series is
@@ -135,37 +96,51 @@ func (p *passedOver) err() error {
 	return fmt.Errorf("%d damaged entries are left out, the first: %w", p.n, p.first)
 }
 
-// storedNames appends to out up to n names of the database that begin with prefix and sort after
-// after. more reports whether the database has more such names.
-func (cat *catalogue) storedNames(out []nameRef, prefix, after string, n int, passed *passedOver) (_ []nameRef, more bool, err error) {
+// someNames appends to out up to n names that begin with prefix and sort after after. more reports
+// whether there are more such names.
+func (cat *catalogue) someNames(out []nameRef, newer tableView[Ref], prefix, after string, n int, passed *passedOver) (_ []nameRef, more bool, err error) {
 	prefix = nameKey(prefix)
+	whole := prefix == "" && after == ""
 	err = cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
-		c := tx.Bucket(bucketNames).Cursor()
-		k, v := c.Seek([]byte(max(prefix, after)))
-		for ; k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
-			if string(k) <= after && after != "" {
+		c := newer.cursor(tx.Bucket(bucketNames))
+		stored := uint64(0)
+		for c.seek([]byte(max(prefix, after))); c.has(prefix); c.next() {
+			if string(c.key) <= after && after != "" {
 				continue
 			}
-			if len(out) == n {
+			if c.inDB {
+				stored++
+			}
+			ref := cat.nameAt(c, passed)
+			if ref != 0 && len(out) == n {
 				more = true
-				break
+				return nil
 			}
-			ref, err := cat.decodeName(k, v)
-			if err != nil {
-				passed.over(err)
-				continue
+			if ref != 0 {
+				out = append(out, nameRef{string(c.key), ref})
 			}
-			out = append(out, nameRef{string(k), ref})
 		}
-		if prefix != "" || after != "" || more || passed.n > 0 {
+		if !whole || passed.n > 0 {
 			return nil
 		}
 		count, err := metaNumber(tx, metaCount)
-		if err == nil && count != uint64(len(out)) {
-			err = &DamageError{Bucket: string(bucketNames), Err: fmt.Errorf("%d names, not the %d that were written", len(out), count)}
+		if err == nil && count != stored {
+			err = &DamageError{Bucket: string(bucketNames), Err: fmt.Errorf("%d names, not the %d that were written", stored, count)}
 		}
 		passed.over(err)
 		return nil
 	})
 	return out, more, err
+}
+
+// nameAt returns the series of the name that c is at; 0: none, or the name is damaged.
+func (cat *catalogue) nameAt(c *tableCursor[Ref], passed *passedOver) Ref {
+	if c.change != nil {
+		return *c.change
+	}
+	ref, err := cat.decodeName(c.key, c.value)
+	if passed.over(err) {
+		return 0
+	}
+	return ref
 }

@@ -320,10 +320,12 @@ func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq
 		}
 		defer s.leave()
 		prefix, after := nameKey(strings.TrimLeft(prefix, "/")), nameKey(strings.TrimLeft(after, "/"))
-		changed := s.metadata.under(prefix, after)
+		newer := s.metadata.view(prefix, after)
 		var passed passedOver
-		for {
-			stored, more, err := s.storedMetadata(prefix, after, listChunk, &passed)
+		for more := true; more; {
+			var some []PathMetadata
+			var err error
+			some, more, err = s.someMetadata(newer, prefix, after, listChunk, &passed)
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -331,69 +333,55 @@ func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq
 				yield(PathMetadata{}, err)
 				return
 			}
-			for len(stored) > 0 || !more && len(changed) > 0 {
-				var x PathMetadata
-				if len(stored) == 0 || len(changed) > 0 && changed[0].Path <= stored[0].Path {
-					x = changed[0]
-					if len(stored) > 0 && stored[0].Path == x.Path {
-						stored = stored[1:]
-					}
-					changed = changed[1:]
-				} else {
-					x, stored = stored[0], stored[1:]
-				}
-				after = x.Path
-				if !x.none() && !yield(x, nil) {
+			for _, x := range some {
+				if after = x.Path; !yield(x, nil) {
 					return
 				}
 			}
-			if !more {
-				if err := passed.err(); err != nil {
-					yield(PathMetadata{}, err)
-				}
-				return
-			}
+		}
+		if err := passed.err(); err != nil {
+			yield(PathMetadata{}, err)
 		}
 	}
 }
 
-// under returns the changes of paths that begin with prefix and sort after after, in order. Removed
-// metadata is zero.
-func (md *metadata) under(prefix, after string) []PathMetadata {
+// view returns the changes of paths that begin with prefix and sort after after.
+func (md *metadata) view(prefix, after string) tableView[*Metadata] {
 	md.mu.RLock()
 	defer md.mu.RUnlock()
-	var out []PathMetadata
+	var list tableChanges[*Metadata]
 	for key, m := range md.changed {
 		if strings.HasPrefix(key, prefix) && key > after {
-			x := PathMetadata{Path: key}
-			if m != nil {
-				x.Metadata = *m
-			}
-			out = append(out, x)
+			list = append(list, tableChange[*Metadata]{key, m})
 		}
 	}
-	slices.SortFunc(out, func(a, b PathMetadata) int { return strings.Compare(a.Path, b.Path) })
-	return out
+	slices.SortFunc(list, func(a, b tableChange[*Metadata]) int { return strings.Compare(a.key, b.key) })
+	return tableView[*Metadata]{lists: []tableChanges[*Metadata]{list}}
 }
 
-// storedMetadata returns up to n values of the database; more reports whether it has more.
-func (s *Store) storedMetadata(prefix, after string, n int, passed *passedOver) (out []PathMetadata, more bool, err error) {
+// someMetadata returns up to n values, of paths that begin with prefix and sort after after. more
+// reports whether there are more.
+func (s *Store) someMetadata(newer tableView[*Metadata], prefix, after string, n int, passed *passedOver) (out []PathMetadata, more bool, err error) {
 	err = s.db.View(bucketMetadata, func(tx *boltfile.Tx) error {
-		c := tx.Bucket(bucketMetadata).Cursor()
-		k, v := c.Seek([]byte(max(prefix, after)))
-		for ; k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
-			if after != "" && string(k) <= after {
+		c := newer.cursor(tx.Bucket(bucketMetadata))
+		for c.seek([]byte(max(prefix, after))); c.has(prefix); c.next() {
+			if string(c.key) <= after && after != "" {
+				continue
+			}
+			var m *Metadata
+			if c.change != nil {
+				m = *c.change
+			} else if x, err := s.storedMeta(c.key, c.value); !passed.over(err) {
+				m = x
+			}
+			if m == nil || m.none() {
 				continue
 			}
 			if len(out) == n {
 				more = true
-				break
+				return nil
 			}
-			m, err := s.storedMeta(k, v)
-			if passed.over(err) {
-				continue
-			}
-			out = append(out, PathMetadata{string(k), *m})
+			out = append(out, PathMetadata{string(c.key), *m})
 		}
 		return nil
 	})

@@ -82,8 +82,6 @@ func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Series, error] {
 			for i := 0; i < len(refs) && !ended; i++ {
 				each(Series{Ref: refs[i]})
 			}
-		case q.Order == Unordered && len(q.Matchers) == 0:
-			err = s.all(ctx, &passed, each)
 		default:
 			err = s.selected(ctx, q.Matchers, &passed, each)
 		}

@@ -77,7 +77,7 @@ func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 	if err != nil {
 		return err
 	}
-	s.catalogue.rename(t, ref, from, to, rec)
+	s.catalogue.rename(t, ref, to, rec)
 	return s.moveMetadata(from, key, m)
 }
 

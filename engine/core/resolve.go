@@ -44,24 +44,21 @@ func (s *Store) resolve(ctx context.Context, refs []Ref, passed *passedOver, fn 
 			return err
 		}
 		part := refs[at:min(at+n, len(refs))]
-		order = asStored(order[:0], part)
+		order = s.catalogue.changedRecords(order[:0], part, records)
 		if err := s.catalogue.storedRecords(order, records); err != nil {
 			return err
 		}
 		for i, ref := range part {
-			rec, changed := s.catalogue.changedRecord(ref)
-			if !changed {
-				rec = records[i]
-			}
-			if rec == nil && !changed {
+			rec := records[i]
+			if rec == nil {
 				var err error
 				if rec, err = s.listed(ref); errors.Is(err, ErrNotFound) || passed.over(err) {
-					continue // dropped meanwhile, or damaged
+					continue // dropped, or damaged
 				} else if err != nil {
 					return err
 				}
 			}
-			if rec != nil && !fn(at+i, s.catalogue.seriesOf(ref, rec)) {
+			if !fn(at+i, s.catalogue.seriesOf(ref, rec)) {
 				return nil
 			}
 		}
@@ -75,12 +72,18 @@ type placedRef struct {
 	at  int
 }
 
-// asStored appends refs to dst in the order in which the database has their records. In order of
-// their names they would be all over it.
-func asStored(dst []placedRef, refs []Ref) []placedRef {
+// changedRecords puts the records of refs that changed into records. It appends the other refs to
+// dst, in the order in which the database has their records. In order of their names they would be
+// all over it.
+func (cat *catalogue) changedRecords(dst []placedRef, refs []Ref, records []*seriesRecord) []placedRef {
+	cat.mu.RLock()
 	for i, ref := range refs {
-		dst = append(dst, placedRef{ref, i})
+		x, ok := cat.records[ref]
+		if records[i] = x.rec; !ok {
+			dst = append(dst, placedRef{ref, i})
+		}
 	}
+	cat.mu.RUnlock()
 	if !slices.IsSorted(refs) {
 		slices.SortFunc(dst, func(a, b placedRef) int { return cmp.Compare(a.ref, b.ref) })
 	}
@@ -90,6 +93,9 @@ func asStored(dst []placedRef, refs []Ref) []placedRef {
 // storedRecords reads the records of refs, which are in order. A record that the database does not
 // have, or that is damaged, is nil.
 func (cat *catalogue) storedRecords(refs []placedRef, records []*seriesRecord) error {
+	if len(refs) == 0 {
+		return nil
+	}
 	return cat.db.View(bucketSeries, func(tx *boltfile.Tx) error {
 		c := tx.Bucket(bucketSeries).Cursor()
 		var k, v []byte

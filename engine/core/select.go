@@ -2,13 +2,6 @@ package core
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
-	"slices"
-
-	"github.com/rondo-db/rondo/engine/internal/boltfile"
-	"github.com/rondo-db/rondo/engine/internal/damage"
-	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // selected calls fn with the series that match all of ms, in order of their references, until fn
@@ -48,28 +41,16 @@ func (s *Store) matching(ctx context.Context, ms []Matcher, passed *passedOver) 
 	if err != nil {
 		return nil, false, err
 	}
-	cat := &s.catalogue
-	found, changed := cat.overlaySelect(ms, terms)
-	if len(terms) == 0 {
-		exact = true
-		if refs, err = cat.storedSeries(passed); len(changed) > 0 {
-			refs = cat.refsOf(nil, cat.setOf(refs).without(changed))
-		}
-	} else {
-		err = cat.view(ctx, passed, func(r *indexReader) {
-			var set refSet
+	err = s.catalogue.view(ctx, passed, func(r *indexReader) {
+		var set refSet
+		if len(terms) == 0 {
+			set, exact = r.everything(), true
+		} else {
 			set, exact = r.selected(terms)
-			refs = cat.refsOf(nil, set.without(changed))
-		})
-	}
-	if err != nil || len(found) == 0 {
-		return refs, exact && passed.n == 0, err
-	}
-	for _, x := range found {
-		refs = append(refs, x.ref)
-	}
-	slices.Sort(refs)
-	return slices.Compact(refs), exact && passed.n == 0, nil
+		}
+		refs = s.catalogue.refsOf(nil, set)
+	})
+	return refs, exact && passed.n == 0, err
 }
 
 // termsOf returns ms as terms, without matchers that every series fulfils.
@@ -83,34 +64,6 @@ func termsOf(ms []Matcher) (terms []term, err error) {
 		}
 	}
 	return terms, nil
-}
-
-// storedSeries returns the references of all series of the database, in order.
-func (cat *catalogue) storedSeries(passed *passedOver) (refs []Ref, err error) {
-	err = cat.db.View(bucketSeries, func(tx *boltfile.Tx) error {
-		c := tx.Bucket(bucketSeries).Cursor()
-		n := uint64(0)
-		for k, v := c.First(); k != nil; k, v = c.Next() {
-			n++
-			// The key of another series may have become this one by damage: ignore its value.
-			if _, err := boltfile.OpenValue(bucketSeries, k, v); passed.over(err) {
-				continue
-			}
-			if len(k) != 8 || !cat.numbered(Ref(binary.BigEndian.Uint64(k))) {
-				passed.over(damage.InValue(bucketSeries, k, record.ErrParse))
-				continue
-			}
-			refs = append(refs, Ref(binary.BigEndian.Uint64(k)))
-		}
-		count, err := metaNumber(tx, metaCount)
-		if err == nil && count != n {
-			err = &DamageError{Bucket: string(bucketSeries), Err: fmt.Errorf("%d series, not the %d that were written", n, count)}
-		}
-		passed.over(err)
-		return nil
-	})
-	slices.Sort(refs)
-	return refs, err
 }
 
 // matchesAll reports whether a series with this path and these labels satisfies all of ms.

@@ -121,9 +121,6 @@ func (ws *watches) tellOp(o *catOp) {
 		c.Was = o.old.path
 		if c.Was == "" { // it cannot be read
 			c.Was = o.key
-			if o.rename {
-				c.Was = o.oldKey
-			}
 		}
 	}
 	if o.add != nil {

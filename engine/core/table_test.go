@@ -12,7 +12,7 @@ import (
 )
 
 // Lists between many changes, of which the database has some, yield what there is: pages as well,
-// and while the overlay has more names than a list reads at a time.
+// and while memory has more names than a list reads at a time.
 func TestListsBetweenChanges(t *testing.T) {
 	s := enginetest.OpenDir(t, t.TempDir(), core.Options{NoBackground: true})
 	r := seeds.Rand(t)

@@ -1,0 +1,262 @@
+package core
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+)
+
+// The names and the label index are tables: buckets of the database with what the newest changes of
+// the catalogue do to them. A tableCursor reads both as one bucket. So nobody else has to know how
+// much of the catalogue the database holds.
+
+// A tableChange is a change of one key.
+type tableChange[V any] struct {
+	key   string
+	value V
+}
+
+// A table has the changes of one bucket in order of their keys. A reader brings it up to date with
+// the changes since the reader before. So changes cost nothing where nobody reads.
+type table[V any] struct {
+	of   func(ops []catOp) []tableChange[V] // changes of one key come in order of the ops
+	over func(newer, older V) V             // both changes of one key as one
+
+	mu    sync.Mutex        // guards what follows; catalogue.mu is taken while it is held
+	epoch uint64            // catalogue.forgotten, when the table was begun; 0: it is not
+	done  int               // so many of the catalogue's ops are in the table
+	lists []tableChanges[V] // newer ones first; none is changed in place
+}
+
+// tableChanges are in order of their keys. Each key is there once.
+type tableChanges[V any] []tableChange[V]
+
+// muchLonger is how many times as long as a list the next older one is at least. So there are few
+// lists, and a change is copied a few times.
+const muchLonger = 8
+
+// A tableView is the changes of a table at one time.
+type tableView[V any] struct {
+	lists []tableChanges[V] // newer ones first
+	over  func(newer, older V) V
+}
+
+// view returns the changes of now. Whoever reads the database beside begins the transaction later:
+// a checkpoint moves changes to the database.
+func (t *table[V]) view(cat *catalogue) tableView[V] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	cat.mu.RLock()
+	ops, epoch := cat.ops, cat.forgotten
+	cat.mu.RUnlock()
+	if t.epoch != epoch {
+		t.epoch, t.done, t.lists = epoch, 0, nil
+	}
+	if t.done < len(ops) {
+		newest, older := t.sorted(t.of(ops[t.done:])), t.lists
+		for len(older) > 0 && len(newest) >= len(older[0])/muchLonger {
+			newest, older = t.merged(newest, older[0]), older[1:]
+		}
+		t.done, t.lists = len(ops), append([]tableChanges[V]{newest}, older...)
+	}
+	return tableView[V]{t.lists, t.over}
+}
+
+// sorted returns changes in order. It sorts them in place.
+func (t *table[V]) sorted(list []tableChange[V]) tableChanges[V] {
+	slices.SortStableFunc(list, func(a, b tableChange[V]) int { return strings.Compare(a.key, b.key) })
+	out := list[:0]
+	for _, x := range list {
+		if n := len(out); n > 0 && out[n-1].key == x.key {
+			out[n-1].value = t.over(x.value, out[n-1].value)
+		} else {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// merged returns two lists as one.
+func (t *table[V]) merged(newer, older tableChanges[V]) tableChanges[V] {
+	out := make(tableChanges[V], 0, len(newer)+len(older))
+	for len(newer) > 0 && len(older) > 0 {
+		switch c := strings.Compare(newer[0].key, older[0].key); {
+		case c < 0:
+			out, newer = append(out, newer[0]), newer[1:]
+		case c > 0:
+			out, older = append(out, older[0]), older[1:]
+		default:
+			out = append(out, tableChange[V]{newer[0].key, t.over(newer[0].value, older[0].value)})
+			newer, older = newer[1:], older[1:]
+		}
+	}
+	return append(append(out, newer...), older...)
+}
+
+// release forgets everything: the next reader begins anew.
+func (t *table[V]) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.epoch, t.lists = 0, nil
+}
+
+// A tableCursor walks the keys of a table in order. Removed keys are among them.
+type tableCursor[V any] struct {
+	tableView[V]
+	db   *boltfile.Cursor
+	k, v []byte // where db is
+	at   []int  // where lists are
+
+	key    []byte // at hand, until the next step; nil behind the last one
+	value  []byte // what the database has under key, if inDB
+	inDB   bool
+	change *V // of key; nil: what the database has counts
+	room   []byte
+	both   V
+}
+
+// cursor returns a cursor over a bucket with the changes of v.
+func (v *tableView[V]) cursor(b *boltfile.Bucket) *tableCursor[V] {
+	return &tableCursor[V]{tableView: *v, db: b.Cursor(), at: make([]int, len(v.lists))}
+}
+
+// seek steps to the first key at or behind key.
+func (c *tableCursor[V]) seek(key []byte) {
+	for i, list := range c.lists {
+		c.at[i], _ = slices.BinarySearchFunc(list, string(key), func(x tableChange[V], key string) int { return strings.Compare(x.key, key) })
+	}
+	c.k, c.v = c.db.Seek(key)
+	c.settle()
+}
+
+// next steps to the next key.
+func (c *tableCursor[V]) next() {
+	for i, list := range c.lists {
+		if c.at[i] < len(list) && list[c.at[i]].key == string(c.key) {
+			c.at[i]++
+		}
+	}
+	if c.inDB {
+		c.k, c.v = c.db.Next()
+	}
+	c.settle()
+}
+
+// settle takes the first of the keys where db and lists are.
+func (c *tableCursor[V]) settle() {
+	c.key, c.value, c.inDB, c.change = c.k, c.v, c.k != nil, nil
+	for i, list := range c.lists {
+		if c.at[i] == len(list) {
+			continue
+		}
+		x := &list[c.at[i]]
+		switch {
+		case c.key == nil || x.key < string(c.key):
+			c.room = append(c.room[:0], x.key...)
+			c.key, c.value, c.inDB, c.change = c.room, nil, false, &x.value
+		case x.key > string(c.key):
+		case c.change == nil:
+			c.change = &x.value
+		default:
+			c.both = c.over(*c.change, x.value)
+			c.change = &c.both
+		}
+	}
+}
+
+// has reports whether the key at hand begins with prefix.
+func (c *tableCursor[V]) has(prefix string) bool {
+	return c.key != nil && bytes.HasPrefix(c.key, []byte(prefix))
+}
+
+// nameChanges returns what changes do to the bucket names; 0: the name is no series any more.
+func nameChanges(ops []catOp) []tableChange[Ref] {
+	out := make([]tableChange[Ref], 0, len(ops))
+	for i := range ops {
+		o := &ops[i]
+		if key, ok := o.freed(); ok {
+			out = append(out, tableChange[Ref]{key, 0})
+		}
+		out = append(out, tableChange[Ref]{o.key, o.holder()})
+	}
+	return out
+}
+
+// A postingChange is what changes do to an entry of the label index. A series is in one at most.
+type postingChange struct{ set, clear posting }
+
+// apply changes p.
+func (x *postingChange) apply(p *posting) {
+	p.remove(&x.clear)
+	p.add(&x.set)
+}
+
+// over returns x after older as one change.
+func (x postingChange) over(older postingChange) postingChange {
+	x.apply(&older.set)
+	older.clear.add(&x.clear)
+	older.clear.remove(&x.set)
+	return older
+}
+
+// labelChanges returns what changes do to the bucket labels.
+func (cat *catalogue) labelChanges(ops []catOp) []tableChange[postingChange] {
+	var out []tableChange[postingChange]
+	for id, labels := range cat.postingChanges(ops) {
+		for l, x := range labels {
+			out = append(out, tableChange[postingChange]{string(groupKey(labelKey(l), id.class, id.group)), *x})
+		}
+	}
+	return out
+}
+
+// postingChanges returns what changes do to the label index, by group and label.
+func (cat *catalogue) postingChanges(ops []catOp) map[groupID]map[Label]*postingChange {
+	groups := make(map[groupID]map[Label]*postingChange)
+	var at groupID
+	var labels map[Label]*postingChange // groups[at]
+	var free []postingChange
+	of := func(l Label) *postingChange {
+		x := labels[l]
+		if x == nil {
+			if len(free) == 0 {
+				free = make([]postingChange, 64)
+			}
+			x, free = &free[0], free[1:]
+			labels[l] = x
+		}
+		return x
+	}
+	for i := range ops {
+		o := &ops[i]
+		if !o.relabels() {
+			continue
+		}
+		c := cat.class(o.ref.class())
+		n := c.index(o.ref.number())
+		if id := c.groupOf(o.ref.number()); labels == nil || id != at {
+			if at, labels = id, groups[id]; labels == nil {
+				labels = make(map[Label]*postingChange)
+				groups[id] = labels
+			}
+		}
+		if o.old != nil {
+			for l := range o.old.indexed() {
+				x := of(l)
+				x.clear.set(n)
+				x.set.clear(n)
+			}
+		}
+		if o.add != nil {
+			for l := range o.add.indexed() {
+				x := of(l)
+				x.set.set(n)
+				x.clear.clear(n)
+			}
+		}
+	}
+	return groups
+}
