@@ -11,7 +11,7 @@ func (r *indexReader) below(folders []string, most int) (set refSet, whole bool)
 	var refs []Ref
 	c := r.paths.cursor(r.tx.Bucket(bucketNames))
 	take := func() {
-		if ref := r.cat.nameAt(c, r.passed); ref != 0 {
+		if ref := r.cat.nameAt(&c, r.passed); ref != 0 {
 			refs = append(refs, ref)
 		}
 	}

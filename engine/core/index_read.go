@@ -62,7 +62,7 @@ func (r *indexReader) posting(c *tableCursor[postingChange]) (id groupID, p post
 // A postingList is the entries of one label in the index, as it is read.
 type postingList struct {
 	r      *indexReader
-	cursor *tableCursor[postingChange]
+	cursor tableCursor[postingChange]
 	key    []byte // of the label; what follows is class and group
 	k      []byte // the key of the entry at hand; nil behind the last one
 }
@@ -95,7 +95,7 @@ func (x *postingList) settle() {
 			x.k = x.cursor.key
 			return
 		}
-		x.r.posting(x.cursor)
+		x.r.posting(&x.cursor)
 	}
 	x.k = nil
 }
@@ -135,7 +135,7 @@ func (x *postingList) seek(id groupID) {
 
 // posting returns the series of the entry at hand. It is empty if the entry is damaged.
 func (x *postingList) posting() posting {
-	_, p, ok := x.r.posting(x.cursor)
+	_, p, ok := x.r.posting(&x.cursor)
 	if !ok {
 		return posting{}
 	}
@@ -219,19 +219,20 @@ func (r *indexReader) values(name, prefix string, most int, take func(v string) 
 		if most--; most < 0 {
 			return false
 		}
-		if end := len(c.key) - 9; end < head || c.key[end] != 0 || !known || !bytes.Equal(c.key[head:end], value) {
-			id, p, ok := r.posting(c)
+		k := c.key
+		if end := len(k) - 9; end < head || k[end] != 0 || !known || !bytes.Equal(k[head:end], value) {
+			id, p, ok := r.posting(&c)
 			if !ok {
 				c.next()
 				continue
 			}
-			value, known, passed = append(value[:0], c.key[head:end]...), true, 0
+			value, known, passed = append(value[:0], k[head:end]...), true, 0
 			r.value = string(value)
 			if taken = r.value != "" && take(r.value); taken {
 				taken = entry(id, &p)
 			}
 		} else if taken {
-			if id, p, ok := r.posting(c); ok {
+			if id, p, ok := r.posting(&c); ok {
 				taken = entry(id, &p)
 			}
 		}
@@ -240,7 +241,7 @@ func (r *indexReader) values(name, prefix string, most int, take func(v string) 
 			continue
 		}
 		// A damaged key that is out of order may lead back to a value that came before.
-		next := append(append(append([]byte(nil), c.key[:head]...), value...), 1)
+		next := append(append(append([]byte(nil), k[:head]...), value...), 1)
 		if bytes.Compare(next, past) <= 0 {
 			c.next()
 			continue

@@ -116,7 +116,7 @@ func (r *indexReader) names(w *within, add func(string)) {
 	c := r.labels.cursor(r.tx.Bucket(bucketLabels))
 	var past []byte // the walk has passed the keys before this one
 	for c.seek([]byte{1}); c.key != nil && r.more(); {
-		id, p, ok := r.posting(c)
+		id, p, ok := r.posting(&c)
 		if !ok {
 			c.next()
 			continue

@@ -111,7 +111,7 @@ func (cat *catalogue) someNames(out []nameRef, newer tableView[Ref], prefix, aft
 			if c.inDB {
 				stored++
 			}
-			ref := cat.nameAt(c, passed)
+			ref := cat.nameAt(&c, passed)
 			if ref != 0 && len(out) == n {
 				more = true
 				return nil

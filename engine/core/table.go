@@ -47,6 +47,12 @@ type tableView[V any] struct {
 // view returns the changes of now. Whoever reads the database beside begins the transaction later:
 // a checkpoint moves changes to the database.
 func (t *table[V]) view(cat *catalogue) tableView[V] {
+	cat.mu.RLock()
+	none := len(cat.ops) == 0
+	cat.mu.RUnlock()
+	if none {
+		return tableView[V]{}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	cat.mu.RLock()
@@ -105,64 +111,85 @@ func (t *table[V]) release() {
 
 // A tableCursor walks the keys of a table in order. Removed keys are among them.
 type tableCursor[V any] struct {
-	tableView[V]
-	db   *boltfile.Cursor
-	k, v []byte // where db is
-	at   []int  // where lists are
+	db     *boltfile.Cursor
+	key    []byte         // at hand, until the next step; nil behind the last one
+	value  []byte         // what the database has under key, if inDB
+	inDB   bool           // else only newer has key
+	change *V             // of key; nil: what the database has counts
+	newer  *tableSteps[V] // nil: the table has no changes
+}
 
-	key    []byte // at hand, until the next step; nil behind the last one
-	value  []byte // what the database has under key, if inDB
-	inDB   bool
-	change *V // of key; nil: what the database has counts
-	room   []byte
-	both   V
+// A tableSteps is where a cursor is in the changes of a table.
+type tableSteps[V any] struct {
+	tableView[V]
+	k, v []byte // where the database is
+	at   []int  // where lists are
+	key  []byte // room for tableCursor.key
+	both V      // the same for change
 }
 
 // cursor returns a cursor over a bucket with the changes of v.
-func (v *tableView[V]) cursor(b *boltfile.Bucket) *tableCursor[V] {
-	return &tableCursor[V]{tableView: *v, db: b.Cursor(), at: make([]int, len(v.lists))}
+func (v *tableView[V]) cursor(b *boltfile.Bucket) tableCursor[V] {
+	c := tableCursor[V]{db: b.Cursor()}
+	if len(v.lists) > 0 {
+		c.newer = &tableSteps[V]{tableView: *v, at: make([]int, len(v.lists))}
+	}
+	return c
 }
 
 // seek steps to the first key at or behind key.
 func (c *tableCursor[V]) seek(key []byte) {
-	for i, list := range c.lists {
-		c.at[i], _ = slices.BinarySearchFunc(list, string(key), func(x tableChange[V], key string) int { return strings.Compare(x.key, key) })
+	k, v := c.db.Seek(key)
+	if c.newer == nil {
+		c.key, c.value, c.inDB = k, v, k != nil
+		return
 	}
-	c.k, c.v = c.db.Seek(key)
+	x := c.newer
+	for i, list := range x.lists {
+		x.at[i], _ = slices.BinarySearchFunc(list, string(key), func(x tableChange[V], key string) int { return strings.Compare(x.key, key) })
+	}
+	x.k, x.v = k, v
 	c.settle()
 }
 
 // next steps to the next key.
 func (c *tableCursor[V]) next() {
-	for i, list := range c.lists {
-		if c.at[i] < len(list) && list[c.at[i]].key == string(c.key) {
-			c.at[i]++
+	x := c.newer
+	if x == nil {
+		c.key, c.value = c.db.Next()
+		c.inDB = c.key != nil
+		return
+	}
+	for i, list := range x.lists {
+		if x.at[i] < len(list) && list[x.at[i]].key == string(c.key) {
+			x.at[i]++
 		}
 	}
 	if c.inDB {
-		c.k, c.v = c.db.Next()
+		x.k, x.v = c.db.Next()
 	}
 	c.settle()
 }
 
-// settle takes the first of the keys where db and lists are.
+// settle takes the first of the keys where the database and the changes are.
 func (c *tableCursor[V]) settle() {
-	c.key, c.value, c.inDB, c.change = c.k, c.v, c.k != nil, nil
-	for i, list := range c.lists {
-		if c.at[i] == len(list) {
+	x := c.newer
+	c.key, c.value, c.inDB, c.change = x.k, x.v, x.k != nil, nil
+	for i, list := range x.lists {
+		if x.at[i] == len(list) {
 			continue
 		}
-		x := &list[c.at[i]]
+		change := &list[x.at[i]]
 		switch {
-		case c.key == nil || x.key < string(c.key):
-			c.room = append(c.room[:0], x.key...)
-			c.key, c.value, c.inDB, c.change = c.room, nil, false, &x.value
-		case x.key > string(c.key):
+		case c.key == nil || change.key < string(c.key):
+			x.key = append(x.key[:0], change.key...)
+			c.key, c.value, c.inDB, c.change = x.key, nil, false, &change.value
+		case change.key > string(c.key):
 		case c.change == nil:
-			c.change = &x.value
+			c.change = &change.value
 		default:
-			c.both = c.over(*c.change, x.value)
-			c.change = &c.both
+			x.both = x.over(*c.change, change.value)
+			c.change = &x.both
 		}
 	}
 }
