@@ -1,20 +1,27 @@
 package server
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/limit"
-	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
-	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/web"
 )
 
 // A share is a limit, and what one client may have of it. A client is an address.
 type share struct{ most, client int64 }
 
 func (s share) limit() *limit.Limit { return limit.New(s.most, s.client) }
+
+// A pace says how long a client may take to send or read n bytes: the time grace, and a second for
+// each rate bytes.
+type pace struct {
+	grace time.Duration
+	rate  int64 // bytes a second
+}
+
+func (p pace) deadline(start time.Time, n int64) time.Time {
+	return start.Add(p.grace + time.Duration(n*int64(time.Second)/p.rate))
+}
 
 // bounds are the limits of the HTTP port.
 type bounds struct {
@@ -63,23 +70,3 @@ const (
 	classes
 	samples = classes // brings samples, for which its receiver has places
 )
-
-// classOf returns the class of a request.
-func (g *gate) classOf(r *http.Request) class {
-	switch path := r.URL.Path; {
-	case path == "/metrics", path == rpc.HealthProcedure:
-		return watching
-	case rpc.BeginsSession(r), flows[path] != oneMessage:
-		return lasting
-	case web.Draws(path), api.Queries(path), path == rondov1.RondoQueryProcedure, commands(path):
-		return heavy
-	case g.samples[path]:
-		return samples
-	}
-	return cheap
-}
-
-// commands reports whether requests for a path run a command of the command line.
-func commands(path string) bool {
-	return path == rondov1.RondoExecProcedure
-}

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/internal/access"
 )
 
@@ -59,4 +61,39 @@ func (g *guard) check(r *http.Request, client string) (*http.Request, error) {
 		ctx = access.WithAsk(ctx, func() (*access.User, error) { return g.identify(asked, client) })
 	}
 	return r.WithContext(ctx), nil
+}
+
+// identify returns the user of a request, as the file of --web-config says.
+func (s *server) identify(r *http.Request, client string) (*access.User, error) {
+	key := ""
+	if e := entranceOf(r); e != nil {
+		key = e.key
+	}
+	u, err := s.web.Identify(r, client, key)
+	if err == nil {
+		return u, nil
+	}
+	why := refusedUser
+	if errors.Is(err, webconfig.ErrTries) || errors.Is(err, webconfig.ErrRate) {
+		why = refusedTries
+	}
+	return nil, &refusedError{why, err.Error()}
+}
+
+// secured reports whether the HTTP port lets in only those who have credentials.
+func (s *server) secured() bool { return s.web != nil && s.web.Secured() }
+
+// login asks a browser for name and password where pages are shown without them, and then shows the
+// first page.
+func (s *server) login(w http.ResponseWriter, r *http.Request) {
+	if s.web != nil && access.From(r.Context()).Name == "" {
+		if all := s.web.Challenges(); len(all) > 0 {
+			w.Header()["Www-Authenticate"] = all
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			http.Error(w, "say who you are.", http.StatusUnauthorized)
+			return
+		}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

@@ -49,6 +49,16 @@ func newHosts(addr net.Addr, added []string, machine func() []string) *hosts {
 	return h
 }
 
+func beyondLoopback(a net.Addr) bool {
+	switch a := a.(type) {
+	case *net.TCPAddr:
+		return !a.IP.IsLoopback()
+	case *net.UDPAddr:
+		return !a.IP.IsLoopback()
+	}
+	return false
+}
+
 // hostname returns the name in the value of a header Host, in lower case, without a port and
 // without a dot at the end.
 func hostname(host string) string {

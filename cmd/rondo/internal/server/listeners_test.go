@@ -1,16 +1,154 @@
 package server
 
 import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig/webconfigtest"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
+
+// tell sends lines and returns the first of the answers.
+func tell(t *testing.T, c net.Conn, lines string, answers int) string {
+	t.Helper()
+	defer func() { _ = c.Close() }() // everything was read
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, lines); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for r := bufio.NewReader(c); answers > 0; answers-- {
+		line, err := r.ReadString('\n')
+		got.WriteString(line)
+		if err != nil {
+			break
+		}
+	}
+	return got.String()
+}
+
+// TestRRDCachedByWebConfig: rrdcached's port over TCP speaks TLS and wants a token, as the file
+// says, and the socket in the database's folder stays as it is.
+func TestRRDCachedByWebConfig(t *testing.T) {
+	a := webconfigtest.New(t, "rondo tests")
+	a.Leaf(t, "server", webconfigtest.Leaf{})
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "s")
+	c := Config{
+		WebConfig: a.Write(t, "web.yml", guarded(t)+"  listeners: {rrdcached: {tls: true, auth: required, role: write}}\n"),
+		RRDCached: RRDCached{Named: true, Addresses: []rrdcached.Address{{Network: "tcp", Addr: "127.0.0.1:0"}, {Network: "unix", Addr: socket}}},
+	}
+	r := start(t, c)
+	if len(r.RRDCached) != 2 {
+		t.Fatalf("addresses %v", r.RRDCached)
+	}
+	dial := func() net.Conn {
+		t.Helper()
+		c, err := tls.Dial("tcp", r.RRDCached[0].String(), &tls.Config{RootCAs: a.Pool()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for lines, want := range map[string]string{
+		"PING\nPING\n":                "-1 Authentication required: the first line must be AUTH and a token.\n",
+		"AUTH past\nPING\n":           "-1 The token is wrong, or has expired.\n",
+		"AUTH admin\nTUNE x -h v:5\n": "0 Authenticated\n-1 Permission denied.\n", // the listener allows no more than write
+		"AUTH admin\nPING\n":          "0 Authenticated\n0 PONG\n",
+	} {
+		if got := tell(t, dial(), lines, 2); got != want {
+			t.Errorf("%q is answered %q, want %q", lines, got, want)
+		}
+	}
+	local, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tell(t, local, "PING\n", 1); got != "0 PONG\n" {
+		t.Errorf("at the socket: %q", got)
+	}
+	err = Run(t.Context(), Config{DB: t.TempDir(), WebConfig: a.Write(t, "other.yml", "rondo: {listeners: {\"127.0.0.1:1\": {role: read}}}\n")})
+	if err == nil || !strings.Contains(err.Error(), "is no address of --http or --rrdcached") {
+		t.Errorf("a rule for an address that is not listened on: %v", err)
+	}
+}
+
+// TestRRDCachedTLS: --rrdcached-tls encrypts TCP without a web configuration, and follows a new
+// certificate.
+func TestRRDCachedTLS(t *testing.T) {
+	a := webconfigtest.New(t, "rondo tests")
+	a.Leaf(t, "server", webconfigtest.Leaf{CN: "first"})
+	files := [2]string{a.Dir + "/server.crt", a.Dir + "/server.key"}
+	r := start(t, Config{RRDCached: RRDCached{Named: true, TLS: files, Addresses: []rrdcached.Address{{Network: "tcp", Addr: "127.0.0.1:0"}}}})
+	for _, name := range []string{"first", "second"} {
+		a.Leaf(t, "server", webconfigtest.Leaf{CN: name})
+		eventually(t, "the certificate is sent", func() bool {
+			c, err := tls.Dial("tcp", r.RRDCached[0].String(), &tls.Config{RootCAs: a.Pool()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cn := c.ConnectionState().PeerCertificates[0].Subject.CommonName
+			if got := tell(t, c, "PING\n", 1); got != "0 PONG\n" {
+				t.Fatalf("over TLS: %q", got)
+			}
+			return cn == name
+		})
+	}
+	plain, err := net.Dial("tcp", r.RRDCached[0].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tell(t, plain, "PING\nPING\n", 1); strings.Contains(got, "PONG") {
+		t.Errorf("without TLS: %q", got)
+	}
+	if err := Run(t.Context(), Config{DB: t.TempDir(), RRDCached: RRDCached{TLS: [2]string{"missing", "missing"}}}); err == nil || !strings.Contains(err.Error(), "--rrdcached-tls") {
+		t.Errorf("without the files: %v", err)
+	}
+}
+
+// TestDoorsFollowTheFile: the state of the server says whether rrdcached's port asks for
+// credentials now. The file may have changed since the port was opened.
+func TestDoorsFollowTheFile(t *testing.T) {
+	a := webconfigtest.New(t, "rondo tests")
+	text := fmt.Sprintf("rondo: {tokens: [{name: x, role: admin, sha256: %q}], listeners: {rrdcached: {auth: none}}}\n", webconfig.HashToken("x"))
+	web, err := webconfig.Open(a.Write(t, "web.yml", text), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), web: web}
+	s.receivers = newManager(s)
+	_, _, secured := s.door(nil, rrdcached.Address{Network: "tcp"})
+	s.daemon = &daemon{addrs: []net.Addr{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 42217}}, secured: []func() bool{secured}}
+	if l := s.listeners()[0]; !l.open {
+		t.Errorf("%v asks for credentials", l)
+	}
+	required := strings.Replace(text, "auth: none", "auth: required", 1)
+	for range 2 { // at the second time the file would take it back
+		a.Write(t, "web.yml", required)
+		if err := web.Refresh(); (err != nil) != (required == text) {
+			t.Errorf("%s: %v", required, err)
+		}
+		if l := s.listeners()[0]; l.open {
+			t.Errorf("%v is open to everybody", l)
+		}
+		required = text
+	}
+}
 
 // TestSeveralAddressesOfHTTP: --http took one address. Each of several has the same routes.
 func TestSeveralAddressesOfHTTP(t *testing.T) {
