@@ -29,8 +29,8 @@ type conn struct {
 	nc    net.Conn
 	in    *sockets.Input
 	allow Commands
-	// visitor is who the peer is; nil: everybody may do what allow says.
-	visitor *visitor
+	// session is who the peer is; nil: everybody may do what allow says.
+	session *session
 
 	buf        []byte // requests that were read
 	from, to   int    // the part of buf that was not parsed yet

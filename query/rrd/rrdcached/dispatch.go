@@ -170,7 +170,7 @@ func (c *conn) line(line []byte) {
 	if c.batch > 0 {
 		c.batch = min(c.batch+1, math.MaxInt32)
 	}
-	if c.visitor != nil && !c.passes(line) {
+	if c.session != nil && !c.passes(line) {
 		return
 	}
 	if isUpdate(line) && c.allow.allows(&commands[cmdUpdate]) {

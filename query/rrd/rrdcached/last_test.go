@@ -68,7 +68,7 @@ func connected(t *testing.T, s *Server, l net.Listener) (client net.Conn, c *con
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = client.Close(), nc.Close() }) // they have served
-	if c, err = s.newConn(t.Context(), nc, Door{}); err != nil {
+	if c, err = s.newConn(t.Context(), nc, Access{}); err != nil {
 		t.Fatal(err)
 	}
 	c.place, _ = s.places.Enter(nc, c.host, c.peer, time.Now())

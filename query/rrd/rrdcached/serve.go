@@ -13,14 +13,15 @@ import (
 // allows all commands. Serve closes l and returns when all its connections have ended. The error is
 // ctx's, or says why Serve could accept no more connections.
 func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) error {
-	return s.ServeDoor(ctx, l, Door{Allow: allow})
+	return s.ServeWithAccess(ctx, l, Access{Allow: allow})
 }
 
 // handshakeTime is how long a peer may take to begin TLS.
 const handshakeTime = 10 * time.Second
 
-// ServeDoor is Serve at a listener whose door says who may do what. The listener may be one of TLS.
-func (s *Server) ServeDoor(ctx context.Context, l net.Listener, d Door) error {
+// ServeWithAccess is Serve at a listener whose Access says who may do what. The listener may be one
+// of TLS.
+func (s *Server) ServeWithAccess(ctx context.Context, l net.Listener, d Access) error {
 	defer context.AfterFunc(ctx, func() {
 		t := time.AfterFunc(graceTime, s.end)
 		context.AfterFunc(s.life, func() { t.Stop() })
@@ -57,7 +58,7 @@ func shakesHands(ctx context.Context, t *tls.Conn) bool {
 	return t.HandshakeContext(ctx) == nil
 }
 
-func (s *Server) newConn(ctx context.Context, nc net.Conn, d Door) (*conn, error) {
+func (s *Server) newConn(ctx context.Context, nc net.Conn, d Access) (*conn, error) {
 	in, err := sockets.NewInput(nc)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func (s *Server) newConn(ctx context.Context, nc net.Conn, d Door) (*conn, error
 		c.peer, c.host = a.String(), sockets.Client(a)
 	}
 	c.wake.init(nc)
-	c.visit(d)
+	c.setAccess(d)
 	return c, nil
 }
 

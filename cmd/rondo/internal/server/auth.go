@@ -8,14 +8,14 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 )
 
-// A guard says who sends the requests of the HTTP port, and lets in those whose sender may do what
-// they ask.
-type guard struct {
+// An authorizer says who sends the requests of the HTTP port, and lets in those whose sender may do
+// what they ask.
+type authorizer struct {
 	// identify returns the user of a request. It may wait for its turn to check a password. The
-	// error is a *refusedError. If identify is nil, every request may do everything.
+	// error is a *rejectedError. If identify is nil, every request may do everything.
 	identify func(r *http.Request, client string) (*access.User, error)
-	// need returns what a request needs; nil: nothing.
-	need func(r *http.Request) need
+	// permission returns what a request needs; nil: nothing.
+	permission func(r *http.Request) permission
 	// challenges returns the values of the header WWW-Authenticate of an answer that asks for
 	// credentials; none if no credentials are known.
 	challenges func() []string
@@ -24,10 +24,10 @@ type guard struct {
 }
 
 // check returns r with its user in the context.
-func (g *guard) check(r *http.Request, client string) (*http.Request, error) {
+func (g *authorizer) check(r *http.Request, client string) (*http.Request, error) {
 	n := free
-	if g.need != nil {
-		n = g.need(r)
+	if g.permission != nil {
+		n = g.permission(r)
 	}
 	u := access.Everything()
 	if g.identify != nil && n != free {
@@ -38,18 +38,18 @@ func (g *guard) check(r *http.Request, client string) (*http.Request, error) {
 	}
 	if err := u.Need(n.role); err != nil {
 		if u.Name == "" && len(g.challenges()) > 0 {
-			return nil, &refusedError{refusedUser, "say who you are: this needs the role " + n.role.String()}
+			return nil, &rejectedError{rejectedUser, "say who you are: this needs the role " + n.role.String()}
 		}
-		return nil, &refusedError{refusedRole, err.Error()}
+		return nil, &rejectedError{rejectedRole, err.Error()}
 	}
 	if n.all {
 		if err := u.NeedAll(); err != nil {
-			return nil, &refusedError{refusedRole, err.Error()}
+			return nil, &rejectedError{rejectedRole, err.Error()}
 		}
 	}
 	if n.folder != "" {
 		if err := u.Check(n.folder); err != nil {
-			return nil, &refusedError{refusedRole, err.Error()}
+			return nil, &rejectedError{rejectedRole, err.Error()}
 		}
 	}
 	if g.identify == nil {
@@ -66,18 +66,18 @@ func (g *guard) check(r *http.Request, client string) (*http.Request, error) {
 // identify returns the user of a request, as the file of --web-config says.
 func (s *server) identify(r *http.Request, client string) (*access.User, error) {
 	key := ""
-	if e := entranceOf(r); e != nil {
+	if e := listenerOf(r); e != nil {
 		key = e.key
 	}
 	u, err := s.web.Identify(r, client, key)
 	if err == nil {
 		return u, nil
 	}
-	why := refusedUser
+	why := rejectedUser
 	if errors.Is(err, webconfig.ErrTries) || errors.Is(err, webconfig.ErrRate) {
-		why = refusedTries
+		why = rejectedTries
 	}
-	return nil, &refusedError{why, err.Error()}
+	return nil, &rejectedError{why, err.Error()}
 }
 
 // secured reports whether the HTTP port lets in only those who have credentials.

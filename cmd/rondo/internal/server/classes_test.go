@@ -13,7 +13,7 @@ import (
 
 // TestClasses: requests that wait for different things take places of their own.
 func TestClasses(t *testing.T) {
-	g := quietGate(defaultBounds(0))
+	g := quietMiddleware(defaultBounds(0))
 	g.receive([]string{"/api/v1/write"})
 	for path, want := range map[string]class{
 		"/": cheap, "/assets/x.js": cheap, "/rondo.v1.Rondo/List": cheap, "/rondo.v1.Rondo/Write": cheap, "/api/v1/status/buildinfo": cheap,
@@ -34,7 +34,7 @@ func TestClasses(t *testing.T) {
 func TestRequestsHoldMemory(t *testing.T) {
 	b := defaultBounds(0)
 	b.memory = share{8 * requestBytes, 4 * requestBytes}
-	g := quietGate(b)
+	g := quietMiddleware(b)
 	block, entered := make(chan struct{}), make(chan struct{}, 8)
 	work := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		entered <- struct{}{}

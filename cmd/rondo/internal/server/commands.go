@@ -27,7 +27,7 @@ func (s *server) mountRPC(mux *routes) {
 	s.remote = &rpc.Commands{Store: s.store, Command: s.receivers.command, Remote: &rpc.Remote{
 		Idle: sessionIdle, Stall: sessionStall,
 	}}
-	if s.page.guard.identify != nil {
+	if s.middleware.authorizer.identify != nil {
 		s.remote.Remote.User = func(r *http.Request) (*access.User, error) { return s.identify(r, sockets.ClientOf(r.RemoteAddr)) }
 	}
 	path, h := s.rpc.Handler(s.remote)
@@ -56,7 +56,7 @@ func fromHere(r *http.Request) bool {
 var errStranger = errors.New("commands are taken from this machine only, because this server asks nobody who they are: start rondo serve with --web-config")
 
 func refuseCommand(w http.ResponseWriter, r *http.Request) {
-	decline(w, r, func(w http.ResponseWriter) {
+	respondEarly(w, r, func(w http.ResponseWriter) {
 		if e := connect.NewErrorWriter(); e.IsSupported(r) {
 			// The client may be gone.
 			_ = e.Write(w, r, connect.NewError(connect.CodePermissionDenied, errStranger))

@@ -22,23 +22,23 @@ import (
 // runs a command as one of them. With pipe it is a line of a session.
 func commanded(t *testing.T, users map[string]*access.User) (s *server, run func(user string, pipe bool, words ...string) string) {
 	t.Helper()
-	s = &server{Config: Config{DB: t.TempDir()}.withDefaults(), page: quietGate(defaultBounds(0)), store: enginetest.Open(t)}
+	s = &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: enginetest.Open(t)}
 	identify := func(r *http.Request, _ string) (*access.User, error) {
 		if u := users[r.Header.Get("Authorization")]; u != nil {
 			return u, nil
 		}
-		return nil, &refusedError{refusedUser, "say who you are"}
+		return nil, &rejectedError{rejectedUser, "say who you are"}
 	}
-	s.page.guard = guard{identify: identify, challenges: func() []string { return []string{"Basic"} }}
+	s.middleware.authorizer = authorizer{identify: identify, challenges: func() []string { return []string{"Basic"} }}
 	s.receivers = newManager(s)
 	s.rpc, s.pages = s.newRPC(), nil
 	s.pages = s.newPages()
 	s.queries = s.newQueries()
 	all, scrapes := s.handlers()
 	s.remote.Remote.User = nil
-	s.page.guard.need = all.need
-	s.page.open(all, scrapes)
-	h := httptest.NewServer(s.page)
+	s.middleware.authorizer.permission = all.permission
+	s.middleware.open(all, scrapes)
+	h := httptest.NewServer(s.middleware)
 	t.Cleanup(func() {
 		h.Close()
 		s.remote.Close(0)
@@ -261,7 +261,7 @@ func TestRestoreByRole(t *testing.T) {
 		t.Fatal(got)
 	}
 	xml := run("reader", false, "dump", "team/a")
-	h := httptest.NewServer(s.page)
+	h := httptest.NewServer(s.middleware)
 	defer h.Close()
 	for _, tt := range []struct {
 		user, args, want string
@@ -288,13 +288,13 @@ func TestRestoreByRole(t *testing.T) {
 // machine only.
 func TestCommandsOfStrangers(t *testing.T) {
 	s, _ := commanded(t, nil)
-	s.page.guard.identify = nil
+	s.middleware.authorizer.identify = nil
 	for _, path := range []string{rondov1.RondoControlProcedure} {
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("{}"))
 		r.RemoteAddr, r.Host = "192.0.2.1:1", "localhost"
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
-		s.page.ServeHTTP(w, r)
+		s.middleware.ServeHTTP(w, r)
 		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "from this machine only") {
 			t.Errorf("%s of a stranger: %d %q", path, w.Code, w.Body)
 		}
@@ -305,7 +305,7 @@ func TestCommandsOfStrangers(t *testing.T) {
 			r.RemoteAddr, r.Host = from, "localhost"
 			r.Header.Set("Content-Type", "application/connect+json")
 			w := httptest.NewRecorder()
-			s.page.ServeHTTP(w, r)
+			s.middleware.ServeHTTP(w, r)
 			told := w.Code
 			if strings.Contains(w.Body.String(), "from this machine only") {
 				told = http.StatusForbidden
@@ -325,8 +325,8 @@ func TestCommandsOfStrangers(t *testing.T) {
 // nor after asking by OPTIONS.
 func TestBrowsersReachNoCommand(t *testing.T) {
 	s, _ := commanded(t, nil)
-	s.page.guard.identify = nil
-	s.page.hosts = newHosts(nil, nil, nil)
+	s.middleware.authorizer.identify = nil
+	s.middleware.hosts = newHosts(nil, nil, nil)
 	message := `{"argv":["create","made","DS:v:GAUGE:20:U:U","RRA:AVERAGE:0.5:1:9"]}`
 	body := "\x00\x00\x00\x00" + string(rune(len(message))) + message
 	ask := func(method, kind, host, origin string) (int, http.Header, string) {
@@ -339,7 +339,7 @@ func TestBrowsersReachNoCommand(t *testing.T) {
 			r.Header.Set("Origin", origin)
 		}
 		w := httptest.NewRecorder()
-		s.page.ServeHTTP(w, r)
+		s.middleware.ServeHTTP(w, r)
 		return w.Code, w.Header(), w.Body.String()
 	}
 	for _, kind := range []string{

@@ -37,7 +37,7 @@ func limitConnections(l net.Listener, bounds share) *connections {
 type conn struct {
 	net.Conn
 	owner    *connections
-	at       *entrance // where it came in; nil: unknown
+	at       *httpListener // where it came in; nil: unknown
 	client   string
 	requests int    // requests that have begun and not ended
 	admitted int    // requests among them that have a place
@@ -54,7 +54,7 @@ func (l *connections) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		k := &conn{Conn: c, owner: l, client: sockets.ClientOf(c.RemoteAddr().String())}
-		if a, ok := c.(arrival); ok {
+		if a, ok := c.(acceptedConn); ok {
 			k.Conn, k.at = a.Conn, a.at
 		}
 		victim, ok := l.add(k)
@@ -195,8 +195,8 @@ func connOf(ctx context.Context) *conn {
 	return c
 }
 
-// entranceOf returns where a request came in, or nil if that is not known.
-func entranceOf(r *http.Request) *entrance {
+// listenerOf returns where a request came in, or nil if that is not known.
+func listenerOf(r *http.Request) *httpListener {
 	if c := connOf(r.Context()); c != nil {
 		return c.at
 	}
@@ -205,58 +205,58 @@ func entranceOf(r *http.Request) *entrance {
 
 // hostsOf returns the names that are answered where r came in, or otherwise if that is not known.
 func hostsOf(r *http.Request, otherwise *hosts) *hosts {
-	if e := entranceOf(r); e != nil {
+	if e := listenerOf(r); e != nil {
 		return e.hosts
 	}
 	return otherwise
 }
 
-// An entrance is one address of the HTTP port.
-type entrance struct {
+// An httpListener is one address of the HTTP port.
+type httpListener struct {
 	net.Listener
 	key   string // as --http has it; the key of the address in the file of --web-config
 	hosts *hosts
 }
 
-// An arrival is what Accept of an entrance has returned.
-type arrival struct {
+// An acceptedConn is what Accept of an httpListener has returned.
+type acceptedConn struct {
 	net.Conn
-	at  *entrance
+	at  *httpListener
 	err error
 }
 
-// A joined is a listener that accepts the connections of all entrances.
-type joined struct {
-	entrances []*entrance
-	arrivals  chan arrival
-	closed    chan struct{}
-	close     func() error
+// A multiListener is a listener that accepts the connections of all its listeners.
+type multiListener struct {
+	httpListeners []*httpListener
+	arrivals      chan acceptedConn
+	closed        chan struct{}
+	close         func() error
 }
 
-// join accepts connections at all entrances, which are one or more, until it is closed.
-func join(entrances []*entrance) *joined {
-	j := &joined{entrances: entrances, arrivals: make(chan arrival), closed: make(chan struct{})}
+// joinListeners accepts connections at all listeners, which are one or more, until it is closed.
+func joinListeners(httpListeners []*httpListener) *multiListener {
+	j := &multiListener{httpListeners: httpListeners, arrivals: make(chan acceptedConn), closed: make(chan struct{})}
 	j.close = sync.OnceValue(func() error {
 		close(j.closed)
 		var errs []error
-		for _, e := range entrances {
+		for _, e := range httpListeners {
 			errs = append(errs, e.Close())
 		}
 		return errors.Join(errs...)
 	})
-	for _, e := range entrances {
+	for _, e := range httpListeners {
 		go j.accept(e)
 	}
 	return j
 }
 
-// accept passes the connections of an entrance on, and errors. After an error it goes on when the
+// accept passes the connections of a listener on, and errors. After an error it goes on when the
 // server asks for the next connection.
-func (j *joined) accept(e *entrance) {
+func (j *multiListener) accept(e *httpListener) {
 	for {
 		c, err := e.Accept()
 		select {
-		case j.arrivals <- arrival{c, e, err}:
+		case j.arrivals <- acceptedConn{c, e, err}:
 		case <-j.closed:
 			if c != nil {
 				_ = c.Close() // nobody has seen it
@@ -269,8 +269,8 @@ func (j *joined) accept(e *entrance) {
 	}
 }
 
-// Accept returns the next connection: an [arrival].
-func (j *joined) Accept() (net.Conn, error) {
+// Accept returns the next connection: an [acceptedConn].
+func (j *multiListener) Accept() (net.Conn, error) {
 	select {
 	case a := <-j.arrivals:
 		if a.err != nil {
@@ -282,8 +282,8 @@ func (j *joined) Accept() (net.Conn, error) {
 	}
 }
 
-// Close closes all entrances.
-func (j *joined) Close() error { return j.close() }
+// Close closes all listeners.
+func (j *multiListener) Close() error { return j.close() }
 
-// Addr returns the address of the first entrance.
-func (j *joined) Addr() net.Addr { return j.entrances[0].Addr() }
+// Addr returns the address of the first listener.
+func (j *multiListener) Addr() net.Addr { return j.httpListeners[0].Addr() }

@@ -65,10 +65,10 @@ func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, h
 	}
 }
 
-// An answer passes the output of a handler to the client, as fast as the client reads but not
+// A pacedWriter passes the output of a handler to the client, as fast as the client reads but not
 // slower than pace. The handler's work is done when it writes the first byte; begun is then called,
 // which gives the place of the request to another one.
-type answer struct {
+type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    pace
@@ -78,23 +78,23 @@ type answer struct {
 }
 
 // Unwrap returns the underlying writer, for http.ResponseController.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush sends what is buffered.
-func (a *answer) Flush() { _ = a.control.Flush() }
+func (w *pacedWriter) Flush() { _ = w.control.Flush() }
 
 // Write writes p in pieces, each with a deadline of its own.
-func (a *answer) Write(p []byte) (written int, err error) {
-	if a.start.IsZero() {
-		a.start = time.Now()
-		a.begun()
+func (w *pacedWriter) Write(p []byte) (written int, err error) {
+	if w.start.IsZero() {
+		w.start = time.Now()
+		w.begun()
 	}
 	for {
 		piece := p[written:min(written+pieceBytes, len(p))]
-		_ = a.control.SetWriteDeadline(a.pace.deadline(a.start, a.written))
-		n, err := a.ResponseWriter.Write(piece)
+		_ = w.control.SetWriteDeadline(w.pace.deadline(w.start, w.written))
+		n, err := w.ResponseWriter.Write(piece)
 		written += n
-		a.written += int64(n)
+		w.written += int64(n)
 		if err != nil || written == len(p) {
 			return written, err
 		}
@@ -102,9 +102,9 @@ func (a *answer) Write(p []byte) (written int, err error) {
 }
 
 // end sets the write deadline of an answer without a body, whose head has not been sent yet.
-func (a *answer) end() {
-	if a.start.IsZero() {
-		_ = a.control.SetWriteDeadline(a.pace.deadline(time.Now(), 0))
+func (w *pacedWriter) end() {
+	if w.start.IsZero() {
+		_ = w.control.SetWriteDeadline(w.pace.deadline(time.Now(), 0))
 	}
 }
 
@@ -145,17 +145,17 @@ func flowsOf(services ...protoreflect.Name) map[string]flow {
 
 // stream lets h answer a request that streams. Nothing bounds how long it lasts but the pace of the
 // client: each piece of what is sent or read has its own deadline.
-func (g *gate) stream(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler) {
+func (m *middleware) stream(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler) {
 	if flows[r.URL.Path] == bothWays {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		r = r.WithContext(ctx)
-		b := &streamBody{ReadCloser: r.Body, control: c, idle: g.idle}
+		b := &streamBody{ReadCloser: r.Body, control: c, idle: m.idle}
 		if slices.Contains(reflections, r.URL.Path) {
-			b.ended = g.ended
+			b.ended = m.ended
 			go func() {
 				select {
-				case <-g.ended:
+				case <-m.ended:
 					_ = c.SetReadDeadline(time.Unix(1, 0))
 				case <-ctx.Done():
 				}
@@ -164,9 +164,9 @@ func (g *gate) stream(c *http.ResponseController, w http.ResponseWriter, r *http
 		r.Body = b
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	a := &streamAnswer{ResponseWriter: w, control: c, pace: g.read}
-	h.ServeHTTP(a, r)
-	_ = c.SetWriteDeadline(a.pace.deadline(time.Now(), 0)) // for the end of the answer
+	out := &streamWriter{ResponseWriter: w, control: c, pace: m.read}
+	h.ServeHTTP(out, r)
+	_ = c.SetWriteDeadline(out.pace.deadline(time.Now(), 0)) // for the end of the answer
 }
 
 // A streamBody is the body of a request whose client streams. Each piece of it may take as long as
@@ -202,23 +202,23 @@ func (b *streamBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A streamAnswer passes the messages of a stream to its client. A deadline holds while something is
+// A streamWriter passes the messages of a stream to its client. A deadline holds while something is
 // being sent, and not between two messages.
-type streamAnswer struct {
+type streamWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	pace    pace
 }
 
 // Unwrap returns the underlying writer, for http.ResponseController.
-func (a *streamAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Write writes p in pieces, each with a deadline of its own.
-func (a *streamAnswer) Write(p []byte) (written int, err error) {
+func (w *streamWriter) Write(p []byte) (written int, err error) {
 	for {
 		piece := p[written:min(written+pieceBytes, len(p))]
-		_ = a.control.SetWriteDeadline(a.pace.deadline(time.Now(), int64(len(piece))))
-		n, err := a.ResponseWriter.Write(piece)
+		_ = w.control.SetWriteDeadline(w.pace.deadline(time.Now(), int64(len(piece))))
+		n, err := w.ResponseWriter.Write(piece)
 		written += n
 		if err != nil || written == len(p) {
 			return written, err
@@ -227,9 +227,9 @@ func (a *streamAnswer) Write(p []byte) (written int, err error) {
 }
 
 // Flush sends what is buffered.
-func (a *streamAnswer) Flush() {
-	_ = a.control.SetWriteDeadline(a.pace.deadline(time.Now(), pieceBytes))
-	if a.control.Flush() == nil {
-		_ = a.control.SetWriteDeadline(time.Time{})
+func (w *streamWriter) Flush() {
+	_ = w.control.SetWriteDeadline(w.pace.deadline(time.Now(), pieceBytes))
+	if w.control.Flush() == nil {
+		_ = w.control.SetWriteDeadline(time.Time{})
 	}
 }

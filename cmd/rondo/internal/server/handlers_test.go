@@ -13,15 +13,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestPrometheusAPI: the HTTP port answers queries in PromQL from stored rows, and counts each route
-// apart.
+// TestPrometheusAPI: the HTTP port answers queries in PromQL from stored rows, and counts each
+// route apart.
 func TestPrometheusAPI(t *testing.T) {
 	store := enginetest.Open(t)
-	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), page: quietGate(defaultBounds(0)), store: store}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: store}
 	s.receivers, s.backups = newManager(s), new(backups.Keeper)
 	s.rpc = s.newRPC()
 	s.pages, s.queries = s.newPages(), s.newQueries()
-	s.page.open(s.handlers())
+	s.middleware.open(s.handlers())
 	d, err := rra.ParseDefinition(10, []string{"DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:100"})
 	if err != nil {
 		t.Fatal(err)
@@ -45,19 +45,19 @@ func TestPrometheusAPI(t *testing.T) {
 		"label/host/values":                    `"data":["a"]`,
 		"series?match[]=load&start=1700000000": `[{"__name__":"load","host":"a"}]`,
 	} {
-		if code, body := asked(s.page, "GET", api.Prefix+target, ""); code != http.StatusOK || !strings.Contains(body, want) {
+		if code, body := asked(s.middleware, "GET", api.Prefix+target, ""); code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %s, want %s", target, code, body, want)
 		}
 	}
 	for _, path := range []string{"query", "label/:name/values"} {
-		if times := s.page.endpoints[api.Prefix+path].Snapshot(); times.Count() != 1 {
+		if times := s.middleware.endpoints[api.Prefix+path].Snapshot(); times.Count() != 1 {
 			t.Errorf("%d requests are counted for %s", times.Count(), path)
 		}
 	}
-	if code, body := asked(s.page, "POST", api.Prefix+"read", ""); code != http.StatusBadRequest || !strings.Contains(body, "snappy") {
+	if code, body := asked(s.middleware, "POST", api.Prefix+"read", ""); code != http.StatusBadRequest || !strings.Contains(body, "snappy") {
 		t.Errorf("remote read: %d %s", code, body)
 	}
-	if code, _ := asked(s.page, "OPTIONS", api.Prefix+"query", ""); code != http.StatusNoContent {
+	if code, _ := asked(s.middleware, "OPTIONS", api.Prefix+"query", ""); code != http.StatusNoContent {
 		t.Errorf("OPTIONS: %d", code)
 	}
 	if n := s.queries.Stats().Answered; n != 5 {

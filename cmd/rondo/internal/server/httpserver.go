@@ -13,8 +13,8 @@ import (
 // maxHeader bounds the head of a request, in bytes.
 const maxHeader = 64 << 10
 
-// A listener is an http.Server and the goroutine that it serves in.
-type listener struct {
+// An httpServer is an http.Server and the goroutine that it serves in.
+type httpServer struct {
 	net.Listener
 	server *http.Server
 	cut    context.CancelFunc // cancels the work of requests
@@ -23,7 +23,7 @@ type listener struct {
 
 // serve starts s at l, with TLS if s has a configuration of it. It calls fail with the error if s
 // ends before shutdown.
-func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.CancelCauseFunc) *listener {
+func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.CancelCauseFunc) *httpServer {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(s.TLSConfig != nil)
@@ -34,7 +34,7 @@ func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	ctx, cut := context.WithCancel(context.Background())
 	s.BaseContext = func(net.Listener) context.Context { return ctx }
-	r := &listener{Listener: l, server: s, cut: cut, done: make(chan struct{})}
+	r := &httpServer{Listener: l, server: s, cut: cut, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		run := s.Serve
@@ -50,7 +50,7 @@ func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 
 // shutdown waits for open requests to end, at most for grace. It then cancels their work and closes
 // their connections.
-func (l *listener) shutdown(grace time.Duration, log *slog.Logger) error {
+func (l *httpServer) shutdown(grace time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	err := l.server.Shutdown(ctx)

@@ -99,7 +99,7 @@ func queriedServer(t *testing.T, others bool, u **access.User) http.Handler {
 		t.Fatal(err)
 	}
 	c := Config{DB: dir, Rules: Rules{Files: []string{rules}, Every: time.Hour}}
-	s := &server{Config: c.withDefaults(), page: quietGate(defaultBounds(0)), store: queriedStore(t, others)}
+	s := &server{Config: c.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: queriedStore(t, others)}
 	s.receivers = newManager(s)
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
@@ -109,13 +109,13 @@ func queriedServer(t *testing.T, others bool, u **access.User) http.Handler {
 		t.Fatal(err)
 	}
 	all, scrapes := s.handlers()
-	s.page.guard = guard{
-		need:       all.need,
+	s.middleware.authorizer = authorizer{
+		permission: all.permission,
 		challenges: func() []string { return nil },
 		identify:   func(*http.Request, string) (*access.User, error) { return *u, nil },
 	}
-	s.page.open(all, scrapes)
-	return s.page
+	s.middleware.open(all, scrapes)
+	return s.middleware
 }
 
 // remoteRead returns the body of a request of remote read for all series.

@@ -25,7 +25,7 @@ var (
 func limitedServer(t *testing.T) (*core.Store, http.Handler) {
 	t.Helper()
 	store := enginetest.Open(t)
-	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), page: quietGate(defaultBounds(0)), store: store}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: store}
 	s.receivers = newManager(s)
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
@@ -35,14 +35,14 @@ func limitedServer(t *testing.T) (*core.Store, http.Handler) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.page.guard = guard{
-		need:       all.need,
+	s.middleware.authorizer = authorizer{
+		permission: all.permission,
 		challenges: func() []string { return nil },
 		identify: func(*http.Request, string) (*access.User, error) {
 			return &access.User{Name: "tenant", Role: access.Admin, Folders: folders}, nil
 		},
 	}
-	s.page.open(all, scrapes)
+	s.middleware.open(all, scrapes)
 	for i, path := range append(append([]string{}, ownPaths...), secretPaths...) {
 		d, err := rra.ParseDefinition(10, []string{"DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:100"})
 		if err != nil {
@@ -74,7 +74,7 @@ func limitedServer(t *testing.T) (*core.Store, http.Handler) {
 	if err := s.rpc.Pages.Save(t.Context(), "mixed", mixed); err != nil {
 		t.Fatal(err)
 	}
-	return store, s.page
+	return store, s.middleware
 }
 
 func asked(h http.Handler, method, target, body string) (int, string) {
@@ -163,7 +163,7 @@ func TestLimitedUserSeesOnlyItsFolders(t *testing.T) {
 		if flows["/rondo.v1.Rondo/"+name] != oneMessage || name == "Exec" {
 			continue // TestLimitedUserStreams and the tests of commands try them
 		}
-		if n := needs["/rondo.v1.Rondo/"+name]; !n.all && !called[name] {
+		if n := permissions["/rondo.v1.Rondo/"+name]; !n.all && !called[name] {
 			t.Errorf("no request of %s is tried for a limited user", name)
 		} else if n.all {
 			if code, body := asked(h, "POST", "/rondo.v1.Rondo/"+name, "{}"); code != http.StatusForbidden || !strings.Contains(body, "permission_denied") {

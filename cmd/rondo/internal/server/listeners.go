@@ -29,28 +29,28 @@ const (
 
 // listenHTTP opens the HTTP port, which may have several addresses. It returns nil if the port is
 // off, or if the default address is in use.
-func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
+func (s *server) listenHTTP(fail context.CancelCauseFunc) (*httpServer, error) {
 	b := defaultBounds(s.Memory)
 	if s.bounds != nil {
 		b = *s.bounds
 	}
-	all, err := s.openEntrances()
+	all, err := s.openHTTP()
 	if len(all) == 0 || err != nil {
-		s.page = newGate(b, newHosts(nil, nil, nil), s.Logger)
+		s.middleware = newMiddleware(b, newHosts(nil, nil, nil), s.Logger)
 		return nil, err
 	}
-	s.entrances = all
-	s.page = newGate(b, all[0].hosts, s.Logger)
-	s.connections = limitConnections(join(all), b.conns)
-	s.page.receive(s.Ways.paths())
+	s.httpListeners = all
+	s.middleware = newMiddleware(b, all[0].hosts, s.Logger)
+	s.connections = limitConnections(joinListeners(all), b.conns)
+	s.middleware.receive(s.Ways.paths())
 	for _, e := range all {
 		s.announce("http", e.Addr(), s.secured())
 	}
 	if s.web != nil {
-		s.page.guard.identify, s.page.guard.challenges, s.page.guard.headers = s.identify, s.web.Challenges, s.web.SetHeaders
+		s.middleware.authorizer.identify, s.middleware.authorizer.challenges, s.middleware.authorizer.headers = s.identify, s.web.Challenges, s.web.SetHeaders
 	}
 	h := &http.Server{
-		Handler:           s.page,
+		Handler:           s.middleware,
 		ConnContext:       withConn,
 		ReadHeaderTimeout: b.header,
 		IdleTimeout:       b.idle,
@@ -62,8 +62,8 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	return serve(s.connections, h, s.Logger, fail), nil
 }
 
-// beyond reports whether other machines reach one of the entrances.
-func beyond(all []*entrance) bool {
+// beyond reports whether other machines reach one of the listeners.
+func beyond(all []*httpListener) bool {
 	for _, e := range all {
 		if beyondLoopback(e.Addr()) {
 			return true
@@ -72,12 +72,12 @@ func beyond(all []*entrance) bool {
 	return false
 }
 
-// openEntrances opens the addresses of the HTTP port: the sockets that systemd has passed, or else
+// openHTTP opens the addresses of the HTTP port: the sockets that systemd has passed, or else
 // those of --http. The names of this machine are answered at addresses that other machines reach.
-func (s *server) openEntrances() (all []*entrance, err error) {
+func (s *server) openHTTP() (all []*httpListener, err error) {
 	add := func(l net.Listener, key string) {
 		if l != nil {
-			all = append(all, &entrance{l, key, newHosts(l.Addr(), s.HTTPHosts, machineNames)})
+			all = append(all, &httpListener{l, key, newHosts(l.Addr(), s.HTTPHosts, machineNames)})
 		}
 	}
 	if files := s.activated["http"]; len(files) > 0 {
@@ -123,14 +123,14 @@ func (s *server) socket(name string, a Address) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", a.Addr)
 	if err != nil {
-		return nil, s.taken(name, a, err)
+		return nil, s.addressInUse(name, a, err)
 	}
 	return l, nil
 }
 
-// taken handles an address that cannot be opened. It returns an error if the user has named the
-// address, and otherwise logs a warning.
-func (s *server) taken(name string, a Address, err error) error {
+// addressInUse handles an address that cannot be opened. It returns an error if the user has named
+// the address, and otherwise logs a warning.
+func (s *server) addressInUse(name string, a Address, err error) error {
 	if a.Named {
 		return fmt.Errorf("--%s %s: %w", name, a.Addr, err)
 	}
@@ -139,9 +139,9 @@ func (s *server) taken(name string, a Address, err error) error {
 	return nil
 }
 
-// heard returns an error if all default addresses are in use and the server has no other input. The
-// sockets in the database's folder do not count, because they are always free.
-func (s *server) heard() error {
+// checkListening returns an error if all default addresses are in use and the server has no other
+// input. The sockets in the database's folder do not count, because they are always free.
+func (s *server) checkListening() error {
 	if s.opened > 0 || len(s.missed) == 0 {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (s *server) announce(name string, a net.Addr, secured bool) {
 }
 
 // listenLocal opens the socket in the database's folder.
-func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
+func (s *server) listenLocal(fail context.CancelCauseFunc) (*httpServer, error) {
 	l, err := rpc.ListenLocal(s.DB, s.Socket)
 	if err != nil {
 		return nil, err
@@ -194,9 +194,9 @@ func refusePages(h http.Handler) http.Handler {
 	})
 }
 
-// earlyDoors finds mistakes in the credentials of the addresses of rrdcached's protocol and of the
-// HTTP port.
-func (s *server) earlyDoors() error {
+// validateCredentials finds mistakes in the credentials of the addresses of rrdcached's protocol
+// and of the HTTP port.
+func (s *server) validateCredentials() error {
 	if f := s.RRDCached.TLS; f != [2]string{} {
 		var err error
 		if s.daemonTLS, err = webconfig.OpenPair(f[0], f[1], s.Logger); err != nil {
@@ -219,11 +219,11 @@ func (s *server) earlyDoors() error {
 	return nil
 }
 
-// door returns what the file of --web-config says of an address of rrdcached's protocol, and its
-// listener with TLS if that is wanted. The key rrdcached is for TCP: sockets in the file system
-// have keys of their own. secured reports whether credentials are asked for now: a new file may
-// change that.
-func (s *server) door(l net.Listener, a rrdcached.Address) (_ net.Listener, d rrdcached.Door, secured func() bool) {
+// rrdcachedListener returns what the file of --web-config says of an address of rrdcached's
+// protocol, and its listener with TLS if that is wanted. The key rrdcached is for TCP: sockets in
+// the file system have keys of their own. secured reports whether credentials are asked for now: a
+// new file may change that.
+func (s *server) rrdcachedListener(l net.Listener, a rrdcached.Address) (_ net.Listener, d rrdcached.Access, secured func() bool) {
 	d.Allow = a.Allow
 	secured = func() bool { return false }
 	name, certificate := webconfig.RRDCachedListener, s.daemonTLS

@@ -121,9 +121,9 @@ func TestRRDCachedTLS(t *testing.T) {
 	}
 }
 
-// TestDoorsFollowTheFile: the state of the server says whether rrdcached's port asks for
+// TestListenersFollowTheFile: the state of the server says whether rrdcached's port asks for
 // credentials now. The file may have changed since the port was opened.
-func TestDoorsFollowTheFile(t *testing.T) {
+func TestListenersFollowTheFile(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
 	text := fmt.Sprintf("rondo: {tokens: [{name: x, role: admin, sha256: %q}], listeners: {rrdcached: {auth: none}}}\n", webconfig.HashToken("x"))
 	web, err := webconfig.Open(a.Write(t, "web.yml", text), slog.New(slog.DiscardHandler))
@@ -132,7 +132,7 @@ func TestDoorsFollowTheFile(t *testing.T) {
 	}
 	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), web: web}
 	s.receivers = newManager(s)
-	_, _, secured := s.door(nil, rrdcached.Address{Network: "tcp"})
+	_, _, secured := s.rrdcachedListener(nil, rrdcached.Address{Network: "tcp"})
 	s.daemon = &daemon{addrs: []net.Addr{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 42217}}, secured: []func() bool{secured}}
 	if l := s.listeners()[0]; !l.open {
 		t.Errorf("%v asks for credentials", l)

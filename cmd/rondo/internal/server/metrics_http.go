@@ -15,7 +15,7 @@ import (
 
 // httpFigures returns the figures of the HTTP port.
 func (s *server) httpFigures() []figure {
-	g := s.page
+	g := s.middleware
 	conns, closed := 0, uint64(0)
 	if s.connections != nil {
 		conns, closed = s.connections.open(), s.connections.closed.Load()
@@ -35,12 +35,12 @@ func (s *server) httpFigures() []figure {
 // writeHTTP writes the metrics of requests that the HTTP port has refused.
 func (s *server) writeHTTP(w *metrics.Writer) {
 	w.Family("rondo_http_requests_refused_total", "counter", "Requests not let in, by reason.")
-	for i := range s.page.refused {
-		w.Sample(float64(s.page.refused[i].Load()), "reason", refusal(i).String())
+	for i := range s.middleware.refused {
+		w.Sample(float64(s.middleware.refused[i].Load()), "reason", rejection(i).String())
 	}
 	w.Family("rondo_http_request_seconds", "histogram", "From the head of a request until its answer was taken, by path.")
-	for _, path := range slices.Sorted(maps.Keys(s.page.endpoints)) {
-		writeHistogram(w, s.page.endpoints[path].Snapshot(), "path", path)
+	for _, path := range slices.Sorted(maps.Keys(s.middleware.endpoints)) {
+		writeHistogram(w, s.middleware.endpoints[path].Snapshot(), "path", path)
 	}
 	w.Family("rondo_rpc_calls_total", "counter", "Calls by method and code; unread is a request that was no message of the method.")
 	calls := s.rpc.Calls.Counts()

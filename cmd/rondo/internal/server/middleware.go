@@ -22,107 +22,107 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// A gate is the first handler of the HTTP port. It answers health checks itself, at any time. It
-// refuses requests that web pages send through a browser. It reads a request completely before the
-// request gets a place. And each client has a share of all limits.
-type gate struct {
+// middleware is the first handler of the HTTP port. It answers health checks itself, at any time.
+// It refuses requests that web pages send through a browser. It reads a request completely before
+// the request gets a place. And each client has a share of all limits.
+type middleware struct {
 	bounds
-	log     *slog.Logger
-	hosts   *hosts
-	guard   guard                        // does not change once requests are let through
-	state   atomic.Pointer[string]       // why the server is not ready; nil: it is ready
-	inner   atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
-	scraped atomic.Pointer[http.Handler] // the handler of requests that watch; likewise
-	places  [classes]*limit.Limit        // of requests that are worked on
-	memory  *limit.Limit                 // bytes that requests and answers hold
-	begun   atomic.Int64                 // requests that have begun and not ended
-	ended   chan struct{}                // closed when the server is about to stop
-	refused [refusals]atomic.Uint64
+	log        *slog.Logger
+	hosts      *hosts
+	authorizer authorizer                   // does not change once requests are let through
+	state      atomic.Pointer[string]       // why the server is not ready; nil: it is ready
+	inner      atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
+	scraped    atomic.Pointer[http.Handler] // the handler of requests that watch; likewise
+	places     [classes]*limit.Limit        // of requests that are worked on
+	memory     *limit.Limit                 // bytes that requests and answers hold
+	begun      atomic.Int64                 // requests that have begun and not ended
+	ended      chan struct{}                // closed when the server is about to stop
+	refused    [rejections]atomic.Uint64
 
 	endpoints endpoints
 	samples   map[string]bool // paths of receivers; it does not change after the first request
 
-	mu   sync.Mutex // guards told
-	told time.Time  // when a request by a foreign name was last logged
+	mu     sync.Mutex // guards logged
+	logged time.Time  // when a request by a foreign name was last logged
 }
 
-func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
-	g := &gate{
+func newMiddleware(b bounds, h *hosts, log *slog.Logger) *middleware {
+	m := &middleware{
 		bounds: b, log: log, hosts: h, memory: b.memory.limit(),
 		endpoints: newEndpoints(),
 		samples:   make(map[string]bool),
 		ended:     make(chan struct{}),
 	}
-	for i := range g.places {
-		g.places[i] = b.places[i].limit()
+	for i := range m.places {
+		m.places[i] = b.places[i].limit()
 	}
-	g.setState("starting")
-	return g
+	m.setState("starting")
+	return m
 }
 
 // receive notes the paths of receivers.
-func (g *gate) receive(paths []string) {
-	g.endpoints.add(paths)
+func (m *middleware) receive(paths []string) {
+	m.endpoints.add(paths)
 	for _, path := range paths {
-		g.samples[path] = true
+		m.samples[path] = true
 	}
 }
 
-func (g *gate) setState(s string) { g.state.Store(&s) }
+func (m *middleware) setState(s string) { m.state.Store(&s) }
 
-// ready reports whether the gate lets requests through and the server is not about to stop.
-func (g *gate) ready() bool { return g.state.Load() == nil }
+// ready reports whether the middleware lets requests through and the server is not about to stop.
+func (m *middleware) ready() bool { return m.state.Load() == nil }
 
 // open lets requests through. Those that watch the server go to
 // metrics, all others to h.
-func (g *gate) open(h, metrics http.Handler) {
-	g.scraped.Store(&metrics)
-	g.inner.Store(&h)
-	g.state.Store(nil)
+func (m *middleware) open(h, metrics http.Handler) {
+	m.scraped.Store(&metrics)
+	m.inner.Store(&h)
+	m.state.Store(nil)
 }
 
-// stopping makes the server not ready, and ends the requests that would never end. The gate goes on
-// serving.
-func (g *gate) stopping() {
-	g.setState("stopping")
-	close(g.ended)
+// stopping makes the server not ready, and ends the requests that would never end. The middleware
+// goes on serving.
+func (m *middleware) stopping() {
+	m.setState("stopping")
+	close(m.ended)
 }
 
 // shed returns how many requests were refused because too many were under way or held too much.
-func (g *gate) shed() uint64 {
-	return g.refused[refusedPlace].Load() + g.refused[refusedMemory].Load()
+func (m *middleware) shed() uint64 {
+	return m.refused[rejectedPlace].Load() + m.refused[rejectedMemory].Load()
 }
 
 // working returns how many requests have a place, beside those that last and those that watch.
-func (g *gate) working() int64 { return g.places[cheap].Used() + g.places[heavy].Used() }
+func (m *middleware) working() int64 { return m.places[cheap].Used() + m.places[heavy].Used() }
 
 // admit returns r with its user in the context. If the sender may not do what r asks, admit answers
 // the request and returns nil.
-func (g *gate) admit(w http.ResponseWriter, r *http.Request, client string) *http.Request {
-	in, err := g.guard.check(r, client)
+func (m *middleware) admit(w http.ResponseWriter, r *http.Request, client string) *http.Request {
+	in, err := m.authorizer.check(r, client)
 	if err == nil {
 		return in
 	}
-	var e *refusedError
+	var e *rejectedError
 	if !errors.As(err, &e) {
-		e = &refusedError{refusedUser, err.Error()}
+		e = &rejectedError{rejectedUser, err.Error()}
 	}
-	if e.why == refusedUser {
-		for _, c := range g.guard.challenges() {
+	if e.why == rejectedUser {
+		for _, c := range m.authorizer.challenges() {
 			w.Header().Add("WWW-Authenticate", c)
 		}
 	}
-	g.refuseWith(w, r, e.why, e.text)
+	m.refuseWith(w, r, e.why, e.text)
 	return nil
 }
 
 // refuseWith answers a refused request in the form of its protocol, and counts it.
-func (g *gate) refuseWith(w http.ResponseWriter, r *http.Request, why refusal, text string) {
-	g.refused[why].Add(1)
-	t := refusalTexts[why]
-	decline(w, r, func(w http.ResponseWriter) {
+func (m *middleware) refuseWith(w http.ResponseWriter, r *http.Request, why rejection, text string) {
+	m.refused[why].Add(1)
+	t := rejectionTexts[why]
+	respondEarly(w, r, func(w http.ResponseWriter) {
 		// JSON looks like RPC, but is also what senders of OTLP send.
-		if e := connect.NewErrorWriter(); e.IsSupported(r) && !g.samples[r.URL.Path] {
+		if e := connect.NewErrorWriter(); e.IsSupported(r) && !m.samples[r.URL.Path] {
 			_ = e.Write(w, r, connect.NewError(t.rpc, errors.New(text))) // the client may be gone
 			return
 		}
@@ -135,26 +135,26 @@ func (g *gate) refuseWith(w http.ResponseWriter, r *http.Request, why refusal, t
 }
 
 // refuse answers a refused request in the form of its protocol, and counts it.
-func (g *gate) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
-	g.refuseWith(w, r, why, refusalTexts[why].text)
+func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, why rejection) {
+	m.refuseWith(w, r, why, rejectionTexts[why].text)
 }
 
-// strangerPause is the least time between two log lines about requests by foreign names.
-const strangerPause = time.Minute
+// foreignPause is the least time between two log lines about requests by foreign names.
+const foreignPause = time.Minute
 
-// stranger counts a request by a foreign name, and logs one now and then.
-func (g *gate) stranger(r *http.Request, why string) {
-	g.refused[refusedHost].Add(1)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if now := time.Now(); now.Sub(g.told) >= strangerPause {
-		g.told = now
-		g.log.Warn("request refused", "from", r.RemoteAddr, "path", strings.ToValidUTF8(r.URL.Path, "?"), "why", why)
+// logForeign counts a request by a foreign name, and logs one now and then.
+func (m *middleware) logForeign(r *http.Request, why string) {
+	m.refused[rejectedHost].Add(1)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := time.Now(); now.Sub(m.logged) >= foreignPause {
+		m.logged = now
+		m.log.Warn("request refused", "from", r.RemoteAddr, "path", strings.ToValidUTF8(r.URL.Path, "?"), "why", why)
 	}
 }
 
 // classOf returns the class of a request.
-func (g *gate) classOf(r *http.Request) class {
+func (m *middleware) classOf(r *http.Request) class {
 	switch path := r.URL.Path; {
 	case path == "/metrics", path == rpc.HealthProcedure:
 		return watching
@@ -162,7 +162,7 @@ func (g *gate) classOf(r *http.Request) class {
 		return lasting
 	case web.Draws(path), api.Queries(path), path == rondov1.RondoQueryProcedure, commands(path):
 		return heavy
-	case g.samples[path]:
+	case m.samples[path]:
 		return samples
 	}
 	return cheap
@@ -179,25 +179,25 @@ func unavailable(w http.ResponseWriter, text string) {
 }
 
 // ServeHTTP answers health checks itself, and lets other requests in or refuses them.
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
 	// A write deadline outlives its request, so each request sets its own. Setting a deadline does
 	// not fail on the connections of this server.
-	_ = c.SetReadDeadline(g.send.deadline(time.Now(), 0))
-	_ = c.SetWriteDeadline(g.read.deadline(time.Now(), 0))
+	_ = c.SetReadDeadline(m.send.deadline(time.Now(), 0))
+	_ = c.SetWriteDeadline(m.read.deadline(time.Now(), 0))
 	conn := connOf(r.Context())
-	defer readRest(c, r, conn) // after everything else, when the request occupies nothing
+	defer discardRest(c, r, conn) // after everything else, when the request occupies nothing
 	conn.begin()
 	defer conn.end()
-	if g.guard.headers != nil {
-		g.guard.headers(w.Header())
+	if m.authorizer.headers != nil {
+		m.authorizer.headers(w.Header())
 	}
 	switch r.URL.Path {
 	case "/-/healthy":
 		_, _ = io.WriteString(w, "rondo is healthy.\n") // the client may be gone
 		return
 	case "/-/ready":
-		if s := g.state.Load(); s != nil {
+		if s := m.state.Load(); s != nil {
 			unavailable(w, "rondo is "+*s+".")
 			return
 		}
@@ -205,65 +205,65 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	began := time.Now()
-	defer func() { g.endpoints.of(r.URL.Path).Observe(time.Since(began)) }()
-	if why := hostsOf(r, g.hosts).refuse(r); why != "" {
-		g.stranger(r, why)
-		decline(w, r, func(w http.ResponseWriter) {
+	defer func() { m.endpoints.of(r.URL.Path).Observe(time.Since(began)) }()
+	if why := hostsOf(r, m.hosts).refuse(r); why != "" {
+		m.logForeign(r, why)
+		respondEarly(w, r, func(w http.ResponseWriter) {
 			w.Header().Set("X-Content-Type-Options", "nosniff")
 			http.Error(w, why+".", http.StatusForbidden)
 		})
 		return
 	}
-	if g.inner.Load() == nil {
-		decline(w, r, func(w http.ResponseWriter) { unavailable(w, "rondo is starting.") })
+	if m.inner.Load() == nil {
+		respondEarly(w, r, func(w http.ResponseWriter) { unavailable(w, "rondo is starting.") })
 		return
 	}
 	client := sockets.ClientOf(r.RemoteAddr)
-	if in := g.admit(w, r, client); in != nil {
-		g.serve(c, w, in, client)
+	if in := m.admit(w, r, client); in != nil {
+		m.serve(c, w, in, client)
 	}
 }
 
 // serve reads a request of a user who may send it, waits for its place and lets a handler answer.
-func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
-	class, h := g.classOf(r), *g.inner.Load()
-	held := g.memory.Open(client)
+func (m *middleware) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
+	class, h := m.classOf(r), *m.inner.Load()
+	held := m.memory.Open(client)
 	defer held.Close()
 	if class == watching {
-		h = *g.scraped.Load()
+		h = *m.scraped.Load()
 	} else {
-		g.begun.Add(1)
-		defer g.begun.Add(-1)
+		m.begun.Add(1)
+		defer m.begun.Add(-1)
 		if held.Charge(requestBytes) != nil {
-			g.refuse(w, r, refusedMemory)
+			m.refuse(w, r, rejectedMemory)
 			return
 		}
 	}
-	in, err := g.arrive(c, r, held)
+	in, err := m.readRequest(c, r, held)
 	if err != nil {
-		g.refuseBody(w, r, err)
+		m.refuseBody(w, r, err)
 		return
 	}
-	leave, ok := g.enter(r, class, client)
+	leave, ok := m.enter(r, class, client)
 	if !ok {
-		g.refuse(w, r, refusedPlace)
+		m.refuse(w, r, rejectedPlace)
 		return
 	}
 	defer leave()
 	in = in.WithContext(limit.With(r.Context(), held))
 	switch {
 	case class != lasting:
-		g.pass(c, w, in, h, leave)
+		m.pass(c, w, in, h, leave)
 	case rpc.BeginsSession(r):
 		h.ServeHTTP(w, in) // which takes the connection over
 	default:
-		g.stream(c, w, in, h)
+		m.stream(c, w, in, h)
 	}
 }
 
-// arrive returns r with its whole body in memory, so that a client that sends slowly takes no
+// readRequest returns r with its whole body in memory, so that a client that sends slowly takes no
 // place. It leaves the body of a client that streams to the handler.
-func (g *gate) arrive(c *http.ResponseController, r *http.Request, held *limit.Account) (*http.Request, error) {
+func (m *middleware) readRequest(c *http.ResponseController, r *http.Request, held *limit.Account) (*http.Request, error) {
 	if flows[r.URL.Path] == bothWays || rpc.BeginsSession(r) {
 		return r, nil
 	}
@@ -271,7 +271,7 @@ func (g *gate) arrive(c *http.ResponseController, r *http.Request, held *limit.A
 	if commands(r.URL.Path) {
 		most = rpc.MaxCommandBytes
 	}
-	body, err := readBody(c, r, most, g.send, held)
+	body, err := readBody(c, r, most, m.send, held)
 	if err != nil {
 		return nil, err
 	}
@@ -284,15 +284,15 @@ func (g *gate) arrive(c *http.ResponseController, r *http.Request, held *limit.A
 }
 
 // enter waits for a place of a class. leave frees the place, and may be called again.
-func (g *gate) enter(r *http.Request, of class, client string) (leave func(), ok bool) {
-	if of != samples && !g.places[of].Wait(r.Context(), client, 1, g.patience) {
+func (m *middleware) enter(r *http.Request, of class, client string) (leave func(), ok bool) {
+	if of != samples && !m.places[of].Wait(r.Context(), client, 1, m.patience) {
 		return nil, false
 	}
 	conn := connOf(r.Context())
 	conn.admit()
 	return sync.OnceFunc(func() {
 		if of != samples {
-			g.places[of].Give(client, 1)
+			m.places[of].Give(client, 1)
 		}
 		conn.leave()
 	}), true
@@ -300,8 +300,8 @@ func (g *gate) enter(r *http.Request, of class, client string) (leave func(), ok
 
 // pass lets h answer, and calls leave when it begins to. The connection has no deadlines while h
 // works, because a deadline that passed would cancel the request although its client is waiting.
-func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
-	work := g.work
+func (m *middleware) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
+	work := m.work
 	if commands(r.URL.Path) { // which work on while they print
 		work, leave = commandTime, func() {}
 	}
@@ -309,22 +309,22 @@ func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.R
 	defer cancel()
 	_ = c.SetReadDeadline(time.Time{})
 	_ = c.SetWriteDeadline(time.Time{})
-	a := &answer{ResponseWriter: w, control: c, pace: g.read, begun: leave}
+	a := &pacedWriter{ResponseWriter: w, control: c, pace: m.read, begun: leave}
 	h.ServeHTTP(a, r.WithContext(ctx))
 	a.end()
 }
 
 // refuseBody answers a request whose body was not read.
-func (g *gate) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
+func (m *middleware) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errBodyLong):
-		g.refuse(w, r, refusedLong)
+		m.refuse(w, r, rejectedLong)
 	case errors.Is(err, errBodySlow):
-		g.refuse(w, r, refusedSlow)
+		m.refuse(w, r, rejectedSlow)
 	case errors.Is(err, limit.ErrMemory):
-		g.refuse(w, r, refusedMemory)
+		m.refuse(w, r, rejectedMemory)
 	default:
-		decline(w, r, func(w http.ResponseWriter) {
+		respondEarly(w, r, func(w http.ResponseWriter) {
 			http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
 		})
 	}

@@ -40,13 +40,13 @@ func post(t *testing.T, url, body string) (int, string) {
 	return r.StatusCode, string(data)
 }
 
-// quietGate is a gate that answers to every name.
-func quietGate(b bounds) *gate {
-	return newGate(b, newHosts(nil, []string{anyHost}, nil), slog.New(slog.DiscardHandler))
+// quietMiddleware is middleware that answers to every name.
+func quietMiddleware(b bounds) *middleware {
+	return newMiddleware(b, newHosts(nil, []string{anyHost}, nil), slog.New(slog.DiscardHandler))
 }
 
-func TestGateTellsHealth(t *testing.T) {
-	g := quietGate(defaultBounds(0))
+func TestMiddlewareReportsHealth(t *testing.T) {
+	g := quietMiddleware(defaultBounds(0))
 	s := httptest.NewServer(g)
 	defer s.Close()
 	check := func(when, path string, want int) {
@@ -72,14 +72,14 @@ func TestGateTellsHealth(t *testing.T) {
 	check("stopping", "/metrics", 204)
 }
 
-// TestGateShedsRequests: while all places are taken, others are refused, and health and metrics are
-// answered.
-func TestGateShedsRequests(t *testing.T) {
+// TestMiddlewareShedsRequests: while all places are taken, others are refused, and health and
+// metrics are answered.
+func TestMiddlewareShedsRequests(t *testing.T) {
 	b := defaultBounds(0)
 	const places = 4
 	b.places[cheap] = share{places, places}
 	b.patience = time.Millisecond
-	g := quietGate(b)
+	g := quietMiddleware(b)
 	block, entered := make(chan struct{}), make(chan struct{}, places)
 	g.open(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		entered <- struct{}{}
@@ -131,7 +131,7 @@ func TestGraphsTakeNoOtherPlaces(t *testing.T) {
 	const graphs = 3
 	b.places[cheap], b.places[heavy] = share{1, 1}, share{graphs, graphs}
 	b.patience = time.Millisecond
-	g := quietGate(b)
+	g := quietMiddleware(b)
 	block, entered := make(chan struct{}), make(chan struct{}, graphs)
 	g.open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/graph.svg" || r.URL.Path == "/rrd_updates" {
@@ -172,7 +172,7 @@ func TestGraphsTakeNoOtherPlaces(t *testing.T) {
 
 // TestClientThatHasGoneIsNotWorkedFor: what a client asked for went on after it had gone.
 func TestClientThatHasGoneIsNotWorkedFor(t *testing.T) {
-	g := quietGate(defaultBounds(0))
+	g := quietMiddleware(defaultBounds(0))
 	entered, ended := make(chan struct{}), make(chan error, 1)
 	g.open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(entered)
@@ -208,7 +208,7 @@ func TestClientThatHasGoneIsNotWorkedFor(t *testing.T) {
 func TestLongWorkIsNotCutByDeadlines(t *testing.T) {
 	b := defaultBounds(0)
 	b.send.grace, b.read.grace = 300*time.Millisecond, 300*time.Millisecond // a busy machine takes some
-	g := quietGate(b)
+	g := quietMiddleware(b)
 	work := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():

@@ -11,7 +11,7 @@ import (
 // TestEmptiedWebConfigOpensNothing: within a second everybody was an admin, and neither log nor
 // status page said so.
 func TestEmptiedWebConfigOpensNothing(t *testing.T) {
-	r, a := startGuarded(t, Config{})
+	r, a := startSecured(t, Config{})
 	c, url := secureClient(t, a, "", false), "https://"+r.HTTP.String()
 	tls, _, _ := strings.Cut(guarded(t), "http_server_config")
 	for _, text := range []string{"", "rondo: {anonymous: admin}\n", tls} {

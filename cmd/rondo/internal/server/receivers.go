@@ -112,7 +112,7 @@ func (m *manager) open(r Receiver) error {
 	}
 	rec, err := r.Protocol.New(c, m.unanswered)
 	if err != nil {
-		if err := m.taken(name, r.Address, err); err != nil {
+		if err := m.addressInUse(name, r.Address, err); err != nil {
 			return err
 		}
 		c.Address = "" // the receiver works without the default address, because it reads files

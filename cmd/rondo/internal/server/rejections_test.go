@@ -53,7 +53,7 @@ func sendWhole(t *testing.T, c net.Conn, path string, n int, chunked bool) *http
 func TestRefusedBodiesGetTheirAnswer(t *testing.T) {
 	const long = 24 << 20
 	r := start(t, Config{HTTP: anyPorts, Ways: postedWays("on")})
-	guarded, a := startGuarded(t, Config{})
+	guarded, a := startSecured(t, Config{})
 	for _, tt := range []struct {
 		path    string
 		size    int

@@ -7,8 +7,8 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 )
 
-// A need is what a request needs to be let in.
-type need struct {
+// A permission is what a request needs to be let in.
+type permission struct {
 	role access.Role
 	// all: the answer is about all series, so that users who are limited to folders are refused.
 	// The other routes show such users their own series only, by an access.View.
@@ -18,25 +18,25 @@ type need struct {
 	folder string
 }
 
-// What the entries of needs say.
+// What the entries of permissions say.
 var (
-	free    = need{role: access.None} // for everybody, who has said who they are or not
-	reads   = need{role: access.Read}
-	readAll = need{role: access.Read, all: true}
-	writes  = need{role: access.Write}
-	admins  = need{role: access.Admin}
-	whole   = need{role: access.Admin, all: true}
-	saves   = need{role: access.Write, all: true} // dashboards, which all users share
+	free    = permission{role: access.None} // for everybody, who has said who they are or not
+	reads   = permission{role: access.Read}
+	readAll = permission{role: access.Read, all: true}
+	writes  = permission{role: access.Write}
+	admins  = permission{role: access.Admin}
+	whole   = permission{role: access.Admin, all: true}
+	saves   = permission{role: access.Write, all: true} // dashboards, which all users share
 )
 
-// needs is the one table of who may do what. It says what each procedure and each route of the HTTP
-// port needs, by its path; a path that ends in a slash stands for all below it. What is missing
-// here needs the role admin, and a test fails. The routes of receivers are not in it: what they
-// need is what received says.
+// permissions is the one table of who may do what. It says what each procedure and each route of
+// the HTTP port needs, by its path; a path that ends in a slash stands for all below it. What is
+// missing here needs the role admin, and a test fails. The routes of receivers are not in it: what
+// they need is what receiverPermission says.
 //
 // At rondo.sock, whose file says who may, the table does not count. Over HTTP what a command of
 // Exec and Pipe needs depends on the command: access.Commands says so.
-var needs = map[string]need{
+var permissions = map[string]permission{
 	"/":                            reads,
 	"/login":                       reads,
 	"/rondo.proto":                 reads,
@@ -92,10 +92,11 @@ var needs = map[string]need{
 	"/rondo.v1.Cluster/State":         readAll,
 }
 
-// received returns what a request to a receiver needs whose series all are below a folder. Their
-// paths come from labels, so that a user who is limited to folders must reach the whole folder.
-func received(method, folder string) need {
-	n := need{role: access.Write, folder: folder}
+// receiverPermission returns what a request to a receiver needs whose series all are below a
+// folder. Their paths come from labels, so that a user who is limited to folders must reach the
+// whole folder.
+func receiverPermission(method, folder string) permission {
+	n := permission{role: access.Write, folder: folder}
 	if method == http.MethodGet || method == http.MethodHead {
 		n.role = access.Read
 	}
@@ -105,16 +106,16 @@ func received(method, folder string) need {
 // routes is a ServeMux that knows its patterns.
 type routes struct {
 	http.ServeMux
-	patterns []string
-	received map[string]string // the folder of a receiver's series, by the path of a route
+	patterns           []string
+	receiverPermission map[string]string // the folder of a receiver's series, by the path of a route
 }
 
 // receive registers the handler of a receiver's path, whose series all are below a folder.
 func (m *routes) receive(path, folder string, h http.Handler) {
-	if m.received == nil {
-		m.received = make(map[string]string)
+	if m.receiverPermission == nil {
+		m.receiverPermission = make(map[string]string)
 	}
-	m.received[path] = folder
+	m.receiverPermission[path] = folder
 	m.ServeMux.Handle(path, h)
 }
 
@@ -124,16 +125,16 @@ func (m *routes) Handle(pattern string, h http.Handler) {
 	m.ServeMux.Handle(pattern, h)
 }
 
-// need returns what a request needs that m answers.
-func (m *routes) need(r *http.Request) need {
-	if n, ok := needs[r.URL.Path]; ok {
+// permission returns what a request needs that m answers.
+func (m *routes) permission(r *http.Request) permission {
+	if n, ok := permissions[r.URL.Path]; ok {
 		return n
 	}
 	_, pattern := m.Handler(r)
-	if folder, ok := m.received[pattern]; ok {
-		return received(r.Method, folder)
+	if folder, ok := m.receiverPermission[pattern]; ok {
+		return receiverPermission(r.Method, folder)
 	}
-	if n, ok := needs[pathOf(pattern)]; ok {
+	if n, ok := permissions[pathOf(pattern)]; ok {
 		return n
 	}
 	return whole

@@ -13,7 +13,7 @@ import (
 // routed returns the handlers of the HTTP port of a server that is not running.
 func routed(t *testing.T) (all, scrapes *routes) {
 	t.Helper()
-	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), page: quietGate(defaultBounds(0)), store: enginetest.Open(t)}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: enginetest.Open(t)}
 	s.receivers = newManager(s)
 	s.rpc, s.pages = s.newRPC(), nil
 	s.pages = s.newPages()
@@ -38,24 +38,24 @@ func TestEveryRouteNeedsARole(t *testing.T) {
 		}
 	}
 	for path := range known {
-		if _, ok := needs[path]; !ok {
+		if _, ok := permissions[path]; !ok {
 			t.Errorf("the table needs of needs.go does not say who may use %s", path)
 		}
 	}
-	for path := range needs {
+	for path := range permissions {
 		if !known[path] {
 			t.Errorf("the table needs of needs.go names %s, which the server does not answer", path)
 		}
 	}
 }
 
-// TestNeedOfRequest: a request needs what the handler that answers it needs, however its path
+// TestPermissionOfRequest: a request needs what the handler that answers it needs, however its path
 // is written.
-func TestNeedOfRequest(t *testing.T) {
+func TestPermissionOfRequest(t *testing.T) {
 	all, _ := routed(t)
 	for _, tt := range []struct {
 		method, path string
-		want         need
+		want         permission
 	}{
 		{"POST", "/rondo.v1.Rondo/Drop", admins},
 		{"GET", "/rondo.v1.Rondo/Fetch", reads},
@@ -68,7 +68,7 @@ func TestNeedOfRequest(t *testing.T) {
 		{"POST", "/rondo.v1.Rondo/Backup", whole},
 		{"POST", "/rondo.v1.Rondo/Control", whole},
 	} {
-		if got := all.need(httptest.NewRequest(tt.method, tt.path, nil)); got != tt.want {
+		if got := all.permission(httptest.NewRequest(tt.method, tt.path, nil)); got != tt.want {
 			t.Errorf("%s %s needs %v, want %v", tt.method, tt.path, got, tt.want)
 		}
 	}
@@ -81,23 +81,23 @@ func TestNeedOfRequest(t *testing.T) {
 			t.Errorf("%s is answered by the procedure: %d %s", path, w.Code, w.Body)
 		}
 	}
-	if n := (&routes{}).need(httptest.NewRequest("GET", "/unknown", nil)); n != whole {
+	if n := (&routes{}).permission(httptest.NewRequest("GET", "/unknown", nil)); n != whole {
 		t.Errorf("a path without a route needs %v, want %v", n, whole)
 	}
 }
 
-// TestGuardKeepsLimitedUsersFromTheWhole: each need that is about all series refuses a user who is
-// limited to folders, and each role refuses the role before it.
-func TestGuardKeepsLimitedUsersFromTheWhole(t *testing.T) {
-	for path, n := range needs {
+// TestLimitedUsersAreKeptFromTheWhole: each permission that is about all series refuses a user who
+// is limited to folders, and each role refuses the role before it.
+func TestLimitedUsersAreKeptFromTheWhole(t *testing.T) {
+	for path, n := range permissions {
 		for _, u := range []*access.User{
 			{Name: "reader", Role: access.Read},
 			{Name: "writer", Role: access.Write},
 			{Name: "admin", Role: access.Admin},
 			{Name: "tenant", Role: access.Admin, Folders: []string{"a"}},
 		} {
-			g := guard{
-				need:       func(*http.Request) need { return n },
+			g := authorizer{
+				permission: func(*http.Request) permission { return n },
 				identify:   func(*http.Request, string) (*access.User, error) { return u, nil },
 				challenges: func() []string { return nil },
 			}
@@ -135,8 +135,8 @@ func TestLimitedUsersSend(t *testing.T) {
 		{"GET", access.Read, []string{"line"}, false},
 		{"HEAD", access.Read, nil, true},
 	} {
-		g := guard{
-			need: m.need,
+		g := authorizer{
+			permission: m.permission,
 			identify: func(*http.Request, string) (*access.User, error) {
 				return &access.User{Name: "sender", Role: tt.role, Folders: tt.folders}, nil
 			},

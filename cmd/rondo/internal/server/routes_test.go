@@ -62,8 +62,8 @@ func request(t *testing.T, method, url, body string, header ...string) string {
 	return fmt.Sprintf("%d %s", res.StatusCode, strings.TrimSpace(string(text)))
 }
 
-// TestRoutes: requests for the routes of a receiver reach it through the gate, which checks Host
-// and Origin, and the requests are counted by path.
+// TestRoutes: requests for the routes of a receiver reach it through the middleware, which checks
+// Host and Origin, and the requests are counted by path.
 func TestRoutes(t *testing.T) {
 	r := start(t, Config{HTTP: anyPorts, Ways: postedWays(receivers.On)})
 	for _, tt := range []struct {
@@ -153,7 +153,7 @@ func TestSamplesTakeNoOtherPlaces(t *testing.T) {
 		b.places[c] = share{1, 1}
 	}
 	b.patience = time.Millisecond
-	g := quietGate(b)
+	g := quietMiddleware(b)
 	g.receive([]string{"/posted"})
 	var counters receivers.Counters
 	posts := receivers.NewRequests(nil, &counters, receivers.Config{InFlight: most, Patience: time.Millisecond})

@@ -40,7 +40,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &daemon{Server: srv, cancel: cancel}
 	serve := func(l net.Listener, a rrdcached.Address) {
-		l, door, secured := s.door(l, a)
+		l, access, secured := s.rrdcachedListener(l, a)
 		d.addrs = append(d.addrs, l.Addr())
 		if s.RRDCached.Named || len(files) > 0 {
 			s.opened++
@@ -48,7 +48,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 		d.secured = append(d.secured, secured)
 		s.announce(name, l.Addr(), secured())
 		d.running.Go(func() {
-			if err := srv.ServeDoor(ctx, l, door); err != nil {
+			if err := srv.ServeWithAccess(ctx, l, access); err != nil {
 				fail(err)
 			}
 		})
@@ -70,7 +70,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	for _, a := range s.RRDCached.Addresses {
 		l, err := rrdcached.Listen(a)
 		if err != nil {
-			if err := s.taken(name, Address{Addr: a.String(), Named: s.RRDCached.Named}, err); err != nil {
+			if err := s.addressInUse(name, Address{Addr: a.String(), Named: s.RRDCached.Named}, err); err != nil {
 				return d, err
 			}
 			continue

@@ -66,7 +66,8 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// TestMistakeInRulesIsToldFirst: it was told after the database had been opened, which may take long.
+// TestMistakeInRulesIsToldFirst: it was told after the database had been opened, which may take
+// long.
 func TestMistakeInRulesIsToldFirst(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
 	err := Run(t.Context(), Config{DB: dir, Ways: fakeWays(nil), Rules: Rules{Files: []string{filepath.Join(t.TempDir(), "none.yml")}, Every: time.Minute}})
@@ -82,7 +83,7 @@ func TestMistakeInRulesIsToldFirst(t *testing.T) {
 // began one second before it.
 func TestFirstRowOfRecording(t *testing.T) {
 	store := enginetest.Open(t)
-	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), page: quietGate(defaultBounds(0)), store: store}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: store}
 	s.receivers = newManager(s)
 	const step = 60
 	for i := range int64(3) {

@@ -51,7 +51,7 @@ func (s *server) start(ctx context.Context, fail context.CancelCauseFunc) error 
 	if s.activated, err = systemd.Files(s.Getenv, os.Getpid()); err != nil {
 		return err
 	}
-	if err := s.early(); err != nil {
+	if err := s.validate(); err != nil {
 		return err
 	}
 	// The port comes first. A mistake in the configuration is then reported before a long recovery,
@@ -78,15 +78,15 @@ func (s *server) start(ctx context.Context, fail context.CancelCauseFunc) error 
 	if s.daemon, err = s.listenRRDCached(fail); err != nil {
 		return err
 	}
-	if err := s.heard(); err != nil {
+	if err := s.checkListening(); err != nil {
 		return err
 	}
 	if s.local, err = s.listenLocal(fail); err != nil {
 		return err
 	}
 	all, scrapes := s.handlers()
-	s.page.guard.need = all.need
-	s.page.open(all, scrapes)
+	s.middleware.authorizer.permission = all.permission
+	s.middleware.open(all, scrapes)
 	return nil
 }
 
@@ -95,7 +95,7 @@ func (s *server) serve(ctx context.Context) error {
 	addrs := Addresses{Socket: filepath.Join(s.DB, rpc.SocketName), Receivers: s.receivers.addrs()}
 	if s.http != nil {
 		addrs.HTTP = s.http.Addr()
-		for _, e := range s.entrances {
+		for _, e := range s.httpListeners {
 			addrs.AllHTTP = append(addrs.AllHTTP, e.Addr())
 		}
 	}
@@ -122,7 +122,7 @@ func (s *server) serve(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			s.page.stopping()
+			s.middleware.stopping()
 			s.notify(systemd.Stopping)
 			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 				return err
@@ -176,15 +176,15 @@ func (s *server) stop() error {
 // endRequests waits for the open requests of all listeners at the same time, at most for the grace,
 // and cancels the rest.
 func (s *server) endRequests() (errs []error) {
-	if s.page == nil {
+	if s.middleware == nil {
 		return nil // nothing was opened
 	}
-	if n := s.page.begun.Load(); n > 0 {
+	if n := s.middleware.begun.Load(); n > 0 {
 		s.Logger.Info("waiting for open requests", "requests", n, "at most", s.Grace)
 	}
 	var wg sync.WaitGroup
 	ended := make([]error, 2)
-	for i, l := range []*listener{s.http, s.local} {
+	for i, l := range []*httpServer{s.http, s.local} {
 		if l != nil {
 			wg.Go(func() { ended[i] = l.shutdown(s.Grace, s.Logger) })
 		}
@@ -224,8 +224,8 @@ func (s *server) newRPC() *rpc.Server {
 	}
 	return &rpc.Server{
 		Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, Report: s.report,
-		Pages: pages, MaySave: !beyond(s.entrances),
-		Make: s.makeNewcomers, Evaluate: s.evaluate, Ending: s.page.ended,
+		Pages: pages, MaySave: !beyond(s.httpListeners),
+		Make: s.makeNewcomers, Evaluate: s.evaluate, Ending: s.middleware.ended,
 	}
 }
 
@@ -245,6 +245,6 @@ func (s *server) handlers() (all, scrapes *routes) {
 		_, _ = w.Write(rpc.Proto) // the client may be gone
 	}))
 	metrics.Handle("GET /metrics", http.HandlerFunc(s.metrics))
-	metrics.Handle(rpc.HealthProcedure, rpc.HealthHandler(s.page.ready))
+	metrics.Handle(rpc.HealthProcedure, rpc.HealthHandler(s.middleware.ready))
 	return mux, metrics
 }

@@ -28,37 +28,37 @@ import (
 // A server is one running Config.
 type server struct {
 	Config
-	started     time.Time
-	rpc         *rpc.Server
-	pages       *web.Server
-	queries     *api.Handler      // Prometheus' API
-	series      *prom.Storage     // what queries see
-	sums        *spread.Evaluator // of the partitions of this node; nil: there is no cluster
-	rules       *alerts.Manager
-	reloads     reloads
-	reloading   chan struct{}     // closed when the reload that is under way has ended; nil: none is
-	store       core.Engine       // folder, or all partitions of the cluster
-	folder      *core.Store       // nil: it is not open, or the server is a node
-	member      *clustered.Member // nil: the server is no node of a cluster
-	shared      *shared.Pages     // dashboards of the cluster; nil: the server is no node
-	page        *gate
-	http        *listener
-	entrances   []*entrance       // the addresses of http
-	connections *connections      // of http
-	web         *webconfig.Keeper // nil: there is no file
-	daemonTLS   *webconfig.Keeper // certificate of rrdcached's TCP addresses; nil: web's, or none
-	local       *listener
-	commands    *rpc.Commands // at local
-	remote      *rpc.Commands // over HTTP
-	receivers   *manager
-	daemon      *daemon // nil: rrdcached's protocol is off
-	swept       swept
-	figuresLate atomic.Int64 // own figures are refused until then, in µs since 1970; 0: they are not
-	backups     *backups.Keeper
-	watch       health.Watch
-	activated   map[string][]*os.File
-	opened      int      // inputs that listen, or read files
-	missed      []string // default addresses that are in use, as flags
+	started       time.Time
+	rpc           *rpc.Server
+	pages         *web.Server
+	queries       *api.Handler      // Prometheus' API
+	series        *prom.Storage     // what queries see
+	sums          *spread.Evaluator // of the partitions of this node; nil: there is no cluster
+	rules         *alerts.Manager
+	reloads       reloads
+	reloading     chan struct{}     // closed when the reload that is under way has ended; nil: none is
+	store         core.Engine       // folder, or all partitions of the cluster
+	folder        *core.Store       // nil: it is not open, or the server is a node
+	member        *clustered.Member // nil: the server is no node of a cluster
+	shared        *shared.Pages     // dashboards of the cluster; nil: the server is no node
+	middleware    *middleware
+	http          *httpServer
+	httpListeners []*httpListener   // the addresses of http
+	connections   *connections      // of http
+	web           *webconfig.Keeper // nil: there is no file
+	daemonTLS     *webconfig.Keeper // certificate of rrdcached's TCP addresses; nil: web's, or none
+	local         *httpServer
+	commands      *rpc.Commands // at local
+	remote        *rpc.Commands // over HTTP
+	receivers     *manager
+	daemon        *daemon // nil: rrdcached's protocol is off
+	swept         swept
+	figuresLate   atomic.Int64 // own figures are refused until then, in µs since 1970; 0: they are not
+	backups       *backups.Keeper
+	watch         health.Watch
+	activated     map[string][]*os.File
+	opened        int      // inputs that listen, or read files
+	missed        []string // default addresses that are in use, as flags
 }
 
 // reloads counts the outcomes of reading the configuration again.

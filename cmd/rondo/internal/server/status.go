@@ -46,7 +46,7 @@ func (s *server) state(now time.Time) health.State {
 		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Missed: s.missed,
 		Rules: s.rules.Failing(), BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
-		HostRefused: s.page.refused[refusedHost].Load(), Shed: s.page.shed(), Spool: s.spooled(),
+		HostRefused: s.middleware.refused[rejectedHost].Load(), Shed: s.middleware.shed(), Spool: s.spooled(),
 		FiguresLate: rra.Time(s.figuresLate.Load()),
 	}
 	st.ClusterErrors, st.ClusterWarnings = clusterProblems(s.operators().Status(context.Background()))
@@ -92,7 +92,7 @@ func (s *server) listeners() []listening {
 		}
 		ls = append(ls, listening{l, l.Reachable && !secured})
 	}
-	for _, e := range s.entrances {
+	for _, e := range s.httpListeners {
 		add("http", e.Addr(), s.secured())
 	}
 	for _, r := range s.receivers.all() {

@@ -23,7 +23,7 @@ const joinTime = time.Minute
 // openStore opens the database of this machine, or makes the server a node of its cluster.
 func (s *server) openStore(ctx context.Context, fail context.CancelCauseFunc) (err error) {
 	if s.Cluster != nil {
-		return s.join(ctx, fail)
+		return s.joinListeners(ctx, fail)
 	}
 	if backend.IsNode(s.DB) {
 		return fmt.Errorf("%s is the folder of a node: name its cluster with --cluster", absolute(s.DB))
@@ -39,7 +39,7 @@ func (s *server) openStore(ctx context.Context, fail context.CancelCauseFunc) (e
 }
 
 // join makes the server a node. It waits for the cluster until ctx ends, and for joinTime at most.
-func (s *server) join(ctx context.Context, fail context.CancelCauseFunc) (err error) {
+func (s *server) joinListeners(ctx context.Context, fail context.CancelCauseFunc) (err error) {
 	if s.Backups.Dir != "" {
 		return fmt.Errorf("--backup-to %s %w, and with --cluster the series are on several machines", s.Backups.Dir, core.ErrNoFolder)
 	}

@@ -18,7 +18,7 @@ import (
 
 // changing returns the paths of all requests that change something, of RPC and of receivers.
 func changing() (paths []string) {
-	for path, n := range needs {
+	for path, n := range permissions {
 		if n.role >= access.Write && strings.HasPrefix(path, "/rondo.v1.Rondo/") {
 			paths = append(paths, path)
 		}
@@ -30,7 +30,7 @@ func changing() (paths []string) {
 // browser's password, is refused at each address that changes something: by its Origin, by a name
 // that means this machine (DNS rebinding), as a form, as text, and as a GET.
 func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
-	r, a := startGuarded(t, Config{Ways: postedWays("on")})
+	r, a := startSecured(t, Config{Ways: postedWays("on")})
 	c := secureClient(t, a, "", false)
 	url := "https://" + r.HTTP.String()
 	body := `{"path":"victim","to":"victim2","name":"victim","text":"graph: x","samples":[{"path":"victim","update":"N:1"}]` +
@@ -86,7 +86,7 @@ func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
 // TestTenThousandIdleConnections: one client opens ten thousand connections and leaves them. The
 // server keeps a bounded number, and answers everybody.
 func TestTenThousandIdleConnections(t *testing.T) {
-	r, a := startGuarded(t, Config{})
+	r, a := startSecured(t, Config{})
 	c := secureClient(t, a, "", false)
 	url := "https://" + r.HTTP.String()
 	const window = 1500 // more than the server keeps; those before were closed by it
@@ -124,7 +124,7 @@ func TestTenThousandIdleConnections(t *testing.T) {
 // TestRapidReset: a client opens streams of HTTP/2 and resets them at once, thousands of times. The
 // server does not work for more of them than it has places, and answers others.
 func TestRapidReset(t *testing.T) {
-	r, a := startGuarded(t, Config{})
+	r, a := startSecured(t, Config{})
 	conn, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: a.Pool(), NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)

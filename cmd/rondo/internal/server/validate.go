@@ -13,9 +13,9 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// early finds mistakes before the database is opened. A failed start must not leave an empty
+// validate finds mistakes before the database is opened. A failed start must not leave an empty
 // database behind, because commands would then use it.
-func (s *server) early() error {
+func (s *server) validate() error {
 	for _, r := range s.Ways.Receivers {
 		if err := s.check(r); err != nil {
 			return err
@@ -35,7 +35,7 @@ func (s *server) early() error {
 			s.Logger.Warn("the web configuration asks nobody for credentials: whoever reaches the HTTP port may change everything", "file", s.WebConfig)
 		}
 	}
-	if err := s.earlyDoors(); err != nil {
+	if err := s.validateCredentials(); err != nil {
 		return err
 	}
 	return CheckSocket(s.Socket)
@@ -60,8 +60,8 @@ func example(r Receiver) string {
 	return "127.0.0.1:8888"
 }
 
-// free returns the error that heard would return later, if none of the default addresses is free.
-// It is called after listenHTTP and before the database is opened.
+// free returns the error that checkListening would return later, if none of the default addresses
+// is free. It is called after listenHTTP and before the database is opened.
 func (s *server) free() error {
 	if s.opened > 0 || len(s.missed) == 0 || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
 		return nil

@@ -41,8 +41,8 @@ rondo:
 `, hash, webconfig.HashToken("reader"), webconfig.HashToken("writer"), webconfig.HashToken("admin"), webconfig.HashToken("tenant"), webconfig.HashToken("past"))
 }
 
-// startGuarded starts a server with the file guarded.
-func startGuarded(t *testing.T, c Config) (*running, *webconfigtest.Authority) {
+// startSecured starts a server with the file guarded.
+func startSecured(t *testing.T, c Config) (*running, *webconfigtest.Authority) {
 	t.Helper()
 	a := webconfigtest.New(t, "rondo tests")
 	a.Leaf(t, "server", webconfigtest.Leaf{})
@@ -106,7 +106,7 @@ const createBody = `{"path":"%s","definition":{"step":10,"ds":["DS:v:GAUGE:20:U:
 // TestCredentials: each kind of credentials lets in whom it should, and nobody else, over HTTP/1
 // and HTTP/2.
 func TestCredentials(t *testing.T) {
-	r, a := startGuarded(t, Config{})
+	r, a := startSecured(t, Config{})
 	a.Leaf(t, "agent", webconfigtest.Leaf{})
 	a.Leaf(t, "nobody", webconfigtest.Leaf{})
 	url := "https://" + r.HTTP.String()
@@ -171,13 +171,13 @@ func TestCredentials(t *testing.T) {
 // TestCertificatesThatAreNotTaken: an expired certificate, and one of another authority, end the
 // handshake; and no byte of HTTP is answered without TLS.
 func TestCertificatesThatAreNotTaken(t *testing.T) {
-	r, a := startGuarded(t, Config{})
+	r, a := startSecured(t, Config{})
 	a.Leaf(t, "old", webconfigtest.Leaf{CN: "agent", Expires: time.Now().Add(-time.Minute)})
 	other := webconfigtest.New(t, "other tests")
 	other.Leaf(t, "agent", webconfigtest.Leaf{})
 	// stranger trusts the server, and has a certificate of another authority.
-	stranger := &webconfigtest.Authority{Dir: other.Dir, Cert: a.Cert}
-	for name, c := range map[string]*http.Client{"expired": secureClient(t, a, "old", false), "another authority's": secureClient(t, stranger, "agent", false)} {
+	logForeign := &webconfigtest.Authority{Dir: other.Dir, Cert: a.Cert}
+	for name, c := range map[string]*http.Client{"expired": secureClient(t, a, "old", false), "another authority's": secureClient(t, logForeign, "agent", false)} {
 		answer, err := c.Get("https://" + r.HTTP.String() + "/-/healthy")
 		if err == nil {
 			_ = answer.Body.Close()
@@ -194,7 +194,7 @@ func TestCertificatesThatAreNotTaken(t *testing.T) {
 // TestReloadDuringRequests: while clients ask, the certificate and the users change. No request
 // fails, a user who is taken out is out on its old connection too, and a mistake changes nothing.
 func TestReloadDuringRequests(t *testing.T) {
-	r, a := startGuarded(t, Config{})
+	r, a := startSecured(t, Config{})
 	url := "https://" + r.HTTP.String() + "/rondo.v1.Rondo/List"
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -262,7 +262,7 @@ func TestReloadDuringRequests(t *testing.T) {
 // TestNothingIsReadOfStrangers: a request without credentials is refused before its body has
 // arrived, and a connection that sends nothing ends.
 func TestNothingIsReadOfStrangers(t *testing.T) {
-	r, a := startGuarded(t, Config{})
+	r, a := startSecured(t, Config{})
 	c, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: a.Pool()})
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestNothingIsReadOfStrangers(t *testing.T) {
 	}
 	b := defaultBounds(0)
 	b.header = 200 * time.Millisecond
-	impatient, _ := startGuarded(t, Config{bounds: &b})
+	impatient, _ := startSecured(t, Config{bounds: &b})
 	silent, err := net.Dial("tcp", impatient.HTTP.String())
 	if err != nil {
 		t.Fatal(err)

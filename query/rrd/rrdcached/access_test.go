@@ -16,9 +16,9 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
-// serveDoor is serve at a TCP port with a door. With secure it speaks TLS, with the certificate of
-// package httptest, for which the pool is.
-func serveDoor(t *testing.T, d rrdcached.Door, secure bool) (s *served, pool *x509.CertPool) {
+// serveWithAccess is serve at a TCP port with an Access. With secure it speaks TLS, with the
+// certificate of package httptest, for which the pool is.
+func serveWithAccess(t *testing.T, d rrdcached.Access, secure bool) (s *served, pool *x509.CertPool) {
 	t.Helper()
 	s = serve(t, rrdcached.Options{}, 0)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func serveDoor(t *testing.T, d rrdcached.Door, secure bool) (s *served, pool *x5
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.ServeDoor(ctx, l, d) }()
+	go func() { done <- s.ServeWithAccess(ctx, l, d) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -63,7 +63,7 @@ func tokens(token string) (*access.User, error) {
 // TestRefusedUpdatesCountInABatch: updates that a user may not send had no number in their BATCH,
 // so that the numbers of it were wrong for each line behind.
 func TestRefusedUpdatesCountInABatch(t *testing.T) {
-	s, _ := serveDoor(t, rrdcached.Door{User: func() *access.User { return nil }, Token: tokens}, false)
+	s, _ := serveWithAccess(t, rrdcached.Access{User: func() *access.User { return nil }, Token: tokens}, false)
 	const ahead = "0 Authenticated\n0 Go ahead.  End with dot '.' on its own line.\n"
 	for _, user := range []string{"reader", "tenant"} {
 		p := dial(t, s.addr)
@@ -73,7 +73,7 @@ func TestRefusedUpdatesCountInABatch(t *testing.T) {
 }
 
 func TestAuthComesFirst(t *testing.T) {
-	s, _ := serveDoor(t, rrdcached.Door{User: func() *access.User { return nil }, Token: tokens}, false)
+	s, _ := serveWithAccess(t, rrdcached.Access{User: func() *access.User { return nil }, Token: tokens}, false)
 	const needed = "-1 Authentication required: the first line must be AUTH and a token.\n"
 	for request, want := range map[string]string{
 		"PING\nPING\n":                needed,
@@ -94,7 +94,7 @@ func TestAuthComesFirst(t *testing.T) {
 			p.ended()
 		}
 	}
-	open, _ := serveDoor(t, rrdcached.Door{User: func() *access.User { return &access.User{Role: access.Read} }, Token: tokens}, false)
+	open, _ := serveWithAccess(t, rrdcached.Access{User: func() *access.User { return &access.User{Role: access.Read} }, Token: tokens}, false)
 	dial(t, open.addr).expect("CREATE a -O"+definition+"\nPING\n", "-1 Permission denied.\n0 PONG\n")
 	dial(t, open.addr).expect("AUTH writer\nCREATE a -O"+definition+"\nPING\n", "0 Authenticated\n0 RRD created OK\n0 PONG\n")
 }
@@ -102,7 +102,7 @@ func TestAuthComesFirst(t *testing.T) {
 // TestRolesOfTheProtocol: a reader reads, a writer does not replace series, and a user who is
 // limited to folders neither reads nor writes, lists or copies from others.
 func TestRolesOfTheProtocol(t *testing.T) {
-	s, _ := serveDoor(t, rrdcached.Door{User: func() *access.User { return nil }, Token: tokens}, false)
+	s, _ := serveWithAccess(t, rrdcached.Access{User: func() *access.User { return nil }, Token: tokens}, false)
 	denied := "-1 Permission denied.\n"
 	admin := dial(t, s.addr)
 	admin.expect("AUTH admin\nCREATE mine/a"+definition+"\nCREATE other/b"+definition+"\nUPDATE other/b 1000000010:1\n",
@@ -130,7 +130,7 @@ func TestRolesOfTheProtocol(t *testing.T) {
 
 // TestTLS: the protocol over TLS, with many requests at once; a peer without TLS gets no answer.
 func TestTLS(t *testing.T) {
-	s, pool := serveDoor(t, rrdcached.Door{User: func() *access.User { return nil }, Token: tokens}, true)
+	s, pool := serveWithAccess(t, rrdcached.Access{User: func() *access.User { return nil }, Token: tokens}, true)
 	c, err := tls.Dial("tcp", s.addr.String(), &tls.Config{RootCAs: pool, ServerName: "example.com"})
 	if err != nil {
 		t.Fatal(err)

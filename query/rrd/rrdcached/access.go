@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// A Door says who may do what at a listener. The zero Door lets everybody do everything.
-type Door struct {
+// Access says who may do what at a listener. The zero Access lets everybody do everything.
+type Access struct {
 	// Allow is the set of commands that are answered; the zero value means all.
 	Allow Commands
 	// User returns the user of a new connection. If it returns nil, the connection must begin with
@@ -42,8 +42,8 @@ func setOf(ids ...cmdID) (set Commands) {
 	return set
 }
 
-// A visitor is who is at the other end of a connection, where its listener asks for that.
-type visitor struct {
+// A session is who is at the other end of a connection, where its listener asks for that.
+type session struct {
 	user    *access.User // nil: a token is needed
 	token   func(token string) (*access.User, error)
 	allow   Commands // of the listener
@@ -51,15 +51,15 @@ type visitor struct {
 	checked bool     // each line is looked at
 }
 
-// visit sets what the peer of a new connection may do.
-func (c *conn) visit(d Door) {
+// setAccess sets what the peer of a new connection may do.
+func (c *conn) setAccess(d Access) {
 	c.allow = d.Allow
 	if d.User == nil && d.Token == nil {
 		return
 	}
-	c.visitor = &visitor{token: d.Token, allow: d.Allow}
+	c.session = &session{token: d.Token, allow: d.Allow}
 	if d.Allow == 0 {
-		c.visitor.allow = everyCommand
+		c.session.allow = everyCommand
 	}
 	user := access.Everything()
 	if d.User != nil {
@@ -72,9 +72,9 @@ func (c *conn) visit(d Door) {
 
 // become gives the connection the rights of a user.
 func (c *conn) become(u *access.User) {
-	c.visitor.user = u
-	c.visitor.checked = u.Role < access.Admin || u.Limited()
-	c.allow = c.visitor.allow&commandsOf[u.Role] | setOf(cmdHelp, cmdQuit)
+	c.session.user = u
+	c.session.checked = u.Role < access.Admin || u.Limited()
+	c.allow = c.session.allow&commandsOf[u.Role] | setOf(cmdHelp, cmdQuit)
 }
 
 var authWord = []byte("AUTH ")
@@ -82,7 +82,7 @@ var authWord = []byte("AUTH ")
 // passes reports whether a line is to be carried out. It answers the other lines: AUTH, and those
 // of a peer that may not send them.
 func (c *conn) passes(line []byte) bool {
-	v := c.visitor
+	v := c.session
 	if !v.greeted {
 		v.greeted = true
 		if len(line) > len(authWord) && bytes.EqualFold(line[:len(authWord)], authWord) && v.token != nil {
@@ -108,7 +108,7 @@ func (c *conn) passes(line []byte) bool {
 }
 
 func (c *conn) authenticate(token string) {
-	u, err := c.visitor.token(token)
+	u, err := c.session.token(token)
 	if err != nil {
 		c.slot(failure("The token is wrong, or has expired."))
 		c.closing = true
@@ -121,7 +121,7 @@ func (c *conn) authenticate(token string) {
 // permitted reports whether the user may send a line, as far as that depends on more than the
 // command. A line that is no command is permitted: it is answered like every other one.
 func (c *conn) permitted(line []byte) (cmd *command, ok bool) {
-	u := c.visitor.user
+	u := c.session.user
 	r, ok := parseRequest(line)
 	if !ok || r.cmd == nil {
 		return nil, true
