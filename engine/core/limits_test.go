@@ -3,8 +3,6 @@ package core_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -109,39 +107,6 @@ func TestBatchesAndDefinitionsAreLimited(t *testing.T) {
 	_, err = s.Create(t.Context(), core.Spec{Path: "long", Definition: &long})
 	if want := "bytes, at most 1048576 are possible"; !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), want) {
 		t.Errorf("a long definition: %v, want %s", err, want)
-	}
-}
-
-// TestLimitsPage: each number of docs/limits.md that is a constant of the engine or of rra is that
-// constant.
-func TestLimitsPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/limits.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	constants := map[string]int64{
-		"rra.MaxSources": rra.MaxSources, "rra.MaxComputes": rra.MaxComputes, "rra.MaxArchives": rra.MaxArchives,
-		"rra.MaxColumns": rra.MaxColumns, "rra.MaxRows": rra.MaxRows, "rra.MaxValues": rra.MaxValues,
-		"rra.MaxStateBytes": rra.MaxStateBytes, "rra.MaxName": rra.MaxName, "rra.MaxExpression": rra.MaxExpression,
-		"core.DefaultMaxRows": core.DefaultMaxRows, "core.MaxPath": core.MaxPath, "core.MaxLabels": core.MaxLabels,
-		"core.MaxLabel": core.MaxLabel, "core.MaxLabelBytes": core.MaxLabelBytes, "core.MaxDefinition": core.MaxDefinition,
-		"core.MaxBatch": core.MaxBatch, "core.MaxClasses": core.MaxClasses, "core.MaxFetchRows": core.MaxFetchRows,
-		"core.MaxExpression": core.MaxExpression, "core.MaxProgram": core.MaxProgram,
-	}
-	rows := regexp.MustCompile("(?m)^\\| [^|]+ \\| ([0-9,]+)[^|]* \\| `((?:rra|core)\\.[A-Za-z]+)`").FindAllStringSubmatch(string(page), -1)
-	for _, m := range rows {
-		want, ok := constants[m[2]]
-		if !ok {
-			t.Errorf("docs/limits.md names %s, which this test does not know", m[2])
-			continue
-		}
-		if got := strings.ReplaceAll(m[1], ",", ""); got != fmt.Sprint(want) {
-			t.Errorf("docs/limits.md says %s is %s, it is %d", m[2], got, want)
-		}
-		delete(constants, m[2])
-	}
-	for name := range constants {
-		t.Errorf("docs/limits.md lacks %s", name)
 	}
 }
 
