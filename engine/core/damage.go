@@ -66,6 +66,3 @@ func (l *loader) damagedState(g *group, err error) *DamageError {
 func loseSlot(e *DamageError, st *rowblock.Geometry, slot int64) {
 	e.Step, e.From, e.To = st.Span, (slot*st.Slot-1)*st.Span, ((slot+1)*st.Slot-1)*st.Span
 }
-
-// Damaged returns how many damaged places calls have met since the store was opened.
-func (s *Store) Damaged() int64 { return s.damage.Count() }

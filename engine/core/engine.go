@@ -17,7 +17,7 @@ import (
 // What differs where a store is not on this machine:
 //   - Every method that returns an error may return one that wraps [ErrUnavailable].
 //   - A method without a context takes a bounded time.
-//   - Stats, Newest, Renames and Damaged may be some seconds old.
+//   - Stats and Renames may be some seconds old.
 type Engine interface {
 	Writer
 	Catalogue
@@ -29,13 +29,9 @@ type Engine interface {
 	Watch(most int) *Watch
 	// Stats returns counters: see Store.Stats.
 	Stats() Stats
-	// Newest returns the time of the newest sample: see Store.Newest.
-	Newest() rra.Time
 	// Renames counts renamed series: see Store.Renames. It also grows when references that a
 	// caller remembers may be of other paths for another reason.
 	Renames() uint64
-	// Damaged counts damaged places: see Store.Damaged.
-	Damaged() int64
 	// MemoryShare returns a share of nothing yet of this process's memory: see Store.MemoryShare.
 	MemoryShare() *MemoryShare
 }
@@ -120,9 +116,7 @@ type Annotations interface {
 type Folder interface {
 	Engine
 
-	// Backup writes a copy of everything: see Store.Backup.
-	Backup(ctx context.Context, w io.Writer) error
-	// BackupSince writes what has changed: see Store.BackupSince.
+	// BackupSince writes what has changed, or everything: see Store.BackupSince.
 	BackupSince(ctx context.Context, w io.Writer, base *BackupHead) error
 	// Check looks for damage: see Store.Check.
 	Check(ctx context.Context) ([]Problem, error)

@@ -30,9 +30,8 @@ func (s *Store) DropSilent(ctx context.Context, list []Silent) (n int, err error
 	return n, err
 }
 
-// Newest returns the time of the newest sample or text, of any path, that came since the store was
-// opened, or 0 if no sample came. Refused samples count.
-func (s *Store) Newest() rra.Time {
+// newest returns Stats.Newest.
+func (s *Store) newest() rra.Time {
 	at := rra.Time(s.metadata.newest.Load())
 	for _, sh := range s.appender.shards {
 		sh.mu.Lock()

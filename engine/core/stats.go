@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/histogram"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // counters are the counters of Stats that belong to no part of the store.
@@ -50,6 +51,9 @@ type Stats struct {
 	Held                               int64 // samples in the reorder window
 	// places of damage met in the database since it was opened
 	Damaged int64
+	// time of the newest sample or text, of any path, that came since the store was opened, or 0 if
+	// no sample came; refused samples count
+	Newest rra.Time
 }
 
 // Stats returns the store's counters.
@@ -62,7 +66,7 @@ func (s *Store) Stats() Stats {
 		Series: s.catalogue.count.Load(), SeriesLimit: int64(s.options.MaxSeries), Metadata: s.metadata.count.Load(), Batches: s.appender.batches.Load(), LogFailures: s.appender.failures.Load(),
 		MemoryBytes: s.space.Used(), MemoryBudget: s.options.Memory, RowsStored: s.space.rowsStored.Load(),
 		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
-		GroupsLoaded: s.space.loaded.Load(), GroupsDropped: s.space.unloaded.Load(), Held: s.space.held.Load(), Damaged: s.Damaged(),
+		GroupsLoaded: s.space.loaded.Load(), GroupsDropped: s.space.unloaded.Load(), Held: s.space.held.Load(), Damaged: s.damage.Count(), Newest: s.newest(),
 	}
 	for _, sh := range s.appender.shards {
 		st.SamplesAccepted += sh.stats.accepted.Load()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // stateAge is how old counters may be before they are asked for again.
@@ -19,53 +18,34 @@ const stateAge = time.Second
 
 // A state is what a partition has told of its counters.
 type state struct {
-	mu     sync.Mutex // guards what follows; held while the partition is asked
-	at     time.Time
-	stats  core.Stats
-	newest rra.Time
+	mu    sync.Mutex // guards what follows; held while the partition is asked
+	at    time.Time
+	stats core.Stats
 }
 
-// counters returns the counters, those that are known if the partition does not answer.
-func (c *Client) counters() (core.Stats, rra.Time) {
+// Stats is core.Engine's. Where the partition does not answer, it is what was known last.
+func (c *Client) Stats() core.Stats {
 	x := &c.state
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if time.Since(x.at) < stateAge {
-		return x.stats, x.newest
+		return x.stats
 	}
 	ctx, cancel := c.bounded()
 	defer cancel()
 	m, err := ask(ctx, c, c.node.rpc.State, &peerv1.StateRequest{Target: c.target(ctx)})
 	var stats core.Stats
 	if err == nil && json.Unmarshal(m.GetStats(), &stats) == nil {
-		x.stats, x.newest = stats, rra.Time(m.GetNewest())
+		x.stats = stats
 	}
 	x.at = time.Now() // whoever does not answer is not asked for each counter
-	return x.stats, x.newest
-}
-
-// Stats is core.Engine's. Where the partition does not answer, it is what was known last.
-func (c *Client) Stats() core.Stats {
-	stats, _ := c.counters()
-	return stats
-}
-
-// Newest is core.Engine's.
-func (c *Client) Newest() rra.Time {
-	_, newest := c.counters()
-	return newest
-}
-
-// Damaged is core.Engine's.
-func (c *Client) Damaged() int64 {
-	stats, _ := c.counters()
-	return stats.Damaged
+	return x.stats
 }
 
 // Renames is core.Engine's. It grows with answers, and when the partition was opened anew.
 func (c *Client) Renames() uint64 {
 	if c.heard.Load() < time.Now().Add(-stateAge).UnixNano() {
-		c.counters()
+		c.Stats()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,11 +45,12 @@ func (e *countedEngine) Select(ctx context.Context, q core.Query) iter.Seq2[core
 	}
 }
 
-func (e *countedEngine) Damaged() int64 {
+func (e *countedEngine) Stats() core.Stats {
+	st := e.Engine.Stats()
 	if e.damaged.Load() {
-		return 1
+		st.Damaged = 1
 	}
-	return 0
+	return st
 }
 
 // pageStore has some series, and returns their paths in order.

@@ -90,7 +90,7 @@ func (w *entryWriter) selected(ctx context.Context, e core.Engine, m *peerv1.Ent
 		if !w.add(0, &x) {
 			return nil
 		}
-		if n++; n == page && e.Damaged() == 0 {
+		if n++; n == page && e.Stats().Damaged == 0 {
 			w.more = true
 			return nil
 		}

@@ -15,14 +15,11 @@ import (
 
 // The methods of one question and one answer: each does what the method of core.Engine does.
 
-// State answers Stats, Newest and Damaged.
+// State answers Stats.
 func (s *Server) State(ctx context.Context, req *connect.Request[peerv1.StateRequest]) (*connect.Response[peerv1.StateResponse], error) {
 	var out peerv1.StateResponse
 	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) (err error) {
-		out.Newest = int64(e.Newest())
-		stats := e.Stats()
-		stats.Damaged = e.Damaged()
-		out.Stats, err = json.Marshal(stats)
+		out.Stats, err = json.Marshal(e.Stats())
 		return err
 	})
 	return answer(&out)

@@ -115,7 +115,7 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	}
 	charge := chargeFor(ctx)
 	var page rondov1.ListResponse
-	damaged := s.Store.Damaged() > 0
+	damaged := s.Store.Stats().Damaged > 0
 	all := core.Query{Prefix: m.GetPrefix(), Order: core.ByPath}
 	some := all
 	some.After, some.Page = m.GetPage(), limit+1
@@ -177,7 +177,7 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 	}
 	charge := chargeFor(ctx)
 	var page rondov1.ListResponse
-	damaged := s.Store.Damaged() > 0
+	damaged := s.Store.Stats().Damaged > 0
 	all := s.view(ctx).Select(ctx, core.Query{Matchers: matchers, Order: core.ByRef})
 	for e, err := range all {
 		if errors.Is(err, core.ErrDamaged) {

@@ -81,7 +81,7 @@ func (w *Sweeper) Sweep(ctx context.Context, p *Policy, pause time.Duration) (Sw
 		w.watched += gap
 	}
 	w.looked = now
-	if newest := w.store.Newest().Std(); newest.Before(now) {
+	if newest := w.store.Stats().Newest.Std(); newest.Before(now) {
 		now = newest
 	}
 	var done Swept

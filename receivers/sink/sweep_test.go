@@ -263,7 +263,7 @@ func TestSweepDeletesInBusyGroup(t *testing.T) {
 			}
 		}
 	})
-	for s.Newest() < rra.Seconds(began+2000) && !t.Failed() {
+	for s.Stats().Newest < rra.Seconds(began+2000) && !t.Failed() {
 		runtime.Gosched()
 	}
 	dropped := 0

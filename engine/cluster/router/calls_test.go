@@ -501,10 +501,8 @@ func (p *program) counters(context.Context) {
 		if p.mortal != nil { // what is sent again is late
 			st.SamplesLate, st.SamplesRefused = 0, 0
 		}
-		return []any{st.Series, st.SeriesLimit, st.Metadata, st.SamplesAccepted, st.SamplesLate, st.SamplesRefused, st.Held, st.Damaged}, nil
+		return []any{st.Series, st.SeriesLimit, st.Metadata, st.SamplesAccepted, st.SamplesLate, st.SamplesRefused, st.Held, st.Damaged, st.Newest}, nil
 	})
-	p.both("Newest", func(_ int, e core.Engine) (any, error) { return e.Newest(), nil })
-	p.both("Damaged", func(_ int, e core.Engine) (any, error) { return e.Damaged(), nil })
 	p.both("Renames", func(_ int, e core.Engine) (any, error) { _ = e.Renames(); return nil, nil })
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // read reads a counter of every partition that can be reached now into all, and returns a copy of
@@ -30,21 +29,11 @@ func read[T any](r *Store, all []T, counter func(e core.Engine) T) []T {
 	return slices.Clone(all)
 }
 
-// Newest is core.Store's.
-func (r *Store) Newest() rra.Time {
-	return slices.Max(read(r, r.counts.newest, core.Engine.Newest))
-}
-
 // Renames is core.Store's. A rename to a path of another partition is not counted: its series has
 // another reference afterwards.
-func (r *Store) Renames() uint64 { return sum(read(r, r.counts.renames, core.Engine.Renames)) }
-
-// Damaged is core.Store's.
-func (r *Store) Damaged() int64 { return sum(read(r, r.counts.damaged, core.Engine.Damaged)) }
-
-func sum[T int64 | uint64](all []T) (total T) {
-	for _, x := range all {
-		total += x
+func (r *Store) Renames() (total uint64) {
+	for _, n := range read(r, r.counts.renames, core.Engine.Renames) {
+		total += n
 	}
 	return total
 }
@@ -96,6 +85,7 @@ func addStats(t, st *core.Stats) {
 	t.GroupsDropped += st.GroupsDropped
 	t.Held += st.Held
 	t.Damaged += st.Damaged
+	t.Newest = max(t.Newest, st.Newest)
 }
 
 // MemoryShare is core.Store's. The budget is Options.Memory: it is beside those of the partitions.

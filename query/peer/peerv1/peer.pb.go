@@ -637,7 +637,6 @@ type StateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"`
 	Stats         []byte                 `protobuf:"bytes,2,opt,name=stats" json:"stats,omitempty"` // core.Stats in JSON
-	Newest        int64                  `protobuf:"varint,3,opt,name=newest" json:"newest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -684,13 +683,6 @@ func (x *StateResponse) GetStats() []byte {
 		return x.Stats
 	}
 	return nil
-}
-
-func (x *StateResponse) GetNewest() int64 {
-	if x != nil {
-		return x.Newest
-	}
-	return 0
 }
 
 type SubmitRequest struct {
@@ -4184,11 +4176,10 @@ const file_peer_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12(\n" +
 	"\x03why\x18\x03 \x01(\v2\x16.rondo.peer.v1.FailureR\x03why\"=\n" +
 	"\fStateRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\"r\n" +
+	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\"Z\n" +
 	"\rStateResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
-	"\x05stats\x18\x02 \x01(\fR\x05stats\x12\x16\n" +
-	"\x06newest\x18\x03 \x01(\x03R\x06newest\")\n" +
+	"\x05stats\x18\x02 \x01(\fR\x05stats\")\n" +
 	"\rSubmitRequest\x12\x18\n" +
 	"\abatches\x18\x01 \x01(\fR\abatches\"D\n" +
 	"\x0eSubmitResponse\x122\n" +
