@@ -46,11 +46,6 @@ func (s *Series) Update(at Time, values []Value, texts ...string) ([]Row, error)
 // LastUpdate returns the time of the last reading.
 func (s *Series) LastUpdate() Time { return s.Machine.LastUpdate(s.State.W) }
 
-// Clone returns a Series that shares only the Machine with s.
-func (s *Series) Clone() *Series {
-	return &Series{Machine: s.Machine, State: s.State.Clone()}
-}
-
 // Rows returns the runs of one Step as rows of the archives, oldest first.
 func (m *Machine) Rows(runs []Run) []Row {
 	type key struct {

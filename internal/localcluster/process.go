@@ -153,13 +153,6 @@ func (p *Process) pause(s syscall.Signal, stopped bool) {
 	}
 }
 
-// Running says whether the process runs and is not stopped.
-func (p *Process) Running() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.cmd != nil && !p.stopped
-}
-
 // Exits returns how often the process has ended by itself.
 func (p *Process) Exits() int {
 	p.mu.Lock()

@@ -27,21 +27,7 @@ func (h *Handler) query(r *http.Request, _ string) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel, err := withTimeout(r)
-	if err != nil {
-		return nil, err
-	}
-	defer cancel()
-	opts, err := options(r)
-	if err != nil {
-		return nil, err
-	}
-	text := r.FormValue("query")
-	q, err := h.newQuery(ctx, h.asker, opts, text, at, at, 0)
-	if err != nil {
-		return nil, badParameter("query", err)
-	}
-	return h.run(ctx, q, limit, text, r.FormValue("stats"))
+	return h.evaluated(r, limit, at, at, 0)
 }
 
 // queryRange evaluates an expression at several times.
@@ -65,6 +51,11 @@ func (h *Handler) queryRange(r *http.Request, _ string) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return h.evaluated(r, limit, start, end, step)
+}
+
+// evaluated evaluates the expression of a request from start to end; step 0: at start only.
+func (h *Handler) evaluated(r *http.Request, limit int, start, end time.Time, step time.Duration) (*result, error) {
 	ctx, cancel, err := withTimeout(r)
 	if err != nil {
 		return nil, err

@@ -249,20 +249,6 @@ func ParseDuration(s string) (int64, error) {
 	return d, nil
 }
 
-// FormatDuration returns seconds in the form that ParseDuration reads, in days, hours, minutes or
-// seconds.
-func FormatDuration(seconds int64) string {
-	for _, u := range []struct {
-		name    string
-		seconds int64
-	}{{"d", 86400}, {"h", 3600}, {"m", 60}} {
-		if seconds >= u.seconds && seconds%u.seconds == 0 {
-			return fmt.Sprint(seconds/u.seconds, u.name)
-		}
-	}
-	return fmt.Sprint(seconds, "s")
-}
-
 func scalar(n *yaml.Node) (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return "", errors.New("want one value")
