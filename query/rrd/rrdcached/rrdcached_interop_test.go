@@ -167,12 +167,12 @@ func TestCreateAsRRDCached(t *testing.T) {
 		}
 	}
 	for _, request := range requests {
-		second := longSince()
+		second := settled()
 		both(request)
 		// What is created without a start depends on the clock. It is created anew, by another
 		// name, if the clock went on between the two.
 		for time.Now().Unix() != second && strings.Contains(request, ".rrd ") {
-			second, request = longSince(), strings.Replace(request, "CREATE ", "CREATE again", 1)
+			second, request = settled(), strings.Replace(request, "CREATE ", "CREATE again", 1)
 			both(request)
 		}
 		if name := strings.Fields(request)[1]; strings.HasPrefix(request, "CREATE") {
@@ -185,9 +185,15 @@ func TestCreateAsRRDCached(t *testing.T) {
 	}
 }
 
-// longSince returns the second that the clock of rrdcached says, too: time of the C library is a
-// few milliseconds late.
-func longSince() int64 { return time.Now().Add(-20 * time.Millisecond).Unix() }
+// settled returns the second that the clock of rrdcached says, too: time of the C library is a few
+// milliseconds late, so settled waits for these at the beginning of a second.
+func settled() int64 {
+	const late = 20 * time.Millisecond
+	if into := time.Duration(time.Now().Nanosecond()); into < late {
+		time.Sleep(late - into)
+	}
+	return time.Now().Unix()
+}
 
 // excused reports whether an answer may differ, as docs/rrdcached.md says.
 func excused(request, got, want string) bool {
