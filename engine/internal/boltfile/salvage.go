@@ -26,7 +26,12 @@ type salvage struct {
 	walk *pageWalk
 	free pageSet // nil: the list cannot be read
 	seen pageSet // pages that were read; walk also counts pages that a damaged page claims
+	left int64   // bytes that may still be read of entries, and of pages behind others
 }
+
+// mostRead bounds what Salvage reads of entries and of pages behind others, in sizes of the file. All
+// that are sound together have the size twice at most. Each that is damaged may claim all of it.
+const mostRead = 8
 
 // Salvage reads all buckets of a damaged file of size bytes, bucket by bucket and page by page. It
 // reads entries of damaged pages, too, because an entry that proves itself needs no page to vouch
@@ -41,8 +46,8 @@ func Salvage(f io.ReaderAt, size int64, to Salvager) error {
 	if err != nil {
 		return err
 	}
-	c := &salvage{f: f, size: size, to: to}
-	c.walk = &pageWalk{f: f, meta: m, used: newPageSet(m.pages), unfit: make(map[string]bool), again: true}
+	c := &salvage{f: f, size: size, to: to, left: mostRead * size}
+	c.walk = &pageWalk{f: f, meta: m, used: newPageSet(m.pages), unfit: make(map[string]bool), again: true, afford: c.afford}
 	c.seen = newPageSet(m.pages)
 	return c.run()
 }
@@ -94,6 +99,16 @@ func (c *salvage) at(off, n int64) []byte {
 	return b
 }
 
+// afford reports whether an entry of n bytes may be read, or n bytes of pages behind another. It
+// takes a quarter of what is left at most, so that a few that are damaged leave enough for others.
+func (c *salvage) afford(n int64) bool {
+	if n > c.left/4 {
+		return false
+	}
+	c.left -= n
+	return true
+}
+
 // page reads a page of bucket (empty: the bucket of buckets) and the pages below it.
 func (c *salvage) page(id uint64, bucket string, depth int) error {
 	w := c.walk
@@ -140,7 +155,7 @@ func (c *salvage) buckets(id uint64, b []byte) error {
 	for i := range min(int(e.Uint16(b[10:])), (len(b)-pageHeader)/pageElement) {
 		at := int64(pageHeader + i*pageElement)
 		pos, ks, vs := at+int64(e.Uint32(b[at+4:])), int64(e.Uint32(b[at+8:])), int64(e.Uint32(b[at+12:]))
-		if pos+ks+vs > int64(len(b)) || vs < 16 {
+		if ks > MaxKey || pos+ks+vs > int64(len(b)) || vs < 16 {
 			c.to.Lose("page %d: the entry of a bucket is damaged", id)
 			continue
 		}
@@ -164,7 +179,8 @@ func (c *salvage) leaf(id uint64, bucket string) error {
 }
 
 // elements reads the elements of a leaf page that begins at byte start of the file and ends before
-// end. Where the page's head is damaged, the place of the first element tells how many there are.
+// end. Where the page's head is damaged, the place of the first element says how many there are.
+// The table of elements never exceeds a page: larger pages have few and large elements.
 func (c *salvage) elements(start, end int64, bucket string) error {
 	e := binary.NativeEndian
 	head := c.at(start, pageHeader+pageElement)
@@ -176,14 +192,14 @@ func (c *salvage) elements(start, end int64, bucket string) error {
 	if first := int64(e.Uint32(head[pageHeader+4:])); first%pageElement == 0 && first/pageElement < 1<<16 {
 		n = max(n, first/pageElement)
 	}
-	n = min(n, (end-start-pageHeader)/pageElement)
+	n = min(n, (min(end-start, c.walk.meta.pageSize)-pageHeader)/pageElement)
 	table := c.at(start+pageHeader, n*pageElement)
 	for i := range n {
 		el := table[i*pageElement:]
 		pos := start + pageHeader + i*pageElement + int64(e.Uint32(el[4:]))
 		ks, vs := int64(e.Uint32(el[8:])), int64(e.Uint32(el[12:]))
 		var k, v []byte
-		if ks > 0 && ks <= MaxKey && pos+ks+vs <= end {
+		if ks > 0 && ks <= MaxKey && pos+ks+vs <= end && c.afford(ks+vs) {
 			if kv := c.at(pos, ks+vs); kv != nil {
 				k, v = kv[:ks:ks], kv[ks:]
 			}

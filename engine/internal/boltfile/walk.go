@@ -35,7 +35,9 @@ type pageWalk struct {
 	// read, and nil for each leaf page.
 	again bool
 	kept  map[uint64][]byte
-	only  string // limits the walk to this bucket; empty: all buckets
+	// afford, if not nil, reports whether n bytes of pages behind another may be read.
+	afford func(n int64) bool
+	only   string // limits the walk to this bucket; empty: all buckets
 }
 
 // mostDepth is more levels than any tree of 2^48 pages needs.
@@ -237,6 +239,9 @@ func (w *pageWalk) read(id uint64) ([]byte, error) {
 		}
 	}
 	if overflow > 0 {
+		if w.afford != nil && !w.afford(int64(overflow)*w.meta.pageSize) {
+			return nil, fmt.Errorf("claims %d pages behind it: damaged pages claim too many", overflow)
+		}
 		rest := make([]byte, int64(overflow+1)*w.meta.pageSize)
 		if _, err := w.f.ReadAt(rest[copy(rest, b):], int64(id+1)*w.meta.pageSize); err != nil {
 			return nil, err
