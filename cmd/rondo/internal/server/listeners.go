@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -135,17 +136,48 @@ func (s *server) addressInUse(name string, a Address, err error) error {
 		return fmt.Errorf("--%s %s: %w", name, a.Addr, err)
 	}
 	s.Logger.Warn("not listening: the default address cannot be had", "for", name, "addr", a.Addr, "err", err)
-	s.missed = append(s.missed, fmt.Sprintf("--%s %s", name, a.Addr))
+	s.missed.add(name, a.Addr)
 	return nil
 }
 
-// checkListening returns an error if all default addresses are in use and the server has no other
-// input. The sockets in the database's folder do not count, because they are always free.
+// missed are the default addresses that other programs have taken. A reload changes them while
+// others read.
+type missed struct {
+	mu  sync.Mutex  // guards all
+	all [][2]string // name and address
+}
+
+func (m *missed) add(name, addr string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, [2]string{name, addr})
+}
+
+// forget removes what name has missed, because its addresses are tried again.
+func (m *missed) forget(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = slices.DeleteFunc(m.all, func(a [2]string) bool { return a[0] == name })
+}
+
+// flags returns the addresses as flags.
+func (m *missed) flags() (flags []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.all {
+		flags = append(flags, fmt.Sprintf("--%s %s", a[0], a[1]))
+	}
+	return flags
+}
+
+// checkListening returns an error if all default addresses are in use and the server has no other input. The
+// sockets in the database's folder do not count, because they are always free.
 func (s *server) checkListening() error {
-	if s.opened > 0 || len(s.missed) == 0 {
+	missed := s.missed.flags()
+	if s.opened > 0 || len(missed) == 0 {
 		return nil
 	}
-	return noneFree(s.missed)
+	return noneFree(missed)
 }
 
 // announce logs an address that the server listens on. It warns if other machines can reach the

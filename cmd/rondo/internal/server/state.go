@@ -57,8 +57,8 @@ type server struct {
 	backups       *backups.Keeper
 	watch         health.Watch
 	activated     map[string][]*os.File
-	opened        int      // inputs that listen, or read files
-	missed        []string // default addresses that are in use, as flags
+	opened        int    // inputs that listen, or read files
+	missed        missed // default addresses that are in use
 }
 
 // reloads counts the outcomes of reading the configuration again.

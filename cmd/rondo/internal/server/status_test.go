@@ -2,9 +2,12 @@ package server
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -86,5 +89,49 @@ func TestStatusListsSendersUpToAMost(t *testing.T) {
 	code, text := post(t, r.url("/rondo.v1.Rondo/Status"), `{"senders":-1}`)
 	if code != http.StatusBadRequest {
 		t.Errorf("%d: %s", code, text)
+	}
+}
+
+// TestStatusDuringReload: reloads that find a default address taken change what the status says,
+// while others ask for it. The address is named once, and not after the receiver was turned off.
+func TestStatusDuringReload(t *testing.T) {
+	taken, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }() // nothing was written
+	flag := "--fake " + taken.LocalAddr().String()
+	on := fakeWays(nil)
+	on.Receivers[0].Address = Address{Addr: taken.LocalAddr().String()}
+	reload := make(chan Ways)
+	r := start(t, Config{HTTP: anyPorts, Ways: on, Reload: reload})
+	names := func() (n int) {
+		for _, p := range status(t, r, &rondov1.StatusRequest{}).GetProblems() {
+			n += strings.Count(p.GetText(), flag)
+		}
+		return n
+	}
+	var asking sync.WaitGroup
+	for range 2 {
+		asking.Go(func() {
+			for range 20 {
+				names()
+			}
+		})
+	}
+	for range 20 {
+		reload <- on
+	}
+	asking.Wait()
+	reload <- on // the server takes it when it has done the one before
+	off := fakeWays(nil)
+	off.Receivers[0].Address = Address{}
+	if n := names(); n > 1 {
+		t.Errorf("the status names %s %d times", flag, n)
+	}
+	reload <- off
+	reload <- off
+	if n := names(); n != 0 {
+		t.Errorf("the status names %s %d times, and the receiver is off", flag, n)
 	}
 }

@@ -63,10 +63,10 @@ func example(r Receiver) string {
 // free returns the error that checkListening would return later, if none of the default addresses
 // is free. It is called after listenHTTP and before the database is opened.
 func (s *server) free() error {
-	if s.opened > 0 || len(s.missed) == 0 || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
+	missed := s.missed.flags()
+	if s.opened > 0 || len(missed) == 0 || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
 		return nil
 	}
-	missed := s.missed
 	for _, r := range s.Ways.Receivers {
 		if !s.enabled(r) || r.Protocol.Network == receivers.HTTP {
 			continue
