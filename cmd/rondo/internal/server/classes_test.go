@@ -30,11 +30,13 @@ func TestClasses(t *testing.T) {
 }
 
 // TestRequestsHoldMemory: each request that has begun holds memory of its client's share, whatever
-// it waits for, and those that watch the server hold none.
+// it waits for. Those that watch the server hold none, and those that bring samples have a memory
+// of their own.
 func TestRequestsHoldMemory(t *testing.T) {
 	b := defaultBounds(0)
 	b.memory = share{8 * requestBytes, 4 * requestBytes}
 	g := quietMiddleware(b)
+	g.receive([]string{"/api/v1/write"})
 	block, entered := make(chan struct{}), make(chan struct{}, 8)
 	work := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		entered <- struct{}{}
@@ -59,12 +61,22 @@ func TestRequestsHoldMemory(t *testing.T) {
 			t.Errorf("%s from %s: %d %s", path, from, w.Code, w.Body)
 		}
 	}
+	for _, path := range []string{"/api/v1/write", "/rondo.v1.Rondo/Write"} {
+		blocked := make(chan int)
+		go func() { blocked <- ask("192.0.2.1", path).Code }()
+		select {
+		case <-entered:
+			under.Go(func() { <-blocked })
+		case code := <-blocked:
+			t.Errorf("%s waits behind answers: %d", path, code)
+		}
+	}
 	if w := ask("192.0.2.1", "/metrics"); w.Code != http.StatusOK {
 		t.Errorf("/metrics: %d %s", w.Code, w.Body)
 	}
 	close(block)
 	under.Wait()
-	if g.memory.Used() != 0 || g.begun.Load() != 0 || g.working() != 0 {
+	if g.memory.Used() != 0 || g.arriving.Used() != 0 || g.begun.Load() != 0 || g.working() != 0 {
 		t.Errorf("at the end %d bytes are held, %d requests have begun, %d work", g.memory.Used(), g.begun.Load(), g.working())
 	}
 }

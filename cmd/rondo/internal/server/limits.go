@@ -27,7 +27,8 @@ func (p pace) deadline(start time.Time, n int64) time.Time {
 type bounds struct {
 	conns        share          // connections
 	places       [classes]share // requests that are worked on, by their class
-	memory       share          // bytes that requests and answers hold
+	memory       share          // bytes that requests and answers hold, other than arriving
+	arriving     share          // bytes that requests which bring samples hold
 	patience     time.Duration  // how long a request waits for a place
 	work         time.Duration  // how long a request may be worked on
 	send, read   pace           // how slowly a client may send a request, and read an answer
@@ -52,6 +53,7 @@ func defaultBounds(memory int64) bounds {
 		conns:    share{1024, 512},
 		places:   [classes]share{cheap: {32, 24}, heavy: {128, 64}, lasting: {128, 64}, watching: {4, 2}},
 		memory:   share{held, held / 2},
+		arriving: share{held / 2, held / 2 / 4 * 3},
 		patience: 5 * time.Second,
 		work:     2 * time.Minute,
 		send:     pace{10 * time.Second, 64 << 10}, read: pace{20 * time.Second, 64 << 10},

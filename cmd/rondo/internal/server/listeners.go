@@ -170,8 +170,8 @@ func (m *missed) flags() (flags []string) {
 	return flags
 }
 
-// checkListening returns an error if all default addresses are in use and the server has no other input. The
-// sockets in the database's folder do not count, because they are always free.
+// checkListening returns an error if all default addresses are in use and the server has no other
+// input. The sockets in the database's folder do not count, because they are always free.
 func (s *server) checkListening() error {
 	missed := s.missed.flags()
 	if s.opened > 0 || len(missed) == 0 {

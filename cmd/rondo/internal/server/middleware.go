@@ -34,10 +34,13 @@ type middleware struct {
 	inner      atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
 	scraped    atomic.Pointer[http.Handler] // the handler of requests that watch; likewise
 	places     [classes]*limit.Limit        // of requests that are worked on
-	memory     *limit.Limit                 // bytes that requests and answers hold
-	begun      atomic.Int64                 // requests that have begun and not ended
-	ended      chan struct{}                // closed when the server is about to stop
-	refused    [rejections]atomic.Uint64
+	memory     *limit.Limit                 // bytes that requests and answers hold, other than arriving
+	// arriving is the memory of requests that bring samples. Nobody can keep samples out by reading
+	// large answers slowly.
+	arriving *limit.Limit
+	begun    atomic.Int64  // requests that have begun and not ended
+	ended    chan struct{} // closed when the server is about to stop
+	refused  [rejections]atomic.Uint64
 
 	endpoints endpoints
 	samples   map[string]bool // paths of receivers; it does not change after the first request
@@ -48,7 +51,7 @@ type middleware struct {
 
 func newMiddleware(b bounds, h *hosts, log *slog.Logger) *middleware {
 	m := &middleware{
-		bounds: b, log: log, hosts: h, memory: b.memory.limit(),
+		bounds: b, log: log, hosts: h, memory: b.memory.limit(), arriving: b.arriving.limit(),
 		endpoints: newEndpoints(),
 		samples:   make(map[string]bool),
 		ended:     make(chan struct{}),
@@ -227,7 +230,11 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve reads a request of a user who may send it, waits for its place and lets a handler answer.
 func (m *middleware) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
 	class, h := m.classOf(r), *m.inner.Load()
-	held := m.memory.Open(client)
+	memory := m.memory
+	if class == samples || r.URL.Path == rondov1.RondoWriteProcedure {
+		memory = m.arriving
+	}
+	held := memory.Open(client)
 	defer held.Close()
 	if class == watching {
 		h = *m.scraped.Load()
