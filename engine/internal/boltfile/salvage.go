@@ -29,8 +29,8 @@ type salvage struct {
 	left int64   // bytes that may still be read of entries, and of pages behind others
 }
 
-// mostRead bounds what Salvage reads of entries and of pages behind others, in sizes of the file. All
-// that are sound together have the size twice at most. Each that is damaged may claim all of it.
+// mostRead bounds what Salvage reads of entries and of pages behind others, in sizes of the file.
+// All that are sound together have the size twice at most. Each that is damaged may claim all.
 const mostRead = 8
 
 // Salvage reads all buckets of a damaged file of size bytes, bucket by bucket and page by page. It

@@ -34,7 +34,7 @@ type middleware struct {
 	inner      atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
 	scraped    atomic.Pointer[http.Handler] // the handler of requests that watch; likewise
 	places     [classes]*limit.Limit        // of requests that are worked on
-	memory     *limit.Limit                 // bytes that requests and answers hold, other than arriving
+	memory     *limit.Limit                 // bytes that other requests and answers hold
 	// arriving is the memory of requests that bring samples. Nobody can keep samples out by reading
 	// large answers slowly.
 	arriving *limit.Limit
