@@ -102,10 +102,6 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 		}
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	if hold {
-		s.appender.underway.await(key)
-		s.appender.awaitGroup(ref)
-	}
 	s.calls.enterAgain() // flushHeld leaves
 	if err := s.flushHeld([]Ref{ref}, lock); err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)

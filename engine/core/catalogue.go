@@ -51,6 +51,7 @@ type catalogue struct {
 	pos      wal.Pos                // up to which the database holds the catalogue
 	stored   int64                  // how many series the database holds
 	arriving map[groupID]*posting   // series of the catalogue that are not yet in their groups
+	arrival  chan struct{}          // closed and replaced when some of them arrive
 
 	forgotten uint64 // 1, and once more for each time that changes left ops: the database has them
 
@@ -80,6 +81,7 @@ func (cat *catalogue) init(s *Store, n int) {
 	cat.labelTable.of, cat.labelTable.over = cat.labelChanges, postingChange.over
 	cat.shapes = make(map[string]int)
 	cat.arriving = make(map[groupID]*posting)
+	cat.arrival = make(chan struct{})
 	cat.classes.Store(&[]*class{})
 	cat.defs.Store(&[]*definition{})
 }

@@ -65,6 +65,8 @@ func (cat *catalogue) arrived(refs []Ref) {
 		delete(cat.arriving, id)
 	}
 	cat.arrives.Add(-int32(len(refs)))
+	close(cat.arrival)
+	cat.arrival = make(chan struct{})
 }
 
 // arrivalTime bounds how long a look-up waits for a series. Only a broken store takes that long.
@@ -76,17 +78,32 @@ func (cat *catalogue) awaitArrival(ref Ref) {
 	if cat.arrives.Load() == 0 {
 		return
 	}
-	c := cat.class(ref.class())
-	id := c.groupOf(ref.number())
-	for end := time.Now().Add(arrivalTime); time.Now().Before(end); time.Sleep(20 * time.Microsecond) {
-		cat.mu.RLock()
-		p := cat.arriving[id]
-		coming := p != nil && p.has(c.index(ref.number()))
-		cat.mu.RUnlock()
-		if !coming {
+	arrival := cat.arrivalOf(ref)
+	if arrival == nil {
+		return
+	}
+	deadline := time.NewTimer(arrivalTime)
+	defer deadline.Stop()
+	for ; arrival != nil; arrival = cat.arrivalOf(ref) {
+		select {
+		case <-arrival:
+		case <-deadline.C:
 			return
 		}
 	}
+}
+
+// arrivalOf returns nil if a series is in its group. Else it returns a channel that is closed when
+// the next series arrive, maybe others.
+func (cat *catalogue) arrivalOf(ref Ref) <-chan struct{} {
+	c := cat.class(ref.class())
+	id := c.groupOf(ref.number())
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	if p := cat.arriving[id]; p == nil || !p.has(c.index(ref.number())) {
+		return nil
+	}
+	return cat.arrival
 }
 
 // drop takes a series out of the catalogue and its group.

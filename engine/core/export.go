@@ -32,7 +32,6 @@ func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 	}
 	s.appender.pause()
 	defer s.appender.resume()
-	s.appender.awaitGroup(ref)
 	c, _, err := s.export(ctx, ref, reserved)
 	return c, err
 }

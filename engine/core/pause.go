@@ -1,7 +1,5 @@
 package core
 
-import "time"
-
 // lock takes mu, so that the caller may enqueue. It waits while somebody else has paused the
 // appender. While coding contexts are stale it waits until all that is on its way was applied or
 // has failed; then the contexts are as applied.
@@ -39,11 +37,14 @@ func (a *appender) resetContexts() {
 	a.stale = false
 }
 
-// pause keeps all others from enqueueing until resume. No lock is held meanwhile.
+// pause keeps all others from enqueueing until resume, and waits until all that was enqueued before
+// was applied or has failed. No lock is held meanwhile.
 func (a *appender) pause() {
 	a.lock()
 	a.paused = make(chan struct{})
-	a.mu.Unlock()
+	a.mu.Unlock() // failed takes it
+	a.queue.awaitEmpty()
+	a.drain()
 }
 
 // resume ends pause.
@@ -52,16 +53,4 @@ func (a *appender) resume() {
 	close(a.paused)
 	a.paused = nil
 	a.mu.Unlock()
-}
-
-// awaitGroup waits, after pause, until every sample that is on its way to the group of ref was
-// applied or has failed.
-func (a *appender) awaitGroup(ref Ref) {
-	c := a.catalogue.class(ref.class())
-	if c == nil {
-		return
-	}
-	for g := c.group(ref.number()); g != nil && g.inflight.Load() > 0; {
-		time.Sleep(20 * time.Microsecond)
-	}
 }

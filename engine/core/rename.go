@@ -35,11 +35,10 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	// newer than the rename. It must be the metadata as of this record. So a rename waits for
 	// changes of the metadata that are logged and not yet applied.
 	s.appender.lock()
-	if keys := []string{from, nameKey(to)}; s.appender.underway.any(keys...) {
+	if s.appender.underway.any(from, nameKey(to)) {
 		s.appender.mu.Unlock()
 		s.appender.pause()
 		defer s.appender.resume()
-		s.appender.underway.await(keys...)
 		s.appender.lockPaused()
 	}
 	return s.rename(from, to)

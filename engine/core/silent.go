@@ -90,8 +90,6 @@ func (s *Store) dropBusy(ctx context.Context, busy []*silentDrop) error {
 	s.appender.pause()
 	defer s.appender.resume()
 	for _, d := range busy {
-		s.appender.awaitGroup(d.Ref)
-		s.appender.underway.await(d.key)
 		if _, err := s.tryDrop(ctx, d, s.appender.lockPaused); err != nil {
 			return err
 		}

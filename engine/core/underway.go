@@ -1,9 +1,6 @@
 package core
 
-import (
-	"sync"
-	"time"
-)
+import "sync"
 
 // An underway counts, by look-up key, the changes of names, labels and metadata that are on their
 // way: enqueued and not yet applied. While a key has no change on its way and the appender's mu is
@@ -52,11 +49,4 @@ func (u *underway) any(keys ...string) bool {
 		}
 	}
 	return false
-}
-
-// await waits, after the appender was paused, until no change of the keys is on its way.
-func (u *underway) await(keys ...string) {
-	for u.any(keys...) {
-		time.Sleep(20 * time.Microsecond)
-	}
 }
