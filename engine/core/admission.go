@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rondo-db/rondo/engine/internal/memory"
+	"github.com/rondo-db/rondo/engine/internal/pending"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // An admission holds writers back while the store is over its limits, and lets them go on after a
@@ -151,4 +155,176 @@ func (a *admission) relieve() {
 	defer a.mu.Unlock()
 	close(a.next)
 	a.next = make(chan struct{})
+}
+
+// The memory of a new series is set aside before its record is logged: what is logged must be
+// applied, however much memory it takes. Creations that wait at the same time see each other's
+// reservations, so that together they keep within the budget. Large series leave a part of the
+// budget free, because samples of other series must not wait for the checkpoint of a large one.
+
+// largeShare is the part of the budget, in quarters, that large series and whole copies may fill.
+const largeShare = 3
+
+// A reservation is memory that was set aside. Its end gives it back.
+type reservation struct {
+	a *admission
+	n int64
+}
+
+// reserve sets n bytes aside: for one thing of that size, or for several things of at most each
+// bytes. It waits for checkpoints as wait does. The error is ErrMemory, that of the last
+// checkpoint, or ctx's.
+func (a *admission) reserve(ctx context.Context, n, each int64) (*reservation, error) {
+	budget := a.budget
+	if each > largeSeries {
+		budget = max(budget-a.definitions.Load(), 0) / 4 * largeShare
+	}
+	for tries := 0; !a.space.Reserve(n, budget); tries++ {
+		if err := a.failed(); err != nil {
+			return nil, err
+		}
+		if !a.background || n > budget || tries > 2 {
+			return nil, fmt.Errorf("%w: %d bytes are needed, and of the %d there are for this %d are free",
+				ErrMemory, n, budget, a.space.Left(budget))
+		}
+		if err := a.awaitCheckpoint(ctx, a.nextCheckpoint()); err != nil {
+			return nil, err
+		}
+	}
+	return &reservation{a, n}, nil
+}
+
+// reserveCopy makes a reservation of nothing yet, for a copy of a whole series. grow adds to it.
+func (a *admission) reserveCopy(ctx context.Context) (*reservation, error) {
+	return a.reserve(ctx, 0, largeSeries)
+}
+
+// grow sets n more bytes aside, without waiting. The error is ErrMemory.
+func (r *reservation) grow(n int64) error {
+	budget := r.a.budget / 4 * largeShare
+	if !r.a.space.Reserve(n, budget) {
+		return fmt.Errorf("%w: more than %d bytes are needed, and of the %d there are for this %d were free",
+			ErrMemory, r.n+n, budget, r.a.space.Left(budget))
+	}
+	r.n += n
+	return nil
+}
+
+// end gives back what was set aside: the memory itself is counted by now, or is not needed. A nil
+// reservation, as records have that are replayed, is ignored.
+func (r *reservation) end() {
+	if r == nil {
+		return
+	}
+	r.a.space.Unreserve(r.n)
+	r.n = 0
+}
+
+// checkDefinition refuses a new definition of n bytes when definitions would take more than half of
+// the budget. The error is ErrMemory.
+func (a *admission) checkDefinition(n int64) error {
+	if have := a.definitions.Load(); have+n > a.budget/2 {
+		return fmt.Errorf("%w: the definitions of all series take %d bytes and one more %d, half of the budget is %d",
+			ErrMemory, have, n, a.budget/2)
+	}
+	return nil
+}
+
+// A MemoryShare is memory of the store's budget that something beside the store takes, such as an
+// index of its names. Its methods are for one goroutine at a time.
+type MemoryShare struct {
+	a    *admission // nil: of another Engine, which has given more
+	more func(n int64) error
+	n    int64
+}
+
+// NewMemoryShare returns a share of nothing yet of an Engine other than a Store. Resize calls more
+// with the number of bytes that the share is about to grow by, or below 0 to shrink by. If more
+// returns an error, which wraps ErrMemory, the share stays as it was. Giving back must not fail.
+func NewMemoryShare(more func(n int64) error) *MemoryShare { return &MemoryShare{more: more} }
+
+// shareLimit is the part of the budget that one share may take.
+const shareLimit = 4
+
+// MemoryShare returns a share of nothing yet.
+func (s *Store) MemoryShare() *MemoryShare { return &MemoryShare{a: &s.admission} }
+
+// Bytes returns how many bytes the share has.
+func (m *MemoryShare) Bytes() int64 { return m.n }
+
+// Resize makes the share n bytes. It does not wait for memory. The error wraps ErrMemory if n is
+// more than a quarter of the budget, or if the budget has no room for it, as for a large series.
+// The share then stays as it was.
+func (m *MemoryShare) Resize(n int64) error {
+	more := n - m.n
+	if m.a == nil {
+		err := m.more(more)
+		if err == nil {
+			m.n = n
+		}
+		return err
+	}
+	if more > 0 {
+		if n > m.a.budget/shareLimit {
+			return fmt.Errorf("%w: %d bytes are needed, at most %d are for this", ErrMemory, n, m.a.budget/shareLimit)
+		}
+		r := reservation{a: m.a}
+		if err := r.grow(more); err != nil {
+			return err
+		}
+		defer r.end()
+	}
+	m.a.space.Count(more)
+	m.n = n
+	return nil
+}
+
+// seriesBytes is what one series of c takes of the memory while it is loaded.
+func (c *class) seriesBytes() int64 {
+	return int64(memory.Size(c.groupBytes(1)) + memory.Size(9*c.sources))
+}
+
+// definitionBytes is about what a definition with its class takes of the memory. code is the size
+// of its code in bytes.
+func definitionBytes(m *rra.Machine, code int) int64 {
+	d := m.Definition()
+	return 2048 + int64(code) + 200*int64(len(d.Sources)) + 400*int64(len(d.Archives)) + 16*int64(len(d.Sources)*len(m.Streams()))
+}
+
+// reserveSeries sets the memory of planned series aside.
+func (s *Store) reserveSeries(ctx context.Context, plan []planned) (*reservation, error) {
+	var total, largest, each int64
+	var last *rra.Machine
+	known := make(map[string]bool)
+	for i := range plan {
+		p := &plan[i]
+		if p.m != last {
+			last, each = p.m, s.catalogue.classOf(p.m).seriesBytes()
+			if !known[p.def] {
+				known[p.def] = true
+				n, err := s.catalogue.newDefinitionBytes(p)
+				if err != nil {
+					return nil, err
+				}
+				total += n
+			}
+		}
+		total += each
+		largest = max(largest, each)
+	}
+	return s.admission.reserve(ctx, total, largest)
+}
+
+// reserveImport sets the memory of a copy and of its record aside.
+func (s *Store) reserveImport(ctx context.Context, x *importing, rec []byte) (*reservation, error) {
+	n := s.catalogue.classOf(x.m).seriesBytes() + int64(len(rec)) + pending.ChunkSize
+	for i := range x.strips {
+		n += int64(len(x.strips[i].data)) + pending.MaxHeader
+	}
+	def, err := s.catalogue.newDefinitionBytes(&x.planned)
+	if err != nil {
+		return nil, err
+	}
+	n += def
+	return s.admission.reserve(ctx, n, n)
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/wal"
@@ -207,4 +209,148 @@ func (a *appender) drain() {
 		sh.work <- &delivery{wait: &wg}
 	}
 	wg.Wait()
+}
+
+// change logs a record and returns what apply, in log order, makes of it. It changes what is kept
+// under keys.
+func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) error, keys ...string) error {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	return s.changeNow(rec, apply, s.appender.lock, keys...)
+}
+
+// barrierRecord is a record that changes nothing.
+var barrierRecord = []byte{record.KindBarrier}
+
+// confirm is called before a call that writes is answered without a record, by what the store
+// holds. If the log is shared, confirm logs a record that changes nothing. So a store that another
+// one has replaced, without knowing it, does not answer by what it does not know. The error is then
+// that of a write.
+func (s *Store) confirm(ctx context.Context) error {
+	if s.options.Follow == nil {
+		return nil
+	}
+	return s.change(ctx, barrierRecord, func(*Ticket) error { return nil })
+}
+
+// changeNow is change without a wait for room. The call is counted, and leaves. lock takes the
+// appender's mu.
+func (s *Store) changeNow(rec []byte, apply func(*Ticket) error, lock func(), keys ...string) error {
+	t := s.appender.ticket()
+	defer s.appender.tickets.Put(t)
+	var outcome error
+	t.op = &op{rec: rec, keys: keys, apply: func(t *Ticket) { outcome = apply(t) }}
+	if err := s.appender.submitOp(t, lock); err != nil {
+		s.leave()
+		return err
+	}
+	if err := t.Wait(); err != nil {
+		return err
+	}
+	return outcome
+}
+
+// lock takes mu, so that the caller may enqueue. It waits while somebody else has paused the
+// appender. While coding contexts are stale it waits until all that is on its way was applied or
+// has failed; then the contexts are as applied.
+func (a *appender) lock() {
+	for {
+		a.lockPaused()
+		paused := a.paused
+		if paused == nil {
+			return
+		}
+		a.mu.Unlock()
+		<-paused
+	}
+}
+
+// lockPaused is lock for the goroutine that has paused the others.
+func (a *appender) lockPaused() {
+	a.mu.Lock()
+	for a.stale {
+		if a.queue.len() == 0 {
+			a.drain()
+			a.resetContexts()
+			return
+		}
+		a.mu.Unlock() // failed takes it
+		a.queue.awaitEmpty()
+		a.mu.Lock()
+	}
+}
+
+// resetContexts makes every coding context follow what is applied when it is next used. The caller
+// holds mu, and nothing is on its way to the disk or to a shard.
+func (a *appender) resetContexts() {
+	a.epoch++
+	a.stale = false
+}
+
+// pause keeps all others from enqueueing until resume, and waits until all that was enqueued before
+// was applied or has failed. No lock is held meanwhile.
+func (a *appender) pause() {
+	a.lock()
+	a.paused = make(chan struct{})
+	a.mu.Unlock() // failed takes it
+	a.queue.awaitEmpty()
+	a.drain()
+}
+
+// resume ends pause.
+func (a *appender) resume() {
+	a.mu.Lock()
+	close(a.paused)
+	a.paused = nil
+	a.mu.Unlock()
+}
+
+// An underway counts, by look-up key, the changes of names, labels and metadata that are on their
+// way: enqueued and not yet applied. While a key has no change on its way and the appender's mu is
+// held, the catalogue says of that key what the log says so far.
+type underway struct {
+	mu   sync.Mutex // guards keys; taken last and alone
+	keys map[string]int
+}
+
+// add counts a change of each key.
+func (u *underway) add(keys []string) {
+	if len(keys) == 0 {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.keys == nil {
+		u.keys = make(map[string]int)
+	}
+	for _, k := range keys {
+		u.keys[k]++
+	}
+}
+
+// done takes back what add counted, once the change was applied or has failed.
+func (u *underway) done(keys []string) {
+	if len(keys) == 0 {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, k := range keys {
+		if u.keys[k]--; u.keys[k] == 0 {
+			delete(u.keys, k)
+		}
+	}
+}
+
+// any reports whether a change of one of the keys is on its way.
+func (u *underway) any(keys ...string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, k := range keys {
+		if u.keys[k] > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -1,12 +1,18 @@
 package core
 
 import (
+	"encoding/binary"
+	"fmt"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -163,3 +169,232 @@ type setting struct {
 
 // overlayOps is how many changes wait in memory before a checkpoint is asked for.
 const overlayOps = 64 << 10
+
+func (cat *catalogue) lookup(key string) (Ref, error) {
+	cat.mu.RLock()
+	newest, ok := cat.names[key]
+	cat.mu.RUnlock()
+	ref := newest.ref
+	if !ok {
+		err := cat.db.View(bucketNames, func(tx *boltfile.Tx) (err error) {
+			if v := tx.Bucket(bucketNames).Get([]byte(key)); v != nil {
+				ref, err = cat.decodeName([]byte(key), v)
+			}
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		if ref != 0 { // the overlay may have changed meanwhile
+			cat.mu.RLock()
+			if newer, ok := cat.names[key]; ok {
+				ref = newer.ref
+			}
+			cat.mu.RUnlock()
+		}
+	}
+	if ref == 0 {
+		return 0, ErrNotFound
+	}
+	return ref, nil
+}
+
+// record returns the catalogue's record of a series.
+func (cat *catalogue) record(ref Ref) (*seriesRecord, error) {
+	rec, ok := cat.changedRecord(ref)
+	if !ok {
+		err := cat.db.View(bucketSeries, func(tx *boltfile.Tx) (err error) {
+			rec, err = cat.recordIn(tx, ref)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("ref %d: %w", ref, err)
+		}
+	}
+	if rec == nil {
+		return nil, notFound(ref)
+	}
+	return rec, nil
+}
+
+// changedRecord returns the record of a series if the overlay has it; nil: the series was dropped.
+func (cat *catalogue) changedRecord(ref Ref) (*seriesRecord, bool) {
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	x, ok := cat.records[ref]
+	return x.rec, ok
+}
+
+// recordIn returns the record of a series as a transaction shows it, or nil.
+func (cat *catalogue) recordIn(tx *boltfile.Tx, ref Ref) (*seriesRecord, error) {
+	v := tx.Bucket(bucketSeries).Get(refKey(ref))
+	if v == nil {
+		return nil, nil
+	}
+	return cat.storedRecord(refKey(ref), v)
+}
+
+func refKey(ref Ref) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ref)) }
+
+func (rec *seriesRecord) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(rec.def))
+	return appendLabels(record.AppendText(dst, rec.path), rec.labels)
+}
+
+// parseRecord decodes the record of a series.
+func parseRecord(b []byte) (*seriesRecord, error) {
+	r := record.Reader{Rest: b}
+	rec := &seriesRecord{def: uint32(r.Uvarint()), path: r.Text(), labels: readLabels(&r)}
+	if r.Err != nil || len(r.Rest) > 0 || rec.def == 0 {
+		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), record.ErrParse)
+	}
+	return rec, nil
+}
+
+// decodeRecord is parseRecord. The definition is one that there is.
+func (cat *catalogue) decodeRecord(b []byte) (*seriesRecord, error) {
+	rec, err := parseRecord(b)
+	if err != nil {
+		return nil, err
+	}
+	if cat.definition(rec.def) == nil {
+		return nil, fmt.Errorf("series %q: no definition %d: %w", rec.path, rec.def, record.ErrParse)
+	}
+	return rec, nil
+}
+
+// storedRecord checks and decodes a value of the bucket series.
+func (cat *catalogue) storedRecord(k, v []byte) (*seriesRecord, error) {
+	b, err := record.CutSum(v, bucketSeries, k)
+	if err == nil {
+		var rec *seriesRecord
+		if rec, err = cat.decodeRecord(b); err == nil {
+			return rec, nil
+		}
+	}
+	e := damage.InValue(bucketSeries, k, err)
+	cat.damage.Note(e)
+	return nil, e
+}
+
+// decodeName checks and decodes a value of the bucket names. The class of the series must exist.
+func (cat *catalogue) decodeName(k, v []byte) (Ref, error) {
+	b, err := record.CutSum(v, bucketNames, k)
+	if err == nil {
+		if len(b) == 8 && cat.numbered(Ref(binary.BigEndian.Uint64(b))) {
+			return Ref(binary.BigEndian.Uint64(b)), nil
+		}
+		err = record.ErrParse
+	}
+	e := damage.InValue(bucketNames, k, err)
+	cat.damage.Note(e)
+	return 0, e
+}
+
+// numbered reports whether the class and the group of a reference exist.
+func (cat *catalogue) numbered(ref Ref) bool {
+	c := cat.class(ref.class())
+	return c != nil && c.group(ref.number()) != nil
+}
+
+// recordOr returns the record of a series, or an empty one if it cannot be read.
+func (cat *catalogue) recordOr(ref Ref) *seriesRecord {
+	rec, err := cat.record(ref)
+	if err != nil {
+		return &seriesRecord{}
+	}
+	return rec
+}
+
+func (cat *catalogue) seriesOf(ref Ref, rec *seriesRecord) Series {
+	return Series{Ref: ref, Path: rec.path, Labels: rec.labels, Definition: cat.definition(rec.def).m.Definition()}
+}
+
+// pathOf returns the path of a series for a message, or "" if it cannot be read. It uses the
+// transaction that met the damage: a second transaction could wait for a writer that waits for the
+// first.
+func (cat *catalogue) pathOf(tx *boltfile.Tx, c *class, group uint32, index int) string {
+	ref := c.refAt(group, index)
+	rec, ok := cat.changedRecord(ref)
+	if !ok {
+		rec, _ = cat.recordIn(tx, ref) // a damaged record has no path to tell
+	}
+	if rec == nil {
+		return ""
+	}
+	return rec.path
+}
+
+const suffix = ".rrd"
+
+// nameKey returns the look-up key of a path: the path without a trailing .rrd.
+func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
+
+// cleanPath returns the look-up key and the cleaned form of a path, which has no leading slash and
+// no "." or empty component. It refuses a path that leads above the top. Names come into the store
+// through newPath and checkLabels alone. So a name is UTF-8 without control characters wherever it
+// is printed, sent or quoted. cleanPath takes hidden ones: older stores have such names.
+func cleanPath(p string) (key, clean string, err error) {
+	clean = path.Clean(strings.TrimLeft(p, "/"))
+	switch {
+	case len(p) > MaxPath:
+		return "", "", invalid("path of %d bytes: at most %d are possible", len(p), MaxPath)
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		return "", "", invalid("path %.200q leaves the store", p)
+	}
+	if err := text.Printable(p); err != nil {
+		return "", "", invalid("path %.200q %w", p, err)
+	}
+	key = nameKey(clean)
+	if clean == "." || key == "" || strings.HasSuffix(key, "/") {
+		return "", "", invalid("path %.200q names no series", p)
+	}
+	return key, clean, nil
+}
+
+// newPath is cleanPath for a path that a series is to get.
+func newPath(p string) (key, clean string, err error) {
+	key, clean, err = cleanPath(p)
+	if err == nil {
+		if wrong := text.Check(p); wrong != nil {
+			err = invalid("path %.200q %w", p, wrong)
+		}
+	}
+	return key, clean, err
+}
+
+// CleanPath returns the look-up key of a path and the path as a series has it: without leading
+// slashes and "." or empty components. The key lacks a trailing .rrd as well. The error wraps
+// ErrInvalid if no series can have the path.
+func CleanPath(path string) (key, clean string, err error) { return cleanPath(path) }
+
+// Lookup returns the series of a path. A trailing .rrd may be left out or added. The error wraps
+// ErrNotFound if the path is no series.
+func (s *Store) Lookup(p string) (Ref, error) {
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	key, _, err := cleanPath(p)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	ref, err := s.catalogue.lookup(key)
+	if err == nil {
+		s.catalogue.awaitArrival(ref)
+	}
+	return ref, err
+}
+
+// Series returns the catalogue entry of a reference.
+func (s *Store) Series(ref Ref) (Series, error) {
+	if err := s.enter(); err != nil {
+		return Series{}, err
+	}
+	defer s.leave()
+	rec, err := s.catalogue.record(ref)
+	if err != nil {
+		return Series{}, err
+	}
+	return s.catalogue.seriesOf(ref, rec), nil
+}

@@ -1,8 +1,14 @@
 package core
 
 import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -143,4 +149,212 @@ func (cat *catalogue) set(pos wal.Pos, reorder rra.Time) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	cat.settings = append(cat.settings, setting{pos, reorder})
+}
+
+// Rename gives a series a new path. Its metadata goes with it.
+func (s *Store) Rename(ctx context.Context, path, to string) error {
+	from, _, err := cleanPath(path)
+	if err != nil {
+		return err
+	}
+	_, to, err = newPath(to)
+	if err != nil {
+		return err
+	}
+	err = s.damagedName(from, nameKey(to))
+	if ref, e := s.Lookup(from); err == nil && e == nil {
+		if _, e := s.Series(ref); errors.Is(e, ErrDamaged) {
+			err = e
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("rename %q to %q: %w", from, to, err)
+	}
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	// The record includes the metadata, because during replay the metadata of the old path may be
+	// newer than the rename. It must be the metadata as of this record. So a rename waits for
+	// changes of the metadata that are logged and not yet applied.
+	s.appender.lock()
+	if s.appender.underway.any(from, nameKey(to)) {
+		s.appender.mu.Unlock()
+		s.appender.pause()
+		defer s.appender.resume()
+		s.appender.lockPaused()
+	}
+	return s.rename(from, to)
+}
+
+// rename logs a rename. The caller has entered the store and holds the appender's mu; rename leaves
+// the store and unlocks mu.
+func (s *Store) rename(from, to string) error {
+	m, err := s.metadataOf(from)
+	if err != nil {
+		s.appender.mu.Unlock()
+		s.leave()
+		return err
+	}
+	rec := record.AppendText(record.AppendText([]byte{record.KindRename}, from), to)
+	if m != nil {
+		rec = appendMetadata(rec, m, false)
+	}
+	return s.changeNow(rec, func(t *Ticket) error { return s.applyRename(t, from, to, m) }, func() {}, from, nameKey(to))
+}
+
+func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
+	ref, err := s.catalogue.lookup(from)
+	if err != nil {
+		return fmt.Errorf("rename %q: %w", from, err)
+	}
+	key := nameKey(to)
+	switch other, err := s.catalogue.lookup(key); {
+	case errors.Is(err, ErrDamaged):
+		return fmt.Errorf("rename %q to %q: %w", from, to, err)
+	case err == nil && other != ref:
+		return fmt.Errorf("rename %q to %q: %w", from, to, ErrExists)
+	}
+	rec, err := s.catalogue.record(ref)
+	if err != nil {
+		return err
+	}
+	s.catalogue.rename(t, ref, to, rec)
+	return s.moveMetadata(from, key, m)
+}
+
+// moveMetadata gives a renamed series its metadata.
+func (s *Store) moveMetadata(from, to string, m *Metadata) error {
+	if m == nil || from == to {
+		return nil
+	}
+	return errors.Join(s.putMetadata(to, m), s.putMetadata(from, nil))
+}
+
+// Renames returns how many series were renamed since the store was opened. A caller that remembers
+// references by path checks it now and then: only a rename moves a reference to another path.
+func (s *Store) Renames() uint64 { return s.catalogue.renames.Load() }
+
+// PathLabels is the labels of one path.
+type PathLabels struct {
+	Path   string
+	Labels []Label
+}
+
+// Relabel replaces the labels of series, and returns once that is durable. Of several labels of one
+// path the last ones stay. out[i] is nil or says why ls[i] was refused; it wraps ErrNotFound if the
+// path is no series, ErrInvalid if the labels are not allowed.
+func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err error) {
+	out = make([]error, len(ls))
+	tickets := make([]Ticket, len(ls))
+	var under []int              // indices of changes that are logged
+	logged := make(map[Ref]bool) // the series that they change
+	for i := range ls {
+		queued, e := s.enqueueRelabel(ctx, &tickets[i], &ls[i], &out[i], logged)
+		if e != nil {
+			err = e
+			break
+		}
+		if queued {
+			under = append(under, i)
+		}
+	}
+	for _, i := range under {
+		if e := tickets[i].Wait(); e != nil {
+			err = errors.Join(err, e)
+		}
+	}
+	if len(under) == 0 && err == nil {
+		err = s.confirm(ctx)
+	}
+	return out, err
+}
+
+// enqueueRelabel logs a change of labels, unless the labels are the same and no change of this
+// series is logged already, which may not be applied yet.
+func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, out *error, logged map[Ref]bool) (bool, error) {
+	key, _, err := cleanPath(l.Path)
+	if err == nil {
+		err = checkLabels(l.Labels)
+	}
+	var ref Ref
+	if err == nil {
+		ref, err = s.Lookup(l.Path)
+	}
+	if err != nil {
+		*out = fmt.Errorf("labels of %.200q: %w", l.Path, err)
+		return false, nil
+	}
+	old, err := s.Series(ref)
+	if errors.Is(err, ErrDamaged) {
+		*out = fmt.Errorf("labels of %.200q: %w", l.Path, err)
+		return false, nil
+	}
+	if err == nil && slices.Equal(old.Labels, l.Labels) && !logged[ref] {
+		return false, nil
+	}
+	if err := s.begin(ctx); err != nil {
+		return false, err
+	}
+	labels := slices.Clone(l.Labels)
+	s.appender.ready(t)
+	t.op = &op{rec: relabelRecord(key, labels), keys: []string{key}, apply: func(t *Ticket) { *out = s.applyRelabel(t, key, labels) }}
+	if err := s.appender.submitOp(t, s.appender.lock); err != nil {
+		s.leave()
+		return false, err
+	}
+	logged[ref] = true
+	return true, nil
+}
+
+func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
+	ref, err := s.catalogue.lookup(key)
+	if err != nil {
+		return fmt.Errorf("labels of %q: %w", key, err)
+	}
+	rec, err := s.catalogue.record(ref)
+	if err != nil {
+		return err
+	}
+	s.catalogue.relabel(t, ref, key, labels, rec)
+	return nil
+}
+
+// Drop removes a series with its metadata. If the path is no series, Drop removes the metadata of
+// the path.
+func (s *Store) Drop(ctx context.Context, path string) error {
+	key, _, err := cleanPath(path)
+	if err != nil {
+		return err
+	}
+	if err := s.damagedName(key); err != nil {
+		return fmt.Errorf("drop %q: %w", key, err)
+	}
+	return s.change(ctx, dropRecord(key, 0), func(t *Ticket) error { return s.applyDrop(t, key, 0) }, key)
+}
+
+// dropRecord codes the drop of a key. If only is not 0, the record drops nothing but the series
+// only.
+func dropRecord(key string, only Ref) []byte {
+	return binary.AppendUvarint(record.AppendText([]byte{record.KindDrop}, key), uint64(only))
+}
+
+// applyDrop drops a key. If only is not 0 and the key belongs to another series by now, it drops
+// nothing. It runs in log order.
+func (s *Store) applyDrop(t *Ticket, key string, only Ref) error {
+	ref, err := s.catalogue.lookup(key)
+	if errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("drop %q: %w", key, err)
+	}
+	if only != 0 && (err != nil || ref != only) {
+		return fmt.Errorf("drop %q: %w", key, errReplaced)
+	}
+	if err != nil {
+		m, _ := s.metadataOf(key) // metadata that cannot be read counts as missing
+		if m == nil {
+			return fmt.Errorf("drop %q: %w", key, err)
+		}
+	} else {
+		s.catalogue.drop(t, ref, key)
+	}
+	return s.putMetadata(key, nil)
 }

@@ -1,7 +1,9 @@
 package core
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -173,4 +175,202 @@ func behind[T any](list []T, n int) []T {
 		return slices.Clone(list[n:])
 	}
 	return list[n:]
+}
+
+// A catalogueTx writes changes of the catalogue in one transaction. It gathers them by bucket, so
+// that each key is written once and all in order.
+type catalogueTx struct {
+	cat    *catalogue
+	tx     *boltfile.Tx
+	count  int64
+	names  []pair           // in order of the changes; a nil value deletes
+	series []pair           // the same
+	fresh  map[groupID]bool // these groups begin within tx: the label index has no entry of them
+	next   map[*class]uint32
+	free   []byte // room for keys and values, which bbolt keeps until the end of tx
+}
+
+func (w *catalogueTx) write(ops []catOp) error {
+	w.names, w.series = make([]pair, 0, len(ops)), make([]pair, 0, len(ops))
+	w.fresh, w.next = make(map[groupID]bool), make(map[*class]uint32)
+	for i := range ops {
+		o := &ops[i]
+		if o.def != nil {
+			v := appendDefinition(nil, o.def.m.Definition())
+			if err := w.tx.Put(bucketDefs, binary.BigEndian.AppendUint32(nil, o.def.id), v); err != nil {
+				return err
+			}
+		}
+		w.apply(o)
+	}
+	for c, next := range w.next {
+		if err := w.tx.Put(bucketClasses, binary.BigEndian.AppendUint32(nil, c.id), c.append(nil, next)); err != nil {
+			return err
+		}
+	}
+	names, series, labels := newest(w.names), newest(w.series), w.labels(ops)
+	for _, part := range []struct {
+		bucket []byte
+		pairs  []pair
+	}{{bucketNames, names}, {bucketSeries, series}, {bucketLabels, labels}} {
+		// bbolt would write the page anew without what it cannot see
+		if err := w.tx.SoundNear(part.bucket, keysOf(part.pairs)); err != nil {
+			return err
+		}
+	}
+	if err := w.put(bucketNames, names, w.fill(bucketNames, names)); err != nil {
+		return err
+	}
+	// A new series comes behind those of its class.
+	if err := w.put(bucketSeries, series, fillBehind); err != nil {
+		return err
+	}
+	return w.put(bucketLabels, labels, boltfile.FillDefault)
+}
+
+// newest sorts pairs by their keys. Of pairs with the same key it returns the one added last.
+func newest(pairs []pair) []pair {
+	rises := func(a, b pair) int { return bytes.Compare(a.k, b.k) }
+	if !slices.IsSortedFunc(pairs, rises) {
+		slices.SortStableFunc(pairs, rises)
+	}
+	kept := pairs[:0]
+	for i, p := range pairs {
+		if i+1 < len(pairs) && bytes.Equal(pairs[i+1].k, p.k) {
+			continue
+		}
+		kept = append(kept, p)
+	}
+	return kept
+}
+
+// fillBehind is how full bbolt leaves pages where keys come behind those that are there. Where they
+// come in between it leaves the pages half full, so that they have room.
+const fillBehind = 0.9
+
+// fill returns how full bbolt shall leave the pages of a bucket, given what will be put.
+func (w *catalogueTx) fill(bucket []byte, pairs []pair) float64 {
+	if last, _ := w.tx.Bucket(bucket).Cursor().Last(); len(pairs) > 0 && bytes.Compare(last, pairs[0].k) < 0 {
+		return fillBehind
+	}
+	return boltfile.FillDefault
+}
+
+// put puts pairs, which are in order and have their checksums; a nil value deletes.
+func (w *catalogueTx) put(bucket []byte, pairs []pair, fill float64) error {
+	b := w.tx.Bucket(bucket)
+	b.FillPercent = fill
+	for _, p := range pairs {
+		var err error
+		if p.v == nil {
+			err = b.Delete(p.k)
+		} else {
+			err = b.Put(p.k, p.v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// room returns an empty slice with room behind it for a key or a value. What is appended to it is
+// given to keep.
+func (w *catalogueTx) room() []byte {
+	if cap(w.free) < 512 {
+		w.free = make([]byte, 0, 64<<10)
+	}
+	return w.free
+}
+
+// keep returns b, to which room was given, and keeps it until the end.
+func (w *catalogueTx) keep(b []byte) []byte {
+	if len(b) <= cap(w.free) { // else it has outgrown the room
+		w.free = w.free[len(b):len(b):cap(w.free)]
+	}
+	return b[:len(b):len(b)]
+}
+
+// name returns the key and the value of the bucket names for a name.
+func (w *catalogueTx) name(key string, ref Ref) pair {
+	k := w.keep(append(w.room(), key...))
+	if ref == 0 {
+		return pair{k, nil}
+	}
+	return pair{k, w.keep(record.AppendSum(binary.BigEndian.AppendUint64(w.room(), uint64(ref)), bucketNames, k))}
+}
+
+// record returns the key and the value of the bucket series for a record.
+func (w *catalogueTx) record(ref Ref, rec *seriesRecord) pair {
+	k := w.keep(binary.BigEndian.AppendUint64(w.room(), uint64(ref)))
+	if rec == nil {
+		return pair{k, nil}
+	}
+	return pair{k, w.keep(record.AppendSum(rec.append(w.room()), bucketSeries, k))}
+}
+
+func (w *catalogueTx) apply(o *catOp) {
+	switch {
+	case o.add == nil:
+		w.count--
+	case o.old == nil:
+		c := w.cat.class(o.ref.class())
+		if c.index(o.ref.number()) == 0 {
+			w.fresh[c.groupOf(o.ref.number())] = true
+		}
+		w.next[c] = o.ref.number() + 1
+		w.count++
+	}
+	if key, ok := o.freed(); ok {
+		w.names = append(w.names, w.name(key, 0))
+	}
+	w.names = append(w.names, w.name(o.key, o.holder()))
+	w.series = append(w.series, w.record(o.ref, o.add))
+}
+
+// labels returns the entries of the label index that change, in order. A damaged entry stays as it
+// is: whoever reads it gets an error.
+func (w *catalogueTx) labels(ops []catOp) []pair {
+	var pairs []pair
+	stored := w.tx.Bucket(bucketLabels)
+	for id, labels := range w.cat.postingChanges(ops) {
+		for l, x := range labels {
+			k := w.keep(groupKey(appendLabelKey(w.room(), l), id.class, id.group))
+			var p posting
+			if !w.fresh[id] {
+				if v := stored.Get(k); v != nil {
+					var err error
+					if _, p, err = w.cat.storedPosting(k, v); err != nil {
+						continue
+					}
+				}
+			}
+			if x.apply(&p); p.empty() {
+				pairs = append(pairs, pair{k, nil})
+				continue
+			}
+			pairs = append(pairs, pair{k, w.keep(record.AppendSum(p.append(w.room()), bucketLabels, k))})
+		}
+	}
+	slices.SortFunc(pairs, func(a, b pair) int { return bytes.Compare(a.k, b.k) })
+	return pairs
+}
+
+// A change of the catalogue is logged first and applied afterwards. What it does depends on the
+// catalogue that it finds. Replay must find the same catalogue, or series would get other numbers
+// than their groups know. So a change that would meet a damaged name is refused before it is
+// logged. If replay meets a damaged name, the name was damaged later, and Open refuses the store.
+
+// damagedName returns the damage of the names under keys, or nil.
+func (s *Store) damagedName(keys ...string) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	for _, key := range keys {
+		if _, err := s.catalogue.lookup(key); errors.Is(err, ErrDamaged) {
+			return err
+		}
+	}
+	return nil
 }

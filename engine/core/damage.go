@@ -7,6 +7,7 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // ErrDamaged says that stored bytes are not those that were written, or that some are missing. What
@@ -65,4 +66,109 @@ func (l *loader) damagedState(g *group, err error) *DamageError {
 // loseSlot notes in e that the rows of a slot are lost.
 func loseSlot(e *DamageError, st *rowblock.Geometry, slot int64) {
 	e.Step, e.From, e.To = st.Span, (slot*st.Slot-1)*st.Span, ((slot+1)*st.Slot-1)*st.Span
+}
+
+// A state record holds up to 256 series. Where the state of one series does not fit its definition
+// or cannot be stepped, that state is refused, and the other series stay in use. The group
+// remembers the refused series with the reason. Nobody reads the series or appends to it.
+// Checkpoints write its state back unchanged, until the series is dropped or overwritten.
+
+// refuse notes that the state of the series at index i cannot be used.
+func (g *group) refuse(i int, err error) {
+	if g.refused == nil {
+		g.refused = make(map[int]error)
+	}
+	g.refused[i] = &DamageError{
+		Bucket: string(bucketState), Key: g.stateKey(),
+		Place: fmt.Sprintf("series %d of group %d of class %d", i, g.id, g.c.id), Err: err,
+	}
+}
+
+// usable returns why the series at index i cannot be used: it does not exist, or its state is
+// refused.
+func (g *group) usable(i int) error {
+	if !g.alive(i) {
+		return notFound(g.ref(i))
+	}
+	return g.refused[i]
+}
+
+// withPath names the series of ref in err, if that is damage that names none. The caller holds no
+// lock.
+func (s *Store) withPath(ref Ref, err error) error {
+	e, ok := errors.AsType[*DamageError](err)
+	if !ok || e.Series != "" {
+		return err
+	}
+	named := *e
+	named.Series = s.catalogue.recordOr(ref).path
+	return &named
+}
+
+// valid reports whether a decoded state is safe to work with: a database may come from anywhere. It
+// refuses the series whose own state is invalid, and the others stay in use.
+func (g *group) valid() bool {
+	for _, tag := range g.ctxTag[:g.n*g.c.sources] {
+		if tag >= uint8(rra.TagText) {
+			return false
+		}
+	}
+	for i := range g.n {
+		if !g.alive(i) {
+			continue
+		}
+		if err := g.checkSeries(i); err != nil {
+			g.refuse(i, err)
+		}
+	}
+	for i := range g.texts {
+		if !g.alive(i) {
+			return false
+		}
+	}
+	for at := range g.longRuns {
+		if !g.alive(at / g.c.cols) {
+			return false
+		}
+	}
+	for i, h := range g.held {
+		if !g.alive(i) {
+			return false
+		}
+		if !h.Valid(g.c.sources) {
+			g.refuse(i, errHeld)
+		}
+	}
+	return g.dir.Valid(g.n)
+}
+
+// What can be wrong with a series of a state record.
+var (
+	errDefinition = errors.New("its definition is not one of its class")
+	errFuture     = errors.New("its last update is out of range")
+	errHeld       = errors.New("the samples that the reorder window holds are out of order or do not parse")
+)
+
+// checkSeries checks a state against its definition, if the definition is known. After a crash the
+// catalogue may lack it until replay of the log adds it.
+func (g *group) checkSeries(i int) error {
+	d := g.definition(i)
+	switch {
+	case g.defs[i] == 0:
+		return errDefinition
+	case d == nil:
+		return nil
+	}
+	if d.class != g.c {
+		return errDefinition
+	}
+	st := g.state(i)
+	if err := d.m.Check(&st); err != nil {
+		return err
+	}
+	if d.m.LastUpdate(st.W) > MaxTime {
+		return errFuture
+	}
+	g.setText(i, st.Text)
+	return nil
 }

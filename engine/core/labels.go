@@ -6,6 +6,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/rra"
 )
 
 // Labels returns the names of labels, or the values of one, that the series of a query have,
@@ -137,5 +141,143 @@ func (r *indexReader) names(w *within, add func(string)) {
 		}
 		past = next
 		c.seek(past)
+	}
+}
+
+// A Combination is values of several labels and a definition that at least one series has.
+type Combination struct {
+	Values     []string // in order of the names asked for; empty where the series lack the label
+	Definition *rra.Definition
+}
+
+// Combinations returns the combinations of values of the given labels and of a definition that the
+// series matching ms have, each once and in no order. It reads the label index, or the records of
+// the series where these are fewer. If the error wraps ErrDamaged, the combinations are those that
+// can be read.
+func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	var passed passedOver
+	refs, err := s.selectRefs(ctx, ms, &passed)
+	if err != nil {
+		return nil, err
+	}
+	cat := &s.catalogue
+	m := &combining{cat: cat, names: names, seen: make(map[combined]bool)}
+	set := cat.setOf(refs)
+	whole := true
+	err = cat.view(ctx, &passed, func(r *indexReader) { whole = m.read(r, set) })
+	if err == nil && !whole {
+		err = s.resolve(ctx, cat.refsOf(nil, set), &passed, func(_ int, x Series) bool {
+			m.labelled(x.Labels, x.Definition)
+			return true
+		})
+	}
+	if err == nil {
+		err = passed.err()
+	}
+	return m.out, err
+}
+
+// A combining collects combinations.
+type combining struct {
+	cat   *catalogue
+	names []string
+	seen  map[combined]bool
+	out   []Combination
+}
+
+// A combined is a combination as a key.
+type combined struct {
+	values string
+	d      *rra.Definition
+}
+
+// add adds a combination.
+func (m *combining) add(values []string, d *rra.Definition) {
+	key := combined{strings.Join(values, "\x00"), d}
+	if !m.seen[key] {
+		m.seen[key] = true
+		m.out = append(m.out, Combination{slices.Clone(values), d})
+	}
+}
+
+// labelled adds the combination of a series.
+func (m *combining) labelled(labels []Label, d *rra.Definition) {
+	values := make([]string, len(m.names))
+	for i, name := range m.names {
+		for _, l := range labels {
+			if l.Name == name {
+				values[i] = l.Value
+			}
+		}
+	}
+	m.add(values, d)
+}
+
+// A valued is a value of a label, with the series of a group that have it.
+type valued struct {
+	value string
+	p     posting
+}
+
+// read adds the combinations of the series of set. It returns false, and adds nothing, if reading
+// the records of the series takes less time than reading the index.
+func (m *combining) read(r *indexReader, set refSet) bool {
+	budget := filterEach * set.len()
+	columns := make([]map[groupID][]valued, len(m.names)+1)
+	for i, name := range append([]string{""}, m.names...) { // "": definitions
+		column := make(map[groupID][]valued)
+		at := 0
+		if !r.values(name, "", budget, func(string) bool { return true }, func(id groupID, p *posting) bool {
+			if at >= len(set) || set[at].id.compare(id) > 0 {
+				at = 0
+			}
+			var ok bool
+			if at, ok = set.find(id, at); ok {
+				if p.keep(&set[at].p); !p.empty() {
+					column[id] = append(column[id], valued{r.value, *p})
+				}
+			}
+			return at < len(set)
+		}) {
+			return false
+		}
+		columns[i] = column
+	}
+	values := make([]string, len(m.names))
+	for i := range set {
+		for _, d := range columns[0][set[i].id] {
+			number, _ := strconv.ParseUint(d.value, 10, 32) // 0 is no definition
+			if def := m.cat.definition(uint32(number)); def != nil {
+				m.each(columns[1:], set[i].id, d.p, values, 0, def.m.Definition())
+			}
+		}
+	}
+	return true
+}
+
+// each adds the combinations of the series p of a group. values holds the values of the labels
+// before n.
+func (m *combining) each(columns []map[groupID][]valued, id groupID, p posting, values []string, n int, d *rra.Definition) {
+	if n == len(columns) {
+		m.add(values, d)
+		return
+	}
+	rest := p
+	for _, v := range columns[n][id] {
+		both := v.p
+		both.keep(&p)
+		if !both.empty() {
+			rest.remove(&v.p)
+			values[n] = v.value
+			m.each(columns, id, both, values, n+1, d)
+		}
+	}
+	if !rest.empty() {
+		values[n] = ""
+		m.each(columns, id, rest, values, n+1, d)
 	}
 }

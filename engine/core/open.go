@@ -1,12 +1,21 @@
 package core
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -112,5 +121,242 @@ func (s *Store) openLeader(after wal.Pos, begun time.Time, madeAnew bool) error 
 func (s *Store) makeShards() {
 	for i := range min(runtime.GOMAXPROCS(0), maxShards) {
 		s.appender.shards = append(s.appender.shards, &shard{id: i, work: make(chan *delivery, shardQueue)})
+	}
+}
+
+// A wayOut is an error of Open that says which command mends the store. It matches ErrDamaged.
+type wayOut struct {
+	part string // the file or folder of the store
+	err  error
+	help string
+}
+
+func (e *wayOut) Error() string        { return e.part + ": " + e.err.Error() + " (" + e.help + ")" }
+func (e *wayOut) Unwrap() error        { return e.err }
+func (e *wayOut) Is(target error) bool { return target == ErrDamaged }
+
+// databaseError wraps an error that Open met in the database.
+func databaseError(err error) error {
+	if _, told := errors.AsType[*wayOut](err); told {
+		return err
+	}
+	if errors.Is(err, ErrNewer) {
+		if d, ok := errors.AsType[*DamageError](err); ok { // it is not damaged
+			err = fmt.Errorf("%s %s: %w", d.Bucket, damage.KeyText(d.Key), d.Err)
+		}
+		return newerPart{fileDB + ": " + err.Error()}
+	}
+	if errors.Is(err, ErrDamaged) {
+		return &wayOut{fileDB, err, "rondo check --repair puts what can be read into a new file"}
+	}
+	return fmt.Errorf("%s: %w", fileDB, err)
+}
+
+// A newerPart is an error of a log or a database of which a newer version of rondo wrote a part. It
+// matches ErrNewer and ErrVersion, and not ErrDamaged.
+type newerPart struct{ text string }
+
+func (e newerPart) Error() string { return e.text }
+func (e newerPart) Unwrap() error { return ErrNewer }
+
+// logError wraps an error that Open met in the log.
+func logError(err error) error {
+	if errors.Is(err, wal.ErrNewer) {
+		return newerPart{dirLog + ": " + err.Error()}
+	}
+	_, corrupt := errors.AsType[*wal.CorruptError](err)
+	if corrupt || errors.Is(err, wal.ErrHole) || errors.Is(err, record.ErrParse) {
+		return &wayOut{dirLog, err, "rondo wal salvage shows what can be kept, and makes the store usable without the rest"}
+	}
+	return fmt.Errorf("%s: %w", dirLog, err)
+}
+
+// errForeign says that a folder holds other things than a database.
+var errForeign = errors.New("the folder holds other files and no database, and none is made among them: name a folder that is empty, or not there yet")
+
+// checkForeign refuses a folder that holds files and no part of a database, because a mistyped name
+// would scatter the files of a new database among them. Hidden files, sockets and a file system's
+// lost+found do not count.
+func checkForeign(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	foreign := false
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == fileDB, name == dirLog, name == dirRestore, name == dirCopying, name == dirRepair:
+			return nil
+		case name == fileLock, strings.HasPrefix(name, "rondo."), strings.HasPrefix(name, "."), name == "lost+found", e.Type()&fs.ModeSocket != 0:
+		default:
+			foreign = true
+		}
+	}
+	if foreign {
+		return errForeign
+	}
+	return nil
+}
+
+// removeLeft removes what a crash leaves of a backup, of a compaction and of a repair. A failure
+// only costs space.
+func removeLeft(dir string) {
+	for _, name := range []string{fileSpool, fileDB + boltfile.CompactSuffix} {
+		_ = os.Remove(filepath.Join(dir, name))
+	}
+	for _, name := range []string{dirCopying, dirRepair} { // not needed: see HalfRestored
+		_ = os.RemoveAll(filepath.Join(dir, name))
+	}
+}
+
+// asideName returns the name that the damaged file or folder name is renamed to. No file has it.
+func asideName(name string) string {
+	for i := 1; ; i++ {
+		aside := fmt.Sprintf("%s.damaged-%d", name, i)
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+			return aside
+		}
+	}
+}
+
+// Close leaves at most closeBytes of records for the next Open to replay, and at most closeLog
+// bytes of log for it to read, part of which the database may hold already.
+const (
+	closeBytes = 256 << 10
+	closeLog   = 1 << 20
+)
+
+// Close waits for the calls under way, writes a checkpoint if the log is long, and releases the
+// folder. Batches on their way are acknowledged first; Close does not wait until somebody calls
+// Wait on their tickets. A disk without space for the checkpoint is not an error: the log keeps
+// everything.
+func (s *Store) Close() error {
+	if err := s.calls.close(); err != nil {
+		return err
+	}
+	s.replica.close()
+	s.checkpoints.end()
+	var err error
+	if !s.options.ReadOnly && (s.admission.logged.Load()+s.checkpoints.replayed.Load() > closeBytes || s.logStats().Bytes > closeLog) {
+		// One shard may have acknowledged what others have not passed over yet.
+		s.appender.drain()
+		err = s.checkpoints.run(context.Background())
+	}
+	err = s.unlessFull(err)
+	if !s.options.ReadOnly {
+		err = errors.Join(err, s.sealLog())
+	}
+	return errors.Join(err, s.abandon())
+}
+
+// unlessFull returns err, the error of the last write into the database, or nil if the disk has no
+// space: everything that was acknowledged is in the log, where the next Open finds it.
+func (s *Store) unlessFull(err error) error {
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	s.options.Logger.Warn("the disk is full: the log keeps what the database has no space for", "err", err)
+	return nil
+}
+
+// abandon releases everything without writing.
+func (s *Store) abandon() error {
+	s.replica.close()
+	var errs []error
+	if l := s.log.get(); l != nil {
+		errs = append(errs, l.Close())
+	}
+	for _, sh := range s.appender.shards {
+		close(sh.work)
+	}
+	s.appender.running.Wait()
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	s.space.Close()
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// A calls counts the calls and batches that are under way in a store, so that Close can wait for
+// them.
+type calls struct {
+	n      atomic.Int64
+	closed atomic.Bool
+	idle   chan struct{} // gets a message when the last call leaves a closed store; holds one
+}
+
+func (c *calls) init() { c.idle = make(chan struct{}, 1) }
+
+// enter counts a call until leave. The error is ErrClosed.
+func (c *calls) enter() error {
+	c.n.Add(1)
+	if c.closed.Load() {
+		c.leave()
+		return ErrClosed
+	}
+	return nil
+}
+
+// enterAgain counts one more call of a caller that is counted already.
+func (c *calls) enterAgain() { c.n.Add(1) }
+
+func (c *calls) leave() {
+	if c.n.Add(-1) == 0 && c.closed.Load() {
+		select {
+		case c.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// close lets no more calls in and waits until the last one has left. It returns ErrClosed the
+// second time.
+func (c *calls) close() error {
+	if c.closed.Swap(true) {
+		return ErrClosed
+	}
+	for c.n.Load() > 0 {
+		<-c.idle
+	}
+	return nil
+}
+
+// start starts the goroutine that writes checkpoints by the clock and when one is due.
+func (cp *checkpointer) start() {
+	if cp.options.ReadOnly || cp.options.NoBackground {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cp.stop = cancel
+	cp.background.Go(func() {
+		tick := time.NewTicker(cp.options.CheckpointInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			case <-cp.admission.due:
+			}
+			if err := cp.run(ctx); err != nil && ctx.Err() == nil {
+				cp.options.Logger.Error("checkpoint failed; it is tried again", "err", err)
+				select { // not at once: a full disk stays full for a while
+				case <-ctx.Done():
+				case <-time.After(time.Second):
+					cp.admission.wake()
+				}
+			}
+		}
+	})
+}
+
+// end ends the background goroutine and waits for it.
+func (cp *checkpointer) end() {
+	if cp.stop != nil {
+		cp.stop()
+		cp.background.Wait()
 	}
 }

@@ -1,9 +1,17 @@
 package core
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 )
 
 // A Query says which series Select yields, and in which order. The zero Query is all series in no
@@ -122,4 +130,340 @@ func (s *Store) refs(ctx context.Context, ms []Matcher) ([]Ref, error) {
 		err = passed.err()
 	}
 	return refs, err
+}
+
+// selected calls fn with the series that match all of ms, in order of their references, until fn
+// returns false.
+func (s *Store) selected(ctx context.Context, ms []Matcher, passed *passedOver, fn func(Series) bool) error {
+	refs, _, err := s.matching(ctx, ms, passed)
+	if err != nil {
+		return err
+	}
+	return s.resolve(ctx, refs, passed, func(_ int, x Series) bool {
+		return !matchesAll(ms, x.Path, x.Labels) || fn(x)
+	})
+}
+
+// selectRefs returns the references of the series that match all of ms, in order.
+func (s *Store) selectRefs(ctx context.Context, ms []Matcher, passed *passedOver) ([]Ref, error) {
+	refs, exact, err := s.matching(ctx, ms, passed)
+	if err != nil || exact {
+		return refs, err
+	}
+	var out []Ref
+	err = s.resolve(ctx, refs, passed, func(i int, x Series) bool {
+		if matchesAll(ms, x.Path, x.Labels) {
+			out = append(out, refs[i])
+		}
+		return true
+	})
+	return out, err
+}
+
+// matching returns sorted references that include all series that match ms, and no others if exact.
+func (s *Store) matching(ctx context.Context, ms []Matcher, passed *passedOver) (refs []Ref, exact bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	terms, err := termsOf(ms)
+	if err != nil {
+		return nil, false, err
+	}
+	err = s.catalogue.view(ctx, passed, func(r *indexReader) {
+		var set refSet
+		if len(terms) == 0 {
+			set, exact = r.everything(), true
+		} else {
+			set, exact = r.selected(terms)
+		}
+		refs = s.catalogue.refsOf(nil, set)
+	})
+	return refs, exact && passed.n == 0, err
+}
+
+// termsOf returns ms as terms, without matchers that every series fulfils.
+func termsOf(ms []Matcher) (terms []term, err error) {
+	for i := range ms {
+		if err := ms[i].check(); err != nil {
+			return nil, err
+		}
+		if t, any := ms[i].termOf(); !any {
+			terms = append(terms, t)
+		}
+	}
+	return terms, nil
+}
+
+// matchesAll reports whether a series with this path and these labels satisfies all of ms.
+func matchesAll(ms []Matcher, path string, labels []Label) bool {
+	for i := range ms {
+		if ms[i].Op == MatchBelow {
+			if !ms[i].reaches(nameKey(path)) {
+				return false
+			}
+		} else if !ms[i].matches(labels) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches reports whether a series with these labels satisfies m, which is not about paths.
+func (m *Matcher) matches(labels []Label) bool {
+	value := ""
+	for i := range labels {
+		if labels[i].Name == m.Name {
+			value = labels[i].Value
+		}
+	}
+	switch m.Op {
+	case MatchEqual:
+		return value == m.Value
+	case MatchNotEqual:
+		return value != m.Value
+	case MatchRegexp:
+		return m.Regexp.MatchString(value)
+	}
+	return !m.Regexp.MatchString(value)
+}
+
+// How many names are read in one transaction: few at first, because most lists end early.
+const (
+	listFirst = 64
+	listChunk = 1024
+)
+
+type nameRef struct {
+	key string
+	ref Ref
+}
+
+// list calls fn with the series of a query in order of paths, until fn returns false.
+func (s *Store) list(ctx context.Context, q Query, passed *passedOver, fn func(Series) bool) error {
+	prefix, after := strings.TrimLeft(q.Prefix, "/"), nameKey(strings.TrimLeft(q.After, "/"))
+	chunk := listFirst
+	if q.Page > 0 {
+		chunk = min(q.Page, listChunk)
+	}
+	newer := s.catalogue.nameTable.view(&s.catalogue)
+	var names []nameRef
+	var refs []Ref
+	for more := true; more; chunk = min(4*chunk, listChunk) {
+		var err error
+		if names, more, err = s.catalogue.someNames(names[:0], newer, prefix, after, chunk, passed); err != nil {
+			return err
+		}
+		refs = refs[:0]
+		for _, x := range names {
+			refs, after = append(refs, x.ref), x.key
+		}
+		ended := false
+		err = s.resolve(ctx, refs, passed, func(_ int, x Series) bool {
+			ended = strings.HasPrefix(x.Path, prefix) && !fn(x) // else it was renamed meanwhile
+			return !ended
+		})
+		if ended || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listed returns the record of a series that an index names. A missing record of a living series is
+// damage.
+func (s *Store) listed(ref Ref) (*seriesRecord, error) {
+	rec, err := s.catalogue.record(ref)
+	if !errors.Is(err, ErrNotFound) || s.catalogue.removed(ref) {
+		return rec, err
+	}
+	alive := s.withSeries(ref, func(*group, int) {})
+	if errors.Is(alive, ErrNotFound) {
+		return nil, err // dropped meanwhile
+	}
+	if s.catalogue.removed(ref) {
+		return nil, err
+	}
+	e := damage.InValue(bucketSeries, refKey(ref), damage.ErrMissing)
+	s.damage.Note(e)
+	return nil, e
+}
+
+// passedOver collects the damage of entries that a list skips.
+type passedOver struct {
+	n     int
+	first error
+}
+
+// over keeps err if it is damage.
+func (p *passedOver) over(err error) bool {
+	if !errors.Is(err, ErrDamaged) {
+		return false
+	}
+	if p.n++; p.n == 1 {
+		p.first = err
+	}
+	return true
+}
+
+// err returns an error that tells what was skipped, or nil.
+func (p *passedOver) err() error {
+	if p.n < 2 {
+		return p.first
+	}
+	return fmt.Errorf("%d damaged entries are left out, the first: %w", p.n, p.first)
+}
+
+// someNames appends to out up to n names that begin with prefix and sort after after. more reports
+// whether there are more such names.
+func (cat *catalogue) someNames(out []nameRef, newer tableView[Ref], prefix, after string, n int, passed *passedOver) (_ []nameRef, more bool, err error) {
+	prefix = nameKey(prefix)
+	whole := prefix == "" && after == ""
+	err = cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
+		c := newer.cursor(tx.Bucket(bucketNames))
+		stored := uint64(0)
+		for c.seek([]byte(max(prefix, after))); c.has(prefix); c.next() {
+			if string(c.key) <= after && after != "" {
+				continue
+			}
+			if c.inDB {
+				stored++
+			}
+			ref := cat.nameAt(&c, passed)
+			if ref != 0 && len(out) == n {
+				more = true
+				return nil
+			}
+			if ref != 0 {
+				out = append(out, nameRef{string(c.key), ref})
+			}
+		}
+		if !whole || passed.n > 0 {
+			return nil
+		}
+		count, err := metaNumber(tx, metaCount)
+		if err == nil && count != stored {
+			err = &DamageError{Bucket: string(bucketNames), Err: fmt.Errorf("%d names, not the %d that were written", stored, count)}
+		}
+		passed.over(err)
+		return nil
+	})
+	return out, more, err
+}
+
+// nameAt returns the series of the name that c is at; 0: none, or the name is damaged.
+func (cat *catalogue) nameAt(c *tableCursor[Ref], passed *passedOver) Ref {
+	if c.change != nil {
+		return *c.change
+	}
+	ref, err := cat.decodeName(c.key, c.value)
+	if passed.over(err) {
+		return 0
+	}
+	return ref
+}
+
+// Resolve calls fn with the catalogue entry of each of refs, in order, until fn returns false. It
+// leaves out references of series that do not exist. It is fastest for references in order. It
+// skips damaged entries; the error then wraps ErrDamaged. fn must not call methods of the store
+// that change it.
+func (s *Store) Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series) bool) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	var passed passedOver
+	err := s.resolve(ctx, refs, &passed, fn)
+	if err == nil {
+		err = passed.err()
+	}
+	return err
+}
+
+// How many records are read in one transaction: few at first, because fn may end early.
+const (
+	resolveFirst = 32
+	resolveChunk = 512
+)
+
+// resolve is Resolve for who has entered the store, and keeps damage in passed. Records are read
+// some hundred at a time, so that fn runs outside of the transaction.
+func (s *Store) resolve(ctx context.Context, refs []Ref, passed *passedOver, fn func(i int, x Series) bool) error {
+	records := make([]*seriesRecord, min(len(refs), resolveChunk))
+	var order []placedRef
+	n := resolveFirst
+	for at := 0; at < len(refs); at, n = at+n, min(4*n, resolveChunk) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := refs[at:min(at+n, len(refs))]
+		order = s.catalogue.changedRecords(order[:0], part, records)
+		if err := s.catalogue.storedRecords(order, records); err != nil {
+			return err
+		}
+		for i, ref := range part {
+			rec := records[i]
+			if rec == nil {
+				var err error
+				if rec, err = s.listed(ref); errors.Is(err, ErrNotFound) || passed.over(err) {
+					continue // dropped, or damaged
+				} else if err != nil {
+					return err
+				}
+			}
+			if !fn(at+i, s.catalogue.seriesOf(ref, rec)) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// A placedRef is a reference and its place among others.
+type placedRef struct {
+	ref Ref
+	at  int
+}
+
+// changedRecords puts the records of refs that changed into records. It appends the other refs to
+// dst, in the order in which the database has their records. In order of their names they would be
+// all over it.
+func (cat *catalogue) changedRecords(dst []placedRef, refs []Ref, records []*seriesRecord) []placedRef {
+	cat.mu.RLock()
+	for i, ref := range refs {
+		x, ok := cat.records[ref]
+		if records[i] = x.rec; !ok {
+			dst = append(dst, placedRef{ref, i})
+		}
+	}
+	cat.mu.RUnlock()
+	if !slices.IsSorted(refs) {
+		slices.SortFunc(dst, func(a, b placedRef) int { return cmp.Compare(a.ref, b.ref) })
+	}
+	return dst
+}
+
+// storedRecords reads the records of refs, which are in order. A record that the database does not
+// have, or that is damaged, is nil.
+func (cat *catalogue) storedRecords(refs []placedRef, records []*seriesRecord) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	return cat.db.View(bucketSeries, func(tx *boltfile.Tx) error {
+		c := tx.Bucket(bucketSeries).Cursor()
+		var k, v []byte
+		for _, x := range refs {
+			i, key := x.at, refKey(x.ref)
+			if k != nil && !bytes.Equal(k, key) {
+				k, v = c.Next()
+			}
+			if !bytes.Equal(k, key) {
+				k, v = c.Seek(key)
+			}
+			records[i] = nil
+			if bytes.Equal(k, key) {
+				records[i], _ = cat.storedRecord(k, v) // the caller reads a damaged record again
+			}
+		}
+		return nil
+	})
 }

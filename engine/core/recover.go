@@ -308,3 +308,107 @@ func metaNumber(tx *boltfile.Tx, key []byte) (uint64, error) {
 	}
 	return binary.BigEndian.Uint64(v), nil
 }
+
+// A store that is opened for one command needs the state of one group, or of no group at all. In
+// such a store replay defers the samples: it leaves each run, still coded, with its group, and the
+// group applies its runs when it is loaded. A command then costs the same however many groups the
+// log names. Changes of the catalogue are never deferred: replay applies them at once, in order,
+// and loads the groups that they change.
+
+// deferredMost is how many bytes of records may be deferred. A longer log is replayed by all shards
+// at once.
+const deferredMost = 2 << 20
+
+// deferredChunk is the size of the pieces of memory that deferred records share, in bytes.
+const deferredChunk = 64 << 10
+
+// deferRun leaves a run with its group. A group that is loaded applies it at once.
+func (l *loader) deferRun(g *group, r deferredRun) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.loaded {
+		return l.applyDeferred(g, []deferredRun{r})
+	}
+	if len(g.deferred) == 0 {
+		l.deferred.Add(1)
+	}
+	g.deferred = append(g.deferred, r)
+	return nil
+}
+
+// applyAllDeferred makes every group apply its deferred runs. Damaged groups are passed over.
+func (l *loader) applyAllDeferred() error {
+	if l.deferred.Load() == 0 {
+		return nil
+	}
+	for _, c := range *l.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			g.mu.Lock()
+			waits := len(g.deferred) > 0
+			g.mu.Unlock()
+			if !waits {
+				continue
+			}
+			if err := l.lockGroup(g); errors.Is(err, ErrDamaged) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			g.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// applyRecord applies what a logged record of samples holds for the groups of shard sh.
+func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
+	sh.mu.Lock() // a snapshot must not see a part of the record
+	defer sh.mu.Unlock()
+	r := record.Reader{Rest: rec}
+	r.Byte()
+	var at rra.Time
+	for len(r.Rest) > 0 && r.Err == nil {
+		h := readRun(&r, at)
+		at = h.at
+		if r.Err != nil {
+			break
+		}
+		g, err := s.catalogue.groupAt(h.class, h.group)
+		if s.options.salvage.lostGroup(groupID{h.class, h.group}) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("log position %d: %w", pos, err)
+		}
+		if g.shard != sh.id {
+			continue
+		}
+		if err := s.applyRun(sh, g, pos, h); err != nil {
+			return err
+		}
+	}
+	if r.Err != nil {
+		return recordError("samples", uint64(pos))
+	}
+	return nil
+}
+
+// applyRun applies one decoded run, unless the group has already seen it.
+func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
+	if err := s.loader.lockGroup(g); err != nil {
+		return s.passDamagedGroup(err)
+	}
+	defer g.mu.Unlock()
+	g.used = true
+	return sh.applyBody(sh, g, pos, h)
+}
+
+// passDamagedGroup turns the error of a damaged group into nil, so that replay goes on. The log
+// does not reach back far enough to make the state anew, and other series must not wait for a
+// repair.
+func (s *Store) passDamagedGroup(err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return nil // the damage is logged and counted already
+	}
+	return err
+}

@@ -117,3 +117,10 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 	s.appender.drain() // one shard may have acknowledged what another has yet to pass over
 	return s.checkpoints.run(ctx)
 }
+
+// failpoint names a place where a test may end the process. It does nothing outside of tests.
+func (s *Store) failpoint(name string) {
+	if s.options.hook != nil {
+		s.options.hook(name)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
@@ -114,3 +115,17 @@ func (s *Store) sealLog() error {
 	}
 	return s.unlessFull(s.db.Update(bucketMeta, func(tx *boltfile.Tx) error { return putMark(tx, m) }, nil))
 }
+
+// A currentLog is the log that a store uses now. A change of the role replaces it, while the
+// appender's mu is held.
+type currentLog struct{ p atomic.Pointer[Log] }
+
+// get returns the log; nil: none was opened.
+func (c *currentLog) get() Log {
+	if l := c.p.Load(); l != nil {
+		return *l
+	}
+	return nil
+}
+
+func (c *currentLog) set(l Log) { c.p.Store(&l) }

@@ -1,12 +1,15 @@
 package core
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/histogram"
+	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -131,4 +134,155 @@ func (t *Ticket) recall() {
 	for i := range t.runs {
 		t.runs[i].g.inflight.Add(-1)
 	}
+}
+
+// maxQueued is how many bytes of records may be on their way to the disk before writers wait. The
+// log would hold them back too, but a writer that waits in the log cannot give up.
+const maxQueued = 8 << 20
+
+// A queue holds the tickets of the records that are in the log and not yet durable, in the order of
+// the log.
+type queue struct {
+	bytes atomic.Int64 // of the records; changed under mu
+
+	mu      sync.Mutex // guards what follows; taken last and alone
+	tickets []*Ticket
+	empty   sync.Cond     // told when tickets is empty
+	room    chan struct{} // closed when half of maxQueued is free again; nil: nobody waits
+}
+
+// push adds a ticket at the end.
+func (q *queue) push(t *Ticket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.tickets = append(q.tickets, t)
+	q.bytes.Add(t.size)
+}
+
+// unpush removes the ticket that push added last.
+func (q *queue) unpush() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.tickets) - 1
+	size := q.tickets[n].size
+	q.tickets = q.tickets[:n]
+	q.removed(size)
+}
+
+// shift removes the first n tickets and returns them.
+func (q *queue) shift(n int) []*Ticket {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	first := append([]*Ticket(nil), q.tickets[:n]...)
+	size := int64(0)
+	for _, t := range first {
+		size += t.size
+	}
+	q.tickets = append(q.tickets[:0], q.tickets[n:]...)
+	q.removed(size)
+	return first
+}
+
+// removed tells those who wait that tickets were removed. The caller holds mu.
+func (q *queue) removed(size int64) {
+	left := q.bytes.Add(-size)
+	if len(q.tickets) == 0 {
+		q.empty.Broadcast()
+	}
+	if left <= maxQueued/2 && q.room != nil {
+		close(q.room)
+		q.room = nil
+	}
+}
+
+// len returns how many records are on their way to the disk.
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.tickets)
+}
+
+// awaitEmpty waits until no record is on its way to the disk.
+func (q *queue) awaitEmpty() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.tickets) > 0 {
+		q.empty.Wait()
+	}
+}
+
+// awaitRoom waits until the queue has room. The error is ctx's.
+func (q *queue) awaitRoom(ctx context.Context) error {
+	for q.bytes.Load() > maxQueued {
+		q.mu.Lock()
+		if q.bytes.Load() <= maxQueued {
+			q.mu.Unlock()
+			return nil
+		}
+		if q.room == nil {
+			q.room = make(chan struct{})
+		}
+		room := q.room
+		q.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// An outcome counts what became of the samples of one batch.
+type outcome struct {
+	accepted, late, other int
+	// late samples that a command passes over: its caller is not told
+	skipped int
+	first   []Rejection // the first refused samples
+	keep    int         // how many of them to keep
+}
+
+// keptRejections is how many refused samples an error names unless the batch asks for more.
+const keptRejections = 16
+
+// reject counts the sample at an index of the batch as refused with err.
+func (o *outcome) reject(index int, err error) {
+	if _, late := errors.AsType[*rra.TimeError](err); late {
+		o.late++
+	} else {
+		o.other++
+	}
+	if len(o.first) < o.keep {
+		o.first = append(o.first, Rejection{index, err})
+	}
+}
+
+// merge adds the outcome of another shard's part of the batch.
+func (o *outcome) merge(p *outcome) {
+	o.accepted += p.accepted
+	o.late += p.late
+	o.other += p.other
+	o.skipped += p.skipped
+	o.keep = p.keep
+	o.first = append(o.first, p.first...)
+}
+
+// error returns nil if every sample was accepted or skipped, or a *RejectedError.
+func (o *outcome) error() error {
+	if o.late+o.other == 0 {
+		return nil
+	}
+	slices.SortFunc(o.first, func(a, b Rejection) int { return a.Index - b.Index })
+	return &RejectedError{Accepted: o.accepted, Late: o.late, Other: o.other, First: slices.Clone(o.first[:min(len(o.first), o.keep)])}
+}
+
+// A shardStats counts the samples of one shard since the store was opened.
+type shardStats struct {
+	accepted, late, other atomic.Uint64
+}
+
+func (st *shardStats) add(o *outcome) {
+	st.accepted.Add(uint64(o.accepted))
+	st.late.Add(uint64(o.late + o.skipped))
+	st.other.Add(uint64(o.other))
 }
