@@ -1,6 +1,7 @@
 package seeds
 
 import (
+	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,10 @@ import (
 const root = "../.."
 
 func TestEach(t *testing.T) {
+	if testing.Short() { // there are fewer then
+		defer func() { _ = flag.Set("test.short", "true") }()
+		_ = flag.Set("test.short", "false")
+	}
 	t.Setenv("RONDO_SEED", "")
 	x, err := read()
 	if err != nil {
