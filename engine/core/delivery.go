@@ -129,7 +129,9 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	defer g.mu.Unlock()
 	g.used = true
 	g.follow(t.batch, r.from, r.to)
-	sh.newest = max(sh.newest, t.batch.samples[r.to-1].at)
+	if at := int64(t.batch.samples[r.to-1].at); at > sh.stats.newest.Load() {
+		sh.stats.newest.Store(at)
+	}
 	switch {
 	case t.cmd != nil:
 		sh.applyCommand(g, t.batch, r.from, r.to, *t.cmd, o)

@@ -18,12 +18,11 @@ type shard struct {
 	work    chan *delivery
 	applied atomic.Uint64 // position of the last record applied
 
-	// mu is held while one record is applied, and guards reorder and newest. A snapshot takes it
+	// mu is held while one record is applied, and guards reorder. A snapshot takes it
 	// before the lock of a group, so that it sees the group between two records and never within
 	// one.
 	mu      sync.Mutex
 	reorder rra.Time // the reorder window in force
-	newest  rra.Time // time of the newest sample appended since the store was opened
 
 	// The goroutine alone uses what follows, and keeps it from record to record.
 	runs  []rra.Run // rows of one step

@@ -34,9 +34,7 @@ func (s *Store) DropSilent(ctx context.Context, list []Silent) (n int, err error
 func (s *Store) newest() rra.Time {
 	at := rra.Time(s.metadata.newest.Load())
 	for _, sh := range s.appender.shards {
-		sh.mu.Lock()
-		at = max(at, sh.newest)
-		sh.mu.Unlock()
+		at = max(at, rra.Time(sh.stats.newest.Load()))
 	}
 	return at
 }

@@ -279,6 +279,7 @@ func (o *outcome) error() error {
 // A shardStats counts the samples of one shard since the store was opened.
 type shardStats struct {
 	accepted, late, other atomic.Uint64
+	newest                atomic.Int64 // rra.Time of the newest sample since the store was opened
 }
 
 func (st *shardStats) add(o *outcome) {
