@@ -22,7 +22,7 @@ var limitFolders = map[string]string{
 	"otlp": "receivers/otlp", "remotewrite": "receivers/remotewrite",
 }
 
-// limitUnits are the units of docs/limits.md, and those of package time.
+// limitUnits are the units that docs/limits.md uses, and the units of package time.
 var limitUnits = map[string]int64{
 	"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "s": 1e9, "minutes": 60e9, "hour": 3600e9, "Second": 1e9, "Minute": 60e9, "Hour": 3600e9,
 }

@@ -172,8 +172,8 @@ type reservation struct {
 }
 
 // reserve sets n bytes aside: for one thing of that size, or for several things of at most each
-// bytes. It waits for checkpoints as wait does. The error is ErrMemory, that of the last
-// checkpoint, or ctx's.
+// bytes. It waits for checkpoints as wait does. The error is ErrMemory, the error of
+// the last checkpoint, or ctx's.
 func (a *admission) reserve(ctx context.Context, n, each int64) (*reservation, error) {
 	budget := a.budget
 	if each > largeSeries {

@@ -225,8 +225,8 @@ var barrierRecord = []byte{record.KindBarrier}
 
 // confirm is called before a call that writes is answered without a record, by what the store
 // holds. If the log is shared, confirm logs a record that changes nothing. So a store that another
-// one has replaced, without knowing it, does not answer by what it does not know. The error is then
-// that of a write.
+// one has replaced, without knowing it, does not answer by what it does not know. A write
+// then returns the same error.
 func (s *Store) confirm(ctx context.Context) error {
 	if s.options.Follow == nil {
 		return nil

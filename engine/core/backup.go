@@ -451,7 +451,7 @@ func (p *backupPlan) pair(parts [3][]byte) (keep bool, err error) {
 	return keep, nil
 }
 
-// block says whether key is that of the block that comes next, and whether that counts.
+// block reports whether key is the key of the next block, and whether that block counts.
 func (p *backupPlan) block(key []byte) (fits, keep bool) {
 	if len(p.blocks) == 0 {
 		return false, false

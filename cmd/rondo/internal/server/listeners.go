@@ -74,7 +74,7 @@ func beyond(all []*httpListener) bool {
 }
 
 // openHTTP opens the addresses of the HTTP port: the sockets that systemd has passed, or else
-// those of --http. The names of this machine are answered at addresses that other machines reach.
+// the addresses of --http. Where other machines reach one of them, requests may name this machine.
 func (s *server) openHTTP() (all []*httpListener, err error) {
 	add := func(l net.Listener, key string) {
 		if l != nil {
