@@ -17,6 +17,7 @@ import (
 // while updates are sent through the others, and comes back. Every update that was acknowledged is
 // in the answers of all nodes, which are the same text.
 func TestClusterSurvivesNode(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	nats := natstest.Three(t)
 	const series = 4
 	dir := t.TempDir()
