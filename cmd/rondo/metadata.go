@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 const metadataHelp = `Print what is known of paths beside their numbers, in order of the paths: the newest text of a metric that is no number, units,
@@ -61,7 +62,7 @@ func newMetadata(c *common) *cobra.Command {
 	return cmd
 }
 
-func metadataRow(w table.Writer, m *rondov1.Metadata) error {
+func metadataRow(w table.Writer, m *typesv1.Metadata) error {
 	attributes := make([]string, len(m.GetAttributes()))
 	for i, a := range m.GetAttributes() {
 		attributes[i] = a.GetName() + "=" + a.GetValue()

@@ -11,6 +11,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 func newNotes(c *common) *cobra.Command {
@@ -30,7 +31,7 @@ func newNotes(c *common) *cobra.Command {
 				return err
 			}
 			defer func() { err = cmp.Or(err, o.Close()) }()
-			var notes []*rondov1.Note
+			var notes []*typesv1.Note
 			if o.Client != nil {
 				answer, err := o.Client.Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: key}))
 				if err != nil {
@@ -51,7 +52,7 @@ func newNotes(c *common) *cobra.Command {
 	return cmd
 }
 
-func printNotes(c *common, format string, notes []*rondov1.Note) error {
+func printNotes(c *common, format string, notes []*typesv1.Note) error {
 	w, err := table.New(c.stdout, format, "time", "key", "severity", "text")
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -80,7 +81,7 @@ func (p *picker) notFound(ctx context.Context, name, path string) error {
 
 // metadata returns the metadata of the path that a name means, or nil. The error is of a store that
 // cannot say now whether there is any.
-func (p *picker) metadata(ctx context.Context, name string) (*rondov1.Metadata, error) {
+func (p *picker) metadata(ctx context.Context, name string) (*typesv1.Metadata, error) {
 	path, err := p.path(name)
 	if err != nil || path == "" {
 		return nil, nil
@@ -217,14 +218,14 @@ func (p *picker) all(ctx context.Context, req *rondov1.ListRequest) ([]string, e
 }
 
 // parseMatcher reads a label that series must have.
-func parseMatcher(text string) (*rondov1.Matcher, error) {
+func parseMatcher(text string) (*typesv1.Matcher, error) {
 	i := strings.IndexAny(text, "=!")
 	if i < 1 {
 		return nil, fmt.Errorf("--label %s: want name=value, name!=value, name=~pattern or name!~pattern", quoted(text))
 	}
 	for _, op := range []string{"=~", "!~", "!=", "="} {
 		if value, ok := strings.CutPrefix(text[i:], op); ok {
-			return &rondov1.Matcher{Name: text[:i], Op: op, Value: value}, nil
+			return &typesv1.Matcher{Name: text[:i], Op: op, Value: value}, nil
 		}
 	}
 	return nil, fmt.Errorf("--label %s: want name=value, name!=value, name=~pattern or name!~pattern", quoted(text))

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/glob"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -188,7 +189,7 @@ func (f *lineFinder) add(info *rondov1.InfoResponse, ds []string) error {
 }
 
 // unitOf returns the unit that a sender has told.
-func unitOf(m *rondov1.Metadata) string {
+func unitOf(m *typesv1.Metadata) string {
 	for _, a := range m.GetAttributes() {
 		if n := strings.ToLower(a.GetName()); n == "units" || n == "unit" {
 			return oneLine(strings.TrimSpace(a.GetValue()))

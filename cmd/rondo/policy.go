@@ -17,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
@@ -85,7 +86,7 @@ type subject struct {
 	receivers.Identity
 	given  bool              // the labels were given
 	series *rondov1.Series   // nil: it does not exist, or was not looked up
-	about  *rondov1.Metadata // nil: the path has no metadata
+	about  *typesv1.Metadata // nil: the path has no metadata
 }
 
 func (p *policy) test(ctx context.Context, name string) error {
@@ -262,13 +263,13 @@ func heartbeat(sources []rra.DataSource) (h int64, same bool) {
 	return h, true
 }
 
-func (e *explanation) expire(r *sink.Rule, about *rondov1.Metadata) {
+func (e *explanation) expire(r *sink.Rule, about *typesv1.Metadata) {
 	switch {
 	case r.Expire < 0:
 		e.row("expire", "never", e.origin(true))
 	case r.Expire > 0:
 		e.row("expire", r.Expire, e.origin(true))
-	case about.GetExpire() > 0 && slices.ContainsFunc(about.GetAttributes(), func(a *rondov1.Label) bool {
+	case about.GetExpire() > 0 && slices.ContainsFunc(about.GetAttributes(), func(a *typesv1.Label) bool {
 		return a.GetName() == receivers.AttributeOnExpiry && a.GetValue() == receivers.ExpireDelete
 	}):
 		e.row("expire", about.GetExpire(), "metadata")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -223,7 +223,7 @@ func (v *view) unknownFrom(row int) int {
 }
 
 // text prints a path that has a text and no numbers.
-func (s *showing) text(m *rondov1.Metadata) error {
+func (s *showing) text(m *typesv1.Metadata) error {
 	path := m.GetPath()
 	if s.format != table.Formats[0] {
 		return fmt.Errorf("%s has a text and no numbers: rondo metadata %s -o %s prints it", quoted(path), quoted(path), s.format)
@@ -238,7 +238,7 @@ func (s *showing) text(m *rondov1.Metadata) error {
 }
 
 // aboutPath prints the text and the attributes of a path.
-func aboutPath(b *strings.Builder, m *rondov1.Metadata) {
+func aboutPath(b *strings.Builder, m *typesv1.Metadata) {
 	if m.GetText() != "" {
 		fmt.Fprintf(b, "  text     %s\n", oneLine(m.GetText()))
 	}

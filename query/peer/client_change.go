@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
+	"github.com/rondo-db/rondo/query/rpc/types"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -53,7 +54,7 @@ func (c *Client) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Cre
 		for i := 0; i < len(specs) && size < createBytes; i++ {
 			x := &specs[i]
 			req.Specs = append(req.Specs, &peerv1.Spec{
-				Path: x.Path, Labels: sentLabels(x.Labels), Definition: defs.number(x.Definition), Start: int64(x.Start),
+				Path: x.Path, Labels: types.SentLabels(x.Labels), Definition: defs.number(x.Definition), Start: int64(x.Start),
 				Overwrite: x.Overwrite, SmoothHash: x.SmoothHash,
 			})
 			size += 32 + len(x.Path)
@@ -162,7 +163,7 @@ func (c *Client) Rename(ctx context.Context, path, to string) error {
 func (c *Client) Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error) {
 	req := &peerv1.RelabelRequest{Target: c.target(ctx)}
 	for i := range ls {
-		req.Paths = append(req.Paths, &peerv1.PathLabels{Path: ls[i].Path, Labels: sentLabels(ls[i].Labels)})
+		req.Paths = append(req.Paths, &peerv1.PathLabels{Path: ls[i].Path, Labels: types.SentLabels(ls[i].Labels)})
 	}
 	m, err := ask(ctx, c, c.node.rpc.Relabel, req)
 	return each(m.GetFailures(), len(ls), err)
@@ -199,7 +200,7 @@ func (c *Client) DropSilent(ctx context.Context, list []core.Silent) (int, error
 func (c *Client) metadata(ctx context.Context, ms []core.PathMetadata) *peerv1.MetadataRequest {
 	req := &peerv1.MetadataRequest{Target: c.target(ctx)}
 	for _, m := range ms {
-		req.Metadata = append(req.Metadata, sentMetadata(m))
+		req.Metadata = append(req.Metadata, types.SentMetadata(m))
 	}
 	return req
 }
@@ -218,6 +219,6 @@ func (c *Client) ExpireMetadata(ctx context.Context, ms []core.PathMetadata) err
 
 // AddNote is core.Engine's.
 func (c *Client) AddNote(ctx context.Context, key string, n core.Note) error {
-	_, err := ask(ctx, c, c.node.rpc.AddNote, &peerv1.NoteRequest{Target: c.target(ctx), Note: sentNote(key, n)})
+	_, err := ask(ctx, c, c.node.rpc.AddNote, &peerv1.NoteRequest{Target: c.target(ctx), Note: types.SentNote(key, n)})
 	return err
 }

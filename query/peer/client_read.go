@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
+	"github.com/rondo-db/rondo/query/rpc/types"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -48,7 +49,7 @@ func (c *Client) entries(ctx context.Context, req *peerv1.EntriesRequest, fn fun
 			if err != nil {
 				return false, err
 			}
-			if !fn(int(e.GetIndex()), core.Series{Ref: core.Ref(e.GetRef()), Path: e.GetPath(), Labels: readLabels(e.GetLabels()), Definition: d}) {
+			if !fn(int(e.GetIndex()), core.Series{Ref: core.Ref(e.GetRef()), Path: e.GetPath(), Labels: types.ReadLabels(e.GetLabels()), Definition: d}) {
 				return false, nil
 			}
 		}
@@ -106,7 +107,7 @@ func (c *Client) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series
 		}
 		for more := true; more; page = min(2*page, maxRefs) {
 			req := &peerv1.EntriesRequest{
-				Kind: peerv1.EntriesRequest_KIND_SELECT, Prefix: q.Prefix, After: q.After, Matchers: sentMatchers(q.Matchers),
+				Kind: peerv1.EntriesRequest_KIND_SELECT, Prefix: q.Prefix, After: q.After, Matchers: types.SentMatchers(q.Matchers),
 				Order: int64(q.Order), RefsOnly: q.RefsOnly, Page: int64(page),
 			}
 			going, n := true, 0
@@ -132,7 +133,7 @@ func (c *Client) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series
 
 // Labels is core.Engine's.
 func (c *Client) Labels(ctx context.Context, q core.LabelQuery) ([]string, error) {
-	req := &peerv1.LabelsRequest{Target: c.target(ctx), Name: q.Name, Matchers: sentMatchers(q.Matchers), Most: int64(q.Most)}
+	req := &peerv1.LabelsRequest{Target: c.target(ctx), Name: q.Name, Matchers: types.SentMatchers(q.Matchers), Most: int64(q.Most)}
 	own, cancel := context.WithCancel(ctx)
 	in, err := c.node.rpc.Labels(own, connect.NewRequest(req))
 	var out []string
@@ -146,7 +147,7 @@ func (c *Client) Labels(ctx context.Context, q core.LabelQuery) ([]string, error
 // Combinations is core.Engine's.
 func (c *Client) Combinations(ctx context.Context, names []string, ms []core.Matcher) ([]core.Combination, error) {
 	own, cancel := context.WithCancel(ctx)
-	in, err := c.node.rpc.Combinations(own, connect.NewRequest(&peerv1.CombinationsRequest{Target: c.target(ctx), Names: names, Matchers: sentMatchers(ms)}))
+	in, err := c.node.rpc.Combinations(own, connect.NewRequest(&peerv1.CombinationsRequest{Target: c.target(ctx), Names: names, Matchers: types.SentMatchers(ms)}))
 	defs := reading{known: &c.node.known}
 	var out []core.Combination
 	err = drain(ctx, c, cancel, in, err, func(m *peerv1.CombinationsResponse) (bool, error) {
@@ -183,7 +184,7 @@ func (c *Client) Info(ref core.Ref) (core.Info, error) {
 	}
 	e := m.GetEntry()
 	return core.Info{
-		Series:  core.Series{Ref: core.Ref(e.GetRef()), Path: e.GetPath(), Labels: readLabels(e.GetLabels()), Definition: d},
+		Series:  core.Series{Ref: core.Ref(e.GetRef()), Path: e.GetPath(), Labels: types.ReadLabels(e.GetLabels()), Definition: d},
 		Machine: machine,
 		State:   rra.State{W: m.GetState(), Text: m.GetTexts()},
 	}, nil
@@ -230,7 +231,7 @@ func (c *Client) Metadata(path string) (core.Metadata, error) {
 	if err != nil || len(m.GetMetadata()) != 1 {
 		return core.Metadata{}, err
 	}
-	return readMetadata(m.GetMetadata()[0]).Metadata, nil
+	return types.ReadMetadata(m.GetMetadata()[0]).Metadata, nil
 }
 
 // ListMetadata is core.Engine's.
@@ -241,7 +242,7 @@ func (c *Client) ListMetadata(ctx context.Context, prefix, after string) iter.Se
 		going := true
 		err = drain(ctx, c, cancel, in, err, func(m *peerv1.MetadataResponse) (bool, error) {
 			for _, x := range m.GetMetadata() {
-				if going = yield(readMetadata(x), nil); !going {
+				if going = yield(types.ReadMetadata(x), nil); !going {
 					return false, nil
 				}
 			}
@@ -260,7 +261,7 @@ func (c *Client) Notes(ctx context.Context, key string) (map[string][]core.Note,
 	notes := make(map[string][]core.Note)
 	err = drain(ctx, c, cancel, in, err, func(m *peerv1.NotesResponse) (bool, error) {
 		for _, n := range m.GetNotes() {
-			notes[n.GetKey()] = append(notes[n.GetKey()], readNote(n))
+			notes[n.GetKey()] = append(notes[n.GetKey()], types.ReadNote(n))
 		}
 		return true, nil
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
+	"github.com/rondo-db/rondo/query/rpc/types"
 )
 
 // stateAge is how old counters may be before they are asked for again.
@@ -129,7 +130,7 @@ func (w *watching) add(cs []*peerv1.Change) {
 	}
 	for _, x := range cs {
 		w.changes = append(w.changes, core.Change{
-			Was: x.GetWas(), Path: x.GetPath(), Ref: core.Ref(x.GetRef()), Labels: readLabels(x.GetLabels()), Metadata: x.GetMetadata(),
+			Was: x.GetWas(), Path: x.GetPath(), Ref: core.Ref(x.GetRef()), Labels: types.ReadLabels(x.GetLabels()), Metadata: x.GetMetadata(),
 		})
 	}
 }

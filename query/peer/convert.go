@@ -6,57 +6,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-func sentLabels(ls []core.Label) []*peerv1.Label {
-	if len(ls) == 0 {
-		return nil
-	}
-	all := make([]peerv1.Label, len(ls))
-	out := make([]*peerv1.Label, len(ls))
-	for i, l := range ls {
-		all[i].Name, all[i].Value = l.Name, l.Value
-		out[i] = &all[i]
-	}
-	return out
-}
-
-func readLabels(ls []*peerv1.Label) []core.Label {
-	if len(ls) == 0 {
-		return nil
-	}
-	out := make([]core.Label, len(ls))
-	for i, l := range ls {
-		out[i] = core.Label{Name: l.GetName(), Value: l.GetValue()}
-	}
-	return out
-}
-
-func sentMatchers(ms []core.Matcher) []*peerv1.Matcher {
-	out := make([]*peerv1.Matcher, len(ms))
-	for i := range ms {
-		value := ms[i].Value
-		if value == "" && ms[i].Regexp != nil {
-			value = ms[i].Regexp.String() // of a matcher that NewMatcher has not made
-		}
-		out[i] = &peerv1.Matcher{Name: ms[i].Name, Op: int32(ms[i].Op), Value: value, Folders: ms[i].Folders}
-	}
-	return out
-}
-
-func readMatchers(ms []*peerv1.Matcher) ([]core.Matcher, error) {
-	out := make([]core.Matcher, len(ms))
-	for i, m := range ms {
-		if op := core.MatchOp(m.GetOp()); op == core.MatchBelow {
-			out[i] = core.Matcher{Name: m.GetName(), Op: op, Value: m.GetValue(), Folders: append([]string{}, m.GetFolders()...)}
-			continue
-		}
-		var err error
-		if out[i], err = core.NewMatcher(core.MatchOp(m.GetOp()), m.GetName(), m.GetValue()); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 func readRefs(refs []uint64) []core.Ref {
 	out := make([]core.Ref, len(refs))
 	for i, r := range refs {
@@ -71,26 +20,6 @@ func sentRefs(refs []core.Ref) []uint64 {
 		out[i] = uint64(r)
 	}
 	return out
-}
-
-func sentMetadata(m core.PathMetadata) *peerv1.PathMetadata {
-	return &peerv1.PathMetadata{
-		Path: m.Path, Time: int64(m.Time), Text: m.Text, Attributes: sentLabels(m.Attributes), Expire: m.Expire, Expired: m.Expired,
-	}
-}
-
-func readMetadata(m *peerv1.PathMetadata) core.PathMetadata {
-	return core.PathMetadata{Path: m.GetPath(), Metadata: core.Metadata{
-		Time: rra.Time(m.GetTime()), Text: m.GetText(), Attributes: readLabels(m.GetAttributes()), Expire: m.GetExpire(), Expired: m.GetExpired(),
-	}}
-}
-
-func sentNote(key string, n core.Note) *peerv1.Note {
-	return &peerv1.Note{Key: key, Time: int64(n.Time), Severity: n.Severity, Text: n.Text, Labels: sentLabels(n.Labels)}
-}
-
-func readNote(n *peerv1.Note) core.Note {
-	return core.Note{Time: rra.Time(n.GetTime()), Severity: n.GetSeverity(), Text: n.GetText(), Labels: readLabels(n.GetLabels())}
 }
 
 func sentCreated(out []core.Created) []*peerv1.Created {

@@ -9,6 +9,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/partial"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
+	"github.com/rondo-db/rondo/query/rpc/types"
 )
 
 // Evaluate answers the method of its name.
@@ -32,7 +33,7 @@ func (s *Server) Evaluate(ctx context.Context, req *connect.Request[peerv1.Evalu
 	var out peerv1.EvaluateResponse
 	bytes := 0
 	for _, x := range a.Series {
-		out.Series = append(out.Series, &peerv1.Evaluated{Expression: uint32(x.Expression), Labels: sentLabels(x.Labels), Steps: x.Known, Values: x.Values})
+		out.Series = append(out.Series, &peerv1.Evaluated{Expression: uint32(x.Expression), Labels: types.SentLabels(x.Labels), Steps: x.Known, Values: x.Values})
 		if bytes += 64*len(x.Labels) + len(x.Known) + 8*len(x.Values); bytes < chunkBytes {
 			continue
 		}
@@ -55,7 +56,7 @@ func (c *Client) Evaluate(ctx context.Context, q partial.Question, most int) (*p
 	a := new(partial.Answer)
 	err = drain(ctx, c, cancel, in, err, func(m *peerv1.EvaluateResponse) (bool, error) {
 		for _, x := range m.GetSeries() {
-			s := partial.Series{Expression: int(x.GetExpression()), Labels: readLabels(x.GetLabels()), Known: x.GetSteps(), Values: x.GetValues()}
+			s := partial.Series{Expression: int(x.GetExpression()), Labels: types.ReadLabels(x.GetLabels()), Known: x.GetSteps(), Values: x.GetValues()}
 			if !s.Valid(&q) {
 				return false, malformed("a series whose values do not fit to the steps")
 			}

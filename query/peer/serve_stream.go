@@ -8,6 +8,8 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
+	"github.com/rondo-db/rondo/query/rpc/types"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // Entries answers Series, Resolve and Select.
@@ -48,7 +50,7 @@ type entryWriter struct {
 // add sends an entry, now or later. It returns false when the caller is gone.
 func (w *entryWriter) add(index int, x *core.Series) bool {
 	w.out.Entries = append(w.out.Entries, &peerv1.Entry{
-		Ref: uint64(x.Ref), Path: x.Path, Labels: sentLabels(x.Labels), Definition: w.defs.number(x.Definition), Index: int64(index),
+		Ref: uint64(x.Ref), Path: x.Path, Labels: types.SentLabels(x.Labels), Definition: w.defs.number(x.Definition), Index: int64(index),
 	})
 	w.bytes += len(x.Path) + 16
 	for _, l := range x.Labels {
@@ -70,7 +72,7 @@ func (w *entryWriter) flush() bool {
 // selected sends the series of a query, or the first of them if the request says how many are
 // taken. A store reports damage at the end, so a store that has met damage sends all of them.
 func (w *entryWriter) selected(ctx context.Context, e core.Engine, m *peerv1.EntriesRequest) error {
-	ms, err := readMatchers(m.GetMatchers())
+	ms, err := types.ReadMatchers(m.GetMatchers())
 	if err != nil {
 		return err
 	}
@@ -151,7 +153,7 @@ func (s *Server) Labels(ctx context.Context, req *connect.Request[peerv1.LabelsR
 	m := req.Msg
 	var texts []string
 	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
-		ms, err := readMatchers(m.GetMatchers())
+		ms, err := types.ReadMatchers(m.GetMatchers())
 		if err != nil {
 			return err
 		}
@@ -168,7 +170,7 @@ func (s *Server) Combinations(ctx context.Context, req *connect.Request[peerv1.C
 	m := req.Msg
 	var found []core.Combination
 	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
-		ms, err := readMatchers(m.GetMatchers())
+		ms, err := types.ReadMatchers(m.GetMatchers())
 		if err == nil {
 			found, err = e.Combinations(ctx, m.GetNames(), ms)
 		}
@@ -195,7 +197,7 @@ func (s *Server) ListMetadata(ctx context.Context, req *connect.Request[peerv1.L
 			if err != nil {
 				return err
 			}
-			out.Metadata = append(out.Metadata, sentMetadata(m))
+			out.Metadata = append(out.Metadata, types.SentMetadata(m))
 			if size += 64 + len(m.Path) + len(m.Text); size < chunkBytes && len(out.Metadata) < chunkItems/8 {
 				continue
 			}
@@ -215,17 +217,17 @@ func (s *Server) ListMetadata(ctx context.Context, req *connect.Request[peerv1.L
 
 // Notes answers Notes.
 func (s *Server) Notes(ctx context.Context, req *connect.Request[peerv1.PathRequest], stream *connect.ServerStream[peerv1.NotesResponse]) error {
-	var list []*peerv1.Note
+	var list []*typesv1.Note
 	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
 		notes, err := e.Notes(ctx, req.Msg.GetPath())
 		for key, of := range notes {
 			for _, n := range of {
-				list = append(list, sentNote(key, n))
+				list = append(list, types.SentNote(key, n))
 			}
 		}
 		return err
 	})
-	return chunked(list, chunkItems, func(part []*peerv1.Note, last bool) error {
+	return chunked(list, chunkItems, func(part []*typesv1.Note, last bool) error {
 		return stream.Send(&peerv1.NotesResponse{Notes: part, Standing: ofLast(last, st)})
 	})
 }
@@ -263,7 +265,7 @@ func (s *Server) Watch(ctx context.Context, req *connect.Request[peerv1.WatchReq
 			out := &peerv1.WatchResponse{Standing: s.standing(req.Msg.GetTarget(), e, nil)}
 			for _, c := range part {
 				out.Changes = append(out.Changes, &peerv1.Change{
-					Was: c.Was, Path: c.Path, Ref: uint64(c.Ref), Labels: sentLabels(c.Labels), Metadata: c.Metadata,
+					Was: c.Was, Path: c.Path, Ref: uint64(c.Ref), Labels: types.SentLabels(c.Labels), Metadata: c.Metadata,
 				})
 			}
 			return stream.Send(out)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
+	"github.com/rondo-db/rondo/query/rpc/types"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -80,7 +82,7 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[peerv1.CreateR
 				return err
 			}
 			specs[i] = core.Spec{
-				Path: x.GetPath(), Labels: readLabels(x.GetLabels()), Definition: d, Start: rra.Time(x.GetStart()),
+				Path: x.GetPath(), Labels: types.ReadLabels(x.GetLabels()), Definition: d, Start: rra.Time(x.GetStart()),
 				Overwrite: x.GetOverwrite(), SmoothHash: x.GetSmoothHash(),
 			}
 		}
@@ -104,7 +106,7 @@ func (s *Server) Relabel(ctx context.Context, req *connect.Request[peerv1.Relabe
 	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
 		ls := make([]core.PathLabels, len(req.Msg.GetPaths()))
 		for i, p := range req.Msg.GetPaths() {
-			ls[i] = core.PathLabels{Path: p.GetPath(), Labels: readLabels(p.GetLabels())}
+			ls[i] = core.PathLabels{Path: p.GetPath(), Labels: types.ReadLabels(p.GetLabels())}
 		}
 		errs, err := e.Relabel(ctx, ls)
 		out.Failures = failuresOf(errs)
@@ -148,7 +150,7 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[peerv1.RefReques
 			return err
 		}
 		out.Definition = core.AppendDefinition(nil, x.Definition)
-		out.Entry = &peerv1.Entry{Ref: uint64(x.Ref), Path: x.Path, Labels: sentLabels(x.Labels)}
+		out.Entry = &peerv1.Entry{Ref: uint64(x.Ref), Path: x.Path, Labels: types.SentLabels(x.Labels)}
 		out.State, out.Texts = x.State.W, x.State.Text
 		return nil
 	})
@@ -160,7 +162,7 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[peerv1.PathR
 	var out peerv1.MetadataResponse
 	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
 		m, err := e.Metadata(req.Msg.GetPath())
-		out.Metadata = []*peerv1.PathMetadata{sentMetadata(core.PathMetadata{Metadata: m})}
+		out.Metadata = []*typesv1.Metadata{types.SentMetadata(core.PathMetadata{Metadata: m})}
 		return err
 	})
 	return answer(&out)
@@ -169,7 +171,7 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[peerv1.PathR
 func metadataIn(m *peerv1.MetadataRequest) []core.PathMetadata {
 	out := make([]core.PathMetadata, len(m.GetMetadata()))
 	for i, x := range m.GetMetadata() {
-		out[i] = readMetadata(x)
+		out[i] = types.ReadMetadata(x)
 	}
 	return out
 }
@@ -195,7 +197,7 @@ func (s *Server) ExpireMetadata(ctx context.Context, req *connect.Request[peerv1
 // AddNote answers AddNote.
 func (s *Server) AddNote(ctx context.Context, req *connect.Request[peerv1.NoteRequest]) (*connect.Response[peerv1.DoneResponse], error) {
 	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		return e.AddNote(ctx, req.Msg.GetNote().GetKey(), readNote(req.Msg.GetNote()))
+		return e.AddNote(ctx, req.Msg.GetNote().GetKey(), types.ReadNote(req.Msg.GetNote()))
 	})})
 }
 

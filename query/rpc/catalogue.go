@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -46,7 +49,7 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.Create
 	}
 	spec := core.Spec{
 		Path:       m.GetPath(),
-		Labels:     labelsOf(m.GetLabels()),
+		Labels:     types.ReadLabels(m.GetLabels()),
 		Definition: d,
 		Start:      rra.Seconds(start),
 		Overwrite:  m.GetOverwrite(),
@@ -207,24 +210,16 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 	return connect.NewResponse(&page), nil
 }
 
-var matchOps = map[string]core.MatchOp{
-	"": core.MatchEqual, "=": core.MatchEqual, "!=": core.MatchNotEqual, "=~": core.MatchRegexp, "!~": core.MatchNotRegexp,
-}
-
-func matchersOf(ms []*rondov1.Matcher) ([]core.Matcher, error) {
+func matchersOf(ms []*typesv1.Matcher) ([]core.Matcher, error) {
 	if len(ms) > maxMatchers {
 		return nil, invalid("%d matchers, at most %d are possible", len(ms), maxMatchers)
 	}
-	out := make([]core.Matcher, len(ms))
-	for i, m := range ms {
-		op, ok := matchOps[m.GetOp()]
-		if !ok {
-			return nil, invalid("matcher %d: op %q is none of = != =~ !~", i, cut(m.GetOp()))
-		}
-		var err error
-		if out[i], err = core.NewMatcher(op, m.GetName(), m.GetValue()); err != nil {
-			return nil, invalid("matcher %d: %w", i, err)
-		}
+	out, err := types.ReadMatchers(ms)
+	if err != nil {
+		return nil, invalid("%w", err)
+	}
+	if i := slices.IndexFunc(out, func(m core.Matcher) bool { return m.Op == core.MatchBelow }); i >= 0 {
+		return nil, invalid("matcher %d: op %q is for the nodes of a cluster", i, ms[i].GetOp())
 	}
 	return out, nil
 }
@@ -248,10 +243,7 @@ func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.Labels
 }
 
 func seriesOf(e core.Series, brief bool) *rondov1.Series {
-	m := &rondov1.Series{Ref: uint64(e.Ref), Path: e.Path}
-	for _, l := range e.Labels {
-		m.Labels = append(m.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})
-	}
+	m := &rondov1.Series{Ref: uint64(e.Ref), Path: e.Path, Labels: types.SentLabels(e.Labels)}
 	if !brief && e.Definition != nil {
 		m.Definition = definitionOf(e.Definition)
 	}
@@ -267,12 +259,4 @@ func definitionOf(d *rra.Definition) *rondov1.Definition {
 		m.Rra = append(m.Rra, d.Archives[i].String())
 	}
 	return m
-}
-
-func labelsOf(ls []*rondov1.Label) []core.Label {
-	out := make([]core.Label, len(ls))
-	for i, l := range ls {
-		out[i] = core.Label{Name: l.GetName(), Value: l.GetValue()}
-	}
-	return out
 }

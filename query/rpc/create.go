@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -35,7 +36,7 @@ func (w *writer) absent(i int, m *rondov1.Sample, err error) (ok bool, _ error) 
 	w.new.of[m.GetPath()] = len(w.new.list)
 	d := w.request.GetDefinition()
 	w.new.list = append(w.new.list, Newcomer{
-		Path: m.GetPath(), Labels: labelsOf(m.GetLabels()), Sender: w.sender, Time: at, Values: n,
+		Path: m.GetPath(), Labels: types.ReadLabels(m.GetLabels()), Sender: w.sender, Time: at, Values: n,
 		Step: d.GetStep(), DS: d.GetDs(), RRAs: d.GetRra(),
 	})
 	return true, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -74,7 +75,7 @@ func TestListGoesPastDamage(t *testing.T) {
 		want string
 	}{
 		{&rondov1.ListRequest{Limit: 2}, "s0 s3 s4"},
-		{&rondov1.ListRequest{Matchers: []*rondov1.Matcher{{Name: "l", Value: "x"}}}, "s0 s1 s3 s4"},
+		{&rondov1.ListRequest{Matchers: []*typesv1.Matcher{{Name: "l", Value: "x"}}}, "s0 s1 s3 s4"},
 	} {
 		var got []string
 		var err error

@@ -19,6 +19,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // TestNamesThatCannotBe: a name that no series can have was answered with internal (500), as a
@@ -28,7 +29,7 @@ func TestNamesThatCannotBe(t *testing.T) {
 	c := client(t, url, false)
 	create(t, c, "a")
 	d := &rondov1.Definition{Ds: []string{"DS:v:GAUGE:20:U:U"}, Rra: []string{"RRA:LAST:0.5:1:10"}}
-	label := func(name, value string) []*rondov1.Label { return []*rondov1.Label{{Name: name, Value: value}} }
+	label := func(name, value string) []*typesv1.Label { return []*typesv1.Label{{Name: name, Value: value}} }
 	long := strings.Repeat("x", 5000)
 	for _, path := range []string{"..", ".", "/", "../a", "a\x00b", ".rrd", long} {
 		for method, f := range map[string]func(context.Context) error{
@@ -53,7 +54,7 @@ func TestNamesThatCannotBe(t *testing.T) {
 			}
 		}
 	}
-	for name, ls := range map[string][]*rondov1.Label{
+	for name, ls := range map[string][]*typesv1.Label{
 		"long": label("n", long), "empty": label("", "x"), "NUL": label("n", "\x00"), "twice": append(label("n", "1"), label("n", "2")...),
 	} {
 		err := call(c.Create, t.Context(), &rondov1.CreateRequest{Path: "n", Definition: d, Labels: ls})
@@ -108,7 +109,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 		"Rename":        call(c.Rename, ctx, &rondov1.RenameRequest{Path: "a", To: "b"}),
 		"Fetch":         call(c.Fetch, ctx, &rondov1.FetchRequest{Path: "a"}),
 		"List":          call(c.List, ctx, &rondov1.ListRequest{}),
-		"List by label": call(c.List, ctx, &rondov1.ListRequest{Matchers: []*rondov1.Matcher{{Name: "x"}}}),
+		"List by label": call(c.List, ctx, &rondov1.ListRequest{Matchers: []*typesv1.Matcher{{Name: "x"}}}),
 		"Labels":        call(c.Labels, ctx, &rondov1.LabelsRequest{}),
 		"Info":          call(c.Info, ctx, &rondov1.InfoRequest{Path: "a"}),
 		"Notes":         call(c.Notes, ctx, &rondov1.NotesRequest{}),
@@ -178,7 +179,7 @@ func TestExpressionsThatCostTooMuch(t *testing.T) {
 		"repeats 2": strings.Repeat("(x{1000})", 300),
 		"classes":   strings.Repeat(`\pL`, 1300),
 	} {
-		err := call(c.List, t.Context(), &rondov1.ListRequest{Matchers: []*rondov1.Matcher{{Name: "n", Op: "=~", Value: value}}})
+		err := call(c.List, t.Context(), &rondov1.ListRequest{Matchers: []*typesv1.Matcher{{Name: "n", Op: "=~", Value: value}}})
 		if connect.CodeOf(err) != connect.CodeInvalidArgument || len(err.Error()) > 1200 {
 			t.Errorf("%s: got %.400v, want a short invalid_argument", name, err)
 		}
@@ -189,11 +190,11 @@ func TestExpressionsThatCostTooMuch(t *testing.T) {
 	}
 	// What people write is taken.
 	for _, value := range []string{"web.*", "(?i)web[0-9]{1,3}|db.+", `\d+\.\d+\.\d+\.\d+`, strings.Repeat("host1234|", 400)} {
-		if err := call(c.List, t.Context(), &rondov1.ListRequest{Matchers: []*rondov1.Matcher{{Name: "n", Op: "=~", Value: value}}}); err != nil {
+		if err := call(c.List, t.Context(), &rondov1.ListRequest{Matchers: []*typesv1.Matcher{{Name: "n", Op: "=~", Value: value}}}); err != nil {
 			t.Errorf("%.40s: %v", value, err)
 		}
 	}
-	err := call(c.List, t.Context(), &rondov1.ListRequest{Matchers: make([]*rondov1.Matcher, 1000)})
+	err := call(c.List, t.Context(), &rondov1.ListRequest{Matchers: make([]*typesv1.Matcher, 1000)})
 	if connect.CodeOf(err) != connect.CodeInvalidArgument {
 		t.Errorf("a thousand matchers: %v", err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -36,22 +38,13 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.Meta
 			page.NextPage = page.GetMetadata()[n-1].GetPath()
 			break
 		}
-		p := metadataOf(x)
+		p := types.SentMetadata(x)
 		if err := charge.texts(proto.Size(p)); err != nil {
 			return nil, err
 		}
 		page.Metadata = append(page.Metadata, p)
 	}
 	return connect.NewResponse(&page), nil
-}
-
-// metadataOf returns the message of a path's metadata.
-func metadataOf(x core.PathMetadata) *rondov1.Metadata {
-	m := &rondov1.Metadata{Path: x.Path, TimeUs: int64(x.Time), Text: x.Text, Expire: x.Expire, Expired: x.Expired}
-	for _, a := range x.Attributes {
-		m.Attributes = append(m.Attributes, &rondov1.Label{Name: a.Name, Value: a.Value})
-	}
-	return m
 }
 
 // SetMetadata replaces the metadata of paths.
@@ -89,27 +82,25 @@ func (s *Server) SetMetadata(ctx context.Context, req *connect.Request[rondov1.S
 }
 
 // metadata checks the metadata of one path in a request.
-func (s *Server) metadata(m *rondov1.Metadata) (core.PathMetadata, error) {
-	x := core.PathMetadata{Path: m.GetPath()}
-	at := rra.Time(m.GetTimeUs())
+func (s *Server) metadata(m *typesv1.Metadata) (core.PathMetadata, error) {
+	x := types.ReadMetadata(m)
 	switch {
-	case m.GetPath() == "":
+	case x.Path == "":
 		return x, errors.New("no path")
-	case m.GetExpired():
+	case x.Expired:
 		return x, errors.New("expired is not for requests: a path expires by itself")
-	case m.GetExpire() < 0:
-		return x, fmt.Errorf("expire %d is negative", m.GetExpire())
-	case m.GetText() == "" && len(m.GetAttributes()) == 0 && m.GetExpire() == 0:
-		return x, nil // the zero Metadata removes
+	case x.Expire < 0:
+		return x, fmt.Errorf("expire %d is negative", x.Expire)
+	case x.Text == "" && len(x.Attributes) == 0 && x.Expire == 0:
+		return core.PathMetadata{Path: x.Path}, nil // the zero Metadata removes
 	}
 	now := rra.TimeOf(s.now())
-	if at == 0 {
-		at = now
+	if x.Time == 0 {
+		x.Time = now
 	}
-	if err := errors.Join(checkEarly(at), s.checkAhead(m.GetPath(), at, now)); err != nil {
+	if err := errors.Join(checkEarly(x.Time), s.checkAhead(x.Path, x.Time, now)); err != nil {
 		return x, err
 	}
-	x.Metadata = core.Metadata{Time: at, Text: m.GetText(), Attributes: labelsOf(m.GetAttributes()), Expire: m.GetExpire()}
 	slices.SortFunc(x.Attributes, func(a, b core.Label) int { return cmp.Compare(a.Name, b.Name) })
 	return x, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -17,7 +18,7 @@ func TestSearchTreeAndCharts(t *testing.T) {
 	store, url := serve(t)
 	c := client(t, url, false)
 	for _, p := range []string{"collectd/web1/net/a", "collectd/web1/net/b", "collectd/web2/net/a", "top"} {
-		create(t, c, p, &rondov1.Label{Name: "room", Value: "Cellar"})
+		create(t, c, p, &typesv1.Label{Name: "room", Value: "Cellar"})
 	}
 	found, err := c.Search(t.Context(), connect.NewRequest(&rondov1.SearchRequest{Text: "web1 CELLAR net/a"}))
 	if err != nil {

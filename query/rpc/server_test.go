@@ -20,6 +20,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // epoch is the present of the servers in these tests.
@@ -68,7 +69,7 @@ func client(t *testing.T, url string, h2 bool, options ...connect.ClientOption) 
 	return rondov1.NewRondoClient(&http.Client{Transport: tr}, url, options...)
 }
 
-func create(t *testing.T, c rondov1.RondoClient, path string, labels ...*rondov1.Label) uint64 {
+func create(t *testing.T, c rondov1.RondoClient, path string, labels ...*typesv1.Label) uint64 {
 	t.Helper()
 	r, err := c.Create(t.Context(), connect.NewRequest(&rondov1.CreateRequest{
 		Path: path, Labels: labels, Start: "1699999000",
@@ -238,13 +239,13 @@ func TestCodes(t *testing.T) {
 		{"fetch all time", func() error { return call(c.Fetch, ctx, &rondov1.FetchRequest{Path: "a", Start: "1000000000"}) }, connect.CodeResourceExhausted},
 		{"info unknown", func() error { return call(c.Info, ctx, &rondov1.InfoRequest{Ref: 1 << 60}) }, connect.CodeNotFound},
 		{"bad matcher", func() error {
-			return call(c.List, ctx, &rondov1.ListRequest{Matchers: []*rondov1.Matcher{{Name: "a", Op: "~"}}})
+			return call(c.List, ctx, &rondov1.ListRequest{Matchers: []*typesv1.Matcher{{Name: "a", Op: "~"}}})
 		}, connect.CodeInvalidArgument},
 		{"bad expression", func() error {
-			return call(c.List, ctx, &rondov1.ListRequest{Matchers: []*rondov1.Matcher{{Name: "a", Op: "=~", Value: "("}}})
+			return call(c.List, ctx, &rondov1.ListRequest{Matchers: []*typesv1.Matcher{{Name: "a", Op: "=~", Value: "("}}})
 		}, connect.CodeInvalidArgument},
 		{"bad page", func() error {
-			return call(c.List, ctx, &rondov1.ListRequest{Page: "x", Matchers: []*rondov1.Matcher{{Name: "a"}}})
+			return call(c.List, ctx, &rondov1.ListRequest{Page: "x", Matchers: []*typesv1.Matcher{{Name: "a"}}})
 		}, connect.CodeInvalidArgument},
 		{"negative limit", func() error { return call(c.List, ctx, &rondov1.ListRequest{Limit: -1}) }, connect.CodeInvalidArgument},
 		{"too many samples", func() error {
@@ -274,7 +275,7 @@ func TestListPages(t *testing.T) {
 	var all []string
 	for _, host := range []string{"db1", "web1", "web2", "web3"} {
 		for _, what := range []string{"cpu", "mem"} {
-			create(t, c, host+"/"+what, &rondov1.Label{Name: "host", Value: host}, &rondov1.Label{Name: "what", Value: what})
+			create(t, c, host+"/"+what, &typesv1.Label{Name: "host", Value: host}, &typesv1.Label{Name: "what", Value: what})
 			all = append(all, host+"/"+what)
 		}
 	}
@@ -305,12 +306,12 @@ func TestListPages(t *testing.T) {
 		{"prefix", &rondov1.ListRequest{Prefix: "web"}, web, 1},
 		{"pages", &rondov1.ListRequest{Prefix: "web", Limit: 2}, web, 3},
 		{"last page short", &rondov1.ListRequest{Prefix: "web", Limit: 4}, web, 2},
-		{"label", &rondov1.ListRequest{Matchers: []*rondov1.Matcher{{Name: "host", Value: "web2"}}}, []string{"web2/cpu", "web2/mem"}, 1},
-		{"expression, pages", &rondov1.ListRequest{Limit: 2, Matchers: []*rondov1.Matcher{
+		{"label", &rondov1.ListRequest{Matchers: []*typesv1.Matcher{{Name: "host", Value: "web2"}}}, []string{"web2/cpu", "web2/mem"}, 1},
+		{"expression, pages", &rondov1.ListRequest{Limit: 2, Matchers: []*typesv1.Matcher{
 			{Name: "host", Op: "=~", Value: "web.|x"}, {Name: "what", Op: "!=", Value: "mem"},
 		}}, []string{"web1/cpu", "web2/cpu", "web3/cpu"}, 2},
-		{"anchored", &rondov1.ListRequest{Matchers: []*rondov1.Matcher{{Name: "host", Op: "=~", Value: "web"}}}, nil, 1},
-		{"label and prefix", &rondov1.ListRequest{Prefix: "db", Matchers: []*rondov1.Matcher{{Name: "what", Op: "!~", Value: "c.*"}}}, []string{"db1/mem"}, 1},
+		{"anchored", &rondov1.ListRequest{Matchers: []*typesv1.Matcher{{Name: "host", Op: "=~", Value: "web"}}}, nil, 1},
+		{"label and prefix", &rondov1.ListRequest{Prefix: "db", Matchers: []*typesv1.Matcher{{Name: "what", Op: "!~", Value: "c.*"}}}, []string{"db1/mem"}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, pages := list(tt.req)

@@ -7,13 +7,14 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // TestSetMetadata: metadata could be read by RPC, and set by receivers only.
 func TestSetMetadata(t *testing.T) {
 	_, url := serve(t)
 	c := client(t, url, false)
-	set := func(ms ...*rondov1.Metadata) *rondov1.SetMetadataResponse {
+	set := func(ms ...*typesv1.Metadata) *rondov1.SetMetadataResponse {
 		t.Helper()
 		r, err := c.SetMetadata(t.Context(), connect.NewRequest(&rondov1.SetMetadataRequest{Metadata: ms}))
 		if err != nil {
@@ -21,17 +22,17 @@ func TestSetMetadata(t *testing.T) {
 		}
 		return r.Msg
 	}
-	units := []*rondov1.Label{{Name: "units", Value: "W"}, {Name: "description", Value: "power"}}
+	units := []*typesv1.Label{{Name: "units", Value: "W"}, {Name: "description", Value: "power"}}
 	got := set(
-		&rondov1.Metadata{Path: "a", Text: "on", Attributes: units, Expire: 60},
-		&rondov1.Metadata{Path: "b", TimeUs: 1_699_999_000},
-		&rondov1.Metadata{Text: "x"},
-		&rondov1.Metadata{Path: "c", Expired: true},
-		&rondov1.Metadata{Path: "d", Expire: -1},
-		&rondov1.Metadata{Path: "e", Text: "later", TimeUs: (epoch + 7200) * 1e6},
-		&rondov1.Metadata{Path: "../f", Text: "x"},
-		&rondov1.Metadata{Path: "g", Text: "now"},
-		&rondov1.Metadata{Path: "h", Text: "1970", TimeUs: 1_699_999_000},
+		&typesv1.Metadata{Path: "a", Text: "on", Attributes: units, Expire: 60},
+		&typesv1.Metadata{Path: "b", TimeUs: 1_699_999_000},
+		&typesv1.Metadata{Text: "x"},
+		&typesv1.Metadata{Path: "c", Expired: true},
+		&typesv1.Metadata{Path: "d", Expire: -1},
+		&typesv1.Metadata{Path: "e", Text: "later", TimeUs: (epoch + 7200) * 1e6},
+		&typesv1.Metadata{Path: "../f", Text: "x"},
+		&typesv1.Metadata{Path: "g", Text: "now"},
+		&typesv1.Metadata{Path: "h", Text: "1970", TimeUs: 1_699_999_000},
 	)
 	// b, which has a time and nothing else, loses what it does not have.
 	if got.GetAccepted() != 3 || len(got.GetRejections()) != 6 {
@@ -49,18 +50,18 @@ func TestSetMetadata(t *testing.T) {
 		}
 		return r.Msg.String()
 	}
-	page := &rondov1.MetadataResponse{Metadata: []*rondov1.Metadata{
-		{Path: "a", TimeUs: epoch * 1e6, Text: "on", Attributes: []*rondov1.Label{units[1], units[0]}, Expire: 60},
+	page := &rondov1.MetadataResponse{Metadata: []*typesv1.Metadata{
+		{Path: "a", TimeUs: epoch * 1e6, Text: "on", Attributes: []*typesv1.Label{units[1], units[0]}, Expire: 60},
 		{Path: "g", TimeUs: epoch * 1e6, Text: "now"},
 	}}
 	if strings.ReplaceAll(all(), " ", "") != strings.ReplaceAll(page.String(), " ", "") {
 		t.Errorf("metadata is %s, want %v", all(), page)
 	}
-	set(&rondov1.Metadata{Path: "a"}, &rondov1.Metadata{Path: "g"})
+	set(&typesv1.Metadata{Path: "a"}, &typesv1.Metadata{Path: "g"})
 	if all() != "" {
 		t.Errorf("metadata that was taken away: %s", all())
 	}
-	if _, err := c.SetMetadata(t.Context(), connect.NewRequest(&rondov1.SetMetadataRequest{Metadata: make([]*rondov1.Metadata, 10_001)})); connect.CodeOf(err) != connect.CodeInvalidArgument {
+	if _, err := c.SetMetadata(t.Context(), connect.NewRequest(&rondov1.SetMetadataRequest{Metadata: make([]*typesv1.Metadata, 10_001)})); connect.CodeOf(err) != connect.CodeInvalidArgument {
 		t.Errorf("10,001 paths: %v", err)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // Info returns the definition and the state of one series.
@@ -32,7 +34,7 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequ
 		return nil, fail(err, "metadata of %.200q", info.Path)
 	}
 	if m.Time != 0 {
-		answer.Metadata = metadataOf(core.PathMetadata{Path: info.Path, Metadata: m})
+		answer.Metadata = types.SentMetadata(core.PathMetadata{Path: info.Path, Metadata: m})
 	}
 	for i := range info.Definition.Sources {
 		value, unknown := info.Machine.PDP(&info.State, i)
@@ -99,18 +101,14 @@ func (s *Server) Notes(ctx context.Context, req *connect.Request[rondov1.NotesRe
 }
 
 // NotesOf returns notes as messages, oldest first.
-func NotesOf(notes map[string][]core.Note) []*rondov1.Note {
-	var out []*rondov1.Note
+func NotesOf(notes map[string][]core.Note) []*typesv1.Note {
+	var out []*typesv1.Note
 	for key, ns := range notes {
 		for _, n := range ns {
-			m := &rondov1.Note{Key: key, TimeUs: int64(n.Time), Severity: n.Severity, Text: n.Text}
-			for _, l := range n.Labels {
-				m.Labels = append(m.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})
-			}
-			out = append(out, m)
+			out = append(out, types.SentNote(key, n))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *rondov1.Note) int {
+	slices.SortStableFunc(out, func(a, b *typesv1.Note) int {
 		return cmp.Or(cmp.Compare(a.GetTimeUs(), b.GetTimeUs()), cmp.Compare(a.GetKey(), b.GetKey()))
 	})
 	return out

@@ -16,6 +16,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // TestChangesTakeNoUnknownField: "time" in place of time_us stored a sample at the present, and a
@@ -62,7 +63,7 @@ func TestChangesTakeNoUnknownField(t *testing.T) {
 	}
 	oddDefinition := definition()
 	with(oddDefinition)
-	oddLabel := &rondov1.Label{Name: "x", Value: "y"}
+	oddLabel := &typesv1.Label{Name: "x", Value: "y"}
 	with(oddLabel)
 	for _, tt := range []struct {
 		method, in string
@@ -71,7 +72,7 @@ func TestChangesTakeNoUnknownField(t *testing.T) {
 		{"Write", "Sample", &rondov1.WriteRequest{Samples: []*rondov1.Sample{sample(one, two), oddSample}}},
 		{"Write", "Value", &rondov1.WriteRequest{Samples: []*rondov1.Sample{sample(one, odd)}}},
 		{"Create", "Definition", &rondov1.CreateRequest{Path: "c", Definition: oddDefinition}},
-		{"Create", "Label", &rondov1.CreateRequest{Path: "c", Definition: definition(), Labels: []*rondov1.Label{{Name: "n", Value: "v"}, oddLabel}}},
+		{"Create", "Label", &rondov1.CreateRequest{Path: "c", Definition: definition(), Labels: []*typesv1.Label{{Name: "n", Value: "v"}, oddLabel}}},
 	} {
 		body, err := proto.Marshal(tt.m)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // tailing serves a new store whose Tails look for rows all the time. The server ends when end is
@@ -68,8 +69,8 @@ func rowsOf(t *testing.T, stream *connect.ServerStreamForClient[rondov1.TailResp
 
 func TestTailSendsNewRows(t *testing.T) {
 	_, c, end := tailing(t)
-	create(t, c, "web/a", &rondov1.Label{Name: "host", Value: "web"})
-	create(t, c, "web/b", &rondov1.Label{Name: "host", Value: "web"})
+	create(t, c, "web/a", &typesv1.Label{Name: "host", Value: "web"})
+	create(t, c, "web/b", &typesv1.Label{Name: "host", Value: "web"})
 	create(t, c, "other/c")
 	samples := func(path string, from, to int) {
 		for at := from; at <= to; at += 10 {
@@ -79,7 +80,7 @@ func TestTailSendsNewRows(t *testing.T) {
 	samples("web/a", 1699999010, 1699999020)
 	streams := []*connect.ServerStreamForClient[rondov1.TailResponse]{
 		tail(t, c, &rondov1.TailRequest{Prefix: "web/"}),
-		tail(t, c, &rondov1.TailRequest{Matchers: []*rondov1.Matcher{{Name: "host", Value: "web"}}}),
+		tail(t, c, &rondov1.TailRequest{Matchers: []*typesv1.Matcher{{Name: "host", Value: "web"}}}),
 		tail(t, c, &rondov1.TailRequest{Paths: []string{"web/a", "web/b", "web/none"}}),
 	}
 	samples("other/c", 1699999010, 1699999030)
@@ -136,7 +137,7 @@ func TestTailRefuses(t *testing.T) {
 		{&rondov1.TailRequest{Paths: []string{"a"}, Prefix: "b"}, connect.CodeInvalidArgument, "paths"},
 		{&rondov1.TailRequest{Paths: []string{"../a"}}, connect.CodeInvalidArgument, "a"},
 		{&rondov1.TailRequest{Paths: make([]string, 10_001)}, connect.CodeInvalidArgument, "10001 paths"},
-		{&rondov1.TailRequest{Matchers: []*rondov1.Matcher{{Name: "x", Op: "=~", Value: "("}}}, connect.CodeInvalidArgument, "matcher 0"},
+		{&rondov1.TailRequest{Matchers: []*typesv1.Matcher{{Name: "x", Op: "=~", Value: "("}}}, connect.CodeInvalidArgument, "matcher 0"},
 	} {
 		stream, err := c.Tail(t.Context(), connect.NewRequest(tt.m))
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
@@ -87,7 +88,7 @@ func importRoom(account *limit.Account) (int64, error) {
 // importFiles makes a series of each file that arrives on a stream whose first message is first. No
 // file may have more than most bytes.
 func importFiles(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse], first *rondov1.ImportRequest, to transfer.ImportStore, o transfer.Options, most int64) error {
-	o.Overwrite, o.Jobs, o.Labels = first.GetOverwrite(), min(o.Jobs, runtime.GOMAXPROCS(0)), labelsOf(first.GetLabels())
+	o.Overwrite, o.Jobs, o.Labels = first.GetOverwrite(), min(o.Jobs, runtime.GOMAXPROCS(0)), types.ReadLabels(first.GetLabels())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	items := make(chan transfer.Item)

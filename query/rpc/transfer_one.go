@@ -8,6 +8,7 @@ import (
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
@@ -32,7 +33,7 @@ func (s *Server) Import(ctx context.Context, req *connect.Request[rondov1.Import
 	items <- transfer.Item{Path: m.GetPath(), Data: m.GetData()}
 	close(items)
 	var got transfer.Result
-	o := transfer.Options{Overwrite: m.GetOverwrite(), Labels: labelsOf(m.GetLabels())}
+	o := transfer.Options{Overwrite: m.GetOverwrite(), Labels: types.ReadLabels(m.GetLabels())}
 	err := transfer.Import(ctx, s.view(ctx), o, items, func(r transfer.Result) { got = r })
 	if err != nil {
 		return nil, fail(err, "import %.200q", m.GetPath())

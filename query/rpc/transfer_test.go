@@ -20,6 +20,7 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // TestFilesComeAndGo: a series goes out as a native file and as XML, and comes in again with the
@@ -36,7 +37,7 @@ func TestFilesComeAndGo(t *testing.T) {
 		}
 		path := fmt.Sprint("copy/", xml)
 		r, err := c.Import(t.Context(), connect.NewRequest(&rondov1.ImportFileRequest{
-			Path: path, Data: file, Labels: []*rondov1.Label{{Name: "from", Value: "file"}},
+			Path: path, Data: file, Labels: []*typesv1.Label{{Name: "from", Value: "file"}},
 		}))
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +132,7 @@ func TestManyFilesStream(t *testing.T) {
 				m.Path = strings.Replace(path, "web", "copy", 1)
 			}
 			if first {
-				m.Labels = []*rondov1.Label{{Name: "from", Value: "files"}}
+				m.Labels = []*typesv1.Label{{Name: "from", Value: "files"}}
 				first = false
 			}
 			if err := up.Send(m); err != nil {

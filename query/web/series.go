@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // A row is one row of the table of a series.
@@ -27,7 +28,7 @@ func (s *Server) series(r *http.Request, path string) *page {
 		Info          *rondov1.InfoResponse
 		Columns       []string
 		Rows          []row
-		Notes         []*rondov1.Note
+		Notes         []*typesv1.Note
 		Args          []string
 	}{Path: path}
 	p := &page{title: path + " · rondo", name: "series"}

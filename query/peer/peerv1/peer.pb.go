@@ -7,6 +7,7 @@
 package peerv1
 
 import (
+	typesv1 "github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -67,7 +68,7 @@ func (x EntriesRequest_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EntriesRequest_Kind.Descriptor instead.
 func (EntriesRequest_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{25, 0}
+	return file_peer_proto_rawDescGZIP(), []int{23, 0}
 }
 
 // A Target names what a request is for.
@@ -1448,137 +1449,17 @@ func (x *EachResponse) GetFailures() []*Failure {
 	return nil
 }
 
-type Label struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
-	Value         string                 `protobuf:"bytes,2,opt,name=value" json:"value,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Label) Reset() {
-	*x = Label{}
-	mi := &file_peer_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Label) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Label) ProtoMessage() {}
-
-func (x *Label) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Label.ProtoReflect.Descriptor instead.
-func (*Label) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *Label) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Label) GetValue() string {
-	if x != nil {
-		return x.Value
-	}
-	return ""
-}
-
-type Matcher struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
-	Op            int32                  `protobuf:"varint,2,opt,name=op" json:"op,omitempty"`
-	Value         string                 `protobuf:"bytes,3,opt,name=value" json:"value,omitempty"`
-	Folders       []string               `protobuf:"bytes,4,rep,name=folders" json:"folders,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Matcher) Reset() {
-	*x = Matcher{}
-	mi := &file_peer_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Matcher) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Matcher) ProtoMessage() {}
-
-func (x *Matcher) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Matcher.ProtoReflect.Descriptor instead.
-func (*Matcher) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *Matcher) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Matcher) GetOp() int32 {
-	if x != nil {
-		return x.Op
-	}
-	return 0
-}
-
-func (x *Matcher) GetValue() string {
-	if x != nil {
-		return x.Value
-	}
-	return ""
-}
-
-func (x *Matcher) GetFolders() []string {
-	if x != nil {
-		return x.Folders
-	}
-	return nil
-}
-
 type EntriesRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Target *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
 	Kind   EntriesRequest_Kind    `protobuf:"varint,2,opt,name=kind,enum=rondo.peer.v1.EntriesRequest_Kind" json:"kind,omitempty"`
 	Refs   []uint64               `protobuf:"fixed64,3,rep,packed,name=refs" json:"refs,omitempty"`
 	// Of Select: the fields of core.Query.
-	Prefix   string     `protobuf:"bytes,4,opt,name=prefix" json:"prefix,omitempty"`
-	After    string     `protobuf:"bytes,5,opt,name=after" json:"after,omitempty"`
-	Matchers []*Matcher `protobuf:"bytes,6,rep,name=matchers" json:"matchers,omitempty"`
-	Order    int64      `protobuf:"varint,7,opt,name=order" json:"order,omitempty"`
-	RefsOnly bool       `protobuf:"varint,8,opt,name=refs_only,json=refsOnly" json:"refs_only,omitempty"`
+	Prefix   string             `protobuf:"bytes,4,opt,name=prefix" json:"prefix,omitempty"`
+	After    string             `protobuf:"bytes,5,opt,name=after" json:"after,omitempty"`
+	Matchers []*typesv1.Matcher `protobuf:"bytes,6,rep,name=matchers" json:"matchers,omitempty"`
+	Order    int64              `protobuf:"varint,7,opt,name=order" json:"order,omitempty"`
+	RefsOnly bool               `protobuf:"varint,8,opt,name=refs_only,json=refsOnly" json:"refs_only,omitempty"`
 	// The answer may end behind so many entries, with more; 0: it has all.
 	Page          int64 `protobuf:"varint,9,opt,name=page" json:"page,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1587,7 +1468,7 @@ type EntriesRequest struct {
 
 func (x *EntriesRequest) Reset() {
 	*x = EntriesRequest{}
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1480,7 @@ func (x *EntriesRequest) String() string {
 func (*EntriesRequest) ProtoMessage() {}
 
 func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1493,7 @@ func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesRequest.ProtoReflect.Descriptor instead.
 func (*EntriesRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{25}
+	return file_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EntriesRequest) GetTarget() *Target {
@@ -1650,7 +1531,7 @@ func (x *EntriesRequest) GetAfter() string {
 	return ""
 }
 
-func (x *EntriesRequest) GetMatchers() []*Matcher {
+func (x *EntriesRequest) GetMatchers() []*typesv1.Matcher {
 	if x != nil {
 		return x.Matchers
 	}
@@ -1682,7 +1563,7 @@ type Entry struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ref           uint64                 `protobuf:"varint,1,opt,name=ref" json:"ref,omitempty"`
 	Path          string                 `protobuf:"bytes,2,opt,name=path" json:"path,omitempty"`
-	Labels        []*Label               `protobuf:"bytes,3,rep,name=labels" json:"labels,omitempty"`
+	Labels        []*typesv1.Label       `protobuf:"bytes,3,rep,name=labels" json:"labels,omitempty"`
 	Definition    uint32                 `protobuf:"varint,4,opt,name=definition" json:"definition,omitempty"` // number of a definition of this stream, from 1 on; 0: none
 	Index         int64                  `protobuf:"varint,5,opt,name=index" json:"index,omitempty"`           // of Resolve: in the references asked for
 	unknownFields protoimpl.UnknownFields
@@ -1691,7 +1572,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +1584,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +1597,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{26}
+	return file_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Entry) GetRef() uint64 {
@@ -1733,7 +1614,7 @@ func (x *Entry) GetPath() string {
 	return ""
 }
 
-func (x *Entry) GetLabels() []*Label {
+func (x *Entry) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -1767,7 +1648,7 @@ type EntriesResponse struct {
 
 func (x *EntriesResponse) Reset() {
 	*x = EntriesResponse{}
-	mi := &file_peer_proto_msgTypes[27]
+	mi := &file_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1779,7 +1660,7 @@ func (x *EntriesResponse) String() string {
 func (*EntriesResponse) ProtoMessage() {}
 
 func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[27]
+	mi := &file_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1792,7 +1673,7 @@ func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesResponse.ProtoReflect.Descriptor instead.
 func (*EntriesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{27}
+	return file_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EntriesResponse) GetStanding() *Standing {
@@ -1834,7 +1715,7 @@ type LabelsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
 	Name          string                 `protobuf:"bytes,2,opt,name=name" json:"name,omitempty"` // empty: the names of all labels
-	Matchers      []*Matcher             `protobuf:"bytes,3,rep,name=matchers" json:"matchers,omitempty"`
+	Matchers      []*typesv1.Matcher     `protobuf:"bytes,3,rep,name=matchers" json:"matchers,omitempty"`
 	Most          int64                  `protobuf:"varint,4,opt,name=most" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1842,7 +1723,7 @@ type LabelsRequest struct {
 
 func (x *LabelsRequest) Reset() {
 	*x = LabelsRequest{}
-	mi := &file_peer_proto_msgTypes[28]
+	mi := &file_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1854,7 +1735,7 @@ func (x *LabelsRequest) String() string {
 func (*LabelsRequest) ProtoMessage() {}
 
 func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[28]
+	mi := &file_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1867,7 +1748,7 @@ func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelsRequest.ProtoReflect.Descriptor instead.
 func (*LabelsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{28}
+	return file_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LabelsRequest) GetTarget() *Target {
@@ -1884,7 +1765,7 @@ func (x *LabelsRequest) GetName() string {
 	return ""
 }
 
-func (x *LabelsRequest) GetMatchers() []*Matcher {
+func (x *LabelsRequest) GetMatchers() []*typesv1.Matcher {
 	if x != nil {
 		return x.Matchers
 	}
@@ -1908,7 +1789,7 @@ type TextsResponse struct {
 
 func (x *TextsResponse) Reset() {
 	*x = TextsResponse{}
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1920,7 +1801,7 @@ func (x *TextsResponse) String() string {
 func (*TextsResponse) ProtoMessage() {}
 
 func (x *TextsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1933,7 +1814,7 @@ func (x *TextsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextsResponse.ProtoReflect.Descriptor instead.
 func (*TextsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{29}
+	return file_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TextsResponse) GetStanding() *Standing {
@@ -1954,14 +1835,14 @@ type CombinationsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
 	Names         []string               `protobuf:"bytes,2,rep,name=names" json:"names,omitempty"`
-	Matchers      []*Matcher             `protobuf:"bytes,3,rep,name=matchers" json:"matchers,omitempty"`
+	Matchers      []*typesv1.Matcher     `protobuf:"bytes,3,rep,name=matchers" json:"matchers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CombinationsRequest) Reset() {
 	*x = CombinationsRequest{}
-	mi := &file_peer_proto_msgTypes[30]
+	mi := &file_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1973,7 +1854,7 @@ func (x *CombinationsRequest) String() string {
 func (*CombinationsRequest) ProtoMessage() {}
 
 func (x *CombinationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[30]
+	mi := &file_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1986,7 +1867,7 @@ func (x *CombinationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CombinationsRequest.ProtoReflect.Descriptor instead.
 func (*CombinationsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{30}
+	return file_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CombinationsRequest) GetTarget() *Target {
@@ -2003,7 +1884,7 @@ func (x *CombinationsRequest) GetNames() []string {
 	return nil
 }
 
-func (x *CombinationsRequest) GetMatchers() []*Matcher {
+func (x *CombinationsRequest) GetMatchers() []*typesv1.Matcher {
 	if x != nil {
 		return x.Matchers
 	}
@@ -2020,7 +1901,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2032,7 +1913,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2045,7 +1926,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{31}
+	return file_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Combination) GetValues() []string {
@@ -2073,7 +1954,7 @@ type CombinationsResponse struct {
 
 func (x *CombinationsResponse) Reset() {
 	*x = CombinationsResponse{}
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +1966,7 @@ func (x *CombinationsResponse) String() string {
 func (*CombinationsResponse) ProtoMessage() {}
 
 func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +1979,7 @@ func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CombinationsResponse.ProtoReflect.Descriptor instead.
 func (*CombinationsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{32}
+	return file_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CombinationsResponse) GetStanding() *Standing {
@@ -2125,7 +2006,7 @@ func (x *CombinationsResponse) GetCombinations() []*Combination {
 type Spec struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Path          string                 `protobuf:"bytes,1,opt,name=path" json:"path,omitempty"`
-	Labels        []*Label               `protobuf:"bytes,2,rep,name=labels" json:"labels,omitempty"`
+	Labels        []*typesv1.Label       `protobuf:"bytes,2,rep,name=labels" json:"labels,omitempty"`
 	Definition    uint32                 `protobuf:"varint,3,opt,name=definition" json:"definition,omitempty"`
 	Start         int64                  `protobuf:"varint,4,opt,name=start" json:"start,omitempty"`
 	Overwrite     bool                   `protobuf:"varint,5,opt,name=overwrite" json:"overwrite,omitempty"`
@@ -2136,7 +2017,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2148,7 +2029,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2161,7 +2042,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{33}
+	return file_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Spec) GetPath() string {
@@ -2171,7 +2052,7 @@ func (x *Spec) GetPath() string {
 	return ""
 }
 
-func (x *Spec) GetLabels() []*Label {
+func (x *Spec) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -2217,7 +2098,7 @@ type CreateRequest struct {
 
 func (x *CreateRequest) Reset() {
 	*x = CreateRequest{}
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2229,7 +2110,7 @@ func (x *CreateRequest) String() string {
 func (*CreateRequest) ProtoMessage() {}
 
 func (x *CreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2242,7 +2123,7 @@ func (x *CreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRequest.ProtoReflect.Descriptor instead.
 func (*CreateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{34}
+	return file_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CreateRequest) GetTarget() *Target {
@@ -2276,7 +2157,7 @@ type Created struct {
 
 func (x *Created) Reset() {
 	*x = Created{}
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2288,7 +2169,7 @@ func (x *Created) String() string {
 func (*Created) ProtoMessage() {}
 
 func (x *Created) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2301,7 +2182,7 @@ func (x *Created) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Created.ProtoReflect.Descriptor instead.
 func (*Created) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{35}
+	return file_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Created) GetRef() uint64 {
@@ -2328,7 +2209,7 @@ type CreatedResponse struct {
 
 func (x *CreatedResponse) Reset() {
 	*x = CreatedResponse{}
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2340,7 +2221,7 @@ func (x *CreatedResponse) String() string {
 func (*CreatedResponse) ProtoMessage() {}
 
 func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2353,7 +2234,7 @@ func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatedResponse.ProtoReflect.Descriptor instead.
 func (*CreatedResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{36}
+	return file_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CreatedResponse) GetStanding() *Standing {
@@ -2382,7 +2263,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2394,7 +2275,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2407,7 +2288,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{37}
+	return file_peer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ImportRequest) GetTarget() *Target {
@@ -2451,7 +2332,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2463,7 +2344,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2476,7 +2357,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{38}
+	return file_peer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AlterRequest) GetTarget() *Target {
@@ -2526,7 +2407,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2538,7 +2419,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2551,7 +2432,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{39}
+	return file_peer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AlterResponse) GetStanding() *Standing {
@@ -2593,7 +2474,7 @@ type RenameRequest struct {
 
 func (x *RenameRequest) Reset() {
 	*x = RenameRequest{}
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2605,7 +2486,7 @@ func (x *RenameRequest) String() string {
 func (*RenameRequest) ProtoMessage() {}
 
 func (x *RenameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2618,7 +2499,7 @@ func (x *RenameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameRequest.ProtoReflect.Descriptor instead.
 func (*RenameRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{40}
+	return file_peer_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RenameRequest) GetTarget() *Target {
@@ -2645,14 +2526,14 @@ func (x *RenameRequest) GetTo() string {
 type PathLabels struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Path          string                 `protobuf:"bytes,1,opt,name=path" json:"path,omitempty"`
-	Labels        []*Label               `protobuf:"bytes,2,rep,name=labels" json:"labels,omitempty"`
+	Labels        []*typesv1.Label       `protobuf:"bytes,2,rep,name=labels" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PathLabels) Reset() {
 	*x = PathLabels{}
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +2545,7 @@ func (x *PathLabels) String() string {
 func (*PathLabels) ProtoMessage() {}
 
 func (x *PathLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +2558,7 @@ func (x *PathLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathLabels.ProtoReflect.Descriptor instead.
 func (*PathLabels) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{41}
+	return file_peer_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PathLabels) GetPath() string {
@@ -2687,7 +2568,7 @@ func (x *PathLabels) GetPath() string {
 	return ""
 }
 
-func (x *PathLabels) GetLabels() []*Label {
+func (x *PathLabels) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -2704,7 +2585,7 @@ type RelabelRequest struct {
 
 func (x *RelabelRequest) Reset() {
 	*x = RelabelRequest{}
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2716,7 +2597,7 @@ func (x *RelabelRequest) String() string {
 func (*RelabelRequest) ProtoMessage() {}
 
 func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2729,7 +2610,7 @@ func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RelabelRequest.ProtoReflect.Descriptor instead.
 func (*RelabelRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{42}
+	return file_peer_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RelabelRequest) GetTarget() *Target {
@@ -2757,7 +2638,7 @@ type DropSilentRequest struct {
 
 func (x *DropSilentRequest) Reset() {
 	*x = DropSilentRequest{}
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +2650,7 @@ func (x *DropSilentRequest) String() string {
 func (*DropSilentRequest) ProtoMessage() {}
 
 func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +2663,7 @@ func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSilentRequest.ProtoReflect.Descriptor instead.
 func (*DropSilentRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{43}
+	return file_peer_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DropSilentRequest) GetTarget() *Target {
@@ -2820,7 +2701,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2832,7 +2713,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2845,7 +2726,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{44}
+	return file_peer_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *FetchRequest) GetTarget() *Target {
@@ -2907,7 +2788,7 @@ type Rows struct {
 
 func (x *Rows) Reset() {
 	*x = Rows{}
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +2800,7 @@ func (x *Rows) String() string {
 func (*Rows) ProtoMessage() {}
 
 func (x *Rows) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2932,7 +2813,7 @@ func (x *Rows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rows.ProtoReflect.Descriptor instead.
 func (*Rows) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{45}
+	return file_peer_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Rows) GetIndex() int64 {
@@ -3001,7 +2882,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3013,7 +2894,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3026,7 +2907,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{46}
+	return file_peer_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *FetchResponse) GetStanding() *Standing {
@@ -3056,7 +2937,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3068,7 +2949,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3081,7 +2962,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{47}
+	return file_peer_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *InfoResponse) GetStanding() *Standing {
@@ -3131,7 +3012,7 @@ type LastsResponse struct {
 
 func (x *LastsResponse) Reset() {
 	*x = LastsResponse{}
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3143,7 +3024,7 @@ func (x *LastsResponse) String() string {
 func (*LastsResponse) ProtoMessage() {}
 
 func (x *LastsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3156,7 +3037,7 @@ func (x *LastsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastsResponse.ProtoReflect.Descriptor instead.
 func (*LastsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{48}
+	return file_peer_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *LastsResponse) GetStanding() *Standing {
@@ -3197,7 +3078,7 @@ type EvaluateRequest struct {
 
 func (x *EvaluateRequest) Reset() {
 	*x = EvaluateRequest{}
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3209,7 +3090,7 @@ func (x *EvaluateRequest) String() string {
 func (*EvaluateRequest) ProtoMessage() {}
 
 func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3222,7 +3103,7 @@ func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{49}
+	return file_peer_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *EvaluateRequest) GetTarget() *Target {
@@ -3293,7 +3174,7 @@ type EvaluateResponse struct {
 
 func (x *EvaluateResponse) Reset() {
 	*x = EvaluateResponse{}
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3305,7 +3186,7 @@ func (x *EvaluateResponse) String() string {
 func (*EvaluateResponse) ProtoMessage() {}
 
 func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3318,7 +3199,7 @@ func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{50}
+	return file_peer_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *EvaluateResponse) GetStanding() *Standing {
@@ -3353,7 +3234,7 @@ func (x *EvaluateResponse) GetInfos() []string {
 type Evaluated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Expression    uint32                 `protobuf:"varint,1,opt,name=expression" json:"expression,omitempty"` // its index in the request
-	Labels        []*Label               `protobuf:"bytes,2,rep,name=labels" json:"labels,omitempty"`
+	Labels        []*typesv1.Label       `protobuf:"bytes,2,rep,name=labels" json:"labels,omitempty"`
 	Steps         []byte                 `protobuf:"bytes,3,opt,name=steps" json:"steps,omitempty"` // a bit for each step: there is a value
 	Values        []float64              `protobuf:"fixed64,4,rep,packed,name=values" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3362,7 +3243,7 @@ type Evaluated struct {
 
 func (x *Evaluated) Reset() {
 	*x = Evaluated{}
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3255,7 @@ func (x *Evaluated) String() string {
 func (*Evaluated) ProtoMessage() {}
 
 func (x *Evaluated) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3268,7 @@ func (x *Evaluated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluated.ProtoReflect.Descriptor instead.
 func (*Evaluated) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{51}
+	return file_peer_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Evaluated) GetExpression() uint32 {
@@ -3397,7 +3278,7 @@ func (x *Evaluated) GetExpression() uint32 {
 	return 0
 }
 
-func (x *Evaluated) GetLabels() []*Label {
+func (x *Evaluated) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -3428,7 +3309,7 @@ type PieceResponse struct {
 
 func (x *PieceResponse) Reset() {
 	*x = PieceResponse{}
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3440,7 +3321,7 @@ func (x *PieceResponse) String() string {
 func (*PieceResponse) ProtoMessage() {}
 
 func (x *PieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3453,7 +3334,7 @@ func (x *PieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceResponse.ProtoReflect.Descriptor instead.
 func (*PieceResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{52}
+	return file_peer_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PieceResponse) GetStanding() *Standing {
@@ -3470,101 +3351,17 @@ func (x *PieceResponse) GetPiece() []byte {
 	return nil
 }
 
-type PathMetadata struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Path          string                 `protobuf:"bytes,1,opt,name=path" json:"path,omitempty"`
-	Time          int64                  `protobuf:"varint,2,opt,name=time" json:"time,omitempty"`
-	Text          string                 `protobuf:"bytes,3,opt,name=text" json:"text,omitempty"`
-	Attributes    []*Label               `protobuf:"bytes,4,rep,name=attributes" json:"attributes,omitempty"`
-	Expire        int64                  `protobuf:"varint,5,opt,name=expire" json:"expire,omitempty"`
-	Expired       bool                   `protobuf:"varint,6,opt,name=expired" json:"expired,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PathMetadata) Reset() {
-	*x = PathMetadata{}
-	mi := &file_peer_proto_msgTypes[53]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PathMetadata) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PathMetadata) ProtoMessage() {}
-
-func (x *PathMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[53]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PathMetadata.ProtoReflect.Descriptor instead.
-func (*PathMetadata) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{53}
-}
-
-func (x *PathMetadata) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *PathMetadata) GetTime() int64 {
-	if x != nil {
-		return x.Time
-	}
-	return 0
-}
-
-func (x *PathMetadata) GetText() string {
-	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
-func (x *PathMetadata) GetAttributes() []*Label {
-	if x != nil {
-		return x.Attributes
-	}
-	return nil
-}
-
-func (x *PathMetadata) GetExpire() int64 {
-	if x != nil {
-		return x.Expire
-	}
-	return 0
-}
-
-func (x *PathMetadata) GetExpired() bool {
-	if x != nil {
-		return x.Expired
-	}
-	return false
-}
-
 type MetadataRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Metadata      []*PathMetadata        `protobuf:"bytes,2,rep,name=metadata" json:"metadata,omitempty"`
+	Metadata      []*typesv1.Metadata    `protobuf:"bytes,2,rep,name=metadata" json:"metadata,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3576,7 +3373,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3589,7 +3386,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{54}
+	return file_peer_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *MetadataRequest) GetTarget() *Target {
@@ -3599,7 +3396,7 @@ func (x *MetadataRequest) GetTarget() *Target {
 	return nil
 }
 
-func (x *MetadataRequest) GetMetadata() []*PathMetadata {
+func (x *MetadataRequest) GetMetadata() []*typesv1.Metadata {
 	if x != nil {
 		return x.Metadata
 	}
@@ -3609,14 +3406,14 @@ func (x *MetadataRequest) GetMetadata() []*PathMetadata {
 type MetadataResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"` // of the last message only
-	Metadata      []*PathMetadata        `protobuf:"bytes,2,rep,name=metadata" json:"metadata,omitempty"`
+	Metadata      []*typesv1.Metadata    `protobuf:"bytes,2,rep,name=metadata" json:"metadata,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3628,7 +3425,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3641,7 +3438,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{55}
+	return file_peer_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *MetadataResponse) GetStanding() *Standing {
@@ -3651,85 +3448,9 @@ func (x *MetadataResponse) GetStanding() *Standing {
 	return nil
 }
 
-func (x *MetadataResponse) GetMetadata() []*PathMetadata {
+func (x *MetadataResponse) GetMetadata() []*typesv1.Metadata {
 	if x != nil {
 		return x.Metadata
-	}
-	return nil
-}
-
-type Note struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           string                 `protobuf:"bytes,1,opt,name=key" json:"key,omitempty"`
-	Time          int64                  `protobuf:"varint,2,opt,name=time" json:"time,omitempty"`
-	Severity      string                 `protobuf:"bytes,3,opt,name=severity" json:"severity,omitempty"`
-	Text          string                 `protobuf:"bytes,4,opt,name=text" json:"text,omitempty"`
-	Labels        []*Label               `protobuf:"bytes,5,rep,name=labels" json:"labels,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Note) Reset() {
-	*x = Note{}
-	mi := &file_peer_proto_msgTypes[56]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Note) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Note) ProtoMessage() {}
-
-func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[56]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Note.ProtoReflect.Descriptor instead.
-func (*Note) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{56}
-}
-
-func (x *Note) GetKey() string {
-	if x != nil {
-		return x.Key
-	}
-	return ""
-}
-
-func (x *Note) GetTime() int64 {
-	if x != nil {
-		return x.Time
-	}
-	return 0
-}
-
-func (x *Note) GetSeverity() string {
-	if x != nil {
-		return x.Severity
-	}
-	return ""
-}
-
-func (x *Note) GetText() string {
-	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
-func (x *Note) GetLabels() []*Label {
-	if x != nil {
-		return x.Labels
 	}
 	return nil
 }
@@ -3737,14 +3458,14 @@ func (x *Note) GetLabels() []*Label {
 type NoteRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Note          *Note                  `protobuf:"bytes,2,opt,name=note" json:"note,omitempty"`
+	Note          *typesv1.Note          `protobuf:"bytes,2,opt,name=note" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NoteRequest) Reset() {
 	*x = NoteRequest{}
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3756,7 +3477,7 @@ func (x *NoteRequest) String() string {
 func (*NoteRequest) ProtoMessage() {}
 
 func (x *NoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3769,7 +3490,7 @@ func (x *NoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteRequest.ProtoReflect.Descriptor instead.
 func (*NoteRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{57}
+	return file_peer_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *NoteRequest) GetTarget() *Target {
@@ -3779,7 +3500,7 @@ func (x *NoteRequest) GetTarget() *Target {
 	return nil
 }
 
-func (x *NoteRequest) GetNote() *Note {
+func (x *NoteRequest) GetNote() *typesv1.Note {
 	if x != nil {
 		return x.Note
 	}
@@ -3789,14 +3510,14 @@ func (x *NoteRequest) GetNote() *Note {
 type NotesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"` // of the last message only
-	Notes         []*Note                `protobuf:"bytes,2,rep,name=notes" json:"notes,omitempty"`
+	Notes         []*typesv1.Note        `protobuf:"bytes,2,rep,name=notes" json:"notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3808,7 +3529,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3821,7 +3542,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{58}
+	return file_peer_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *NotesResponse) GetStanding() *Standing {
@@ -3831,7 +3552,7 @@ func (x *NotesResponse) GetStanding() *Standing {
 	return nil
 }
 
-func (x *NotesResponse) GetNotes() []*Note {
+func (x *NotesResponse) GetNotes() []*typesv1.Note {
 	if x != nil {
 		return x.Notes
 	}
@@ -3848,7 +3569,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3860,7 +3581,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3873,7 +3594,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{59}
+	return file_peer_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *WatchRequest) GetTarget() *Target {
@@ -3895,7 +3616,7 @@ type Change struct {
 	Was           string                 `protobuf:"bytes,1,opt,name=was" json:"was,omitempty"`
 	Path          string                 `protobuf:"bytes,2,opt,name=path" json:"path,omitempty"`
 	Ref           uint64                 `protobuf:"varint,3,opt,name=ref" json:"ref,omitempty"`
-	Labels        []*Label               `protobuf:"bytes,4,rep,name=labels" json:"labels,omitempty"`
+	Labels        []*typesv1.Label       `protobuf:"bytes,4,rep,name=labels" json:"labels,omitempty"`
 	Metadata      bool                   `protobuf:"varint,5,opt,name=metadata" json:"metadata,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3903,7 +3624,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3915,7 +3636,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3928,7 +3649,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{60}
+	return file_peer_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Change) GetWas() string {
@@ -3952,7 +3673,7 @@ func (x *Change) GetRef() uint64 {
 	return 0
 }
 
-func (x *Change) GetLabels() []*Label {
+func (x *Change) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -3977,7 +3698,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3989,7 +3710,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[61]
+	mi := &file_peer_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4002,7 +3723,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{61}
+	return file_peer_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *WatchResponse) GetStanding() *Standing {
@@ -4036,7 +3757,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_peer_proto_msgTypes[62]
+	mi := &file_peer_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4048,7 +3769,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[62]
+	mi := &file_peer_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4061,7 +3782,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{62}
+	return file_peer_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *BackupRequest) GetTarget() *Target {
@@ -4088,7 +3809,7 @@ type DigestResponse struct {
 
 func (x *DigestResponse) Reset() {
 	*x = DigestResponse{}
-	mi := &file_peer_proto_msgTypes[63]
+	mi := &file_peer_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4100,7 +3821,7 @@ func (x *DigestResponse) String() string {
 func (*DigestResponse) ProtoMessage() {}
 
 func (x *DigestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[63]
+	mi := &file_peer_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4113,7 +3834,7 @@ func (x *DigestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestResponse.ProtoReflect.Descriptor instead.
 func (*DigestResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{63}
+	return file_peer_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *DigestResponse) GetStanding() *Standing {
@@ -4135,7 +3856,7 @@ var File_peer_proto protoreflect.FileDescriptor
 const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"peer.proto\x12\rrondo.peer.v1\"R\n" +
+	"peer.proto\x12\rrondo.peer.v1\x1a\x11rondo_types.proto\"R\n" +
 	"\x06Target\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x14\n" +
@@ -4226,33 +3947,25 @@ const file_peer_proto_rawDesc = "" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\"w\n" +
 	"\fEachResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x122\n" +
-	"\bfailures\x18\x02 \x03(\v2\x16.rondo.peer.v1.FailureR\bfailures\"1\n" +
-	"\x05Label\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"]\n" +
-	"\aMatcher\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
-	"\x02op\x18\x02 \x01(\x05R\x02op\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\tR\x05value\x12\x18\n" +
-	"\afolders\x18\x04 \x03(\tR\afolders\"\xf0\x02\n" +
+	"\bfailures\x18\x02 \x03(\v2\x16.rondo.peer.v1.FailureR\bfailures\"\xf1\x02\n" +
 	"\x0eEntriesRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x126\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\".rondo.peer.v1.EntriesRequest.KindR\x04kind\x12\x12\n" +
 	"\x04refs\x18\x03 \x03(\x06R\x04refs\x12\x16\n" +
 	"\x06prefix\x18\x04 \x01(\tR\x06prefix\x12\x14\n" +
-	"\x05after\x18\x05 \x01(\tR\x05after\x122\n" +
-	"\bmatchers\x18\x06 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\x12\x14\n" +
+	"\x05after\x18\x05 \x01(\tR\x05after\x123\n" +
+	"\bmatchers\x18\x06 \x03(\v2\x17.rondo.types.v1.MatcherR\bmatchers\x12\x14\n" +
 	"\x05order\x18\a \x01(\x03R\x05order\x12\x1b\n" +
 	"\trefs_only\x18\b \x01(\bR\brefsOnly\x12\x12\n" +
 	"\x04page\x18\t \x01(\x03R\x04page\":\n" +
 	"\x04Kind\x12\x0f\n" +
 	"\vKIND_SERIES\x10\x00\x12\x10\n" +
 	"\fKIND_RESOLVE\x10\x01\x12\x0f\n" +
-	"\vKIND_SELECT\x10\x02\"\x91\x01\n" +
+	"\vKIND_SELECT\x10\x02\"\x92\x01\n" +
 	"\x05Entry\x12\x10\n" +
 	"\x03ref\x18\x01 \x01(\x04R\x03ref\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\x12,\n" +
-	"\x06labels\x18\x03 \x03(\v2\x14.rondo.peer.v1.LabelR\x06labels\x12\x1e\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12-\n" +
+	"\x06labels\x18\x03 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x1e\n" +
 	"\n" +
 	"definition\x18\x04 \x01(\rR\n" +
 	"definition\x12\x14\n" +
@@ -4262,19 +3975,19 @@ const file_peer_proto_rawDesc = "" +
 	"\vdefinitions\x18\x02 \x03(\fR\vdefinitions\x12.\n" +
 	"\aentries\x18\x03 \x03(\v2\x14.rondo.peer.v1.EntryR\aentries\x12\x12\n" +
 	"\x04more\x18\x04 \x01(\bR\x04more\x12\x12\n" +
-	"\x04refs\x18\x05 \x03(\x06R\x04refs\"\x9a\x01\n" +
+	"\x04refs\x18\x05 \x03(\x06R\x04refs\"\x9b\x01\n" +
 	"\rLabelsRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x122\n" +
-	"\bmatchers\x18\x03 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x123\n" +
+	"\bmatchers\x18\x03 \x03(\v2\x17.rondo.types.v1.MatcherR\bmatchers\x12\x12\n" +
 	"\x04most\x18\x04 \x01(\x03R\x04most\"Z\n" +
 	"\rTextsResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
-	"\x05texts\x18\x02 \x03(\tR\x05texts\"\x8e\x01\n" +
+	"\x05texts\x18\x02 \x03(\tR\x05texts\"\x8f\x01\n" +
 	"\x13CombinationsRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x14\n" +
-	"\x05names\x18\x02 \x03(\tR\x05names\x122\n" +
-	"\bmatchers\x18\x03 \x03(\v2\x16.rondo.peer.v1.MatcherR\bmatchers\"E\n" +
+	"\x05names\x18\x02 \x03(\tR\x05names\x123\n" +
+	"\bmatchers\x18\x03 \x03(\v2\x17.rondo.types.v1.MatcherR\bmatchers\"E\n" +
 	"\vCombination\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\tR\x06values\x12\x1e\n" +
 	"\n" +
@@ -4283,10 +3996,10 @@ const file_peer_proto_rawDesc = "" +
 	"\x14CombinationsResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12 \n" +
 	"\vdefinitions\x18\x02 \x03(\fR\vdefinitions\x12>\n" +
-	"\fcombinations\x18\x03 \x03(\v2\x1a.rondo.peer.v1.CombinationR\fcombinations\"\xbd\x01\n" +
+	"\fcombinations\x18\x03 \x03(\v2\x1a.rondo.peer.v1.CombinationR\fcombinations\"\xbe\x01\n" +
 	"\x04Spec\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12,\n" +
-	"\x06labels\x18\x02 \x03(\v2\x14.rondo.peer.v1.LabelR\x06labels\x12\x1e\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12-\n" +
+	"\x06labels\x18\x02 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x1e\n" +
 	"\n" +
 	"definition\x18\x03 \x01(\rR\n" +
 	"definition\x12\x14\n" +
@@ -4323,11 +4036,11 @@ const file_peer_proto_rawDesc = "" +
 	"\rRenameRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x0e\n" +
-	"\x02to\x18\x03 \x01(\tR\x02to\"N\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\"O\n" +
 	"\n" +
 	"PathLabels\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12,\n" +
-	"\x06labels\x18\x02 \x03(\v2\x14.rondo.peer.v1.LabelR\x06labels\"p\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12-\n" +
+	"\x06labels\x18\x02 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\"p\n" +
 	"\x0eRelabelRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12/\n" +
 	"\x05paths\x18\x02 \x03(\v2\x19.rondo.peer.v1.PathLabelsR\x05paths\"n\n" +
@@ -4379,52 +4092,37 @@ const file_peer_proto_rawDesc = "" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x120\n" +
 	"\x06series\x18\x02 \x03(\v2\x18.rondo.peer.v1.EvaluatedR\x06series\x12\x1a\n" +
 	"\bwarnings\x18\x03 \x03(\tR\bwarnings\x12\x14\n" +
-	"\x05infos\x18\x04 \x03(\tR\x05infos\"\x87\x01\n" +
+	"\x05infos\x18\x04 \x03(\tR\x05infos\"\x88\x01\n" +
 	"\tEvaluated\x12\x1e\n" +
 	"\n" +
 	"expression\x18\x01 \x01(\rR\n" +
-	"expression\x12,\n" +
-	"\x06labels\x18\x02 \x03(\v2\x14.rondo.peer.v1.LabelR\x06labels\x12\x14\n" +
+	"expression\x12-\n" +
+	"\x06labels\x18\x02 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x14\n" +
 	"\x05steps\x18\x03 \x01(\fR\x05steps\x12\x16\n" +
 	"\x06values\x18\x04 \x03(\x01R\x06values\"Z\n" +
 	"\rPieceResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
-	"\x05piece\x18\x02 \x01(\fR\x05piece\"\xb2\x01\n" +
-	"\fPathMetadata\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
-	"\x04time\x18\x02 \x01(\x03R\x04time\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\x124\n" +
-	"\n" +
-	"attributes\x18\x04 \x03(\v2\x14.rondo.peer.v1.LabelR\n" +
-	"attributes\x12\x16\n" +
-	"\x06expire\x18\x05 \x01(\x03R\x06expire\x12\x18\n" +
-	"\aexpired\x18\x06 \x01(\bR\aexpired\"y\n" +
+	"\x05piece\x18\x02 \x01(\fR\x05piece\"v\n" +
 	"\x0fMetadataRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x127\n" +
-	"\bmetadata\x18\x02 \x03(\v2\x1b.rondo.peer.v1.PathMetadataR\bmetadata\"\x80\x01\n" +
+	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x124\n" +
+	"\bmetadata\x18\x02 \x03(\v2\x18.rondo.types.v1.MetadataR\bmetadata\"}\n" +
 	"\x10MetadataResponse\x123\n" +
-	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x127\n" +
-	"\bmetadata\x18\x02 \x03(\v2\x1b.rondo.peer.v1.PathMetadataR\bmetadata\"\x8a\x01\n" +
-	"\x04Note\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
-	"\x04time\x18\x02 \x01(\x03R\x04time\x12\x1a\n" +
-	"\bseverity\x18\x03 \x01(\tR\bseverity\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\x12,\n" +
-	"\x06labels\x18\x05 \x03(\v2\x14.rondo.peer.v1.LabelR\x06labels\"e\n" +
+	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x124\n" +
+	"\bmetadata\x18\x02 \x03(\v2\x18.rondo.types.v1.MetadataR\bmetadata\"f\n" +
 	"\vNoteRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12'\n" +
-	"\x04note\x18\x02 \x01(\v2\x13.rondo.peer.v1.NoteR\x04note\"o\n" +
+	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12(\n" +
+	"\x04note\x18\x02 \x01(\v2\x14.rondo.types.v1.NoteR\x04note\"p\n" +
 	"\rNotesResponse\x123\n" +
-	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12)\n" +
-	"\x05notes\x18\x02 \x03(\v2\x13.rondo.peer.v1.NoteR\x05notes\"Q\n" +
+	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12*\n" +
+	"\x05notes\x18\x02 \x03(\v2\x14.rondo.types.v1.NoteR\x05notes\"Q\n" +
 	"\fWatchRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
-	"\x04most\x18\x02 \x01(\x03R\x04most\"\x8a\x01\n" +
+	"\x04most\x18\x02 \x01(\x03R\x04most\"\x8b\x01\n" +
 	"\x06Change\x12\x10\n" +
 	"\x03was\x18\x01 \x01(\tR\x03was\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
-	"\x03ref\x18\x03 \x01(\x04R\x03ref\x12,\n" +
-	"\x06labels\x18\x04 \x03(\v2\x14.rondo.peer.v1.LabelR\x06labels\x12\x1a\n" +
+	"\x03ref\x18\x03 \x01(\x04R\x03ref\x12-\n" +
+	"\x06labels\x18\x04 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x1a\n" +
 	"\bmetadata\x18\x05 \x01(\bR\bmetadata\"\x89\x01\n" +
 	"\rWatchResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12/\n" +
@@ -4484,7 +4182,7 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_peer_proto_goTypes = []any{
 	(EntriesRequest_Kind)(0),     // 0: rondo.peer.v1.EntriesRequest.Kind
 	(*Target)(nil),               // 1: rondo.peer.v1.Target
@@ -4510,48 +4208,48 @@ var file_peer_proto_goTypes = []any{
 	(*RefResponse)(nil),          // 21: rondo.peer.v1.RefResponse
 	(*CountResponse)(nil),        // 22: rondo.peer.v1.CountResponse
 	(*EachResponse)(nil),         // 23: rondo.peer.v1.EachResponse
-	(*Label)(nil),                // 24: rondo.peer.v1.Label
-	(*Matcher)(nil),              // 25: rondo.peer.v1.Matcher
-	(*EntriesRequest)(nil),       // 26: rondo.peer.v1.EntriesRequest
-	(*Entry)(nil),                // 27: rondo.peer.v1.Entry
-	(*EntriesResponse)(nil),      // 28: rondo.peer.v1.EntriesResponse
-	(*LabelsRequest)(nil),        // 29: rondo.peer.v1.LabelsRequest
-	(*TextsResponse)(nil),        // 30: rondo.peer.v1.TextsResponse
-	(*CombinationsRequest)(nil),  // 31: rondo.peer.v1.CombinationsRequest
-	(*Combination)(nil),          // 32: rondo.peer.v1.Combination
-	(*CombinationsResponse)(nil), // 33: rondo.peer.v1.CombinationsResponse
-	(*Spec)(nil),                 // 34: rondo.peer.v1.Spec
-	(*CreateRequest)(nil),        // 35: rondo.peer.v1.CreateRequest
-	(*Created)(nil),              // 36: rondo.peer.v1.Created
-	(*CreatedResponse)(nil),      // 37: rondo.peer.v1.CreatedResponse
-	(*ImportRequest)(nil),        // 38: rondo.peer.v1.ImportRequest
-	(*AlterRequest)(nil),         // 39: rondo.peer.v1.AlterRequest
-	(*AlterResponse)(nil),        // 40: rondo.peer.v1.AlterResponse
-	(*RenameRequest)(nil),        // 41: rondo.peer.v1.RenameRequest
-	(*PathLabels)(nil),           // 42: rondo.peer.v1.PathLabels
-	(*RelabelRequest)(nil),       // 43: rondo.peer.v1.RelabelRequest
-	(*DropSilentRequest)(nil),    // 44: rondo.peer.v1.DropSilentRequest
-	(*FetchRequest)(nil),         // 45: rondo.peer.v1.FetchRequest
-	(*Rows)(nil),                 // 46: rondo.peer.v1.Rows
-	(*FetchResponse)(nil),        // 47: rondo.peer.v1.FetchResponse
-	(*InfoResponse)(nil),         // 48: rondo.peer.v1.InfoResponse
-	(*LastsResponse)(nil),        // 49: rondo.peer.v1.LastsResponse
-	(*EvaluateRequest)(nil),      // 50: rondo.peer.v1.EvaluateRequest
-	(*EvaluateResponse)(nil),     // 51: rondo.peer.v1.EvaluateResponse
-	(*Evaluated)(nil),            // 52: rondo.peer.v1.Evaluated
-	(*PieceResponse)(nil),        // 53: rondo.peer.v1.PieceResponse
-	(*PathMetadata)(nil),         // 54: rondo.peer.v1.PathMetadata
-	(*MetadataRequest)(nil),      // 55: rondo.peer.v1.MetadataRequest
-	(*MetadataResponse)(nil),     // 56: rondo.peer.v1.MetadataResponse
-	(*Note)(nil),                 // 57: rondo.peer.v1.Note
-	(*NoteRequest)(nil),          // 58: rondo.peer.v1.NoteRequest
-	(*NotesResponse)(nil),        // 59: rondo.peer.v1.NotesResponse
-	(*WatchRequest)(nil),         // 60: rondo.peer.v1.WatchRequest
-	(*Change)(nil),               // 61: rondo.peer.v1.Change
-	(*WatchResponse)(nil),        // 62: rondo.peer.v1.WatchResponse
-	(*BackupRequest)(nil),        // 63: rondo.peer.v1.BackupRequest
-	(*DigestResponse)(nil),       // 64: rondo.peer.v1.DigestResponse
-	nil,                          // 65: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*EntriesRequest)(nil),       // 24: rondo.peer.v1.EntriesRequest
+	(*Entry)(nil),                // 25: rondo.peer.v1.Entry
+	(*EntriesResponse)(nil),      // 26: rondo.peer.v1.EntriesResponse
+	(*LabelsRequest)(nil),        // 27: rondo.peer.v1.LabelsRequest
+	(*TextsResponse)(nil),        // 28: rondo.peer.v1.TextsResponse
+	(*CombinationsRequest)(nil),  // 29: rondo.peer.v1.CombinationsRequest
+	(*Combination)(nil),          // 30: rondo.peer.v1.Combination
+	(*CombinationsResponse)(nil), // 31: rondo.peer.v1.CombinationsResponse
+	(*Spec)(nil),                 // 32: rondo.peer.v1.Spec
+	(*CreateRequest)(nil),        // 33: rondo.peer.v1.CreateRequest
+	(*Created)(nil),              // 34: rondo.peer.v1.Created
+	(*CreatedResponse)(nil),      // 35: rondo.peer.v1.CreatedResponse
+	(*ImportRequest)(nil),        // 36: rondo.peer.v1.ImportRequest
+	(*AlterRequest)(nil),         // 37: rondo.peer.v1.AlterRequest
+	(*AlterResponse)(nil),        // 38: rondo.peer.v1.AlterResponse
+	(*RenameRequest)(nil),        // 39: rondo.peer.v1.RenameRequest
+	(*PathLabels)(nil),           // 40: rondo.peer.v1.PathLabels
+	(*RelabelRequest)(nil),       // 41: rondo.peer.v1.RelabelRequest
+	(*DropSilentRequest)(nil),    // 42: rondo.peer.v1.DropSilentRequest
+	(*FetchRequest)(nil),         // 43: rondo.peer.v1.FetchRequest
+	(*Rows)(nil),                 // 44: rondo.peer.v1.Rows
+	(*FetchResponse)(nil),        // 45: rondo.peer.v1.FetchResponse
+	(*InfoResponse)(nil),         // 46: rondo.peer.v1.InfoResponse
+	(*LastsResponse)(nil),        // 47: rondo.peer.v1.LastsResponse
+	(*EvaluateRequest)(nil),      // 48: rondo.peer.v1.EvaluateRequest
+	(*EvaluateResponse)(nil),     // 49: rondo.peer.v1.EvaluateResponse
+	(*Evaluated)(nil),            // 50: rondo.peer.v1.Evaluated
+	(*PieceResponse)(nil),        // 51: rondo.peer.v1.PieceResponse
+	(*MetadataRequest)(nil),      // 52: rondo.peer.v1.MetadataRequest
+	(*MetadataResponse)(nil),     // 53: rondo.peer.v1.MetadataResponse
+	(*NoteRequest)(nil),          // 54: rondo.peer.v1.NoteRequest
+	(*NotesResponse)(nil),        // 55: rondo.peer.v1.NotesResponse
+	(*WatchRequest)(nil),         // 56: rondo.peer.v1.WatchRequest
+	(*Change)(nil),               // 57: rondo.peer.v1.Change
+	(*WatchResponse)(nil),        // 58: rondo.peer.v1.WatchResponse
+	(*BackupRequest)(nil),        // 59: rondo.peer.v1.BackupRequest
+	(*DigestResponse)(nil),       // 60: rondo.peer.v1.DigestResponse
+	nil,                          // 61: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*typesv1.Matcher)(nil),      // 62: rondo.types.v1.Matcher
+	(*typesv1.Label)(nil),        // 63: rondo.types.v1.Label
+	(*typesv1.Metadata)(nil),     // 64: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),         // 65: rondo.types.v1.Note
 }
 var file_peer_proto_depIdxs = []int32{
 	3,   // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
@@ -4580,123 +4278,121 @@ var file_peer_proto_depIdxs = []int32{
 	3,   // 23: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
 	1,   // 24: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
 	0,   // 25: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
-	25,  // 26: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.peer.v1.Matcher
-	24,  // 27: rondo.peer.v1.Entry.labels:type_name -> rondo.peer.v1.Label
+	62,  // 26: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.types.v1.Matcher
+	63,  // 27: rondo.peer.v1.Entry.labels:type_name -> rondo.types.v1.Label
 	2,   // 28: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
-	27,  // 29: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
+	25,  // 29: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
 	1,   // 30: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
-	25,  // 31: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	62,  // 31: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.types.v1.Matcher
 	2,   // 32: rondo.peer.v1.TextsResponse.standing:type_name -> rondo.peer.v1.Standing
 	1,   // 33: rondo.peer.v1.CombinationsRequest.target:type_name -> rondo.peer.v1.Target
-	25,  // 34: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.peer.v1.Matcher
+	62,  // 34: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.types.v1.Matcher
 	2,   // 35: rondo.peer.v1.CombinationsResponse.standing:type_name -> rondo.peer.v1.Standing
-	32,  // 36: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
-	24,  // 37: rondo.peer.v1.Spec.labels:type_name -> rondo.peer.v1.Label
+	30,  // 36: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
+	63,  // 37: rondo.peer.v1.Spec.labels:type_name -> rondo.types.v1.Label
 	1,   // 38: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
-	34,  // 39: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
+	32,  // 39: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
 	3,   // 40: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
 	2,   // 41: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
-	36,  // 42: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
+	34,  // 42: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
 	1,   // 43: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
 	1,   // 44: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
 	2,   // 45: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
 	1,   // 46: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
-	24,  // 47: rondo.peer.v1.PathLabels.labels:type_name -> rondo.peer.v1.Label
+	63,  // 47: rondo.peer.v1.PathLabels.labels:type_name -> rondo.types.v1.Label
 	1,   // 48: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
-	42,  // 49: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
+	40,  // 49: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
 	1,   // 50: rondo.peer.v1.DropSilentRequest.target:type_name -> rondo.peer.v1.Target
 	1,   // 51: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
 	3,   // 52: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
 	2,   // 53: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
-	46,  // 54: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
+	44,  // 54: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
 	2,   // 55: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
-	27,  // 56: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
+	25,  // 56: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
 	2,   // 57: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
 	1,   // 58: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
 	2,   // 59: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
-	52,  // 60: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
-	24,  // 61: rondo.peer.v1.Evaluated.labels:type_name -> rondo.peer.v1.Label
+	50,  // 60: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
+	63,  // 61: rondo.peer.v1.Evaluated.labels:type_name -> rondo.types.v1.Label
 	2,   // 62: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
-	24,  // 63: rondo.peer.v1.PathMetadata.attributes:type_name -> rondo.peer.v1.Label
-	1,   // 64: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
-	54,  // 65: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.peer.v1.PathMetadata
-	2,   // 66: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
-	54,  // 67: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.peer.v1.PathMetadata
-	24,  // 68: rondo.peer.v1.Note.labels:type_name -> rondo.peer.v1.Label
-	1,   // 69: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
-	57,  // 70: rondo.peer.v1.NoteRequest.note:type_name -> rondo.peer.v1.Note
-	2,   // 71: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
-	57,  // 72: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.peer.v1.Note
-	1,   // 73: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
-	24,  // 74: rondo.peer.v1.Change.labels:type_name -> rondo.peer.v1.Label
-	2,   // 75: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
-	61,  // 76: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
-	1,   // 77: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 78: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
-	65,  // 79: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
-	8,   // 80: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
-	10,  // 81: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
-	13,  // 82: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
-	16,  // 83: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
-	18,  // 84: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
-	26,  // 85: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
-	29,  // 86: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
-	31,  // 87: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
-	35,  // 88: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
-	38,  // 89: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
-	39,  // 90: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
-	41,  // 91: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
-	43,  // 92: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
-	18,  // 93: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
-	44,  // 94: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
-	45,  // 95: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
-	17,  // 96: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
-	16,  // 97: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
-	50,  // 98: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
-	17,  // 99: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	18,  // 100: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
-	19,  // 101: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
-	55,  // 102: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	55,  // 103: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	58,  // 104: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	18,  // 105: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	60,  // 106: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	63,  // 107: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	8,   // 108: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	9,   // 109: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	11,  // 110: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14,  // 111: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	20,  // 112: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	21,  // 113: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	28,  // 114: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	30,  // 115: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
-	33,  // 116: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
-	37,  // 117: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	37,  // 118: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	40,  // 119: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	20,  // 120: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	23,  // 121: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	20,  // 122: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
-	22,  // 123: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
-	47,  // 124: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	48,  // 125: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	49,  // 126: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	51,  // 127: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	53,  // 128: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	56,  // 129: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
-	56,  // 130: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	23,  // 131: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	20,  // 132: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
-	20,  // 133: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	59,  // 134: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	62,  // 135: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	53,  // 136: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	64,  // 137: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	109, // [109:138] is the sub-list for method output_type
-	80,  // [80:109] is the sub-list for method input_type
-	80,  // [80:80] is the sub-list for extension type_name
-	80,  // [80:80] is the sub-list for extension extendee
-	0,   // [0:80] is the sub-list for field type_name
+	1,   // 63: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
+	64,  // 64: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	2,   // 65: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
+	64,  // 66: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	1,   // 67: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
+	65,  // 68: rondo.peer.v1.NoteRequest.note:type_name -> rondo.types.v1.Note
+	2,   // 69: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
+	65,  // 70: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	1,   // 71: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
+	63,  // 72: rondo.peer.v1.Change.labels:type_name -> rondo.types.v1.Label
+	2,   // 73: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
+	57,  // 74: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
+	1,   // 75: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 76: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
+	61,  // 77: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
+	8,   // 78: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
+	10,  // 79: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
+	13,  // 80: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
+	16,  // 81: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
+	18,  // 82: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
+	24,  // 83: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
+	27,  // 84: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
+	29,  // 85: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
+	33,  // 86: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
+	36,  // 87: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
+	37,  // 88: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
+	39,  // 89: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
+	41,  // 90: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
+	18,  // 91: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
+	42,  // 92: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
+	43,  // 93: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
+	17,  // 94: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
+	16,  // 95: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
+	48,  // 96: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
+	17,  // 97: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
+	18,  // 98: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
+	19,  // 99: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
+	52,  // 100: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	52,  // 101: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	54,  // 102: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	18,  // 103: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	56,  // 104: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	59,  // 105: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	8,   // 106: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	9,   // 107: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	11,  // 108: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14,  // 109: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	20,  // 110: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	21,  // 111: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	26,  // 112: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	28,  // 113: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
+	31,  // 114: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
+	35,  // 115: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	35,  // 116: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
+	38,  // 117: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	20,  // 118: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	23,  // 119: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	20,  // 120: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
+	22,  // 121: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
+	45,  // 122: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	46,  // 123: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	47,  // 124: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	49,  // 125: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	51,  // 126: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	53,  // 127: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
+	53,  // 128: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	23,  // 129: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	20,  // 130: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
+	20,  // 131: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	55,  // 132: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	58,  // 133: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	51,  // 134: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	60,  // 135: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	107, // [107:136] is the sub-list for method output_type
+	78,  // [78:107] is the sub-list for method input_type
+	78,  // [78:78] is the sub-list for extension type_name
+	78,  // [78:78] is the sub-list for extension extendee
+	0,   // [0:78] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -4710,7 +4406,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   65,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

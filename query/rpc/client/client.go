@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // maxAnswer bounds one message of a server, in bytes.
@@ -88,7 +89,7 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // List yields the series whose path begins with prefix and that match all of matchers. It ends
 // after an error.
-func (c *Client) List(ctx context.Context, prefix string, matchers ...*rondov1.Matcher) iter.Seq2[*rondov1.Series, error] {
+func (c *Client) List(ctx context.Context, prefix string, matchers ...*typesv1.Matcher) iter.Seq2[*rondov1.Series, error] {
 	return func(yield func(*rondov1.Series, error) bool) {
 		for page := ""; ; {
 			r, err := c.API.List(ctx, connect.NewRequest(&rondov1.ListRequest{Prefix: prefix, Matchers: matchers, Page: page}))

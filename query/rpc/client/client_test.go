@@ -26,14 +26,15 @@ func TestClientLinksNoEngine(t *testing.T) {
 	found := 0
 	for p := range strings.FieldsSeq(string(out)) {
 		switch {
-		case strings.HasSuffix(p, "/query/rpc/client"), strings.HasSuffix(p, "/query/rpc/rondov1"), strings.HasSuffix(p, "/query/rpc/wire"):
+		case strings.HasSuffix(p, "/query/rpc/client"), strings.HasSuffix(p, "/query/rpc/rondov1"), strings.HasSuffix(p, "/query/rpc/types/typesv1"),
+			strings.HasSuffix(p, "/query/rpc/wire"):
 			found++
 		case strings.HasPrefix(p, "connectrpc.com/connect"), strings.HasPrefix(p, "google.golang.org/protobuf/"), strings.HasSuffix(p, "/internal/sleep"):
 		default:
 			t.Errorf("the client links %s", p)
 		}
 	}
-	if found != 3 {
+	if found != 4 {
 		t.Errorf("%d packages of rondo", found)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/client"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // noon is the time of the first sample in the examples.
@@ -41,7 +42,7 @@ func server() (addr string, stop func()) {
 	}
 	defer c.Close()
 	_, err = c.API.Create(context.Background(), connect.NewRequest(&rondov1.CreateRequest{
-		Path: "web1/load", Start: "1700000000", Labels: []*rondov1.Label{{Name: "host", Value: "web1"}},
+		Path: "web1/load", Start: "1700000000", Labels: []*typesv1.Label{{Name: "host", Value: "web1"}},
 		Definition: &rondov1.Definition{Step: 10, Ds: []string{"DS:load:GAUGE:20:0:U"}, Rra: []string{"10s for 1d"}},
 	}))
 	if err != nil {
@@ -127,7 +128,7 @@ func ExampleClient_List() {
 	defer stop()
 	c := connected(addr)
 	defer c.Close()
-	for s, err := range c.List(context.Background(), "web", &rondov1.Matcher{Name: "host", Op: "=~", Value: "web.*"}) {
+	for s, err := range c.List(context.Background(), "web", &typesv1.Matcher{Name: "host", Op: "=~", Value: "web.*"}) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -1,6 +1,6 @@
-// Gen writes the Go code of rondo.proto, and of query/peer's peer.proto. It stands in for protoc:
-// protocompile parses the files. The two generators are pinned as tools in this folder's go.mod, and
-// run as protoc would run them.
+// Gen writes the Go code of rondo.proto, of query/peer's peer.proto, and of rondo_types.proto, which
+// both import. It stands in for protoc: protocompile parses the files. The two generators are pinned
+// as tools in this folder's go.mod, and run as protoc would run them.
 // The module is its own, so that nothing of this reaches the go.mod of those who use rondo.
 package main
 
@@ -27,6 +27,7 @@ import (
 type service struct{ dir, source, module string }
 
 var services = []service{
+	{"../types", "rondo_types.proto", "github.com/rondo-db/rondo/query/rpc/types"},
 	{"..", "rondo.proto", "github.com/rondo-db/rondo/query/rpc"},
 	{"../../peer", "peer.proto", "github.com/rondo-db/rondo/query/peer"},
 }
@@ -35,7 +36,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("gen: ")
 	for _, s := range services {
-		file, err := s.compile()
+		files, err := s.compile()
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -43,30 +44,35 @@ func main() {
 			"protoc-gen-go":         "module=" + s.module,
 			"protoc-gen-connect-go": "package_suffix=,module=" + s.module,
 		} {
-			if err := s.run(plugin, parameter, file); err != nil {
+			if err := s.run(plugin, parameter, files); err != nil {
 				log.Fatalf("%s: %v", plugin, err)
 			}
 		}
 	}
 }
 
-func (s service) compile() (*descriptorpb.FileDescriptorProto, error) {
+// compile returns the file of a service behind the files that it imports.
+func (s service) compile() ([]*descriptorpb.FileDescriptorProto, error) {
 	c := protocompile.Compiler{
-		Resolver:       &protocompile.SourceResolver{ImportPaths: []string{s.dir}},
+		Resolver:       &protocompile.SourceResolver{ImportPaths: []string{s.dir, services[0].dir}},
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
 	files, err := c.Compile(context.Background(), s.source)
 	if err != nil {
 		return nil, err
 	}
-	return protodesc.ToFileDescriptorProto(protoreflect.FileDescriptor(files[0])), nil
+	var all []*descriptorpb.FileDescriptorProto
+	for i := range files[0].Imports().Len() {
+		all = append(all, protodesc.ToFileDescriptorProto(files[0].Imports().Get(i)))
+	}
+	return append(all, protodesc.ToFileDescriptorProto(protoreflect.FileDescriptor(files[0]))), nil
 }
 
-func (s service) run(plugin, parameter string, file *descriptorpb.FileDescriptorProto) error {
+func (s service) run(plugin, parameter string, files []*descriptorpb.FileDescriptorProto) error {
 	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{s.source},
 		Parameter:      &parameter,
-		ProtoFile:      []*descriptorpb.FileDescriptorProto{file},
+		ProtoFile:      files,
 	})
 	if err != nil {
 		return err
@@ -90,7 +96,7 @@ func (s service) run(plugin, parameter string, file *descriptorpb.FileDescriptor
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return err
 		}
-		if err := os.WriteFile(name, []byte(shared(f.GetContent(), file)), 0o666); err != nil {
+		if err := os.WriteFile(name, []byte(shared(f.GetContent(), files[len(files)-1])), 0o666); err != nil {
 			return err
 		}
 	}

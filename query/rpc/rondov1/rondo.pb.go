@@ -21,6 +21,7 @@
 package rondov1
 
 import (
+	typesv1 "github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -90,122 +91,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{91, 0}
-}
-
-// A Label is one name and value of a series' label set.
-type Label struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Label) Reset() {
-	*x = Label{}
-	mi := &file_rondo_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Label) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Label) ProtoMessage() {}
-
-func (x *Label) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Label.ProtoReflect.Descriptor instead.
-func (*Label) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *Label) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Label) GetValue() string {
-	if x != nil {
-		return x.Value
-	}
-	return ""
-}
-
-// A Matcher selects series by one label. A label that a series lacks has the empty value.
-type Matcher struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// "=" (or empty), "!=", "=~" or "!~". Expressions are RE2 and must match the whole value.
-	Op            string `protobuf:"bytes,2,opt,name=op,proto3" json:"op,omitempty"`
-	Value         string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Matcher) Reset() {
-	*x = Matcher{}
-	mi := &file_rondo_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Matcher) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Matcher) ProtoMessage() {}
-
-func (x *Matcher) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Matcher.ProtoReflect.Descriptor instead.
-func (*Matcher) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *Matcher) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Matcher) GetOp() string {
-	if x != nil {
-		return x.Op
-	}
-	return ""
-}
-
-func (x *Matcher) GetValue() string {
-	if x != nil {
-		return x.Value
-	}
-	return ""
+	return file_rondo_proto_rawDescGZIP(), []int{87, 0}
 }
 
 // A Definition is the definition of a series, in the grammar of rrdtool's create.
@@ -223,7 +109,7 @@ type Definition struct {
 
 func (x *Definition) Reset() {
 	*x = Definition{}
-	mi := &file_rondo_proto_msgTypes[2]
+	mi := &file_rondo_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -235,7 +121,7 @@ func (x *Definition) String() string {
 func (*Definition) ProtoMessage() {}
 
 func (x *Definition) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[2]
+	mi := &file_rondo_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -248,7 +134,7 @@ func (x *Definition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Definition.ProtoReflect.Descriptor instead.
 func (*Definition) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{2}
+	return file_rondo_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *Definition) GetStep() int64 {
@@ -288,7 +174,7 @@ type Value struct {
 
 func (x *Value) Reset() {
 	*x = Value{}
-	mi := &file_rondo_proto_msgTypes[3]
+	mi := &file_rondo_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -300,7 +186,7 @@ func (x *Value) String() string {
 func (*Value) ProtoMessage() {}
 
 func (x *Value) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[3]
+	mi := &file_rondo_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -313,7 +199,7 @@ func (x *Value) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Value.ProtoReflect.Descriptor instead.
 func (*Value) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{3}
+	return file_rondo_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Value) GetValue() isValue_Value {
@@ -401,14 +287,14 @@ type Sample struct {
 	// An argument of rrdtool's update, instead of time_us and values: "N:1:2", "1700000000:U:3".
 	Update string `protobuf:"bytes,5,opt,name=update,proto3" json:"update,omitempty"`
 	// The labels of the series, if the sample makes it.
-	Labels        []*Label `protobuf:"bytes,6,rep,name=labels,proto3" json:"labels,omitempty"`
+	Labels        []*typesv1.Label `protobuf:"bytes,6,rep,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Sample) Reset() {
 	*x = Sample{}
-	mi := &file_rondo_proto_msgTypes[4]
+	mi := &file_rondo_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -420,7 +306,7 @@ func (x *Sample) String() string {
 func (*Sample) ProtoMessage() {}
 
 func (x *Sample) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[4]
+	mi := &file_rondo_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -433,7 +319,7 @@ func (x *Sample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sample.ProtoReflect.Descriptor instead.
 func (*Sample) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{4}
+	return file_rondo_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Sample) GetPath() string {
@@ -471,7 +357,7 @@ func (x *Sample) GetUpdate() string {
 	return ""
 }
 
-func (x *Sample) GetLabels() []*Label {
+func (x *Sample) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -493,7 +379,7 @@ type WriteRequest struct {
 
 func (x *WriteRequest) Reset() {
 	*x = WriteRequest{}
-	mi := &file_rondo_proto_msgTypes[5]
+	mi := &file_rondo_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -505,7 +391,7 @@ func (x *WriteRequest) String() string {
 func (*WriteRequest) ProtoMessage() {}
 
 func (x *WriteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[5]
+	mi := &file_rondo_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -518,7 +404,7 @@ func (x *WriteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteRequest.ProtoReflect.Descriptor instead.
 func (*WriteRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{5}
+	return file_rondo_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WriteRequest) GetSamples() []*Sample {
@@ -554,7 +440,7 @@ type Rejection struct {
 
 func (x *Rejection) Reset() {
 	*x = Rejection{}
-	mi := &file_rondo_proto_msgTypes[6]
+	mi := &file_rondo_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -566,7 +452,7 @@ func (x *Rejection) String() string {
 func (*Rejection) ProtoMessage() {}
 
 func (x *Rejection) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[6]
+	mi := &file_rondo_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -579,7 +465,7 @@ func (x *Rejection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejection.ProtoReflect.Descriptor instead.
 func (*Rejection) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{6}
+	return file_rondo_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Rejection) GetIndex() int64 {
@@ -614,7 +500,7 @@ type WriteResponse struct {
 
 func (x *WriteResponse) Reset() {
 	*x = WriteResponse{}
-	mi := &file_rondo_proto_msgTypes[7]
+	mi := &file_rondo_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -626,7 +512,7 @@ func (x *WriteResponse) String() string {
 func (*WriteResponse) ProtoMessage() {}
 
 func (x *WriteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[7]
+	mi := &file_rondo_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -639,7 +525,7 @@ func (x *WriteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteResponse.ProtoReflect.Descriptor instead.
 func (*WriteResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{7}
+	return file_rondo_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WriteResponse) GetAccepted() int64 {
@@ -680,7 +566,7 @@ func (x *WriteResponse) GetCreated() int64 {
 type CreateRequest struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Path       string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	Labels     []*Label               `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty"`
+	Labels     []*typesv1.Label       `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty"`
 	Definition *Definition            `protobuf:"bytes,3,opt,name=definition,proto3" json:"definition,omitempty"`
 	// Time of the last update of the new, empty series; empty means "now-10s", as for rrdtool's
 	// create.
@@ -693,7 +579,7 @@ type CreateRequest struct {
 
 func (x *CreateRequest) Reset() {
 	*x = CreateRequest{}
-	mi := &file_rondo_proto_msgTypes[8]
+	mi := &file_rondo_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +591,7 @@ func (x *CreateRequest) String() string {
 func (*CreateRequest) ProtoMessage() {}
 
 func (x *CreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[8]
+	mi := &file_rondo_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +604,7 @@ func (x *CreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRequest.ProtoReflect.Descriptor instead.
 func (*CreateRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{8}
+	return file_rondo_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateRequest) GetPath() string {
@@ -728,7 +614,7 @@ func (x *CreateRequest) GetPath() string {
 	return ""
 }
 
-func (x *CreateRequest) GetLabels() []*Label {
+func (x *CreateRequest) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -765,7 +651,7 @@ type CreateResponse struct {
 
 func (x *CreateResponse) Reset() {
 	*x = CreateResponse{}
-	mi := &file_rondo_proto_msgTypes[9]
+	mi := &file_rondo_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +663,7 @@ func (x *CreateResponse) String() string {
 func (*CreateResponse) ProtoMessage() {}
 
 func (x *CreateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[9]
+	mi := &file_rondo_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +676,7 @@ func (x *CreateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResponse.ProtoReflect.Descriptor instead.
 func (*CreateResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{9}
+	return file_rondo_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateResponse) GetRef() uint64 {
@@ -809,7 +695,7 @@ type DropRequest struct {
 
 func (x *DropRequest) Reset() {
 	*x = DropRequest{}
-	mi := &file_rondo_proto_msgTypes[10]
+	mi := &file_rondo_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +707,7 @@ func (x *DropRequest) String() string {
 func (*DropRequest) ProtoMessage() {}
 
 func (x *DropRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[10]
+	mi := &file_rondo_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +720,7 @@ func (x *DropRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropRequest.ProtoReflect.Descriptor instead.
 func (*DropRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{10}
+	return file_rondo_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DropRequest) GetPath() string {
@@ -852,7 +738,7 @@ type DropResponse struct {
 
 func (x *DropResponse) Reset() {
 	*x = DropResponse{}
-	mi := &file_rondo_proto_msgTypes[11]
+	mi := &file_rondo_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -864,7 +750,7 @@ func (x *DropResponse) String() string {
 func (*DropResponse) ProtoMessage() {}
 
 func (x *DropResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[11]
+	mi := &file_rondo_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -877,7 +763,7 @@ func (x *DropResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropResponse.ProtoReflect.Descriptor instead.
 func (*DropResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{11}
+	return file_rondo_proto_rawDescGZIP(), []int{9}
 }
 
 type RenameRequest struct {
@@ -890,7 +776,7 @@ type RenameRequest struct {
 
 func (x *RenameRequest) Reset() {
 	*x = RenameRequest{}
-	mi := &file_rondo_proto_msgTypes[12]
+	mi := &file_rondo_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -902,7 +788,7 @@ func (x *RenameRequest) String() string {
 func (*RenameRequest) ProtoMessage() {}
 
 func (x *RenameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[12]
+	mi := &file_rondo_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -915,7 +801,7 @@ func (x *RenameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameRequest.ProtoReflect.Descriptor instead.
 func (*RenameRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{12}
+	return file_rondo_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RenameRequest) GetPath() string {
@@ -940,7 +826,7 @@ type RenameResponse struct {
 
 func (x *RenameResponse) Reset() {
 	*x = RenameResponse{}
-	mi := &file_rondo_proto_msgTypes[13]
+	mi := &file_rondo_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -952,7 +838,7 @@ func (x *RenameResponse) String() string {
 func (*RenameResponse) ProtoMessage() {}
 
 func (x *RenameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[13]
+	mi := &file_rondo_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -965,7 +851,7 @@ func (x *RenameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameResponse.ProtoReflect.Descriptor instead.
 func (*RenameResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{13}
+	return file_rondo_proto_rawDescGZIP(), []int{11}
 }
 
 type FetchRequest struct {
@@ -986,7 +872,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_rondo_proto_msgTypes[14]
+	mi := &file_rondo_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +884,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[14]
+	mi := &file_rondo_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +897,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{14}
+	return file_rondo_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *FetchRequest) GetPath() string {
@@ -1067,7 +953,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_rondo_proto_msgTypes[15]
+	mi := &file_rondo_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +965,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[15]
+	mi := &file_rondo_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +978,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{15}
+	return file_rondo_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Column) GetDs() string {
@@ -1124,7 +1010,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_rondo_proto_msgTypes[16]
+	mi := &file_rondo_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1136,7 +1022,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[16]
+	mi := &file_rondo_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1149,7 +1035,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{16}
+	return file_rondo_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FetchResponse) GetPath() string {
@@ -1190,8 +1076,8 @@ func (x *FetchResponse) GetColumns() []*Column {
 type ListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Prefix of the paths.
-	Prefix   string     `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	Matchers []*Matcher `protobuf:"bytes,2,rep,name=matchers,proto3" json:"matchers,omitempty"`
+	Prefix   string             `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	Matchers []*typesv1.Matcher `protobuf:"bytes,2,rep,name=matchers,proto3" json:"matchers,omitempty"`
 	// Series in a page, at most 10,000; 0 means 1,000.
 	Limit int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The next_page of the answer before.
@@ -1204,7 +1090,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_rondo_proto_msgTypes[17]
+	mi := &file_rondo_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1216,7 +1102,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[17]
+	mi := &file_rondo_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1229,7 +1115,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{17}
+	return file_rondo_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListRequest) GetPrefix() string {
@@ -1239,7 +1125,7 @@ func (x *ListRequest) GetPrefix() string {
 	return ""
 }
 
-func (x *ListRequest) GetMatchers() []*Matcher {
+func (x *ListRequest) GetMatchers() []*typesv1.Matcher {
 	if x != nil {
 		return x.Matchers
 	}
@@ -1271,7 +1157,7 @@ type Series struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ref           uint64                 `protobuf:"varint,1,opt,name=ref,proto3" json:"ref,omitempty"`
 	Path          string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	Labels        []*Label               `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty"`
+	Labels        []*typesv1.Label       `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty"`
 	Definition    *Definition            `protobuf:"bytes,4,opt,name=definition,proto3" json:"definition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1279,7 +1165,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_rondo_proto_msgTypes[18]
+	mi := &file_rondo_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1177,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[18]
+	mi := &file_rondo_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1190,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{18}
+	return file_rondo_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Series) GetRef() uint64 {
@@ -1321,7 +1207,7 @@ func (x *Series) GetPath() string {
 	return ""
 }
 
-func (x *Series) GetLabels() []*Label {
+func (x *Series) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -1347,7 +1233,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_rondo_proto_msgTypes[19]
+	mi := &file_rondo_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1359,7 +1245,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[19]
+	mi := &file_rondo_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1372,7 +1258,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{19}
+	return file_rondo_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListResponse) GetSeries() []*Series {
@@ -1399,7 +1285,7 @@ type LabelsRequest struct {
 
 func (x *LabelsRequest) Reset() {
 	*x = LabelsRequest{}
-	mi := &file_rondo_proto_msgTypes[20]
+	mi := &file_rondo_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1411,7 +1297,7 @@ func (x *LabelsRequest) String() string {
 func (*LabelsRequest) ProtoMessage() {}
 
 func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[20]
+	mi := &file_rondo_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1424,7 +1310,7 @@ func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelsRequest.ProtoReflect.Descriptor instead.
 func (*LabelsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{20}
+	return file_rondo_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LabelsRequest) GetName() string {
@@ -1443,7 +1329,7 @@ type LabelsResponse struct {
 
 func (x *LabelsResponse) Reset() {
 	*x = LabelsResponse{}
-	mi := &file_rondo_proto_msgTypes[21]
+	mi := &file_rondo_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1455,7 +1341,7 @@ func (x *LabelsResponse) String() string {
 func (*LabelsResponse) ProtoMessage() {}
 
 func (x *LabelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[21]
+	mi := &file_rondo_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1468,7 +1354,7 @@ func (x *LabelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelsResponse.ProtoReflect.Descriptor instead.
 func (*LabelsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{21}
+	return file_rondo_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LabelsResponse) GetValues() []string {
@@ -1488,7 +1374,7 @@ type InfoRequest struct {
 
 func (x *InfoRequest) Reset() {
 	*x = InfoRequest{}
-	mi := &file_rondo_proto_msgTypes[22]
+	mi := &file_rondo_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1386,7 @@ func (x *InfoRequest) String() string {
 func (*InfoRequest) ProtoMessage() {}
 
 func (x *InfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[22]
+	mi := &file_rondo_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1399,7 @@ func (x *InfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoRequest.ProtoReflect.Descriptor instead.
 func (*InfoRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{22}
+	return file_rondo_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *InfoRequest) GetPath() string {
@@ -1546,7 +1432,7 @@ type SourceState struct {
 
 func (x *SourceState) Reset() {
 	*x = SourceState{}
-	mi := &file_rondo_proto_msgTypes[23]
+	mi := &file_rondo_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +1444,7 @@ func (x *SourceState) String() string {
 func (*SourceState) ProtoMessage() {}
 
 func (x *SourceState) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[23]
+	mi := &file_rondo_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +1457,7 @@ func (x *SourceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceState.ProtoReflect.Descriptor instead.
 func (*SourceState) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{23}
+	return file_rondo_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SourceState) GetName() string {
@@ -1615,7 +1501,7 @@ type ArchiveState struct {
 
 func (x *ArchiveState) Reset() {
 	*x = ArchiveState{}
-	mi := &file_rondo_proto_msgTypes[24]
+	mi := &file_rondo_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1627,7 +1513,7 @@ func (x *ArchiveState) String() string {
 func (*ArchiveState) ProtoMessage() {}
 
 func (x *ArchiveState) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[24]
+	mi := &file_rondo_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1640,7 +1526,7 @@ func (x *ArchiveState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveState.ProtoReflect.Descriptor instead.
 func (*ArchiveState) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{24}
+	return file_rondo_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ArchiveState) GetDeltaPos() float64 {
@@ -1663,7 +1549,7 @@ type InfoResponse struct {
 	LastUpdateUs int64                  `protobuf:"varint,2,opt,name=last_update_us,json=lastUpdateUs,proto3" json:"last_update_us,omitempty"`
 	Sources      []*SourceState         `protobuf:"bytes,3,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Absent if the path has no metadata.
-	Metadata *Metadata `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	Metadata *typesv1.Metadata `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// In the order of the definition's archives.
 	Archives      []*ArchiveState `protobuf:"bytes,5,rep,name=archives,proto3" json:"archives,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1672,7 +1558,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_rondo_proto_msgTypes[25]
+	mi := &file_rondo_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1684,7 +1570,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[25]
+	mi := &file_rondo_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1697,7 +1583,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{25}
+	return file_rondo_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *InfoResponse) GetSeries() *Series {
@@ -1721,7 +1607,7 @@ func (x *InfoResponse) GetSources() []*SourceState {
 	return nil
 }
 
-func (x *InfoResponse) GetMetadata() *Metadata {
+func (x *InfoResponse) GetMetadata() *typesv1.Metadata {
 	if x != nil {
 		return x.Metadata
 	}
@@ -1743,7 +1629,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_rondo_proto_msgTypes[26]
+	mi := &file_rondo_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1641,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[26]
+	mi := &file_rondo_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1654,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{26}
+	return file_rondo_proto_rawDescGZIP(), []int{24}
 }
 
 type StatsResponse struct {
@@ -1804,7 +1690,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_rondo_proto_msgTypes[27]
+	mi := &file_rondo_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1702,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[27]
+	mi := &file_rondo_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1715,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{27}
+	return file_rondo_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StatsResponse) GetVersion() string {
@@ -2010,7 +1896,7 @@ type NotesRequest struct {
 
 func (x *NotesRequest) Reset() {
 	*x = NotesRequest{}
-	mi := &file_rondo_proto_msgTypes[28]
+	mi := &file_rondo_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2022,7 +1908,7 @@ func (x *NotesRequest) String() string {
 func (*NotesRequest) ProtoMessage() {}
 
 func (x *NotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[28]
+	mi := &file_rondo_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2035,7 +1921,7 @@ func (x *NotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesRequest.ProtoReflect.Descriptor instead.
 func (*NotesRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{28}
+	return file_rondo_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *NotesRequest) GetKey() string {
@@ -2045,94 +1931,17 @@ func (x *NotesRequest) GetKey() string {
 	return ""
 }
 
-type Note struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Key    string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	TimeUs int64                  `protobuf:"varint,2,opt,name=time_us,json=timeUs,proto3" json:"time_us,omitempty"`
-	// failure, warning or okay.
-	Severity      string   `protobuf:"bytes,3,opt,name=severity,proto3" json:"severity,omitempty"`
-	Text          string   `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	Labels        []*Label `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Note) Reset() {
-	*x = Note{}
-	mi := &file_rondo_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Note) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Note) ProtoMessage() {}
-
-func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Note.ProtoReflect.Descriptor instead.
-func (*Note) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *Note) GetKey() string {
-	if x != nil {
-		return x.Key
-	}
-	return ""
-}
-
-func (x *Note) GetTimeUs() int64 {
-	if x != nil {
-		return x.TimeUs
-	}
-	return 0
-}
-
-func (x *Note) GetSeverity() string {
-	if x != nil {
-		return x.Severity
-	}
-	return ""
-}
-
-func (x *Note) GetText() string {
-	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
-func (x *Note) GetLabels() []*Label {
-	if x != nil {
-		return x.Labels
-	}
-	return nil
-}
-
 // NotesResponse has the newest few notes of each key, oldest first.
 type NotesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Notes         []*Note                `protobuf:"bytes,1,rep,name=notes,proto3" json:"notes,omitempty"`
+	Notes         []*typesv1.Note        `protobuf:"bytes,1,rep,name=notes,proto3" json:"notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_rondo_proto_msgTypes[30]
+	mi := &file_rondo_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2144,7 +1953,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[30]
+	mi := &file_rondo_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2157,10 +1966,10 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{30}
+	return file_rondo_proto_rawDescGZIP(), []int{27}
 }
 
-func (x *NotesResponse) GetNotes() []*Note {
+func (x *NotesResponse) GetNotes() []*typesv1.Note {
 	if x != nil {
 		return x.Notes
 	}
@@ -2181,7 +1990,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_rondo_proto_msgTypes[31]
+	mi := &file_rondo_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2193,7 +2002,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[31]
+	mi := &file_rondo_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2206,7 +2015,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{31}
+	return file_rondo_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *MetadataRequest) GetPrefix() string {
@@ -2230,100 +2039,10 @@ func (x *MetadataRequest) GetPage() string {
 	return ""
 }
 
-// Metadata is facts about a path. A path may have metadata without being a series.
-type Metadata struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// When the metadata arrived.
-	TimeUs int64 `protobuf:"varint,2,opt,name=time_us,json=timeUs,proto3" json:"time_us,omitempty"`
-	// The newest text that arrived instead of a number.
-	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
-	// Units, description, and other attributes that the protocol sends.
-	Attributes []*Label `protobuf:"bytes,4,rep,name=attributes,proto3" json:"attributes,omitempty"`
-	// Seconds of silence after which the path expires; 0 means never.
-	Expire int64 `protobuf:"varint,5,opt,name=expire,proto3" json:"expire,omitempty"`
-	// The path has expired.
-	Expired       bool `protobuf:"varint,6,opt,name=expired,proto3" json:"expired,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Metadata) Reset() {
-	*x = Metadata{}
-	mi := &file_rondo_proto_msgTypes[32]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Metadata) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Metadata) ProtoMessage() {}
-
-func (x *Metadata) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[32]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Metadata.ProtoReflect.Descriptor instead.
-func (*Metadata) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{32}
-}
-
-func (x *Metadata) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *Metadata) GetTimeUs() int64 {
-	if x != nil {
-		return x.TimeUs
-	}
-	return 0
-}
-
-func (x *Metadata) GetText() string {
-	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
-func (x *Metadata) GetAttributes() []*Label {
-	if x != nil {
-		return x.Attributes
-	}
-	return nil
-}
-
-func (x *Metadata) GetExpire() int64 {
-	if x != nil {
-		return x.Expire
-	}
-	return 0
-}
-
-func (x *Metadata) GetExpired() bool {
-	if x != nil {
-		return x.Expired
-	}
-	return false
-}
-
 // MetadataResponse has metadata in the order of the paths.
 type MetadataResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
-	Metadata []*Metadata            `protobuf:"bytes,1,rep,name=metadata,proto3" json:"metadata,omitempty"`
+	Metadata []*typesv1.Metadata    `protobuf:"bytes,1,rep,name=metadata,proto3" json:"metadata,omitempty"`
 	// Empty if this is the last page.
 	NextPage      string `protobuf:"bytes,2,opt,name=next_page,json=nextPage,proto3" json:"next_page,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2332,7 +2051,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_rondo_proto_msgTypes[33]
+	mi := &file_rondo_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2344,7 +2063,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[33]
+	mi := &file_rondo_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2357,10 +2076,10 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{33}
+	return file_rondo_proto_rawDescGZIP(), []int{29}
 }
 
-func (x *MetadataResponse) GetMetadata() []*Metadata {
+func (x *MetadataResponse) GetMetadata() []*typesv1.Metadata {
 	if x != nil {
 		return x.Metadata
 	}
@@ -2387,7 +2106,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_rondo_proto_msgTypes[34]
+	mi := &file_rondo_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2399,7 +2118,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[34]
+	mi := &file_rondo_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2412,7 +2131,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{34}
+	return file_rondo_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SearchRequest) GetText() string {
@@ -2435,7 +2154,7 @@ type SearchHit struct {
 	Path        string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
 	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	Unit        string                 `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
-	Labels      []*Label               `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
+	Labels      []*typesv1.Label       `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
 	// The path is a prefix of paths of series, such as a host, without its last slash.
 	Folder        bool `protobuf:"varint,5,opt,name=folder,proto3" json:"folder,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2444,7 +2163,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_rondo_proto_msgTypes[35]
+	mi := &file_rondo_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2456,7 +2175,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[35]
+	mi := &file_rondo_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2469,7 +2188,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{35}
+	return file_rondo_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SearchHit) GetPath() string {
@@ -2493,7 +2212,7 @@ func (x *SearchHit) GetUnit() string {
 	return ""
 }
 
-func (x *SearchHit) GetLabels() []*Label {
+func (x *SearchHit) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -2520,7 +2239,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2532,7 +2251,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2545,7 +2264,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{36}
+	return file_rondo_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -2580,7 +2299,7 @@ type TreeRequest struct {
 
 func (x *TreeRequest) Reset() {
 	*x = TreeRequest{}
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2592,7 +2311,7 @@ func (x *TreeRequest) String() string {
 func (*TreeRequest) ProtoMessage() {}
 
 func (x *TreeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2605,7 +2324,7 @@ func (x *TreeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TreeRequest.ProtoReflect.Descriptor instead.
 func (*TreeRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{37}
+	return file_rondo_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *TreeRequest) GetPrefix() string {
@@ -2668,7 +2387,7 @@ type TreeNode struct {
 
 func (x *TreeNode) Reset() {
 	*x = TreeNode{}
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2680,7 +2399,7 @@ func (x *TreeNode) String() string {
 func (*TreeNode) ProtoMessage() {}
 
 func (x *TreeNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2693,7 +2412,7 @@ func (x *TreeNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TreeNode.ProtoReflect.Descriptor instead.
 func (*TreeNode) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{38}
+	return file_rondo_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *TreeNode) GetPath() string {
@@ -2800,7 +2519,7 @@ type TreeResponse struct {
 
 func (x *TreeResponse) Reset() {
 	*x = TreeResponse{}
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2812,7 +2531,7 @@ func (x *TreeResponse) String() string {
 func (*TreeResponse) ProtoMessage() {}
 
 func (x *TreeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2825,7 +2544,7 @@ func (x *TreeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TreeResponse.ProtoReflect.Descriptor instead.
 func (*TreeResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{39}
+	return file_rondo_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *TreeResponse) GetNodes() []*TreeNode {
@@ -2863,7 +2582,7 @@ type ChartsRequest struct {
 
 func (x *ChartsRequest) Reset() {
 	*x = ChartsRequest{}
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +2594,7 @@ func (x *ChartsRequest) String() string {
 func (*ChartsRequest) ProtoMessage() {}
 
 func (x *ChartsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +2607,7 @@ func (x *ChartsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChartsRequest.ProtoReflect.Descriptor instead.
 func (*ChartsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{40}
+	return file_rondo_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ChartsRequest) GetPrefix() string {
@@ -2939,7 +2658,7 @@ type ChartLine struct {
 
 func (x *ChartLine) Reset() {
 	*x = ChartLine{}
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2951,7 +2670,7 @@ func (x *ChartLine) String() string {
 func (*ChartLine) ProtoMessage() {}
 
 func (x *ChartLine) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2964,7 +2683,7 @@ func (x *ChartLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChartLine.ProtoReflect.Descriptor instead.
 func (*ChartLine) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{41}
+	return file_rondo_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ChartLine) GetPath() string {
@@ -3070,7 +2789,7 @@ type Chart struct {
 
 func (x *Chart) Reset() {
 	*x = Chart{}
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3082,7 +2801,7 @@ func (x *Chart) String() string {
 func (*Chart) ProtoMessage() {}
 
 func (x *Chart) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3095,7 +2814,7 @@ func (x *Chart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chart.ProtoReflect.Descriptor instead.
 func (*Chart) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{42}
+	return file_rondo_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Chart) GetId() string {
@@ -3186,7 +2905,7 @@ type ChartsResponse struct {
 
 func (x *ChartsResponse) Reset() {
 	*x = ChartsResponse{}
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3198,7 +2917,7 @@ func (x *ChartsResponse) String() string {
 func (*ChartsResponse) ProtoMessage() {}
 
 func (x *ChartsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3211,7 +2930,7 @@ func (x *ChartsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChartsResponse.ProtoReflect.Descriptor instead.
 func (*ChartsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{43}
+	return file_rondo_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ChartsResponse) GetCharts() []*Chart {
@@ -3242,7 +2961,7 @@ type Selection struct {
 
 func (x *Selection) Reset() {
 	*x = Selection{}
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3254,7 +2973,7 @@ func (x *Selection) String() string {
 func (*Selection) ProtoMessage() {}
 
 func (x *Selection) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3267,7 +2986,7 @@ func (x *Selection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Selection.ProtoReflect.Descriptor instead.
 func (*Selection) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{44}
+	return file_rondo_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Selection) GetPath() string {
@@ -3314,7 +3033,7 @@ type FetchManyRequest struct {
 
 func (x *FetchManyRequest) Reset() {
 	*x = FetchManyRequest{}
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3326,7 +3045,7 @@ func (x *FetchManyRequest) String() string {
 func (*FetchManyRequest) ProtoMessage() {}
 
 func (x *FetchManyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3339,7 +3058,7 @@ func (x *FetchManyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchManyRequest.ProtoReflect.Descriptor instead.
 func (*FetchManyRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{45}
+	return file_rondo_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FetchManyRequest) GetSelect() []*Selection {
@@ -3397,7 +3116,7 @@ type FetchResult struct {
 
 func (x *FetchResult) Reset() {
 	*x = FetchResult{}
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3409,7 +3128,7 @@ func (x *FetchResult) String() string {
 func (*FetchResult) ProtoMessage() {}
 
 func (x *FetchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3422,7 +3141,7 @@ func (x *FetchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResult.ProtoReflect.Descriptor instead.
 func (*FetchResult) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{46}
+	return file_rondo_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *FetchResult) GetRows() *FetchResponse {
@@ -3456,7 +3175,7 @@ type FetchManyResponse struct {
 
 func (x *FetchManyResponse) Reset() {
 	*x = FetchManyResponse{}
-	mi := &file_rondo_proto_msgTypes[47]
+	mi := &file_rondo_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3468,7 +3187,7 @@ func (x *FetchManyResponse) String() string {
 func (*FetchManyResponse) ProtoMessage() {}
 
 func (x *FetchManyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[47]
+	mi := &file_rondo_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3481,7 +3200,7 @@ func (x *FetchManyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchManyResponse.ProtoReflect.Descriptor instead.
 func (*FetchManyResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{47}
+	return file_rondo_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *FetchManyResponse) GetResults() []*FetchResult {
@@ -3499,7 +3218,7 @@ type DashboardsRequest struct {
 
 func (x *DashboardsRequest) Reset() {
 	*x = DashboardsRequest{}
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3511,7 +3230,7 @@ func (x *DashboardsRequest) String() string {
 func (*DashboardsRequest) ProtoMessage() {}
 
 func (x *DashboardsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3524,7 +3243,7 @@ func (x *DashboardsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardsRequest.ProtoReflect.Descriptor instead.
 func (*DashboardsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{48}
+	return file_rondo_proto_rawDescGZIP(), []int{44}
 }
 
 // A DashboardEntry is a saved dashboard in a list.
@@ -3538,7 +3257,7 @@ type DashboardEntry struct {
 
 func (x *DashboardEntry) Reset() {
 	*x = DashboardEntry{}
-	mi := &file_rondo_proto_msgTypes[49]
+	mi := &file_rondo_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3550,7 +3269,7 @@ func (x *DashboardEntry) String() string {
 func (*DashboardEntry) ProtoMessage() {}
 
 func (x *DashboardEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[49]
+	mi := &file_rondo_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3563,7 +3282,7 @@ func (x *DashboardEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardEntry.ProtoReflect.Descriptor instead.
 func (*DashboardEntry) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{49}
+	return file_rondo_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *DashboardEntry) GetName() string {
@@ -3591,7 +3310,7 @@ type DashboardsResponse struct {
 
 func (x *DashboardsResponse) Reset() {
 	*x = DashboardsResponse{}
-	mi := &file_rondo_proto_msgTypes[50]
+	mi := &file_rondo_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3603,7 +3322,7 @@ func (x *DashboardsResponse) String() string {
 func (*DashboardsResponse) ProtoMessage() {}
 
 func (x *DashboardsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[50]
+	mi := &file_rondo_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3616,7 +3335,7 @@ func (x *DashboardsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardsResponse.ProtoReflect.Descriptor instead.
 func (*DashboardsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{50}
+	return file_rondo_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *DashboardsResponse) GetDashboards() []*DashboardEntry {
@@ -3642,7 +3361,7 @@ type DashboardRequest struct {
 
 func (x *DashboardRequest) Reset() {
 	*x = DashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[51]
+	mi := &file_rondo_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3654,7 +3373,7 @@ func (x *DashboardRequest) String() string {
 func (*DashboardRequest) ProtoMessage() {}
 
 func (x *DashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[51]
+	mi := &file_rondo_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3667,7 +3386,7 @@ func (x *DashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardRequest.ProtoReflect.Descriptor instead.
 func (*DashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{51}
+	return file_rondo_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *DashboardRequest) GetName() string {
@@ -3691,7 +3410,7 @@ type DashboardGraph struct {
 
 func (x *DashboardGraph) Reset() {
 	*x = DashboardGraph{}
-	mi := &file_rondo_proto_msgTypes[52]
+	mi := &file_rondo_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3703,7 +3422,7 @@ func (x *DashboardGraph) String() string {
 func (*DashboardGraph) ProtoMessage() {}
 
 func (x *DashboardGraph) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[52]
+	mi := &file_rondo_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3716,7 +3435,7 @@ func (x *DashboardGraph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardGraph.ProtoReflect.Descriptor instead.
 func (*DashboardGraph) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{52}
+	return file_rondo_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *DashboardGraph) GetTitle() string {
@@ -3756,7 +3475,7 @@ type DashboardResponse struct {
 
 func (x *DashboardResponse) Reset() {
 	*x = DashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[53]
+	mi := &file_rondo_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3768,7 +3487,7 @@ func (x *DashboardResponse) String() string {
 func (*DashboardResponse) ProtoMessage() {}
 
 func (x *DashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[53]
+	mi := &file_rondo_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3781,7 +3500,7 @@ func (x *DashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardResponse.ProtoReflect.Descriptor instead.
 func (*DashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{53}
+	return file_rondo_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DashboardResponse) GetName() string {
@@ -3829,7 +3548,7 @@ type SaveDashboardRequest struct {
 
 func (x *SaveDashboardRequest) Reset() {
 	*x = SaveDashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[54]
+	mi := &file_rondo_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3841,7 +3560,7 @@ func (x *SaveDashboardRequest) String() string {
 func (*SaveDashboardRequest) ProtoMessage() {}
 
 func (x *SaveDashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[54]
+	mi := &file_rondo_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3854,7 +3573,7 @@ func (x *SaveDashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveDashboardRequest.ProtoReflect.Descriptor instead.
 func (*SaveDashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{54}
+	return file_rondo_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SaveDashboardRequest) GetName() string {
@@ -3879,7 +3598,7 @@ type SaveDashboardResponse struct {
 
 func (x *SaveDashboardResponse) Reset() {
 	*x = SaveDashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[55]
+	mi := &file_rondo_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3891,7 +3610,7 @@ func (x *SaveDashboardResponse) String() string {
 func (*SaveDashboardResponse) ProtoMessage() {}
 
 func (x *SaveDashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[55]
+	mi := &file_rondo_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3904,7 +3623,7 @@ func (x *SaveDashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveDashboardResponse.ProtoReflect.Descriptor instead.
 func (*SaveDashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{55}
+	return file_rondo_proto_rawDescGZIP(), []int{51}
 }
 
 type DropDashboardRequest struct {
@@ -3916,7 +3635,7 @@ type DropDashboardRequest struct {
 
 func (x *DropDashboardRequest) Reset() {
 	*x = DropDashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[56]
+	mi := &file_rondo_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3928,7 +3647,7 @@ func (x *DropDashboardRequest) String() string {
 func (*DropDashboardRequest) ProtoMessage() {}
 
 func (x *DropDashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[56]
+	mi := &file_rondo_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3941,7 +3660,7 @@ func (x *DropDashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropDashboardRequest.ProtoReflect.Descriptor instead.
 func (*DropDashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{56}
+	return file_rondo_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DropDashboardRequest) GetName() string {
@@ -3959,7 +3678,7 @@ type DropDashboardResponse struct {
 
 func (x *DropDashboardResponse) Reset() {
 	*x = DropDashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[57]
+	mi := &file_rondo_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3971,7 +3690,7 @@ func (x *DropDashboardResponse) String() string {
 func (*DropDashboardResponse) ProtoMessage() {}
 
 func (x *DropDashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[57]
+	mi := &file_rondo_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3984,7 +3703,7 @@ func (x *DropDashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropDashboardResponse.ProtoReflect.Descriptor instead.
 func (*DropDashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{57}
+	return file_rondo_proto_rawDescGZIP(), []int{53}
 }
 
 type StatusRequest struct {
@@ -3997,7 +3716,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4009,7 +3728,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4022,7 +3741,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{58}
+	return file_rondo_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *StatusRequest) GetSenders() int32 {
@@ -4061,7 +3780,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4073,7 +3792,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4086,7 +3805,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{59}
+	return file_rondo_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -4191,7 +3910,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4203,7 +3922,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4216,7 +3935,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{60}
+	return file_rondo_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Problem) GetSeverity() string {
@@ -4269,7 +3988,7 @@ type Listener struct {
 
 func (x *Listener) Reset() {
 	*x = Listener{}
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4281,7 +4000,7 @@ func (x *Listener) String() string {
 func (*Listener) ProtoMessage() {}
 
 func (x *Listener) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4294,7 +4013,7 @@ func (x *Listener) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Listener.ProtoReflect.Descriptor instead.
 func (*Listener) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{61}
+	return file_rondo_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Listener) GetName() string {
@@ -4340,7 +4059,7 @@ type DropCount struct {
 
 func (x *DropCount) Reset() {
 	*x = DropCount{}
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4352,7 +4071,7 @@ func (x *DropCount) String() string {
 func (*DropCount) ProtoMessage() {}
 
 func (x *DropCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4365,7 +4084,7 @@ func (x *DropCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropCount.ProtoReflect.Descriptor instead.
 func (*DropCount) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{62}
+	return file_rondo_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *DropCount) GetReason() string {
@@ -4419,7 +4138,7 @@ type ReceiverStatus struct {
 
 func (x *ReceiverStatus) Reset() {
 	*x = ReceiverStatus{}
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4431,7 +4150,7 @@ func (x *ReceiverStatus) String() string {
 func (*ReceiverStatus) ProtoMessage() {}
 
 func (x *ReceiverStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4444,7 +4163,7 @@ func (x *ReceiverStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReceiverStatus.ProtoReflect.Descriptor instead.
 func (*ReceiverStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{63}
+	return file_rondo_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ReceiverStatus) GetName() string {
@@ -4569,7 +4288,7 @@ type SenderStatus struct {
 
 func (x *SenderStatus) Reset() {
 	*x = SenderStatus{}
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4581,7 +4300,7 @@ func (x *SenderStatus) String() string {
 func (*SenderStatus) ProtoMessage() {}
 
 func (x *SenderStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4594,7 +4313,7 @@ func (x *SenderStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SenderStatus.ProtoReflect.Descriptor instead.
 func (*SenderStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{64}
+	return file_rondo_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SenderStatus) GetName() string {
@@ -4694,7 +4413,7 @@ type EngineStatus struct {
 
 func (x *EngineStatus) Reset() {
 	*x = EngineStatus{}
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4706,7 +4425,7 @@ func (x *EngineStatus) String() string {
 func (*EngineStatus) ProtoMessage() {}
 
 func (x *EngineStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4719,7 +4438,7 @@ func (x *EngineStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineStatus.ProtoReflect.Descriptor instead.
 func (*EngineStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{65}
+	return file_rondo_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *EngineStatus) GetSeries() int64 {
@@ -4911,7 +4630,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4923,7 +4642,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4936,7 +4655,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{66}
+	return file_rondo_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *LatestRequest) GetPaths() []string {
@@ -4998,7 +4717,7 @@ type LatestSeries struct {
 
 func (x *LatestSeries) Reset() {
 	*x = LatestSeries{}
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5010,7 +4729,7 @@ func (x *LatestSeries) String() string {
 func (*LatestSeries) ProtoMessage() {}
 
 func (x *LatestSeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5023,7 +4742,7 @@ func (x *LatestSeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestSeries.ProtoReflect.Descriptor instead.
 func (*LatestSeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67}
+	return file_rondo_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *LatestSeries) GetPath() string {
@@ -5072,7 +4791,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5084,7 +4803,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5097,7 +4816,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68}
+	return file_rondo_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *LatestResponse) GetSeries() []*LatestSeries {
@@ -5122,7 +4841,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5134,7 +4853,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5147,7 +4866,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69}
+	return file_rondo_proto_rawDescGZIP(), []int{65}
 }
 
 type CheckpointResponse struct {
@@ -5159,7 +4878,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5171,7 +4890,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5184,7 +4903,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70}
+	return file_rondo_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -5221,7 +4940,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5233,7 +4952,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5246,7 +4965,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *AlterRequest) GetPath() string {
@@ -5323,7 +5042,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5335,7 +5054,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5348,7 +5067,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *AlterResponse) GetDefinition() *Definition {
@@ -5377,7 +5096,7 @@ type TuneRequest struct {
 
 func (x *TuneRequest) Reset() {
 	*x = TuneRequest{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5389,7 +5108,7 @@ func (x *TuneRequest) String() string {
 func (*TuneRequest) ProtoMessage() {}
 
 func (x *TuneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5402,7 +5121,7 @@ func (x *TuneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneRequest.ProtoReflect.Descriptor instead.
 func (*TuneRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *TuneRequest) GetPath() string {
@@ -5428,7 +5147,7 @@ type TuneResponse struct {
 
 func (x *TuneResponse) Reset() {
 	*x = TuneResponse{}
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5440,7 +5159,7 @@ func (x *TuneResponse) String() string {
 func (*TuneResponse) ProtoMessage() {}
 
 func (x *TuneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5453,7 +5172,7 @@ func (x *TuneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneResponse.ProtoReflect.Descriptor instead.
 func (*TuneResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{74}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *TuneResponse) GetDefinition() *Definition {
@@ -5468,14 +5187,14 @@ type SetMetadataRequest struct {
 	// The metadata of each path, in place of the metadata that it has; without text, attributes and
 	// expire the path loses its metadata. time_us of 0 means the present by the server's clock.
 	// expired is not for requests.
-	Metadata      []*Metadata `protobuf:"bytes,1,rep,name=metadata,proto3" json:"metadata,omitempty"`
+	Metadata      []*typesv1.Metadata `protobuf:"bytes,1,rep,name=metadata,proto3" json:"metadata,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SetMetadataRequest) Reset() {
 	*x = SetMetadataRequest{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5487,7 +5206,7 @@ func (x *SetMetadataRequest) String() string {
 func (*SetMetadataRequest) ProtoMessage() {}
 
 func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5500,10 +5219,10 @@ func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataRequest.ProtoReflect.Descriptor instead.
 func (*SetMetadataRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
-func (x *SetMetadataRequest) GetMetadata() []*Metadata {
+func (x *SetMetadataRequest) GetMetadata() []*typesv1.Metadata {
 	if x != nil {
 		return x.Metadata
 	}
@@ -5522,7 +5241,7 @@ type SetMetadataResponse struct {
 
 func (x *SetMetadataResponse) Reset() {
 	*x = SetMetadataResponse{}
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5534,7 +5253,7 @@ func (x *SetMetadataResponse) String() string {
 func (*SetMetadataResponse) ProtoMessage() {}
 
 func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5547,7 +5266,7 @@ func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataResponse.ProtoReflect.Descriptor instead.
 func (*SetMetadataResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{76}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SetMetadataResponse) GetAccepted() int64 {
@@ -5571,15 +5290,15 @@ type ImportFileRequest struct {
 	// The file: a native file of rrdtool, or XML as rrdtool's dump writes it.
 	Data []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
 	// Replace an existing series of this path. Without it, an existing series is left alone.
-	Overwrite     bool     `protobuf:"varint,3,opt,name=overwrite,proto3" json:"overwrite,omitempty"`
-	Labels        []*Label `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
+	Overwrite     bool             `protobuf:"varint,3,opt,name=overwrite,proto3" json:"overwrite,omitempty"`
+	Labels        []*typesv1.Label `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ImportFileRequest) Reset() {
 	*x = ImportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5591,7 +5310,7 @@ func (x *ImportFileRequest) String() string {
 func (*ImportFileRequest) ProtoMessage() {}
 
 func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5604,7 +5323,7 @@ func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileRequest.ProtoReflect.Descriptor instead.
 func (*ImportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{77}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ImportFileRequest) GetPath() string {
@@ -5628,7 +5347,7 @@ func (x *ImportFileRequest) GetOverwrite() bool {
 	return false
 }
 
-func (x *ImportFileRequest) GetLabels() []*Label {
+func (x *ImportFileRequest) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -5646,7 +5365,7 @@ type ImportFileResponse struct {
 
 func (x *ImportFileResponse) Reset() {
 	*x = ImportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5658,7 +5377,7 @@ func (x *ImportFileResponse) String() string {
 func (*ImportFileResponse) ProtoMessage() {}
 
 func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5671,7 +5390,7 @@ func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileResponse.ProtoReflect.Descriptor instead.
 func (*ImportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78}
+	return file_rondo_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ImportFileResponse) GetRef() uint64 {
@@ -5700,7 +5419,7 @@ type ExportFileRequest struct {
 
 func (x *ExportFileRequest) Reset() {
 	*x = ExportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5712,7 +5431,7 @@ func (x *ExportFileRequest) String() string {
 func (*ExportFileRequest) ProtoMessage() {}
 
 func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5725,7 +5444,7 @@ func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileRequest.ProtoReflect.Descriptor instead.
 func (*ExportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79}
+	return file_rondo_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ExportFileRequest) GetPath() string {
@@ -5759,7 +5478,7 @@ type ExportFileResponse struct {
 
 func (x *ExportFileResponse) Reset() {
 	*x = ExportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5771,7 +5490,7 @@ func (x *ExportFileResponse) String() string {
 func (*ExportFileResponse) ProtoMessage() {}
 
 func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5784,7 +5503,7 @@ func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileResponse.ProtoReflect.Descriptor instead.
 func (*ExportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{80}
+	return file_rondo_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ExportFileResponse) GetPath() string {
@@ -5822,7 +5541,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5834,7 +5553,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5847,7 +5566,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{81}
+	return file_rondo_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *QueryRequest) GetQuery() string {
@@ -5902,7 +5621,7 @@ func (x *QueryRequest) GetLookback() float64 {
 // A QuerySeries is one series of a query's result.
 type QuerySeries struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
-	Labels []*Label               `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty"`
+	Labels []*typesv1.Label       `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty"`
 	// The times of the values, in microseconds since 1970.
 	TimesUs       []int64   `protobuf:"varint,2,rep,packed,name=times_us,json=timesUs,proto3" json:"times_us,omitempty"`
 	Values        []float64 `protobuf:"fixed64,3,rep,packed,name=values,proto3" json:"values,omitempty"`
@@ -5912,7 +5631,7 @@ type QuerySeries struct {
 
 func (x *QuerySeries) Reset() {
 	*x = QuerySeries{}
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5924,7 +5643,7 @@ func (x *QuerySeries) String() string {
 func (*QuerySeries) ProtoMessage() {}
 
 func (x *QuerySeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5937,10 +5656,10 @@ func (x *QuerySeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySeries.ProtoReflect.Descriptor instead.
 func (*QuerySeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{82}
+	return file_rondo_proto_rawDescGZIP(), []int{78}
 }
 
-func (x *QuerySeries) GetLabels() []*Label {
+func (x *QuerySeries) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -5977,7 +5696,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5989,7 +5708,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6002,7 +5721,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{83}
+	return file_rondo_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *QueryResponse) GetType() string {
@@ -6051,7 +5770,7 @@ type XportRequest struct {
 
 func (x *XportRequest) Reset() {
 	*x = XportRequest{}
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6063,7 +5782,7 @@ func (x *XportRequest) String() string {
 func (*XportRequest) ProtoMessage() {}
 
 func (x *XportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6076,7 +5795,7 @@ func (x *XportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportRequest.ProtoReflect.Descriptor instead.
 func (*XportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{84}
+	return file_rondo_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *XportRequest) GetLines() []string {
@@ -6125,7 +5844,7 @@ type XportColumn struct {
 
 func (x *XportColumn) Reset() {
 	*x = XportColumn{}
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6137,7 +5856,7 @@ func (x *XportColumn) String() string {
 func (*XportColumn) ProtoMessage() {}
 
 func (x *XportColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6150,7 +5869,7 @@ func (x *XportColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportColumn.ProtoReflect.Descriptor instead.
 func (*XportColumn) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{85}
+	return file_rondo_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *XportColumn) GetLegend() string {
@@ -6181,7 +5900,7 @@ type XportResponse struct {
 
 func (x *XportResponse) Reset() {
 	*x = XportResponse{}
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6193,7 +5912,7 @@ func (x *XportResponse) String() string {
 func (*XportResponse) ProtoMessage() {}
 
 func (x *XportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6206,7 +5925,7 @@ func (x *XportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportResponse.ProtoReflect.Descriptor instead.
 func (*XportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{86}
+	return file_rondo_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *XportResponse) GetStart() int64 {
@@ -6243,8 +5962,8 @@ type TailRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Paths []string               `protobuf:"bytes,1,rep,name=paths,proto3" json:"paths,omitempty"`
 	// Prefix of the paths.
-	Prefix   string     `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	Matchers []*Matcher `protobuf:"bytes,3,rep,name=matchers,proto3" json:"matchers,omitempty"`
+	Prefix   string             `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	Matchers []*typesv1.Matcher `protobuf:"bytes,3,rep,name=matchers,proto3" json:"matchers,omitempty"`
 	// AVERAGE, MIN, MAX or LAST; empty means AVERAGE. The rows are those of the finest archive of it.
 	// Series without one are left out.
 	Cf string `protobuf:"bytes,4,opt,name=cf,proto3" json:"cf,omitempty"`
@@ -6258,7 +5977,7 @@ type TailRequest struct {
 
 func (x *TailRequest) Reset() {
 	*x = TailRequest{}
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6270,7 +5989,7 @@ func (x *TailRequest) String() string {
 func (*TailRequest) ProtoMessage() {}
 
 func (x *TailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6283,7 +6002,7 @@ func (x *TailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailRequest.ProtoReflect.Descriptor instead.
 func (*TailRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{87}
+	return file_rondo_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *TailRequest) GetPaths() []string {
@@ -6300,7 +6019,7 @@ func (x *TailRequest) GetPrefix() string {
 	return ""
 }
 
-func (x *TailRequest) GetMatchers() []*Matcher {
+func (x *TailRequest) GetMatchers() []*typesv1.Matcher {
 	if x != nil {
 		return x.Matchers
 	}
@@ -6341,7 +6060,7 @@ type TailResponse struct {
 
 func (x *TailResponse) Reset() {
 	*x = TailResponse{}
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6353,7 +6072,7 @@ func (x *TailResponse) String() string {
 func (*TailResponse) ProtoMessage() {}
 
 func (x *TailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6366,7 +6085,7 @@ func (x *TailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailResponse.ProtoReflect.Descriptor instead.
 func (*TailResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{88}
+	return file_rondo_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *TailResponse) GetRows() []*FetchResponse {
@@ -6408,7 +6127,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6420,7 +6139,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6433,7 +6152,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{89}
+	return file_rondo_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -6532,7 +6251,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6544,7 +6263,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6557,7 +6276,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{90}
+	return file_rondo_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -6611,7 +6330,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6623,7 +6342,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6636,7 +6355,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{91}
+	return file_rondo_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -6681,7 +6400,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6693,7 +6412,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6706,7 +6425,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{92}
+	return file_rondo_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -6748,7 +6467,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6760,7 +6479,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6773,7 +6492,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{93}
+	return file_rondo_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *BackupRequest) GetSince() []byte {
@@ -6792,7 +6511,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6804,7 +6523,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6817,7 +6536,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{94}
+	return file_rondo_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -6835,7 +6554,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6847,7 +6566,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6860,7 +6579,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{95}
+	return file_rondo_proto_rawDescGZIP(), []int{91}
 }
 
 type CheckResponse struct {
@@ -6873,7 +6592,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6885,7 +6604,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6898,7 +6617,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{96}
+	return file_rondo_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -6926,7 +6645,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6938,7 +6657,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6951,7 +6670,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{97}
+	return file_rondo_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -6979,7 +6698,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6991,7 +6710,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7004,7 +6723,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{98}
+	return file_rondo_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -7031,16 +6750,16 @@ type ImportRequest struct {
 	Complete bool `protobuf:"varint,3,opt,name=complete,proto3" json:"complete,omitempty"`
 	// In the first request: whether to replace existing series, the labels of every series, and how
 	// many files to decode at the same time.
-	Overwrite     bool     `protobuf:"varint,4,opt,name=overwrite,proto3" json:"overwrite,omitempty"`
-	Labels        []*Label `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty"`
-	Jobs          int32    `protobuf:"varint,6,opt,name=jobs,proto3" json:"jobs,omitempty"`
+	Overwrite     bool             `protobuf:"varint,4,opt,name=overwrite,proto3" json:"overwrite,omitempty"`
+	Labels        []*typesv1.Label `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty"`
+	Jobs          int32            `protobuf:"varint,6,opt,name=jobs,proto3" json:"jobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7052,7 +6771,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7065,7 +6784,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{99}
+	return file_rondo_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -7096,7 +6815,7 @@ func (x *ImportRequest) GetOverwrite() bool {
 	return false
 }
 
-func (x *ImportRequest) GetLabels() []*Label {
+func (x *ImportRequest) GetLabels() []*typesv1.Label {
 	if x != nil {
 		return x.Labels
 	}
@@ -7126,7 +6845,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7138,7 +6857,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7151,7 +6870,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{100}
+	return file_rondo_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -7194,7 +6913,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7206,7 +6925,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7219,7 +6938,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{101}
+	return file_rondo_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -7252,7 +6971,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7264,7 +6983,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7277,7 +6996,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{102}
+	return file_rondo_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -7316,7 +7035,7 @@ type ClusterStateRequest struct {
 
 func (x *ClusterStateRequest) Reset() {
 	*x = ClusterStateRequest{}
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7328,7 +7047,7 @@ func (x *ClusterStateRequest) String() string {
 func (*ClusterStateRequest) ProtoMessage() {}
 
 func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7341,7 +7060,7 @@ func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterStateRequest.ProtoReflect.Descriptor instead.
 func (*ClusterStateRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{103}
+	return file_rondo_proto_rawDescGZIP(), []int{99}
 }
 
 // ClusterState is the state of a cluster as one node sees it. What other nodes say is up to a
@@ -7370,7 +7089,7 @@ type ClusterState struct {
 
 func (x *ClusterState) Reset() {
 	*x = ClusterState{}
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7382,7 +7101,7 @@ func (x *ClusterState) String() string {
 func (*ClusterState) ProtoMessage() {}
 
 func (x *ClusterState) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7395,7 +7114,7 @@ func (x *ClusterState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterState.ProtoReflect.Descriptor instead.
 func (*ClusterState) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{104}
+	return file_rondo_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ClusterState) GetName() string {
@@ -7465,7 +7184,7 @@ type ClusterProblem struct {
 
 func (x *ClusterProblem) Reset() {
 	*x = ClusterProblem{}
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7477,7 +7196,7 @@ func (x *ClusterProblem) String() string {
 func (*ClusterProblem) ProtoMessage() {}
 
 func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7490,7 +7209,7 @@ func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterProblem.ProtoReflect.Descriptor instead.
 func (*ClusterProblem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{105}
+	return file_rondo_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ClusterProblem) GetSeverity() string {
@@ -7534,7 +7253,7 @@ type ClusterNode struct {
 
 func (x *ClusterNode) Reset() {
 	*x = ClusterNode{}
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7546,7 +7265,7 @@ func (x *ClusterNode) String() string {
 func (*ClusterNode) ProtoMessage() {}
 
 func (x *ClusterNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7559,7 +7278,7 @@ func (x *ClusterNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterNode.ProtoReflect.Descriptor instead.
 func (*ClusterNode) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{106}
+	return file_rondo_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ClusterNode) GetName() string {
@@ -7661,7 +7380,7 @@ type ClusterPartition struct {
 
 func (x *ClusterPartition) Reset() {
 	*x = ClusterPartition{}
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7673,7 +7392,7 @@ func (x *ClusterPartition) String() string {
 func (*ClusterPartition) ProtoMessage() {}
 
 func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7686,7 +7405,7 @@ func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterPartition.ProtoReflect.Descriptor instead.
 func (*ClusterPartition) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{107}
+	return file_rondo_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ClusterPartition) GetNumber() int32 {
@@ -7765,7 +7484,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7777,7 +7496,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7790,7 +7509,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{108}
+	return file_rondo_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -7846,7 +7565,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7858,7 +7577,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7871,7 +7590,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{109}
+	return file_rondo_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *MoveRequest) GetPartition() int32 {
@@ -7905,7 +7624,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7917,7 +7636,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7930,7 +7649,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{110}
+	return file_rondo_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *MoveResponse) GetNote() string {
@@ -7950,7 +7669,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7962,7 +7681,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7975,7 +7694,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{111}
+	return file_rondo_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *LeadRequest) GetPartition() int32 {
@@ -8000,7 +7719,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8012,7 +7731,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8025,7 +7744,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{112}
+	return file_rondo_proto_rawDescGZIP(), []int{108}
 }
 
 type ReleaseRequest struct {
@@ -8037,7 +7756,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8049,7 +7768,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8062,7 +7781,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{113}
+	return file_rondo_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ReleaseRequest) GetPartition() int32 {
@@ -8080,7 +7799,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8092,7 +7811,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8105,7 +7824,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{114}
+	return file_rondo_proto_rawDescGZIP(), []int{110}
 }
 
 type DrainRequest struct {
@@ -8121,7 +7840,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8133,7 +7852,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8146,7 +7865,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{115}
+	return file_rondo_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *DrainRequest) GetNode() string {
@@ -8178,7 +7897,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8190,7 +7909,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8203,7 +7922,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{116}
+	return file_rondo_proto_rawDescGZIP(), []int{112}
 }
 
 type CheckReplicasRequest struct {
@@ -8218,7 +7937,7 @@ type CheckReplicasRequest struct {
 
 func (x *CheckReplicasRequest) Reset() {
 	*x = CheckReplicasRequest{}
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8230,7 +7949,7 @@ func (x *CheckReplicasRequest) String() string {
 func (*CheckReplicasRequest) ProtoMessage() {}
 
 func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8243,7 +7962,7 @@ func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasRequest.ProtoReflect.Descriptor instead.
 func (*CheckReplicasRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{117}
+	return file_rondo_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *CheckReplicasRequest) GetPartitions() []int32 {
@@ -8276,7 +7995,7 @@ type CheckReplicasResponse struct {
 
 func (x *CheckReplicasResponse) Reset() {
 	*x = CheckReplicasResponse{}
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8288,7 +8007,7 @@ func (x *CheckReplicasResponse) String() string {
 func (*CheckReplicasResponse) ProtoMessage() {}
 
 func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8301,7 +8020,7 @@ func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasResponse.ProtoReflect.Descriptor instead.
 func (*CheckReplicasResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{118}
+	return file_rondo_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *CheckReplicasResponse) GetPartition() int32 {
@@ -8353,7 +8072,7 @@ type ReplicaDigest struct {
 
 func (x *ReplicaDigest) Reset() {
 	*x = ReplicaDigest{}
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8365,7 +8084,7 @@ func (x *ReplicaDigest) String() string {
 func (*ReplicaDigest) ProtoMessage() {}
 
 func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8378,7 +8097,7 @@ func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaDigest.ProtoReflect.Descriptor instead.
 func (*ReplicaDigest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{119}
+	return file_rondo_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ReplicaDigest) GetNode() string {
@@ -8419,7 +8138,7 @@ type AlterRequest_NewName struct {
 
 func (x *AlterRequest_NewName) Reset() {
 	*x = AlterRequest_NewName{}
-	mi := &file_rondo_proto_msgTypes[120]
+	mi := &file_rondo_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8431,7 +8150,7 @@ func (x *AlterRequest_NewName) String() string {
 func (*AlterRequest_NewName) ProtoMessage() {}
 
 func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[120]
+	mi := &file_rondo_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8444,7 +8163,7 @@ func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest_NewName.ProtoReflect.Descriptor instead.
 func (*AlterRequest_NewName) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{67, 0}
 }
 
 func (x *AlterRequest_NewName) GetDs() string {
@@ -8470,7 +8189,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[122]
+	mi := &file_rondo_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8482,7 +8201,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[122]
+	mi := &file_rondo_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8495,7 +8214,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{98, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{94, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -8509,14 +8228,7 @@ var File_rondo_proto protoreflect.FileDescriptor
 
 const file_rondo_proto_rawDesc = "" +
 	"\n" +
-	"\vrondo.proto\x12\brondo.v1\"1\n" +
-	"\x05Label\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"C\n" +
-	"\aMatcher\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
-	"\x02op\x18\x02 \x01(\tR\x02op\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\tR\x05value\"B\n" +
+	"\vrondo.proto\x12\brondo.v1\x1a\x11rondo_types.proto\"B\n" +
 	"\n" +
 	"Definition\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x03R\x04step\x12\x0e\n" +
@@ -8527,14 +8239,14 @@ const file_rondo_proto_rawDesc = "" +
 	"\x03int\x18\x02 \x01(\x03H\x00R\x03int\x12\x14\n" +
 	"\x04uint\x18\x03 \x01(\x04H\x00R\x04uint\x12\x14\n" +
 	"\x04text\x18\x04 \x01(\tH\x00R\x04textB\a\n" +
-	"\x05value\"\xb1\x01\n" +
+	"\x05value\"\xb7\x01\n" +
 	"\x06Sample\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x10\n" +
 	"\x03ref\x18\x02 \x01(\x04R\x03ref\x12\x17\n" +
 	"\atime_us\x18\x03 \x01(\x03R\x06timeUs\x12'\n" +
 	"\x06values\x18\x04 \x03(\v2\x0f.rondo.v1.ValueR\x06values\x12\x16\n" +
-	"\x06update\x18\x05 \x01(\tR\x06update\x12'\n" +
-	"\x06labels\x18\x06 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\"\x88\x01\n" +
+	"\x06update\x18\x05 \x01(\tR\x06update\x12-\n" +
+	"\x06labels\x18\x06 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\"\x88\x01\n" +
 	"\fWriteRequest\x12*\n" +
 	"\asamples\x18\x01 \x03(\v2\x10.rondo.v1.SampleR\asamples\x12\x16\n" +
 	"\x06create\x18\x02 \x01(\bR\x06create\x124\n" +
@@ -8552,10 +8264,10 @@ const file_rondo_proto_rawDesc = "" +
 	"\n" +
 	"rejections\x18\x04 \x03(\v2\x13.rondo.v1.RejectionR\n" +
 	"rejections\x12\x18\n" +
-	"\acreated\x18\x05 \x01(\x03R\acreated\"\xb6\x01\n" +
+	"\acreated\x18\x05 \x01(\x03R\acreated\"\xbc\x01\n" +
 	"\rCreateRequest\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12'\n" +
-	"\x06labels\x18\x02 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\x124\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12-\n" +
+	"\x06labels\x18\x02 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x124\n" +
 	"\n" +
 	"definition\x18\x03 \x01(\v2\x14.rondo.v1.DefinitionR\n" +
 	"definition\x12\x14\n" +
@@ -8587,17 +8299,17 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x10\n" +
 	"\x03end\x18\x03 \x01(\x03R\x03end\x12\x12\n" +
 	"\x04step\x18\x04 \x01(\x03R\x04step\x12*\n" +
-	"\acolumns\x18\x05 \x03(\v2\x10.rondo.v1.ColumnR\acolumns\"\x94\x01\n" +
+	"\acolumns\x18\x05 \x03(\v2\x10.rondo.v1.ColumnR\acolumns\"\x9a\x01\n" +
 	"\vListRequest\x12\x16\n" +
-	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12-\n" +
-	"\bmatchers\x18\x02 \x03(\v2\x11.rondo.v1.MatcherR\bmatchers\x12\x14\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x123\n" +
+	"\bmatchers\x18\x02 \x03(\v2\x17.rondo.types.v1.MatcherR\bmatchers\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\x05R\x05limit\x12\x12\n" +
 	"\x04page\x18\x04 \x01(\tR\x04page\x12\x14\n" +
-	"\x05brief\x18\x05 \x01(\bR\x05brief\"\x8d\x01\n" +
+	"\x05brief\x18\x05 \x01(\bR\x05brief\"\x93\x01\n" +
 	"\x06Series\x12\x10\n" +
 	"\x03ref\x18\x01 \x01(\x04R\x03ref\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\x12'\n" +
-	"\x06labels\x18\x03 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\x124\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12-\n" +
+	"\x06labels\x18\x03 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x124\n" +
 	"\n" +
 	"definition\x18\x04 \x01(\v2\x14.rondo.v1.DefinitionR\n" +
 	"definition\"U\n" +
@@ -8618,12 +8330,12 @@ const file_rondo_proto_rawDesc = "" +
 	"\x0funknown_seconds\x18\x04 \x01(\x03R\x0eunknownSeconds\"H\n" +
 	"\fArchiveState\x12\x1b\n" +
 	"\tdelta_pos\x18\x01 \x01(\x01R\bdeltaPos\x12\x1b\n" +
-	"\tdelta_neg\x18\x02 \x01(\x01R\bdeltaNeg\"\xf3\x01\n" +
+	"\tdelta_neg\x18\x02 \x01(\x01R\bdeltaNeg\"\xf9\x01\n" +
 	"\fInfoResponse\x12(\n" +
 	"\x06series\x18\x01 \x01(\v2\x10.rondo.v1.SeriesR\x06series\x12$\n" +
 	"\x0elast_update_us\x18\x02 \x01(\x03R\flastUpdateUs\x12/\n" +
-	"\asources\x18\x03 \x03(\v2\x15.rondo.v1.SourceStateR\asources\x12.\n" +
-	"\bmetadata\x18\x04 \x01(\v2\x12.rondo.v1.MetadataR\bmetadata\x122\n" +
+	"\asources\x18\x03 \x03(\v2\x15.rondo.v1.SourceStateR\asources\x124\n" +
+	"\bmetadata\x18\x04 \x01(\v2\x18.rondo.types.v1.MetadataR\bmetadata\x122\n" +
 	"\barchives\x18\x05 \x03(\v2\x16.rondo.v1.ArchiveStateR\barchives\"\x0e\n" +
 	"\fStatsRequest\"\xf5\x06\n" +
 	"\rStatsResponse\x12\x18\n" +
@@ -8655,39 +8367,24 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04held\x18\x17 \x01(\x03R\x04held\x12\x18\n" +
 	"\adamaged\x18\x18 \x01(\x03R\adamaged\" \n" +
 	"\fNotesRequest\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\"\x8a\x01\n" +
-	"\x04Note\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x17\n" +
-	"\atime_us\x18\x02 \x01(\x03R\x06timeUs\x12\x1a\n" +
-	"\bseverity\x18\x03 \x01(\tR\bseverity\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\x12'\n" +
-	"\x06labels\x18\x05 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\"5\n" +
-	"\rNotesResponse\x12$\n" +
-	"\x05notes\x18\x01 \x03(\v2\x0e.rondo.v1.NoteR\x05notes\"S\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\";\n" +
+	"\rNotesResponse\x12*\n" +
+	"\x05notes\x18\x01 \x03(\v2\x14.rondo.types.v1.NoteR\x05notes\"S\n" +
 	"\x0fMetadataRequest\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\x05R\x05limit\x12\x12\n" +
-	"\x04page\x18\x03 \x01(\tR\x04page\"\xae\x01\n" +
-	"\bMetadata\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x17\n" +
-	"\atime_us\x18\x02 \x01(\x03R\x06timeUs\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\x12/\n" +
-	"\n" +
-	"attributes\x18\x04 \x03(\v2\x0f.rondo.v1.LabelR\n" +
-	"attributes\x12\x16\n" +
-	"\x06expire\x18\x05 \x01(\x03R\x06expire\x12\x18\n" +
-	"\aexpired\x18\x06 \x01(\bR\aexpired\"_\n" +
-	"\x10MetadataResponse\x12.\n" +
-	"\bmetadata\x18\x01 \x03(\v2\x12.rondo.v1.MetadataR\bmetadata\x12\x1b\n" +
+	"\x04page\x18\x03 \x01(\tR\x04page\"e\n" +
+	"\x10MetadataResponse\x124\n" +
+	"\bmetadata\x18\x01 \x03(\v2\x18.rondo.types.v1.MetadataR\bmetadata\x12\x1b\n" +
 	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"9\n" +
 	"\rSearchRequest\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\x05R\x05limit\"\x96\x01\n" +
+	"\x05limit\x18\x02 \x01(\x05R\x05limit\"\x9c\x01\n" +
 	"\tSearchHit\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x12\n" +
-	"\x04unit\x18\x03 \x01(\tR\x04unit\x12'\n" +
-	"\x06labels\x18\x04 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\x12\x16\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\x12-\n" +
+	"\x06labels\x18\x04 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x16\n" +
 	"\x06folder\x18\x05 \x01(\bR\x06folder\"M\n" +
 	"\x0eSearchResponse\x12'\n" +
 	"\x04hits\x18\x01 \x03(\v2\x13.rondo.v1.SearchHitR\x04hits\x12\x12\n" +
@@ -8935,19 +8632,19 @@ const file_rondo_proto_rawDesc = "" +
 	"\fTuneResponse\x124\n" +
 	"\n" +
 	"definition\x18\x01 \x01(\v2\x14.rondo.v1.DefinitionR\n" +
-	"definition\"D\n" +
-	"\x12SetMetadataRequest\x12.\n" +
-	"\bmetadata\x18\x01 \x03(\v2\x12.rondo.v1.MetadataR\bmetadata\"f\n" +
+	"definition\"J\n" +
+	"\x12SetMetadataRequest\x124\n" +
+	"\bmetadata\x18\x01 \x03(\v2\x18.rondo.types.v1.MetadataR\bmetadata\"f\n" +
 	"\x13SetMetadataResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\x03R\baccepted\x123\n" +
 	"\n" +
 	"rejections\x18\x02 \x03(\v2\x13.rondo.v1.RejectionR\n" +
-	"rejections\"\x82\x01\n" +
+	"rejections\"\x88\x01\n" +
 	"\x11ImportFileRequest\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1c\n" +
-	"\toverwrite\x18\x03 \x01(\bR\toverwrite\x12'\n" +
-	"\x06labels\x18\x04 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\"@\n" +
+	"\toverwrite\x18\x03 \x01(\bR\toverwrite\x12-\n" +
+	"\x06labels\x18\x04 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\"@\n" +
 	"\x12ImportFileResponse\x12\x10\n" +
 	"\x03ref\x18\x01 \x01(\x04R\x03ref\x12\x18\n" +
 	"\askipped\x18\x02 \x01(\bR\askipped\"K\n" +
@@ -8965,9 +8662,9 @@ const file_rondo_proto_rawDesc = "" +
 	"\x03end\x18\x04 \x01(\tR\x03end\x12\x12\n" +
 	"\x04step\x18\x05 \x01(\x01R\x04step\x12\x14\n" +
 	"\x05limit\x18\x06 \x01(\x05R\x05limit\x12\x1a\n" +
-	"\blookback\x18\a \x01(\x01R\blookback\"i\n" +
-	"\vQuerySeries\x12'\n" +
-	"\x06labels\x18\x01 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\x12\x19\n" +
+	"\blookback\x18\a \x01(\x01R\blookback\"o\n" +
+	"\vQuerySeries\x12-\n" +
+	"\x06labels\x18\x01 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x19\n" +
 	"\btimes_us\x18\x02 \x03(\x03R\atimesUs\x12\x16\n" +
 	"\x06values\x18\x03 \x03(\x01R\x06values\"\x82\x01\n" +
 	"\rQueryResponse\x12\x12\n" +
@@ -8988,11 +8685,11 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x10\n" +
 	"\x03end\x18\x02 \x01(\x03R\x03end\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x03R\x04step\x12/\n" +
-	"\acolumns\x18\x04 \x03(\v2\x15.rondo.v1.XportColumnR\acolumns\"\xaa\x01\n" +
+	"\acolumns\x18\x04 \x03(\v2\x15.rondo.v1.XportColumnR\acolumns\"\xb0\x01\n" +
 	"\vTailRequest\x12\x14\n" +
 	"\x05paths\x18\x01 \x03(\tR\x05paths\x12\x16\n" +
-	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12-\n" +
-	"\bmatchers\x18\x03 \x03(\v2\x11.rondo.v1.MatcherR\bmatchers\x12\x0e\n" +
+	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x123\n" +
+	"\bmatchers\x18\x03 \x03(\v2\x17.rondo.types.v1.MatcherR\bmatchers\x12\x0e\n" +
 	"\x02cf\x18\x04 \x01(\tR\x02cf\x12\x14\n" +
 	"\x05start\x18\x05 \x01(\tR\x05start\x12\x18\n" +
 	"\aanswers\x18\x06 \x01(\x05R\aanswers\";\n" +
@@ -9056,13 +8753,13 @@ const file_rondo_proto_rawDesc = "" +
 	"\acolumns\x18\x01 \x03(\tR\acolumns\x121\n" +
 	"\x04rows\x18\x02 \x03(\v2\x1d.rondo.v1.ControlResponse.RowR\x04rows\x1a\x1b\n" +
 	"\x03Row\x12\x14\n" +
-	"\x05cells\x18\x01 \x03(\tR\x05cells\"\xae\x01\n" +
+	"\x05cells\x18\x01 \x03(\tR\x05cells\"\xb4\x01\n" +
 	"\rImportRequest\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x1c\n" +
-	"\toverwrite\x18\x04 \x01(\bR\toverwrite\x12'\n" +
-	"\x06labels\x18\x05 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\x12\x12\n" +
+	"\toverwrite\x18\x04 \x01(\bR\toverwrite\x12-\n" +
+	"\x06labels\x18\x05 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x12\n" +
 	"\x04jobs\x18\x06 \x01(\x05R\x04jobs\"j\n" +
 	"\x0eImportResponse\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
@@ -9221,284 +8918,282 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 123)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 119)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
-	(*Label)(nil),                 // 1: rondo.v1.Label
-	(*Matcher)(nil),               // 2: rondo.v1.Matcher
-	(*Definition)(nil),            // 3: rondo.v1.Definition
-	(*Value)(nil),                 // 4: rondo.v1.Value
-	(*Sample)(nil),                // 5: rondo.v1.Sample
-	(*WriteRequest)(nil),          // 6: rondo.v1.WriteRequest
-	(*Rejection)(nil),             // 7: rondo.v1.Rejection
-	(*WriteResponse)(nil),         // 8: rondo.v1.WriteResponse
-	(*CreateRequest)(nil),         // 9: rondo.v1.CreateRequest
-	(*CreateResponse)(nil),        // 10: rondo.v1.CreateResponse
-	(*DropRequest)(nil),           // 11: rondo.v1.DropRequest
-	(*DropResponse)(nil),          // 12: rondo.v1.DropResponse
-	(*RenameRequest)(nil),         // 13: rondo.v1.RenameRequest
-	(*RenameResponse)(nil),        // 14: rondo.v1.RenameResponse
-	(*FetchRequest)(nil),          // 15: rondo.v1.FetchRequest
-	(*Column)(nil),                // 16: rondo.v1.Column
-	(*FetchResponse)(nil),         // 17: rondo.v1.FetchResponse
-	(*ListRequest)(nil),           // 18: rondo.v1.ListRequest
-	(*Series)(nil),                // 19: rondo.v1.Series
-	(*ListResponse)(nil),          // 20: rondo.v1.ListResponse
-	(*LabelsRequest)(nil),         // 21: rondo.v1.LabelsRequest
-	(*LabelsResponse)(nil),        // 22: rondo.v1.LabelsResponse
-	(*InfoRequest)(nil),           // 23: rondo.v1.InfoRequest
-	(*SourceState)(nil),           // 24: rondo.v1.SourceState
-	(*ArchiveState)(nil),          // 25: rondo.v1.ArchiveState
-	(*InfoResponse)(nil),          // 26: rondo.v1.InfoResponse
-	(*StatsRequest)(nil),          // 27: rondo.v1.StatsRequest
-	(*StatsResponse)(nil),         // 28: rondo.v1.StatsResponse
-	(*NotesRequest)(nil),          // 29: rondo.v1.NotesRequest
-	(*Note)(nil),                  // 30: rondo.v1.Note
-	(*NotesResponse)(nil),         // 31: rondo.v1.NotesResponse
-	(*MetadataRequest)(nil),       // 32: rondo.v1.MetadataRequest
-	(*Metadata)(nil),              // 33: rondo.v1.Metadata
-	(*MetadataResponse)(nil),      // 34: rondo.v1.MetadataResponse
-	(*SearchRequest)(nil),         // 35: rondo.v1.SearchRequest
-	(*SearchHit)(nil),             // 36: rondo.v1.SearchHit
-	(*SearchResponse)(nil),        // 37: rondo.v1.SearchResponse
-	(*TreeRequest)(nil),           // 38: rondo.v1.TreeRequest
-	(*TreeNode)(nil),              // 39: rondo.v1.TreeNode
-	(*TreeResponse)(nil),          // 40: rondo.v1.TreeResponse
-	(*ChartsRequest)(nil),         // 41: rondo.v1.ChartsRequest
-	(*ChartLine)(nil),             // 42: rondo.v1.ChartLine
-	(*Chart)(nil),                 // 43: rondo.v1.Chart
-	(*ChartsResponse)(nil),        // 44: rondo.v1.ChartsResponse
-	(*Selection)(nil),             // 45: rondo.v1.Selection
-	(*FetchManyRequest)(nil),      // 46: rondo.v1.FetchManyRequest
-	(*FetchResult)(nil),           // 47: rondo.v1.FetchResult
-	(*FetchManyResponse)(nil),     // 48: rondo.v1.FetchManyResponse
-	(*DashboardsRequest)(nil),     // 49: rondo.v1.DashboardsRequest
-	(*DashboardEntry)(nil),        // 50: rondo.v1.DashboardEntry
-	(*DashboardsResponse)(nil),    // 51: rondo.v1.DashboardsResponse
-	(*DashboardRequest)(nil),      // 52: rondo.v1.DashboardRequest
-	(*DashboardGraph)(nil),        // 53: rondo.v1.DashboardGraph
-	(*DashboardResponse)(nil),     // 54: rondo.v1.DashboardResponse
-	(*SaveDashboardRequest)(nil),  // 55: rondo.v1.SaveDashboardRequest
-	(*SaveDashboardResponse)(nil), // 56: rondo.v1.SaveDashboardResponse
-	(*DropDashboardRequest)(nil),  // 57: rondo.v1.DropDashboardRequest
-	(*DropDashboardResponse)(nil), // 58: rondo.v1.DropDashboardResponse
-	(*StatusRequest)(nil),         // 59: rondo.v1.StatusRequest
-	(*StatusResponse)(nil),        // 60: rondo.v1.StatusResponse
-	(*Problem)(nil),               // 61: rondo.v1.Problem
-	(*Listener)(nil),              // 62: rondo.v1.Listener
-	(*DropCount)(nil),             // 63: rondo.v1.DropCount
-	(*ReceiverStatus)(nil),        // 64: rondo.v1.ReceiverStatus
-	(*SenderStatus)(nil),          // 65: rondo.v1.SenderStatus
-	(*EngineStatus)(nil),          // 66: rondo.v1.EngineStatus
-	(*LatestRequest)(nil),         // 67: rondo.v1.LatestRequest
-	(*LatestSeries)(nil),          // 68: rondo.v1.LatestSeries
-	(*LatestResponse)(nil),        // 69: rondo.v1.LatestResponse
-	(*CheckpointRequest)(nil),     // 70: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),    // 71: rondo.v1.CheckpointResponse
-	(*AlterRequest)(nil),          // 72: rondo.v1.AlterRequest
-	(*AlterResponse)(nil),         // 73: rondo.v1.AlterResponse
-	(*TuneRequest)(nil),           // 74: rondo.v1.TuneRequest
-	(*TuneResponse)(nil),          // 75: rondo.v1.TuneResponse
-	(*SetMetadataRequest)(nil),    // 76: rondo.v1.SetMetadataRequest
-	(*SetMetadataResponse)(nil),   // 77: rondo.v1.SetMetadataResponse
-	(*ImportFileRequest)(nil),     // 78: rondo.v1.ImportFileRequest
-	(*ImportFileResponse)(nil),    // 79: rondo.v1.ImportFileResponse
-	(*ExportFileRequest)(nil),     // 80: rondo.v1.ExportFileRequest
-	(*ExportFileResponse)(nil),    // 81: rondo.v1.ExportFileResponse
-	(*QueryRequest)(nil),          // 82: rondo.v1.QueryRequest
-	(*QuerySeries)(nil),           // 83: rondo.v1.QuerySeries
-	(*QueryResponse)(nil),         // 84: rondo.v1.QueryResponse
-	(*XportRequest)(nil),          // 85: rondo.v1.XportRequest
-	(*XportColumn)(nil),           // 86: rondo.v1.XportColumn
-	(*XportResponse)(nil),         // 87: rondo.v1.XportResponse
-	(*TailRequest)(nil),           // 88: rondo.v1.TailRequest
-	(*TailResponse)(nil),          // 89: rondo.v1.TailResponse
-	(*ExecRequest)(nil),           // 90: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 91: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 92: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 93: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 94: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 95: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 96: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 97: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 98: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 99: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 100: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 101: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 102: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 103: rondo.v1.ExportResponse
-	(*ClusterStateRequest)(nil),   // 104: rondo.v1.ClusterStateRequest
-	(*ClusterState)(nil),          // 105: rondo.v1.ClusterState
-	(*ClusterProblem)(nil),        // 106: rondo.v1.ClusterProblem
-	(*ClusterNode)(nil),           // 107: rondo.v1.ClusterNode
-	(*ClusterPartition)(nil),      // 108: rondo.v1.ClusterPartition
-	(*ClusterReplica)(nil),        // 109: rondo.v1.ClusterReplica
-	(*MoveRequest)(nil),           // 110: rondo.v1.MoveRequest
-	(*MoveResponse)(nil),          // 111: rondo.v1.MoveResponse
-	(*LeadRequest)(nil),           // 112: rondo.v1.LeadRequest
-	(*LeadResponse)(nil),          // 113: rondo.v1.LeadResponse
-	(*ReleaseRequest)(nil),        // 114: rondo.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),       // 115: rondo.v1.ReleaseResponse
-	(*DrainRequest)(nil),          // 116: rondo.v1.DrainRequest
-	(*DrainResponse)(nil),         // 117: rondo.v1.DrainResponse
-	(*CheckReplicasRequest)(nil),  // 118: rondo.v1.CheckReplicasRequest
-	(*CheckReplicasResponse)(nil), // 119: rondo.v1.CheckReplicasResponse
-	(*ReplicaDigest)(nil),         // 120: rondo.v1.ReplicaDigest
-	(*AlterRequest_NewName)(nil),  // 121: rondo.v1.AlterRequest.NewName
-	nil,                           // 122: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 123: rondo.v1.ControlResponse.Row
+	(*Definition)(nil),            // 1: rondo.v1.Definition
+	(*Value)(nil),                 // 2: rondo.v1.Value
+	(*Sample)(nil),                // 3: rondo.v1.Sample
+	(*WriteRequest)(nil),          // 4: rondo.v1.WriteRequest
+	(*Rejection)(nil),             // 5: rondo.v1.Rejection
+	(*WriteResponse)(nil),         // 6: rondo.v1.WriteResponse
+	(*CreateRequest)(nil),         // 7: rondo.v1.CreateRequest
+	(*CreateResponse)(nil),        // 8: rondo.v1.CreateResponse
+	(*DropRequest)(nil),           // 9: rondo.v1.DropRequest
+	(*DropResponse)(nil),          // 10: rondo.v1.DropResponse
+	(*RenameRequest)(nil),         // 11: rondo.v1.RenameRequest
+	(*RenameResponse)(nil),        // 12: rondo.v1.RenameResponse
+	(*FetchRequest)(nil),          // 13: rondo.v1.FetchRequest
+	(*Column)(nil),                // 14: rondo.v1.Column
+	(*FetchResponse)(nil),         // 15: rondo.v1.FetchResponse
+	(*ListRequest)(nil),           // 16: rondo.v1.ListRequest
+	(*Series)(nil),                // 17: rondo.v1.Series
+	(*ListResponse)(nil),          // 18: rondo.v1.ListResponse
+	(*LabelsRequest)(nil),         // 19: rondo.v1.LabelsRequest
+	(*LabelsResponse)(nil),        // 20: rondo.v1.LabelsResponse
+	(*InfoRequest)(nil),           // 21: rondo.v1.InfoRequest
+	(*SourceState)(nil),           // 22: rondo.v1.SourceState
+	(*ArchiveState)(nil),          // 23: rondo.v1.ArchiveState
+	(*InfoResponse)(nil),          // 24: rondo.v1.InfoResponse
+	(*StatsRequest)(nil),          // 25: rondo.v1.StatsRequest
+	(*StatsResponse)(nil),         // 26: rondo.v1.StatsResponse
+	(*NotesRequest)(nil),          // 27: rondo.v1.NotesRequest
+	(*NotesResponse)(nil),         // 28: rondo.v1.NotesResponse
+	(*MetadataRequest)(nil),       // 29: rondo.v1.MetadataRequest
+	(*MetadataResponse)(nil),      // 30: rondo.v1.MetadataResponse
+	(*SearchRequest)(nil),         // 31: rondo.v1.SearchRequest
+	(*SearchHit)(nil),             // 32: rondo.v1.SearchHit
+	(*SearchResponse)(nil),        // 33: rondo.v1.SearchResponse
+	(*TreeRequest)(nil),           // 34: rondo.v1.TreeRequest
+	(*TreeNode)(nil),              // 35: rondo.v1.TreeNode
+	(*TreeResponse)(nil),          // 36: rondo.v1.TreeResponse
+	(*ChartsRequest)(nil),         // 37: rondo.v1.ChartsRequest
+	(*ChartLine)(nil),             // 38: rondo.v1.ChartLine
+	(*Chart)(nil),                 // 39: rondo.v1.Chart
+	(*ChartsResponse)(nil),        // 40: rondo.v1.ChartsResponse
+	(*Selection)(nil),             // 41: rondo.v1.Selection
+	(*FetchManyRequest)(nil),      // 42: rondo.v1.FetchManyRequest
+	(*FetchResult)(nil),           // 43: rondo.v1.FetchResult
+	(*FetchManyResponse)(nil),     // 44: rondo.v1.FetchManyResponse
+	(*DashboardsRequest)(nil),     // 45: rondo.v1.DashboardsRequest
+	(*DashboardEntry)(nil),        // 46: rondo.v1.DashboardEntry
+	(*DashboardsResponse)(nil),    // 47: rondo.v1.DashboardsResponse
+	(*DashboardRequest)(nil),      // 48: rondo.v1.DashboardRequest
+	(*DashboardGraph)(nil),        // 49: rondo.v1.DashboardGraph
+	(*DashboardResponse)(nil),     // 50: rondo.v1.DashboardResponse
+	(*SaveDashboardRequest)(nil),  // 51: rondo.v1.SaveDashboardRequest
+	(*SaveDashboardResponse)(nil), // 52: rondo.v1.SaveDashboardResponse
+	(*DropDashboardRequest)(nil),  // 53: rondo.v1.DropDashboardRequest
+	(*DropDashboardResponse)(nil), // 54: rondo.v1.DropDashboardResponse
+	(*StatusRequest)(nil),         // 55: rondo.v1.StatusRequest
+	(*StatusResponse)(nil),        // 56: rondo.v1.StatusResponse
+	(*Problem)(nil),               // 57: rondo.v1.Problem
+	(*Listener)(nil),              // 58: rondo.v1.Listener
+	(*DropCount)(nil),             // 59: rondo.v1.DropCount
+	(*ReceiverStatus)(nil),        // 60: rondo.v1.ReceiverStatus
+	(*SenderStatus)(nil),          // 61: rondo.v1.SenderStatus
+	(*EngineStatus)(nil),          // 62: rondo.v1.EngineStatus
+	(*LatestRequest)(nil),         // 63: rondo.v1.LatestRequest
+	(*LatestSeries)(nil),          // 64: rondo.v1.LatestSeries
+	(*LatestResponse)(nil),        // 65: rondo.v1.LatestResponse
+	(*CheckpointRequest)(nil),     // 66: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 67: rondo.v1.CheckpointResponse
+	(*AlterRequest)(nil),          // 68: rondo.v1.AlterRequest
+	(*AlterResponse)(nil),         // 69: rondo.v1.AlterResponse
+	(*TuneRequest)(nil),           // 70: rondo.v1.TuneRequest
+	(*TuneResponse)(nil),          // 71: rondo.v1.TuneResponse
+	(*SetMetadataRequest)(nil),    // 72: rondo.v1.SetMetadataRequest
+	(*SetMetadataResponse)(nil),   // 73: rondo.v1.SetMetadataResponse
+	(*ImportFileRequest)(nil),     // 74: rondo.v1.ImportFileRequest
+	(*ImportFileResponse)(nil),    // 75: rondo.v1.ImportFileResponse
+	(*ExportFileRequest)(nil),     // 76: rondo.v1.ExportFileRequest
+	(*ExportFileResponse)(nil),    // 77: rondo.v1.ExportFileResponse
+	(*QueryRequest)(nil),          // 78: rondo.v1.QueryRequest
+	(*QuerySeries)(nil),           // 79: rondo.v1.QuerySeries
+	(*QueryResponse)(nil),         // 80: rondo.v1.QueryResponse
+	(*XportRequest)(nil),          // 81: rondo.v1.XportRequest
+	(*XportColumn)(nil),           // 82: rondo.v1.XportColumn
+	(*XportResponse)(nil),         // 83: rondo.v1.XportResponse
+	(*TailRequest)(nil),           // 84: rondo.v1.TailRequest
+	(*TailResponse)(nil),          // 85: rondo.v1.TailResponse
+	(*ExecRequest)(nil),           // 86: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 87: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 88: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 89: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 90: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 91: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 92: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 93: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 94: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 95: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 96: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 97: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 98: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 99: rondo.v1.ExportResponse
+	(*ClusterStateRequest)(nil),   // 100: rondo.v1.ClusterStateRequest
+	(*ClusterState)(nil),          // 101: rondo.v1.ClusterState
+	(*ClusterProblem)(nil),        // 102: rondo.v1.ClusterProblem
+	(*ClusterNode)(nil),           // 103: rondo.v1.ClusterNode
+	(*ClusterPartition)(nil),      // 104: rondo.v1.ClusterPartition
+	(*ClusterReplica)(nil),        // 105: rondo.v1.ClusterReplica
+	(*MoveRequest)(nil),           // 106: rondo.v1.MoveRequest
+	(*MoveResponse)(nil),          // 107: rondo.v1.MoveResponse
+	(*LeadRequest)(nil),           // 108: rondo.v1.LeadRequest
+	(*LeadResponse)(nil),          // 109: rondo.v1.LeadResponse
+	(*ReleaseRequest)(nil),        // 110: rondo.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 111: rondo.v1.ReleaseResponse
+	(*DrainRequest)(nil),          // 112: rondo.v1.DrainRequest
+	(*DrainResponse)(nil),         // 113: rondo.v1.DrainResponse
+	(*CheckReplicasRequest)(nil),  // 114: rondo.v1.CheckReplicasRequest
+	(*CheckReplicasResponse)(nil), // 115: rondo.v1.CheckReplicasResponse
+	(*ReplicaDigest)(nil),         // 116: rondo.v1.ReplicaDigest
+	(*AlterRequest_NewName)(nil),  // 117: rondo.v1.AlterRequest.NewName
+	nil,                           // 118: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 119: rondo.v1.ControlResponse.Row
+	(*typesv1.Label)(nil),         // 120: rondo.types.v1.Label
+	(*typesv1.Matcher)(nil),       // 121: rondo.types.v1.Matcher
+	(*typesv1.Metadata)(nil),      // 122: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),          // 123: rondo.types.v1.Note
 }
 var file_rondo_proto_depIdxs = []int32{
-	4,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
-	1,   // 1: rondo.v1.Sample.labels:type_name -> rondo.v1.Label
-	5,   // 2: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
-	3,   // 3: rondo.v1.WriteRequest.definition:type_name -> rondo.v1.Definition
-	7,   // 4: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
-	1,   // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.v1.Label
-	3,   // 6: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
-	16,  // 7: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
-	2,   // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.v1.Matcher
-	1,   // 9: rondo.v1.Series.labels:type_name -> rondo.v1.Label
-	3,   // 10: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
-	19,  // 11: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
-	19,  // 12: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
-	24,  // 13: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
-	33,  // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.v1.Metadata
-	25,  // 15: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
-	1,   // 16: rondo.v1.Note.labels:type_name -> rondo.v1.Label
-	30,  // 17: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
-	1,   // 18: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
-	33,  // 19: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
-	1,   // 20: rondo.v1.SearchHit.labels:type_name -> rondo.v1.Label
-	36,  // 21: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
-	39,  // 22: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
-	42,  // 23: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
-	43,  // 24: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
-	45,  // 25: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
-	17,  // 26: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
-	47,  // 27: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
-	50,  // 28: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
-	53,  // 29: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
-	61,  // 30: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
-	62,  // 31: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
-	64,  // 32: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
-	65,  // 33: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
-	66,  // 34: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	105, // 35: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
-	63,  // 36: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	16,  // 37: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	68,  // 38: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	121, // 39: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
-	3,   // 40: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
-	3,   // 41: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
-	33,  // 42: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.v1.Metadata
-	7,   // 43: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
-	1,   // 44: rondo.v1.ImportFileRequest.labels:type_name -> rondo.v1.Label
-	1,   // 45: rondo.v1.QuerySeries.labels:type_name -> rondo.v1.Label
-	83,  // 46: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
-	86,  // 47: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
-	2,   // 48: rondo.v1.TailRequest.matchers:type_name -> rondo.v1.Matcher
-	17,  // 49: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
-	122, // 50: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	91,  // 51: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,   // 52: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	92,  // 53: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	123, // 54: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	1,   // 55: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	106, // 56: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
-	107, // 57: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
-	108, // 58: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
-	109, // 59: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
-	120, // 60: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
-	6,   // 61: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	9,   // 62: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	11,  // 63: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	13,  // 64: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	15,  // 65: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	18,  // 66: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	21,  // 67: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	23,  // 68: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	27,  // 69: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	29,  // 70: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	32,  // 71: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	35,  // 72: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	38,  // 73: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	41,  // 74: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	46,  // 75: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	49,  // 76: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	52,  // 77: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	55,  // 78: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	57,  // 79: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	59,  // 80: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	67,  // 81: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	70,  // 82: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	72,  // 83: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
-	74,  // 84: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
-	76,  // 85: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
-	78,  // 86: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
-	100, // 87: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
-	80,  // 88: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
-	102, // 89: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
-	94,  // 90: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
-	96,  // 91: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
-	82,  // 92: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
-	85,  // 93: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
-	88,  // 94: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
-	90,  // 95: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
-	98,  // 96: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
-	104, // 97: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
-	110, // 98: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
-	112, // 99: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
-	114, // 100: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
-	116, // 101: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
-	118, // 102: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
-	8,   // 103: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10,  // 104: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12,  // 105: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14,  // 106: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17,  // 107: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20,  // 108: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22,  // 109: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	26,  // 110: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	28,  // 111: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	31,  // 112: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	34,  // 113: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	37,  // 114: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	40,  // 115: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	44,  // 116: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	48,  // 117: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	51,  // 118: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	54,  // 119: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	56,  // 120: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	58,  // 121: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	60,  // 122: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	69,  // 123: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	71,  // 124: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	73,  // 125: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	75,  // 126: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	77,  // 127: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	79,  // 128: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	101, // 129: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	81,  // 130: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	103, // 131: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	95,  // 132: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	97,  // 133: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	84,  // 134: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	87,  // 135: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	89,  // 136: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	93,  // 137: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
-	99,  // 138: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
-	105, // 139: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
-	111, // 140: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
-	113, // 141: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
-	115, // 142: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
-	117, // 143: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
-	119, // 144: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
-	103, // [103:145] is the sub-list for method output_type
-	61,  // [61:103] is the sub-list for method input_type
-	61,  // [61:61] is the sub-list for extension type_name
-	61,  // [61:61] is the sub-list for extension extendee
-	0,   // [0:61] is the sub-list for field type_name
+	2,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
+	120, // 1: rondo.v1.Sample.labels:type_name -> rondo.types.v1.Label
+	3,   // 2: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
+	1,   // 3: rondo.v1.WriteRequest.definition:type_name -> rondo.v1.Definition
+	5,   // 4: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
+	120, // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.types.v1.Label
+	1,   // 6: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
+	14,  // 7: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
+	121, // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.types.v1.Matcher
+	120, // 9: rondo.v1.Series.labels:type_name -> rondo.types.v1.Label
+	1,   // 10: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
+	17,  // 11: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
+	17,  // 12: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
+	22,  // 13: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
+	122, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
+	23,  // 15: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
+	123, // 16: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	122, // 17: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	120, // 18: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
+	32,  // 19: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
+	35,  // 20: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
+	38,  // 21: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
+	39,  // 22: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
+	41,  // 23: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
+	15,  // 24: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
+	43,  // 25: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
+	46,  // 26: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
+	49,  // 27: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
+	57,  // 28: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
+	58,  // 29: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
+	60,  // 30: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
+	61,  // 31: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
+	62,  // 32: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
+	101, // 33: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
+	59,  // 34: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
+	14,  // 35: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	64,  // 36: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	117, // 37: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	1,   // 38: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
+	1,   // 39: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
+	122, // 40: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	5,   // 41: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
+	120, // 42: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
+	120, // 43: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
+	79,  // 44: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
+	82,  // 45: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
+	121, // 46: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
+	15,  // 47: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
+	118, // 48: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	87,  // 49: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,   // 50: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	88,  // 51: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	119, // 52: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	120, // 53: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
+	102, // 54: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
+	103, // 55: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
+	104, // 56: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
+	105, // 57: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
+	116, // 58: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
+	4,   // 59: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	7,   // 60: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	9,   // 61: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	11,  // 62: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	13,  // 63: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	16,  // 64: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	19,  // 65: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	21,  // 66: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	25,  // 67: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	27,  // 68: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	29,  // 69: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	31,  // 70: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	34,  // 71: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	37,  // 72: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	42,  // 73: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	45,  // 74: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	48,  // 75: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	51,  // 76: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	53,  // 77: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	55,  // 78: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	63,  // 79: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	66,  // 80: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	68,  // 81: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
+	70,  // 82: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
+	72,  // 83: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
+	74,  // 84: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
+	96,  // 85: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	76,  // 86: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
+	98,  // 87: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	90,  // 88: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
+	92,  // 89: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	78,  // 90: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
+	81,  // 91: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
+	84,  // 92: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
+	86,  // 93: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
+	94,  // 94: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
+	100, // 95: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
+	106, // 96: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
+	108, // 97: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
+	110, // 98: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
+	112, // 99: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
+	114, // 100: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
+	6,   // 101: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	8,   // 102: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	10,  // 103: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	12,  // 104: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	15,  // 105: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	18,  // 106: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	20,  // 107: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	24,  // 108: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	26,  // 109: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	28,  // 110: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	30,  // 111: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	33,  // 112: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	36,  // 113: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	40,  // 114: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	44,  // 115: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	47,  // 116: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	50,  // 117: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	52,  // 118: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	54,  // 119: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	56,  // 120: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	65,  // 121: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	67,  // 122: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	69,  // 123: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	71,  // 124: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	73,  // 125: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	75,  // 126: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	97,  // 127: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	77,  // 128: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	99,  // 129: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	91,  // 130: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	93,  // 131: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	80,  // 132: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	83,  // 133: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	85,  // 134: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	89,  // 135: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
+	95,  // 136: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
+	101, // 137: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
+	107, // 138: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
+	109, // 139: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
+	111, // 140: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
+	113, // 141: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
+	115, // 142: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
+	101, // [101:143] is the sub-list for method output_type
+	59,  // [59:101] is the sub-list for method input_type
+	59,  // [59:59] is the sub-list for extension type_name
+	59,  // [59:59] is the sub-list for extension extendee
+	0,   // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -9506,22 +9201,22 @@ func file_rondo_proto_init() {
 	if File_rondo_proto != nil {
 		return
 	}
-	file_rondo_proto_msgTypes[3].OneofWrappers = []any{
+	file_rondo_proto_msgTypes[1].OneofWrappers = []any{
 		(*Value_Float)(nil),
 		(*Value_Int)(nil),
 		(*Value_Uint)(nil),
 		(*Value_Text)(nil),
 	}
-	file_rondo_proto_msgTypes[6].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[42].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[92].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[4].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[38].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[88].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   123,
+			NumMessages:   119,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

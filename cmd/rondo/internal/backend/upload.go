@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
@@ -21,10 +22,7 @@ func Upload(ctx context.Context, server *rpc.Client, o transfer.Options, items [
 		sender.Wait()
 	}()
 	stream := server.Far.ImportMany(ctx)
-	first := &rondov1.ImportRequest{Overwrite: o.Overwrite, Jobs: int32(o.Jobs)}
-	for _, l := range o.Labels {
-		first.Labels = append(first.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})
-	}
+	first := &rondov1.ImportRequest{Overwrite: o.Overwrite, Jobs: int32(o.Jobs), Labels: types.SentLabels(o.Labels)}
 	s := upload{first: first, send: stream.Send}
 	var told sync.Mutex
 	tell := func(r transfer.Result) {

@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // evaluate evaluates an expression for the procedure Query, in the places and with the limits of
@@ -66,7 +67,7 @@ func answerOf(result parser.Value) *rondov1.QueryResponse {
 	return m
 }
 
-func labelsOfMetric(ls labels.Labels) (out []*rondov1.Label) {
-	ls.Range(func(l labels.Label) { out = append(out, &rondov1.Label{Name: l.Name, Value: l.Value}) })
+func labelsOfMetric(ls labels.Labels) (out []*typesv1.Label) {
+	ls.Range(func(l labels.Label) { out = append(out, &typesv1.Label{Name: l.Name, Value: l.Value}) })
 	return out
 }

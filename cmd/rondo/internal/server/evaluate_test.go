@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // TestQueryByRPC: PromQL was to be had by Prometheus' API only.
@@ -17,7 +18,7 @@ func TestQueryByRPC(t *testing.T) {
 	_, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{
 		Create: true, Definition: &rondov1.Definition{Step: 10},
 		Samples: []*rondov1.Sample{
-			{Path: "up", Update: "1700000010:1", Labels: []*rondov1.Label{{Name: "__name__", Value: "up"}, {Name: "host", Value: "web1"}}},
+			{Path: "up", Update: "1700000010:1", Labels: []*typesv1.Label{{Name: "__name__", Value: "up"}, {Name: "host", Value: "web1"}}},
 			{Path: "up", Update: "1700000020:2"},
 			{Path: "up", Update: "1700000030:4"},
 		},

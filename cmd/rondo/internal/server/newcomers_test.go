@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -51,7 +52,7 @@ func TestWriteMakesSeries(t *testing.T) {
 		return out
 	}
 	w, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Create: true, Samples: []*rondov1.Sample{
-		{Path: "fine/a", Update: "1700000020:2", Labels: []*rondov1.Label{{Name: "host", Value: "web1"}}},
+		{Path: "fine/a", Update: "1700000020:2", Labels: []*typesv1.Label{{Name: "host", Value: "web1"}}},
 		{Path: "fine/a", Update: "1700000010:1"}, // out of order: it is late, though the series begins before it
 		{Path: "plain", TimeUs: 1_700_000_000e6, Values: float(1, 2)},
 		{Path: "pair/x", Update: "1700000000:1:2"},

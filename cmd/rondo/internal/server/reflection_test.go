@@ -27,8 +27,8 @@ func TestReflection(t *testing.T) {
 		t.Fatalf("%v, %v", names, err)
 	}
 	files, err := s.FileContainingSymbol(rondov1.RondoName)
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%v, %v", files, err)
+	if err != nil || len(files) != 2 || files[0].GetName() != "rondo.proto" || files[1].GetName() != "rondo_types.proto" {
+		t.Fatalf("%d files, %v", len(files), err)
 	}
 	var methods []string
 	for _, m := range files[0].GetService()[0].GetMethod() {

@@ -40,6 +40,7 @@ var permissions = map[string]permission{
 	"/":                            reads,
 	"/login":                       reads,
 	"/rondo.proto":                 reads,
+	"/rondo_types.proto":           reads,
 	"/metrics":                     readAll,
 	"/api/v1/":                     reads, // Prometheus' API
 	"/grpc.health.v1.Health/Check": free,

@@ -64,6 +64,7 @@ func TestPermissionOfRequest(t *testing.T) {
 		{"GET", "/", reads},
 		{"GET", "/series/rondo.v1.Rondo/Drop", reads},
 		{"GET", "/rondo.proto", reads},
+		{"GET", "/rondo_types.proto", reads},
 		{"POST", "/rondo.v1.Rondo/Drop/", reads}, // the answer is 404
 		{"POST", "/rondo.v1.Rondo/Backup", whole},
 		{"POST", "/rondo.v1.Rondo/Control", whole},

@@ -21,6 +21,7 @@ import (
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types"
 )
 
 // Run serves until ctx ends. It then stops the receivers, stores the samples that they have
@@ -240,10 +241,12 @@ func (s *server) handlers() (all, scrapes *routes) {
 	mux.Handle(api.Prefix, s.queries)
 	s.receivers.mount(mux, s.Ways)
 	mux.Handle("GET /login", http.HandlerFunc(s.login))
-	mux.Handle("GET /rondo.proto", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write(rpc.Proto) // the client may be gone
-	}))
+	for name, text := range map[string][]byte{"rondo.proto": rpc.Proto, "rondo_types.proto": types.Proto} {
+		mux.Handle("GET /"+name, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = w.Write(text) // the client may be gone
+		}))
+	}
 	metrics.Handle("GET /metrics", http.HandlerFunc(s.metrics))
 	metrics.Handle(rpc.HealthProcedure, rpc.HealthHandler(s.middleware.ready))
 	return mux, metrics
