@@ -1,7 +1,5 @@
 // Package pages reads the project's pages, so that tests can compare what they say with the code:
 // links and headings, words in backquotes, command lines.
-//
-// Read finds every page. Load parses the Go files of the module and knows what they declare.
 package pages
 
 import (
@@ -29,9 +27,6 @@ type Page struct {
 type Piece struct {
 	Line int // counted from 1
 	Text string
-	// Follows says of a span that it belongs to the one before it: nothing but spaces, commas, a |
-	// of a table or the word "and" stands between them, and both are in one line.
-	Follows bool
 	// Lang is what stands behind the first backquotes of the block that the line is of.
 	Lang string
 }
@@ -121,14 +116,11 @@ func (p *Page) heading(title string) {
 	p.anchors = append(p.anchors, anchor.String())
 }
 
-var between = regexp.MustCompile(`^( |\||,|and)+$`)
-
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 // paragraph finds the spans and links of a paragraph that begins at a line.
 func (p *Page) paragraph(text string, line int) {
 	var rest strings.Builder // without the spans
-	before := 0              // where the span before has ended in rest
 	for i := 0; i < len(text); {
 		open := strings.IndexByte(text[i:], '`')
 		if open < 0 {
@@ -145,13 +137,11 @@ func (p *Page) paragraph(text string, line int) {
 		}
 		word := text[i+len(ticks) : i+len(ticks)+end]
 		p.Spans = append(p.Spans, Piece{
-			Line:    line + strings.Count(text[:i], "\n"),
-			Text:    strings.TrimSpace(strings.ReplaceAll(word, "\n", " ")),
-			Follows: before > 0 && between.MatchString(rest.String()[before:]),
+			Line: line + strings.Count(text[:i], "\n"),
+			Text: strings.TrimSpace(strings.ReplaceAll(word, "\n", " ")),
 		})
 		rest.WriteString(strings.Repeat("\n", strings.Count(word, "\n")))
 		rest.WriteString("x") // a link may consist of a span
-		before = rest.Len()
 		i += 2*len(ticks) + end
 	}
 	left := rest.String()

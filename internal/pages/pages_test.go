@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"go/parser"
-	"go/token"
 	"slices"
 	"testing"
 
@@ -14,11 +12,7 @@ func TestParse(t *testing.T) {
 		"```sh\nrun `it`\n```\n\n    indented\n    more\n\n| `x.go` | `F` |\n")
 	var spans, links, code []string
 	for _, s := range p.Spans {
-		text := s.Text
-		if s.Follows {
-			text = "+" + text
-		}
-		spans = append(spans, text)
+		spans = append(spans, s.Text)
 	}
 	for _, l := range p.Links {
 		links = append(links, l.Text)
@@ -30,7 +24,7 @@ func TestParse(t *testing.T) {
 		what      string
 		got, want []string
 	}{
-		{"spans", spans, []string{"b", "x.go", "+F", "two", "long word", "last", "x.go", "+F"}},
+		{"spans", spans, []string{"b", "x.go", "F", "two", "long word", "last", "x.go", "F"}},
 		{"links", links, []string{"a.md#b-c", "b.md"}},
 		{"code", code, []string{"sh:run `it`", ":indented", ":more"}},
 	} {
@@ -86,40 +80,5 @@ func TestKnown(t *testing.T) {
 		if err := Known(root, Words(c.line), isFlag); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.line, err)
 		}
-	}
-}
-
-// TestLoad reads this package.
-func TestLoad(t *testing.T) {
-	m, err := Load(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !m.InFile("module.go", "Module.InFile") || m.InFile("page.go", "Module") || !m.Anywhere("TestLoad") || !m.Member("Follows") {
-		t.Error("what the files declare is wrong")
-	}
-	if is, ok := m.InPackage("pages", "Page.Name"); !is || !ok {
-		t.Error("package pages has no Page.Name")
-	}
-	if is, ok := m.InPackage("page", "Page"); is || ok {
-		t.Error("there is a package page")
-	}
-}
-
-func TestLocks(t *testing.T) {
-	f, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
-type a struct {
-	n  int
-	mu sync.Mutex
-}
-type b struct{ sync.RWMutex }
-var c, d sync.Mutex
-func (a) e() { var f sync.Mutex; var g int }
-`, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := locks(f), []string{"a.mu", "b.RWMutex", "c", "d", "e.f"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
