@@ -2,5 +2,5 @@
 // the stream if it is missing, checks that servers and stream keep what they acknowledge, and
 // returns a log that package engine/core can stand on.
 //
-// docs/cluster.md says which settings must hold, and why.
+// docs/design/cluster.md says which settings must hold, and why.
 package jetstream

@@ -29,5 +29,5 @@
 // log and goes on with those that writers append. It reads whole blocks only and wants dense
 // positions. What one replica lacks or has damaged it reads from another one.
 //
-// docs/cluster.md describes the messages.
+// docs/design/cluster.md describes the messages.
 package stream

@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// The constants in this file are part of the format, which docs/cluster.md describes. All numbers
-// are little-endian.
+// The constants in this file are part of the format, which docs/design/cluster.md describes. All
+// numbers are little-endian.
 const (
 	messageMagic   = "rmsg"
 	messageVersion = 1

@@ -15,10 +15,10 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// pageExample reads the bytes of an example in docs/cluster.md.
+// pageExample reads the bytes of an example in docs/design/cluster.md.
 func pageExample(t *testing.T, name string) []byte {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/cluster.md")
+	page, err := os.ReadFile("../../docs/design/cluster.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/router"
 )
 
-// The table of docs/cluster.md says where the series of a cluster are: it must never change.
+// The table of docs/design/cluster.md says where the series of a cluster are: it must never change.
 func TestPartitionsAreThoseOfThePage(t *testing.T) {
-	f, err := os.Open("../../../docs/cluster.md")
+	f, err := os.Open("../../../docs/design/cluster.md")
 	must(t, err)
 	defer func() { _ = f.Close() }()
 	rows := 0
