@@ -116,7 +116,7 @@ func (s *script) copies(f *file) {
 		return
 	}
 	// rrdtool gives a copy of a file of version 4 or 5 version 3, and forgets what that means:
-	// docs/cli.md, create.
+	// docs/rrdtool-compat.md, create.
 	later := slices.ContainsFunc(f.ds, func(d source) bool { return d.kind == "DCOUNTER" || d.kind == "DDERIVE" })
 	if later || f.season {
 		return
@@ -179,7 +179,7 @@ func (s *script) restore(f *file) {
 }
 
 // filled makes a series of what one or several others hold, f among them. What rrdtool loses or
-// mixes up then, and docs/cli.md lists, is kept out: all series have one step of more than a
+// mixes up then, and docs/rrdtool-compat.md lists, is kept out: all series have one step of more than a
 // second; each archive that gives has more rows than one new row needs; one of the new archives at
 // most has one PDP a row, and none predicts. Nor does a series give that ends at the present: see
 // present.

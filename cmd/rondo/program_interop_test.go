@@ -47,7 +47,7 @@ var modes = []string{"pipe", "pipe through a server", "inside", "processes", "pr
 
 // TestWholeProgramsAsOriginal runs random programs of all commands through rrdtool and through
 // rondo: its processes, its pipe mode, its server, and without any of them. stdout, stderr, exit
-// codes and files must be equal, but for what docs/cli.md lists.
+// codes and files must be equal, but for what docs/rrdtool-compat.md lists.
 func TestWholeProgramsAsOriginal(t *testing.T) {
 	tool := rrdtooltest.Peer(t, "rrdtool")
 	seed := seeds.One(t)

@@ -117,7 +117,7 @@ func (s *script) spoilt(words []string) []string {
 }
 
 // tune changes what a series is, or tries to. What rondo refuses, and rrdtool takes and damages the
-// file, is left out: docs/cli.md.
+// file, is left out: docs/rrdtool-compat.md.
 func (s *script) tune(f *file) {
 	if !f.season && s.one(3) {
 		s.restructure(f)
@@ -133,7 +133,7 @@ func (s *script) tune(f *file) {
 }
 
 // restructure adds or removes a data source, or takes rows away. Rows that are added come from
-// elsewhere, and a DS: with a mistake adds a source without a name: see docs/cli.md.
+// elsewhere, and a DS: with a mistake adds a source without a name: see docs/rrdtool-compat.md.
 func (s *script) restructure(f *file) {
 	s.exact = true
 	defer func() { s.exact = false }()
@@ -165,7 +165,7 @@ func (s *script) restructure(f *file) {
 }
 
 // finer gives a series a finer step. What is gathered of an open step or row rrdtool does not
-// compute for the new one (docs/cli.md, tune): a sample that ends a row of every archive comes
+// compute for the new one (docs/rrdtool-compat.md, tune): a sample that ends a row of every archive comes
 // first, and the series is one whose archives all have more than one PDP a row.
 func (s *script) finer(f *file) {
 	if f.recent || slices.Contains(f.pdps, 1) {

@@ -30,7 +30,7 @@ var tunes = []string{
 
 // TestTuneAsRRDTool changes a series over the socket, and a file by rrdtool: what is answered,
 // shown and dumped is the same. rrdcached 1.7.2 has no such commands. What of added archives
-// differs from rrdtool stands in docs/cli.md.
+// differs from rrdtool stands in docs/rrdtool-compat.md.
 func TestTuneAsRRDTool(t *testing.T) {
 	tool := rrdtooltest.Peer(t, "rrdtool")
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 
 // TestTuneAsOriginal runs random tune commands between updates through rrdtool and Run. What
 // rrdtool leaves in a file it has damaged, or makes of rows that have been overwritten, is left
-// out: docs/cli.md has the list.
+// out: docs/rrdtool-compat.md has the list.
 func TestTuneAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
