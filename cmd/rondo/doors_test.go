@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,54 +53,48 @@ func TestNoLineProtocolOnTCPByDefault(t *testing.T) {
 	}
 }
 
-// TestReadmeTranscript compares what the README says the server listens for with what it does.
-func TestReadmeTranscript(t *testing.T) {
+// TestTranscriptOfThePage compares what the page says the server listens for with what it does.
+func TestTranscriptOfThePage(t *testing.T) {
 	d := defaultServer(t, filepath.Join(t.TempDir(), "rondo.db"))
-	f := ofLang(t, readFences(t, readme), "text")[0]
+	f := ofLang(t, readFences(t, root+"/docs/serve.md"), "text")[0]
 	told := make(map[string]bool)
 	for _, m := range listening.FindAllStringSubmatch(f.text, -1) {
 		told[m[1]] = true
 		got := d.listens[m[1]]
 		if filepath.IsAbs(m[2]) {
 			if filepath.Base(m[2]) != filepath.Base(got) {
-				t.Errorf("README.md:%d: %s listens at %s, want %s", f.line, m[1], m[2], got)
+				t.Errorf("docs/serve.md:%d: %s listens at %s, want %s", f.line, m[1], m[2], got)
 			}
 			continue
 		}
 		_, flags := newServeSettings(&common{process: &process{lookupEnv: func(string) (string, bool) { return "", false }}})
 		if want := strings.Trim(flags.Flags().Lookup(m[1]).DefValue, "[]"); m[2] != want || got == "" {
-			t.Errorf("README.md:%d: %s listens at %s; its default is %s", f.line, m[1], m[2], want)
+			t.Errorf("docs/serve.md:%d: %s listens at %s; its default is %s", f.line, m[1], m[2], want)
 		}
 	}
 	for name := range d.listens {
 		if !told[name] {
-			t.Errorf("README.md:%d: it does not say that the server listens for %s", f.line, name)
+			t.Errorf("docs/serve.md:%d: it does not say that the server listens for %s", f.line, name)
 		}
 	}
 }
 
-// TestReadmeGraphInterop runs the README's graph with the original rrdtool, over the socket of a
+// TestGraphOfThePageInterop runs the page's graph with the original rrdtool, over the socket of a
 // server that listens by default.
-func TestReadmeGraphInterop(t *testing.T) {
+func TestGraphOfThePageInterop(t *testing.T) {
 	needRRDTool(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	db := filepath.Join(dir, "rondo.db")
 	defaultServer(t, db)
-	fences := readFences(t, filepath.Join(moduleRoot, "README.md"))
-	for _, f := range ofLang(t, fences, "console") {
-		for _, m := range regexp.MustCompile(`(?m)^\$ rondo ((create|update) router/.*)$`).FindAllStringSubmatch(f.text, -1) {
-			if !strings.HasSuffix(m[1], " 920806200:1") { // which is refused
-				rondo(t, db, strings.Fields(m[1])...)
-			}
-		}
-	}
-	for _, f := range ofLang(t, fences, "sh") {
+	rondo(t, db, "create", "web1/load/load.rrd", "--start", "now-1h", "--step", "60", "DS:shortterm:GAUGE:120:U:U", "RRA:AVERAGE:0.5:1:1440")
+	rondo(t, db, "update", "web1/load/load.rrd", "now-10min@1", "now-9min@2", "now-8min@3")
+	for _, f := range ofLang(t, readFences(t, filepath.Join(moduleRoot, "docs/clients.md")), "sh") {
 		if strings.Contains(f.text, "rrdtool graph") {
 			runLine(t, dir, f.text)
 		}
 	}
-	picture, err := os.ReadFile("eth0.png")
+	picture, err := os.ReadFile("load.png")
 	if err != nil || !bytes.HasPrefix(picture, []byte("\x89PNG")) {
 		t.Errorf("%v, a picture that begins %.8q", err, picture)
 	}

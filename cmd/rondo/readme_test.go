@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
-	"math"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,8 +19,6 @@ import (
 
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rpc"
-	"github.com/rondo-db/rondo/receivers/collectd"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // A fence is a fenced block of a page.
@@ -78,29 +73,36 @@ func ofLang(t *testing.T, fences []fence, lang string) []fence {
 
 const readme = root + "/README.md"
 
-// TestReadmeCommands runs the README's console blocks, in order, beside a server that has got
-// collectd's packets, and compares what they print. In the page … stands for anything.
+// TestReadmeCommands runs the README's console blocks, in order, beside a server that has got the
+// values of its quick start, and compares what they print. In the page … stands for anything.
 func TestReadmeCommands(t *testing.T) {
 	dir := t.TempDir()
-	const anyPort = "127.0.0.1:0"
-	d := serveProcess(t, filepath.Join(dir, "rondo.db"), "--collectd", anyPort, "--gmetric", anyPort, "--mono", anyPort, "--smon", anyPort)
-	sendLoad(t, d.listens["collectd"])
-	waitFor(t, "the series of the packets", func() bool {
-		const name = "collectd/web1/load/load"
-		return strings.Contains(rondo(t, d.db, "list"), name) && strings.Contains(rondo(t, d.db, "lastupdate", name), "2.5 2 1.5")
-	})
+	d := serveProcess(t, filepath.Join(dir, "rondo.db"))
+	sendRoom(t, d.listens["http"])
 	for _, f := range ofLang(t, readFences(t, readme), "console") {
 		for _, step := range strings.Split("\n"+f.text, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(step, "\n")
-			got := runLine(t, dir, d.atPorts(line))
-			for end := time.Now().Add(patience); !resembles(got, want, f.loose) && readsOnly(line) && time.Now().Before(end); {
-				time.Sleep(20 * time.Millisecond) // what was sent just now is on its way
-				got = runLine(t, dir, d.atPorts(line))
-			}
-			if !resembles(got, want, f.loose) {
+			if got := runLine(t, dir, line); !resembles(got, want, f.loose) {
 				t.Errorf("README.md:%d: %s\nprints\n%swant\n%s", f.line, line, got, want)
 			}
 		}
+	}
+}
+
+// sendRoom sends what the quick start's loop would have sent in the last minute.
+func sendRoom(t *testing.T, addr string) {
+	t.Helper()
+	var lines strings.Builder
+	now := time.Now()
+	for at := now.Add(-time.Minute); at.Before(now); at = at.Add(5 * time.Second) {
+		fmt.Fprintf(&lines, "room,place=cellar celsius=21.5 %d\n", at.UnixNano())
+	}
+	resp, err := http.Post("http://"+addr+"/write", "", strings.NewReader(lines.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = resp.Body.Close(); resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("the values are answered by %s", resp.Status)
 	}
 }
 
@@ -114,7 +116,7 @@ func TestRPCExamples(t *testing.T) {
 	for _, f := range ofLang(t, readFences(t, page), "console") {
 		for _, step := range strings.Split("\n"+f.text, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(step, "\n")
-			if got := runLine(t, dir, d.atPorts(line)); !resembles(got, want, f.loose) {
+			if got := runLine(t, dir, strings.ReplaceAll(line, "127.0.0.1:9180", d.listens["http"])); !resembles(got, want, f.loose) {
 				t.Errorf("%s:%d: %s\nprints\n%swant\n%s", page, f.line, line, got, want)
 			}
 			ran.WriteString(line + "\n")
@@ -128,21 +130,6 @@ func TestRPCExamples(t *testing.T) {
 			t.Errorf("%s has no example of %s", page, p)
 		}
 	}
-}
-
-// atPorts puts the ports that the test's server has in place of those of the page.
-func (d *daemon) atPorts(line string) string {
-	line = strings.ReplaceAll(line, "127.0.0.1:9180", d.listens["http"])
-	line = strings.ReplaceAll(line, "127.0.0.1:3000", d.listens["smon"])
-	for _, p := range []string{"collectd", "gmetric", "mono"} {
-		line = strings.Replace(line, "rondo send "+p, "rondo send "+p+" --to "+d.listens[p], 1)
-	}
-	return line
-}
-
-// readsOnly says whether a line may be run again.
-func readsOnly(line string) bool {
-	return strings.HasPrefix(line, "rondo list") || strings.HasPrefix(line, "rondo info")
 }
 
 // runLine runs a line of shell in dir and returns what it prints.
@@ -217,36 +204,6 @@ func TestResembles(t *testing.T) {
 	}
 }
 
-// sendLoad sends, as collectd on host web1 would, what the plugins cpu and load read in the last
-// minute.
-func sendLoad(t *testing.T, addr string) {
-	t.Helper()
-	c, err := net.Dial("udp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }() // nothing is read
-	gauge := func(v float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)) }
-	load := bytes.Join([][]byte{gauge(2.5), gauge(2), gauge(1.5)}, nil)
-	now := time.Now().Truncate(10 * time.Second)
-	var e collectd.Encoder
-	for at := now.Add(-time.Minute); !at.After(now); at = at.Add(10 * time.Second) {
-		stamp := collectd.StampOf(rra.TimeOf(at))
-		for _, v := range []collectd.ValueList{
-			{Plugin: []byte("cpu"), PluginInstance: []byte("0"), Type: []byte("cpu"), TypeInstance: []byte("idle"), Kinds: []byte{collectd.KindDerive}, Raw: make([]byte, 8)},
-			{Plugin: []byte("load"), Type: []byte("load"), Kinds: bytes.Repeat([]byte{collectd.KindGauge}, 3), Raw: load},
-		} {
-			v.Host, v.Time, v.Interval = []byte("web1"), stamp, 10<<30
-			if !e.Add(&v) {
-				t.Fatal("the packet is full")
-			}
-		}
-	}
-	if _, err := c.Write(e.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // curl is as much of curl as the pages use, so that its lines run with Go alone.
 func curl() {
 	flags := flag.NewFlagSet("curl", flag.ExitOnError)
@@ -304,9 +261,10 @@ func TestReadmeEmbedding(t *testing.T) {
 	}
 }
 
-// TestReadmeSettings reads the README's YAML as serve does, and the flags of its lines.
-func TestReadmeSettings(t *testing.T) {
-	fences := readFences(t, readme)
+// TestSettingsOfThePage reads the page's YAML as serve does, and the flags of its lines.
+func TestSettingsOfThePage(t *testing.T) {
+	const page = root + "/docs/serve.md"
+	fences := readFences(t, page)
 	p := &process{stderr: io.Discard, lookupEnv: func(string) (string, bool) { return "", false }}
 	for i, f := range ofLang(t, fences, "yaml") {
 		name := filepath.Join(t.TempDir(), fmt.Sprint(i))
@@ -318,10 +276,10 @@ func TestReadmeSettings(t *testing.T) {
 		s.config = name
 		ways, _, err := s.apply()
 		if err != nil {
-			t.Errorf("README.md:%d: %v", f.line, err)
+			t.Errorf("docs/serve.md:%d: %v", f.line, err)
 		}
 		if ways.Policy == nil {
-			t.Errorf("README.md:%d: no policy", f.line)
+			t.Errorf("docs/serve.md:%d: no policy", f.line)
 		}
 	}
 	for _, f := range ofLang(t, fences, "sh") {
@@ -332,21 +290,21 @@ func TestReadmeSettings(t *testing.T) {
 			}
 			_, cmd := newServeSettings(&common{process: p})
 			if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
-				t.Errorf("README.md:%d: %s: %v", f.line, strings.TrimSpace(line), err)
+				t.Errorf("docs/serve.md:%d: %s: %v", f.line, strings.TrimSpace(line), err)
 			}
 		}
 	}
 }
 
-// TestReadmeCollectdInterop has collectd read the README's configuration.
-func TestReadmeCollectdInterop(t *testing.T) {
+// TestCollectdOfThePageInterop has collectd read the page's whole configuration.
+func TestCollectdOfThePageInterop(t *testing.T) {
 	path := rrdtooltest.Peer(t, "collectd")
-	f := ofLang(t, readFences(t, readme), "apache")[0]
+	f := ofLang(t, readFences(t, root+"/docs/clients.md"), "apache")[0]
 	name := filepath.Join(t.TempDir(), "collectd.conf")
 	if err := os.WriteFile(name, []byte(f.text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(path, "-t", "-C", name).CombinedOutput(); err != nil {
-		t.Errorf("README.md:%d: collectd -t: %v\n%s", f.line, err, out)
+		t.Errorf("docs/clients.md:%d: collectd -t: %v\n%s", f.line, err, out)
 	}
 }
