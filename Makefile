@@ -1,4 +1,4 @@
-.PHONY: build rondo-bench deb rpm tar check soak test bench million databases clean
+.PHONY: build rondo-bench deb rpm tar image release check lint test race interop soak vulnerable bench million databases clean
 
 build:
 	CGO_ENABLED=0 go build -o rondo ./cmd/rondo
@@ -8,8 +8,15 @@ rondo-bench: build
 	CGO_ENABLED=0 go build -C bench -o ../rondo-bench .
 
 # Packages, into dist/: docs/install.md.
-deb rpm tar:
+deb rpm tar image:
 	contrib/packages/build $@
+
+# All of them for both processors, and their sums.
+release:
+	rm -rf dist
+	GOARCH=amd64 contrib/packages/build
+	GOARCH=arm64 contrib/packages/build
+	cd dist && sha256sum rondo* > SHA256SUMS
 
 # What CI runs, and nothing else.
 check:
@@ -19,8 +26,22 @@ check:
 soak:
 	.ci/soak 60
 
+# Parts of the gate.
+lint:
+	.ci/run format house tidy vet fix staticcheck errcheck generated
+
 test:
 	go test ./...
+
+race:
+	.ci/run race
+
+# Every test beside the real programs, which peers installs as root.
+interop:
+	.ci/run peers tests
+
+vulnerable:
+	.ci/run vulnerable
 
 # The figures of the README: 100,000 series for an hour; a million for five minutes.
 bench: build

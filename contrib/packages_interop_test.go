@@ -5,6 +5,10 @@ package contrib_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -24,7 +28,7 @@ import (
 func TestPackages(t *testing.T) {
 	needNFPM(t)
 	all, again := packages(t), packages(t)
-	if len(all) != 3 || len(again) != 3 {
+	if len(all) != 4 || len(again) != 4 {
 		t.Fatalf("built %q, then %q", all, again)
 	}
 	for i := range all {
@@ -43,13 +47,14 @@ func TestPackages(t *testing.T) {
 	t.Run("deb", func(t *testing.T) { installsDeb(t, all[0]) })
 	t.Run("rpm", func(t *testing.T) { installsRPM(t, all[1]) })
 	t.Run("tar", func(t *testing.T) { unpacksTar(t, all[2]) })
+	t.Run("image", func(t *testing.T) { runsImage(t, all[3]) })
 }
 
-// packages builds the three packages into a folder of the test and returns their names.
+// packages builds the four packages into a folder of the test and returns their names.
 func packages(t *testing.T) []string {
 	t.Helper()
 	dist := t.TempDir()
-	cmd := exec.Command("packages/build", "deb", "rpm", "tar")
+	cmd := exec.Command("packages/build", "deb", "rpm", "tar", "image")
 	cmd.Env = append(os.Environ(), "RONDO_DIST="+dist, "RONDO_VERSION=0.1.0", "SOURCE_DATE_EPOCH=1700000000", "RONDO_BUILDVCS=false")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -118,7 +123,7 @@ func installsDeb(t *testing.T, deb string) {
 		t.Errorf("the database's folder belongs to %d:%d", uid, gid)
 	}
 	checkUnit(t, root)
-	startInRoot(t, root, uid, gid)
+	startInRoot(t, root, uid, gid, "--config", "/etc/rondo/rondo.yaml")
 
 	config := filepath.Join(root, "etc/rondo/rondo.yaml")
 	mine := []byte("db: /var/lib/rondo # mine\n")
@@ -180,6 +185,77 @@ func unpacksTar(t *testing.T, archive string) {
 	}
 }
 
+// runsImage: every file of the image has the digest and size by which others name it, and the program
+// runs in what the layer unpacks to.
+func runsImage(t *testing.T, image string) {
+	t.Helper()
+	dir, root := t.TempDir(), t.TempDir()
+	if out, err := exec.Command("tar", "-C", dir, "-xf", image).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	type blob struct {
+		Digest string
+		Size   int64
+	}
+	var index struct{ Manifests []blob }
+	var manifest struct {
+		Config blob
+		Layers []blob
+	}
+	var config struct {
+		Config struct{ User, StopSignal string }
+		RootFS struct {
+			DiffIDs []string `json:"diff_ids"`
+		}
+	}
+	read := func(b blob, to any) string {
+		t.Helper()
+		name := filepath.Join(dir, "blobs", strings.Replace(b.Digest, ":", "/", 1))
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(text)); sum != b.Digest || int64(len(text)) != b.Size {
+			t.Errorf("%s of %d bytes is named as %s of %d", sum, len(text), b.Digest, b.Size)
+		}
+		if to != nil {
+			if err := json.Unmarshal(text, to); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+		}
+		return name
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "index.json"))
+	if err := errors.Join(err, json.Unmarshal(text, &index)); err != nil || len(index.Manifests) != 1 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	read(index.Manifests[0], &manifest)
+	read(manifest.Config, &config)
+	if config.Config.User != "65532:65532" || config.Config.StopSignal != "SIGTERM" || len(manifest.Layers) != 1 || len(config.RootFS.DiffIDs) != 1 {
+		t.Fatalf("%+v %+v", manifest, config)
+	}
+	layer := read(manifest.Layers[0], nil)
+	sum, err := exec.Command("sh", "-c", `gzip -dc "$0" | sha256sum`, layer).Output()
+	if err != nil || "sha256:"+strings.Fields(string(sum))[0] != config.RootFS.DiffIDs[0] {
+		t.Errorf("%v: the layer is %s, and the configuration says %s", err, sum, config.RootFS.DiffIDs[0])
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can enter an image")
+	}
+	if out, err := exec.Command("tar", "-C", root, "--same-owner", "-xzf", layer).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if uid, gid := owner(t, filepath.Join(root, "var/lib/rondo")); uid != 65532 || gid != 65532 {
+		t.Errorf("the database's folder belongs to %d:%d", uid, gid)
+	}
+	for d := root; d != os.TempDir() && d != "/"; d = filepath.Dir(d) { // the image's user must get there
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	startInRoot(t, root, 65532, 65532, "--db", "/var/lib/rondo")
+}
+
 // cleanRoot returns an empty root with what dpkg itself needs.
 func cleanRoot(t *testing.T) string {
 	t.Helper()
@@ -227,9 +303,9 @@ func checkUnit(t *testing.T, root string) {
 	}
 }
 
-// startInRoot starts the service as the unit does: as its user, in the root, with the configuration.
+// startInRoot starts a server in a root as a user, as the unit and the image do.
 // It asks the service for its health and ends it.
-func startInRoot(t *testing.T, root string, uid, gid uint32) {
+func startInRoot(t *testing.T, root string, uid, gid uint32, flags ...string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that was free a moment ago
 	if err != nil {
@@ -241,7 +317,7 @@ func startInRoot(t *testing.T, root string, uid, gid uint32) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/usr/bin/rondo", "serve", "--config", "/etc/rondo/rondo.yaml", "--http", addr, "--collectd", "", "--gmetric", "")
+	cmd := exec.CommandContext(ctx, "/usr/bin/rondo", append([]string{"serve", "--http", addr, "--collectd", "", "--gmetric", ""}, flags...)...)
 	cmd.Path, cmd.Err = "/usr/bin/rondo", nil // within the root
 	cmd.Dir, cmd.Env = "/", []string{"HOME=/var/lib/rondo"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: uid, Gid: gid}}
