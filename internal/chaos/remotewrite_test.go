@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/golang/snappy"
+	"github.com/prometheus/prometheus/prompb"
 
 	"github.com/rondo-db/rondo/internal/localcluster"
-	"github.com/rondo-db/rondo/receivers/remotewrite"
 )
 
 // remoteWriteDoor speaks Prometheus' remote write. All series are counters.
@@ -40,17 +40,20 @@ func (d *remoteWriteDoor) prepare(context.Context, int) error { return nil }
 func (d *remoteWriteDoor) close()                             { d.client.CloseIdleConnections() }
 
 func (d *remoteWriteDoor) send(ctx context.Context, node int, b batch) (late int, err error) {
-	all := make([]remotewrite.TimeSeries, len(d.all))
+	all := make([]prompb.TimeSeries, len(d.all))
 	for i, s := range d.all {
-		all[i].Labels = []remotewrite.Label{
+		all[i].Labels = []prompb.Label{
 			{Name: "__name__", Value: fmt.Sprintf("s%d_total", i)}, {Name: "instance", Value: d.instance}, {Name: "job", Value: "chaos"},
 		}
 		for n := b.from; n < b.from+b.samples; n++ {
-			all[i].Samples = append(all[i].Samples, remotewrite.Sample{Value: d.counters[i].at(n), Time: 1000 * (s.start + int64(n))})
+			all[i].Samples = append(all[i].Samples, prompb.Sample{Value: d.counters[i].at(n), Timestamp: 1000 * (s.start + int64(n))})
 		}
 	}
-	body := snappy.Encode(nil, remotewrite.AppendRequest(nil, all, nil))
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url[node]+"/api/v1/write", bytes.NewReader(body))
+	body, err := (&prompb.WriteRequest{Timeseries: all}).Marshal()
+	if err != nil {
+		return 0, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url[node]+"/api/v1/write", bytes.NewReader(snappy.Encode(nil, body)))
 	if err != nil {
 		return 0, err
 	}

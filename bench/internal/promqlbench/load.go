@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/golang/snappy"
+	"github.com/prometheus/prometheus/prompb"
 
 	"github.com/rondo-db/rondo/bench/internal/writebench"
-	"github.com/rondo-db/rondo/receivers/remotewrite"
 )
 
 const (
@@ -21,19 +21,22 @@ const (
 // feed sends the samples of n gauges and n counters, the last of them at the second end. They are
 // sent in order of time: Prometheus refuses samples an hour older than its newest.
 func feed(ctx context.Context, s *writebench.Server, n int, end int64) error {
-	var series []remotewrite.TimeSeries
-	var message, packed []byte
+	var series []prompb.TimeSeries
+	var packed []byte
 	for from := 0; from < samples; from += slice {
 		for i := range 2 * n {
-			series = append(series, remotewrite.TimeSeries{Labels: labels(i%n, i < n)})
+			series = append(series, prompb.TimeSeries{Labels: labels(i%n, i < n)})
 			x := &series[len(series)-1]
 			for k := from; k < min(from+slice, samples); k++ {
-				x.Samples = append(x.Samples, remotewrite.Sample{Value: value(i%n, k, i < n), Time: 1000 * (end - step*int64(samples-1-k))})
+				x.Samples = append(x.Samples, prompb.Sample{Value: value(i%n, k, i < n), Timestamp: 1000 * (end - step*int64(samples-1-k))})
 			}
 			if len(series) < atOnce && i < 2*n-1 {
 				continue
 			}
-			message = remotewrite.AppendRequest(message[:0], series, nil)
+			message, err := (&prompb.WriteRequest{Timeseries: series}).Marshal()
+			if err != nil {
+				return err
+			}
 			packed = snappy.Encode(packed[:cap(packed)], message)
 			if _, err := s.Write(ctx, packed); err != nil {
 				return err
@@ -45,12 +48,12 @@ func feed(ctx context.Context, s *writebench.Server, n int, end int64) error {
 }
 
 // labels returns the labels of gauge or counter i.
-func labels(i int, gauge bool) []remotewrite.Label {
+func labels(i int, gauge bool) []prompb.Label {
 	name := "requests_total"
 	if gauge {
 		name = "load"
 	}
-	return []remotewrite.Label{
+	return []prompb.Label{
 		{Name: "__name__", Value: name},
 		{Name: "group", Value: fmt.Sprintf("g%d", i/groupSize)},
 		{Name: "instance", Value: instance(i)},

@@ -6,9 +6,8 @@ import (
 	"math"
 
 	"github.com/golang/snappy"
+	"github.com/prometheus/prometheus/prompb"
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/rondo-db/rondo/receivers/remotewrite"
 )
 
 // interval is the time between two samples of a series, in milliseconds.
@@ -36,16 +35,20 @@ func newRequests(series, samples int, start int64) []*request {
 			all = append(all, new(request))
 		}
 		r := all[len(all)-1]
-		r.message = remotewrite.AppendRequest(r.message, []remotewrite.TimeSeries{{
-			Labels: []remotewrite.Label{
+		one, err := (&prompb.WriteRequest{Timeseries: []prompb.TimeSeries{{
+			Labels: []prompb.Label{
 				{Name: "__name__", Value: fmt.Sprintf("node_load_%d", i%100)},
 				{Name: "cluster", Value: "eu-west-1"},
 				{Name: "device", Value: fmt.Sprintf("device%d", i%8)},
 				{Name: "instance", Value: fmt.Sprintf("host-%d.example.com:9100", i/100)},
 				{Name: "job", Value: "node"},
 			},
-			Samples: []remotewrite.Sample{{Value: 1, Time: start}},
-		}}, nil)
+			Samples: []prompb.Sample{{Value: 1, Timestamp: start}},
+		}}}).Marshal()
+		if err != nil {
+			panic(err) // it has room
+		}
+		r.message = append(r.message, one...)
 		r.ends = append(r.ends, len(r.message))
 	}
 	return all

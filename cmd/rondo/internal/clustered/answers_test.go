@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/snappy"
+	"github.com/prometheus/prometheus/prompb"
 
 	"github.com/rondo-db/rondo/engine/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
@@ -107,14 +108,18 @@ func TestAnswersOfReceivers(t *testing.T) {
 	}
 	one := enginetest.Open(t)
 	write := func(n int, names ...string) []byte {
-		var all []remotewrite.TimeSeries
+		var all []prompb.TimeSeries
 		for _, name := range names {
 			name, n := late(name, n)
-			all = append(all, remotewrite.TimeSeries{
-				Labels: []remotewrite.Label{{Name: "__name__", Value: name}, {Name: "job", Value: "j"}}, Samples: []remotewrite.Sample{{Time: 1_700_000_000_000 + int64(n)*1000, Value: float64(n)}},
+			all = append(all, prompb.TimeSeries{
+				Labels: []prompb.Label{{Name: "__name__", Value: name}, {Name: "job", Value: "j"}}, Samples: []prompb.Sample{{Timestamp: 1_700_000_000_000 + int64(n)*1000, Value: float64(n)}},
 			})
 		}
-		return snappy.Encode(nil, remotewrite.AppendRequest(nil, all, nil))
+		body, err := (&prompb.WriteRequest{Timeseries: all}).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return snappy.Encode(nil, body)
 	}
 	lines := func(n int, names ...string) (body []byte) {
 		for _, name := range names {
