@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +21,14 @@ import (
 	"github.com/rondo-db/rondo/wal/stream"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
+
+// TestMain lets all tests that wait for servers wait at the same time, however few cores there are.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // A gate refuses messages as the suite says, and else hands them on.
 type gate struct {
