@@ -7,8 +7,12 @@
 // makes most arrows run down: the files that others stand on lie at the bottom. An arrow that still
 // runs up is one of two files that need each other, or of a longer circle.
 //
+// It also reads what people read: it fails where a comment or a page has a phrase of the list
+// riddles, and where a page has a line of prose behind column 100.
+//
 //	go run .ci/house/main.go [-v] [PACKAGE ...]
 //	go run .ci/house/main.go -rooms
+//	go run .ci/house/main.go -words
 package main
 
 import (
@@ -72,6 +76,7 @@ func main() {
 	log.SetFlags(0)
 	verbose := flag.Bool("v", false, "name the long functions and the arrows that run up")
 	parts := flag.Bool("rooms", false, "print lines, tests and files by part of the house, and no more")
+	phrases := flag.Bool("words", false, "print the phrases to reword and the wide lines of pages, and no more")
 	file := flag.String("limits", ".ci/house/limits.txt", "the `file` of limits")
 	flag.Parse()
 	limits, err := readLimits(*file)
@@ -84,6 +89,14 @@ func main() {
 	}
 	if *parts {
 		showSizes(sizes)
+		return
+	}
+	if *phrases {
+		found, err := readAll()
+		if err != nil {
+			log.Fatal("house: ", err)
+		}
+		fail(found)
 		return
 	}
 	patterns := flag.Args()
@@ -102,6 +115,11 @@ func main() {
 	if flag.NArg() == 0 {
 		wrong = append(wrong, grown(sizes, limits)...)
 	}
+	fail(wrong)
+}
+
+// fail prints what is wrong, and ends the program if anything is.
+func fail(wrong []string) {
 	for _, w := range wrong {
 		fmt.Println(w)
 	}
@@ -538,4 +556,95 @@ func (r *room) figure(name string) (float64, bool) {
 	typ, ok := strings.CutSuffix(name, ".fields")
 	n, found := r.fields[typ]
 	return float64(n), ok && found
+}
+
+// riddles are phrases that make a reader go back: a pronoun whose noun stands somewhere before, and
+// "tell", where a program reports, logs or returns something, or where something shows it. There are
+// no exceptions: a sentence that has one is written anew.
+var riddles = regexp.MustCompile(`(?i)\b(of\s+which|that\s+of|those\s+of|is\s+none|what\s+there\s+is\s+of|tells?|told)\b`)
+
+// readAll reads the comments of every Go file that is not generated, and the pages: docs, contrib
+// and the Markdown files of the module's folder.
+func readAll() (found []string, err error) {
+	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == ".git" || d.Name() == "testdata" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		page := filepath.Ext(name) == ".md"
+		if !page && filepath.Ext(name) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if page {
+			found = append(found, readPage(name, string(text))...)
+			return nil
+		}
+		if !generated.Match(text) {
+			lines, err := readComments(name, text)
+			found = append(found, lines...)
+			return err
+		}
+		return nil
+	})
+	return found, err
+}
+
+// readComments returns the phrases in the comments of a Go file.
+func readComments(name string, src []byte) (found []string, err error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range f.Comments {
+		var text strings.Builder
+		for _, c := range g.List {
+			text.WriteString(strings.TrimPrefix(c.Text, "//") + "\n")
+		}
+		found = append(found, phrases(name, fset.Position(g.Pos()).Line, text.String())...)
+	}
+	return found, nil
+}
+
+// code is text between backquotes.
+var code = regexp.MustCompile("`[^`\n]*`")
+
+// readPage returns the phrases of a page, without its blocks of code, and its lines of prose that
+// end behind column wideComment and have a blank at which they could end.
+func readPage(name, text string) (found []string) {
+	var prose strings.Builder
+	block := false
+	for i, l := range strings.Split(text, "\n") {
+		fence := strings.HasPrefix(strings.TrimSpace(l), "```")
+		if fence {
+			block = !block
+		}
+		if fence || block {
+			l = ""
+		}
+		wide := utf8.RuneCountInString(l) > wideComment && strings.Contains(strings.TrimLeft(l, " *-#"), " ")
+		if wide && !strings.HasPrefix(strings.TrimSpace(l), "|") {
+			found = append(found, fmt.Sprintf("%s:%d: the line ends behind column %d", name, i+1, wideComment))
+		}
+		prose.WriteString(code.ReplaceAllString(l, "``") + "\n")
+	}
+	return append(found, phrases(name, 1, prose.String())...)
+}
+
+// phrases returns the places of riddles in a text that begins at a line.
+func phrases(name string, line int, text string) (found []string) {
+	for _, at := range riddles.FindAllStringIndex(text, -1) {
+		n := line + strings.Count(text[:at[0]], "\n")
+		found = append(found, fmt.Sprintf("%s:%d: reword %q", name, n, strings.Join(strings.Fields(text[at[0]:at[1]]), " ")))
+	}
+	return found
 }
