@@ -23,8 +23,8 @@ type Protocol struct {
 	// or "http" for requests to the server's own HTTP port. Such a protocol has Routes and no
 	// address: the flag --Name is on or off, and the Receiver is a Handler.
 	Network string
-	// Address is where it listens by default; empty: only where it is told to. Of the network
-	// "http": On or empty.
+	// Address is where it listens by default; empty: only at addresses that are given. Of the
+	// network "http": On or empty.
 	Address string
 	// Routes are the requests that the protocol takes, each a method and a path without wildcards:
 	// "POST /api/v1/write".

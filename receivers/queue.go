@@ -108,7 +108,7 @@ func (q *Queue) Add(ref core.Ref, at rra.Time, values []rra.Value) bool {
 }
 
 // Room waits until Add has room for one sample. It is for readers of input that can wait, such as
-// files. Its error is that of ctx.
+// files. It returns the error of ctx.
 func (q *Queue) Room(ctx context.Context) error {
 	if !q.full(0) {
 		return nil

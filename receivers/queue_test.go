@@ -80,7 +80,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	}
 }
 
-// A held sink tells the length of each batch, and is through with one whenever it is released.
+// A held sink reports the length of each batch, and is through with one whenever it is released.
 type held struct {
 	receivertest.Recorder
 	got     chan int

@@ -140,7 +140,7 @@ func (q *Requests) begin() bool {
 
 // Unpack reserves n bytes for an unpacked body, before it is unpacked. Call release when the body
 // is not used any more. If unpacked bodies take too much memory, ok is false, the request is
-// counted as Overload, and the answer is that of TryAgain.
+// counted as Overload, and TryAgain is the answer.
 func (q *Requests) Unpack(n int64) (release func(), ok bool) {
 	if !q.unpacked.Take("", n) {
 		q.c.Drop(Overload, 1)

@@ -75,7 +75,7 @@ func TestSharedQueue(t *testing.T) {
 	}
 }
 
-// slow is a sink that takes one batch at a time, each of which takes some time.
+// slow is a sink that takes one batch at a time, and each takes some time.
 type slow struct {
 	receivertest.Recorder
 	tick chan struct{}
@@ -167,7 +167,7 @@ func (*refusing) Submit(context.Context, *core.Batch) (receivers.Pending, error)
 	return outcome{&core.RejectedError{Other: 1, First: []core.Rejection{{Err: core.ErrNotFound}}}}, nil
 }
 
-// TestSharedQueueGeneration: that references are stale is told to all, at most once a second.
+// TestSharedQueueGeneration: all learn that references are stale, at most once a second.
 func TestSharedQueueGeneration(t *testing.T) {
 	var c receivers.Counters
 	var mu sync.Mutex

@@ -105,7 +105,7 @@ type Request struct {
 	// Fits reports whether a series with the definition d takes the values; nil: it does if one of
 	// its data sources does. Otherwise it gets no other labels, and a Resolver sets Err.
 	Fits func(d *rra.Definition) bool
-	// Untyped says that the sender does not tell what its values are. The policy's data sources
+	// Untyped says that the sender does not say what its values are. The policy's data sources
 	// apply then, if the policy has any for the series.
 	Untyped bool
 

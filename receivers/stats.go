@@ -7,7 +7,7 @@ import (
 )
 
 // A Reason is why something that arrived was not stored. Truncated to State are the classes of
-// errors that docs/wire tells for each protocol.
+// errors that docs/wire names for each protocol.
 type Reason uint8
 
 // The reasons.

@@ -63,7 +63,7 @@ func (b *Block) Index() []int32 { return b.index }
 //
 // Take returns how many series it has taken. It stops at the first one that does not fit the block
 // or the straight path, and does not change the state of that one. An empty block takes all that
-// can take the straight path, up to BlockSeries. kept tells which last readings are texts, and
+// can take the straight path, up to BlockSeries. kept returns which last readings are texts, and
 // which are no more: it is valid until the next call.
 func (b *Block) Take(m *Machine, index []int32, values []Value, texts []string) (taken int, kept []KeptTexts) {
 	b.texts = b.texts[:0]

@@ -173,8 +173,8 @@ func (m *Machine) compileHoltWinters(i int) {
 	a.hw = h
 }
 
-// compileProgram compiles the expression of COMPUTE data source i. names are those of all sources:
-// the programs of a machine share them.
+// compileProgram compiles the expression of COMPUTE data source i. names are the names of all
+// sources: the programs of a machine share them.
 func (d *Definition) compileProgram(i int, names []string) (*rpn.Program, error) {
 	p, err := rpn.Compile(d.Sources[i].Expr, names[:i:i])
 	if err == nil {

@@ -102,7 +102,7 @@ func integerDifference(new, old Value) float64 {
 	if newNegative != (old.Tag == TagInt && int64(old.Bits) < 0) {
 		return math.NaN()
 	}
-	// Both have the same sign: the difference of the bits is that of the numbers.
+	// Both have the same sign: the difference of the bits equals the numbers'.
 	d, borrow := bits.Sub64(new.Bits, old.Bits, 0)
 	if borrow != 0 {
 		return -accumulate(-d)

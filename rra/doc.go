@@ -6,7 +6,7 @@
 // State is a plain value: a slice of 64-bit words, and texts where a reading must be kept as it was
 // written. It can be encoded as bytes.
 //
-// The results are those of rrdtool 1.7.2, bit for bit, on every processor. To that end every
-// product that is added to something is written float64(a*b), which forbids the compiler to fuse
-// the multiplication and the addition.
+// The results equal rrdtool 1.7.2's, bit for bit, on every processor. To that end every product
+// that is added to something is written float64(a*b), which forbids the compiler to fuse the
+// multiplication and the addition.
 package rra

@@ -49,7 +49,7 @@ type RowError struct {
 	Part string // the archive, as it was written
 	Row  string // the length of a row, as it was written
 	Step int64  // of the series, in seconds
-	Fits int64  // the longest step, in seconds, of which all rows of the text are multiples
+	Fits int64  // the longest step, in seconds, that divides all rows of the text
 }
 
 func (e *RowError) Error() string {

@@ -5,12 +5,12 @@ import "math"
 // The Holt-Winters family predicts a series and notices when it behaves otherwise. The method is
 // exponential smoothing by Holt (1957) and Winters (1960: "Forecasting Sales by Exponentially
 // Weighted Moving Averages"). Its use for finding aberrant behaviour, the archives and the names of
-// their parameters are those of Brutlag (2000: "Aberrant Behavior Detection in Time Series for
-// Network Monitoring", LISA XIV), as rrdtool 1.7.2 computes them.
+// their parameters are Brutlag's (2000: "Aberrant Behavior Detection in Time Series for Network
+// Monitoring", LISA XIV), as rrdtool 1.7.2 computes them.
 //
 //   - HWPREDICT predicts each PDP as intercept + slope + seasonal coefficient. MHWPREDICT
 //     multiplies with the coefficient instead of adding it. alpha is the rate at which the
-//     intercept follows the series, beta that of the slope.
+//     intercept follows the series, beta how fast the slope does.
 //   - SEASONAL keeps one coefficient for each step of a season. gamma is the rate at which they
 //     follow the series.
 //   - DEVSEASONAL keeps one deviation for each step of a season: how far the prediction was off.

@@ -15,7 +15,7 @@ func (m *Machine) advancePairs(w []uint64) {
 	}
 }
 
-// turn advances the two row numbers in p, of which at least one returns to 0.
+// turn advances the two row numbers in p; at least one of them returns to 0.
 func (o *rowPair) turn(p uint64) uint64 {
 	low, high := uint32(p)+1, uint32(p>>32)+uint32(o.step>>32)
 	if low >= o.low {
@@ -27,8 +27,8 @@ func (o *rowPair) turn(p uint64) uint64 {
 	return uint64(high)<<32 | uint64(low)
 }
 
-// gatherAll is gatherOne for all lanes. It works on the words of data source 0; to work on those of
-// data source d, w must begin cdpWords*d words later.
+// gatherAll is gatherOne for all lanes. It works on the words of data source 0; to work on data
+// source d, w must begin cdpWords*d words later.
 func (m *Machine) gatherAll(w []uint64, pdp float64) {
 	if pdp != pdp {
 		for i := range m.lanes {

@@ -73,8 +73,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // appended to texts, and the value refers to it. [FormatReading] prints the text again.
 //
 // A text that rrdtool refuses gives rrdtool's error, and a value with TagInvalid that refers to the
-// text. Only the [Machine] can tell whether the error matters: rrdtool does not parse the text if
-// the heartbeat has passed.
+// text. Only the [Machine] knows whether the error matters: rrdtool does not parse the text if the
+// heartbeat has passed.
 //
 // The whole text is appended, because all of it counts in the arithmetic. Afterwards only its first
 // [LastReading] bytes are remembered.
@@ -291,8 +291,7 @@ func isUnknown(v Value, texts []string) bool {
 }
 
 // NumericValue returns a reading as the double that rrdtool computes with; NaN if it is unknown.
-// For COUNTER and DERIVE it is only good for display: their arithmetic is that of
-// [DifferenceValues].
+// For COUNTER and DERIVE it is only good for display: [DifferenceValues] is their arithmetic.
 func NumericValue(k Kind, v Value, texts []string) float64 {
 	switch v.Tag {
 	case TagInt:

@@ -156,8 +156,7 @@ func ParseDataSource(arg string, step int64) (DataSource, error) {
 	return parseDataSource(arg, nil)
 }
 
-// A Mapping says with the values of which data source, of which source file, a new data source is
-// filled.
+// A Mapping names the data source, and its source file, that a new data source is filled from.
 type Mapping struct {
 	Name   string // of the data source in the source file
 	Source int    // number of the source file, from 1 on; 0: every file that has it; -1: no file

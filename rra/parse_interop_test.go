@@ -235,7 +235,7 @@ func mutate(r *rand.Rand, args []string) []string {
 	return args
 }
 
-// large finds counts and durations of which rrdtool might make a large file.
+// large finds counts and durations that might give rrdtool a large file.
 var large = regexp.MustCompile(`RRA:\S*([0-9]{5,}|[0-9][dwMy])`)
 
 // rowsOf says how large rrdtool's file would be.

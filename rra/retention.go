@@ -107,7 +107,7 @@ func fit(parts []retained, step int64) error {
 	return nil
 }
 
-// commonStep returns the longest step of which the rows of all parts are multiples.
+// commonStep returns the longest step that divides the rows of all parts.
 func commonStep(parts []retained) (step int64) {
 	for _, r := range parts {
 		a, b := r.row.seconds, step

@@ -6,14 +6,14 @@ import (
 )
 
 // A Series is a Machine and a State, for programs that use this package alone. It keeps no rows
-// except those of SEASONAL and DEVSEASONAL archives.
+// except in SEASONAL and DEVSEASONAL archives.
 type Series struct {
 	Machine *Machine
 	State   State
 }
 
-// NewSeries returns a new series whose last update was at start, cut to a whole second. The name is
-// that of the file for rrdtool: it decides at which row seasonal coefficients are smoothed.
+// NewSeries returns a new series whose last update was at start, cut to a whole second. The name
+// stands for rrdtool's file name: it decides at which row seasonal coefficients are smoothed.
 func NewSeries(m *Machine, name string, start Time) *Series {
 	s := &Series{Machine: m, State: m.NewState(start)}
 	m.SmoothBy(s.State.W, NameHash(name))

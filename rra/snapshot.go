@@ -70,7 +70,7 @@ func (m *Machine) Snapshot(s *State) *Snapshot {
 // content. The error is a *FieldError.
 //
 // Import takes those fields of a CDP that the archive's CF uses. All archives of AVERAGE, MIN, MAX
-// and LAST with one PDP in a row share one Primary and Secondary, and take those of the first such
+// and LAST with one PDP in a row share one Primary and Secondary, and take them from the first such
 // archive. They have no Value and no unknown PDPs.
 func (m *Machine) Import(x *Snapshot) (State, error) {
 	switch {

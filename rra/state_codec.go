@@ -51,7 +51,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	return s.AppendBinary(make([]byte, 0, 8*len(s.W)+16))
 }
 
-// UnmarshalBinary sets s from its binary form. [Machine.Check] tells whether s is a state of a
+// UnmarshalBinary sets s from its binary form. [Machine.Check] reports whether s is a state of a
 // certain Machine.
 func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {

@@ -33,7 +33,7 @@ func (l *Log) commits() {
 // nextBatch waits for records and returns all that are pending. It returns nil when the log is
 // closing and none is pending.
 func (l *Log) nextBatch() *batch {
-	// Appenders that were just told get the processor first, and put their next records into this
+	// Appenders whose wait just ended get the processor first, and put their next records into this
 	// batch: with 32 appenders a sync covers 26 records instead of 16. Where many records wait
 	// already, it is they that would wait longer: under full load for as long as a batch takes.
 	l.mu.Lock()
@@ -54,7 +54,7 @@ func (l *Log) nextBatch() *batch {
 	return l.inflight
 }
 
-// succeed tells that a batch is durable.
+// succeed reports that a batch is durable.
 func (l *Log) succeed(b *batch) {
 	last := b.next() - 1
 	l.acked.Store(uint64(last))
@@ -77,8 +77,8 @@ func (l *Log) succeed(b *batch) {
 	close(b.done)
 }
 
-// fail tells that a batch has failed, and the records enqueued behind it, which may depend on it.
-// Nothing is enqueued until everyone has been told. Then the positions are given out again.
+// fail reports that a batch has failed, and the records enqueued behind it, which may depend on it.
+// Nothing is enqueued until everyone knows. Then the positions are given out again.
 func (l *Log) fail(b *batch, err error) {
 	err = appendError(err)
 	l.mu.Lock()

@@ -26,9 +26,9 @@ type life struct {
 
 	mu      sync.Mutex
 	given   map[wal.Pos][][]byte // what was enqueued at a position, the latest last
-	acked   wal.Pos              // told as durable
+	acked   wal.Pos              // reported as durable
 	durable wal.Pos              // must survive a power cut
-	failed  wal.Pos              // the first position of the last failure told
+	failed  wal.Pos              // the first position of the last failure reported
 	seq     int
 }
 

@@ -33,7 +33,7 @@ func makeSample(t testing.TB) sample {
 	for i := range 8 {
 		appendRecords(t, l, fmt.Sprintf("record %d: %s", i+1, strings.Repeat("ab", i)))
 	}
-	// One commit of several blocks, of which one is packed.
+	// One commit of several blocks; one is packed.
 	for i := range 3 {
 		if _, err := l.Enqueue([]byte(strings.Repeat(fmt.Sprintf("big %d ", i), 40_000))); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func makeSample(t testing.TB) sample {
 	return s
 }
 
-// within counts the records of blocks that end at or before n, and tells where the last of these
+// within counts the records of blocks that end at or before n, and returns where the last of these
 // ends.
 func (s sample) within(n int) (records, end int) {
 	i, found := slices.BinarySearch(s.offsets, n)
@@ -315,7 +315,7 @@ func TestDamageInsideBlock(t *testing.T) {
 }
 
 // Damage in a segment that is not the newest: Open refuses it where the headers show it, and else
-// Replay tells it, if it is asked for what is damaged. Who only reads gets all before it and all
+// Replay reports it, if it is asked for what is damaged. Who only reads gets all before it and all
 // behind it.
 func TestDamageInEarlierSegment(t *testing.T) {
 	files, firsts := manySegments(t)

@@ -18,7 +18,7 @@ type faultRun struct {
 	*life
 	forever bool
 	passed  bool // the fault is over
-	met     bool // somebody was told of it
+	met     bool // somebody has seen it
 }
 
 // clear says whether err is a clear error of the fault. Nothing may fail before the fault or once
@@ -68,7 +68,7 @@ func (r *faultRun) open() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.acked, r.durable, r.failed = r.log.Last(), r.log.Last(), 0
-	for p := range r.given { // told as failed, or never told
+	for p := range r.given { // reported as failed, or never reported
 		if p > r.acked {
 			delete(r.given, p)
 		}
@@ -95,7 +95,7 @@ func (r *faultRun) steps() {
 	r.readBack()
 }
 
-// readBack reads everything; while reading fails it tells so.
+// readBack reads everything; while reading fails it reports an error.
 func (r *faultRun) readBack() {
 	r.Helper()
 	r.clear("read", r.compare(r.log.First()))
@@ -171,7 +171,7 @@ func everyCall(t *testing.T, o wal.Options, seed uint64, kind string, n int, for
 		r.disk.Fail(kind, n, forever, syscall.EIO)
 		r.script()
 		r.pass()
-		// The first one may still be told of what failed before.
+		// The first one may still get the error of what failed before.
 		r.passed = false
 		_, err := r.log.Barrier(t.Context())
 		r.clear("barrier", err)

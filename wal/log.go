@@ -20,22 +20,22 @@ type Log struct {
 	maxFree int           // files kept for reuse
 	stopped chan struct{} // closed when the committer has returned
 	ticked  chan struct{} // closed when the syncer has returned
-	stop    chan struct{} // tells the syncer to return
+	stop    chan struct{} // the syncer returns when it is closed
 
 	// mu guards the records that are not yet committed. Lock order: io, mu, statsMu.
 	mu       sync.Mutex
 	work     sync.Cond // the committer waits here for pending records or closing
-	space    sync.Cond // Enqueue waits here while held is too much or a failure is being told
+	space    sync.Cond // Enqueue waits here while held is too much or a failure is being reported
 	pending  *batch    // collects what is enqueued
 	inflight *batch    // is being committed; nil between commits
 	held     int64     // bytes in pending and inflight
 	telling  bool      // OnDurable runs
-	failing  error     // OnDurable is told of this failure: nothing may be enqueued
+	failing  error     // OnDurable is called with this failure: nothing may be enqueued
 	closing  bool
 	failed   bool // the last commit failed; for the message when one works again
 	spare    []*block
 
-	acked atomic.Uint64 // the last position told as durable
+	acked atomic.Uint64 // the last position reported as durable
 
 	// io guards the segments. It is held while a batch is committed.
 	io      sync.Mutex
@@ -84,9 +84,9 @@ type block struct {
 }
 
 // Enqueue copies rec behind all records enqueued before and returns its position. It does not wait
-// until the record is durable: Options.OnDurable or Wait tell. It waits while more than
-// Options.MaxPendingBytes are pending, and, unless Options.FailFast is set, while OnDurable is told
-// of a failure.
+// until the record is durable: Options.OnDurable or Wait report that. It waits while more than
+// Options.MaxPendingBytes are pending, and, unless Options.FailFast is set, while OnDurable handles
+// a failure.
 func (l *Log) Enqueue(rec []byte) (Pos, error) {
 	p, _, err := l.enqueue(rec)
 	return p, err
@@ -161,7 +161,7 @@ func (l *Log) reuse(b *batch) {
 	b.blocks = nil
 }
 
-// Wait waits until the record at p is durable and OnDurable was told, or returns the error with
+// Wait waits until the record at p is durable and OnDurable has returned, or returns the error with
 // which the record failed. The record must not have failed before Wait is called: p may be another
 // record's then. Append has no such condition.
 func (l *Log) Wait(ctx context.Context, p Pos) error {
@@ -249,5 +249,6 @@ func (l *Log) first() Pos {
 	return l.written + 1
 }
 
-// Last returns the position of the newest record that was told as durable; 0: there never was one.
+// Last returns the position of the newest record that was reported as durable; 0: there never was
+// one.
 func (l *Log) Last() Pos { return Pos(l.acked.Load()) }

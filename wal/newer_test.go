@@ -22,8 +22,8 @@ func resealed(file []byte, start, n, at int, patch ...byte) []byte {
 	return b
 }
 
-// A log of which a newer program wrote a part is refused by an error that says so, and not one byte
-// of it is changed. A reader gets the records before that part.
+// A log that a newer program wrote in part is refused by an error that says so, and not one byte of
+// it is changed. A reader gets the records before that part.
 func TestNewerVersion(t *testing.T) {
 	for state, closed := range map[string]bool{"closed": true, "killed": false} {
 		f := makeFolder(t, closed, 1)

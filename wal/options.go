@@ -73,12 +73,12 @@ type Options struct {
 
 	// OnDurable is called once a commit, in the order of positions, on the goroutine that commits.
 	// The records first to last are durable; or err says why none of them is, and their positions
-	// are given out again. While OnDurable is told of a failure, no Enqueue succeeds. OnDurable
-	// must not call Enqueue, Append, Wait, Barrier, Truncate or Close.
+	// are given out again. While OnDurable handles a failure, no Enqueue succeeds. OnDurable must
+	// not call Enqueue, Append, Wait, Barrier, Truncate or Close.
 	OnDurable func(first, last Pos, err error)
 
 	// FailFast makes Enqueue never wait while OnDurable runs. It is for a caller that holds a lock
-	// around Enqueue which OnDurable takes too. If OnDurable is told of a failure, Enqueue returns
+	// around Enqueue which OnDurable takes too. If OnDurable handles a failure, Enqueue returns
 	// that error; else it takes the record, however much is pending.
 	FailFast bool
 

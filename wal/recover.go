@@ -15,8 +15,8 @@ import (
 //
 // The first position of a segment was the first position that was not durable when the segment was
 // begun. Records of earlier segments at or above that position do not count. They are the tail of a
-// segment that was abandoned after a failed write: their appenders were told that they failed, and
-// their positions were given to other records. A segment without a record that counts is removed.
+// segment that was abandoned after a failed write: their appenders got an error, and their
+// positions were given to other records. A segment without a record that counts is removed.
 //
 // Each header names the segment before it. So Open notices a segment in the middle that is missing,
 // exchanged or shorter than it was, without reading it. Every segment but the newest was durable up
@@ -26,8 +26,8 @@ import (
 // damage to records that were acknowledged. The file mark says how far the log reached when the
 // segment was begun or the log was closed: up to there it is damage. Behind that point, later
 // blocks decide: each carries the position up to which everything was durable when it was written.
-// If no later block vouches for the missing position, no appender was told that it is durable. Open
-// then cuts the segment there, and reports the cut in Stats.
+// If no later block vouches for the missing position, no appender took it for durable. Open then
+// cuts the segment there, and reports the cut in Stats.
 //
 // After a clean end the mark stands at the end of the log, and Open has nothing to do. Otherwise
 // Open writes the newest part of the newest segment once more in place and syncs it, before anyone

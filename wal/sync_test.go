@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
-// errorOnceFS tells an error of write-back as Linux does, once for each open file: the first Sync
+// errorOnceFS returns an error of write-back as Linux does, once for each open file: the first Sync
 // of a segment after arm gets EIO and leaves what was written off the disk; one that runs beside it
 // returns nil. It fails the test if two run at the same time.
 type errorOnceFS struct {
@@ -102,7 +102,7 @@ func (f *errorOnceFile) Sync() error {
 }
 
 // A failed sync that the clock or a barrier began was thrown away when the segment ended meanwhile,
-// or when another barrier synced it too: that sync returned nil, since the error is told once.
+// or when another barrier synced it too: that sync returned nil, since the error is returned once.
 func TestSyncErrorToldOnceIsNotLost(t *testing.T) {
 	rec := noise(300)
 	for _, c := range []struct {

@@ -561,7 +561,7 @@ func (r *room) figure(name string) (float64, bool) {
 // riddles are phrases that make a reader go back: a pronoun whose noun stands somewhere before, and
 // "tell", where a program reports, logs or returns something, or where something shows it. There are
 // no exceptions: a sentence that has one is written anew.
-var riddles = regexp.MustCompile(`(?i)\b(of\s+which|that\s+of|those\s+of|is\s+none|what\s+there\s+is\s+of|tells?|told)\b`)
+var riddles = regexp.MustCompile(`(?i)\b(of\s+which|that\s+of|those\s+of|(there\s+)?is\s+none|what\s+there\s+is\s+of|tells?|told)\b`)
 
 // readAll reads the comments of every Go file that is not generated, and the pages: docs, contrib
 // and the Markdown files of the module's folder.
@@ -643,6 +643,9 @@ func readPage(name, text string) (found []string) {
 // phrases returns the places of riddles in a text that begins at a line.
 func phrases(name string, line int, text string) (found []string) {
 	for _, at := range riddles.FindAllStringIndex(text, -1) {
+		if strings.EqualFold(text[at[0]:at[0]+2], "th") && strings.HasSuffix(text[at[0]:at[1]], "none") {
+			continue // "there is none" says what is missing
+		}
 		n := line + strings.Count(text[:at[0]], "\n")
 		found = append(found, fmt.Sprintf("%s:%d: reword %q", name, n, strings.Join(strings.Fields(text[at[0]:at[1]]), " ")))
 	}

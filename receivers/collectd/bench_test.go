@@ -167,7 +167,7 @@ func timesOf(packets [][]byte) [][]int {
 	return times
 }
 
-// advance makes packets those of an interval later.
+// advance moves packets to the next interval.
 func advance(packets [][]byte, times [][]int) {
 	for i, p := range packets {
 		for _, at := range times[i] {

@@ -45,8 +45,7 @@ func sizes(v *ValueList) uint64 {
 // sizesBytes is how many bytes of a key are its sizes. The parts follow.
 const sizesBytes = 8
 
-// skip tells the cache that a list was not looked up: it must not connect the next list with the
-// one before.
+// skip notes that a list was not looked up: it must not connect the next list with the one before.
 func (c *cache) skip() { c.Lose() }
 
 // find returns the entry of v, or nil. v.changed are the names in which v may differ from the list

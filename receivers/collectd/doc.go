@@ -1,8 +1,8 @@
 // Package collectd speaks collectd's binary network protocol, which the network plugin of collectd
 // 4 and 5, go-collectd, libcollectdclient and others send over UDP.
 //
-// [Protocol] is the receiver. It listens on 127.0.0.1:25826 unless told otherwise, joins multicast
-// groups if asked, and takes plain, signed and encrypted packets.
+// [Protocol] is the receiver. It listens on 127.0.0.1:25826 by default, joins multicast groups if
+// asked, and takes plain, signed and encrypted packets.
 //
 // A [Decoder] turns a datagram into value lists and notifications; an [Encoder] turns them into a
 // datagram. The Decoder reads the whole protocol: every part, times in seconds and in high

@@ -12,8 +12,8 @@ import (
 )
 
 // BenchmarkStore is all but the socket: decode, look up, add to a batch, and append that to a store
-// that acknowledges after fdatasync. ns/value is the time until all is stored, cpu-ns/value that of
-// all processors.
+// that acknowledges after fdatasync. ns/value is the time until all is stored, cpu-ns/value the
+// time of all processors.
 func BenchmarkStore(b *testing.B) {
 	const series = 20_000
 	packets, values := workload(b, series, "")

@@ -94,7 +94,7 @@ func startCollectd(t testing.TB, dir string, servers []peerServer) (stop func())
 	}
 	return func() {
 		t.Helper()
-		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait tells
+		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait returns the error
 		if err := cmd.Wait(); err != nil {
 			log, _ := os.ReadFile(filepath.Join(dir, "log")) // for the message only
 			t.Errorf("collectd: %v\n%s", err, log)

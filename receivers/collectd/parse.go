@@ -221,7 +221,7 @@ type Packet struct {
 	Dropped []receivers.Reason // value lists and notifications left out
 }
 
-// Parse appends copies of the content of b to p. Its error is that of Decode.
+// Parse appends copies of the content of b to p. It returns the error of Decode.
 func (d *Decoder) Parse(p *Packet, b []byte) error { return d.Decode(b, (*collector)(p)) }
 
 type collector Packet

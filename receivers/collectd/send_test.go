@@ -78,8 +78,7 @@ func TestParseNotification(t *testing.T) {
 	}
 }
 
-// TestAppendPackets: what does not fit into one packet goes into several, each of which is
-// protected.
+// TestAppendPackets: what does not fit into one packet goes into several, and each is protected.
 func TestAppendPackets(t *testing.T) {
 	var lists []ValueList
 	for i := range 200 {

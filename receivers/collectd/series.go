@@ -34,7 +34,7 @@ func withInstance(name, instance []byte) string {
 	return s
 }
 
-// NotePath returns the path that n is about: that of a series, or as much of it as n names.
+// NotePath returns the path that n is about: a series' path, or as much of it as n names.
 func NotePath(n *Notification) string {
 	if len(n.Plugin) > 0 && len(n.Type) > 0 {
 		return identify(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance).Path

@@ -17,7 +17,7 @@ type cache struct {
 	seed maphash.Seed // of metadata and texts
 }
 
-// An entry is what is known of one metric of one host. Its seconds are those of server.second, a
+// An entry is what is known of one metric of one host. It counts in seconds of server.second, a
 // clock that never goes back.
 type entry struct {
 	meta uint64 // hash of the last message with metadata; 0: none has come since the start

@@ -173,7 +173,7 @@ func (s *server) answer(e *entry, i uint32, stored *core.Metadata) {
 }
 
 // refresh returns after how many seconds a text is stored again although it is the same. The time
-// of the text thus tells that it still arrives.
+// of the text thus shows that it still arrives.
 func (e *entry) refresh() uint32 {
 	if e.dmax == 0 {
 		return refreshText

@@ -122,7 +122,7 @@ func startGanglia(t *testing.T, to net.Addr) *ganglia {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait tells
+		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait returns the error
 		if err := cmd.Wait(); err != nil && ctx.Err() != nil {
 			t.Errorf("gmond: %v\n%s", err, log.String())
 		}

@@ -19,7 +19,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// sorted returns the groups in a text in order: gmond shows them in another order than it was told.
+// sorted returns the groups in a text in order: gmond shows them in another order than it received
+// them.
 func sorted(groups string) string {
 	s := strings.Split(groups, ",")
 	slices.Sort(s)

@@ -315,7 +315,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestRequest: what gmonds ask each other is none of our business, and no error.
+// TestRequest: questions between gmonds are ignored, and are no error.
 func TestRequest(t *testing.T) {
 	r := run(t, new(receivertest.Recorder), nil)
 	r.send(Message{Word: WordRequest, Host: []byte("h"), Name: []byte("m")})

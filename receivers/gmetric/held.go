@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxHeld = 10_000           // metrics of which a value is held
+	maxHeld = 10_000           // metrics with a held value
 	holdFor = 30 * time.Second // how long a value is held for its metadata to come
 )
 

@@ -215,7 +215,7 @@ func TestChanged(t *testing.T) {
 }
 
 // TestText: the newest text is kept; one that stays the same is handed over again only so often
-// that its time tells that it still comes.
+// that its time shows that it still comes.
 func TestText(t *testing.T) {
 	r := run(t, new(receivertest.Recorder), nil)
 	const path = "ganglia/h/m"

@@ -62,7 +62,7 @@ func metricOf(m *Message) (md metric, left int) {
 			md.description = value
 		case "CLUSTER":
 			md.cluster = value
-		case "SPOOF_HOST", "SPOOF_HEARTBEAT": // the name of the host tells this already
+		case "SPOOF_HOST", "SPOOF_HEARTBEAT": // the name of the host says this already
 		default:
 			size += len(key) + len(value)
 			if len(md.extra) == maxExtra || size > extraBytes {

@@ -176,7 +176,7 @@ func TestStoreExpiry(t *testing.T) {
 			*clock += 10
 			send(3, true)
 			until(t, "the series is back", func() bool {
-				*clock += 2 // what is sent to a series that is gone tells that it is
+				*clock += 2 // a sample for a dropped series shows that it is gone
 				send(4, true)
 				_, err := store.Lookup(path)
 				return err == nil

@@ -14,7 +14,7 @@ const (
 type texts struct {
 	byEntry map[uint32]*described // by the number of the cache's entry
 	bytes   int                   // of memory that byEntry takes, about
-	dirty   []uint32              // entries of which something is to be handed over
+	dirty   []uint32              // entries with something to hand over
 }
 
 // described is the metadata of one metric.

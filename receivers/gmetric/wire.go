@@ -36,7 +36,7 @@ func (w Word) Core() bool { return w >= WordCore && w <= WordCoreLast }
 // Value reports whether the message is a value whose metadata is in another message.
 func (w Word) Value() bool { return w >= WordUshort && w <= WordDouble }
 
-// maxString is the length of the longest string in bytes: that of Ganglia's longest datagram.
+// maxString is the length of the longest string in bytes: Ganglia's longest datagram.
 const maxString = 1472
 
 // A Slope says how the values of a metric change.
@@ -122,7 +122,7 @@ type Message struct {
 	Spoof        bool
 	IP, HostName []byte
 
-	// Name is the metric's name, of all messages. That of a core metric follows from its number.
+	// Name is the metric's name, of all messages. A core metric's name follows from its number.
 	Name []byte
 
 	// Of WordGmetric, WordMetadata and core metrics.

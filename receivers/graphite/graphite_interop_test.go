@@ -127,7 +127,7 @@ func startCollectd(t *testing.T, port string) (stop func()) {
 	return func() {
 		t.Helper()
 		defer cancel()
-		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait tells
+		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait returns the error
 		if err := cmd.Wait(); err != nil {
 			log, _ := os.ReadFile(filepath.Join(dir, "log")) // for the message only
 			t.Errorf("collectd: %v\n%s", err, log)

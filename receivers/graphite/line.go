@@ -88,8 +88,8 @@ func low(b []byte, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for ; len(b)-i >= 8; i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
-		// The lowest top bit set here is that of the first byte below '!'. Bits above it may be
-		// set by what that byte has borrowed.
+		// The lowest top bit set here belongs to the first byte below '!'. Bits above it may be set
+		// by what that byte has borrowed.
 		if m := (w - ones*'!') &^ w & tops; m != 0 {
 			return i + bits.TrailingZeros64(m)/8
 		}
@@ -131,7 +131,7 @@ func parseTime(text []byte, now int64) (int64, *receivers.Error) {
 	return secondOf(v, now)
 }
 
-// secondOf returns the whole second of a time; that of -1 is now.
+// secondOf returns the whole second of a time; -1 stands for now.
 func secondOf(v float64, now int64) (int64, *receivers.Error) {
 	switch {
 	case v == -1:

@@ -139,7 +139,7 @@ func TestUnpickleRefuses(t *testing.T) {
 	}
 }
 
-// TestUnpickleLeavesOut: items that are no points are left out and told, the others are taken.
+// TestUnpickleLeavesOut: items that are no points are left out and reported, the others are taken.
 func TestUnpickleLeavesOut(t *testing.T) {
 	good := "X\x01\x00\x00\x00aK\x05K\x07\x86\x86"
 	for _, item := range []string{

@@ -43,7 +43,7 @@ func (f *ruleFile[R]) refresh() (changed bool, err error) {
 	if fi.ModTime().Equal(f.mtime) && fi.Size() == f.size {
 		return false, nil
 	}
-	f.mtime, f.size = fi.ModTime(), fi.Size() // of a file that is wrong, too: it is told once
+	f.mtime, f.size = fi.ModTime(), fi.Size() // of a file that is wrong, too: it is reported once
 	text, err := conffile.Read(f.name, maxFile)
 	if err != nil {
 		return false, err

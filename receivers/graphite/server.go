@@ -45,7 +45,7 @@ func (s *server) Addr() net.Addr { return s.socket.Addr() }
 func (s *server) Close() error { return s.socket.Close() }
 
 // heldMost is how many bytes the buffers of all connections may take beyond lastBuffer each, and
-// heldShare those of one client.
+// heldShare how many one client's may take.
 const (
 	heldMost  = 256 << 20
 	heldShare = heldMost / 4 * 3

@@ -10,8 +10,8 @@ import (
 )
 
 // A source is a connection, or all datagrams, on their way to the sink. The points of one read wait
-// until all of its bytes are parsed. Then those of known series are added to the queue, the other
-// series are asked for together, and their points are added behind.
+// until all of its bytes are parsed. Then the points of known series are added to the queue, the
+// other series are asked for together, and their points are added behind.
 type source struct {
 	*server
 	host string // whom new series are counted against; empty: see marks

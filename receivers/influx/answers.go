@@ -20,7 +20,7 @@ const (
 	pathQuery  = "/query"
 )
 
-// version is the version of InfluxDB that clients are told: the one whose answers these are.
+// version is the version of InfluxDB that clients get: the one whose answers these are.
 const version = "1.8.10"
 
 // maxDatabase is the longest name of a database, in bytes.

@@ -86,7 +86,7 @@ func (c *cache) findKey(database string, key []byte) (i, hash uint32, ok bool) {
 	return 0, h, false
 }
 
-// isKey reports whether entry i is that of a key.
+// isKey reports whether entry i belongs to a key.
 func (c *cache) isKey(i uint32, database string, key []byte) bool {
 	e := &c.keys[i]
 	if int(e.key) != len(key) || int(e.database) != len(database) {
@@ -122,7 +122,7 @@ func (c *cache) findField(key uint32, name []byte) (i, hash uint32, ok bool) {
 	return 0, h, false
 }
 
-// isField reports whether entry i is that of a field of a key.
+// isField reports whether entry i belongs to a field of a key.
 func (c *cache) isField(i, key uint32, name []byte) bool {
 	e := &c.fields[i]
 	return e.key == key && int(e.name) == len(name) && bytes.Equal(c.bytes.At(e.place)[:len(name)], name)

@@ -135,7 +135,7 @@ func trimLine(b []byte) []byte {
 	return b
 }
 
-// The words are those of InfluxDB where it has some.
+// The words are InfluxDB's where it has some.
 const (
 	errQuotes     = "unbalanced quotes"
 	errFields     = "missing fields"

@@ -51,7 +51,7 @@ func number(f influx.Field) string {
 	return fmt.Sprintf("%di", int64(f.Value.Bits))
 }
 
-// TestDecode: lines are read as InfluxDB reads them, and what is wrong is told in its words.
+// TestDecode: lines are read as InfluxDB reads them, and what is wrong is reported in its words.
 func TestDecode(t *testing.T) {
 	for _, tt := range []struct {
 		input string

@@ -78,7 +78,7 @@ func TestInfluxProgram(t *testing.T) {
 }
 
 // TestPythonClient: InfluxDB's client library for Python makes a database, writes points packed
-// with gzip, and tells of a bad line.
+// with gzip, and reports a bad line.
 func TestPythonClient(t *testing.T) {
 	python := rrdtooltest.Peer(t, "/usr/bin/python3")
 	if err := exec.Command(python, "-c", "import influxdb").Run(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// What a sender is told about values that were not stored.
+// What the answer to a sender says about values that were not stored.
 var (
 	errFuture   = errors.New("time is before 1970 or too far ahead")
 	errNoSeries = errors.New("series were refused")
@@ -69,7 +69,7 @@ type reader struct {
 	src  source
 	out  taker
 	room func() bool                 // out has room for a line; nil: always
-	bad  func(err error, values int) // is told why a line was not read, or values not stored
+	bad  func(err error, values int) // gets why a line was not read, or values not stored
 	news receivers.Newcomers[fieldKey, newcomer]
 	now  time.Time // when the lines at hand were read
 	last rra.Time  // the latest time that a line may have

@@ -82,7 +82,7 @@ func TestPathsDiffer(t *testing.T) {
 	}
 }
 
-// TestParseKey: what is wrong with a key is told in InfluxDB's words.
+// TestParseKey: what is wrong with a key is reported in InfluxDB's words.
 func TestParseKey(t *testing.T) {
 	for key, want := range map[string]string{
 		",a=b": "missing measurement", "a,": "missing tag key", "a,b": "missing tag value", "a,=b": "missing tag key", "a,b=": "missing tag value",

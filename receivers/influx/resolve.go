@@ -54,8 +54,7 @@ func (r *reader) resolve(ctx context.Context) error {
 	return err
 }
 
-// request returns the request for the series of a field, of which the line has a value. r.mu is
-// held.
+// request returns the request for the series of a field that has a value in the line. r.mu is held.
 func (r *reader) request(field uint32) receivers.Request {
 	e := &r.cache.fields[field]
 	k := &r.cache.keys[e.key]

@@ -97,7 +97,7 @@ func TestPolicyKind(t *testing.T) {
 	}
 }
 
-// TestArrival: a line without a time has that of its arrival.
+// TestArrival: a line without a time has the time of its arrival.
 func TestArrival(t *testing.T) {
 	r := receivertest.Start(t, receivertest.Case{Protocol: influx.Protocol}, new(receivertest.Recorder), nil)
 	r.Send([]byte("# a comment\n\n load value=1\r\n"))

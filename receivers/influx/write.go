@@ -51,7 +51,7 @@ func newWrite(t *intake, under *receivers.Requests) *write {
 	return q
 }
 
-// bad keeps what the sender is told.
+// bad keeps an error for the answer to the sender.
 func (q *write) bad(err error, values int) {
 	q.dropped += values
 	switch t := err.Error(); {
@@ -179,7 +179,7 @@ func (q *write) broken(err error) {
 	q.bad(fmt.Errorf("the body is no gzip: %w", err), 0)
 }
 
-// answer tells the sender what has become of its lines.
+// answer reports to the sender what has become of its lines.
 func (q *write) answer(w http.ResponseWriter, r *http.Request) {
 	text := strings.Join(q.errs, "\n")
 	if q.more > 0 {

@@ -79,7 +79,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestStep: the step of new series is that of the flag, unless a rule says another.
+// TestStep: the step of new series comes from the flag, unless a rule says another.
 func TestStep(t *testing.T) {
 	c := receivers.Config{Options: map[string][]string{"lines-step": {"1m"}}}
 	for step, want := range map[int64]int64{0: 60, 5: 5} {

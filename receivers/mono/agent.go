@@ -115,7 +115,8 @@ func (a *agent) ctxEnded(err error) bool {
 // with unread bytes of the agent, it would be reset, and the agent might not get the good bye.
 const lingerTime = 100 * time.Millisecond
 
-// goodBye tells the agent that the connection ends, and waits a short time for the agent to end it.
+// goodBye sends the agent word that the connection ends, and waits a short time for the agent to
+// end it.
 func (a *agent) goodBye() {
 	a.writing.Lock()
 	defer a.writing.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A puppet is an agent that answers requests as a test tells it.
+// A puppet is an agent that answers requests as a test asks.
 type puppet struct {
 	t        testing.TB
 	conn     net.Conn
@@ -200,7 +200,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestControlPeers: agents are told apart, and what is not there is said.
+// TestControlPeers: agents are distinguished, and what is not there is reported.
 func TestControlPeers(t *testing.T) {
 	r := start(t, new(receivertest.Recorder))
 	refuse := func(want string, args ...string) {

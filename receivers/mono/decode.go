@@ -43,7 +43,7 @@ func (r *Reading) Value() rra.Value {
 // A Decoder reads what one agent sends, in pieces of any size. The zero value is ready.
 //
 // Errors are of type *receivers.Error. After an error the rest of the stream cannot be read,
-// because nothing tells where the next message begins. Complete messages before the error have been
+// because nothing shows where the next message begins. Complete messages before the error have been
 // handed over.
 type Decoder struct {
 	in       stream

@@ -2,9 +2,9 @@
 // connects to an inspector over TCP, says which counters it samples, and sends a sample of them in
 // every interval.
 //
-// [Protocol] is the receiver, the inspector's side. It listens only where it is told to, serves
-// many agents at once, reads files that an agent has recorded, and asks agents for counters on
-// command: it is a receivers.Controller.
+// [Protocol] is the receiver, the inspector's side. It listens only at addresses that are given,
+// serves many agents at once, reads files that an agent has recorded, and asks agents for counters
+// on command: it is a receivers.Controller.
 //
 // A [Decoder] turns the bytes of an agent, in pieces of any size, into messages; the Append
 // functions make such bytes. [AppendRequest] and [RequestDecoder] are for the other direction. They

@@ -118,7 +118,7 @@ func AppendSample(dst []byte, ticks int64, values []Value) ([]byte, error) {
 // changed. The zero value is ready.
 type Encoder struct{ sent map[int16]uint64 }
 
-// AppendSample appends a sample with those of values that differ from what was appended before.
+// AppendSample appends a sample with the values that differ from what was appended before.
 func (e *Encoder) AppendSample(dst []byte, ticks int64, values []Value) ([]byte, error) {
 	changed := make([]Value, 0, len(values))
 	for _, v := range values {

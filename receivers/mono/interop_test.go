@@ -102,8 +102,8 @@ func (p *python) next(what string) deed {
 	return d
 }
 
-// tell has the agent do something.
-func (p *python) tell(format string, args ...any) {
+// do has the agent do something.
+func (p *python) do(format string, args ...any) {
 	p.t.Helper()
 	if _, err := fmt.Fprintf(p.in, format+"\n", args...); err != nil {
 		p.t.Fatal(err)
@@ -150,7 +150,7 @@ func TestPythonAgents(t *testing.T) {
 			floods := func() {
 				const most = 100
 				for _, p := range agents {
-					p.tell("flood %d", most)
+					p.do("flood %d", most)
 				}
 				for _, p := range agents {
 					for range most {
@@ -164,9 +164,9 @@ func TestPythonAgents(t *testing.T) {
 			floods()
 
 			victim := agents[1]
-			victim.tell("half")
+			victim.do("half")
 			victim.next("half")
-			victim.tell("kill")
+			victim.do("kill")
 			if err := victim.end(); err == nil {
 				t.Error("a killed agent ends well")
 			}
@@ -177,7 +177,7 @@ func TestPythonAgents(t *testing.T) {
 			if n := strings.Count(peers, "\n"); n != 2 || !strings.Contains(peers, "127.0.0.1#2|") {
 				t.Errorf("after another has come in its place:\n%s", peers)
 			}
-			again.tell("quit")
+			again.do("quit")
 			again.next("quit")
 			if err := again.end(); err != nil {
 				t.Errorf("it quits with %v", err)

@@ -14,9 +14,9 @@ import (
 // DefaultAddress is where agents look for an inspector on their own machine.
 const DefaultAddress = "127.0.0.1:8888"
 
-// Protocol is the inspector's side of Mono's counters agent. It listens only when it is told to:
-// other programs use the port, and what listens on TCP can be reached from any web page that a
-// browser on this machine shows.
+// Protocol is the inspector's side of Mono's counters agent. It listens only when an address is
+// given: other programs use the port, and what listens on TCP can be reached from any web page that
+// a browser on this machine shows.
 var Protocol = receivers.Protocol{
 	Name:    "mono",
 	Title:   "Mono's counters agents",

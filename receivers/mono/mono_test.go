@@ -379,7 +379,7 @@ func untilEnd(t testing.TB, conn net.Conn) []byte {
 	return b.Bytes()
 }
 
-// TestGoodBye: whoever is sent away is told so.
+// TestGoodBye: whoever is sent away gets a message.
 func TestGoodBye(t *testing.T) {
 	opening := suite(t).Opening
 	for _, test := range []struct {
@@ -433,7 +433,7 @@ func TestEnabled(t *testing.T) {
 	}
 }
 
-// TestBigEndian: an agent of another byte order is told apart by its version.
+// TestBigEndian: an agent of another byte order is recognised by its version.
 func TestBigEndian(t *testing.T) {
 	b := binary.BigEndian.AppendUint16([]byte{cmdHello}, Version)
 	if _, err := read(nil, binary.BigEndian.AppendUint16(b, 1)); receivers.ReasonOf(err) != receivers.Unsupported {

@@ -84,7 +84,7 @@ const (
 	atIndex
 )
 
-// Feed reads p, and calls h for each complete request. Errors are those of a Decoder.
+// Feed reads p, and calls h for each complete request. It returns the errors of a Decoder.
 func (d *RequestDecoder) Feed(p []byte, h func(Request)) error {
 	d.h = h
 	err := d.in.feed(p, d.take)

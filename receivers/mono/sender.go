@@ -139,7 +139,7 @@ func (s *Sender) add(dst []byte, r Request) ([]byte, error) {
 
 // Samples says when a Sender samples.
 type Samples struct {
-	First    rra.Time // time of the first; 0: that of sending, as of all others
+	First    rra.Time // time of the first; 0: time of sending, as of all others
 	Interval time.Duration
 	Count    int // 0: until the inspector says good bye or the context ends
 }
@@ -220,7 +220,7 @@ func (s *Sender) Run(ctx context.Context, conn net.Conn, when Samples) error {
 	if err = each(ctx, when, sample); err == nil {
 		return hangUp(ctx, conn)
 	}
-	select { // where writing fails, reading may tell more
+	select { // where writing fails, reading may return a better error
 	case <-ctx.Done():
 		if err = context.Cause(ctx); errors.Is(err, errGoodBye) {
 			return nil

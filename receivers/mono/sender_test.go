@@ -144,7 +144,7 @@ func TestSenderEnds(t *testing.T) {
 	}
 }
 
-// TestSenderIsSentAway: a sender in another dialect is told by the end of the connection.
+// TestSenderIsSentAway: a sender in another dialect sees it by the end of the connection.
 func TestSenderIsSentAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// defaultHeartbeat is the heartbeat of a series in seconds. The protocol does not tell the
+// defaultHeartbeat is the heartbeat of a series in seconds. The protocol does not carry the
 // interval.
 const defaultHeartbeat = 60
 

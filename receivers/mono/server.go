@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// maxHeld is how many bytes of memory the announcements of all agents may take together. Those of
-// one agent take up to 5 MB.
+// maxHeld is how many bytes of memory the announcements of all agents may take together. One
+// agent's take up to 5 MB.
 const maxHeld = 256 << 20
 
 // A server is the receiver.

@@ -9,7 +9,7 @@ import (
 
 // A stream assembles elements from pieces of bytes of any size. An element is a header, a string or
 // a value. The longest element is a header with the longest name; a stream keeps no more bytes than
-// that of an incomplete element.
+// an incomplete element has.
 type stream struct {
 	buf  []byte // the beginning of an incomplete element
 	need int    // how many bytes the element has at least
@@ -41,7 +41,7 @@ func (s *stream) feed(p []byte, take element) error {
 			s.need = need
 		case n == 0:
 			s.buf, s.need, p = append(s.buf, p...), need, nil
-		case kept: // to the last byte: need grows until it is that of the whole element
+		case kept: // to the last byte: need grows until it covers the whole element
 			s.buf = s.buf[:0]
 		default:
 			p = p[n:]

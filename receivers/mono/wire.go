@@ -110,7 +110,7 @@ const (
 
 var unitNames = [...]string{"none", "bytes", "100ns", "events", "config", "percentage"}
 
-// String returns the name of u, or unit-N if it has no name. That of Time is 100ns.
+// String returns the name of u, or unit-N if it has no name. The name of Time is 100ns.
 func (u Unit) String() string { return nameOf(unitNames[:], int32(u), "unit-") }
 
 // A Variance is how a counter's values change.
@@ -255,7 +255,7 @@ const (
 )
 
 // TimeOf returns the time of a sample's timestamp. Agents count ticks from the year 1, 1601 or
-// 1970, which the size of the number tells. ok is false for other numbers, whose epoch is not
+// 1970, which the size of the number shows. ok is false for other numbers, whose epoch is not
 // known.
 func TimeOf(ticks int64) (t rra.Time, ok bool) {
 	switch {

@@ -203,7 +203,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestConfigure: flags that cannot be are told by their names.
+// TestConfigure: impossible flags are reported by their names.
 func TestConfigure(t *testing.T) {
 	for _, test := range []struct {
 		flag receivers.Flag

@@ -11,7 +11,7 @@ import (
 
 // A point is a data point whose series is looked for.
 type point struct {
-	at, start rra.Time // start 0: not told
+	at, start rra.Time // start 0: not given
 	unknown   bool     // there is no value
 	attrs     []byte   // its attributes, each with its length before it
 }

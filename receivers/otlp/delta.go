@@ -63,7 +63,7 @@ func apart(s *series, r reading) bool {
 	return s.Kind == rra.Absolute && begin(s, r)-s.last.At > heartbeat(s.def)
 }
 
-// fillAt puts in a reading of 0 at a time before that of a delta.
+// fillAt puts in a reading of 0 at a time before a delta's.
 func (e *export) fillAt(s *series, at, before rra.Time) {
 	if at < before {
 		e.zeros = append(e.zeros, e.batch.Len())

@@ -34,8 +34,8 @@ func (d *decoder) distribution(s *distribution) error {
 	return err
 }
 
-// histogram reads a HistogramDataPoint. Its buckets hold what is in the bucket alone; those of
-// Prometheus hold what is in all buckets below, too.
+// histogram reads a HistogramDataPoint. Its buckets hold what is in the bucket alone; Prometheus'
+// hold what is in all buckets below, too.
 func (d *decoder) histogram(b []byte) error {
 	var s distribution
 	d.bounds, d.counts = d.bounds[:0], d.counts[:0]

@@ -48,8 +48,8 @@ type asked struct {
 	texts   []core.Label // what its metric says of itself
 	job     string
 	first   rra.Time // its first value
-	known   int64    // the step that the flag or its job has told; 0: none
-	between int64    // the step that its first values tell; 0: none
+	known   int64    // the step of the flag or of its job; 0: none
+	between int64    // the step that its first values show; 0: none
 	guessed bool     // it was made, and its step is a guess
 }
 
@@ -80,8 +80,8 @@ func (e *export) begin(ctx context.Context, from string, now time.Time) {
 	e.begins, e.seconds = e.begins[:0], e.seconds[:0]
 }
 
-// tell keeps a reason for the answer.
-func (e *export) tell(what string) {
+// explain keeps a reason for the answer.
+func (e *export) explain(what string) {
 	if len(e.told) < maxTold && !slices.Contains(e.told, what) {
 		e.told = append(e.told, what)
 	}
@@ -96,7 +96,7 @@ func (e *export) skip(what string) {
 
 func (e *export) reject(what string, n int64) {
 	e.rejected += n
-	e.tell(what)
+	e.explain(what)
 }
 
 // add hands a value over as a sample of a series. e.mu is held.
@@ -152,7 +152,7 @@ func (e *export) put(s *series, at rra.Time, v float64) {
 
 const textLate = "values are not after the last ones of their series"
 
-// settle notes that the step of a new series is a guess, or what it tells of the series of its job.
+// settle notes that the step of a new series is a guess, or the step that it shows for its job.
 // e.mu is held.
 func (e *export) settle(s *series, a *asked, q *receivers.Request) {
 	switch {

@@ -49,7 +49,7 @@ type series struct {
 }
 
 // A first is the first value of a series whose step is a guess. It is kept until the second value
-// has told the step. The labels are not kept: the second value comes with them.
+// has shown the step. The labels are not kept: the second value comes with them.
 type first struct {
 	job    string
 	step   int64    // the guess

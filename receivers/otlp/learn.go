@@ -21,7 +21,7 @@ func (e *export) stored() {
 	e.begins = e.begins[:0]
 }
 
-// second keeps a value if it tells the step of its series, or if another value that does is on its
+// second keeps a value if it shows the step of its series, or if another value that does is on its
 // way. Otherwise it returns false. e.mu is held.
 func (e *export) second(s *series, p *part, r reading) bool {
 	f := s.first
@@ -118,7 +118,7 @@ func (e *export) replace(of []learner, rs []receivers.Replacement) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		switch {
-		case changed: // by values that tell the step better
+		case changed: // by values that show the step better
 			x.series.last = last
 			x.step = cmp.Or(steps.Apart(x.at-last.At), x.step)
 		case err == nil:

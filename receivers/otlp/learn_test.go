@@ -122,8 +122,8 @@ func rows(t *testing.T, store *core.Store, path string, from, to int) (step int6
 	return s.Definition.Step, got.Values
 }
 
-// TestLearnedInStore: a series whose step was guessed is replaced by one of the step that its second
-// point tells. It keeps its first point, and what its counter had counted before.
+// TestLearnedInStore: a series whose step was guessed is replaced by one of the step that its
+// second point shows. It keeps its first point, and what its counter had counted before.
 func TestLearnedInStore(t *testing.T) {
 	r, store := stored(t)
 	const begin = 10 // receivertest.Epoch is 10 s before a full half minute

@@ -227,8 +227,8 @@ func identify(resource, attrs []attribute, name, sent string, p *part, withResou
 // rawName is the label with the name of a metric as it was sent.
 const rawName = "raw_name"
 
-// foreign reports whether Prometheus' form of a name lacks what tells it from others: letters
-// outside ASCII, or all of it.
+// foreign reports whether Prometheus' form of a name lacks what distinguishes it from others:
+// letters outside ASCII, or all of it.
 func foreign(name string) bool {
 	some := false
 	for i := range len(name) {

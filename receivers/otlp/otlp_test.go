@@ -274,8 +274,7 @@ func TestTargetInfo(t *testing.T) {
 	}
 }
 
-// TestPartial: what is left out is told by name, in the form of the request, and the rest is
-// stored.
+// TestPartial: what is left out is named, in the form of the request, and the rest is stored.
 func TestPartial(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	r := receivertest.Start(t, suite(t), rec, nil)

@@ -14,7 +14,7 @@ const batchSamples = 16384
 
 func newExport(t *intake, under *receivers.Requests) *export {
 	e := &export{intake: t, Requests: under}
-	e.dec = decoder{take: e.value, skip: e.skip, warn: e.tell}
+	e.dec = decoder{take: e.value, skip: e.skip, warn: e.explain}
 	return e
 }
 

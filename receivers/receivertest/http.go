@@ -107,7 +107,7 @@ func refusesStopped(t *testing.T, c Case) {
 	}
 }
 
-// tryAgain fails the test unless a tells the client to send the request again.
+// tryAgain fails the test unless a asks the client to send the request again.
 func tryAgain(t *testing.T, a Answer) {
 	t.Helper()
 	if a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// tcpSteps returns the further tests of a receiver over TCP: those of limits and of greedy peers
+// tcpSteps returns the further tests of a receiver over TCP: tests of limits and of greedy peers
 // only if the case names them.
 func tcpSteps(c Case) []step {
 	steps := []step{

@@ -125,7 +125,7 @@ func TestSteady(t *testing.T) {
 		s.ServeHTTP(w, q)
 	}
 	send() // makes the series
-	send() // tells their step
+	send() // shows their step
 	allocs := testing.AllocsPerRun(len(bodies)-3, send)
 	if w.status != http.StatusNoContent || s.Counters.Stats().Samples != uint64(n*len(series)) {
 		t.Fatalf("status %d, %+v", w.status, s.Counters.Stats())

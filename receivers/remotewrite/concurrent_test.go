@@ -60,7 +60,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// forgetful is a sink that refuses every sample of a batch once it is told to, as if their series
+// forgetful is a sink that refuses every sample of a batch once the test asks, as if their series
 // had been dropped.
 type forgetful struct {
 	receivertest.Recorder
@@ -78,7 +78,7 @@ type refused struct{ err error }
 
 func (r refused) Wait() error { return r.err }
 
-// TestDropped: when a series was dropped, its sender is told to send again, and the series is made
+// TestDropped: when a series was dropped, its sender is asked to send again, and the series is made
 // anew.
 func TestDropped(t *testing.T) {
 	sink := new(forgetful)
@@ -116,8 +116,8 @@ func (h *hanging) Submit(ctx context.Context, b *core.Batch) (receivers.Pending,
 
 func (h *hanging) Wait() error { return <-h.end }
 
-// A request that was sent again while its first attempt was on its way was told that its samples
-// were stored, or late. Then the first attempt failed, and they were nowhere.
+// A request that was sent again while its first attempt was on its way got the answer that its
+// samples were stored, or late. Then the first attempt failed, and they were nowhere.
 func TestSentAgainBeforeTheOutcome(t *testing.T) {
 	sink := &hanging{taken: make(chan struct{}), end: make(chan error)}
 	var rec receivers.Receiver

@@ -24,8 +24,8 @@ func seeds() (one, two []byte) {
 	return AppendRequest(nil, series, []Metadata{{"up", "help", "s", 2}}), AppendRequest2(nil, series)
 }
 
-// strict reports whether a message was refused by a rule of protobuf that the generated decoder does
-// not keep: it lets the group of one field end with that of another, numbers have 70 bits, and
+// strict reports whether a message was refused by a rule of protobuf that the generated decoder
+// does not keep: it lets the group of one field end with another field's, numbers have 70 bits, and
 // references go on behind their field.
 func strict(err error) bool {
 	return strings.Contains(err.Error(), "a reference is cut off") || strings.Contains(err.Error(), "an unknown field") || strings.Contains(err.Error(), "no number of 64 bits") || strings.Contains(err.Error(), "no valid tag")
@@ -187,7 +187,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCollisions: keys whose hashes are the same are told apart, and all keys are forgotten when
+// TestCollisions: keys whose hashes are the same are distinguished, and all keys are forgotten when
 // there are too many.
 func TestCollisions(t *testing.T) {
 	table := newTable(1000)

@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A second is a series whose second sample tells its step.
+// A second is a series whose second sample shows its step.
 type second struct {
 	number uint32
 	i      int // its index in the request
@@ -22,7 +22,7 @@ type second struct {
 	at     rra.Time
 }
 
-// learn gives series whose step was guessed their step, as soon as the second sample tells it. The
+// learn gives series whose step was guessed their step, as soon as the second sample shows it. The
 // series is replaced by one of that step which has had the first sample, unless somebody else has
 // written to it, such as another node: then it keeps its step. It holds s.order.
 func (s *server) learn(ctx context.Context, w *work, sender string, latest rra.Time) {
@@ -88,7 +88,7 @@ func (s *server) replace(ctx context.Context, rs []receivers.Replacement, of []s
 			delete(s.table.byRef, e.ref)
 			e.ref, e.step = rs[i].Ref, int32(rs[i].Definition.Step)
 			s.table.byRef[e.ref] = x.number
-		case errors.Is(err, receivers.ErrChanged): // by samples that tell the step better
+		case errors.Is(err, receivers.ErrChanged): // by samples that show the step better
 			e.state &^= lastKnown
 			if s.load(ctx, e) != nil || e.state&lastKnown == 0 {
 				return

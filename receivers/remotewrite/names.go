@@ -57,8 +57,8 @@ func (w *work) checked(key []byte) (labels []core.Label, wrong string) {
 }
 
 // Identify returns the path of a series, prometheus/JOB/INSTANCE/NAME{OTHER LABELS}, and its labels
-// as sent. The labels are sorted by name, and none is empty. Where the path does not tell
-// all of the labels, because characters were replaced or it is too long, it ends in a hash of them.
+// as sent. The labels are sorted by name, and none is empty. Where the path does not have all of
+// the labels, because characters were replaced or it is too long, it ends in a hash of them.
 func Identify(labels []core.Label) receivers.Identity {
 	path, whole := []byte("prometheus"), true
 	component := func(s string) {

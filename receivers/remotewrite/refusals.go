@@ -12,16 +12,16 @@ const maxTold = 10
 
 // refusals are what of a request is not stored, and why.
 type refusals struct {
-	samples int                       // refused
-	native  int                       // native histograms
-	dropped [receivers.NumReasons]int // by reason
-	again   bool                      // the request is to be sent again
-	why     string                    // why it is
-	told    []string
-	more    int // refusals beyond told
+	samples  int                       // refused
+	native   int                       // native histograms
+	dropped  [receivers.NumReasons]int // by reason
+	again    bool                      // the request is to be sent again
+	why      string                    // why it is
+	reported []string
+	more     int // refusals beyond reported
 }
 
-func (r *refusals) reset() { *r = refusals{told: r.told[:0]} }
+func (r *refusals) reset() { *r = refusals{reported: r.reported[:0]} }
 
 // refuse notes that n samples are refused. what is called for the text.
 func (r *refusals) refuse(why receivers.Reason, n int, what func() string) {
@@ -31,11 +31,11 @@ func (r *refusals) refuse(why receivers.Reason, n int, what func() string) {
 }
 
 func (r *refusals) tell(what func() string) {
-	if len(r.told) >= maxTold {
+	if len(r.reported) >= maxTold {
 		r.more++
 		return
 	}
-	r.told = append(r.told, what())
+	r.reported = append(r.reported, what())
 }
 
 // retry notes that n samples were not stored, and that the request is to be sent again.
@@ -52,7 +52,7 @@ func (r *refusals) text(total int) string {
 		fmt.Fprintf(&b, ", %d native histograms refused", r.native)
 	}
 	b.WriteString(".\n")
-	for _, t := range r.told {
+	for _, t := range r.reported {
 		b.WriteString(t)
 		b.WriteByte('\n')
 	}

@@ -183,7 +183,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestMixed: good samples of a request are stored, and those that are refused are told.
+// TestMixed: good samples of a request are stored, and those that are refused are reported.
 func TestMixed(t *testing.T) {
 	for version, send := range map[string]func(running, int, string, ...remotewrite.TimeSeries) receivertest.Answer{
 		"1.0": running.send, "2.0": running.send2,

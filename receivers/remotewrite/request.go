@@ -150,7 +150,7 @@ func (s *server) answer(rw http.ResponseWriter, r *http.Request, w *work, versio
 	switch {
 	case w.again:
 		receivers.TryAgain(rw, w.why)
-	case len(w.told) > 0:
+	case len(w.reported) > 0:
 		text := w.text(len(w.samples))
 		s.warn(r, text)
 		http.Error(rw, strings.TrimSpace(text), http.StatusBadRequest)

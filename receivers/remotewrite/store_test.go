@@ -69,8 +69,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestLearnedInStore: a series whose step was guessed is replaced by one of the step that its second
-// sample tells, and keeps its first sample.
+// TestLearnedInStore: a series whose step was guessed is replaced by one of the step that its
+// second sample shows, and keeps its first sample.
 func TestLearnedInStore(t *testing.T) {
 	r, store := stored(t, t.TempDir(), nil)
 	r.send(204, "", ts("x_total job=a", sample(40, 60)))
@@ -268,7 +268,7 @@ func TestRefusedMakesNothing(t *testing.T) {
 		bad := ts("bad "+name[12:], future)
 		bad.Created = sample(400*86400-10, 0).Time
 		send(400, "1 of 2 samples stored", bad, ts("good "+name[12:], sample(0, 1)))
-		// Wrong ones around the first good ones tell nothing, neither when it begins nor its step.
+		// Wrong ones around the first good ones show neither when it begins nor its step.
 		send(400, "2 of 4 samples stored", ts(name, early, sample(0, 20), sample(30, 21), future))
 		send(204, "", ts(name, sample(60, 22)))
 	}
@@ -297,7 +297,7 @@ func TestRefusedMakesNothing(t *testing.T) {
 	}
 }
 
-// TestFutureTellsNoStep: a second sample that is refused, because it is too far in the future, told
+// TestFutureTellsNoStep: a second sample that is refused, because it is too far in the future, set
 // the step of its series.
 func TestFutureTellsNoStep(t *testing.T) {
 	r, store := stored(t, t.TempDir(), nil)

@@ -171,7 +171,7 @@ func (c *counted) ReadAt(p []byte, at int64) (int, error) {
 func open(b []byte) *counted { return &counted{Reader: bytes.NewReader(b)} }
 
 // TestSequences: the contents that one writer's file has one after the other, each read twice: the
-// second time there is no update, and no more is read than tells so.
+// second time there is no update, and no more is read than shows this.
 func TestSequences(t *testing.T) {
 	for _, files := range [][]string{
 		{"v1-rrdd.py-0.bin", "v1-rrdd.py-1.bin", "v1-rrdd.py-2.bin"},

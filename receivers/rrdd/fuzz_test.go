@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// addCaptures seeds f with the contents of real writers, and those of the page.
+// addCaptures seeds f with the contents of real writers and of the page.
 func addCaptures(f *testing.F, add func(b []byte)) {
 	f.Helper()
 	names, err := filepath.Glob(filepath.Join(captures, "*.bin"))

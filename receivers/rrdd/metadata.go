@@ -223,8 +223,8 @@ func (d *document) finish(name scalar, fields *[numFields]scalar) error {
 	return nil
 }
 
-// twice returns an error if a name occurs twice. It does not look again if the names are those of
-// the last text.
+// twice returns an error if a name occurs twice. It does not look again if the names equal the last
+// text's.
 func (d *document) twice() error {
 	if slices.EqualFunc(d.sources, d.old, func(a, b Source) bool { return a.Name == b.Name }) {
 		return nil

@@ -52,8 +52,8 @@ type dataSeries struct {
 	describe bool // the attributes have changed since they were handed over
 }
 
-// renew returns the series of sources, where had are those of old. The series of a data source that
-// is unchanged stays. The others must be resolved again, which gives them their new labels.
+// renew returns the series of sources, where had are the series of old. The series of a data source
+// that is unchanged stays. The others must be resolved again, which gives them their new labels.
 func renew(old []Source, had []dataSeries, sources []Source) []dataSeries {
 	byName := make(map[string]int, len(old))
 	for i := range old {

@@ -60,10 +60,10 @@ const first = 4096
 
 // Read reads src, a file of size bytes, and reports whether it has changed. If so, the other
 // methods return the new content. A file has not changed if the checksum of its data (version 2) or
-// of its whole text (version 1) is that of the last reading; no more than 15 bytes of version 2, or
-// 54 of version 1, are read then.
+// of its whole text (version 1) is the last reading's; no more than 15 bytes of version 2, or 54 of
+// version 1, are read then.
 //
-// Errors are those of Decode and of src. After an error the methods return the content of the last
+// It returns errors of Decode and of src. After an error the methods return the content of the last
 // reading. A file in which rrd-client-lib has written no sample yet is not an error.
 //
 // The file may be rewritten while it is read. That is an error: the content must match the

@@ -66,7 +66,7 @@ func TestReceiveCaptures(t *testing.T) {
 	}
 }
 
-// TestTimeRules: the time of a sample is the file's, or else that of reading.
+// TestTimeRules: the time of a sample is the file's, or else the time of reading.
 func TestTimeRules(t *testing.T) {
 	r := start(t, nil, nil)
 	now := float64(receivertest.Now)
@@ -125,7 +125,7 @@ func TestOnlyDefault(t *testing.T) {
 	}
 }
 
-// TestKindStays: the kind of a series is that of its first sample. A word that says another is
+// TestKindStays: the kind of a series follows from its first sample. A word that says another is
 // refused; one that alone says nothing goes by the series.
 func TestKindStays(t *testing.T) {
 	r := start(t, nil, nil)
@@ -161,7 +161,7 @@ func TestKindStays(t *testing.T) {
 	equal(t, "kinds", []string{"GAUGE", "DDERIVE"}, kinds)
 }
 
-// TestMetadata: units and descriptions are told once a change, and labels follow.
+// TestMetadata: units and descriptions are handed over once a change, and labels follow.
 func TestMetadata(t *testing.T) {
 	p := protocol(nil)
 	told := &describer{Recorder: new(receivertest.Recorder)}
@@ -194,7 +194,7 @@ func TestMetadata(t *testing.T) {
 		return m
 	}
 	const a, b = "rrdd/p/host/a", "rrdd/p/host/b"
-	// The queue may merge what is told of one path; what it ends in is sure.
+	// The queue may merge texts of one path; the last one is sure.
 	last := make(map[string]core.Metadata)
 	for _, d := range told.all {
 		last[d.Path] = d.Metadata

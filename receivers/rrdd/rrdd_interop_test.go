@@ -39,7 +39,7 @@ func python(t testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// An instruction is what the independent writer is told to write.
+// An instruction is what the independent writer is asked to write.
 type instruction struct {
 	Version   int          `json:"version"`
 	Timestamp string       `json:"timestamp"`
@@ -55,7 +55,7 @@ type instructed struct {
 
 var names = []string{"cpu0", "température", "a/b", `q"uo\te`, "", "\u0001", "😀", "sda read", "..", "z"}
 
-// random makes a file, and what to tell the writer for it.
+// random makes a file, and the instructions for the writer.
 func random(rnd *rand.Rand, version int) (*File, *instruction) {
 	f := &File{Version: version, Timestamp: 1.6e9 + rnd.Float64()*1e8}
 	w := &instruction{Version: version, Timestamp: fmt.Sprint(f.Timestamp), Sources: []instructed{}}
@@ -122,7 +122,7 @@ func random(rnd *rand.Rand, version int) (*File, *instruction) {
 	return f, w
 }
 
-// TestPythonWriter: files of a writer made from the description alone read as what it was told to
+// TestPythonWriter: files of a writer made from the description alone read as what it was asked to
 // write, one after the other in one place, of both versions.
 func TestPythonWriter(t *testing.T) {
 	dir := t.TempDir()
@@ -172,7 +172,7 @@ func TestPythonWriter(t *testing.T) {
 	}
 }
 
-// whole fails the test if the values of a reading are not all those of one write of the flood: see
+// whole fails the test if the values of a reading do not all come from one write of the flood: see
 // invariant in plugin.py.
 func whole(timestamp float64, sources []Source, values []rra.Value) error {
 	n := int64(timestamp - 1700000000)
@@ -264,8 +264,8 @@ func TestPythonFlood(t *testing.T) {
 	}
 }
 
-// TestPythonFloodReceived: the same through the receiver and its second looks: every sample is that
-// of its time.
+// TestPythonFloodReceived: the same through the receiver and its second looks: every sample belongs
+// to its time.
 func TestPythonFloodReceived(t *testing.T) {
 	r := start(t, nil, func() { time.Sleep(50 * time.Microsecond) })
 	writes := 10 * seeds.Programs(100, 1)

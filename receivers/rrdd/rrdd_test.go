@@ -19,7 +19,7 @@ type stepped struct {
 	*server
 	tick chan time.Time
 	done chan struct{} // has one for each turn
-	file *os.File      // that of deliver
+	file *os.File      // the file of deliver
 }
 
 // protocol is Protocol with receivers that are stepped; between is called before each second look.

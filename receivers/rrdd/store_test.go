@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// A describer is a Recorder that remembers the order of what it was told.
+// A describer is a Recorder that remembers the order of what it got.
 type describer struct {
 	*receivertest.Recorder
 	mu  sync.Mutex // guards what follows
@@ -129,7 +129,7 @@ func TestStoreDrop(t *testing.T) {
 	until(t, "a late sample is counted", func() bool { return r.Stats().Dropped[receivers.Late] == 1 })
 }
 
-// TestStoreRestart: labels that have changed while nobody read are those of the file.
+// TestStoreRestart: labels that have changed while nobody read are the file's.
 func TestStoreRestart(t *testing.T) {
 	store := enginetest.Open(t)
 	for n, units := range []string{"B", "kB"} {

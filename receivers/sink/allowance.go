@@ -64,7 +64,7 @@ func (a *allowances) of(sender string, now time.Time) *allowance {
 		a.purged = now
 		for k, x := range a.bySender {
 			if a.refill(x, now); x.left >= a.burst {
-				delete(a.bySender, k) // a full allowance is that of a sender never seen
+				delete(a.bySender, k) // a sender never seen has a full allowance
 			}
 		}
 	}

@@ -57,8 +57,8 @@ func (s *Sink) Replace(ctx context.Context, rs []receivers.Replacement) error {
 }
 
 // replace replaces one series. Whether it has had the samples and nothing else is seen by its state
-// and its rows, which tell of each sample and of each other change; the store calls the function
-// again if they change before it is replaced.
+// and its rows, which show each sample and each other change; the store calls the function again if
+// they change before it is replaced.
 func (s *Sink) replace(ctx context.Context, r *receivers.Replacement) {
 	r.Ref, r.Definition, r.Err = 0, nil, ctx.Err()
 	if r.Err != nil {

@@ -25,7 +25,7 @@ const OtherSenders = "others"
 // A Sender is what is known of a sender since the server began.
 type Sender struct {
 	Name   string
-	Prefix string // the first component of its paths, which tells the protocol
+	Prefix string // the first component of its paths, which shows the protocol
 	// Folder is the first two components of the path that it sent first: its series, or most of
 	// them, are below.
 	Folder string

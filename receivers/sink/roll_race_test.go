@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// TestRollOfNewSenders: two receivers resolved one series for senders of which one was new, and the
+// TestRollOfNewSenders: two receivers resolved one series for two senders, one of them new, and the
 // process ended: the list of senders was read before the series got its number, and the number that
 // it had before was of a sender that had been added in between.
 func TestRollOfNewSenders(t *testing.T) {

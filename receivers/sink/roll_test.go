@@ -34,7 +34,7 @@ func submit(t *testing.T, to *sink.Sink, sender string, at int64, paths ...strin
 	}
 }
 
-// TestSendersAreCounted: nothing told how much each sender sends, and which of them are silent.
+// TestSendersAreCounted: nothing showed how much each sender sends, and which of them are silent.
 func TestSendersAreCounted(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0).UTC()
 	began := now

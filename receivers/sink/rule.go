@@ -30,8 +30,8 @@ type Rule struct {
 	// Archives are written as rrdtool does, "RRA:AVERAGE:0.5:5m:1w".
 	Archives []string
 	// Sources are written as rrdtool does, "DS:in:COUNTER:600:0:U". They apply to series whose
-	// sender does not say what its values are: those that an UPDATE of rrdcached's protocol makes,
-	// and those of a receivers.Request that is Untyped.
+	// sender does not say what its values are: series that an UPDATE of rrdcached's protocol makes,
+	// and series of a receivers.Request that is Untyped.
 	Sources []string
 	// Expire is the seconds of silence after which a series is dropped; negative: never, whatever
 	// its protocol says.
@@ -64,7 +64,7 @@ const (
 	FieldExpire    = "expire"
 )
 
-// A RuleError says which field of which rule is wrong.
+// A RuleError names the rule and the field that is wrong.
 type RuleError struct {
 	Rule  int // counted from 1
 	Field string

@@ -18,7 +18,7 @@ const sweepChunk = 1000
 // A Sweeper expires paths that have been silent for longer than their metadata allows, and drops
 // series that have been silent for longer than their rule allows.
 //
-// The clock alone cannot tell that a path is silent. It may have been set, or the process or the
+// The clock alone does not show that a path is silent. It may have been set, or the process or the
 // machine may have been stopped, so that samples sent meanwhile are still unread. A path has been
 // silent for a time d if all of these hold:
 //   - By the clock, the last sample or text of the path is older than d.
@@ -239,7 +239,7 @@ func (w *Sweeper) series(ctx context.Context, p *Policy, now time.Time, done *Sw
 		}
 		last, err := w.store.Last(s.Ref)
 		if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrDamaged) {
-			continue // dropped meanwhile, or nobody can tell
+			continue // dropped meanwhile, or nobody knows
 		}
 		if err != nil {
 			return err

@@ -163,7 +163,7 @@ func TestSweepOfLivingSeries(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		// jump is what happens between two looks of one every 10 s: how far the sweeper's clock and
-		// that of the senders go on.
+		// the senders' go on.
 		jump, senders int64
 	}{
 		{"stopped", 40, 40},      // samples of the time are read after the look

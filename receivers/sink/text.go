@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// attributes returns as in the form that the store takes: names are those of labels, values are
-// UTF-8 without zero bytes, and each name occurs once, in order. It does not change as.
+// attributes returns as in the form that the store takes: names are label names, values are UTF-8
+// without zero bytes, and each name occurs once, in order. It does not change as.
 func attributes(as []core.Label) []core.Label {
 	good := func(a core.Label) core.Label {
 		value := strings.ReplaceAll(strings.ToValidUTF8(a.Value, "\uFFFD"), "\x00", "_")

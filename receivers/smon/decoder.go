@@ -64,7 +64,7 @@ type Decoder struct {
 	token   *Token // its token
 	defined bool   // the element defines the token
 	indexed bool   // the element defines an indexed token
-	source  *Token // the token of which the indexed token is a copy; nil: it is no copy
+	source  *Token // the token that the indexed token copies; nil: it is no copy
 	text    []byte // its declaration
 	want    int    // bytes of its string that are still to come
 	saved   byte   // the byte after the declaration

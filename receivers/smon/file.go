@@ -23,8 +23,8 @@ type file struct {
 	wait bool // a pipe or a terminal, which may have nothing to read yet
 }
 
-// openFiles opens files. The peer of a file is its FilePeer, and with #2 that of the second file
-// with the same one.
+// openFiles opens files. The peer of a file is its FilePeer, and the second file with the same one
+// has #2 behind it.
 func openFiles(names []string) (files []*file, err error) {
 	peers := make(map[string]int)
 	for _, name := range names {

@@ -42,7 +42,7 @@ func suite(t testing.TB) receivertest.Case {
 			[]byte("\x00\xff"),                                // nonsense
 			[]byte("\x00\xf1\x01\x00u"),                       // the longest declaration
 			[]byte("\x00\x06usuite\x01\xf9\x00\x00"),          // a long number
-			[]byte("\x00\x06ssuite\x01\xf2\x00\xff\xffhello"), // a text of which little comes
+			[]byte("\x00\x06ssuite\x01\xf2\x00\xff\xffhello"), // a text that comes in small part
 		},
 	}
 	c.Garbage = streams(t)
@@ -51,7 +51,7 @@ func suite(t testing.TB) receivertest.Case {
 
 func TestReceiver(t *testing.T) { receivertest.Run(t, suite(t)) }
 
-// A clock is a server's, and goes on only when told to.
+// A clock is a server's, and goes on only when the test says so.
 type clock struct{ ms atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.UnixMilli(receivertest.Now*1000 + c.ms.Load()) }
@@ -264,8 +264,8 @@ func TestDamagedStream(t *testing.T) {
 	}
 }
 
-// TestOrderlyReset: a reset between two elements is no error, in whatever pieces it comes; one that
-// is none is.
+// TestOrderlyReset: a reset between two elements is no error, in whatever pieces it comes; a reset
+// within an element is.
 func TestOrderlyReset(t *testing.T) {
 	for _, test := range []struct {
 		name      string

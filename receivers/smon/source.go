@@ -65,7 +65,7 @@ func (c *source) feed(ctx context.Context, b []byte) {
 	c.dec.Decode(b, c)
 	c.flush()
 	if !c.dec.clean {
-		c.tell()
+		c.report()
 	}
 	c.s.Packets.Add(c.elements)
 	c.elements = 0
@@ -98,7 +98,7 @@ func (c *source) count() {
 		if !ok {
 			c.dec.Refuse()
 			c.Invalid(&receivers.Error{Reason: receivers.Limit, What: "the streams of all senders, or of this address, hold too much"})
-			c.tell()
+			c.report()
 			c.refs = cache{}
 			c.count()
 		}
@@ -111,7 +111,7 @@ func (c *source) count() {
 
 // release ends the stream and frees what it holds.
 func (c *source) release() {
-	c.tell()
+	c.report()
 	if c.dec.Pending() > 0 {
 		c.s.Drop(receivers.Truncated, 1) // connections break: no line for it
 	}
@@ -172,11 +172,11 @@ func (c *source) Reset() {
 	if c.dec.clean {
 		c.fault = nil
 	}
-	c.tell()
+	c.report()
 }
 
-// tell counts and logs the error that has made the stream invalid.
-func (c *source) tell() {
+// report counts and logs the error that has made the stream invalid.
+func (c *source) report() {
 	err := c.fault
 	if err == nil {
 		return

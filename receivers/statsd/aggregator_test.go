@@ -210,8 +210,8 @@ func TestSetSketch(t *testing.T) {
 	}
 }
 
-// TestTimerOfMany: of more values than are kept, count, sum and bounds are exact and the median is
-// that of a fair choice.
+// TestTimerOfMany: of more values than are kept, count, sum and bounds are exact and the median
+// comes from a fair choice.
 func TestTimerOfMany(t *testing.T) {
 	var x timer
 	const n = 100_000

@@ -23,7 +23,7 @@ type metric struct {
 	set     set
 
 	// Only flushes use these.
-	receivers.Series       // its ticks are those of server.tick
+	receivers.Series       // its ticks come from server.tick
 	asked            bool  // the reference is being asked for
 	columns          []int // of a timer: the statistic of each data source; -1: none of ours
 }

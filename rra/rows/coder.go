@@ -39,8 +39,8 @@ type scaleNote struct {
 	factor  [6]oddDivisor // in rising order
 }
 
-// An oddDivisor tells multiples of an odd number from others: v*inverse wraps to v/d if d divides
-// v, and to a number above limit if not.
+// An oddDivisor finds whether a number is a multiple of an odd number: v*inverse wraps to v/d if d
+// divides v, and to a number above limit if not.
 type oddDivisor struct {
 	inverse uint64 // times d: 1, in 64 bits
 	limit   uint64 // the largest multiple of d, divided by d

@@ -19,7 +19,7 @@ type blockEncoder struct {
 	outlier  [blockRows / 4]byte // indices of the outliers
 }
 
-// appendBlocks appends rows, the first of which differ.
+// appendBlocks appends rows whose first ones differ.
 func (e *blockEncoder) appendBlocks(dst []byte, rows []float64) []byte {
 	for at := 0; at < len(rows); {
 		rest := rows[at:]

@@ -112,7 +112,7 @@ func (p *packing) setDelta(q []int64, drift int64) {
 	p.bits += 8 * uvarintLen(zigzag(p.base))
 }
 
-// planPatches chooses a width below longest for deltas of which a few are much larger than the
+// planPatches chooses a width below longest for deltas with a few that are much larger than the
 // others. Those get patches.
 func planPatches(q []int64, longest int) (packing, bool) {
 	var count [66]uint8 // deltas that need so many bits

@@ -160,8 +160,8 @@ func (p *Program) CheckCompute() error {
 	return nil
 }
 
-// String returns the expression as rrdtool prints that of a COMPUTE data source: its words, with
-// 16-bit integers in their shortest form.
+// String returns the expression as rrdtool prints the expression of a COMPUTE data source: its
+// words, with 16-bit integers in their shortest form.
 func (p *Program) String() string {
 	var b strings.Builder
 	for i, n := range p.nodes {

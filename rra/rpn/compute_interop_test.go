@@ -46,7 +46,7 @@ func same(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
 }
 
-// exactOps are the operators of which every bit is rrdtool's.
+// exactOps are the operators whose results have every bit of rrdtool's.
 var exactOps = []string{
 	"+", "-", "*", "/", "%", "SQRT", "FLOOR", "CEIL", "ABS", "RAD2DEG", "DEG2RAD", "LT", "LE", "GT", "GE", "EQ", "NE", "IF",
 	"MIN", "MAX", "MINNAN", "MAXNAN", "ADDNAN", "LIMIT", "UN", "ISINF", "DUP", "POP", "EXC", "DEPTH",
@@ -55,7 +55,7 @@ var exactOps = []string{
 // setOps take a count.
 var setOps = []string{"SORT", "REV", "AVG", "MEDIAN", "STDEV", "SMIN", "SMAX", "PERCENT", "COPY", "INDEX"}
 
-// looseOps are those of the mathematical library.
+// looseOps are the functions of the mathematical library.
 var looseOps = []string{"SIN", "COS", "ATAN", "ATAN2", "LOG", "EXP", "POW"}
 
 // randomWords makes an expression that mostly works: it knows how deep the stack

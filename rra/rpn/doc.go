@@ -6,7 +6,7 @@
 // [Program.Eval], without allocation. A CDEF evaluates whole columns with [Program.EvalColumns];
 // only there do TIME, COUNT, PREV, TREND, PREDICT and similar operators have a meaning.
 //
-// Results are those of rrdtool to the last bit, with three exceptions:
+// Results equal rrdtool's to the last bit, with three exceptions:
 //   - The last digit of SIN, COS, EXP, LOG, POW and ATAN depends on the library.
 //   - Where rrdtool reads memory out of bounds, rondo gives a defined result: ROLL rotates
 //     correctly, PERCENT near 0 gives the least element, a negative count is an error, and a window

@@ -48,7 +48,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("don't understand '%s'", e.Expr[e.Offset:])
 }
 
-// A VariableError says that the name in PREV(name) is not that of a variable.
+// A VariableError says that the name in PREV(name) is not a variable's.
 type VariableError struct {
 	Name   string
 	Offset int // in bytes

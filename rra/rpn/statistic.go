@@ -156,7 +156,7 @@ func (s Statistic) row(values []float64) (row int, ok bool) {
 	return row, row >= 0
 }
 
-// spread returns the standard deviation of the n finite values, as that of a whole population.
+// spread returns the standard deviation of the n finite values, taken as a whole population.
 func spread(values []float64, mean float64, n int) float64 {
 	squares := 0.0
 	for _, v := range values {

@@ -13,8 +13,8 @@ import (
 )
 
 // TestKilledLeader kills the server that leads the stream while records are appended, and starts it
-// again later. No record that was told as durable is missing, none is there twice, and the writer
-// notices nothing but a pause. Then another process takes over.
+// again later. No record that was reported as durable is missing, none is there twice, and the
+// writer notices nothing but a pause. Then another process takes over.
 func TestKilledLeader(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)

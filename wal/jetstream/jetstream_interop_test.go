@@ -323,7 +323,7 @@ func TestUnsynced(t *testing.T) {
 	add(t, open(t, o), "accepted")
 }
 
-// Readers are told of news by messages that no stream keeps.
+// Readers hear of news by messages that no stream keeps.
 func TestAnnouncements(t *testing.T) {
 	p := natstest.One(t)
 	c, err := log.Connect(log.Options{URL: p.URL, MaxBytes: 16 << 20, Monitor: []string{p.Monitor}, AcceptFewerReplicas: true})

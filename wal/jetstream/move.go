@@ -15,8 +15,8 @@ import (
 
 // A connection may be with a server that is of no use: the server is cut off from the others, or
 // hangs. The client stays with it. So whenever a question about a stream has failed, the servers
-// are compared in the background: if another one tells of the stream, and this one does not, the
-// connection goes to the next server. While the stream has no leader nobody tells of it, and the
+// are compared in the background: if another one knows the stream, and this one does not, the
+// connection goes to the next server. While the stream has no leader nobody knows it, and the
 // connection stays where it is.
 
 const (
@@ -71,11 +71,11 @@ func (m *mover) doubt(name string) {
 	})
 }
 
-// compare lets the connection go to the next server if another server tells of a stream, and the
-// one that the connection is with does not.
+// compare lets the connection go to the next server if another server knows a stream, and the one
+// that the connection is with does not.
 func (m *mover) compare(name string) {
 	was, server := m.main.ConnectedUrl(), m.main.ConnectedServerName()
-	if was == "" || tells(m.ctx, m.main, name) { // without a server it looks for one already
+	if was == "" || known(m.ctx, m.main, name) { // without a server it looks for one already
 		return
 	}
 	for n := 1; ; n++ {
@@ -83,7 +83,7 @@ func (m *mover) compare(name string) {
 		if errors.Is(err, stream.ErrNoReplica) || m.ctx.Err() != nil {
 			return
 		}
-		if err != nil || !tells(m.ctx, other, name) {
+		if err != nil || !known(m.ctx, other, name) {
 			continue
 		}
 		if m.main.ConnectedUrl() == was {
@@ -97,9 +97,9 @@ func (m *mover) compare(name string) {
 	}
 }
 
-// tells reports whether somebody whom a server reaches knows how a stream is, or that it does not
+// known reports whether somebody whom a server reaches knows how a stream is, or that it does not
 // exist.
-func tells(ctx context.Context, nc *nats.Conn, name string) bool {
+func known(ctx context.Context, nc *nats.Conn, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
 	js, err := jetstream.New(nc)

@@ -29,7 +29,7 @@ type Options struct {
 	// them whether the servers sync what they acknowledge. More than half of those that keep the
 	// stream must answer. OpenReader does not ask.
 	Monitor []string
-	// Logger is told of servers that are missing; nil: it is not logged.
+	// Logger gets a line for each missing server; nil: it is not logged.
 	Logger *slog.Logger
 
 	// AcceptUnsynced accepts servers that do not sync each message, or that Monitor does not name.

@@ -11,7 +11,7 @@ import (
 )
 
 // A peer is a connection to a server, with one subscription for the answers to all questions. With
-// a subscription for each question all servers of the cluster would be told of it.
+// a subscription for each question all servers of the cluster would get it.
 type peer struct {
 	nc     *nats.Conn
 	prefix string // of the subjects of answers

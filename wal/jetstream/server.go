@@ -110,7 +110,7 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	case codeWrongLast, codeWrongLast2:
 		return 0, fmt.Errorf("%w: %w", stream.ErrConflict, ack.Error)
 	case codeStore:
-		// Only this one is told before anything is stored anywhere. A leader whose disk fails says
+		// Only this error comes before anything is stored anywhere. A leader whose disk fails says
 		// 10077, too, and the other replicas may have stored the message.
 		if ack.Error.Description == "maximum bytes exceeded" {
 			return 0, fmt.Errorf("%w: %w", wal.ErrFull, ack.Error)

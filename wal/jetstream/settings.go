@@ -83,10 +83,10 @@ type jetStreamConfig struct {
 	SyncAlways bool `json:"sync_always"`
 }
 
-// checkServers asks the servers how they sync. It returns an error that tells which settings lose
-// data. A server that does not answer, or whose JetStream is disabled, stores nothing now: it is
-// named in absent, and more than half of names must be there. It is asked again with the next log
-// that is opened. With AcceptUnsynced no server is asked, because no answer matters.
+// checkServers asks the servers how they sync. It returns an error that names the settings that
+// lose data. A server that does not answer, or whose JetStream is disabled, stores nothing now: it
+// is named in absent, and more than half of names must be there. It is asked again with the next
+// log that is opened. With AcceptUnsynced no server is asked, because no answer matters.
 func checkServers(ctx context.Context, names []string, o Options) (absent []error, err error) {
 	if o.AcceptUnsynced {
 		return nil, nil
@@ -152,7 +152,7 @@ func notAlways(name string) error {
 
 // monitor reads what a server says of itself. /varz gives the configuration of JetStream as it was
 // when the page was first read: none if that was before JetStream had started, and the former one
-// after JetStream was disabled. So /jsz counts, which tells what is true now.
+// after JetStream was disabled. So /jsz counts, which shows what is true now.
 func monitor(ctx context.Context, at string) (v varz, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

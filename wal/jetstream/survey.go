@@ -69,7 +69,7 @@ type ServerHealth struct {
 
 // StreamHealth says how the replicas of a stream are.
 type StreamHealth struct {
-	Err      error           // no server tells of it: it has no leader, or does not exist
+	Err      error           // no server knows it: it has no leader, or does not exist
 	Replicas []ReplicaHealth // the leader's first; none, and no Err: it was not asked about
 	Full     int             // per cent of the room for records that is taken; 0: it has no bound
 }
@@ -176,7 +176,7 @@ func (s *Survey) again(ctx context.Context, names []string, streams []StreamHeal
 // ErrNoStream is the Err of a StreamHealth where the servers have no such stream.
 var ErrNoStream = errors.New("the servers have no such log")
 
-// Why no server tells of a stream, in words for operators.
+// Why no server knows a stream, in words for operators.
 var (
 	errNoLeader   = errors.New("it has no leader")
 	errUnanswered = errors.New("nobody has answered in time")
@@ -271,7 +271,7 @@ func keepersOf(streams []StreamHealth) (keep map[string]string, leaderless bool)
 }
 
 // unanswered notes in keep which servers do not answer at their monitoring ports, and returns the
-// ports of which nobody knows the server.
+// ports whose server nobody knows.
 func (s *Survey) unanswered(answers []monitored, answered map[string]bool, keep map[string]string) (nameless []ServerHealth) {
 	named := make(map[string]bool)
 	for _, a := range answers {
@@ -297,7 +297,7 @@ func (s *Survey) unanswered(answers []monitored, answered map[string]bool, keep 
 		keep[unseen[0]] = nameless[0].Problem
 		return nil
 	case dead && len(nameless) <= len(unseen):
-		return nil // the ports are those of servers that are missing already
+		return nil // the ports belong to servers that are missing already
 	}
 	return nameless
 }

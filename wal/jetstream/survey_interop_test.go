@@ -15,7 +15,8 @@ import (
 )
 
 // TestSurveyServers asks three real servers how they are: one that leads a stream is killed, comes
-// back without JetStream, and comes back as it was. It is told with and without monitoring ports.
+// back without JetStream, and comes back as it was. It is reported with and without monitoring
+// ports.
 func TestSurveyServers(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)

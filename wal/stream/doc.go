@@ -19,8 +19,8 @@
 // # A publish without an answer
 //
 // The log publishes a message whose answer is missing again, until it is known what stands in its
-// place: this message or another writer's. It tells that records failed only if the server said of
-// every attempt that it kept nothing. Otherwise a record told as failed might come to be stored
+// place: this message or another writer's. It reports records as failed only if the server said of
+// every attempt that it kept nothing. Otherwise a record reported as failed might come to be stored
 // later.
 //
 // # Readers

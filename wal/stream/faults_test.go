@@ -16,7 +16,7 @@ import (
 	"github.com/rondo-db/rondo/wal/stream/streamtest"
 )
 
-// An outcome is what all writers were told of their records.
+// An outcome is what all writers know of their records.
 type outcome struct {
 	mu     sync.Mutex
 	kept   map[wal.Pos]string
@@ -26,11 +26,11 @@ type outcome struct {
 // An appender writes records into its end of a log, as a store does.
 type appender struct {
 	*outcome
-	order sync.Mutex // taken around Enqueue, and by told
+	order sync.Mutex // taken around Enqueue, and by settle
 	queue []string
 }
 
-func (a *appender) told(first, last wal.Pos, err error) {
+func (a *appender) settle(first, last wal.Pos, err error) {
 	a.order.Lock()
 	defer a.order.Unlock()
 	a.mu.Lock()
@@ -57,7 +57,7 @@ func (a *appender) enqueue(l *stream.Log, rec string) error {
 
 // write opens the log and appends records until another writer has taken it over.
 func (a *appender) write(t *testing.T, c *streamtest.Cluster, r *rand.Rand, name string) {
-	l, err := stream.Open(context.Background(), c.Connect(), stream.Options{OnDurable: a.told, Patience: time.Hour, Retry: time.Minute})
+	l, err := stream.Open(context.Background(), c.Connect(), stream.Options{OnDurable: a.settle, Patience: time.Hour, Retry: time.Minute})
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
@@ -87,8 +87,8 @@ func (a *appender) write(t *testing.T, c *streamtest.Cluster, r *rand.Rand, name
 }
 
 // TestFaults lets writers follow each other on servers that lose requests and answers, deliver late
-// and lag. What was told as durable is there at its position, what was told as failed is not there.
-// RONDO_SEED repeats one seed.
+// and lag. What was reported as durable is there at its position, what was reported as failed is
+// not. RONDO_SEED repeats one seed.
 func TestFaults(t *testing.T) {
 	for _, seed := range seeds.Many(t, 40) {
 		synctest.Test(t, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// check reads the log and compares it with what was told.
+// check reads the log and compares it with what was reported.
 func (o *outcome) check(t *testing.T, c *streamtest.Cluster) {
 	l, err := stream.Open(context.Background(), c.Connect(), stream.Options{Patience: time.Hour})
 	if err != nil {

@@ -21,24 +21,24 @@ type Log struct {
 	writer uint64 // number of this writer's claim
 	nonce  uint64
 
-	wake    chan struct{} // holds one; tells the writing goroutine to look again
+	wake    chan struct{} // holds one; the writing goroutine then looks again
 	stopped chan struct{} // closed when the writing goroutine has returned
 	giveUp  func()        // ends what the writing goroutine waits for
 
-	acked atomic.Uint64 // the newest position that was told as durable
+	acked atomic.Uint64 // the newest position that was reported as durable
 	tail  atomic.Uint64 // the newest message known; only the writing goroutine stores it
 	sent  uint64        // messages made; only the writing goroutine uses it
-	told  time.Time     // when readers were told last; only the writing goroutine uses it
+	told  time.Time     // when readers were woken last; only the writing goroutine uses it
 
 	mu       sync.Mutex // guards what follows
 	room     sync.Cond  // Enqueue waits here while too much is pending
 	oldest   wal.Pos    // what First returns
 	next     wal.Pos    // position of the next record
-	pending  []*block   // not yet told
+	pending  []*block   // not yet reported
 	held     int        // bytes in pending
 	hurry    bool       // somebody waits for the pending records
 	telling  bool       // OnDurable runs
-	failing  error      // OnDurable is told of this failure
+	failing  error      // OnDurable is called with this failure
 	sealed   error      // why nothing can be written any more
 	short    time.Time  // since when the stream has ended before what was written; zero: it has not
 	closing  bool
@@ -111,11 +111,11 @@ func (l *Log) waitForRoom(size int) error {
 	return l.failing
 }
 
-// signal tells the writing goroutine to look again.
+// signal makes the writing goroutine look again.
 func (l *Log) signal() {
 	select {
 	case l.wake <- struct{}{}:
-	default: // it is told already
+	default: // it will look anyway
 	}
 }
 

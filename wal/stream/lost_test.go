@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/wal/stream/streamtest"
 )
 
-// lossOptions are those of a caller that holds ten records of a log.
+// lossOptions are the options of a caller that holds ten records of a log.
 func lossOptions(l *stream.Log) stream.Options { return stream.Options{After: 10, ID: l.ID()} }
 
 // A stream that has lost its end, or all of it, is refused by whoever holds more, and begun anew

@@ -83,7 +83,7 @@ func TestMessageDamage(t *testing.T) {
 	}
 }
 
-// A message of another version is told apart from damage if a newer program may have written it.
+// A message of another version is distinguished from damage if a newer program may have written it.
 func TestMessageOfNewerVersion(t *testing.T) {
 	for version, newer := range map[byte]bool{0: false, messageVersion + 1: true, 255: true} {
 		b := appendMessage(nil, header{Kind: claim, First: 1, Log: exampleID}, nil)

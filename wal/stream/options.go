@@ -24,7 +24,7 @@ type Options struct {
 	// The zero ID accepts any log.
 	ID wal.ID
 
-	// OnDurable tells that records are durable, or that they were not kept, as in wal.Options.
+	// OnDurable reports that records are durable, or that they were not kept, as in wal.Options.
 	OnDurable func(first, last wal.Pos, err error)
 
 	// BatchBytes is how much is sent without waiting for more; default 64 KiB. A message costs the

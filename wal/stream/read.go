@@ -150,7 +150,7 @@ var errBeyond = fmt.Errorf("%w: no message that is known has them", wal.ErrHole)
 
 // find returns a sequence number to read from in order to get the record at p. The record is in the
 // message of that number, or in one behind it. If no message up to newest has it the error is
-// errBeyond, and the number is that of the newest message.
+// errBeyond, and the number is the newest message's.
 //
 // A replica that lacks messages shows a later one in their place. That makes the number smaller,
 // never larger, because all messages below it were seen or are older than one that was seen.

@@ -73,7 +73,7 @@ func tail(t *testing.T, r *stream.Reader, from, last wal.Pos) (next wal.Pos, err
 // TestReaderFaults lets readers follow writers that depose each other, on servers that lose
 // requests and answers, deliver late and lag, while each replica has some messages damaged and
 // lacks some. Each reader gets what the log holds: no record twice, none out of order, none that
-// was told as failed. RONDO_SEED repeats one seed.
+// was reported as failed. RONDO_SEED repeats one seed.
 func TestReaderFaults(t *testing.T) {
 	for _, seed := range seeds.Many(t, 40) {
 		synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func (f *follower) follow(r *rand.Rand) error {
 	}
 }
 
-// check compares what a reader has given with what the writers were told.
+// check compares what a reader has given with what was reported to the writers.
 func (f *follower) check(t *testing.T, name string, o *outcome) {
 	if !errors.Is(f.err, wal.ErrClosed) {
 		t.Errorf("%s: %v", name, f.err)
@@ -455,7 +455,7 @@ func TestReaderHearsOfNews(t *testing.T) {
 	})
 }
 
-// A process that opened another log's stream for writing deposed its writer before it was told.
+// A process that opened another log's stream for writing deposed its writer before it knew.
 func TestOpenOfOtherLogClaimsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &streamtest.Cluster{}

@@ -46,10 +46,10 @@ type NamedServer interface {
 	Replica(replica int) string
 }
 
-// A Herald is a Server by which writers tell readers that there is something new. What it tells may
+// A Herald is a Server by which writers let readers know that there is something new. A message may
 // be lost: readers ask by themselves, too, less often.
 type Herald interface {
-	// Announce tells all who listen to the stream. It does not wait.
+	// Announce wakes all who listen to the stream. It does not wait.
 	Announce()
 	// Listen has heard called, by any goroutine, for each announcement from now on until stop is
 	// called. heard does not wait.

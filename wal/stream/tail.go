@@ -163,7 +163,7 @@ type quiet struct {
 	wait   time.Duration // the last pause
 	mute   time.Time     // since when no replica answers; zero: one does
 	told   bool          // that none does
-	news   chan struct{} // has something when a writer has told of it; holds one
+	news   chan struct{} // has something when a writer has announced it; holds one
 }
 
 // heard ends a pause: there is something new.
@@ -203,7 +203,7 @@ func (q *quiet) answered() {
 	q.mute, q.told = time.Time{}, false
 }
 
-// failed says that a question had no answer. If that goes on, an operator is told.
+// failed says that a question had no answer. If that goes on, it is logged for an operator.
 func (q *quiet) failed(err error) {
 	if q.mute.IsZero() {
 		q.mute = time.Now()

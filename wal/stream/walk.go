@@ -22,11 +22,11 @@ type walk struct {
 	last wal.Pos // what is behind it is left out
 	fn   func(p wal.Pos, rec []byte) error
 
-	// reached is told of the last record of a block before the block's records are yielded; it may
-	// be nil.
+	// reached gets the last record of a block before the block's records are yielded; it may be
+	// nil.
 	reached func(p wal.Pos)
 
-	told  uint64 // the message of which it was logged that replicas lack it; 0: none
+	told  uint64 // the message that replicas lack, once it was logged; 0: none
 	back  uint64 // the least seq that begin went back to; 0: it did not
 	parts header // of the block whose parts are in whole; Part counts them
 	whole []byte

@@ -27,7 +27,7 @@ func (l *Log) writes(ctx context.Context) {
 		b, wait := l.take()
 		switch {
 		case b != nil:
-			l.tell(b, l.write(ctx, b))
+			l.report(b, l.write(ctx, b))
 		case wait < 0:
 			return
 		case wait == 0:
@@ -64,8 +64,8 @@ func (l *Log) take() (*block, time.Duration) {
 	return b, 0
 }
 
-// tell says what became of a block. After an error everything that is pending has failed.
-func (l *Log) tell(b *block, err error) {
+// report says what became of a block. After an error everything that is pending has failed.
+func (l *Log) report(b *block, err error) {
 	last := b.end() - 1
 	l.mu.Lock()
 	if err == nil {
@@ -112,7 +112,7 @@ func (l *Log) tell(b *block, err error) {
 // that soon by itself.
 const announceEvery = busyWait
 
-// announce tells readers that there is something new.
+// announce wakes readers when there is something new.
 func (l *Log) announce() {
 	h, ok := l.server.(Herald)
 	if now := time.Now(); ok && now.Sub(l.told) >= announceEvery {

@@ -244,7 +244,7 @@ func splice(b []byte, off int64, data []byte) []byte {
 	return b
 }
 
-// do counts an operation and tells whether it fails. d.mu is held.
+// do counts an operation and reports whether it fails. d.mu is held.
 func (d *Disk) do(op Op) (kept int, err error) {
 	if d.lost {
 		return 0, ErrPower

@@ -60,7 +60,7 @@ func (d *Disk) planned(op Op) (kept int, err error) {
 	return kept, &fs.PathError{Op: op.Kind, Path: op.Name, Err: p.err}
 }
 
-// look tells whether an operation that changes nothing fails. d.mu is held.
+// look reports whether an operation that changes nothing fails. d.mu is held.
 func (d *Disk) look(op Op) error {
 	if d.lost {
 		return ErrPower

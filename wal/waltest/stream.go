@@ -42,7 +42,7 @@ type Stream struct {
 
 // A writer is a process's end of a stream.
 type writer interface {
-	// underway returns the records from position from on that are not told as durable.
+	// underway returns the records from position from on that are not reported as durable.
 	underway(from wal.Pos) [][]byte
 }
 
@@ -119,7 +119,7 @@ func (s *Stream) keep(recs [][]byte) {
 	s.wakeReaders()
 }
 
-// wakeReaders tells the readers that wait to look again. s.mu is held.
+// wakeReaders makes the waiting readers look again. s.mu is held.
 func (s *Stream) wakeReaders() {
 	close(s.grown)
 	s.grown = make(chan struct{})

@@ -18,16 +18,16 @@ type StreamLog struct {
 	onDurable func(first, last wal.Pos, err error)
 	stopped   chan struct{} // closed when the committer has returned
 
-	acked atomic.Uint64 // the newest position that was told as durable
+	acked atomic.Uint64 // the newest position that was reported as durable
 
 	mu      sync.Mutex // guards what follows; never held while onDurable or the stream is called
 	work    sync.Cond  // the committer waits here for records or for closing
 	room    sync.Cond  // Enqueue waits here
 	first   wal.Pos    // position of pending[0]
-	pending [][]byte   // not yet told as durable
+	pending [][]byte   // not yet reported as durable
 	bytes   int64      // in pending
 	telling bool       // onDurable runs
-	failing error      // what onDurable is told
+	failing error      // what onDurable gets
 	sealed  bool       // another process is the writer
 	closing bool
 	barrier []barrier
@@ -105,12 +105,12 @@ func (l *StreamLog) commits() {
 			return
 		}
 		part = part[:l.stream.share(len(part))]
-		l.tell(first, part, l.stream.commit(l, first, part))
+		l.report(first, part, l.stream.commit(l, first, part))
 	}
 }
 
-// tell says what became of part. After an error everything that is pending has failed.
-func (l *StreamLog) tell(first wal.Pos, part [][]byte, err error) {
+// report says what became of part. After an error everything that is pending has failed.
+func (l *StreamLog) report(first wal.Pos, part [][]byte, err error) {
 	l.mu.Lock()
 	if err != nil {
 		part = l.pending
@@ -153,11 +153,11 @@ func (l *StreamLog) take(n int) {
 	l.first += wal.Pos(n)
 }
 
-// underway returns the records from position from on that are not told as durable.
+// underway returns the records from position from on that are not reported as durable.
 func (l *StreamLog) underway(from wal.Pos) [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := min(from-l.first, wal.Pos(len(l.pending))) // the stream may have some that are not told yet
+	n := min(from-l.first, wal.Pos(len(l.pending))) // the stream may have some that are not reported yet
 	return l.pending[n:]
 }
 
@@ -229,7 +229,7 @@ func (l *StreamLog) First() wal.Pos {
 // Last is as the engine's Log has it.
 func (l *StreamLog) Last() wal.Pos { return wal.Pos(l.acked.Load()) }
 
-// ID is that of the stream.
+// ID returns the stream's ID.
 func (l *StreamLog) ID() wal.ID { return l.stream.id }
 
 // Close is as the engine's Log has it.

@@ -75,7 +75,7 @@ func (r *StreamReader) ended(ctx context.Context) error {
 	}
 }
 
-// ID is that of the stream.
+// ID returns the stream's ID.
 func (r *StreamReader) ID() wal.ID { return r.stream.id }
 
 // Last is as [Reader] has it.

@@ -129,8 +129,8 @@ func TestStreamFaults(t *testing.T) {
 	}
 }
 
-// TestStreamRestart loses power while records are on their way: those that were told as durable are
-// there, and with them some of the others, without a gap.
+// TestStreamRestart loses power while records are on their way: those that were reported as durable
+// are there, and with them some of the others, without a gap.
 func TestStreamRestart(t *testing.T) {
 	for seed := range uint64(20) {
 		s := waltest.NewStream(seed)

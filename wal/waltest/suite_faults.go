@@ -13,8 +13,8 @@ import (
 
 // The tests in this file make a log fail, where its Subject can.
 
-// testEnqueueWhileTold holds a lock around Enqueue that the function told of durable records takes
-// too, as the engine does. A log that makes Enqueue wait for that function stands still here.
+// testEnqueueWhileTold holds a lock around Enqueue that the function for durable records takes too,
+// as the engine does. A log that makes Enqueue wait for that function stands still here.
 func testEnqueueWhileTold(t *testing.T, s *suite) {
 	var mu sync.Mutex
 	l := s.log(func(first, last wal.Pos, err error) {
@@ -57,7 +57,7 @@ func Refusal(cause error) error {
 	return wal.ErrRetry
 }
 
-// testRefused makes the log refuse records: the appender is told which of them, and why, and the
+// testRefused makes the log refuse records: the appender learns which of them, and why, and the
 // next record gets the position of the first refused one.
 func testRefused(t *testing.T, s *suite) {
 	for _, c := range refusals {
@@ -109,15 +109,15 @@ func testRefused(t *testing.T, s *suite) {
 type load struct {
 	*suite
 	log   Log
-	order sync.Mutex // taken around Enqueue, and by the function told of a failure, as in the engine
+	order sync.Mutex // taken around Enqueue, and by the function for failures, as in the engine
 
 	mu                sync.Mutex // guards what follows
-	queue, kept       []string   // not yet told; told as durable
+	queue, kept       []string   // not yet reported; reported as durable
 	commits, failures int
 }
 
-// told makes the log refuse records after every fifth commit, until the second failure.
-func (d *load) told(first, last wal.Pos, err error) {
+// outcome makes the log refuse records after every fifth commit, until the second failure.
+func (d *load) outcome(first, last wal.Pos, err error) {
 	if err != nil {
 		d.order.Lock()
 		defer d.order.Unlock()
@@ -160,7 +160,7 @@ func (d *load) enqueue(rec string) error {
 	return err
 }
 
-// rest returns how many records the log has not told of.
+// rest returns how many records the log has not reported.
 func (d *load) rest() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -168,10 +168,10 @@ func (d *load) rest() int {
 }
 
 // testRefusedUnderLoad makes the log refuse records now and then, under appenders that go on.
-// Exactly the records that were told as durable are in the log, in order.
+// Exactly the records that were reported as durable are in the log, in order.
 func testRefusedUnderLoad(t *testing.T, s *suite) {
 	d := &load{suite: s}
-	d.log = s.log(d.told)
+	d.log = s.log(d.outcome)
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {

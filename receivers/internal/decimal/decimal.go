@@ -33,9 +33,9 @@ func Digits(text []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// Parse reads a decimal number, NaN or an infinity, as Python's float does. Most numbers have
-// few digits and no exponent: they are the quotient of two numbers that a float64 holds exactly,
-// and so is the result as exact as that of strconv.ParseFloat.
+// Parse reads a decimal number, NaN or an infinity, as Python's float does. Most numbers have few
+// digits and no exponent: they are the quotient of two numbers that a float64 holds exactly, and so
+// the result is as exact as strconv.ParseFloat's.
 func Parse(text []byte) (float64, bool) {
 	rest := text
 	negative := false

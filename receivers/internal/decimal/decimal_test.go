@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-db/rondo/receivers/internal/decimal"
 )
 
-// TestParse: numbers of any length and form are those of strconv to the last bit.
+// TestParse: numbers of any length and form equal strconv's to the last bit.
 func TestParse(t *testing.T) {
 	rnd := seeds.Rand(t)
 	check := func(text string) {

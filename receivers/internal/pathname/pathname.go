@@ -20,7 +20,7 @@ const Max = 1024
 type Path struct {
 	path  []byte
 	most  int
-	exact bool // path tells all that was added
+	exact bool // path has all that was added
 	hash  uint64
 }
 
@@ -56,7 +56,7 @@ func (p *Path) Add(component string) {
 	p.exact = p.exact && string(p.path[start:]) == component
 }
 
-// Mix makes texts count for whether paths differ, where the path alone does not tell them.
+// Mix makes texts count for whether paths differ, where the path alone does not show them.
 func (p *Path) Mix(texts ...string) {
 	h := fnv.New64a()
 	var n [8]byte

@@ -54,7 +54,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestMix: what the path does not tell counts where it is cut short.
+// TestMix: what the path does not show counts where it is cut short.
 func TestMix(t *testing.T) {
 	make := func(label string) string {
 		p := pathname.New("p")

@@ -28,7 +28,7 @@ type Counter struct {
 	Value float64 // NaN: unknown, as in a new series or after the end of one
 }
 
-// Zero tells whether a reading of 0 must be stored before the sample value at the time at, and at
+// Zero reports whether a reading of 0 must be stored before the sample value at the time at, and at
 // what time: the counter has begun again since its last sample, or has begun altogether. created is
 // the time at which the sender says that the counter began; 0: it does not say. The time of the 0
 // is after c.At and before at.

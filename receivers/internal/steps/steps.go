@@ -1,7 +1,7 @@
 // Package steps learns the steps of series from the times between their samples.
 //
 // Senders of Prometheus' and OpenTelemetry's protocols do not say how often they send. So a new
-// series begins with a step that is a guess. Its second sample tells the step. If that is another
+// series begins with a step that is a guess. Its second sample shows the step. If that is another
 // one, the series is replaced by one of the right step, which has had the first sample, unless
 // somebody else has written to it; see [Replace]. The step is also kept for other series that the
 // same source sends; see [Groups].
@@ -44,9 +44,9 @@ type Groups struct{ steps map[string]int64 }
 // Step returns the step of a group in seconds; 0: it is not known.
 func (g *Groups) Step(group string) int64 { return g.steps[group] }
 
-// Learn enters the step that a series of group tells, unless the group has one, and returns the
-// step of the group. A step that is not remembered because there are too many groups is returned
-// as it is.
+// Learn enters the step that a series of group shows, unless the group has one, and returns the
+// step of the group. A step that is not remembered because there are too many groups is returned as
+// it is.
 func (g *Groups) Learn(group string, step int64) int64 {
 	if known := g.steps[group]; known != 0 {
 		return known
@@ -60,7 +60,7 @@ func (g *Groups) Learn(group string, step int64) int64 {
 	return step
 }
 
-// Replacement returns what replaces a series when its second sample tells its step. q asks for the
+// Replacement returns what replaces a series when its second sample shows its step. q asks for the
 // series as it was made, but for its step. The series has had its first sample, and before it, if
 // zero is not 0, a reading of 0 at that time, because its counter has begun then.
 func Replacement(q receivers.Request, zero, at rra.Time, value float64) receivers.Replacement {

@@ -79,7 +79,7 @@ func (t *Table) First(h uint32) uint32 {
 	return t.More(h)
 }
 
-// More returns the next entry with the hash h after that of First or More, or None.
+// More returns the next entry with the hash h after the one that First or More returned, or None.
 func (t *Table) More(h uint32) uint32 {
 	mask := uint32(len(t.slots) - 1)
 	for {
