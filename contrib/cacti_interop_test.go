@@ -81,8 +81,8 @@ var present = regexp.MustCompile(`TIME,[0-9]{10}`)
 
 var plainName = regexp.MustCompile(`^[\w-]+$`)
 
-// cactiSeries returns commands that make series. A line is the name of a file and those of its data
-// sources.
+// cactiSeries returns commands that make series. A line is the name of a file and the names of its
+// data sources.
 func cactiSeries(t *testing.T, lines []string) (commands []string) {
 	t.Helper()
 	const step, rows = 300, 700

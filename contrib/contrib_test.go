@@ -46,7 +46,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// environment is that of programs that find the modules and rondo, with a database in dir.
+// environment is the environment of programs that find the modules and rondo, with a database in
+// dir.
 func environment(t *testing.T, dir string, more ...string) []string {
 	t.Helper()
 	rondo, err := program()

@@ -60,8 +60,8 @@ func gangliaMetrics(t *testing.T, reports string) (metrics []string) {
 	return slices.Compact(metrics)
 }
 
-// gangliaSeries returns commands that make the series as gmetad does: those of hosts have a sum,
-// those of a cluster and of the grid also how many hosts it is of.
+// gangliaSeries returns commands that make the series as gmetad does: series of hosts have a sum,
+// series of a cluster and of the grid also how many hosts it is of.
 func gangliaSeries(metrics []string, seconds, step int) (commands []string) {
 	for k, folder := range []string{"web/web1", "web/web2", "web/__SummaryInfo__", "__SummaryInfo__"} {
 		for m, metric := range metrics {
@@ -178,7 +178,7 @@ func TestGangliaWeb(t *testing.T) {
 var graphite = regexp.MustCompile(`"report_type"\s*:\s*"template"`)
 
 // gangliaReports returns the names of reports: every third, or with RONDO_PROGRAMS all. One of the
-// templates of Debian's package is no JSON, and those of the type "template" are for Graphite.
+// templates of Debian's package is no JSON, and templates of the type "template" are for Graphite.
 func gangliaReports(t *testing.T, folder string) (reports []string) {
 	t.Helper()
 	files, err := os.ReadDir(folder)

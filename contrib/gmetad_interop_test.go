@@ -16,7 +16,7 @@ import (
 	"github.com/rondo-db/rondo/internal/seeds"
 )
 
-// gangliaConf is that of a gmond which has two metrics, and shows them at a TCP port.
+// gangliaConf configures a gmond which has two metrics, and shows them at a TCP port.
 const gangliaConf = `
 globals {
   daemonize = no

@@ -94,7 +94,8 @@ func dropRows(v any) {
 }
 
 // sameInPython is sameInPerl, but for what Debian's module is wrong about: it leaves most doubles
-// out of what it makes a dict of, does not tell errors of updatev, and crashes on those of fetch.
+// out of what it makes a dict of, does not report errors of updatev, and crashes on errors of
+// fetch.
 func sameInPython(call []string, want, got result) string {
 	has, _ := want.Got.(map[string]any)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// TestShow runs the program as its page says, with a short end: what it tells comes in order, and
+// TestShow runs the program as its page says, with a short end: what it reports comes in order, and
 // nothing is left of it.
 func TestShow(t *testing.T) {
 	if _, err := localcluster.FindNATS(); err != nil {

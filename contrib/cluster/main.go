@@ -1,5 +1,5 @@
 // Command cluster shows a cluster of rondo on this machine: three servers of NATS and three nodes.
-// It feeds them, kills a node, and tells what happens. Then it leaves all running until Ctrl-C.
+// It feeds them, kills a node, and prints what happens. Then it leaves all running until Ctrl-C.
 //
 //	go run ./contrib/cluster
 package main

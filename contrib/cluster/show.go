@@ -18,7 +18,7 @@ import (
 // patience bounds each step. Machines may be slow.
 const patience = 3 * time.Minute
 
-// A show is what happens, and is told.
+// A show is what happens, and is printed.
 type show struct {
 	c     *localcluster.Cluster
 	rondo string // the program
@@ -241,7 +241,7 @@ func (s *show) settled(nodes ...int) bool {
 	return true
 }
 
-// leaders tells how many partitions each node leads.
+// leaders says how many partitions each node leads.
 func (s *show) leaders(nodes ...int) string {
 	var all []string
 	for _, i := range nodes {

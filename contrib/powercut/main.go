@@ -1,5 +1,5 @@
-// Command powercut mounts file systems that lose what was not synced when it is told that the power
-// is cut, for tests of rondo:
+// Command powercut mounts file systems that lose what was not synced when a test cuts the power,
+// for tests of rondo:
 //
 //	powercut [-entries journal|strict] [-seed N] MOUNTPOINT...
 //

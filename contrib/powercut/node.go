@@ -46,7 +46,7 @@ type handle struct{ synced bool } // each write is synced: O_SYNC, O_DSYNC
 
 func newHandle(flags uint32) *handle { return &handle{flags&(syscall.O_SYNC|syscall.O_DSYNC) != 0} }
 
-// attr fills in what stat tells. The disk is locked.
+// attr fills in what stat returns. The disk is locked.
 func (n *node) attr(out *fuse.Attr, i *inode) {
 	out.Ino, out.Mode, out.Nlink, out.Blksize = i.number, i.mode, 1, pageBytes
 	out.Size, out.Blocks = uint64(i.seen.size), uint64(len(i.seen.pages))*pageBytes/512
@@ -267,7 +267,7 @@ func (n *node) Allocate(_ context.Context, _ fs.FileHandle, at, size uint64, mod
 	return 0
 }
 
-// Statfs tells of a disk with much space: nats-server looks.
+// Statfs reports a disk with much space: nats-server looks.
 func (n *node) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	n.disk.mu.Lock()
 	defer n.disk.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// A mounted is a file system of a test, and how it is told what to do.
+// A mounted is a file system of a test, and how it gets its commands.
 type mounted struct {
 	t       *testing.T
 	dir     string

@@ -9,8 +9,8 @@ import (
 )
 
 // Commands are a store for the commands of one user, such as rrdtool's verbs. Beside the user's
-// folders each method checks the user's role: that a command is run does not tell what it does.
-// What is refused is refused with an error that wraps [ErrDenied].
+// folders each method checks the user's role: a command's name does not show what it does. What is
+// refused is refused with an error that wraps [ErrDenied].
 type Commands struct{ View }
 
 // Create makes a series. To replace an existing one, as spec may say, needs the role admin.

@@ -24,7 +24,7 @@ func Everything() *User { return everybody }
 
 type userKey struct{}
 
-// With returns a context whose requests are those of a user.
+// With returns a context whose requests are a user's.
 func With(ctx context.Context, u *User) context.Context { return context.WithValue(ctx, userKey{}, u) }
 
 // From returns the user of a context; [Everything] if it has none.
@@ -38,8 +38,8 @@ func From(ctx context.Context) *User {
 // Limited reports whether the user reaches only the series in some folders.
 func (u *User) Limited() bool { return u.Folders != nil }
 
-// Reaches reports whether a path is that of one of the user's folders, or below one. The path is
-// cleaned as the store cleans it; a trailing .rrd does not count.
+// Reaches reports whether a path is one of the user's folders, or below one. The path is cleaned as
+// the store cleans it; a trailing .rrd does not count.
 func (u *User) Reaches(name string) bool {
 	if !u.Limited() {
 		return true

@@ -15,8 +15,8 @@ import (
 
 // A View is a store as one user sees it. Series outside the user's folders are not yielded. A path
 // outside is refused with an error that wraps [ErrDenied], and a reference outside with one that
-// wraps core.ErrNotFound, both whether or not there is such a series. The methods do what those of
-// core.Store do.
+// wraps core.ErrNotFound, both whether or not there is such a series. The methods do what
+// core.Store's do.
 type View struct {
 	store core.Engine
 	user  *User
@@ -137,7 +137,7 @@ func within[T any](u *User, prefix string, list func(prefix string) iter.Seq2[T,
 	}
 }
 
-// errDamaged tells a limited user of damage without the names of series.
+// errDamaged reports damage to a limited user without the names of series.
 var errDamaged = fmt.Errorf("%w: some entries cannot be read", core.ErrDamaged)
 
 // inOrder returns folders without those whose name begins with another one's: a list that begins
@@ -159,8 +159,8 @@ func (u *User) Below(ms []core.Matcher) []core.Matcher {
 	return append(slices.Clip(ms), core.Below(u.Folders...))
 }
 
-// Hide returns err as the user may see it: damage is told to a limited user without the names of
-// series.
+// Hide returns err as the user may see it: damage is reported to a limited user without the names
+// of series.
 func (u *User) Hide(err error) error {
 	if u.Limited() && errors.Is(err, core.ErrDamaged) {
 		return errDamaged

@@ -112,7 +112,7 @@ func lastWords(file string) string {
 	return strings.Join(words, "")
 }
 
-// nodeFlags returns the flags of nodes beside those of the cluster.
+// nodeFlags returns the flags of nodes beside the cluster's.
 func (h *harness) nodeFlags(dir string) func(int) []string {
 	file := filepath.Join(dir, "rondo.yaml")
 	if err := os.WriteFile(file, fmt.Appendf(nil, `
@@ -140,8 +140,8 @@ const maxSamples = 20_000
 // long because the machine may be busy with other things.
 const giveUp = 5 * time.Minute
 
-// senders returns those of a round, with series of their own: RONDO_SENDERS of each protocol, 4 if
-// that is not set.
+// senders returns the senders of a round, with series of their own: RONDO_SENDERS of each protocol,
+// 4 if that is not set.
 func (h *harness) senders(round int) (all []*sender) {
 	n := 4
 	if s := os.Getenv("RONDO_SENDERS"); s != "" {

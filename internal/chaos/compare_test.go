@@ -35,7 +35,7 @@ func (h *harness) same(args ...string) string {
 	}
 }
 
-// difference tells the first line in which two texts differ, and how many do.
+// difference returns the first line in which two texts differ, and how many do.
 func difference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	first, n := "", 0

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// counts are what a run is told by. The methods may be called concurrently.
+// counts are the figures of a run. The methods may be called concurrently.
 type counts struct {
 	mu       sync.Mutex // guards what follows
 	faults   map[string]int
 	batches  int // acknowledged
 	samples  int // of acknowledged batches
-	refused  int // attempts that were told to try again
+	refused  int // attempts that were asked to try again
 	failed   int // attempts without an answer: a connection ended, or nothing came in time
 	late     int // samples that were refused as late when they were repeated: they had been stored
 	took     []time.Duration

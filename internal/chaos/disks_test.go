@@ -22,8 +22,8 @@ import (
 type disks struct {
 	dir   string
 	nodes *powercut // a file system for each machine
-	// servers are those of the servers of NATS. They are those of the nodes unless apart is set, as
-	// for strict: nats-server does not sync folders.
+	// servers are the disks of the servers of NATS: the nodes' own unless apart is set, as for
+	// strict, since nats-server does not sync folders.
 	servers *powercut
 	apart   bool
 }
@@ -113,7 +113,7 @@ func (p *powercut) close() error {
 	return p.cmd.Wait()
 }
 
-// disk tells the disks of a machine what to do.
+// disk gives the disks of a machine a command.
 func (h *harness) disk(machine int, command string) {
 	h.tell(h.disks.nodes, machine, command)
 	if h.disks.apart {
@@ -179,10 +179,10 @@ func (h *harness) logs() map[string]int64 {
 	return sizes
 }
 
-// damageWords are those that servers of NATS and nodes tell of damage with.
+// damageWords are the words that servers of NATS and nodes report damage with.
 var damageWords = regexp.MustCompile(`(?i)checksum|corrupt|damage|bad message|bad msg|truncat`)
 
-// namedIn notes who has told of damage since logs were as long as sizes says.
+// namedIn notes who has reported damage since logs were as long as sizes says.
 func (h *harness) namedIn(sizes map[string]int64) {
 	told := false
 	for file, size := range sizes {

@@ -78,7 +78,7 @@ var choices = []choice{
 var onPowerCuts = []choice{{powerCut, 6, 4 * time.Second}, {diskFull, 3, 10 * time.Second}}
 
 // newPlan returns the faults of a round. They overlap, and none is on a machine that another one is
-// on, but for those of all machines.
+// on, but for faults of all machines.
 func newPlan(random *rand.Rand, lasts time.Duration, cuts bool) (plan []fault) {
 	all := choices
 	if cuts {

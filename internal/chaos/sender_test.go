@@ -116,7 +116,8 @@ type unexpectedError struct{ answer string }
 
 func (e *unexpectedError) Error() string { return "unexpected answer: " + e.answer }
 
-// level is the value of sample number n of series number i that tells it from its neighbours.
+// level is the value of sample number n of series number i that distinguishes it from its
+// neighbours.
 func level(i, n int) float64 { return float64(1 + (n*7+i*131)%1009) }
 
 // A counter counts up by level.

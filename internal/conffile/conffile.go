@@ -1,4 +1,4 @@
-// Package conffile reads files of settings that a running process reads again: those of users,
+// Package conffile reads files of settings that a running process reads again: files of users,
 // passwords, certificates, rules and types.
 //
 // Somebody else may replace such a file at any time, also by something that is no file. [Read]

@@ -14,8 +14,8 @@ const (
 )
 
 // diskTimes returns the median and the 99th percentile of the time that the disk of dir takes for
-// one write and its sync, in seconds. The writes go over a file that is on the disk already, as
-// those of a log do.
+// one write and its sync, in seconds. The writes go over a file that is on the disk already, as a
+// log's do.
 func diskTimes(dir string) (p50, p99 float64, err error) {
 	f, err := os.CreateTemp(dir, "disk-*")
 	if err != nil {

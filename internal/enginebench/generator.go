@@ -148,8 +148,8 @@ func (h *host) next() uint64 {
 // unit returns r as a number in [0, 1).
 func unit(r uint64) float64 { return float64(r>>11) * 0x1p-53 }
 
-// Next writes the next readings of host h to dst, which has room for HostReadings. Those of one
-// series lie beside each other, in order of its data sources.
+// Next writes the next readings of host h to dst, which has room for HostReadings. The readings of
+// one series lie beside each other, in order of its data sources.
 func (g *Generator) Next(h int, dst []rra.Value) {
 	x := &g.hosts[h]
 	cells := g.cells[h*HostReadings:][:HostReadings]
@@ -159,7 +159,7 @@ func (g *Generator) Next(h int, dst []rra.Value) {
 	}
 }
 
-// nextBlock steps one block. Its indices are those of shapes.
+// nextBlock steps one block. Its indices are the indices of shapes.
 func nextBlock(x *host, c *[blockSeries]cell, dst *[blockSeries]rra.Value) {
 	for i := range 5 { // busy: the mean increment, a quarter up or down
 		c[i].v += c[i].p + uint64(int64(c[i].p)*int64(int16(x.next()))>>17)

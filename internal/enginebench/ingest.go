@@ -15,7 +15,7 @@ import (
 
 // Ingest writes the load of c into a new store in c.Dir and measures it. It makes the series first,
 // and closes and opens the store, so that it measures the load on a store that has these series.
-// The result tells the cost of making them separately.
+// The result shows the cost of making them separately.
 func Ingest(ctx context.Context, c Config) (r Result, err error) {
 	if err := c.validate(); err != nil {
 		return r, err

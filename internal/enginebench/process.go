@@ -51,7 +51,7 @@ func procNumber(path, key string) int64 {
 			continue
 		}
 		if f := strings.Fields(rest); len(f) > 0 {
-			n, _ := strconv.ParseInt(f[0], 10, 64) // a line of the kernel's; 0 if it is none
+			n, _ := strconv.ParseInt(f[0], 10, 64) // a line of the kernel's; 0 if it is something else
 			return n
 		}
 	}

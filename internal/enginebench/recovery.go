@@ -22,7 +22,7 @@ import (
 // fullLog is the length of log at which the engine starts a checkpoint if Options do not say.
 const fullLog = 64 << 20
 
-// An order tells a child process what to do, and with which load.
+// An order says what a child process does, and with which load.
 type order struct {
 	Size   bool   // measure a Size
 	Fill   bool   // append until the log is full, say so, wait to be killed; else open and compare
@@ -85,8 +85,8 @@ func childError(err error, stderr *bytes.Buffer) error {
 	return fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 }
 
-// Child does what arg, made by Ingest, orders, and writes its answer to out. A child
-// that was told to fill the log waits for its end after that: it returns when ctx does.
+// Child does what arg, made by Ingest, orders, and writes its answer to out. A child that fills the
+// log waits for its end after that: it returns when ctx does.
 func Child(ctx context.Context, arg string, out io.Writer) error {
 	var o order
 	if err := json.Unmarshal([]byte(arg), &o); err != nil {

@@ -56,7 +56,7 @@ type waiter struct {
 	given  chan struct{} // closed when the waiter has got n
 }
 
-// New returns a limit of most, of which one client may have share.
+// New returns a limit of most; one client may have share of it.
 func New(most, share int64) *Limit {
 	return &Limit{most: most, share: share, clients: make(map[string]*client)}
 }

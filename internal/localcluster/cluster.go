@@ -37,7 +37,7 @@ type Cluster struct {
 
 	// The links: of a node to a server, of a server to another one, and of the others to a node.
 	NodeToServer   [Machines][Machines]*Link
-	ServerToServer [Machines][Machines]*Link // those of a server to itself are nil
+	ServerToServer [Machines][Machines]*Link // links from a server to itself are nil
 	ToNode         [Machines]*Link
 
 	HTTP      [Machines]string // http://HOST:PORT of a node
@@ -51,7 +51,7 @@ type Cluster struct {
 
 type serverPorts struct{ client, route, monitor string }
 
-// New returns a cluster of which nothing runs yet.
+// New returns a cluster that does not run yet.
 func New(o Options) (c *Cluster, err error) {
 	c = &Cluster{o: o}
 	defer func() {
@@ -116,7 +116,7 @@ func serverName(i int) string { return fmt.Sprintf("n%d", i+1) }
 func nodeName(i int) string   { return string(rune('a' + i)) }
 
 // serverConfig writes the configuration of a server. Its peers are reached through the links: it
-// tells neither clients nor other servers where it listens, for they would go around.
+// announces its address neither to clients nor to other servers, for they would go around.
 func (c *Cluster) serverConfig(i int) (string, error) {
 	var routes []string
 	for j := range Machines {

@@ -13,7 +13,7 @@ type LinkState int
 const (
 	Through LinkState = iota // connections pass
 	Refused                  // connections are closed, and new ones too
-	Held                     // nothing passes, and nobody is told, as when a cable is pulled
+	Held                     // nothing passes, and no side notices, as when a cable is pulled
 )
 
 // A Link is a port on loopback whose connections are passed to another address.

@@ -4,5 +4,5 @@ package localcluster
 
 import "syscall"
 
-// attributes are those of a process that a Ctrl-C at the terminal does not reach.
+// attributes are the attributes of a process that a Ctrl-C at the terminal does not reach.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

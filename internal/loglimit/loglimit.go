@@ -1,5 +1,5 @@
 // Package loglimit keeps a log readable while something goes wrong again and again. A [Limit] lets
-// one line of each source through in a minute, and tells how many lines it has held back.
+// one line of each source through in a minute, and says how many lines it has held back.
 package loglimit
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxSources is how many sources a Limit tells apart.
+// maxSources is how many sources a Limit distinguishes.
 const maxSources = 4096
 
 // A Limit lets one line of each source into the log in a minute. Beyond 4096 sources in a minute,

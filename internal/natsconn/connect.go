@@ -27,8 +27,8 @@ const (
 // Connect connects to one of the servers in url, which commas separate. When the server is lost the
 // connection goes to another one, and tries without end. What is sent meanwhile is refused, and not
 // kept. A server that hangs is lost after half a minute. A server that refuses the login is tried
-// again, too: its passwords may be changed first, and those here next. log, which may be nil, is
-// told what servers refuse. Options in more go before these.
+// again, too: its passwords may be changed first, and those here next. log, which may be nil, gets
+// what servers refuse. Options in more go before these.
 func Connect(url string, log *slog.Logger, more ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect(url, append([]nats.Option{
 		nats.Name("rondo"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1),
@@ -36,7 +36,7 @@ func Connect(url string, log *slog.Logger, more ...nats.Option) (*nats.Conn, err
 	}, more...)...)
 }
 
-// logged returns the option by which a log is told what servers refuse: each thing once a minute.
+// logged returns the option by which a log gets what servers refuse: each thing once a minute.
 // Without it the client writes to standard error.
 func logged(log *slog.Logger) nats.Option {
 	if log == nil {

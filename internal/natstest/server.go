@@ -139,7 +139,7 @@ type Cluster struct {
 	Nodes [3]*Process
 	// Again starts a server with its former files and other ports, or returns nil. The server knows
 	// the others of Nodes. Its monitoring port is the former one if it is free: the processes that
-	// know it are not told of another one.
+	// know it do not learn another one.
 	Again [3]func() *Process
 	// Alone is as Again, but the server and the others never meet.
 	Alone [3]func() *Process

@@ -1,6 +1,6 @@
-// Package ramtemp lets tests keep their temporary files in memory, where a sync costs nothing: most
-// of the time of tests that write is that of syncs. No test sees what a sync does: the power is cut
-// on disks of package waltest, and what a killed process leaves is the same in memory.
+// Package ramtemp lets tests keep their temporary files in memory, where a sync costs nothing:
+// tests that write spend most of their time in syncs. No test sees what a sync does: the power is
+// cut on disks of package waltest, and what a killed process leaves is the same in memory.
 package ramtemp
 
 import "os"

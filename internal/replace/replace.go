@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-// errSpecial says that the name is that of a device, a folder, a pipe or a socket.
+// errSpecial says that the name belongs to a device, a folder, a pipe or a socket.
 var errSpecial = errors.New("is not a regular file, which alone may be replaced")
 
 // Check returns nil if name is free, or is a regular file or a symbolic link to one. Otherwise it

@@ -20,7 +20,7 @@ var ErrEndless = errors.New("a line does not end")
 // ReadLines reads r to its end. It calls take with the whole lines that have arrived, each with its
 // line feed; the bytes are valid until take returns. It calls long with the beginning of a line
 // that is not finished and longer than most bytes, which must be less than 64 KiB, and skips the
-// line. rest is the length of what was read of an unfinished line. The error is that of r, or
+// line. rest is the length of what was read of an unfinished line. The error comes from r, or is
 // ErrEndless; it is not nil.
 func ReadLines(r io.Reader, most int, take, long func(text []byte)) (rest int, err error) {
 	buf := make([]byte, firstLines)

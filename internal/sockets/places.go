@@ -39,7 +39,7 @@ type Place struct {
 	Client string
 	// Host is the peer's address, or Local. A client of IPv6 may have many addresses.
 	Host string
-	// Number tells the connections of one host apart: the lowest free number from 1 on.
+	// Number distinguishes the connections of one host: the lowest free number from 1 on.
 	Number int
 
 	of     *Places
@@ -48,8 +48,8 @@ type Place struct {
 	yields atomic.Bool  // another connection has the place now
 }
 
-// NewPlaces returns places for most connections to unix sockets and for most from the network, of
-// which one client has clientMost at most. yield is the yield time; 0: YieldTime.
+// NewPlaces returns places for most connections to unix sockets and for most from the network; one
+// client has clientMost of them at most. yield is the yield time; 0: YieldTime.
 func NewPlaces(most, clientMost int, yield time.Duration) *Places {
 	if yield <= 0 {
 		yield = YieldTime

@@ -77,7 +77,7 @@ func TestPlaceIsTheNewOnes(t *testing.T) {
 }
 
 // TestSharesOfNetworks: each address of a network of 64 bits had a share of its own, so that one
-// host of IPv6 could take all places. Numbers are still those of an address.
+// host of IPv6 could take all places. Numbers still count by address.
 func TestSharesOfNetworks(t *testing.T) {
 	tcp := &TCP{o: TCPOptions{}.withDefaults(), places: NewPlaces(10, 3, 0)}
 	for _, tt := range []struct{ from, peer string }{

@@ -136,8 +136,8 @@ func wait(t *testing.T, cond func() bool) {
 	}
 }
 
-// TestTCPRefuses: one connection too many, of an address or of all, is told so and closed; the
-// others stay.
+// TestTCPRefuses: one connection too many, of an address or of all, gets a message and is closed;
+// the others stay.
 func TestTCPRefuses(t *testing.T) {
 	var log bytes.Buffer
 	taken := make(chan string, 10)

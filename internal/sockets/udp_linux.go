@@ -161,6 +161,6 @@ func tuneSocket(fd uintptr) {
 // shareSocket lets several programs on the machine listen to one group.
 func shareSocket(fd uintptr) {
 	_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) // bind reports what matters
-	// Take only groups that this socket has joined, not those of other sockets of the machine.
+	// Take only groups that this socket has joined, not the groups of other sockets of the machine.
 	_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_MULTICAST_ALL, 0)
 }

@@ -11,7 +11,7 @@ import (
 
 // Only on Linux is a socket read without waiting, and are losses counted.
 
-// TestServeReadsWhatHasArrived: what the socket holds when Serve is told to end is read.
+// TestServeReadsWhatHasArrived: what the socket holds when Serve has to end is read.
 func TestServeReadsWhatHasArrived(t *testing.T) {
 	var c sockets.Traffic
 	u, err := sockets.ListenUDP(sockets.UDPOptions{Address: "127.0.0.1:0", Traffic: &c})

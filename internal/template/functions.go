@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// special are functions of which not every argument is evaluated.
+// special are functions that do not evaluate every argument.
 var special = map[string]any{"and": true, "or": true}
 
 // builtins are the functions of text/template.

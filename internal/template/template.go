@@ -1,5 +1,5 @@
 // Package template executes templates as text/template does, with one difference: of the values
-// that a template is given, it calls no methods but those of times and durations.
+// that a template is given, it calls only methods of times and durations.
 //
 // A program that links text/template's Execute keeps every exported method of every type in it,
 // because a template might name any of them. This package made rondo's program a seventh shorter.

@@ -10,8 +10,8 @@ import (
 )
 
 // Execute writes the template that has a name, with data as its dot. A key that a map does not have
-// stands for the zero of the map's values. Errors say where in the template they came up, or are
-// those of w.
+// stands for the zero of the map's values. Errors say where in the template they came up, or come
+// from w.
 func (t *Template) Execute(w io.Writer, name string, data any) (err error) {
 	tree := t.trees[name]
 	if tree == nil || tree.Root == nil {

@@ -67,7 +67,7 @@ func (a *arguments) add(format string, args ...any) {
 	a.args = append(a.args, fmt.Sprintf(format, args...))
 }
 
-// define adds the DEF and CDEF of a line, and for a band those of its two edges as well.
+// define adds the DEF and CDEF of a line, and for a band the DEF and CDEF of its two edges as well.
 func (a *arguments) define(i int) {
 	l := &a.chart.Lines[i]
 	factor := l.Factor

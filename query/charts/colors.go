@@ -1,6 +1,6 @@
 package charts
 
-// The colours that recipes name. Lines without a colour get those of palette in turn.
+// The colours that recipes name. Lines without a colour get the colours of palette in turn.
 const (
 	blue, green, orange, red  = "#3b78d8", "#3fa66b", "#f0a13a", "#d9534f"
 	purple, pink, teal, brown = "#8e63ce", "#d65fb8", "#2aa5a0", "#9c6b43"

@@ -38,7 +38,7 @@ func (b *builder) coresInOne() {
 	}
 }
 
-// isCore reports whether the ID of a chart is that of a core: it ends in cpu- and a number.
+// isCore reports whether the ID of a chart belongs to a core: it ends in cpu- and a number.
 func isCore(id string) bool {
 	n, ok := strings.CutPrefix(id[strings.LastIndexByte(id, '/')+1:], "cpu-")
 	return ok && n != "" && leading(n) == len(n)

@@ -19,7 +19,7 @@ type draft struct {
 	rank  int    // of its group
 	place int    // among the charts of its group
 	about string // what its title begins with: the part of base that is below the prefix
-	// byUnit says that the title tells only the unit; a line that stands alone gives a better one.
+	// byUnit says that the title has only the unit; a line that stands alone gives a better one.
 	byUnit bool
 }
 

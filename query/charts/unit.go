@@ -9,7 +9,7 @@ type unit struct {
 	text   string
 	base   int
 	factor float64
-	known  bool // the sender tells it, or the name does
+	known  bool // the sender gives it, or the name does
 }
 
 // suffix returns what is appended to the key of a chart, so that each unit has a chart of its own.

@@ -15,8 +15,8 @@ func (f *Folder) Mark() string {
 	return mark
 }
 
-// SetMark keeps a short text beside the pages, which tells whoever keeps a copy in the folder what
-// it is a copy of. The error is one of the file system.
+// SetMark keeps a short text beside the pages: what the folder is a copy of, for whoever keeps a
+// copy in it. The error is one of the file system.
 func (f *Folder) SetMark(mark string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

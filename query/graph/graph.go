@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
-// ErrStack says that the colour of a STACK is none.
+// ErrStack says that a STACK has a wrong colour.
 var ErrStack = errors.New("STACK should already be turned into LINE or AREA here")
 
 // A Graph is the lines of a graph, and after Run what they show.

@@ -126,8 +126,8 @@ func TestPointOfAxes(t *testing.T) {
 	}
 }
 
-// TestLimitThatStaysKeepsItsBits: a limit far below the unit of the axis was divided by the unit and
-// multiplied again, so that graphv told another last bit than rrdtool.
+// TestLimitThatStaysKeepsItsBits: a limit far below the unit of the axis was divided by the unit
+// and multiplied again, so that graphv printed another last bit than rrdtool.
 func TestLimitThatStaysKeepsItsBits(t *testing.T) {
 	const highest = 259750430.55331108
 	l, _, err := laidOut(t, fmt.Sprintf("LINE:-2.6e17 LINE:%v", highest))

@@ -17,7 +17,7 @@ type Flag struct {
 	Argument bool // it takes one
 }
 
-// Flags are the options of a graph, those of rrdtool 1.7.2 and the newer --utc and --add-jsontime.
+// Flags are the options of a graph, as in rrdtool 1.7.2, and the newer --utc and --add-jsontime.
 var Flags = []Flag{
 	{"start", 's', true},
 	{"end", 'e', true},

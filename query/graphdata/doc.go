@@ -11,7 +11,7 @@
 //   - [Program.Marks] returns the texts of PRINT and of the lines that draw, as xport writes them,
 //     and [Program.Written] as graph does.
 //
-// The rows, the order in which mistakes are reported, and the texts of the errors are those of
-// rrdtool 1.7.2, learned by experiment. rrdtool reads memory that is not its own if a column does
-// not cover the whole range; here such values are unknown.
+// The rows, the order in which mistakes are reported, and the texts of the errors equal rrdtool
+// 1.7.2's, learned by experiment. rrdtool reads memory that is not its own if a column does not
+// cover the whole range; here such values are unknown.
 package graphdata

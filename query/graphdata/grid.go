@@ -66,7 +66,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// A Cursor reads one column at ascending times, such as those of a Grid.
+// A Cursor reads one column at ascending times, such as a Grid's.
 type Cursor struct {
 	values []float64
 	step   int64

@@ -12,7 +12,7 @@ import (
 )
 
 // Marks returns the lines that draw and print, in order, with the texts that they write. Base, 1000
-// or 1024, is that of SI prefixes. Call it after Run.
+// or 1024, scales SI prefixes. Call it after Run.
 func (p *Program) Marks(base int) ([]Mark, error) {
 	s := printing{at: p.options.Now, scale: scale{base: base}}
 	out := make([]Mark, 0, len(p.marks))

@@ -18,7 +18,7 @@ const (
 // behind the number.
 type format struct {
 	before, after, end string // text before the number, before the prefix, and after the prefix
-	flags              string // those of "-+ #0" that are set
+	flags              string // which ones of "-+ #0" are set
 	width, precision   int    // precision -1 means 6
 	verb               byte   // one of eEfFgG
 	prefix             byte   // 's': the number's own; 'S': the one used last; 0: none

@@ -93,7 +93,7 @@ type element struct {
 	by     int   // SHIFT: the VDEF whose number is the offset; -1: offset says
 	offset int64 // SHIFT: seconds
 
-	series rpn.Series // the result; that of a VDEF has step 0 and one value
+	series rpn.Series // the result; a VDEF's has step 0 and one value
 	shift  int64      // seconds by which the last SHIFT moved the series
 }
 

@@ -26,7 +26,7 @@ func (p *Program) Names() (names []string) {
 
 // Readings returns what Run will read, in the order of the DEFs, and reads no rows. DEFs that need
 // the same rows have equal readings. One whose series cannot be opened is an error, unless
-// Options.MissingIsUnknown is set. The errors are those of Run.
+// Options.MissingIsUnknown is set. It returns the errors of Run.
 func (p *Program) Readings(ctx context.Context, s Source) ([]Reading, error) {
 	var readings []Reading
 	for i := range p.elems {

@@ -17,7 +17,7 @@ const maxGPRINT = 197
 
 // Written returns what the lines that draw and print write into a graph, in their order, after Run.
 // It differs from [Program.Marks] as rrdtool's graph differs from its xport: numbers have the
-// digits of C's printf, valstrftime and valstrfduration hold, and base, 1000 or 1024, is that of SI
+// digits of C's printf, valstrftime and valstrfduration hold, and base, 1000 or 1024, scales SI
 // prefixes. After Marks a %S is a %s: rrdtool, too, forgets the difference when it has printed
 // once.
 func (p *Program) Written(base int) ([]Mark, error) {

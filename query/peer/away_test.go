@@ -173,7 +173,7 @@ func TestReaderWaitsForPosition(t *testing.T) {
 	if err := c.WaitFor(t.Context(), 12); err != nil || <-e.waited != 12 {
 		t.Errorf("wait for position 12: %v", err)
 	}
-	// An engine that cannot tell is not taken at its word.
+	// An engine that does not know is not taken at its word.
 	c = partition(t, serve(t, of(struct{ core.Engine }{e.Engine})).URL, peer.Options{})
 	if _, err := core.Refs(core.AtLeast(t.Context(), 1<<40), c, nil); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("a position that nobody can wait for: %v", err)

@@ -21,7 +21,7 @@ const (
 	sampleFollows   = 1 // the sample is in the command of the one before
 	sampleSameTime  = 2
 	sampleSameCount = 4
-	sampleNextRef   = 8 // its reference is that of the sample before, and 1
+	sampleNextRef   = 8 // its reference is one above the sample before's
 )
 
 // appendBatch appends b to dst.

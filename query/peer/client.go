@@ -99,8 +99,8 @@ type Client struct {
 	node      *Node
 	partition uint32
 
-	position     atomic.Uint64 // up to which the partition is applied, as answers have told
-	acknowledged atomic.Uint64 // the newest that an answer has told
+	position     atomic.Uint64 // up to which the partition is applied, as answers have said
+	acknowledged atomic.Uint64 // the newest that an answer has named
 	heard        atomic.Int64  // when an answer came last, in nanoseconds
 	memory       atomic.Int64  // of MemoryShares
 
@@ -124,11 +124,11 @@ func (n *Node) Partition(partition int) *Client {
 }
 
 // Position returns the position up to which the partition has applied its log, as its answers have
-// told. It may be further by now.
+// said. It may be further by now.
 func (c *Client) Position() wal.Pos { return wal.Pos(c.position.Load()) }
 
-// Acknowledged returns a position at or above those of all changes that were made through c. A
-// reader who asks for it (core.AtLeast) sees them, on any replica.
+// Acknowledged returns a position at or above every change that was made through c. A reader who
+// asks for it (core.AtLeast) sees them, on any replica.
 func (c *Client) Acknowledged() wal.Pos { return wal.Pos(c.acknowledged.Load()) }
 
 // raise makes x at least n.
@@ -216,7 +216,7 @@ func (c *Client) away(err error) error {
 // A standing message ends a call.
 type standing interface{ GetStanding() *peerv1.Standing }
 
-// ask makes a call of one question and one answer. The answer is there if the error is that of the
+// ask makes a call of one question and one answer. The answer is there if the error comes from the
 // engine, as well.
 func ask[Req, Res any, P interface {
 	*Res
@@ -237,7 +237,7 @@ type source[T any] interface {
 	Close() error
 }
 
-// drain calls fn with each answer of a stream, until fn returns false. The error is that of the
+// drain calls fn with each answer of a stream, until fn returns false. The error comes from the
 // engine, or says that the end is missing.
 func drain[T any, P interface {
 	*T

@@ -92,7 +92,7 @@ func (c *Client) Import(ctx context.Context, copies []core.Copy, overwrite bool)
 			err = stream.Send(&peerv1.ImportRequest{End: true})
 		}
 	}
-	if err != nil && !errors.Is(err, io.EOF) { // of EOF the answer tells the reason
+	if err != nil && !errors.Is(err, io.EOF) { // for EOF the answer has the reason
 		return nil, c.unanswered(ctx, err)
 	}
 	res, err := stream.CloseAndReceive()
@@ -119,7 +119,7 @@ func (c *Client) Alter(ctx context.Context, path string, change func(core.Copy) 
 	var refused error
 	r := copyReader{left: DefaultMaxCopy}
 	for {
-		if err != nil && !errors.Is(err, io.EOF) { // of EOF Receive tells the reason
+		if err != nil && !errors.Is(err, io.EOF) { // for EOF Receive returns the reason
 			return 0, c.unanswered(ctx, err)
 		}
 		m, failed := stream.Receive()

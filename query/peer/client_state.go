@@ -17,7 +17,7 @@ import (
 // stateAge is how old counters may be before they are asked for again.
 const stateAge = time.Second
 
-// A state is what a partition has told of its counters.
+// A state is what a partition has reported of its counters.
 type state struct {
 	mu    sync.Mutex // guards what follows; held while the partition is asked
 	at    time.Time

@@ -22,7 +22,7 @@ type submitStream struct {
 	rpc    *connect.BidiStreamForClient[peerv1.SubmitRequest, peerv1.SubmitResponse]
 
 	mu      sync.Mutex // guards what follows
-	more    sync.Cond  // told when there is something to send, or the stream has ended
+	more    sync.Cond  // signalled when there is something to send, or the stream has ended
 	ready   bool       // the node takes batches of this stream
 	number  uint64
 	queue   []*frame // to be sent

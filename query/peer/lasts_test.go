@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestLastsOfManySeries are those of Last, in order; a series that is not there has none.
+// TestLastsOfManySeries: the times are Last's, in order; a series that is not there has none.
 func TestLastsOfManySeries(t *testing.T) {
 	s := enginetest.Open(t)
 	var refs []core.Ref

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// A bearer sends a token with each request. It tells apart whether a request that failed may have
+// A bearer sends a token with each request. Its error says whether a request that failed may have
 // reached the other node.
 type bearer struct {
 	http.RoundTripper

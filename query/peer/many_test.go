@@ -43,7 +43,7 @@ func clientOf(t *testing.T, n *peer.Node, partition int) *peer.Client {
 	return c
 }
 
-// slowEngine takes batches when it is told so.
+// slowEngine takes batches when the test says so.
 type slowEngine struct {
 	core.Engine
 	take chan struct{}

@@ -21,7 +21,7 @@ import (
 )
 
 // countedEngine counts what its lists yield. Behind damagedBehind entries it meets damage, and it
-// tells of it at the end of the list, as a Store does.
+// reports it at the end of the list, as a Store does.
 type countedEngine struct {
 	core.Engine
 	yielded       atomic.Int64
@@ -115,7 +115,7 @@ func TestListOfAPage(t *testing.T) {
 	}
 }
 
-// A list tells of damage after everything else, wherever the store has met it.
+// A list reports damage after everything else, wherever the store has met it.
 func TestPageOfADamagedStore(t *testing.T) {
 	s, paths := pageStore(t)
 	for _, behind := range []int64{1, 50, 100, 101, 2999} {

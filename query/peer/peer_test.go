@@ -195,7 +195,7 @@ func TestAlterDoesNotWaitForEver(t *testing.T) {
 	}
 }
 
-// alterTold tells when an Alter has ended.
+// alterTold says when an Alter has ended.
 type alterTold struct {
 	core.Engine
 	ended chan struct{}
@@ -390,7 +390,7 @@ func TestTooLargeIsRefused(t *testing.T) {
 	}
 }
 
-// A rename on the other node is told with the next answer.
+// A rename on the other node comes with the next answer.
 func TestRenamesAreTold(t *testing.T) {
 	s := enginetest.Open(t)
 	gauge(t, s, "a")

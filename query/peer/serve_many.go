@@ -18,8 +18,8 @@ const inFlight = 256
 // An intake is a stream of batches for several partitions.
 //
 // Each partition has a goroutine, which submits its batches in the order in which they come: one
-// that waits for its log does not hold up the others. Answers go out as batches are applied, those
-// of the moment in one message.
+// that waits for its log does not hold up the others. Answers go out as batches are applied, all of
+// the moment in one message.
 type intake struct {
 	s        *Server
 	stream   *connect.BidiStream[peerv1.SubmitRequest, peerv1.SubmitResponse]
@@ -27,7 +27,7 @@ type intake struct {
 	lanework sync.WaitGroup
 
 	mu       sync.Mutex // guards what follows
-	more     sync.Cond  // told when a batch has come to its end, or no more come
+	more     sync.Cond  // signalled when a batch has come to its end, or no more come
 	under    int        // batches that are not answered
 	finished []*arrival // to be answered
 	ended    bool       // no more come
@@ -185,7 +185,7 @@ func (in *intake) answers() {
 	}
 }
 
-// outcomes tells what became of batches. Those of one partition that are stored have one outcome.
+// outcomes returns what became of batches. The stored batches of one partition have one outcome.
 func (in *intake) outcomes(all []*arrival) *peerv1.SubmitResponse {
 	m := &peerv1.SubmitResponse{}
 	stored := make(map[core.Engine]*peerv1.Outcome)
@@ -195,7 +195,7 @@ func (in *intake) outcomes(all []*arrival) *peerv1.SubmitResponse {
 		}
 		o := stored[x.engine]
 		if o == nil || x.err != nil {
-			o = &peerv1.Outcome{Standing: in.s.standing(&peerv1.Target{Partition: x.part.partition}, x.engine, told(x.err))}
+			o = &peerv1.Outcome{Standing: in.s.standing(&peerv1.Target{Partition: x.part.partition}, x.engine, sent(x.err))}
 			m.Outcomes = append(m.Outcomes, o)
 			if x.err == nil {
 				stored[x.engine] = o

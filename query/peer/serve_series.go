@@ -44,7 +44,7 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[peerv1.FetchReq
 	return w.failed
 }
 
-// A rowWriter sends rows, those of many series in a message, or a piece of those of one.
+// A rowWriter sends rows, of many series in a message, or a piece of one series'.
 type rowWriter struct {
 	stream *connect.ServerStream[peerv1.FetchResponse]
 	out    peerv1.FetchResponse

@@ -100,7 +100,7 @@ func (s *Server) admit(r *http.Request) error {
 	return nil
 }
 
-// What engines may tell of their log.
+// What engines may know of their log.
 type (
 	acknowledger interface{ Acknowledged() wal.Pos }
 	positioned   interface{ Position() wal.Pos }
@@ -145,7 +145,7 @@ func (s *Server) standing(t *peerv1.Target, e core.Engine, err error) *peerv1.St
 	return st
 }
 
-// instances tells one opening of a partition from the next.
+// instances distinguishes the openings of a partition.
 type instances struct {
 	mu  sync.Mutex // guards all
 	all map[uint32]instance
@@ -179,12 +179,12 @@ func (s *Server) do(ctx context.Context, t *peerv1.Target, fn func(e core.Engine
 	if err != nil {
 		return s.standing(t, nil, notDone(err))
 	}
-	return s.standing(t, e, told(fn(e)))
+	return s.standing(t, e, sent(fn(e)))
 }
 
-// told returns the error of a store as other nodes are told of it. A store that this node closes is
-// not the caller's: another one takes the call.
-func told(err error) error {
+// sent returns the error of a store as other nodes get it. A store that this node closes is not the
+// caller's: another one takes the call.
+func sent(err error) error {
 	if errors.Is(err, core.ErrClosed) {
 		return notDone(err)
 	}

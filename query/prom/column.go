@@ -15,7 +15,7 @@ import (
 // then a place repeats the row before it, or lies on the line between two values of a counter.
 type column struct {
 	values  []float64 // row by row; of a counter, at the start of each row and the end of the last
-	known   []uint64  // of a counter, a bit for each row that is known; nil: values tell it
+	known   []uint64  // of a counter, a bit for each row that is known; nil: values show it
 	origin  int64     // the time of values[0]
 	step    int64     // of a row
 	parts   int64     // places a row
@@ -95,7 +95,7 @@ func (c *column) place(t int64) int64 {
 // end returns the place behind the last one.
 func (c *column) end() int64 { return int64(len(c.values)-1)*c.parts + 1 }
 
-// Milliseconds are a time since 1970. The name keeps vet from taking Seek for that of io.Seeker.
+// Milliseconds are a time since 1970. The name keeps vet from taking Seek for io.Seeker's.
 type milliseconds = int64
 
 // An iterator steps through the samples of a column.

@@ -77,7 +77,7 @@ func (q sortedQuerier) Select(ctx context.Context, _ bool, hints *storage.Select
 // A period is the times of a query; one time if step is 0.
 type period struct{ start, end, step int64 }
 
-// result returns an answer or an error as text that tells every bit of every value. Series that
+// result returns an answer or an error as text that shows every bit of every value. Series that
 // nothing orders are sorted.
 func result(e *promql.Engine, q storage.Queryable, expr string, p period) string {
 	ctx := context.Background()

@@ -127,9 +127,9 @@ func (c *collecting) inOrder() []string {
 	return out
 }
 
-// collect calls fromIndex for each selection of stored labels if these tell exactly what ms select:
+// collect calls fromIndex for each selection of stored labels if these show exactly what ms select:
 // if ms are about the name only. names are the names of metrics that the selection finds, raws
-// their values of rawLabel. collect calls fromMetric for each metric that no index tells.
+// their values of rawLabel. collect calls fromMetric for each metric that no index finds.
 func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetric func(f *found), fromIndex func(sel query, sch scheme, names, raws []string) error) error {
 	sel, err := newSelector(ms)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The labels of a series tell which protocol it came by. A series that was sent with a name of
+// The labels of a series show which protocol it came by. A series that was sent with a name of
 // Prometheus keeps it in the label __name__.
 type scheme uint8
 

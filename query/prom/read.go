@@ -200,7 +200,7 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 	return nil
 }
 
-// behind returns the index of the first metric of the series behind that of metric i.
+// behind returns the index of the first metric of the series behind the series of metric i.
 func behind(all []found, i int) int {
 	j := i + 1
 	for j < len(all) && all[j].ref == all[i].ref {

@@ -47,7 +47,7 @@ func NewRule(path, name string, ls map[string]string) (Rule, error) {
 // too, as in Prometheus.
 func whole(expression string) string { return "^(?s:" + expression + ")$" }
 
-// saysDS reports whether r tells the data sources of a series apart.
+// saysDS reports whether r distinguishes the data sources of a series.
 func (r *Rule) saysDS() bool {
 	return strings.Contains(r.Name, dsVariable) || slices.ContainsFunc(r.Labels, func(l labels.Label) bool {
 		return l.Name == "ds" || strings.Contains(l.Value, dsVariable)

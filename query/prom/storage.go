@@ -12,7 +12,7 @@ import (
 
 // Options are the settings of a Storage. The zero value is what the server uses.
 type Options struct {
-	// Rules name series that no protocol names: those of rrdcached, of the command line and of
+	// Rules name series that no protocol names: series of rrdcached, of the command line and of
 	// files. The first rule whose expression matches the path decides.
 	Rules []Rule
 	// MaxSeries is the largest number of metrics that one selector may find; 0: a million.

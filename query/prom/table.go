@@ -251,14 +251,14 @@ func (s *Storage) combine(t *nameTable, sch scheme, values []string, d *rra.Defi
 	}
 }
 
-// A naming is what a table tells of the names of one scheme's metrics.
+// A naming is what a table knows of the names of one scheme's metrics.
 type naming struct {
 	found []*combination // combinations with a name that a selector selects
 	all   bool           // the scheme has no others
 	split bool           // the scheme has others with the same values and another definition
 }
 
-// byScheme returns the combinations that have names which sel selects. They are those of all users.
+// byScheme returns the combinations that have names which sel selects. They cover all users.
 func (s *Storage) byScheme(ctx context.Context, sel *selector) (found [other]naming, err error) {
 	t := &s.table
 	t.mu.Lock()

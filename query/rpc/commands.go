@@ -156,8 +156,8 @@ func location(tz string, set bool) *time.Location {
 }
 
 // SeriesFile is the prefix by which a [rondov1.FileRequest] names a series instead of a file. STAT
-// then asks whether the caller sees a file of the series' name, and CREATE tells the caller that
-// the series has been made.
+// then asks whether the caller sees a file of the series' name, and CREATE reports to the caller
+// that the series has been made.
 const SeriesFile = "series:"
 
 // Control passes a command to a receiver and returns its answer.

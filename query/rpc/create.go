@@ -12,8 +12,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// absent takes a sample whose series does not exist, if the request asks for the series. err is
-// that of the look-up. ok is false if the sample is to be refused, with the returned error.
+// absent takes a sample whose series does not exist, if the request asks for the series. err comes
+// from the look-up. ok is false if the sample is to be refused, with the returned error.
 func (w *writer) absent(i int, m *rondov1.Sample, err error) (ok bool, _ error) {
 	if !w.request.GetCreate() || m.GetRef() != 0 || !errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrInvalid) {
 		return false, err
@@ -42,8 +42,8 @@ func (w *writer) absent(i int, m *rondov1.Sample, err error) (ok bool, _ error) 
 	return true, nil
 }
 
-// sketch returns the time of a sample and how many values it has, as far as they can be told
-// without its series. A sample that is refused here makes no series.
+// sketch returns the time of a sample and how many values it has, as far as they are known without
+// its series. A sample that is refused here makes no series.
 func (w *writer) sketch(m *rondov1.Sample) (at rra.Time, values int, err error) {
 	at, values = rra.Time(m.GetTimeUs()), len(m.GetValues())
 	w.texts = w.texts[:0]

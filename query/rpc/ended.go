@@ -39,7 +39,7 @@ func endedCall(ctx context.Context, err error) error {
 	return ended(err)
 }
 
-// An endTeller is an interceptor of clients that tells by ErrEnded of connections that break off.
+// An endTeller is an interceptor of clients that returns ErrEnded for connections that break off.
 type endTeller struct{}
 
 func (endTeller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {

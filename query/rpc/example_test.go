@@ -66,7 +66,7 @@ func exampleServer() (url string, stop func()) {
 	}
 }
 
-// TestThePageShowsTheExample: the lines of Example are those of docs/rpc.md.
+// TestThePageShowsTheExample: the lines of Example equal the page docs/rpc.md.
 func TestThePageShowsTheExample(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// FetchMany returns rows of several series. What is wrong with one selection is told in its result;
+// FetchMany returns rows of several series. What is wrong with one selection stands in its result;
 // the others are answered.
 func (s *Server) FetchMany(ctx context.Context, req *connect.Request[rondov1.FetchManyRequest]) (*connect.Response[rondov1.FetchManyResponse], error) {
 	m := req.Msg

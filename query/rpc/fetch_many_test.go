@@ -120,7 +120,7 @@ func TestFetchManyIsBounded(t *testing.T) {
 }
 
 // TestFetchManyGivesTheRowsAfterATime: a client that has the rows up to a time is given the others,
-// which are the same as those of the whole range, rows that are put together included.
+// which are the same as in the whole range, rows that are put together included.
 func TestFetchManyGivesTheRowsAfterATime(t *testing.T) {
 	_, url := serve(t)
 	c := client(t, url, false)

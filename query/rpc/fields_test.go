@@ -16,7 +16,7 @@ import (
 )
 
 // TestErrorsNameFieldsAsTheFile: a field has two names, max_points and maxPoints. Texts of this
-// package, such as errors, have the first, which is that of rondo.proto.
+// package, such as errors, have the first, which is rondo.proto's.
 func TestErrorsNameFieldsAsTheFile(t *testing.T) {
 	other := make(map[string]string) // the name in rondo.proto, by that in JSON
 	var visit func(ms protoreflect.MessageDescriptors)

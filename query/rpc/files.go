@@ -21,7 +21,7 @@ type pipeInput struct {
 	size   int      // bytes in waits
 	ended  bool     // the caller has sent its last piece
 	err    error    // the error that ended the stream early
-	why    error    // the caller is told of it, in place of err
+	why    error    // the caller gets it, in place of err
 
 	watch   func() error   // is called for each piece; an error ends the session
 	account *limit.Account // of the bytes that are held

@@ -79,8 +79,7 @@ func (r *latestReader) named(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// page adds the series of a page. Damaged entries of the catalogue are left out; List tells of
-// them.
+// page adds the series of a page. Damaged entries of the catalogue are left out; List reports them.
 func (r *latestReader) page(ctx context.Context, m *rondov1.LatestRequest) error {
 	limit := min(int(m.GetLimit()), maxPage)
 	if limit == 0 {

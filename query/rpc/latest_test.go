@@ -69,8 +69,8 @@ func TestLatestGivesRowsOfManySeries(t *testing.T) {
 	}
 }
 
-// The newest rows are those of the finest archive, of AVERAGE if there is one. A series without
-// plain rows has none.
+// The newest rows come from the finest archive, of AVERAGE if there is one. A series without plain
+// rows has none.
 func TestLatestTakesTheFinestArchive(t *testing.T) {
 	_, url := serve(t)
 	c := client(t, url, false)

@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// The limits of requests and answers, but those of Commands. Bytes are counted after unpacking.
+// The limits of requests and answers, but not of Commands. Bytes are counted after unpacking.
 const (
 	// MaxRequestBytes bounds a Write, an Import and a SetMetadata, the largest of all requests.
 	MaxRequestBytes = 4 << 20

@@ -165,8 +165,8 @@ func postBytes(t *testing.T, url, contentType, encoding string, body []byte) (in
 	return a.StatusCode, string(text)
 }
 
-// TestExpressionsThatCostTooMuch: one List with a long expression took 22 s and 613 MB, and was
-// told in an error of 1.8 MB.
+// TestExpressionsThatCostTooMuch: one List with a long expression took 22 s and 613 MB, and its
+// error had 1.8 MB.
 func TestExpressionsThatCostTooMuch(t *testing.T) {
 	_, url := serve(t)
 	c := client(t, url, false)
@@ -219,7 +219,7 @@ func TestGzipIsNotUnpackedToItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, method := range []string{"Write", "Create", "List"} {
-		// The library would tell how long the message is, had it unpacked it to its end.
+		// The library would say how long the message is, had it unpacked it to its end.
 		code, answer := postBytes(t, url+"/rondo.v1.Rondo/"+method, "application/json", "gzip", packed.Bytes())
 		if code != 429 || !strings.Contains(answer, "resource_exhausted") || strings.Contains(answer, "67108864") {
 			t.Errorf("%s: %d %s", method, code, answer)

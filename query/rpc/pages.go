@@ -7,8 +7,8 @@ import (
 	"github.com/rondo-db/rondo/query/dashboards"
 )
 
-// Pages are saved dashboards: a *dashboards.Folder, or those of a cluster. Errors are those of a
-// Folder; one that wraps core.ErrUnavailable says that another attempt may succeed.
+// Pages are saved dashboards: a *dashboards.Folder, or a cluster's pages. Methods return the errors
+// of a Folder; an error that wraps core.ErrUnavailable says that another attempt may succeed.
 type Pages interface {
 	ListFor(u *access.User) ([]dashboards.Entry, error)
 	ReadFor(u *access.User, name string) (text string, p *dashboards.Page, err error)

@@ -154,7 +154,7 @@ func unreached(url string, err error) error {
 	return &UnreachedError{url, why, err}
 }
 
-// mostStrange is how much of a strange answer is told, in bytes.
+// mostStrange is how much of a strange answer an error quotes, in bytes.
 const mostStrange = 300
 
 // strange returns an error if an answer is not one of the services of rondo's protocols but plain
@@ -167,7 +167,7 @@ func strange(url string, a *http.Response) error {
 	if kind == "application/json" || kind != "text/html" && kind != "text/plain" && (a.StatusCode == http.StatusOK || strings.HasPrefix(kind, "application/")) {
 		return nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(a.Body, mostStrange)) // what there is of it is told
+	body, _ := io.ReadAll(io.LimitReader(a.Body, mostStrange)) // the error quotes what was read
 	said := text.EscapeLines(strings.TrimSpace(string(bytes.ToValidUTF8(body, nil))))
 	code, why := codeOf(a.StatusCode), fmt.Sprintf("the server answers %s: %s", a.Status, said)
 	switch {

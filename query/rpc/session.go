@@ -41,7 +41,7 @@ const (
 	// KeepSame: create leaves a series alone that has the same definition.
 	KeepSame = "1"
 	// KeepUnseen, for pipe mode only: create leaves such a series alone if the caller sees no file
-	// of its name, and tells the caller of each series that it makes.
+	// of its name, and reports to the caller each series that it makes.
 	KeepUnseen = "ask"
 )
 

@@ -85,7 +85,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestSessionRefused: a server that begins no session is told of, with what it answered.
+// TestSessionRefused: a server that begins no session is reported, with what it answered.
 func TestSessionRefused(t *testing.T) {
 	dir := t.TempDir()
 	path, h := commandsOf(enginetest.Open(t))

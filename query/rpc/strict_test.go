@@ -38,7 +38,7 @@ func TestChangesTakeNoUnknownField(t *testing.T) {
 	}
 	// The same in protobuf's own coding: a field that this server does not know, of a newer client
 	// say.
-	body, err := proto.Marshal(&rondov1.RenameRequest{Path: "a", To: "b"}) // field 2 is none of Drop's
+	body, err := proto.Marshal(&rondov1.RenameRequest{Path: "a", To: "b"}) // Drop has no field 2
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +137,8 @@ func TestTimesInRequests(t *testing.T) {
 	}
 }
 
-// TestWrongAddressesAreExplained: a GET without a message was told content types, and a mistyped
-// method nothing.
+// TestWrongAddressesAreExplained: a GET without a message got a list of content types, and a
+// mistyped method nothing.
 func TestWrongAddressesAreExplained(t *testing.T) {
 	_, url := serve(t)
 	for path, want := range map[string]string{

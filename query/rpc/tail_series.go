@@ -15,7 +15,7 @@ func (t *tail) choose(ctx context.Context) error {
 	if t.watch != nil {
 		t.watch.End()
 	}
-	const most = 64 // changes between two rounds that are told apart
+	const most = 64 // changes between two rounds that are counted singly
 	t.watch = t.server.Store.Watch(most)
 	t.chosen = time.Now()
 	found := make(map[core.Ref]*tailed)

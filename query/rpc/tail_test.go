@@ -154,7 +154,7 @@ func TestTailRefuses(t *testing.T) {
 }
 
 // TestTailEndsForSlowReaders: a client that takes longer to read the rows of one look than it may
-// is told to begin again with fewer series.
+// is asked to begin again with fewer series.
 func TestTailEndsForSlowReaders(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle((&rpc.Server{Store: enginetest.Open(t), TailEvery: time.Millisecond, TailRound: 1}).Handler(nil))

@@ -189,7 +189,7 @@ func (x *Index) walk(ctx context.Context, need uint32, slashed []slashedWord, fo
 	}
 }
 
-// fit tells how a word of n bytes fits a name of size bytes in which it first is at a place.
+// fit returns how a word of n bytes fits a name of size bytes in which it first is at a place.
 func fit(at, n, size int) uint32 {
 	switch {
 	case at > 0:
@@ -225,7 +225,7 @@ func (w *slashedWord) find(names *texts) (n int) {
 	return n
 }
 
-// fits tells how a word fits the names of a node, which begins with the last part, and of those
+// fits returns how a word fits the names of a node, which begins with the last part, and the names
 // above it.
 func (w *slashedWord) fits(t *tree, node uint32) uint32 {
 	for i := len(w.parts) - 2; i >= 0; i-- {
@@ -276,7 +276,7 @@ func (b *best) compare(f, g found) int {
 	return cmp.Or(cmp.Compare(g.fit, f.fit), cmp.Compare(f.weight, g.weight), b.tree.comparePaths(f.node, g.node))
 }
 
-// add keeps a node if it is among the best. Most nodes that a short word fits are told to be worse
+// add keeps a node if it is among the best. Most nodes that a short word fits are seen to be worse
 // by their fit or their depth, which are at hand.
 func (b *best) add(node uint32, fit int32) {
 	t := b.tree

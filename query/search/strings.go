@@ -118,7 +118,7 @@ func (t *texts) memory() int64 {
 	return int64(4*cap(t.table.slots) + 4*cap(t.ends) + cap(t.all) + cap(t.folded) + 4*cap(t.starts))
 }
 
-// each calls fn for every string that has a word, which is in lower case, and tells where in the
+// each calls fn for every string that has a word, which is in lower case, and passes where in the
 // string the word first is, in bytes.
 func (t *texts) each(word []byte, fn func(id uint32, at int)) {
 	id := 0

@@ -96,7 +96,7 @@ func (s *Server) ask(u *access.User, format, query string) (*question, error) {
 	return q, nil
 }
 
-// subject takes the arguments of the graph: those of the address, or those of a dashboard.
+// subject takes the arguments of the graph: from the address, or from a dashboard.
 func (s *Server) subject(u *access.User, q *question, values url.Values) error {
 	q.args = values["arg"]
 	name := values.Get("dashboard")
@@ -157,7 +157,7 @@ var refused = map[string]string{
 	"lazy":    "--lazy is for the command line: send If-None-Match",
 }
 
-// sketch reads the arguments of the graph. present chooses the time as of which it is drawn.
+// sketch reads the arguments of the graph. present chooses the time for which it is drawn.
 func (s *Server) sketch(q *question, now time.Time, present func(o *graph.Options) time.Time) (*rrdtool.Sketch, error) {
 	env := &rrdtool.Env{Now: func() time.Time { return now }, Location: q.zone}
 	set := func(o *graph.Options) error {

@@ -57,8 +57,8 @@ func functions(archives []string) (all []string) {
 	return all
 }
 
-// pointsOf returns how many rows of a line the script will ask for. It has told by a cookie, unless
-// it is the usual number.
+// pointsOf returns how many rows of a line the script will ask for. It has sent a cookie, unless it
+// is the usual number.
 func pointsOf(r *http.Request) int32 {
 	if c, err := r.Cookie("points"); err == nil {
 		for _, n := range []int32{400, 800, 1600} {

@@ -39,7 +39,7 @@ func rowQuestions(t *testing.T, body string) (all []rowQuestion) {
 }
 
 // TestSeriesComesWithItsRows: the page of a series has the rows that its script asks for first, of
-// the range in the address and for the width that the script has told.
+// the range in the address and for the width that the script has sent.
 func TestSeriesComesWithItsRows(t *testing.T) {
 	s, _ := newPlain(t)
 	for _, c := range []struct {

@@ -31,7 +31,7 @@ type Config struct {
 	Location *time.Location
 }
 
-// Pages are saved pages of graphs: a *dashboards.Folder, or those of a cluster.
+// Pages are saved pages of graphs: a *dashboards.Folder, or a cluster's.
 type Pages interface {
 	// ReadFor returns a page as a user may see it, with the errors of a *dashboards.Folder.
 	ReadFor(u *access.User, name string) (text string, p *dashboards.Page, err error)

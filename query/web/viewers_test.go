@@ -15,7 +15,7 @@ import (
 )
 
 // TestViewersBesideAppends: while many look at graphs, each at another one, every sample is stored.
-// A viewer gets its graph, or is told to come again.
+// A viewer gets its graph, or is asked to come again.
 func TestViewersBesideAppends(t *testing.T) {
 	s, store, ref, c := newGraphs(t)
 	const viewers, looks, batches = 120, 4, 40
@@ -60,7 +60,7 @@ func TestViewersBesideAppends(t *testing.T) {
 }
 
 // TestViewersWhileThingsChange: dashboards are saved and dropped, and series made and dropped,
-// while many look at both. A viewer gets a graph, or is told what is gone.
+// while many look at both. A viewer gets a graph, or gets an error that names what is gone.
 func TestViewersWhileThingsChange(t *testing.T) {
 	s, path := newPlain(t)
 	pages := s.Pages.(*dashboards.Folder)

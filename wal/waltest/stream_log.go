@@ -157,7 +157,7 @@ func (l *StreamLog) take(n int) {
 func (l *StreamLog) underway(from wal.Pos) [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := min(from-l.first, wal.Pos(len(l.pending))) // the stream may have some that are not reported yet
+	n := min(from-l.first, wal.Pos(len(l.pending))) // some of the stream may be unreported
 	return l.pending[n:]
 }
 

@@ -268,6 +268,6 @@ func (b *bench) reached(ctx context.Context, p int) (wal.Pos, error) {
 		return 0, err
 	}
 	c := e.(*peer.Client)
-	_ = c.Stats() // the answer tells the position
+	_ = c.Stats() // the answer has the position
 	return max(c.Acknowledged(), c.Position()), nil
 }

@@ -82,7 +82,7 @@ func startServers(ctx context.Context, program, dir string) (*servers, error) {
 	return s, nil
 }
 
-// ports reads the ports of server i, and reports whether the server has told them.
+// ports reads the ports of server i, and reports whether the server has announced them.
 func (s *servers) ports(i int) (bool, error) {
 	p := s.processes[i]
 	if err := p.died(); err != nil {

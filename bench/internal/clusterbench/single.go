@@ -36,7 +36,7 @@ func ServeStore(ctx context.Context, dir, address, token string) (err error) {
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve tells
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve returns the error
 	defer stop()
 	if err := server.Serve(l); ctx.Err() == nil {
 		return err

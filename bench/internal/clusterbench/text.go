@@ -11,7 +11,7 @@ func WriteText(w io.Writer, r *Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(cells ...any) {
 		for _, c := range cells {
-			_, _ = fmt.Fprint(t, c, "\t") // Flush tells
+			_, _ = fmt.Fprint(t, c, "\t") // Flush returns the error
 		}
 		_, _ = fmt.Fprintln(t)
 	}

@@ -2,8 +2,8 @@ package clustermodel
 
 import "container/heap"
 
-// A clock is virtual. It calls functions in the order of their times, and those of one time in the
-// order in which they were given.
+// A clock is virtual. It calls functions in the order of their times; functions with the same time
+// in the order in which they were given.
 type clock struct {
 	now    float64
 	given  int64

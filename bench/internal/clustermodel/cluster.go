@@ -89,7 +89,7 @@ func newCluster(cfg Config, t Times) *cluster {
 		if i < c.Under%c.Senders {
 			s.free++
 		}
-		if c.InNodes { // those of rondo-bench cluster begin together
+		if c.InNodes { // rondo-bench cluster's begin together
 			s.late = c.rand.Float64()
 		}
 		c.senders = append(c.senders, s)

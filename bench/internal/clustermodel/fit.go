@@ -34,7 +34,7 @@ const leastRuns = 4
 // Fit returns the service times that come nearest to the processor time that runs took: what each
 // kind of process took is a sum of so much for each sample, part of a batch, message and byte. Runs
 // must differ in partitions and batches. All times of processors are multiplied by scale: 1 if the
-// runs were alone on the machine. Times that runs do not tell stay as they are.
+// runs were alone on the machine. Times that runs do not show stay as they are.
 func (t Times) Fit(runs []clusterbench.Result, scale float64) (Times, error) {
 	if len(runs) < leastRuns {
 		return t, fmt.Errorf("%d runs: want %d or more, with several --partitions and --batch", len(runs), leastRuns)
@@ -60,7 +60,7 @@ func (t Times) Fit(runs []clusterbench.Result, scale float64) (Times, error) {
 	}
 	s, n, v, c, l := senders.solve(), nodes.solve(), servers.solve(), catches.solve(), logs.solve()
 	replicas := float64(runs[0].Replicas)
-	// A replica that catches up reads large pieces. What it takes is that of applying.
+	// A replica that catches up reads large pieces. It takes the time of applying.
 	sample, record := min(c[0], n[1]/replicas), min(c[1], n[0]/replicas)
 	return t.fitted(scale, map[string]float64{
 		"sender_batch": s[0], "sender_part": s[1], "sender_sample": s[2],

@@ -157,7 +157,7 @@ func TestLeastSquares(t *testing.T) {
 	if x := leastSquares(rows, []float64{3, 2, 1}); x[0] < 0 || x[1] < 0 || x[0] == 0 {
 		t.Errorf("a falling line became %v", x)
 	}
-	// Two columns that are the same do not tell their parts.
+	// Two columns that are the same do not show their parts.
 	if x := leastSquares([][]float64{{1, 1}, {2, 2}}, []float64{2, 4}); math.Abs(x[0]+x[1]-2) > 1e-9 {
 		t.Errorf("equal columns became %v, which add up to %v, want 2", x, x[0]+x[1])
 	}

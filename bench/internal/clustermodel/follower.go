@@ -1,7 +1,7 @@
 package clustermodel
 
 // A follower is a replica that reads the log. While there is something new it reads; then it pauses
-// until it is told, or for longer and longer.
+// until it is woken, or for longer and longer.
 type follower struct {
 	log    *log
 	node   *node
@@ -24,8 +24,8 @@ func (f *follower) sleep() {
 	})
 }
 
-// told says that there is something new.
-func (f *follower) told() {
+// wake says that there is something new.
+func (f *follower) wake() {
 	if !f.busy {
 		f.pause = 0
 		f.read()

@@ -1,6 +1,6 @@
 package clustermodel
 
-// A log is that of a partition: a stream on three servers, which the leader writes and applies, and
+// A log is a partition's log: a stream on three servers, which the leader writes and applies, and
 // followers read.
 type log struct {
 	c         *cluster
@@ -10,7 +10,7 @@ type log struct {
 	pending   []*block
 	sending   bool    // a message is under way
 	timer     int     // of the pause that is the newest
-	announced float64 // when followers were told last
+	announced float64 // when followers were woken last
 	began     float64 // when the newest message was sent
 	writing   float64 // seconds in which a message was under way, before that one
 	apply     *loop[*block]
@@ -126,7 +126,7 @@ func (c *cluster) store(server int, work, syncs float64, done func()) {
 	c.job(c.servers[server], work, func() { c.disks[server%c.Machine].run(took, done) })
 }
 
-// stored tells that the servers have a block.
+// stored reports that the servers have a block.
 func (l *log) stored(b *block) {
 	c := l.c
 	b.acked = c.clock.now
@@ -139,7 +139,7 @@ func (l *log) stored(b *block) {
 	for _, f := range l.followers {
 		f.behind = append(f.behind, b)
 		if tell {
-			f.told()
+			f.wake()
 		}
 	}
 	l.look()

@@ -17,7 +17,7 @@ type Figure struct {
 	of     func(*Result) float64
 }
 
-// Mean is that of the runs.
+// Mean is the mean of the runs.
 func (f *Figure) Mean() float64 {
 	var sum float64
 	for _, x := range f.Runs {
@@ -52,7 +52,7 @@ func middles(ends []float64) (all []float64) {
 	return all
 }
 
-// bucketWidth is that of a bucket of enginebench.Histogram, as a part of its upper end. It is
+// bucketWidth is the width of a bucket of enginebench.Histogram, as a part of its upper end. It is
 // between 1/9 and 1/16.
 const bucketWidth = 1.0 / 12
 
@@ -85,7 +85,7 @@ func AllMeasured() []Measured {
 	}
 }
 
-// A Difference is a figure that was measured, and that of the model.
+// A Difference is a figure that was measured, and the model's.
 type Difference struct {
 	Load string
 	Figure

@@ -52,7 +52,7 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 // TestLittle: batches under way are the rate times how long one takes (Little's law). Here all take
-// about the same time, so that half of them tell the mean.
+// about the same time, so that half of them show the mean.
 func TestLittle(t *testing.T) {
 	times, err := storedTimes(t).With([]byte(`[{"name":"stall_share","value":0}]`))
 	if err != nil {

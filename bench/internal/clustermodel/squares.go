@@ -28,7 +28,7 @@ func leastSquares(rows [][]float64, want []float64) []float64 {
 	return best
 }
 
-// solve is leastSquares with the columns whose bits are set. It fails if these do not tell one
+// solve is leastSquares with the columns whose bits are set. It fails if these do not give one
 // answer, or it has a number below 0.
 func solve(rows [][]float64, want []float64, used int) ([]float64, bool) {
 	var columns []int

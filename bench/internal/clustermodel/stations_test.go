@@ -71,7 +71,7 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestSlices: three threads on two cores, one of which comes later.
+// TestSlices: three threads on two cores; one comes later.
 func TestSlices(t *testing.T) {
 	c := &clock{}
 	m := &cores{clock: c, count: 2, slice: 1}

@@ -16,8 +16,8 @@ const (
 	stallAbove = 10 // times the median is a stall
 )
 
-// MeasureSyncs returns the times with those of the disk that has a folder. It writes 64 kB and
-// syncs, again and again, for some seconds.
+// MeasureSyncs returns the times with the sync times of the disk that has a folder. It writes 64 kB
+// and syncs, again and again, for some seconds.
 func (t Times) MeasureSyncs(ctx context.Context, dir string) (Times, error) {
 	took, err := syncTimes(ctx, dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func syncTimes(ctx context.Context, dir string) (took []float64, err error) {
 	return took, nil
 }
 
-// splitStalls tells the mean time of usual syncs, that of stalls, and how many of all are stalls.
+// splitStalls returns the mean time of usual syncs and of stalls, and how many of all are stalls.
 func splitStalls(took []float64) (usual, stall, share float64) {
 	sorted := slices.Sorted(slices.Values(took))
 	above := sorted[len(sorted)/2] * stallAbove

@@ -12,7 +12,7 @@ import (
 func WriteResult(w io.Writer, r *Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(what, format string, args ...any) {
-		_, _ = fmt.Fprintf(t, "%s\t%s\n", what, fmt.Sprintf(format, args...)) // Flush tells
+		_, _ = fmt.Fprintf(t, "%s\t%s\n", what, fmt.Sprintf(format, args...)) // Flush returns the error
 	}
 	line("samples a second", "%.0f", r.Rate)
 	line("CPU seconds a million, rondo", "%.3f", r.Nodes)
@@ -32,7 +32,7 @@ func WriteResult(w io.Writer, r *Result) error {
 // WriteComparison writes what was measured beside what the model gives with some times.
 func WriteComparison(w io.Writer, times Times) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "\tload\tmeasured\tmodel\tdifference") // Flush tells
+	_, _ = fmt.Fprintln(t, "\tload\tmeasured\tmodel\tdifference") // Flush returns the error
 	measured := AllMeasured()
 	for i := range measured {
 		m := &measured[i]
@@ -58,7 +58,7 @@ func WriteComparison(w io.Writer, times Times) error {
 func WriteSizes(w io.Writer, all []Size) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(cells ...string) {
-		_, _ = fmt.Fprintln(t, strings.Join(cells, "\t")) // Flush tells
+		_, _ = fmt.Fprintln(t, strings.Join(cells, "\t")) // Flush returns the error
 	}
 	line("", "series, million", "samples a second, million", "partitions", "servers", "machines", "cores of each", "cores busy: nodes", "servers",
 		"log, MB/s a server", "memory, GB", "disk, GB", "p50, ms", "p99, ms", "bottleneck")

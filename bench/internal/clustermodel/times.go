@@ -25,7 +25,7 @@ type Times struct {
 	set set
 }
 
-// A set has the values. Names are those of the file.
+// A set has the values. Names are the file's.
 type set struct {
 	senderBatch, senderPart, senderSample float64
 	receiveSample                         float64

@@ -26,7 +26,7 @@ type Config struct {
 	ReadyIn, Limit time.Duration // for the start of a program, and for all its points
 }
 
-// Figures are those of one program.
+// Figures are the results of one program.
 type Figures struct {
 	Program string
 	Points  int
@@ -152,7 +152,7 @@ func (c *Config) wait(ctx context.Context, s subject, l *load, round int) error 
 // WriteText writes the figures for people.
 func WriteText(w io.Writer, all []Figures) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	// Flush tells of an error.
+	// Flush returns the error.
 	_, _ = fmt.Fprintln(t, "program\tpoints\tseconds until stored\tpoints a second\tCPU s a million\tratio of points\tof CPU\t")
 	for _, f := range all {
 		points, cpu := "", ""

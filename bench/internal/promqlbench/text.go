@@ -11,7 +11,7 @@ import (
 // end with the figures of the first one, divided by theirs.
 func WriteText(w io.Writer, rs []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	// Flush tells errors.
+	// Flush returns errors.
 	_, _ = fmt.Fprintln(t, "query\tprogram\tfound\truns\tmedian ms\t99 % ms\tCPU ms\tratio of medians\tof CPU\t")
 	first := 0
 	for i := range rs {

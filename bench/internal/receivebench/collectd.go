@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A collectdLoad is packets as collectd's network plugin fills them: those of a host hold its
+// A collectdLoad is packets as collectd's network plugin fills them: a host's packets hold its
 // series in turn, as many as go into 1452 bytes. They are made once; what moves in them is
 // overwritten.
 type collectdLoad struct {

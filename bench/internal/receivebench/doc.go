@@ -2,8 +2,8 @@
 // rate. It measures how much of the load is stored, how much is lost, and what that costs.
 //
 // [Run] starts the receiver and a store in a separate process, so that the processor times of
-// receiver and sender are known separately. The packets look like those of the protocol's own
-// sender: hosts of 100 series, with a new reading of each series in every round. At the end Run
+// receiver and sender are known separately. The packets look as the protocol's own sender makes
+// them: hosts of 100 series, with a new reading of each series in every round. At the end Run
 // compares the stored values with those that were sent. [RunPeer] measures the original program of
 // the protocol in the same way.
 //

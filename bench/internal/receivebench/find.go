@@ -11,28 +11,28 @@ const (
 	inFlight   = 1     // plus this many seconds
 	growth     = 1.3   // factor of the next rate while rates are good
 	near       = 1.04  // the search ends when a good and a bad rate are this near to each other
-	sentEnough = 0.95  // the sender is too slow for a rate of which it sends less than this part
+	sentEnough = 0.95  // the sender is too slow for a rate if it sends less than this part
 )
 
 // Find searches for the highest rate, starting at c.Rate, at which at most a thousandth is lost and
 // the receiver keeps up. It does so for rondo's receiver and for the peer separately, and returns
-// what it measured at these rates. It calls tell with each step.
-func Find(ctx context.Context, c Config, tell func(line string)) (r Result, err error) {
+// what it measured at these rates. It calls report with each step.
+func Find(ctx context.Context, c Config, report func(line string)) (r Result, err error) {
 	if err := c.validate(); err != nil {
 		return r, err
 	}
 	r.Protocol, r.Rate = c.Protocol, c.Rate
-	if r.Rondo, err = find(ctx, c, "rondo", runChild, tell); err != nil || c.Peer == "" {
+	if r.Rondo, err = find(ctx, c, "rondo", runChild, report); err != nil || c.Peer == "" {
 		return r, err
 	}
-	m, err := find(ctx, c, "collectd", runPeer, tell)
+	m, err := find(ctx, c, "collectd", runPeer, report)
 	r.Peer, r.PeerName = &m, c.peerName()
 	return r, err
 }
 
 // find searches upwards or, if c.Rate is too high, downwards, and then between the last good and
 // the first bad rate.
-func find(ctx context.Context, c Config, name string, run func(context.Context, Config) (Measured, error), tell func(string)) (best Measured, err error) {
+func find(ctx context.Context, c Config, name string, run func(context.Context, Config) (Measured, error), report func(string)) (best Measured, err error) {
 	good, bad := 0.0, 0.0 // rates
 	for {
 		m, err := run(ctx, c)
@@ -40,7 +40,7 @@ func find(ctx context.Context, c Config, name string, run func(context.Context, 
 			return best, err
 		}
 		ok := m.Loss <= mostLoss && m.Seconds <= mostBehind*m.SendSeconds+inFlight
-		tell(fmt.Sprintf("%s: %.3f million values a second asked for, %.3f sent, %.3f stored, %.4f %% lost, %.1f s for %.1f s",
+		report(fmt.Sprintf("%s: %.3f million values a second asked for, %.3f sent, %.3f stored, %.4f %% lost, %.1f s for %.1f s",
 			name, m.Rate/1e6, m.SentPerSecond/1e6, m.ValuesPerSecond/1e6, m.Loss*100, m.Seconds, m.SendSeconds))
 		switch {
 		case ok && m.SentPerSecond < sentEnough*m.Rate:

@@ -16,7 +16,7 @@ type sourceOf struct {
 	shape shape
 }
 
-// An adder adds a series to those of a host.
+// An adder adds a series to a host.
 type adder func(plugin, pluginInstance, typ, typeInstance string, with bool, sources ...sourceOf)
 
 // host returns the series of one host, in the order in which they are read. They are those that

@@ -91,7 +91,7 @@ type peerTarget struct {
 	changed    collectd.Stamp // when last.passed did
 }
 
-// statistics are what collectd tells about itself, in one reading.
+// statistics are what collectd reports about itself, in one reading.
 type statistics struct {
 	at       collectd.Stamp // of the oldest of them
 	packets  uint64         // read
@@ -160,7 +160,7 @@ func freePort() (*net.UDPAddr, error) {
 
 // stop ends collectd and waits for it.
 func (t *peerTarget) stop() error {
-	_ = t.cmd.Process.Signal(syscall.SIGTERM) // ended tells
+	_ = t.cmd.Process.Signal(syscall.SIGTERM) // ended returns the error
 	select {
 	case <-t.ended:
 	case <-time.After(peerStop):
@@ -258,7 +258,7 @@ func (t *peerTarget) look(ctx context.Context) (p progress, err error) {
 	return t.progress()
 }
 
-// mark tells what the last look has seen.
+// mark returns what the last look has seen.
 func (t *peerTarget) mark(context.Context, bool) (progress, error) { return t.progress() }
 
 func (t *peerTarget) progress() (p progress, err error) {

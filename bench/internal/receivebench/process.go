@@ -60,7 +60,7 @@ func processPeak(pid int) int64 {
 	for line := range strings.Lines(string(b)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 			var kB int64
-			_, _ = fmt.Sscan(rest, &kB) // a line of the kernel's; 0 if it is none
+			_, _ = fmt.Sscan(rest, &kB) // a line of the kernel's; 0 if it is something else
 			return kB << 10
 		}
 	}

@@ -140,7 +140,7 @@ func startChild(ctx context.Context, c Config, o order) (*childTarget, error) {
 
 // stop ends the child and waits for it.
 func (t *childTarget) stop() error {
-	_ = t.in.Close() // Wait tells
+	_ = t.in.Close() // Wait returns the error
 	if err := t.cmd.Wait(); err != nil {
 		return fmt.Errorf("bench: receiver: %w: %s", err, bytes.TrimSpace(t.stderr.Bytes()))
 	}

@@ -76,7 +76,7 @@ type target interface {
 	look(ctx context.Context) (progress, error)
 	// mark is look at the beginning and the end of what is measured.
 	mark(ctx context.Context, end bool) (progress, error)
-	// prompt reports whether look tells what is true now, and not some time ago.
+	// prompt reports whether look returns what is true now, and not some time ago.
 	prompt() bool
 }
 

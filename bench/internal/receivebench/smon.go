@@ -40,7 +40,7 @@ func (l *smonLoad) size() (messages, series, values int) {
 
 func (l *smonLoad) before() [][]byte { return nil }
 
-// smonNames are those of a stream's tokens.
+// smonNames are the names of a stream's tokens.
 var smonNames = sync.OnceValue(func() (names []string) {
 	for n := range hostSeries {
 		names = append(names, fmt.Sprintf("bench.value.%d", n))

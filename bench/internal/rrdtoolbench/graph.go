@@ -23,9 +23,9 @@ type GraphCase struct {
 	Format  string  `json:"format"` // svg or png
 	Name    string  `json:"name"`
 	Running bool    `json:"running"` // one process draws them all; else each has a process of its own
-	CPU     float64 `json:"cpu_ms"`  // processor time a picture, that of a server included
-	// Ratio is CPU divided by that of rrdtool, which runs on, or has a process a picture, as this
-	// program does. It is 0 if rrdtool is not measured.
+	CPU     float64 `json:"cpu_ms"`  // processor time a picture, a server's included
+	// Ratio is CPU divided by rrdtool's, which runs on, or has a process a picture, as this program
+	// does. It is 0 if rrdtool is not measured.
 	Ratio float64 `json:"of_rrdtool,omitempty"`
 	Bytes int     `json:"bytes"` // of the last picture
 }

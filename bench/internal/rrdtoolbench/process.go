@@ -91,7 +91,8 @@ func (p *process) end() error {
 	return nil
 }
 
-// processor returns the processor time that the programs have spent, as far as the system tells it.
+// processor returns the processor time that the programs have spent, as far as the system counts
+// it.
 func (ps processes) processor() (sum time.Duration) {
 	for _, p := range ps {
 		tasks, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "task", "*", "schedstat"))

@@ -35,7 +35,8 @@ type ViewersResult struct {
 	Drawn, Busy, Failed int
 }
 
-// AppendFigures are those of Writes, one after the other. Each is acknowledged when it is on disk.
+// AppendFigures are the figures of Writes, one after the other. Each is acknowledged when it is on
+// disk.
 type AppendFigures struct {
 	Writes           int
 	Samples          float64 // a second

@@ -27,7 +27,7 @@ const (
 	valueBefore = 8 + 1 + timeBytes
 )
 
-// newRequests returns the requests of one round. Series are those of hosts of 100 each.
+// newRequests returns the requests of one round. Series belong to hosts of 100 each.
 func newRequests(series, samples int, start int64) []*request {
 	var all []*request
 	for i := range series {

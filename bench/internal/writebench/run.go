@@ -37,7 +37,7 @@ type Result struct {
 	CPU         float64 `json:"cpu_seconds_per_million"` // of the program, not of what sends
 	Median      float64 `json:"median_milliseconds"`     // of a request
 	P99         float64 `json:"p99_milliseconds"`
-	Again       int64   `json:"sent_again"` // requests that the program told to send again
+	Again       int64   `json:"sent_again"` // requests that the program asked to send again
 	DriverCPU   float64 `json:"driver_cpu_seconds_per_million"`
 	Connections int     `json:"connections"`
 }

@@ -94,7 +94,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return errors.New("it does not become ready")
 }
 
-// Write sends one request, again if it is told to. It returns how long that took.
+// Write sends one request, again if it is asked to. It returns how long that took.
 func (s *Server) Write(ctx context.Context, body []byte) (time.Duration, error) {
 	began := time.Now()
 	for {

@@ -22,7 +22,7 @@ func ownTimes() time.Duration {
 func WriteText(w io.Writer, rs []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(name, format string, value func(*Result) float64) {
-		_, _ = fmt.Fprint(t, name, "\t") // Flush tells
+		_, _ = fmt.Fprint(t, name, "\t") // Flush returns the error
 		for i := range rs {
 			_, _ = fmt.Fprintf(t, format+"\t", value(&rs[i]))
 		}

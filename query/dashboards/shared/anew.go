@@ -97,7 +97,7 @@ func (p *Pages) check(ctx context.Context, l *list) error {
 		return nil
 	}
 	if _, err := p.o.Bucket.text(ctx, e); !errors.Is(err, errText) {
-		return nil // it is right, or the next look tells
+		return nil // it is right, or the next look shows it
 	}
 	text, err := p.o.Copy.Read(p.checked)
 	if err != nil || digestOf(text) != e.Digest {

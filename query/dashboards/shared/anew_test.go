@@ -152,7 +152,8 @@ func TestDamagedText(t *testing.T) {
 	}
 }
 
-// TestDamagedListIsNotEmpty: who reads all pages, or drops one, is told that the list is damaged.
+// TestDamagedListIsNotEmpty: who reads all pages, or drops one, gets an error that the list is
+// damaged.
 func TestDamagedListIsNotEmpty(t *testing.T) {
 	f := faults(coordtest.New(time.Now, 0).Client("x"))
 	b := shared.Bucket{Store: f}

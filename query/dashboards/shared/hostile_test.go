@@ -17,13 +17,13 @@ import (
 )
 
 // TestFaultyServers: servers lose requests and answers, deliver late and answer with what was long
-// ago. Every page that was told as saved, and was saved by nobody else after, is there in the end,
-// and no text is of another page.
+// ago. Every page that was reported as saved, and was saved by nobody else after, is there in the
+// end, and no text is of another page.
 func TestFaultyServers(t *testing.T) {
 	for seed := range uint64(40) {
 		now := time.Unix(1_700_000_000, 0)
 		s := coordtest.New(func() time.Time { return now }, seed+1)
-		// The texts that a page may have: that of the last call that succeeded, and those of later
+		// The texts that a page may have: the text of the last call that succeeded, and of later
 		// ones whose outcome is not known.
 		may := make(map[string]map[string]bool)
 		for i := range 300 {
@@ -39,7 +39,7 @@ func TestFaultyServers(t *testing.T) {
 				err = b.Save(t.Context(), name, text)
 			}
 			if err == nil || may[name] == nil {
-				// A request that is late must not change what was told after it.
+				// A request that is late must not change what was answered after it.
 				may[name] = make(map[string]bool)
 			}
 			if err != nil && !drop && len(may[name]) == 0 {

@@ -48,7 +48,7 @@ type Pages struct {
 	checked string            // the page that was checked last
 }
 
-// New returns the dashboards of a cluster. Before the first Look they are those of the copy.
+// New returns the dashboards of a cluster. Before the first Look they come from the copy.
 func New(o Options) *Pages { return &Pages{o: o} }
 
 // Run looks at the bucket, again and again, until ctx ends.
@@ -209,15 +209,15 @@ func (p *Pages) offer(ctx context.Context, name string) (has bool, err error) {
 	return err == nil, nil
 }
 
-// ReadFor is that of the copy: see dashboards.Folder.
+// ReadFor reads from the copy: see dashboards.Folder.
 func (p *Pages) ReadFor(u *access.User, name string) (string, *dashboards.Page, error) {
 	return p.o.Copy.ReadFor(u, name)
 }
 
-// ListFor is that of the copy: see dashboards.Folder.
+// ListFor lists the copy: see dashboards.Folder.
 func (p *Pages) ListFor(u *access.User) ([]dashboards.Entry, error) { return p.o.Copy.ListFor(u) }
 
-// Save saves a page for all nodes. Its errors are those of a dashboards.Folder. If one wraps
+// Save saves a page for all nodes. It returns the errors of a dashboards.Folder. If one wraps
 // core.ErrUnavailable, the servers have not answered, and the page may have been saved.
 func (p *Pages) Save(ctx context.Context, name, text string) error {
 	if err := dashboards.CheckName(name); err != nil {
@@ -238,7 +238,7 @@ func (p *Pages) Save(ctx context.Context, name, text string) error {
 	return nil
 }
 
-// Drop removes a page for all nodes. Its errors are those of a dashboards.Folder. If one wraps
+// Drop removes a page for all nodes. It returns the errors of a dashboards.Folder. If one wraps
 // core.ErrUnavailable, the servers have not answered, and the page may have been removed.
 func (p *Pages) Drop(ctx context.Context, name string) error {
 	if err := p.o.Bucket.Drop(ctx, name); err != nil {

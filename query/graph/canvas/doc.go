@@ -5,7 +5,7 @@
 // Canvas serves one goroutine.
 //
 // No font of the machine is used. The package holds DejaVu Sans Mono, regular and bold; italic text
-// is the same glyphs, slanted. [Width] and [Height] tell how much room a text takes. They are the
+// is the same glyphs, slanted. [Width] and [Height] return how much room a text takes. They are the
 // same for every format, so that a graph has the same layout in all of them.
 //
 // Text runs from left to right, one glyph a character and every glyph equally wide. Characters that

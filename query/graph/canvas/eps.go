@@ -166,7 +166,7 @@ func (e *eps) Text(t Text) {
 	e.below.raster.Text(t)
 }
 
-// piece writes glyphs. Those of one font go together, as far as they are evenly spaced.
+// piece writes glyphs. The glyphs of one font go together, as far as they are evenly spaced.
 func (e *eps) piece(l *line, s piece) {
 	m := l.matrix(s)
 	px := s.size * pixelsPerPoint

@@ -161,8 +161,7 @@ func fitWidths(outline [][]truetype.Point, m *measures, scale float64) warp {
 	return warp{scale: scale}
 }
 
-// grown reports whether bars that lie beside each other have grown together, as those of a small
-// bold m do.
+// grown reports whether bars that lie beside each other have grown together, as in a small bold m.
 func grown(edges []hedge) bool {
 	for i, a := range edges {
 		if !a.top || !a.isFitted {
@@ -182,7 +181,8 @@ func grown(edges []hedge) bool {
 	return false
 }
 
-// findEdges finds the level stretches of an outline. Coordinates tells height and place of a point.
+// findEdges finds the level stretches of an outline. Coordinates returns height and place of a
+// point.
 func findEdges(outline [][]truetype.Point, coordinates func(truetype.Point) (at, along float64)) (edges []hedge) {
 	for _, c := range outline {
 		n := len(c)

@@ -14,7 +14,7 @@ import (
 
 // The other formats, drawn by programs that read them, look like the PNG.
 
-// output runs a program and returns its output. Poppler only tells that a file is wrong.
+// output runs a program and returns its output. Poppler only says that a file is wrong.
 func output(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(rrdtooltest.Peer(t, name), args...)

@@ -7,7 +7,7 @@ import (
 )
 
 // TestEdgesInAnyOrder scans shapes of few and of many triangles, whose edges come in no order, and
-// compares the coverage of each pixel with that of points in it.
+// compares the coverage of each pixel with points in it.
 func TestEdgesInAnyOrder(t *testing.T) {
 	const wide, high, fine = 48, 32, 8
 	clip := image.Rect(0, 0, wide, high)

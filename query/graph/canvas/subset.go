@@ -27,7 +27,7 @@ func (s *subset) number(c rune) int {
 	return n
 }
 
-// font returns the font of the subset. Numbers are those of its glyphs.
+// font returns the font of the subset. Numbers are the numbers of its glyphs.
 func (s *subset) font(f *face) []byte {
 	ids := make([]uint16, len(s.chars))
 	for i, c := range s.chars {

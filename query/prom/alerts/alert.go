@@ -11,14 +11,14 @@ import (
 type state string
 
 const (
-	inactive state = "inactive" // resolved; it is still told for a while
+	inactive state = "inactive" // resolved; it is still sent for a while
 	pending  state = "pending"  // true, not yet for long enough
 	firing   state = "firing"
 )
 
 const (
 	resend  = time.Minute      // how often an alert is sent again while nothing changes
-	tell    = 15 * time.Minute // for how long a resolved alert is told
+	tell    = 15 * time.Minute // for how long a resolved alert is sent
 	outage  = time.Hour        // after a longer pause, pending alerts begin anew
 	missing = 4                // an alert without news for so many intervals counts as resolved
 )

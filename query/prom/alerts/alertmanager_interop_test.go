@@ -72,7 +72,7 @@ func alertmanager(t *testing.T) string {
 		t.Fatal(err)
 	}
 	addr := l.Addr().String()
-	if err := l.Close(); err != nil { // it cannot be told to choose a port
+	if err := l.Close(); err != nil { // it has no way to choose a port
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "--config.file="+conf, "--storage.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr, "--cluster.listen-address=")

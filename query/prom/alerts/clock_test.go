@@ -25,8 +25,8 @@ func (c *clock) now() time.Time        { return time.Now().Round(0).Add(time.Dur
 func (c *clock) set(d time.Duration)   { c.by.Add(int64(d)) }
 func (c *clock) years(n time.Duration) { c.set(n * 365 * 24 * time.Hour) }
 
-// A told is what a receiver was told of an alert, and when.
-type told struct {
+// A notice is what a receiver got about an alert, and when.
+type notice struct {
 	to, name string
 	resolved bool
 	at       time.Time // by the clock that is never set
@@ -36,7 +36,7 @@ type told struct {
 type receivers struct {
 	mu    sync.Mutex
 	clock *clock
-	all   []told
+	all   []notice
 }
 
 func (r *receivers) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -57,13 +57,13 @@ func (r *receivers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	for _, a := range list {
 		resolved := a.Status == "resolved" || a.Status == "" && !a.EndsAt.After(r.clock.now())
-		r.all = append(r.all, told{to, a.Labels.Get("host"), resolved, time.Now()})
+		r.all = append(r.all, notice{to, a.Labels.Get("host"), resolved, time.Now()})
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: req}, err
 }
 
-// of returns what a receiver was told of an alert.
-func (r *receivers) of(to, name string) (out []told) {
+// of returns what a receiver got about an alert.
+func (r *receivers) of(to, name string) (out []notice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, x := range r.all {
@@ -140,7 +140,7 @@ func clockIsSet(t *testing.T, by time.Duration) {
 			break
 		}
 	}
-	// first returns when a receiver was first told that an alert fires or is resolved.
+	// first returns when a receiver first got that an alert fires or is resolved.
 	first := func(name string, resolved bool) time.Duration {
 		for _, x := range sent.of("hook", name) {
 			if x.resolved == resolved {

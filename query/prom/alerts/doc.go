@@ -8,6 +8,6 @@
 //
 // Several processes may have the same rules; [Turns] let one of them evaluate a group.
 //
-// The meaning of rules, labels, templates and times is that of Prometheus 3:
+// The meaning of rules, labels, templates and times follows Prometheus 3:
 // https://prometheus.io/docs/prometheus/latest/configuration/alerting_rules/.
 package alerts

@@ -33,7 +33,7 @@ type group struct {
 	took        time.Duration // by the last evaluation
 	fingerprint uint64        // of file and name: spreads evaluations over the interval
 	turn        string        // its name for Turns
-	mine        bool          // this process was told last that it is to evaluate it
+	mine        bool          // the last word to this process was that it evaluates it
 	kept        bool          // Turns keep its alerts for the next process
 }
 
@@ -55,8 +55,8 @@ func (g *group) next(now time.Time) time.Time {
 func (g *group) step() time.Duration { return max(g.interval.Truncate(time.Second), time.Second) }
 
 // Parse reads files of rules. Each name may be a pattern, as of filepath.Match; a name without a
-// pattern must exist. every is the interval of groups that name none. The error tells file, line
-// and rule of every mistake.
+// pattern must exist. every is the interval of groups that name none. The error has file, line and
+// rule of every mistake.
 func Parse(names []string, every time.Duration) error {
 	_, err := parse(names, every)
 	return err

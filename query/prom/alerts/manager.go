@@ -28,7 +28,7 @@ type Config struct {
 	// Record stores the samples of a recording rule. at is a whole multiple of step, which is whole
 	// seconds, and no rule records twice for one time.
 	Record func(ctx context.Context, at time.Time, step time.Duration, samples []Sample) error
-	// Alertmanagers and Webhooks are the addresses of those who are told.
+	// Alertmanagers and Webhooks are the addresses that alerts are sent to.
 	Alertmanagers, Webhooks []string
 	// StateFile keeps the alerts over a restart; empty: they are not kept.
 	StateFile string
@@ -64,7 +64,7 @@ type Counts struct {
 	Rules, Pending, Firing   int    // now
 }
 
-// New returns a manager of the rules in the files. The error tells every mistake in them, or in an
+// New returns a manager of the rules in the files. The error lists every mistake in them, or in an
 // address.
 func New(c Config) (*Manager, error) {
 	if c.Every <= 0 {
@@ -139,7 +139,7 @@ func (m *Manager) Run(ctx context.Context) {
 	m.keepAll()
 }
 
-// forgetUnsent makes alerts news again that a webhook was not told of.
+// forgetUnsent makes alerts news again that a webhook did not get.
 func (m *Manager) forgetUnsent() {
 	unsent := make(map[uint64]bool)
 	for _, s := range m.senders {
@@ -358,7 +358,7 @@ func (m *Manager) Counts() Counts {
 	return c
 }
 
-// addSender adds a receiver. The address of an Alertmanager is that of its root.
+// addSender adds a receiver. The address of an Alertmanager is its root's.
 func (m *Manager) addSender(address string, manager bool) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

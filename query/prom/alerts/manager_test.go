@@ -158,7 +158,7 @@ func TestLifeOfAlerts(t *testing.T) {
 	}
 }
 
-// TestRecording: the samples of a rule have its name and labels, and failures are told.
+// TestRecording: the samples of a rule have its name and labels, and failures are reported.
 func TestRecording(t *testing.T) {
 	m, w := manager(t, loadRules, nil)
 	w.set("sum(m)", map[string]float64{"a": 3})
@@ -270,7 +270,7 @@ func sent(t *testing.T, m *Manager, w *world, done func() bool) []string {
 	return slices.Clone(w.bodies)
 }
 
-// TestSending: an Alertmanager is told every minute, a webhook of news only.
+// TestSending: an Alertmanager gets alerts every minute, a webhook news only.
 func TestSending(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0).UTC()
 	m, target := fire(t, func(c *Config, url string) { c.Alertmanagers = []string{url + "/am/"} })
@@ -387,7 +387,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestMistakes: each is told with its file.
+// TestMistakes: each is reported with its file.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"groups: [{name: g, rules: [{alert: A, expr: 'm >'}]}]":                        "could not parse expression",

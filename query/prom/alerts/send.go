@@ -36,9 +36,9 @@ type message struct {
 	made                time.Time
 }
 
-// A sender sends alerts to one receiver. An Alertmanager is told of each alert every minute, and
-// what cannot be sent is dropped: it comes again. A webhook is told what is new only, and each news
-// is tried until it was taken.
+// A sender sends alerts to one receiver. An Alertmanager gets each alert every minute, and what
+// cannot be sent is dropped: it comes again. A webhook gets only what is new, and each news is
+// tried until it was taken.
 type sender struct {
 	client   *http.Client
 	external string                          // where people reach the server; empty: nowhere

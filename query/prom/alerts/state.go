@@ -70,7 +70,7 @@ func readState(file string, groups []*group, now time.Time) error {
 	return restore(text, now, func(group, name string) *rule { return rules[ruleKey{group, name}] })
 }
 
-// A ruleKey identifies a rule among those of all files.
+// A ruleKey identifies a rule among the rules of all files.
 type ruleKey struct{ group, rule string }
 
 // alertingRules returns the alerting rules of groups.

@@ -11,7 +11,7 @@ import (
 // Turns decide which process of several that have the same rules evaluates a group, and keep what
 // it knows of the alerts of the group for the next one. Processes need not have the same files.
 type Turns interface {
-	// Have tells Turns which groups this process has now.
+	// Have gives Turns the groups of this process.
 	Have(groups []string)
 	// Take reports whether this process is to evaluate a group now. state is what was kept last of
 	// the group; nil: nothing. It is called before each evaluation.

@@ -58,7 +58,8 @@ func step(t *testing.T, m *Manager, at time.Time) {
 }
 
 // TestNodesTakeTurns: one of two nodes evaluates. The other one shows its alerts, and goes on from
-// where they were when it is its turn: what was pending fires in time, and a webhook is told once.
+// where they were when it is its turn: what was pending fires in time, and a webhook is called
+// once.
 func TestNodesTakeTurns(t *testing.T) {
 	hook := &world{status: http.StatusOK}
 	server := httptest.NewServer(hook)

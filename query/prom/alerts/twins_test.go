@@ -14,7 +14,7 @@ const twinRules = `groups: [{name: g, rules: [
   {alert: Down, expr: 'o > 5', for: 2m}]}]`
 
 // TestTwinsKeepTheirAlerts: a group may have several rules of one name. Over a restart and a change
-// of node the last one got the alerts of all, and resolved those of the others at once.
+// of node the last one got the alerts of all, and resolved the others' at once.
 func TestTwinsKeepTheirAlerts(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "alerts.json")
 	m, w := manager(t, twinRules, func(c *Config) { c.StateFile = state; c.Webhooks = []string{"http://127.0.0.1:1/"} })

@@ -7,7 +7,7 @@
 //	h := api.New(api.Config{Storage: series})
 //	mux.Handle(api.Prefix, h)
 //
-// Answers, error types and status codes are those of Prometheus 3.10. A query that exceeds a limit
-// ends with Prometheus' error. Few queries run at once, others wait, so that they take neither all
+// Answers, error types and status codes equal Prometheus 3.10's. A query that exceeds a limit ends
+// with Prometheus' error. Few queries run at once, others wait, so that they take neither all
 // processors nor all memory from those who append: see [Config] and limits.go.
 package api

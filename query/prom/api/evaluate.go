@@ -21,7 +21,7 @@ type Question struct {
 }
 
 // Evaluate evaluates an expression as a request to query or query_range does. fn may use the result
-// until it returns. The error is that of such a request, which ReasonOf sorts, or that of fn.
+// until it returns. The error comes from such a request, and ReasonOf sorts it, or from fn.
 func (h *Handler) Evaluate(ctx context.Context, client string, q Question, fn func(result parser.Value, warnings []string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 )
 
 // FuzzParameters sends any parameters to any path: each answer is JSON with one of Prometheus'
-// statuses, or the text of a path that is none.
+// statuses, or the text for an unknown path.
 func FuzzParameters(f *testing.F) {
 	var m promtest.Memory
 	for _, s := range promtest.Data(base)[:8] {

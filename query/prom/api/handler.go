@@ -22,8 +22,8 @@ const Prefix = "/api/v1/"
 // A Config configures a Handler. Only Storage must be set.
 type Config struct {
 	Storage storage.Queryable
-	// Partitions are those of the cluster, whose series Storage has, and Local evaluates sums over
-	// those of this node. Nil: there is no cluster.
+	// Partitions are the partitions of the cluster, whose series Storage has, and Local evaluates
+	// sums over this node's. Nil: there is no cluster.
 	Partitions spread.Partitions
 	Local      *spread.Evaluator
 	// Metadata returns what is known of a metric; of all metrics if the name is empty. Nil means

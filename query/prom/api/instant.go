@@ -13,7 +13,7 @@ import (
 
 // Instant evaluates an expression at a time for the rules of this process. Rules have places of
 // their own, as many as all clients together, and never wait for a client. A scalar is a vector of
-// one sample without labels. The error is that of a request with the same expression.
+// one sample without labels. The error is the one of a request with the same expression.
 func (h *Handler) Instant(ctx context.Context, expr string, at time.Time) (promql.Vector, error) {
 	var b bound.Budget
 	if err := b.Expression(expr); err != nil {

@@ -163,7 +163,7 @@ func spanOf(r *http.Request) (s span, err error) {
 	return s, nil
 }
 
-// most is the greatest length of the list. Storages are asked for one entry more, which tells
+// most is the greatest length of the list. Storages are asked for one entry more, which shows
 // whether the list was cut.
 func (s *span) most() int {
 	if s.limit > 0 {

@@ -82,8 +82,8 @@ func Queries(path string) bool {
 	return strings.HasPrefix(path, "label/")
 }
 
-// Endpoint returns the route, as Routes lists it, that a path belongs to; the path itself if it is
-// none.
+// Endpoint returns the route, as Routes lists it, that a path belongs to; the path itself if it
+// belongs to none.
 func Endpoint(path string) string {
 	if strings.HasPrefix(path, Prefix+"label/") && strings.HasSuffix(path, "/values") {
 		return Prefix + labelValuesPath

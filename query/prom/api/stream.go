@@ -29,7 +29,7 @@ type chunkStream struct {
 }
 
 // stream answers with the series of each query in chunks. After the first frame only closing the
-// connection can tell of an error.
+// connection can report an error.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, req *prompb.ReadRequest, sets [][]*labels.Matcher, t *turn) error {
 	w.Header().Set("Content-Type", chunkedType)
 	s := &chunkStream{ctx: r.Context(), w: w, turn: t}

@@ -57,7 +57,7 @@ type Asker struct {
 func (a *Asker) Counts() (spread, again uint64) { return a.spread.Load(), a.whole.Load() }
 
 // NewQuery returns the query of an expression; at end only if step is 0. Its Exec answers with the
-// same as that of a query of the engine: see the comment of this package.
+// same as the Exec of an engine's query: see the comment of this package.
 func (a *Asker) NewQuery(ctx context.Context, opts promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
 	plain, err := a.prepare(ctx, a.Storage, opts, text, start, end, step)
 	if err != nil || access.From(ctx).Limited() {
@@ -103,7 +103,7 @@ type query struct {
 	question partial.Question
 
 	declined atomic.Bool // a partition does not evaluate a sum
-	again    bool        // the result is that of Query
+	again    bool        // the result comes from Query
 }
 
 // Exec implements promql.Query.
@@ -144,7 +144,7 @@ func (q *query) Querier(mint, maxt int64) (storage.Querier, error) {
 	return &querier{x, q}, err
 }
 
-// A querier is that of the storage, which also has the sums.
+// A querier is the storage's, which also has the sums.
 type querier struct {
 	storage.Querier
 	q *query
@@ -193,8 +193,8 @@ func (q *query) add(ctx context.Context, s *sum) storage.SeriesSet {
 	return out
 }
 
-// ask asks all partitions, some at a time. The error is that of a partition that cannot be reached,
-// or of another.
+// ask asks all partitions, some at a time. The error comes from a partition that cannot be reached,
+// or from another.
 func (a *Asker) ask(ctx context.Context, q partial.Question) ([]*partial.Answer, error) {
 	a.Local.mu.Lock()
 	q.Rules = a.Local.rules

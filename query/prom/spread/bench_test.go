@@ -15,8 +15,8 @@ import (
 )
 
 // BenchmarkSum sums the rates of RONDO_BENCH_SERIES series, or of 10,000, in 16 partitions, half of
-// which are on another node, by 20 groups at 60 times, with the partitions' help and without. It
-// tells the bytes that the other node sends.
+// them on another node, by 20 groups at 60 times, with the partitions' help and without. It reports
+// the bytes that the other node sends.
 func BenchmarkSum(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("RONDO_BENCH_SERIES"))
 	if err != nil {

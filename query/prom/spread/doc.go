@@ -9,6 +9,6 @@
 //     the last place of the largest sum that a partition has.
 //
 // What cannot be put together is evaluated as a whole: see docs/decisions/0031. So is an expression
-// that a partition refuses, for whatever reason, so that errors are those of the whole. A partition
+// that a partition refuses, for whatever reason, so that errors come from the whole. A partition
 // that cannot be reached fails the query.
 package spread

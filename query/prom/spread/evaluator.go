@@ -38,9 +38,9 @@ type kept struct {
 	storage *prom.Storage
 }
 
-// NewEvaluator returns an evaluator with an engine like that of the nodes that ask. places is how
-// many questions of clients are answered at the same time, and as many of rules. They never wait
-// for others, so that nodes which ask each other do not wait for ever.
+// NewEvaluator returns an evaluator with an engine like the asking nodes'. places is how many
+// questions of clients are answered at the same time, and as many of rules. They never wait for
+// others, so that nodes which ask each other do not wait for ever.
 func NewEvaluator(engine *promql.Engine, o prom.Options, places int) *Evaluator {
 	most := int64(max(places, 1))
 	return &Evaluator{

@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/query/partial"
 )
 
-// A group is a series of a sum: what the partitions have told of it so far.
+// A group is a series of a sum: what the partitions have sent of it so far.
 type group struct {
 	labels labels.Labels
 	known  []bool
@@ -36,7 +36,7 @@ func (a *accumulator) add(v float64) {
 	a.sum = t
 }
 
-// take puts a value of a partition to those of others.
+// take adds a value of a partition to the others'.
 func (a *accumulator) take(op parser.ItemType, first bool, v float64) {
 	switch {
 	case first:
@@ -56,7 +56,7 @@ func (a *accumulator) take(op parser.ItemType, first bool, v float64) {
 }
 
 // merge puts the answers of the partitions to one sum together, in their order. ok is false if the
-// average of a group cannot be told from its parts: their sum is larger than a float can be.
+// average of a group cannot be computed from its parts: their sum is larger than a float can be.
 func merge(s *sum, q *partial.Question, answers []*partial.Answer) (all []series, ok bool) {
 	steps := q.Steps()
 	groups := make(map[string]*group)

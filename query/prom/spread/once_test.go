@@ -92,8 +92,8 @@ func (h *held) FetchMany(ctx context.Context, refs []core.Ref, archive int, star
 	return h.Engine.FetchMany(ctx, refs, archive, start, end, fn)
 }
 
-// TestRulesHavePlacesInPartitions: the questions of rules waited behind those of clients, of which
-// other nodes may send many.
+// TestRulesHavePlacesInPartitions: the questions of rules waited behind the clients', and other
+// nodes may send many of these.
 func TestRulesHavePlacesInPartitions(t *testing.T) {
 	g := &growing{Engine: enginetest.Open(t), t: t}
 	g.grow()

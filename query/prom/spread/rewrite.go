@@ -12,7 +12,7 @@ import (
 
 // placeholder is what the names begin with that stand for sums in an expression. They are short:
 // what is left of the sum is filled with blanks, so that everything else keeps its position, which
-// warnings tell.
+// warnings name.
 const placeholder = "__p"
 
 // maxSums is how many sums of an expression go to the partitions. Their numbers have one digit.

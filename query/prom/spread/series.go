@@ -42,7 +42,7 @@ func (it *iterator) Next() chunkenc.ValueType {
 	return chunkenc.ValFloat
 }
 
-// Milliseconds are a time since 1970. The name keeps vet from taking Seek for that of io.Seeker.
+// Milliseconds are a time since 1970. The name keeps vet from taking Seek for io.Seeker's.
 type milliseconds = int64
 
 // Seek implements chunkenc.Iterator.

@@ -37,7 +37,7 @@ const (
 	base     = 1_600_000_200
 )
 
-// A cluster is partitions, every other of which is on another node. It is a router.Directory.
+// A cluster is partitions; every other one is on another node. It is a router.Directory.
 type cluster struct {
 	testing.TB
 	stores []core.Engine // as the asking node has them
@@ -353,7 +353,7 @@ func mapKeys(m map[string]int) func(yield func(string) bool) {
 	}
 }
 
-// TestWhatIsSpread tells which expressions the partitions help with.
+// TestWhatIsSpread checks which expressions the partitions help with.
 func TestWhatIsSpread(t *testing.T) {
 	c := newCluster(t, 3, nil)
 	c.fill()

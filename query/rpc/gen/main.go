@@ -124,6 +124,5 @@ func shared(content string, file *descriptorpb.FileDescriptorProto) string {
 	return strings.Replace(content, "\thttp \"net/http\"\n", "\twire \"github.com/rondo-db/rondo/query/rpc/wire\"\n\thttp \"net/http\"\n", 1)
 }
 
-// clientTypes returns the types of a client of package wire: those of the messages and of pointers
-// to them.
+// clientTypes returns the types of a client of package wire: the messages and pointers to them.
 func clientTypes(types string) string { return types + ", *" + strings.ReplaceAll(types, ", ", ", *") }

@@ -1,6 +1,6 @@
 package attime_test
 
-// handmade are times that once told something about the grammar.
+// handmade are times that once showed something about the grammar.
 var handmade = []string{
 	"now",
 	"n",

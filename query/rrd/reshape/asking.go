@@ -25,10 +25,10 @@ type archive struct {
 func (q asking) takes(cf rra.CF) bool { return cf == q.cf || cf == rra.Average }
 
 // order puts the archives of one series in the order in which create asks them: first those whose
-// rows are as the wanted ones, then those of AVERAGE, finer before coarser, longer before shorter.
-// Which of several equal ones is asked first shows where it lacks rows that another has, and so
-// order follows rrdtool there, too: it sorts twice, first stably, and then with a quicksort, which
-// is not stable. That is known from experiments with archives of which each knows other rows.
+// rows are as the wanted ones, then archives of AVERAGE, finer before coarser, longer before
+// shorter. Which of several equal ones is asked first shows where it lacks rows that another has,
+// and so order follows rrdtool there, too: it sorts twice, first stably, and then with a quicksort,
+// which is not stable. That is known from experiments with archives that each know other rows.
 func (q asking) order(archives []archive) {
 	slices.SortStableFunc(archives, compareRows)
 	q.quicksort(archives)
@@ -83,8 +83,7 @@ func (q asking) wants(a archive) bool { return a.cf == q.cf && a.span == q.span 
 // compareCF is negative if only a is AVERAGE.
 func compareCF(a, b rra.CF) int { return cmp.Compare(min(a, rra.Min), min(b, rra.Min)) }
 
-// compareRows is negative if the rows of a are finer than those of b, or as fine and of a longer
-// time.
+// compareRows is negative if the rows of a are finer than b's, or as fine and of a longer time.
 func compareRows(a, b archive) int {
 	return cmp.Or(cmp.Compare(a.span, b.span), cmp.Compare(b.rows, a.rows))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestOrderOfAsking compares the order with that of rrdtool 1.7.2. Its archives were filled so that
-// each pair had a row that only these two knew. The row of the new archive told which was asked.
+// TestOrderOfAsking compares the order with rrdtool 1.7.2's. Its archives were filled so that each
+// pair had a row that only these two knew. The row of the new archive showed which was asked.
 func TestOrderOfAsking(t *testing.T) {
 	kinds := map[rune]archive{
 		'A': {cf: rra.Average, span: 4, rows: 120},

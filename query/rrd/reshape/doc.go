@@ -7,7 +7,7 @@
 //   - An archive that is added or that grows gets rows from the other archives of the same series,
 //     by the rules of rrdtool's tune: see [Donors].
 //   - A new series is filled from other series, by the rules of rrdtool's create --source or, where
-//     one series goes on in another shape, by those of rondo's alter: see [Plan].
+//     one series goes on in another shape, by the rules of rondo's alter: see [Plan].
 //
 // All three rules fill the ring of an archive row by row, oldest first, with the same function;
 // they differ in how they consolidate the rows that overlap the time of one row. Results for tune

@@ -13,7 +13,7 @@ type Plan struct {
 	Definition *rra.Definition
 	Last       rra.Time  // when the new series was last updated
 	From       []*Series // give rows
-	// Mapped tells, for each data source, the series and the data source that fill it. Where a
+	// Mapped returns, for each data source, the series and the data source that fill it. Where a
 	// mapping names no series, every series that has a data source of that name fills it, in their
 	// order.
 	Mapped []rra.Mapping

@@ -39,9 +39,9 @@ func (p *filling) row(a *rra.Archive, start, end int64, from []donor) float64 {
 // donors returns the archives of the CF or of AVERAGE, in the order in which they are asked for
 // rows of span seconds.
 //
-// create asks all archives of the first series before those of the second, in the order of asking.
-// alter asks those first whose rows need no more than consolidation: no longer than span, and of
-// the CF or one PDP long.
+// create asks all archives of the first series before the second's, in the order of asking. alter
+// asks those first whose rows need no more than consolidation: no longer than span, and of the CF
+// or one PDP long.
 func (p *filling) donors(cf rra.CF, span int64, columns []column) []donor {
 	var out []donor
 	if !p.goesOn {

@@ -79,7 +79,7 @@ func (c *conn) become(u *access.User) {
 
 var authWord = []byte("AUTH ")
 
-// passes reports whether a line is to be carried out. It answers the other lines: AUTH, and those
+// passes reports whether a line is to be carried out. It answers the other lines: AUTH, and lines
 // of a peer that may not send them.
 func (c *conn) passes(line []byte) bool {
 	v := c.session

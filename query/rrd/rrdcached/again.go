@@ -104,8 +104,8 @@ func (g *burst) batchOf(slots map[int32]struct{}) (b *core.Batch, owner []int) {
 	return b, owner
 }
 
-// reread reads the readings of a sample, which were read for data sources of the former series, as
-// those of data sources of some kinds: from their texts, which the readings still have.
+// reread reads the readings of a sample, which were read for data sources of the former series,
+// anew for data sources of some kinds: from their texts, which the readings still have.
 func reread(x *core.BatchSample, kinds []rra.Kind) (values []rra.Value, texts []string, err error) {
 	for i, v := range x.Values {
 		text := []byte(rra.FormatReading(v, x.Texts))

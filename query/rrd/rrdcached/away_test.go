@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
-// A client is told that its series is out of reach, and not that it does not exist.
+// A client gets the error that its series is out of reach, and not that it does not exist.
 func TestSeriesOutOfReach(t *testing.T) {
 	var away atomic.Bool
 	s := serve(t, rrdcached.Options{Store: enginetest.Away(enginetest.Open(t), away.Load)}, 0)
@@ -63,7 +63,7 @@ func (h *halves) Leader(_ context.Context, p int) (core.Engine, error) { return 
 func (h *halves) Reader(_ context.Context, p int) (core.Engine, error) { return h[p], nil }
 
 // One of two partitions is out of reach. Each update has its own answer, also those that arrive
-// together and in a BATCH: what was stored is not told to have failed.
+// together and in a BATCH: what was stored is not reported as failed.
 func TestPartOutOfReach(t *testing.T) {
 	var away atomic.Bool
 	both := &halves{enginetest.Open(t), enginetest.Away(enginetest.Open(t), away.Load)}

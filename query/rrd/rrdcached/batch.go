@@ -12,8 +12,8 @@ const (
 )
 
 // endOfBatch stands for the samples of a slot that is the end of a BATCH. While a BATCH is on its
-// way to the disk, the next one is read. So its errors are those of the slots that were answered
-// since the end of the BATCH before.
+// way to the disk, the next one is read. So its errors come from the slots that were answered since
+// the end of the BATCH before.
 const endOfBatch = -1
 
 // endBatch answers a BATCH of n commands with its errors.

@@ -113,7 +113,7 @@ func TestClientIsAStore(t *testing.T) {
 	}
 }
 
-// TestDialTellsWhatAnswers: another protocol's server is told apart, so that who dials can speak
+// TestDialTellsWhatAnswers: another protocol's server is recognised, so that who dials can speak
 // that.
 func TestDialTellsWhatAnswers(t *testing.T) {
 	for _, banner := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "hello\n", ""} {

@@ -199,7 +199,7 @@ func (c *conn) flush() error {
 	return err
 }
 
-// count adds the counters of the connection to those of the server.
+// count adds the counters of the connection to the server's.
 func (c *conn) count() {
 	for i := range c.counts {
 		if n := &c.counts[i]; n.requests+n.errors > 0 {

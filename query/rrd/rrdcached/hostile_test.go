@@ -159,7 +159,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestErrorsOfABatchAreBounded: so many errors that not all are told.
+// TestErrorsOfABatchAreBounded: so many errors that not all are listed.
 func TestErrorsOfABatchAreBounded(t *testing.T) {
 	s := serve(t, rrdcached.Options{}, 0)
 	p := dial(t, s.addr)

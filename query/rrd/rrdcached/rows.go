@@ -90,7 +90,7 @@ func (c *conn) textRows(t *query.Table, picked []int) error {
 	return nil
 }
 
-// sameValues reports whether a row has the picked values of the row before. Those of a series that
+// sameValues reports whether a row has the picked values of the row before. Rows of a series that
 // stands still, or is unknown, print the same text, which need not be made again.
 func sameValues(t *query.Table, i int, picked []int) bool {
 	_, a := t.Row(i - 1)

@@ -15,8 +15,8 @@ import (
 	"github.com/rondo-db/rondo/query"
 )
 
-// TestRowsThatRepeat: rows whose values are those of the row before have their text, also where the
-// text before was sent already, and where only a column that is not asked for differs.
+// TestRowsThatRepeat: rows with the values of the row before have their text, also where the text
+// before was sent already, and where only a column that is not asked for differs.
 func TestRowsThatRepeat(t *testing.T) {
 	const rows, start, step = 5000, 1_700_000_000, 10
 	table := &query.Table{Start: start, End: start + step*rows, Step: step, DS: []string{"a", "b", "c"}}

@@ -87,7 +87,7 @@ func shortDir(t testing.TB) string {
 	return dir
 }
 
-// A peer is a client that sends what it is told.
+// A peer is a client that sends what a test gives it.
 type peer struct {
 	t testing.TB
 	net.Conn

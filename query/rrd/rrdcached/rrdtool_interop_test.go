@@ -18,7 +18,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
-// A place is a server that the installed rrdtool is told to ask.
+// A place is a server that the installed rrdtool has to ask.
 type place struct {
 	tool string
 	base string
@@ -31,7 +31,7 @@ var (
 )
 
 // ask runs rrdtool in the base folder and returns all that is seen of it: exit status, what it
-// printed, and the pictures it drew. The address is told by the environment, or by an option.
+// printed, and the pictures it drew. The address comes from the environment, or from an option.
 func (p *place) ask(t *testing.T, byOption bool, args ...string) string {
 	t.Helper()
 	addr := p.addr.String()

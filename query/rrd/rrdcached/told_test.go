@@ -9,8 +9,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// TestStoppingServer: a client whose update a stopping server had ended was told "context
-// canceled".
+// TestStoppingServer: a client whose update a stopping server had ended got "context canceled".
 func TestStoppingServer(t *testing.T) {
 	b, c := new(burst), new(conn)
 	stopped := fmt.Errorf("partition 3: %w", context.Canceled)

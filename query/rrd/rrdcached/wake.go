@@ -12,16 +12,16 @@ import (
 // stored ends a Read that waits.
 type wake struct {
 	nc   net.Conn
-	told func() // the method tell, kept here so that a burst allocates nothing
+	done func() // the method stored, kept here so that a burst allocates nothing
 
 	mu    sync.Mutex // guards waits; taken last: a store that refuses a burst holds locks of its own
 	waits bool       // the connection waits in Read
 }
 
-func (w *wake) init(nc net.Conn) { w.nc, w.told = nc, w.tell }
+func (w *wake) init(nc net.Conn) { w.nc, w.done = nc, w.stored }
 
-// tell is called when a burst of the connection is stored.
-func (w *wake) tell() {
+// stored is called when a burst of the connection is stored.
+func (w *wake) stored() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waits {

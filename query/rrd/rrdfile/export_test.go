@@ -21,7 +21,7 @@ func (f *File) StreamRows(m *rra.Machine, stream int) (rows []float64, last int6
 	return f.State.Archives[longest].Rows, f.Newest(longest) / step
 }
 
-// Open reads a native file. The error is an *os.PathError, or one of those of [Decode].
+// Open reads a native file. The error is an *os.PathError, or an error of [Decode].
 func Open(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {

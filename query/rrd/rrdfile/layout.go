@@ -6,9 +6,9 @@ import (
 )
 
 // A native file is the memory of a C program. Byte order, the size of a long and the alignment of a
-// double are those of the machine that wrote it:
+// double follow the machine that wrote it:
 //
-//	head        "RRD\0"; a version of 4 digits and \0; a double by which machines are told apart;
+//	head        "RRD\0"; a version of 4 digits and \0; a double that distinguishes machines;
 //	            longs: number of data sources, number of archives, step; 10 parameters
 //	            for each data source: name and kind, 20 bytes each; 10 parameters
 //	            for each archive: CF, 20 bytes; longs: rows, PDPs a row; 10 parameters
@@ -32,7 +32,7 @@ const (
 	versionEnd = 9 // offset behind the version, "0003\0"
 )
 
-// cookie is the double that tells machines apart.
+// cookie is the double that distinguishes machines.
 const cookie = 8.642135e130
 
 type byteOrder interface {
@@ -94,7 +94,7 @@ func (l *layout) headerSize(version int, sources, archives int64) int64 {
 		int64(l.liveSize(version)) + sources*pdpSize + archives*sources*paramsSize + archives*int64(l.long)
 }
 
-// layoutOf finds the layout of a file from its head. The head does not tell the size of a time on
+// layoutOf finds the layout of a file from its head. The head does not show the size of a time on
 // 32-bit machines; layoutOf returns 4.
 func layoutOf(b []byte) (layout, bool) {
 	for _, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {

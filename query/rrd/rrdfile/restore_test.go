@@ -229,7 +229,7 @@ func TestXMLErrors(t *testing.T) {
 	}
 }
 
-// TestDumpTimes: times are those of the zone, whatever they are.
+// TestDumpTimes: times follow the zone, whatever they are.
 func TestDumpTimes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu", "Pacific/Apia", "Antarctica/Troll"} {

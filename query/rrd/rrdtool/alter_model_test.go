@@ -27,8 +27,8 @@ type alterRun struct {
 	shown strings.Builder
 }
 
-// TestAlterRows: whatever is altered, rows that an archive has stay, and those of a new one are
-// what is known of their seconds.
+// TestAlterRows: whatever is altered, rows that an archive has stay, and a new archive's are what
+// is known of their seconds.
 func TestAlterRows(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {

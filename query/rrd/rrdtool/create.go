@@ -261,7 +261,7 @@ func (c *command) same(path string, d *rra.Definition) (bool, error) {
 
 // createFilled makes a series and fills it from the rows of other series, whose names are names.
 // The series begins at start; 0 means at the latest update of the sources. args contain the data
-// sources that may be mapped; in d they stand behind those of a template.
+// sources that may be mapped; in d they stand behind a template's.
 func (c *command) createFilled(path, name string, d *rra.Definition, start rra.Time, names, args []string, overwrite bool) error {
 	var sources []*reshape.Series
 	var last rra.Time

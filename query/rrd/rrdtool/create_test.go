@@ -2,8 +2,8 @@ package rrdtool_test
 
 import "testing"
 
-// TestMissingSource checks that a series that --source names and that is not there is told before
-// what is wrong behind that option, as rrdtool tells it.
+// TestMissingSource checks that a series that --source names and that is not there is reported
+// before what is wrong behind that option, as rrdtool does.
 func TestMissingSource(t *testing.T) {
 	check(t, newRondo(), `
 		create a --source nothing --step 0

@@ -50,8 +50,8 @@ func TestABillionPoints(t *testing.T) {
 // hostileText would be markup, script or the end of a comment.
 const hostileText = `</text></svg><script>alert(1)</script><a href="javascript:x" onload='y'>&x;]]>--`
 
-// TestNoMarkupFromTexts has hostile texts wherever a graph takes texts: SVG has no other elements and
-// no other attributes than those of plain texts.
+// TestNoMarkupFromTexts has hostile texts wherever a graph takes texts: SVG has no other elements
+// and no other attributes than plain texts have.
 func TestNoMarkupFromTexts(t *testing.T) {
 	draw, folder := graphed(t)
 	shape := func(text string, options ...string) (elements map[string]int) {

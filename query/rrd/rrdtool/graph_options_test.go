@@ -31,7 +31,7 @@ func (g *graphGenerator) option() []string {
 	switch {
 	case len(o) > 1:
 		arg = o[1]
-	case arg != "": // rrdtool tells --imginfo from --imginfo=
+	case arg != "": // rrdtool distinguishes --imginfo and --imginfo=
 		return o
 	case short != 0 && g.one(2):
 		return []string{"-" + string(short)}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A pictureGenerator makes graphs whose elements can be told apart by their colours.
+// A pictureGenerator makes graphs whose elements differ in their colours.
 type pictureGenerator struct {
 	graphGenerator
 	colors []pictureColor

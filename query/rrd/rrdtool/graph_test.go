@@ -77,7 +77,7 @@ func TestVRuleStandsAtTimeOfVDEF(t *testing.T) {
 	}
 }
 
-// TestStackOfWrongColour has a STACK whose colour is none, which rrdtool refuses, where it ignores
+// TestStackOfWrongColour has a STACK with a wrong colour, which rrdtool refuses, where it ignores
 // other lines with such a colour.
 func TestStackOfWrongColour(t *testing.T) {
 	draw, _ := graphed(t)
@@ -94,7 +94,7 @@ func TestStackOfWrongColour(t *testing.T) {
 	}
 }
 
-// TestRuleAtNoNumber has the legend of HRULE:nan, which is left out where that of HRULE:0 is.
+// TestRuleAtNoNumber has the legend of HRULE:nan, which is left out where the legend of HRULE:0 is.
 func TestRuleAtNoNumber(t *testing.T) {
 	draw, _ := graphed(t)
 	for limit, shown := range map[string]bool{"-l 5": false, "-u -5": false, "-l -5": true, "-u 5": true} {
@@ -133,8 +133,8 @@ func TestDataFormatsWriteTimesAsXGrid(t *testing.T) {
 	}
 }
 
-// TestColumnsWithoutBlanks has legends that begin with blanks: those of columns and of lines lose
-// them, and those of areas do not.
+// TestColumnsWithoutBlanks has legends that begin with blanks: legends of columns and of lines lose
+// them, and legends of areas do not.
 func TestColumnsWithoutBlanks(t *testing.T) {
 	draw, folder := graphed(t)
 	for _, args := range [][]string{

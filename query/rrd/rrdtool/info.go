@@ -68,7 +68,7 @@ func (c *command) info(args []string) error {
 	return nil
 }
 
-// An InfoKind is the type of the value in an InfoLine. The numbers are those of rrdtool and of
+// An InfoKind is the type of the value in an InfoLine. The numbers come from rrdtool and from
 // rrdcached's protocol.
 type InfoKind int
 

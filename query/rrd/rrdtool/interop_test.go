@@ -63,8 +63,8 @@ func (o *original) run(dir string, args []string) answer {
 	return answer{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
-// pipe runs a command in pipe mode, which is a hundred times faster. It tells
-// success from failure, and has no stderr.
+// pipe runs a command in pipe mode, which is a hundred times faster. It distinguishes success and
+// failure, and has no stderr.
 func (o *original) pipe(args []string) answer {
 	o.t.Helper()
 	out, err := o.running.Ask(quoted(args))

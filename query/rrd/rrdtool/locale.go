@@ -83,7 +83,7 @@ func localeOf(getenv func(string) string) locale {
 	return l
 }
 
-// The format of glibc's locale files. The numbers of categories and items are those of langinfo.h.
+// The format of glibc's locale files. The numbers of categories and items come from langinfo.h.
 const (
 	categoryNumeric = 1
 	categoryTime    = 2

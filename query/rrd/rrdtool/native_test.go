@@ -108,7 +108,7 @@ func TestNativeVersions(t *testing.T) {
 	}
 }
 
-// TestNativeDamage: a damaged file is told by its name, or read as it is; no verb panics.
+// TestNativeDamage: a damaged file is named in the error, or read as it is; no verb panics.
 func TestNativeDamage(t *testing.T) {
 	raw, header := native(t)
 	r := seeds.Rand(t)

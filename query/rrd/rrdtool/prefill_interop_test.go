@@ -221,8 +221,8 @@ var (
 )
 
 // shown returns what of a dump must be equal: archives of one PDP a row have one primary and
-// secondary value between them in rondo, those of the first. If not open, what is gathered of the
-// open step and of open rows is left out.
+// secondary value between them in rondo, the first one's. If not open, what is gathered of the open
+// step and of open rows is left out.
 func shown(dump string, open bool) string {
 	if !open {
 		dump = openRows.ReplaceAllString(openPDP.ReplaceAllString(dump, ""), "")

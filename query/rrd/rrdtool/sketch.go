@@ -21,8 +21,8 @@ type Sketch struct {
 type Wish struct {
 	// Set may change the options after the arguments; nil changes nothing.
 	Set func(o *graph.Options) error
-	// Present returns the time as of which the graph is drawn, by its options as of the clock of
-	// the Env; nil means that clock.
+	// Present returns the time for which the graph is drawn, by its options at the clock of the
+	// Env; nil means that clock.
 	Present func(o *graph.Options) time.Time
 }
 

@@ -94,7 +94,7 @@ func TestXportLinesAsOriginal(t *testing.T) {
 		want := o.run(o.dir, args)
 		switch {
 		case want.Exit == -1, strings.Contains(want.Stderr, "unknown type variable"):
-			crashed++ // or tells what lies in its memory
+			crashed++ // or prints what lies in its memory
 			continue
 		case want.Exit == 1:
 			failed++

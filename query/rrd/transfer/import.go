@@ -51,8 +51,8 @@ type Options struct {
 
 // Import makes a series of each item, until items is closed. It calls done for each item once its
 // series is durable, in any order, one call at a time. An error of one file is in the file's
-// result. Import itself returns an error of the store, after which it imports nothing more, or that
-// of ctx.
+// result. Import itself returns an error of the store, after which it imports nothing more, or
+// ctx's error.
 func Import(ctx context.Context, s ImportStore, o Options, items <-chan Item, done func(Result)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

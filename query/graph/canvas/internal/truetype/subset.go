@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Subset returns a font of the given glyphs, without instructions for hinting: glyph 0 and then
-// those of ids in their order, then what they are composed of. With characters, the font has a cmap
-// of them: character → position in ids, from 1 on.
+// Subset returns a font of the given glyphs, without instructions for hinting: glyph 0 and then ids
+// in their order, then what they are composed of. With characters, the font has a cmap of them:
+// character → position in ids, from 1 on.
 func (f *Font) Subset(ids []uint16, characters map[rune]uint16) []byte {
 	all := append([]uint16{0}, ids...)
 	number := map[uint16]uint16{}
