@@ -127,7 +127,7 @@ func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
 
 // GetOrCreate returns the reference of the series of spec's path, and makes the series if it does
 // not exist. An existing one stays as it is, also if spec has other labels or another definition:
-// Info tells what it has.
+// Info returns what it has.
 func (s *Store) GetOrCreate(ctx context.Context, spec Spec) (Ref, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -212,8 +212,8 @@ var ErrBase = core.ErrBase
 func ReadBackupHead(r io.Reader) (*BackupHead, error) { return core.ReadBackupHead(r) }
 
 // RestoreFiles makes the folder dir, which must not hold a store, from the files of a backup of
-// everything and those of what has changed, each since the one before it. The error wraps [ErrBase]
-// if one is missing, not at its place or of another store; nothing is restored then.
+// everything and the files of what has changed, each since the one before it. The error wraps
+// [ErrBase] if one is missing, not at its place or of another store; nothing is restored then.
 func RestoreFiles(dir string, names ...string) error { return core.RestoreFiles(dir, names...) }
 
 // Restore makes the folder dir, which must not hold a store, from what Backup wrote.

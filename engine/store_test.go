@@ -36,7 +36,7 @@ func TestNonsenseOptionsAreRefused(t *testing.T) {
 	for name, o := range map[string]engine.Options{
 		"Memory":         {Memory: -1},
 		"Memory is 1:":   {Memory: 1},             // it opened, and each Create failed
-		"Reorder is -1s": {Reorder: -time.Second}, // it was told in nanoseconds
+		"Reorder is -1s": {Reorder: -time.Second}, // the error had nanoseconds
 		"MaxSeries":      {MaxSeries: -1},
 		"Reorder":        {Reorder: 1500 * time.Millisecond},
 		"SyncInterval":   {SyncInterval: -time.Second},
@@ -92,7 +92,7 @@ func TestSeries(t *testing.T) {
 }
 
 // TestFetchRefuses: a range whose end is before its start, and a consolidation function that no
-// archive has. The range was told as a negative number of rows.
+// archive has. The error gave the range as a negative number of rows.
 func TestFetchRefuses(t *testing.T) {
 	s, ctx := open(t), t.Context()
 	d, err := engine.Define(10*time.Second, "1m for 1h", "DS:v:GAUGE:20:U:U")
@@ -170,7 +170,7 @@ func TestDefineRefuses(t *testing.T) {
 	}
 }
 
-// TestRejectionsNameTheSeries: the error of a rejected sample told a time, and not of which series.
+// TestRejectionsNameTheSeries: the error of a rejected sample had a time, and not its series.
 func TestRejectionsNameTheSeries(t *testing.T) {
 	s, ctx := open(t), t.Context()
 	d, err := engine.Define(10*time.Second, "10s for 1h", "DS:v:GAUGE:20:U:U")

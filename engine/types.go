@@ -49,7 +49,7 @@ func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
 	return core.NewMatcher(op, name, value)
 }
 
-// Below returns a Matcher of the series whose path is that of one of the folders, or below one.
+// Below returns a Matcher of the series whose path is one of the folders, or below one.
 func Below(folders ...string) Matcher { return core.Below(folders...) }
 
 // What errors wrap.

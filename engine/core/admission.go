@@ -25,7 +25,7 @@ type admission struct {
 	// bytes that definitions take: they stay until the store is closed
 	definitions atomic.Int64
 	failure     atomic.Pointer[error] // of the last checkpoint; nil: it succeeded
-	// tells the goroutine that a checkpoint is due; holds one message
+	// for the goroutine: a checkpoint is due; holds one message
 	due chan struct{}
 
 	mu   sync.Mutex    // guards next; taken alone

@@ -38,7 +38,7 @@ type appender struct {
 	lockGroup func(*group) error // locks a group with its state in memory
 	failpoint func(string)
 	logger    *slog.Logger
-	// lost is told of each error of the log, and returns the one for the caller
+	// lost gets each error of the log, and returns the one for the caller
 	lost func(error) error
 
 	// mu guards what follows, the coding contexts of all groups, and the order of the log.
@@ -121,7 +121,7 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 		a.underway.add(t.op.keys)
 	}
 	if _, err := a.log.get().Enqueue(rec); err != nil {
-		// No ticket is queued behind this one, and the log will not tell of it.
+		// No ticket is queued behind this one, and the log will not report it.
 		a.queue.unpush()
 		a.stale = true
 		if t.op != nil {
@@ -151,7 +151,7 @@ func (a *appender) durable(first, last wal.Pos, err error) {
 	a.dispatch(d)
 }
 
-// failed tells the tickets of records that the log could not keep.
+// failed reports to tickets the records that the log could not keep.
 func (a *appender) failed(first, last wal.Pos, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

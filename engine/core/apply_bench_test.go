@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// benchArchives are those of `rondo bench ingest`.
+// benchArchives are the archives of `rondo bench ingest`.
 var benchArchives = []rra.Archive{
 	{CF: rra.Average, XFF: 0.5, PDPs: 1, Rows: 360, Partner: -1},
 	{CF: rra.Average, XFF: 0.5, PDPs: 6, Rows: 1440, Partner: -1},

@@ -39,7 +39,7 @@ func (s *Store) BackupSince(ctx context.Context, w io.Writer, base *BackupHead) 
 	}
 	b := &backupWriter{w: z, sum: crc32.New(record.Castagnoli), base: base}
 	if err := s.backup(ctx, b); err != nil {
-		_ = z.Close() // the first error is the one to tell
+		_ = z.Close() // the first error is returned
 		return fmt.Errorf("backup: %w", err)
 	}
 	return z.Close()

@@ -28,7 +28,7 @@ import (
 // reused.
 //
 // The stream is a zstd frame. It holds a magic string, the head, then parts. Each part begins with
-// its kind: a pair has bucket, key and value, a group tells which pairs of it follow, a record has
+// its kind: a pair has bucket, key and value, a group says which of its pairs follow, a record has
 // its position and its bytes, and the end has the checksum of everything before it. Each string has
 // its length in front. Part of the format.
 //

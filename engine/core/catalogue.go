@@ -152,7 +152,7 @@ func (cat *catalogue) checkpointed() wal.Pos {
 	return cat.pos
 }
 
-// removed tells whether a series was taken out of the catalogue, although it may still be in its
+// removed reports whether a series was taken out of the catalogue, although it may still be in its
 // group.
 func (cat *catalogue) removed(ref Ref) bool {
 	cat.mu.RLock()
@@ -317,7 +317,7 @@ func (cat *catalogue) pathOf(tx *boltfile.Tx, c *class, group uint32, index int)
 	ref := c.refAt(group, index)
 	rec, ok := cat.changedRecord(ref)
 	if !ok {
-		rec, _ = cat.recordIn(tx, ref) // a damaged record has no path to tell
+		rec, _ = cat.recordIn(tx, ref) // a damaged record has no path to name
 	}
 	if rec == nil {
 		return ""

@@ -90,7 +90,7 @@ func (cat *catalogue) compile(key string, d *rra.Definition) (*rra.Machine, erro
 }
 
 // classOf returns the class of the shape of m. If the catalogue has no such class, it returns a
-// class that only tells the layout.
+// class that only has the layout.
 func (cat *catalogue) classOf(m *rra.Machine) *class {
 	cat.mu.RLock()
 	c := cat.byShape[m.Shape()]
@@ -229,7 +229,7 @@ func (cat *catalogue) loadClass(id uint32, v []byte, machines map[string]*rra.Ma
 	return c, c.decode(v)
 }
 
-// append codes the part of a class that its shape does not tell: the next number, the series in a
+// append codes the part of a class that its shape does not show: the next number, the series in a
 // group, and the block and slot of each stream.
 func (c *class) append(dst []byte, next uint32) []byte {
 	dst = append(dst, 1) // version

@@ -97,7 +97,7 @@ func (b bruteCatalogue) labels(name string) (names, values []string) {
 	return slices.Sorted(maps.Keys(n)), slices.Sorted(maps.Keys(v))
 }
 
-// compareIndex holds what the label index tells of the series that match ms against brute force.
+// compareIndex compares what the label index says of the series that match ms with brute force.
 func (b bruteCatalogue) compareIndex(t testing.TB, s *core.Store, r *rand.Rand, ms []core.Matcher) {
 	t.Helper()
 	ctx := context.Background()

@@ -221,7 +221,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 	if err := w.put(bucketNames, names, w.fill(bucketNames, names)); err != nil {
 		return err
 	}
-	// A new series comes behind those of its class.
+	// A new series comes behind the others of its class.
 	if err := w.put(bucketSeries, series, fillBehind); err != nil {
 		return err
 	}

@@ -412,7 +412,7 @@ func (c *checker) nowRecord(k, v []byte) *seriesRecord {
 	return c.record(k, v)
 }
 
-// lostRows says which rows of which series a block or record held.
+// lostRows names the series and the rows that a block or record held.
 func (c *checker) lostRows(cl *class, group uint32, stream int, slot int64, column int) string {
 	var e DamageError
 	loseSlot(&e, &cl.streams[stream], slot)

@@ -138,7 +138,7 @@ func (cp *checkpointer) unpin() {
 
 // write does the work of run. The caller holds mu.
 func (cp *checkpointer) write(ctx context.Context) error {
-	if err := cp.loader.db.Mend(); err != nil { // first: groups may wait to be told what counts
+	if err := cp.loader.db.Mend(); err != nil { // first: groups may wait to learn what counts
 		return err
 	}
 	b := cp.appliedPos()
@@ -359,7 +359,7 @@ func (cp *checkpointer) raise(tx *boltfile.Tx, chunk []*snapshot) error {
 	return putNumber(tx, metaGroups, top)
 }
 
-// announce tells readers which directory a transaction brings. Readers that see the transaction use
+// announce shows readers which directory a transaction brings. Readers that see the transaction use
 // that directory.
 func (g *group) announce(tx int, dir *rowblock.Directory) {
 	g.mu.Lock()

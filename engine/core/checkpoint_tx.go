@@ -109,7 +109,7 @@ func (sn *snapshot) place(a *rowblock.Arranger, i int, e *pending.Piece) {
 	})
 }
 
-// windowSlot returns the oldest slot of which the newest series keeps rows.
+// windowSlot returns the oldest slot in which the newest series keeps rows.
 func (sn *snapshot) windowSlot(stream int) int64 {
 	st := &sn.g.c.streams[stream]
 	return rowblock.FloorDiv(sn.last[stream]-st.Rows+1, st.Slot)

@@ -82,7 +82,7 @@ const (
 	largeSeries = 64 << 10
 )
 
-// newClass lays out the class of m's shape. Its groups need space and defs; a class that only tells
+// newClass lays out the class of m's shape. Its groups need space and defs; a class that only has
 // the layout has neither.
 func newClass(id uint32, m *rra.Machine, space *groupSpace, defs *definitions) *class {
 	d := m.Definition()

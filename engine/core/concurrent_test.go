@@ -16,7 +16,7 @@ import (
 )
 
 // TestEverythingAtOnce appends, fetches, lists, creates, drops, renames and checkpoints at the same
-// time; the rows are then those of the model, and those of a replay.
+// time; the rows then equal the model's, and a replay's.
 func TestEverythingAtOnce(t *testing.T) {
 	ctx := context.Background()
 	seed := seeds.One(t)
@@ -150,7 +150,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	sameDigest(t, "after a crash", mustDigest(t, crash(t, dir, core.Options{})), mustDigest(t, s))
 }
 
-// The name by which a seasonal archive smooths is that of the record, even if the series is renamed
+// The name by which a seasonal archive smooths comes from the record, even if the series is renamed
 // before the record is applied.
 func TestRenameWhileAppending(t *testing.T) {
 	ctx := context.Background()

@@ -418,7 +418,7 @@ type planned struct {
 
 	// What find noted.
 	old     Ref   // the series that has the name; 0: none
-	unknown error // why that cannot be told
+	unknown error // why that is not known
 }
 
 // smoothBy returns the hash that decides when the SEASONAL archives of p smooth.

@@ -83,8 +83,8 @@ func TestNameComesBackAfterManyChanges(t *testing.T) {
 	mustClose(t, s.Close())
 }
 
-// TestCreateBatchWithNamesThatChange makes series of which some have the name of another, one
-// before it in the batch or one that is in the database.
+// TestCreateBatchWithNamesThatChange makes series; some have the name of another, one before it in
+// the batch or one that is in the database.
 func TestCreateBatchWithNamesThatChange(t *testing.T) {
 	for name, reopen := range map[string]bool{"checkpoint": false, "replay": true} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 // TestCreateBatchAmongCheckpoints has several goroutines make the same series in batches, while
 // checkpoints move names from memory to the database. Each name is made once, and whoever comes
-// late is told the series that has it.
+// late gets the series that has it.
 func TestCreateBatchAmongCheckpoints(t *testing.T) {
 	const creators, batches, size = 3, 60, 40
 	d := gaugeDefinition(t)
@@ -213,7 +213,7 @@ func TestAppendToSeriesOnItsWay(t *testing.T) {
 }
 
 // TestCreateAwaitsSeriesOnItsWay makes a series that somebody else is making: whoever comes second
-// is told of it when it can be read.
+// gets it when it can be read.
 func TestCreateAwaitsSeriesOnItsWay(t *testing.T) {
 	h := holdShard(t)
 	read := make(chan error, 1)

@@ -83,7 +83,7 @@ func moveKey(bit byte, seal bool) func(tx *bolt.Tx, bucket string, k, v []byte) 
 }
 
 // useCatalogue calls what reads the catalogue, and returns how many calls said ErrDamaged. Other
-// errors are those of what is not found.
+// errors say what is not found.
 func useCatalogue(t *testing.T, s *core.Store) (told int) {
 	t.Helper()
 	ctx := context.Background()

@@ -18,7 +18,7 @@ type delivery struct {
 	// none behind it is.
 	replayed bool
 	last     wal.Pos         // of all records in it; 0: none
-	wait     *sync.WaitGroup // not nil: told when a shard has applied the delivery
+	wait     *sync.WaitGroup // not nil: signalled when a shard has applied the delivery
 }
 
 // A rawRecord is a record of samples in a delivery's buf, from byte from to byte to.

@@ -127,7 +127,7 @@ type digests struct {
 	sum     mixer         // of its steps so far
 	void    error         // why there is no digest of it
 	runs    int           // steps whose digest is not taken yet
-	last    chan struct{} // closed when that of the newest one is taken; nil: there was none
+	last    chan struct{} // closed when the newest one's is taken; nil: there was none
 	changed chan struct{} // closed when runs falls
 	taken   []Digested    // the newest ones, in their order
 	voided  error         // why the newest round that has ended has no digest
@@ -312,7 +312,7 @@ func (d *digests) end(run *digestRun) {
 	}
 }
 
-// finish takes the digest of what was copied, after those of the steps before.
+// finish takes the digest of what was copied, after the digests of the steps before.
 func (run *digestRun) finish() {
 	if run.before != nil {
 		<-run.before

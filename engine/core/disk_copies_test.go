@@ -18,7 +18,7 @@ type extraSeries struct {
 	next  int
 }
 
-// copies imports copies of a series, replaces one and alters one. note is told of the errors.
+// copies imports copies of a series, replaces one and alters one. note gets the errors.
 func (f *faultRun) copies(ctx context.Context, s *core.Store, note func(what string, err error)) {
 	x := &f.extra
 	if x.sure == nil {

@@ -38,7 +38,7 @@
 //     of one group and one time (split.go).
 //  2. The appender checks and codes the runs against the values that were logged before, and
 //     enqueues the record (encode.go, appender.submit).
-//  3. The log writes and syncs the record and tells the appender, which gives it to the shards
+//  3. The log writes and syncs the record and reports to the appender, which gives it to the shards
 //     (appender.durable, appender.dispatch).
 //  4. Each shard applies its runs: rra steps the states, and closed rows go into the buffers of
 //     the group (apply.go, group.push). A full buffer becomes coded rows (group.flush). When the
@@ -54,9 +54,9 @@
 // Several stores may share a log that is not in their folders: [Options].OpenLog and Follow. Open
 // then returns a follower, which applies the log through step 4 without end (follow.go, inbox.go)
 // and writes checkpoints. [Store.Promote] makes it the leader, which is the only one that writes.
-// [Store.Demote] makes it a follower again, and so does the log when another process has become
-// its writer (replica.go). Nothing is opened anew, because what is in memory was applied, and only
-// durable records are applied. [Store.Standing] tells the role and how far the store has come.
+// [Store.Demote] makes it a follower again, and so does the log when another process has become its
+// writer (replica.go). Nothing is opened anew, because what is in memory was applied, and only
+// durable records are applied. [Store.Standing] returns the role and how far the store has come.
 //
 // # Locks
 //

@@ -13,8 +13,8 @@ import (
 // An Engine is what the rooms above this package need of a store. A *Store is one, over a folder of
 // this machine. Others are a partition on another machine, and many partitions as one.
 //
-// The methods do what those of Store do, where their comments are. They may be called concurrently.
-// What differs where a store is not on this machine:
+// The methods do what Store's do, where their comments are. They may be called concurrently. What
+// differs where a store is not on this machine:
 //   - Every method that returns an error may return one that wraps [ErrUnavailable].
 //   - A method without a context takes a bounded time.
 //   - Stats and Renames may be some seconds old.

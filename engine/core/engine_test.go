@@ -133,7 +133,7 @@ func TestBatchSplits(t *testing.T) {
 func TestTicketOfAnotherEngine(t *testing.T) {
 	var ticket core.Ticket
 	told := make(chan struct{}, 1)
-	ticket.Tell(func() { told <- struct{}{} })
+	ticket.Notify(func() { told <- struct{}{} })
 	for _, want := range []error{nil, io.ErrUnexpectedEOF, &core.RejectedError{Late: 1, First: []core.Rejection{{Index: 5, Err: io.EOF}}}} {
 		ticket.Begin()
 		if ticket.Done() {

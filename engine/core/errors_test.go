@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestWrongCallsAreErrInvalid: an error that the caller has made was not told apart from one of the
-// store.
+// TestWrongCallsAreErrInvalid: an error that the caller has made was not distinguished from one of
+// the store.
 func TestWrongCallsAreErrInvalid(t *testing.T) {
 	store := enginetest.Open(t)
 	d, err := rra.ParseDefinition(10, []string{"DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"})

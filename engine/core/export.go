@@ -165,7 +165,7 @@ func (x *importing) checkState() error {
 }
 
 // ownRows returns d, or a copy of it in which archives with one PDP a row whose rows differ from
-// those of the longest have rows of their own.
+// the longest's have rows of their own.
 func ownRows(d *rra.Definition, rows [][]float64) *rra.Definition {
 	shares := func(i int) bool {
 		a := &d.Archives[i]

@@ -18,21 +18,21 @@ func (o Options) WithMaxClasses(n int) Options {
 	return o
 }
 
-// WithHook returns o with a function that is called at every failpoint, those of Open included.
+// WithHook returns o with a function that is called at every failpoint, Open's included.
 func (o Options) WithHook(fn func(string)) Options {
 	o.hook = fn
 	return o
 }
 
-// AwaitTold waits until the log has told all who waited for it of its failures. Until then it
-// refuses whatever comes with the same error.
+// AwaitTold waits until the log has reported its failures to all who waited. Until then it refuses
+// whatever comes with the same error.
 func (s *Store) AwaitTold() {
 	for s.logStats().Failures < s.appender.failures.Load() {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// WithRoom returns o with a disk that has as many bytes free as fn tells.
+// WithRoom returns o with a disk that has as many bytes free as fn returns.
 func (o Options) WithRoom(fn func() (int64, error)) Options {
 	o.room = fn
 	return o

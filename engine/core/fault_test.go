@@ -124,8 +124,8 @@ func mustClose(t testing.TB, err error) {
 	}
 }
 
-// TestLogFull fills the log's disk under many appenders: all are told, reads go
-// on, and all go on when there is space.
+// TestLogFull fills the log's disk under many appenders: all get an error, reads go on, and all go
+// on when there is space.
 func TestLogFull(t *testing.T) {
 	disk := waltest.NewDisk(1)
 	disk.Capacity = 600 << 10

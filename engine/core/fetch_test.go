@@ -76,7 +76,7 @@ func TestFetchOfNoRowsIsEmpty(t *testing.T) {
 	mustClose(t, s.Close())
 }
 
-// TestEachFetchIsCounted counts fetches of one series, most of which are not timed.
+// TestEachFetchIsCounted counts fetches of one series; most are not timed.
 func TestEachFetchIsCounted(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
 	f := newFeeder(t, s, 1)

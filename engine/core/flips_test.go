@@ -131,8 +131,8 @@ func ask(s *core.Store, until int64) answers {
 	return out
 }
 
-// differs compares answers with those of the whole store: each is the same, an error, or missing
-// because its series is.
+// differs compares answers with the whole store's: each is the same, an error, or missing because
+// its series is.
 func (a answers) differs(whole answers) string {
 	for name, text := range a {
 		if want, ok := whole[name]; ok && text != want && !strings.HasPrefix(text, "error: ") {

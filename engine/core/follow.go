@@ -156,7 +156,7 @@ func (r *replica) opened(source Source, stop context.CancelFunc) {
 	r.source, r.stopTail = source, stop
 	if r.err != nil {
 		r.err = nil
-		r.tell(&r.changed)
+		r.wake(&r.changed)
 	}
 }
 

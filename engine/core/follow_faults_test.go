@@ -31,7 +31,7 @@ type breaker struct {
 	mended  bool
 }
 
-// ask counts a call and tells whether it fails.
+// ask counts a call and reports whether it fails.
 func (b *breaker) ask(kind string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +45,7 @@ func (b *breaker) ask(kind string) error {
 	return fmt.Errorf("call %d of %s: %w", n, kind, errBroken)
 }
 
-// mend ends the failures, and tells how many there were.
+// mend ends the failures, and returns how many there were.
 func (b *breaker) mend() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,11 +104,11 @@ type faultyFollower struct {
 	b   *breaker
 	tap *tap
 	s   *core.Store
-	met int // errors that calls and Standing told
+	met int // errors that calls and Standing returned
 }
 
-// told takes an error that must be the breaker's. If it is there for good, it is mended.
-func (f *faultyFollower) told(what string, err error) {
+// failure takes an error that must be the breaker's. If it is there for good, it is mended.
+func (f *faultyFollower) failure(what string, err error) {
 	f.t.Helper()
 	f.met++
 	if !errors.Is(err, errBroken) {
@@ -135,7 +135,7 @@ func (f *faultyFollower) call(what string, fn func() error) {
 	if _, err := f.s.Fetch(f.t.Context(), f.l.feeder.refs[3], 0, programStart, programStart+500); err != nil {
 		f.t.Errorf("%s: fetch: %v", what, err)
 	}
-	f.told(what, err)
+	f.failure(what, err)
 	if err := fn(); err != nil {
 		f.t.Fatalf("%s, when all works again: %v", what, err)
 	}
@@ -158,7 +158,7 @@ func (f *faultyFollower) follow(p wal.Pos) {
 			if st.Role != core.Follower {
 				f.t.Fatalf("it stands as %+v", st)
 			}
-			f.told("follow", st.Err)
+			f.failure("follow", st.Err)
 		}
 		select {
 		case err := <-done:
@@ -197,7 +197,7 @@ func (f *faultyFollower) run() {
 	dir := t.TempDir()
 	s, err := core.Open(dir, o)
 	if err != nil {
-		f.told("open", err)
+		f.failure("open", err)
 		s = mustOpen(t, dir, o)
 	}
 	f.s = s
@@ -217,7 +217,7 @@ func (f *faultyFollower) run() {
 	checkpoint()
 	if silent := f.b.forever && f.b.failures() > 0 && f.met == 0; silent && strings.HasPrefix(f.b.kind, "log ") {
 		// it had all when it lost the log
-		f.told("follow", f.standing(func(st core.Standing) bool { return st.Err != nil }).Err)
+		f.failure("follow", f.standing(func(st core.Standing) bool { return st.Err != nil }).Err)
 	} else if silent && f.b.kind != "database committed" { // which counts, once the file is mended
 		t.Error("nothing told of calls that failed for good")
 	}
@@ -236,7 +236,8 @@ func (f *faultyFollower) run() {
 
 // TestFollowerFaults fails each call on the log and on the database that a follower makes, as it
 // follows, leads and follows again: the first of a kind, some in between and the last, once and for
-// good. The store tells, is read meanwhile, does not halt, and goes on when the disk works again.
+// good. The store reports it, is read meanwhile, does not halt, and goes on when the disk works
+// again.
 func TestFollowerFaults(t *testing.T) {
 	l := newFedLog(t)
 	mustClose(t, l.lead.Demote(t.Context()))

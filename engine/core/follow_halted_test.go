@@ -132,7 +132,7 @@ func (l *fedLog) mustHalt(t *testing.T, what string, s *core.Store, is func(erro
 	}
 }
 
-// reads compares rows, states and selections with those of the witness.
+// reads compares rows, states and selections with the witness'.
 func (l *fedLog) reads(t *testing.T, what string, s *core.Store) {
 	t.Helper()
 	ctx := t.Context()

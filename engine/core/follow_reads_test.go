@@ -15,8 +15,8 @@ import (
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
-// A readLog is a log of which readers know what stands where: the record of each tick has a sample
-// of every series, a pair of series is created by one record, and a text says which tick it is.
+// A readLog is a log whose readers know what stands where: the record of each tick has a sample of
+// every series, a pair of series is created by one record, and a text says which tick it is.
 type readLog struct {
 	log   *waltest.Stream
 	lead  *core.Store
@@ -63,7 +63,8 @@ func newReadLog(t *testing.T, ticks int) *readLog {
 	return l
 }
 
-// note tells what is there at the end of the log, and at positions before it that were not told yet.
+// note records what is there at the end of the log, and at positions before it that were not
+// recorded yet.
 func (l *readLog) note(tick int64, pairs int) {
 	for len(l.ticks) <= int(l.log.Reader().Last()) {
 		l.ticks, l.pairs = append(l.ticks, tick), append(l.pairs, pairs)
@@ -87,7 +88,7 @@ func (l *readLog) pair(t *testing.T, n int, def *rra.Definition) {
 }
 
 // A followReader reads a follower while it follows. What it sees is a state between two positions:
-// that of the store before the call, and the last that was given to it when the call has returned.
+// the store's before the call, and the last that was given to it when the call has returned.
 type followReader struct {
 	l    *readLog
 	s    *core.Store

@@ -11,7 +11,7 @@ import (
 )
 
 // A tap stands between a stream and one store that follows it. It gives records away up to a
-// position, notes which, and fails as it is told.
+// position, notes which, and fails as a test says.
 type tap struct {
 	log *waltest.Stream
 

@@ -16,7 +16,7 @@ import (
 )
 
 // TestFollow gives the same update commands one by one, as Update, and many in a batch: the stores
-// are the same, byte for byte, also after a crash, and so is what is told of each command.
+// are the same, byte for byte, also after a crash, and so is what is reported of each command.
 func TestFollow(t *testing.T) {
 	ctx := context.Background()
 	seed := seeds.One(t)

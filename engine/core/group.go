@@ -219,7 +219,7 @@ func (g *group) unload() {
 
 // unloadIdle unloads a group that is wholly in the database and was not used since the last call of
 // unloadIdle. The caller holds the appender's mu, because the coding context goes too. Samples that
-// a reorder window holds keep a group in memory. Those of a former window do not, for the next
+// a reorder window holds keep a group in memory. Samples of a former window do not, for the next
 // samples of their series let them go, and those have to be admitted first.
 func (g *group) unloadIdle(reorders bool) {
 	g.mu.Lock()

@@ -25,7 +25,8 @@ type inbox struct {
 	more  chan struct{} // there is something to apply, or the end has come; holds one
 	room  chan struct{} // something was taken, or applying has failed; holds one
 	ended chan struct{} // closed when the goroutine has returned
-	// failed is called when applying has failed: nobody may add another record that would tell.
+	// failed is called when applying has failed: nobody may add another record that would report
+	// it.
 	failed func()
 
 	mu      sync.Mutex // guards what follows; taken alone

@@ -208,7 +208,7 @@ func (r *indexReader) within(set, out refSet, l Label) {
 	}
 }
 
-// values walks the values of a label name that begin with prefix, in order. take is told each value
+// values walks the values of a label name that begin with prefix, in order. take gets each value
 // once, and says whether to look at its entries; entry gets these, and says whether to go on with
 // the entries of the value. The walk ends early, and values returns false, when it has read most
 // entries.
@@ -323,7 +323,7 @@ func (r *indexReader) selected(terms []term) (set refSet, exact bool) {
 	return set, exact
 }
 
-// fewEach is how many entries of the index are read to learn whether something is told by few.
+// fewEach is how many entries of the index are read to learn whether few say it.
 const fewEach = 64
 
 // labelled returns the series that fulfil the terms of one label each, and the terms that are left.
@@ -332,7 +332,7 @@ const fewEach = 64
 // which are not read as a whole.
 func (r *indexReader) labelled(terms []term) (set refSet, rest []*term, bounded bool) {
 	var labels []Label
-	var common []*term // those of labels
+	var common []*term // terms of labels
 	for i := range terms {
 		t := &terms[i]
 		if l, ok := t.one(); ok && !t.exclude {
@@ -459,8 +459,8 @@ func (r *indexReader) walk(set, carry refSet, t *term) bool {
 	return whole
 }
 
-// below returns the series of the database whose path is that of one of the folders, or below one.
-// It reads at most most names; whole is false if there are more.
+// below returns the series of the database whose path is one of the folders, or below one. It reads
+// at most most names; whole is false if there are more.
 func (r *indexReader) below(folders []string, most int) (set refSet, whole bool) {
 	var refs []Ref
 	c := r.paths.cursor(r.tx.Bucket(bucketNames))

@@ -70,7 +70,7 @@ type LastTime struct {
 	There bool // the series exists
 }
 
-// A LastsReader is an Engine that tells the times of many series in fewer calls to other machines
+// A LastsReader is an Engine that returns the times of many series in fewer calls to other machines
 // than Last takes.
 type LastsReader interface {
 	// Lasts returns the times of the last updates of series, in the order of refs. The error is one

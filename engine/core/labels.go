@@ -49,7 +49,7 @@ func (s *Store) Labels(ctx context.Context, q LabelQuery) ([]string, error) {
 	return out, err
 }
 
-// A within is the series that a walk over the index looks at: those of set, or all.
+// A within is the series that a walk over the index looks at: set's, or all.
 type within struct {
 	all bool
 	set refSet

@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Creating, importing or altering a series checks these limits and those of rra/limits.go before it
-// changes anything. Series that are stored already are not checked: lowering a limit removes
+// Creating, importing or altering a series checks these limits and the ones of rra/limits.go before
+// it changes anything. Series that are stored already are not checked: lowering a limit removes
 // nothing. docs/limits.md lists all limits.
 const (
 	// DefaultMaxRows is the largest number of rows of one archive if Options.MaxRows is 0: a row a

@@ -4,5 +4,5 @@ package core
 
 import "os"
 
-// lockHolders returns nil: the system does not tell who holds a lock.
+// lockHolders returns nil: the system does not show who holds a lock.
 func lockHolders(*os.File) []int { return nil }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockHolders returns the processes that hold a lock of the open file f, if the system tells them:
+// lockHolders returns the processes that hold a lock of the open file f, if the system shows them:
 // a courtesy, for an error.
 func lockHolders(f *os.File) (pids []int) {
 	var st unix.Stat_t

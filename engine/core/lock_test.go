@@ -49,7 +49,7 @@ func TestLockWhileOthersStart(t *testing.T) {
 	}
 }
 
-// A second opener is told who holds the store, and readers keep a writer out without a wrong name.
+// A second opener learns who holds the store, and readers keep a writer out without a wrong name.
 func TestSecondOpener(t *testing.T) {
 	dir := t.TempDir()
 	s, err := core.Open(dir, core.Options{Owner: "the first"})
@@ -77,7 +77,7 @@ func TestSecondOpener(t *testing.T) {
 	if !errors.Is(err, core.ErrLocked) || strings.Contains(err.Error(), "the first") {
 		t.Errorf("open beside readers: %v, want no name of a writer that is gone", err)
 	}
-	// readers leave no name in the file, but Linux tells their numbers
+	// readers leave no name in the file, but Linux shows their numbers
 	who = "locked by a process that reads it"
 	if locks, e := os.ReadFile("/proc/locks"); e == nil && strings.Contains(string(locks), fmt.Sprintf(" %d ", os.Getpid())) {
 		who = fmt.Sprintf("locked by process %d, which reads it", os.Getpid())

@@ -13,7 +13,7 @@ import (
 // Positions are dense: the first record ever has position 1, and each record has the position after
 // the one before it.
 //
-// Errors are told apart, wrapped or bare:
+// Errors are distinguished, wrapped or bare:
 //   - wal.ErrRetry: the record was not kept and may be enqueued again.
 //   - wal.ErrFull: the record was not kept, because space is missing.
 //   - wal.ErrTruncated: the position asked for was truncated away.
@@ -27,7 +27,7 @@ type Log interface {
 	// Enqueue copies rec behind all records enqueued before and returns its position. It does not
 	// wait until the record is durable: the log calls its OnDurable function then. Enqueue may wait
 	// for room, but never while OnDurable runs, because the store holds a lock around Enqueue that
-	// OnDurable takes. While OnDurable is told of a failure, Enqueue returns that error.
+	// OnDurable takes. While OnDurable handles a failure, Enqueue returns that error.
 	Enqueue(rec []byte) (wal.Pos, error)
 
 	// Barrier waits until all records enqueued before are durable, and returns a position at or
@@ -53,20 +53,20 @@ type Log interface {
 	Close() error
 }
 
-// OnDurable is what a log calls to tell the store that the records first to last are durable. If
-// err is not nil, it kept none of them, and gives their positions to later records. The log makes
-// the calls in the order of positions, one at a time. Records enqueued behind failed records fail,
-// too, because they were coded against these.
+// OnDurable is what a log calls to report to the store that the records first to last are durable.
+// If err is not nil, it kept none of them, and gives their positions to later records. The log
+// makes the calls in the order of positions, one at a time. Records enqueued behind failed records
+// fail, too, because they were coded against these.
 type OnDurable = func(first, last wal.Pos, err error)
 
 // A log may offer more than a Log must. Segments do, and the store uses it.
 type (
-	// A markedLog tells how far it reaches at least. The database keeps the mark.
+	// A markedLog says how far it reaches at least. The database keeps the mark.
 	markedLog interface{ Mark() wal.Mark }
 	// A countedLog counts bytes and syncs, for Stats.
 	countedLog interface{ Stats() wal.Stats }
-	// An identifiedLog tells which log it is, or zeros as long as that is not known. The database
-	// keeps the identity, and refuses another log. A Source may tell it, too.
+	// An identifiedLog says which log it is, or zeros as long as that is not known. The database
+	// keeps the identity, and refuses another log. A Source may have it, too.
 	identifiedLog interface{ ID() wal.ID }
 )
 

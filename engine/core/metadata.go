@@ -46,8 +46,8 @@ const (
 	metadataIfTime  = 2        // of records: only where what is kept has the same time
 )
 
-// metadata is an overlay in memory of the metadata in the database, like that of the catalogue. A
-// new value replaces the whole value before it. So replaying old records onto a newer database ends
+// metadata is an overlay in memory of the metadata in the database, like the catalogue's. A new
+// value replaces the whole value before it. So replaying old records onto a newer database ends
 // with the same metadata.
 type metadata struct {
 	count  atomic.Int64 // paths
@@ -255,7 +255,7 @@ func (s *Store) putMetadata(key string, m *Metadata) error {
 	many := len(md.changed) > overlayOps || md.bytes > metadataBytes
 	md.mu.Unlock()
 	if !slices.Equal(attributesOf(old), attributesOf(m)) {
-		s.catalogue.watches.tell(Change{Path: key, Metadata: true})
+		s.catalogue.watches.report(Change{Path: key, Metadata: true})
 	}
 	switch {
 	case old == nil:

@@ -101,7 +101,7 @@ func (m *modelRun) imported(ref core.Ref, x *modelSeries, c *core.Copy) *modelSe
 	return y
 }
 
-// fill gives x the rows of an archive. Those of archives that share a stream agree where they
+// fill gives x the rows of an archive. Rows of archives that share a stream agree where they
 // overlap.
 func (x *modelSeries) fill(archive int, rows []float64) {
 	d := x.m.Definition()

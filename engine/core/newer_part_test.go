@@ -131,7 +131,7 @@ func TestNewerPart(t *testing.T) {
 	}
 }
 
-// A copy of a series that a newer node sends is told apart from one that is damaged.
+// A copy of a series that a newer node sends is distinguished from one that is damaged.
 func TestCopyOfNewerVersion(t *testing.T) {
 	for version, newer := range map[byte]bool{0: false, 1: false, 3: true, 255: true} {
 		var c core.Copy

@@ -126,7 +126,7 @@ func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	return s.change(ctx, rec, func(t *Ticket) error { s.notes.add(key, n, t.pos); return nil })
 }
 
-// checkNoteLabels returns why labels cannot be those of a note, or nil. A note may have a label
+// checkNoteLabels returns why a note cannot have these labels, or nil. A note may have a label
 // twice, and an empty one.
 func checkNoteLabels(labels []Label) error {
 	for _, l := range labels {

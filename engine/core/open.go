@@ -152,7 +152,7 @@ func databaseError(err error) error {
 	return fmt.Errorf("%s: %w", fileDB, err)
 }
 
-// A newerPart is an error of a log or a database of which a newer version of rondo wrote a part. It
+// A newerPart is an error of a log or a database that a newer version of rondo wrote in part. It
 // matches ErrNewer and ErrVersion, and not ErrDamaged.
 type newerPart struct{ text string }
 
@@ -220,7 +220,7 @@ func asideName(name string) string {
 }
 
 // Close leaves at most closeBytes of records for the next Open to replay, and at most closeLog
-// bytes of log for it to read, part of which the database may hold already.
+// bytes of log for it to read; the database may hold part of them already.
 const (
 	closeBytes = 256 << 10
 	closeLog   = 1 << 20

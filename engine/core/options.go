@@ -54,12 +54,12 @@ type Options struct {
 	// log, so that checkpoints do not truncate it: see Store.Truncate. Default: nil.
 	Follow func(after wal.Pos) (Source, error) `json:"-"`
 
-	salvage *salvaging // set by Salvage, which reads a store of which parts are missing
+	salvage *salvaging // set by Salvage, which reads a store with missing parts
 
 	// For tests: the file system of the log, and the function called at failpoints.
 	fs   wal.FS
 	hook func(string)
-	// room tells the free bytes of the disk; nil: the system is asked.
+	// room returns the free bytes of the disk; nil: the system is asked.
 	room func() (int64, error)
 	// compactFrom is the least bytes of free pages for which a store is compacted when it is
 	// opened.

@@ -238,8 +238,8 @@ func TestLabelKeysOutOfOrder(t *testing.T) {
 	t.Logf("%d places", places)
 }
 
-// TestSeriesKeyTakenForAnother makes the key of one series that of another. Select without a label
-// told the other twice and left the first out, without an error: it had believed the keys.
+// TestSeriesKeyTakenForAnother gives one series the key of another. Select without a label yielded
+// the other twice and left the first out, without an error: it had believed the keys.
 func TestSeriesKeyTakenForAnother(t *testing.T) {
 	dir := t.TempDir()
 	s, err := core.Open(dir, core.Options{NoBackground: true})

@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
-// The label index tells, for a label and a group, which series of the group carry the label. The
-// key is name, 0, value, 0, class, group. The value is the indices of the series, a byte each, or a
+// The label index says, for a label and a group, which series of the group carry the label. The key
+// is name, 0, value, 0, class, group. The value is the indices of the series, a byte each, or a
 // bitmap if that is shorter. Series of one host have neighbouring numbers, so a label of a host
 // takes one or two keys.
 //
@@ -51,7 +51,7 @@ func (p *posting) add(q *posting) {
 	}
 }
 
-// keep removes all series but those of q.
+// keep removes all series that are not in q.
 func (p *posting) keep(q *posting) {
 	for i := range p {
 		p[i] &= q[i]

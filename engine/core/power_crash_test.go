@@ -14,8 +14,8 @@ import (
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
-// load runs the appenders of c on s until each of them has met an error or has
-// done ops operations. retry is told of an error and says whether to do the operation again.
+// load runs the appenders of c on s until each of them has met an error or has done ops operations.
+// retry gets an error and says whether to do the operation again.
 func (c *crashRun) load(s *core.Store, depth, ops int, retry func(error) bool) {
 	c.t.Helper()
 	var wg sync.WaitGroup
@@ -103,8 +103,8 @@ func TestStreamPowerCut(t *testing.T) {
 	}
 }
 
-// TestLogFaults lets the log fail now and then under load: what waits for it is
-// told so, and everything goes on without a restart when it works again.
+// TestLogFaults lets the log fail now and then under load: what waits for it gets an error, and
+// everything goes on without a restart when it works again.
 func TestLogFaults(t *testing.T) {
 	seed := seeds.One(t)
 	t.Run("segments", func(t *testing.T) {

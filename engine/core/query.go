@@ -305,7 +305,7 @@ func (p *passedOver) over(err error) bool {
 	return true
 }
 
-// err returns an error that tells what was skipped, or nil.
+// err returns an error that names what was skipped, or nil.
 func (p *passedOver) err() error {
 	if p.n < 2 {
 		return p.first

@@ -248,8 +248,8 @@ func wholeRecord(r *record.Reader, p wal.Pos, kind byte) error {
 	return nil
 }
 
-// replayMet takes the error of a change that is replayed. The caller of the change was told of it,
-// unless the error is damage: then it is not known what the change did, and the replay fails.
+// replayMet takes the error of a change that is replayed. The caller of the change got it, unless
+// the error is damage: then it is not known what the change did, and the replay fails.
 func (s *Store) replayMet(p wal.Pos, err error) {
 	if errors.Is(err, ErrDamaged) {
 		s.loader.failed(fmt.Errorf("log position %d: %w", p, err))

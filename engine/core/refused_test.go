@@ -11,8 +11,8 @@ import (
 )
 
 // TestRefusedStateLeavesItsGroupAlone: where the state of one series cannot be used, the error
-// names the series, the other series of its group are read, appended to and stored, Check tells,
-// and the series can be dropped and made anew. One such state made its whole group unreadable.
+// names the series, the other series of its group are read, appended to and stored, Check reports
+// it, and the series can be dropped and made anew. One such state made its whole group unreadable.
 func TestRefusedStateLeavesItsGroupAlone(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	s := mustOpen(t, dir, core.Options{NoBackground: true})

@@ -27,8 +27,8 @@ import (
 //
 //	make databases
 //
-// writes those of the format that this program writes. That is allowed before the first tagged
-// release only. Afterwards a new format gets files of its own, beside the old ones.
+// writes the ones of this program's format. That is allowed before the first tagged release only.
+// Afterwards a new format gets files of its own, beside the old ones.
 var writeDatabases = flag.Bool("write-databases", false, "write testdata/databases for the format of this program")
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestReplacedMeanwhile: while a series is replaced again and again, its name is always that of a
+// TestReplacedMeanwhile: while a series is replaced again and again, its name always belongs to a
 // series that takes samples, and what was stored is seen by whoever asks then, also by a reference
 // found before: that has ended, or shows it.
 func TestReplacedMeanwhile(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 type replica struct {
 	s    *Store
 	role atomic.Int32
-	// waiting counts the callers of WaitFor: shards tell them of each position while there are any.
+	// waiting counts the callers of WaitFor: shards announce each position while there are any.
 	waiting atomic.Int32
 	closed  atomic.Bool   // the role does not change any more
 	closing chan struct{} // closed when closed is set
@@ -64,7 +64,7 @@ func (r *replica) standing() (Standing, <-chan struct{}) {
 	}
 	changed := r.changed
 	r.mu.Unlock()
-	st.Position = r.s.Position() // after the role: that of a store that is halted is the last one
+	st.Position = r.s.Position() // after the role: a halted store's is the last one
 	st.Newest = r.newest()
 	return st, changed
 }
@@ -81,29 +81,29 @@ func (r *replica) newest() wal.Pos {
 	return p
 }
 
-// become notes a role, and why it is not what it should be. It tells whoever waits.
+// become notes a role, and why it is not what it should be. It wakes whoever waits.
 func (r *replica) become(role Role, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.role.Store(int32(role))
 	r.err = err
-	r.tell(&r.changed)
-	r.tell(&r.moved)
+	r.wake(&r.changed)
+	r.wake(&r.moved)
 }
 
-// tell closes a channel that somebody may wait for. The caller holds mu.
-func (r *replica) tell(c *chan struct{}) {
+// wake closes a channel that somebody may wait for. The caller holds mu.
+func (r *replica) wake(c *chan struct{}) {
 	if *c != nil {
 		close(*c)
 		*c = nil
 	}
 }
 
-// move tells whoever waits that the position may have grown.
+// move shows whoever waits that the position may have grown.
 func (r *replica) move() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tell(&r.moved)
+	r.wake(&r.moved)
 }
 
 // await waits until the position is p, or the store is Halted.
@@ -134,8 +134,8 @@ func (r *replica) await(ctx context.Context, p wal.Pos) error {
 	}
 }
 
-// meet compares the identity of a log, or of a source, with that of the log that the database
-// belongs to. A log without an identity is trusted, as is the first one that a new database meets.
+// meet compares the identity of a log, or of a source, with the log's that the database belongs to.
+// A log without an identity is trusted, as is the first one that a new database meets.
 func (r *replica) meet(log any) error {
 	l, ok := log.(identifiedLog)
 	if !ok {
@@ -170,7 +170,7 @@ func (r *replica) lost(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed.Load() && r.role.CompareAndSwap(int32(Leader), int32(Follower)) {
-		r.tell(&r.changed)
+		r.wake(&r.changed)
 		r.stepping.Go(func() { r.stepDown(err) })
 	}
 	return fmt.Errorf("%w: %w", ErrNotLeader, err)
@@ -257,7 +257,7 @@ func (r *replica) promote(ctx context.Context) (err error) {
 		return err
 	}
 	if !r.s.following() { // its log was sealed a moment ago
-		_ = r.resign() // what was on its way was told
+		_ = r.resign() // what was on its way was answered
 	}
 	r.unfollow()
 	if e := r.s.loader.failure.Load(); e != nil { // the last record could not be applied
@@ -391,7 +391,7 @@ var (
 type Source interface {
 	// Tail calls fn, in order, for each durable record from position from on, and then for each
 	// record that becomes durable. The record is valid during the call. Tail returns only if it
-	// must: the error is ctx's, or that of fn as it is, or it is told apart as those of a [Log].
+	// must: the error is ctx's, or fn's as it is, or it is distinguished as in a [Log].
 	Tail(ctx context.Context, from wal.Pos, fn func(p wal.Pos, rec []byte) error) error
 
 	// Last returns the newest position that is known; 0: none is.
@@ -430,7 +430,7 @@ func (s *Store) Role() Role { return Role(s.replica.role.Load()) }
 // be applied in part.
 func (s *Store) Position() wal.Pos { return s.checkpoints.appliedPos() }
 
-// Acknowledged returns a position of the log at or above those of all changes that the store has
+// Acknowledged returns a position of the log at or above every change that the store has
 // acknowledged. A store that has reached it shows them all.
 func (s *Store) Acknowledged() wal.Pos { return max(s.replica.newest(), s.Position()) }
 
@@ -487,7 +487,7 @@ func (s *Store) Promote(ctx context.Context) error {
 }
 
 // Demote makes a leader a follower. Writes that are on their way are answered first; from then on
-// writes get ErrNotLeader. The error is that of closing the log: what was on its way was answered
+// writes get ErrNotLeader. The error comes from closing the log: what was on its way was answered
 // with an error too, and the store follows all the same. A store that is Halted tries to follow
 // again.
 func (s *Store) Demote(ctx context.Context) error {

@@ -61,8 +61,8 @@ func (w *swapper) known() string {
 	return pick(w.r, w.paths...)
 }
 
-// write draws a call that writes. The call tells what came of it, as a text where that is
-// no error.
+// write draws a call that writes. The call returns what came of it, as a text where that is no
+// error.
 func (w *swapper) write() func(*core.Store) (string, error) {
 	ctx, path := w.t.Context(), w.known()
 	label := []core.Label{{Name: "l", Value: fmt.Sprint(w.r.IntN(5))}}
@@ -203,7 +203,7 @@ func (w *swapper) feed() {
 	}
 }
 
-// rejections tells what a batch's error says of each sample.
+// rejections returns what a batch's error says of each sample.
 func rejections(err error) string {
 	e, ok := errors.AsType[*core.RejectedError](err)
 	if !ok {
@@ -289,7 +289,7 @@ func (w *swapper) round() {
 	w.rounds++
 	for _, s := range w.stores {
 		if st, _ := s.Standing(); st.Role == core.Halted || s != lead && st.Role == core.Leader {
-			continue // a leader that was replaced and is not told stands still
+			continue // a leader that was replaced and does not know stands still
 		}
 		sum, err := s.AwaitDigest(w.t.Context(), d.At)
 		switch {

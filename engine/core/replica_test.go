@@ -131,7 +131,7 @@ func TestFollowerLeaderFollower(t *testing.T) {
 	if err := f.reopened(b).feed(1); !errors.Is(err, core.ErrNotLeader) || !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("append to a follower: %v, want ErrNotLeader", err)
 	}
-	mustPromote(t, b) // a is not told
+	mustPromote(t, b) // a does not know
 	if err := f.feed(1); !errors.Is(err, core.ErrNotLeader) {
 		t.Errorf("append to a leader that was replaced: %v, want ErrNotLeader", err)
 	}
@@ -273,7 +273,7 @@ func TestSealedLeaderDropsWhatIsOnItsWay(t *testing.T) {
 	await(t, a, log)
 	same(t, "the leader that was replaced", a, b)
 	mustPromote(t, a)
-	mustClose(t, b.Demote(t.Context())) // it writes nothing, so that the log did not tell it
+	mustClose(t, b.Demote(t.Context())) // it writes nothing, so that the log did not report it
 	f = f.reopened(a)
 	f.mustFeed(5) // coded against what b logged
 	mustCreate(t, a, "new", testDefinition(t))

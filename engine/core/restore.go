@@ -80,7 +80,7 @@ func fillFolder(dir string, names []string, fill func(inside string) error) erro
 	if err != nil {
 		removeRestored(dir)
 		err = errors.Join(err, lock.Close())
-		_ = os.Remove(filepath.Join(dir, fileLock)) // the first error is the one to tell
+		_ = os.Remove(filepath.Join(dir, fileLock)) // the first error is returned
 		if made {
 			_ = os.Remove(dir)
 		}
@@ -277,8 +277,8 @@ func (re *restorer) pair(parts [3][]byte, keep bool) error {
 	return nil
 }
 
-// keepLog takes a pair that says of which log a replica is, and how far. Such pairs are put at the
-// end.
+// keepLog takes a pair that names a replica's log, and how far the replica is. Such pairs are put
+// at the end.
 func (re *restorer) keepLog(parts [3][]byte) (kept bool, err error) {
 	log, groups := bytes.Equal(parts[1], metaLog), bytes.Equal(parts[1], metaGroups)
 	if !log && !groups {

@@ -22,8 +22,8 @@ import (
 // positions, while they are being written. A *round* covers the whole store once. The leader logs a
 // record for each *step* of it. The record changes nothing, and names a part of the store: some
 // names of the catalogue, or some series. Every store that applies the record takes the digest of
-// that part as it is at this position: see round_take.go. The digest of the round is that of all
-// its steps, and its position is that of its last record.
+// that part as it is at this position: see round_take.go. The digest of the round covers all its
+// steps, and its position is its last record's.
 //
 // So no store stands still for a digest. A step is small, and the leader rests between steps. A
 // store that meets a round in its midst, or cannot keep up, has no digest of that round.
@@ -120,9 +120,9 @@ func readStep(b []byte) (st digestStep, ok bool) {
 }
 
 // TakeDigest makes the leader, and the stores that follow it, take a digest of all that they hold,
-// and returns the leader's. AwaitDigest returns those of the others. share is the part of its time
-// that TakeDigest may work, above 0 and up to 1: a quarter of a million values take it about 10 ms.
-// One call runs at a time. The error wraps ErrNotLeader if the store does not lead.
+// and returns the leader's. AwaitDigest returns the others'. share is the part of its time that
+// TakeDigest may work, above 0 and up to 1: a quarter of a million values take it about 10 ms. One
+// call runs at a time. The error wraps ErrNotLeader if the store does not lead.
 func (s *Store) TakeDigest(ctx context.Context, share float64) (Digested, error) {
 	if !(share > 0 && share <= 1) {
 		return Digested{}, invalid("a digest may take %v of the time: between 0 and 1 is possible", share)

@@ -82,7 +82,7 @@ const (
 )
 
 // Repair puts what Salvage can copy in the place of a damaged database, which is kept aside with
-// its log. A database without problems is left alone. The errors are those of Salvage; a replica
+// its log. A database without problems is left alone. It returns the errors of Salvage; a replica
 // whose log is elsewhere is refused, because its other replicas have everything.
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false

@@ -329,7 +329,7 @@ var ErrWhole = errors.New("the log is whole")
 // the position of the database into a new log, and sets the damaged log aside. Records that cannot
 // be read are lost. Without write, SalvageLog changes nothing. It returns ErrWhole if the log is
 // whole. It refuses a database that was written from records that cannot be read any more, and a
-// log of which a newer version of rondo wrote a part (ErrNewer).
+// log that a newer version of rondo wrote in part (ErrNewer).
 func SalvageLog(ctx context.Context, dir string, o Options, write bool) (got SalvagedLog, err error) {
 	s := newStore(dir, o)
 	s.options.ReadOnly = !write

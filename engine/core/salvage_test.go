@@ -305,7 +305,7 @@ func TestRepairOfPages(t *testing.T) {
 	}
 }
 
-// TestRepairOfNothing: a database of which nothing can be read, not even how many series it had,
+// TestRepairOfNothing: a database that cannot be read at all, not even how many series it had,
 // stays where it is. An empty one in its place would look as if nothing were wrong.
 func TestRepairOfNothing(t *testing.T) {
 	dir := zoo(t)

@@ -19,7 +19,7 @@ import (
 const benchIndex = 1_000_000
 
 // BenchmarkSelect selects by labels that differ from call to call. It reports the 99th percentile
-// beside the mean. The series are those of hosts with 100 series each.
+// beside the mean. The series belong to hosts with 100 series each.
 func BenchmarkSelect(b *testing.B) {
 	n := benchIndex
 	if text := os.Getenv("RONDO_BENCH_SERIES"); text != "" {

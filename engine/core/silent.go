@@ -48,8 +48,8 @@ type silentDrop struct {
 	err    error // its outcome
 }
 
-// dropSilent drops a chunk. It can tell that a series is silent only after everything logged for
-// its group is applied. So it looks at series of busy groups again while nobody else logs.
+// dropSilent drops a chunk. It knows that a series is silent only after everything logged for its
+// group is applied. So it looks at series of busy groups again while nobody else logs.
 func (s *Store) dropSilent(ctx context.Context, list []Silent) (n int, err error) {
 	drops := make([]silentDrop, len(list))
 	var busy []*silentDrop
@@ -144,7 +144,7 @@ func (s *Store) silent(d *silentDrop) (silent, wait bool, err error) {
 		silent = at <= d.Before
 		wait = g.inflight.Load() > 0 || s.appender.underway.any(d.key)
 	})
-	// a drop is on its way; or its last update cannot be told
+	// a drop is on its way; or its last update is not known
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) {
 		return false, false, nil
 	}

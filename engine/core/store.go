@@ -12,7 +12,7 @@ import (
 
 // A Store is an open database folder. Its methods may be called concurrently.
 //
-// A Store opens and closes its parts and hands calls on to them. doc.go tells what each part holds.
+// A Store opens and closes its parts and hands calls on to them. doc.go says what each part holds.
 type Store struct {
 	dir     string
 	options Options

@@ -131,7 +131,7 @@ func TestStreamUnreadable(t *testing.T) {
 }
 
 // TestStreamSilence holds the stream: an appender whose context ends while its batch is in the log
-// waits for the answer of the log all the same, and what it is told is true.
+// waits for the answer of the log all the same, and the answer is true.
 func TestStreamSilence(t *testing.T) {
 	dir := t.TempDir()
 	log := waltest.NewStream(1)

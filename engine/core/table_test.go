@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Lists between many changes, of which the database has some, yield what there is: pages as well,
-// and while memory has more names than a list reads at a time.
+// Lists between many changes, some of them in the database, yield what there is: pages as well, and
+// while memory has more names than a list reads at a time.
 func TestListsBetweenChanges(t *testing.T) {
 	s := enginetest.OpenDir(t, t.TempDir(), core.Options{NoBackground: true})
 	r := seeds.Rand(t)

@@ -74,7 +74,7 @@ func (t *term) one() (Label, bool) {
 	return Label{}, false
 }
 
-// An expression is what can be told of the texts that a regular expression matches.
+// An expression is what is known of the texts that a regular expression matches.
 type expression struct {
 	values []string // all of them; nil: there may be others
 	prefix string   // how all of them begin
@@ -91,7 +91,7 @@ const maxReduced = MaxLabel
 // compared with the values in use.
 const maxValues = 256
 
-// analyse tells what it can of an expression.
+// analyse returns what is known of an expression.
 func analyse(re *regexp.Regexp) (x expression) {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
@@ -298,8 +298,8 @@ func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
 	return m, m.check()
 }
 
-// Below returns a matcher of the series whose path is that of one of the folders, or below one. A
-// trailing .rrd of a path does not count. Without folders no series matches.
+// Below returns a matcher of the series whose path is one of the folders, or below one. A trailing
+// .rrd of a path does not count. Without folders no series matches.
 func Below(folders ...string) Matcher {
 	m := Matcher{Op: MatchBelow, Folders: make([]string, len(folders))}
 	for i, f := range folders {

@@ -54,7 +54,7 @@ func TestExpressionsAreReducedToValuesPrefixesAndSuffixes(t *testing.T) {
 	}
 }
 
-// FuzzExpression compares what is told of an expression with what it matches.
+// FuzzExpression compares what analyse returns for an expression with what it matches.
 func FuzzExpression(f *testing.F) {
 	f.Add("web[12]?|db", "web1") // values
 	f.Add("(a|ab)(c|bcd)*", "abcd")

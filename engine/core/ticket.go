@@ -30,7 +30,7 @@ type Ticket struct {
 	left    atomic.Int32  // shards that have not applied the record
 	done    chan struct{} // gets a message when the ticket is complete; holds one
 	pending bool          // Wait has to be called
-	told    func()        // called when the ticket is complete; nil: nobody wants to know
+	notify  func()        // called when the ticket is complete; nil: nobody wants to know
 	err     error         // why nothing was stored
 
 	mu     sync.Mutex // guards result while several shards apply the record; taken alone
@@ -96,9 +96,9 @@ func (t *Ticket) At(p wal.Pos) { t.pos = p }
 // Done reports whether Wait returns at once.
 func (t *Ticket) Done() bool { return !t.pending || len(t.done) > 0 }
 
-// Tell has told called when a batch that is submitted with t from now on is Done. It is for callers
-// who wait for other things too. told must neither block nor call the store.
-func (t *Ticket) Tell(told func()) { t.told = told }
+// Notify has done called when a batch that is submitted with t from now on is Done. It is for
+// callers who wait for other things too. done must neither block nor call the store.
+func (t *Ticket) Notify(done func()) { t.notify = done }
 
 // Begin readies t for a batch that an Engine other than a Store has taken. That engine calls it in
 // its Submit, and Complete when the batch has come to its end. If Submit fails after Begin, it
@@ -122,10 +122,10 @@ func (t *Ticket) complete() {
 	if t.calls != nil {
 		t.calls.leave()
 	}
-	told := t.told // the next line gives t away
+	notify := t.notify // the next line gives t away
 	t.done <- struct{}{}
-	if told != nil {
-		told()
+	if notify != nil {
+		notify()
 	}
 }
 
@@ -147,7 +147,7 @@ type queue struct {
 
 	mu      sync.Mutex // guards what follows; taken last and alone
 	tickets []*Ticket
-	empty   sync.Cond     // told when tickets is empty
+	empty   sync.Cond     // signalled when tickets is empty
 	room    chan struct{} // closed when half of maxQueued is free again; nil: nobody waits
 }
 
@@ -183,7 +183,7 @@ func (q *queue) shift(n int) []*Ticket {
 	return first
 }
 
-// removed tells those who wait that tickets were removed. The caller holds mu.
+// removed wakes those who wait that tickets were removed. The caller holds mu.
 func (q *queue) removed(size int64) {
 	left := q.bytes.Add(-size)
 	if len(q.tickets) == 0 {
@@ -236,7 +236,7 @@ func (q *queue) awaitRoom(ctx context.Context) error {
 // An outcome counts what became of the samples of one batch.
 type outcome struct {
 	accepted, late, other int
-	// late samples that a command passes over: its caller is not told
+	// late samples that a command passes over: its caller gets no error
 	skipped int
 	first   []Rejection // the first refused samples
 	keep    int         // how many of them to keep

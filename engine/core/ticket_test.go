@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestTicketTells: a ticket tells of each batch, one that is refused too, and is done by then.
+// TestTicketTells: a ticket reports each batch, one that is refused too, and is done by then.
 func TestTicketTells(t *testing.T) {
 	s := enginetest.Open(t)
 	f := newFeeder(t, s, 1)
@@ -17,7 +17,7 @@ func TestTicketTells(t *testing.T) {
 		t.Error("a ticket that stands for no batch is not done: Wait returns at once")
 	}
 	told := make(chan bool, 1)
-	ticket.Tell(func() { told <- ticket.Done() })
+	ticket.Notify(func() { told <- ticket.Done() })
 	for i, ref := range []core.Ref{f.refs[0], f.refs[0], core.Ref(1 << 40)} {
 		var b core.Batch
 		b.Add(ref, f.at()+rra.Seconds(int64(10+10*i)), rra.Float(1))

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// A Change is a change of the catalogue, as a [Watch] tells it.
+// A Change is a change of the catalogue, as a [Watch] reports it.
 type Change struct {
 	// Was is the path that the series had before: of a series that is dropped, renamed or replaced.
 	// If the path cannot be read any more, it lacks a trailing .rrd.
@@ -99,8 +99,8 @@ func (w *Watch) add(c Change) {
 	}
 }
 
-// tell adds a change to every watch.
-func (ws *watches) tell(c Change) {
+// report adds a change to every watch.
+func (ws *watches) report(c Change) {
 	if ws.count.Load() == 0 {
 		return
 	}
@@ -126,5 +126,5 @@ func (ws *watches) tellOp(o *catOp) {
 	if o.add != nil {
 		c.Path, c.Labels = o.add.path, o.add.labels
 	}
-	ws.tell(c)
+	ws.report(c)
 }

@@ -33,7 +33,7 @@ func TestWatchTellsEveryChangeOfTheCatalogue(t *testing.T) {
 	over, err := s.Create(ctx, core.Spec{Path: "b", Definition: d, Overwrite: true})
 	must(err)
 	meta := core.Metadata{Time: 1, Text: "one", Attributes: []core.Label{{Name: "units", Value: "%"}}}
-	for _, text := range []string{"one", "two"} { // a text alone tells nothing
+	for _, text := range []string{"one", "two"} { // a text alone is no change
 		meta.Text = text
 		_, err = s.SetMetadata(ctx, []core.PathMetadata{{Path: "b", Metadata: meta}})
 		must(err)

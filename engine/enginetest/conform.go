@@ -17,7 +17,7 @@ import (
 
 // Conform calls every method of e, which is empty, and of a new Store with the same arguments, and
 // fails the test where what they do differs. References and the order of what has no order may
-// differ. options are for the Store, and should be those of e.
+// differ. options are for the Store, and should be the ones of e.
 func Conform(t *testing.T, e core.Engine, options core.Options) {
 	t.Helper()
 	want := record(t, OpenDir(t, t.TempDir(), options))
@@ -222,7 +222,7 @@ func (r *recording) append() {
 	b.Rejections = 2
 	var t core.Ticket
 	told := make(chan struct{}, 1)
-	t.Tell(func() { told <- struct{}{} })
+	t.Notify(func() { told <- struct{}{} })
 	if err := r.e.Submit(ctx, &b, &t); err != nil {
 		r.Fatal(err)
 	}

@@ -154,7 +154,7 @@ func (r *recording) drop() {
 	r.say("List", "%s", r.list(r.e.Select(ctx, core.Query{Order: core.ByPath}), false))
 }
 
-// settle waits until counters, which may be some seconds old, are those of now.
+// settle waits until counters, which may be some seconds old, are current.
 func settle[T comparable](now func() T, want T) T {
 	for range 1000 {
 		if now() == want {

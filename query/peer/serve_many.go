@@ -46,7 +46,7 @@ type arrival struct {
 
 var arrivals = sync.Pool{New: func() any {
 	x := new(arrival)
-	x.ticket.Tell(func() { x.in.finish(x) })
+	x.ticket.Notify(func() { x.in.finish(x) })
 	return x
 }}
 

@@ -124,7 +124,7 @@ func (s *sender) run(ctx context.Context, number, from, until int, steps *steps)
 		s.back = make(chan *flight, s.l.under)
 		for range s.l.under {
 			f := &flight{}
-			f.ticket.Tell(func() {
+			f.ticket.Notify(func() {
 				f.took = time.Since(f.due)
 				s.back <- f
 			})

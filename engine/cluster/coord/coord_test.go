@@ -113,7 +113,7 @@ func TestOldAnnouncement(t *testing.T) {
 	}
 }
 
-// shifting shows what it is told to.
+// shifting shows what a test sets.
 type shifting struct {
 	coord.Store
 	entries []coord.Entry
@@ -214,7 +214,7 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// TestLeaving: a node that is told to leave says so to all, until it is told to stay.
+// TestLeaving: a node that has to leave says so to all, until it may stay.
 func TestLeaving(t *testing.T) {
 	c := newClock()
 	st := coordtest.New(c.now, 0).Client("x")

@@ -1,5 +1,5 @@
-// Package coord is what the nodes of a cluster tell each other: who they are, which node leads
-// which partition, and the map of partitions.
+// Package coord is what the nodes of a cluster announce to each other: who they are, which node
+// leads which partition, and the map of partitions.
 //
 // All of it is a few small values in a [Store], which servers replicate and which compares and
 // sets. Package natskv has a Store of NATS JetStream. A node announces itself, again and again, by

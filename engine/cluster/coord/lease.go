@@ -18,8 +18,8 @@ type Lease struct {
 	Term    uint64 `json:"term"` // grows by one when it is given to another one, for logs and eyes
 
 	// Log is the identity of the partition's log, a [wal.ID] as text, which the first leader names;
-	// empty: nobody has led the partition yet. A log that is empty, or another one, is not that of
-	// the partition.
+	// empty: nobody has led the partition yet. A log that is empty, or another one, is not the
+	// partition's.
 	Log string `json:"log,omitempty"`
 
 	Revision uint64 `json:"-"` // in the store; 0: there was never a lease
@@ -33,7 +33,7 @@ func WriteLease(ctx context.Context, s Store, partition int, former Lease, node,
 	return writeLease(ctx, s, partition, former, Lease{Node: node, Session: session, Term: former.Term + 1, Log: former.Log})
 }
 
-// NameLog notes in a lease which log the partition has. Errors are those of WriteLease.
+// NameLog notes in a lease which log the partition has. It returns the errors of WriteLease.
 func NameLog(ctx context.Context, s Store, partition int, former Lease, log wal.ID) (Lease, error) {
 	l := former
 	l.Log = log.String()

@@ -65,7 +65,7 @@ type Standing struct {
 type Announcer struct {
 	Store    Store
 	revision uint64
-	known    bool // revision is that of the last announcement
+	known    bool // revision belongs to the last announcement
 }
 
 // ErrNameTaken says that another process announces itself under the name of this node.

@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/placement"
 )
 
-// A View is what a Watcher has read: everything that nodes tell each other. Do not change it.
+// A View is what a Watcher has read: everything that nodes announce. Do not change it.
 type View struct {
 	Map         placement.Map    // without partitions: it is not known
 	MapRevision uint64           // of what the store has; 0: it has no map
@@ -25,7 +25,7 @@ func (v *View) HasMap() bool { return len(v.Map.Partitions) > 0 }
 // A Seen is a member as a Watcher sees it.
 type Seen struct {
 	Member
-	Leaving bool          // it was told to leave
+	Leaving bool          // it has to leave
 	Silent  time.Duration // since it has announced itself last
 	Live    bool          // it was not silent for Times.Lease
 	Gone    bool          // it was silent for Times.Gone: its replicas are to be replaced

@@ -44,7 +44,7 @@ type Result struct {
 	Equal    int64 // were there
 	Replaced int64 // were there, and older
 	Kept     int64 // of Options.Own, were there and stay
-	Own      int64 // of Series, those of Options.Own
+	Own      int64 // of Series, the ones of Options.Own
 	Failed   int64
 	Metadata int64 // paths with metadata
 	Notes    int64

@@ -5,5 +5,5 @@
 // the rest follows. So [Copy] needs no journal.
 //
 // The engine that is read must not change meanwhile. Into the other one nobody else writes the
-// series that are copied; what others have made newer is left alone and told.
+// series that are copied; what others have made newer is left alone and reported.
 package copying

@@ -232,7 +232,7 @@ func (r *run) create(ctx context.Context, batch []whole, replace bool) ([]core.C
 	return out, err
 }
 
-// meet compares a series that To has with that of From. It says whether To's is to be replaced.
+// meet compares a series that To has with From's. It says whether To's is to be replaced.
 func (r *run) meet(ctx context.Context, w whole) (replace bool) {
 	path := w.copied.Path
 	same, err := r.same(ctx, w, 0)

@@ -46,7 +46,7 @@ func (o Options) withDefaults() Options {
 }
 
 // A Detour is a core.Engine for receivers whose senders get no answer. Methods that it does not
-// have itself are those of the router.
+// have itself are the router's.
 type Detour struct {
 	*router.Store
 	dir   router.Directory
@@ -68,7 +68,7 @@ type Detour struct {
 
 var _ core.Engine = (*Detour)(nil)
 
-// New returns a Detour over the partitions of dir, which are those of r. It delivers what the spool
+// New returns a Detour over the partitions of dir, which are also r's. It delivers what the spool
 // has until Stop.
 func New(r *router.Store, dir router.Directory, o Options) *Detour {
 	d := &Detour{Store: r, dir: dir, o: o.withDefaults(), lanes: make([]lane, r.Partitions()), ended: make(chan struct{})}

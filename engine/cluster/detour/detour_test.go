@@ -206,7 +206,7 @@ func same(t *testing.T, s, model core.Engine, path string) {
 }
 
 // A series that is new while its partition has no leader is made as its sender and the policy said,
-// when there is one. Its sender is told then to resolve its names again.
+// when there is one. Its sender then has to resolve its names again.
 func TestNewSeriesWithoutLeader(t *testing.T) {
 	w := newWorld(t, 2).open()
 	w.seats[0].set(nobody)
@@ -282,7 +282,7 @@ func TestSpoolSurvivesRestart(t *testing.T) {
 	if st := w.detour.Figures(); st.Bytes == 0 || st.Partitions != 1 {
 		t.Fatalf("%+v", st)
 	}
-	// The names are not known any more: nobody but the partition could tell.
+	// The names are not known any more: nobody but the partition could know.
 	must(t, w.submit(begin+3, 3, refs...))
 	if st := w.detour.Figures(); st.Lost[detour.NoName] != 1 {
 		t.Errorf("%+v", st)

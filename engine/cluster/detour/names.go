@@ -10,7 +10,7 @@ import (
 // nameChunk is of how many successive references the paths stand together.
 const nameChunk = 1 << 8
 
-// names are the paths of references, as those who resolve them were told. To look takes no lock.
+// names are the paths of references, as those who resolved them got them. To look takes no lock.
 type names struct {
 	most   int64
 	count  atomic.Int64

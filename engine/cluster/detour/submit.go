@@ -17,7 +17,7 @@ type journey struct {
 	ticket *core.Ticket // the caller's
 	keep   int          // how many refused samples an error names
 	parts  []*part      // by partition; nil: none yet
-	used   []*part      // those of the batch at hand
+	used   []*part      // the parts of the batch at hand
 
 	strays []core.Rejection // samples of no series, the first keep
 	stray  int              // all samples of no series
@@ -129,7 +129,7 @@ func (j *journey) part(p int) *part {
 	x := j.parts[p]
 	if x == nil {
 		x = &part{j: j, p: p, answered: make(chan struct{}, 1)}
-		x.ticket.Tell(x.tell)
+		x.ticket.Notify(x.arrived)
 		j.parts[p] = x
 	}
 	if len(x.index) == 0 {
@@ -138,9 +138,9 @@ func (j *journey) part(p int) *part {
 	return x
 }
 
-// tell is called when the leader has answered. One message is enough, also if it is of an earlier
-// Submit that has failed: direct looks whether the ticket is done.
-func (x *part) tell() {
+// arrived is called when the leader has answered. One message is enough, also if it is of an
+// earlier Submit that has failed: direct looks whether the ticket is done.
+func (x *part) arrived() {
 	select {
 	case x.answered <- struct{}{}:
 	default:

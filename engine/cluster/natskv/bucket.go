@@ -148,7 +148,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", errGone, failed)
 	}
 	s.o.Logger.Error("the bucket of the cluster was deleted; it is made again, and the nodes write again what they know", "bucket", s.bucket)
-	return errGone // the next read tells
+	return errGone // the next read shows it
 }
 
 // absent takes in that there is no bucket, or that this is not known. It returns how often there

@@ -18,7 +18,7 @@ import (
 	"github.com/rondo-db/rondo/internal/natstest"
 )
 
-// TestReadsWhatItWrote: each of three stores is connected to another server, two of which follow.
+// TestReadsWhatItWrote: each of three stores is connected to another server; two of these follow.
 // Whatever a store has written or removed shows at its next read.
 func TestReadsWhatItWrote(t *testing.T) {
 	t.Parallel() // most of it is waiting
@@ -183,7 +183,7 @@ func TestLateReplica(t *testing.T) {
 	if got := keys("a."); !slices.Equal(got, []string{"a.1=5"}) {
 		t.Errorf("behind replicas that lag: %v", got)
 	}
-	// Where the prefix may have no key, one more is asked for: it tells how far the answer reaches.
+	// Where the prefix may have no key, one more is asked for: it shows how far the answer reaches.
 	asked := p.set(nothing, []*nats.Msg{has("a.2", 7), upto(40)}, []*nats.Msg{has("a.2", 41, "KV-Operation", "DEL"), upto(41)})
 	if len(asked) != 3 {
 		t.Errorf("asked %d times, not 3: %q", len(asked), asked)

@@ -45,7 +45,7 @@ func (s *Store) heard(what int, err error) {
 	}
 }
 
-// answered says whether err is what the servers say to a call, and not that they cannot tell.
+// answered says whether err is what the servers say to a call, and not that they do not know.
 func answered(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && api.Code != 503 || errors.Is(err, coord.ErrConflict) || errors.Is(err, nats.ErrMaxPayload)

@@ -31,7 +31,7 @@ type Options struct {
 	// Beside is a stream that a cluster has; empty: it does not matter. While the servers have it,
 	// Connect makes no bucket that is missing, as if MustExist were set.
 	Beside string
-	// Logger is told of a bucket that is made again; nil: it is not.
+	// Logger gets a line for a bucket that is made again; nil: none.
 	Logger *slog.Logger
 	// AcceptFewerReplicas accepts a bucket on one server, and makes such a bucket. It is for tests.
 	AcceptFewerReplicas bool
@@ -66,7 +66,7 @@ type Store struct {
 var _ coord.Store = (*Store)(nil)
 
 // Connect connects to the servers, and makes the bucket if it is missing. It does not check how the
-// servers sync: they are those of the logs, and jetstream.Connect checks them.
+// servers sync: they also keep the logs, and jetstream.Connect checks them.
 func Connect(ctx context.Context, o Options) (*Store, error) {
 	nc, err := natsconn.Connect(o.URL, o.Logger, o.Connect...)
 	if err != nil {

@@ -294,11 +294,11 @@ func (n *Node) successor(l *local, v *coord.View, part placement.Partition, resi
 	return nil
 }
 
-// foremost reports whether no other replica would be a better leader than that of this node: all
-// replicas of the map live and say how far they are, and nobody is further. So it is in a new
-// cluster. Of those that are equally far the first one of the map is the foremost. A replica that
-// holds nothing is the foremost only if all nodes live: one that does not may have a replica that
-// the map has forgotten. Nodes that are given up do not count.
+// foremost reports whether no other replica would be a better leader than this node's: all replicas
+// of the map live and say how far they are, and nobody is further. So it is in a new cluster. Of
+// those that are equally far the first one of the map is the foremost. A replica that holds nothing
+// is the foremost only if all nodes live: one that does not may have a replica that the map has
+// forgotten. Nodes that are given up do not count.
 func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool {
 	s := l.standing
 	if l.replica == nil || !l.measured || s.Position < s.Newest {
@@ -314,7 +314,7 @@ func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool 
 			return false
 		}
 	}
-	before := true // the replicas of the map that come before that of this node
+	before := true // the replicas of the map that come before this node's
 	for _, name := range part.Nodes {
 		if name == n.o.Name {
 			before = false
@@ -336,8 +336,8 @@ func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool 
 	return true
 }
 
-// givenUp reports whether a node does not come back, as an operator says: it was told to leave, and
-// is gone. Nobody waits for what its replicas hold.
+// givenUp reports whether a node does not come back, as an operator says: it had to leave, and is
+// gone. Nobody waits for what its replicas hold.
 func givenUp(m *coord.Seen) bool { return m.Leaving && m.Gone }
 
 // behindLoss reports whether another replica of the map holds more records than the log has now, as

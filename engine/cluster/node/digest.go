@@ -194,7 +194,7 @@ func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
 	}
 	sides := map[uint64]*side{l.digest.Sum: {}}
 	sides[l.digest.Sum].add(ballot{n.o.Name, l.copyOf, l.standing.Leads})
-	all, absent := 1, 0 // replicas that live, and those of them that have no digest there
+	all, absent := 1, 0 // replicas that live, and how many of them have no digest there
 	for name, m := range v.Members {
 		if m == nil || !m.Live || name == n.o.Name {
 			continue

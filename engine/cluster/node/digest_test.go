@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// TestCompare: who differs is in quarantine. Digest 1 is that of this node, a, and the others say
+// TestCompare: who differs is in quarantine. Digest 1 belongs to this node, a, and the others say
 // what theirs is.
 func TestCompare(t *testing.T) {
 	type voter struct {

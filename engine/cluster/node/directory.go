@@ -100,8 +100,8 @@ func (n *Node) Leader(ctx context.Context, partition int) (core.Engine, error) {
 
 // Reader returns a partition for reading: the replica here if that is current, or else one of
 // another node, which may be the leader. Reader waits for a current replica as Leader does. While
-// the store takes no announcements, not even those of this node, silence says nothing: a node
-// counts that was current when it was heard last, and whose process is not known to have ended.
+// the store takes no announcements, not even this node's, silence says nothing: a node counts that
+// was current when it was heard last, and whose process is not known to have ended.
 func (n *Node) Reader(ctx context.Context, partition int) (core.Engine, error) {
 	return n.find(ctx, partition, func() (core.Engine, *coord.Member) {
 		if l := n.locals[partition]; l != nil && l.replica != nil && l.hurt == "" && l.current {

@@ -21,7 +21,7 @@ const clusterFile = "cluster.json"
 // with as many replicas as a map allows has less.
 const maxClusterFile = 16 << 20
 
-// A clusterNote is the content of clusterFile. Those of older programs have no map.
+// A clusterNote is the content of clusterFile. Notes of older programs have no map.
 type clusterNote struct {
 	Cluster string          `json:"cluster"`
 	Map     json.RawMessage `json:"map,omitempty"`

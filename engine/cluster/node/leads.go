@@ -14,8 +14,8 @@ import (
 // the lease only after this node had been silent for Times.Lease. So a lease counts for that long
 // from when the node began its last announcement, if it has read that, and then the lease as its
 // own. That list of leases must not be older than the announcement: natskv reads nothing that is
-// older than what it has read before. If the store has lost the lease it may have lost that of
-// another node, too: then the log must have said since that it is still this node's.
+// older than what it has read before. If the store has lost the lease it may have lost another
+// node's, too: then the log must have said since that it is still this node's.
 func (n *Node) Leads(partition int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -36,7 +36,7 @@ type local struct {
 	unproven  bool        // the log has not said since then that it is still this leader's
 	damaged   bool        // the store has it damaged, as read last
 	mended    time.Time   // when it was written again for that
-	term      uint64      // that of the lease by which the replica began to lead
+	term      uint64      // the term of the lease by which the replica began to lead
 	standing  Standing    // at the last look
 	measured  bool        // there was a look since it was opened
 	reference wal.Pos     // what somebody held at that look

@@ -158,7 +158,7 @@ func TestLostLogAwaitsUnopenedReplica(t *testing.T) {
 	})
 }
 
-// A node that is lost for good is not waited for once an operator has told it to leave.
+// A node that is lost for good is not waited for once an operator has made it leave.
 func TestLostLogAwaitsNoDrainedNode(t *testing.T) {
 	inPairs(t, seeds.Often(6, 20), func(_ uint64, w *world, part placement.Partition, g *modelLog) {
 		i := slices.IndexFunc(w.hosts, func(h *host) bool { return h.name == part.Nodes[1] })

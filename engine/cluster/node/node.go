@@ -119,7 +119,7 @@ func (n *Node) Stop() {
 	n.stopping = true
 }
 
-// wake tells whoever waits for a leader to look again. n.mu is held.
+// wake makes whoever waits for a leader look again. n.mu is held.
 func (n *Node) wake() {
 	close(n.looked)
 	n.looked = make(chan struct{})

@@ -27,7 +27,7 @@ type Options struct {
 	// Session names this start of the node; default: drawn at random.
 	Session string
 
-	// Store keeps what nodes tell each other.
+	// Store keeps what nodes announce.
 	Store coord.Store
 	// Times say how long a node may be silent.
 	Times coord.Times
@@ -48,7 +48,7 @@ type Options struct {
 	// TruncateInterval is the time between two truncations of a log; default 10 s.
 	TruncateInterval time.Duration
 	// DigestInterval is the time between two digests of a partition; default 1 hour, negative: none
-	// are taken. The node takes those of one partition after the other.
+	// are taken. The node takes one partition's after the other's.
 	DigestInterval time.Duration
 	// StopTime bounds how long Run hands leases on before it returns; default 15 s.
 	StopTime time.Duration
@@ -127,8 +127,8 @@ type Peers interface {
 	Backup(ctx context.Context, node coord.Member, partition int, w io.Writer) error
 	// Engine returns a partition of another node. It may be called often.
 	Engine(node coord.Member, partition int) (core.Engine, error)
-	// TakeDigest and AwaitDigest are as those of a Replica of another node. TakeDigest works half
-	// of the time.
+	// TakeDigest and AwaitDigest are as in a Replica of another node. TakeDigest works half of the
+	// time.
 	TakeDigest(ctx context.Context, node coord.Member, partition int) (core.Digested, error)
 	AwaitDigest(ctx context.Context, node coord.Member, partition int, at wal.Pos) (uint64, error)
 }

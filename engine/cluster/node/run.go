@@ -28,7 +28,7 @@ func New(o Options) (*Node, error) {
 				f()
 				select {
 				case n.taskEnded <- struct{}{}:
-				default: // close is told already
+				default: // close is awake already
 				}
 			})
 		}

@@ -273,7 +273,7 @@ func (w *world) mishap() {
 	case 6:
 		if w.mayLose(h) {
 			h.down()
-			w.tell("the disk of %s is lost", h.name)
+			w.report("the disk of %s is lost", h.name)
 			clear(h.disk)
 			h.kept = placement.Map{}
 		}
@@ -291,7 +291,7 @@ func (w *world) mishap() {
 	case 11:
 		h.down()
 		h.older = !h.older
-		w.tell("%s has an older program: %v", h.name, h.older)
+		w.report("%s has an older program: %v", h.name, h.older)
 	case 12:
 		w.lose("all.map", w.servers.Lose)
 	case 13:
@@ -315,7 +315,7 @@ func (w *world) mishap() {
 func (w *world) lose(key string, do func(key string)) {
 	v := w.truth()
 	if slices.ContainsFunc(w.hosts, func(h *host) bool { return h.kept.Version == v.Map.Version }) {
-		w.tell("the servers lose %s", key)
+		w.report("the servers lose %s", key)
 		w.losses++
 		do(key)
 	}
@@ -348,7 +348,7 @@ func (w *world) flip() {
 	for p := range w.logs {
 		for _, h := range w.hosts {
 			if m := h.open[p]; m != nil {
-				w.tell("a bit flips in partition %d of %s", p, h.name)
+				w.report("a bit flips in partition %d of %s", p, h.name)
 				m.at.sum ^= 1
 				m.saved, m.old = m.at, image{}
 				h.disk[p] = m.saved

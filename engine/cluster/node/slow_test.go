@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A pawn is a replica that is level with the log, and leads when it is told to.
+// A pawn is a replica that is level with the log, and leads when the test says so.
 type pawn struct {
 	mu    sync.Mutex
 	leads bool

@@ -35,7 +35,7 @@ func (modelPeer) AwaitDigest(context.Context, coord.Member, int, wal.Pos) (uint6
 	return 0, errors.New("a model")
 }
 
-// A backupPeer gives backups as a function does, and tells of whom they are asked.
+// A backupPeer gives backups as a function does, and records who is asked for them.
 type backupPeer struct {
 	modelPeer
 	asked chan string

@@ -40,8 +40,8 @@ func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement
 
 // needless returns the position up to which no replica of the map needs the log, nor a backup; 0:
 // all of it may be needed. Replicas of nodes that are gone do not count. While the store lacks the
-// map, the one that this node knows may be older than that of the others. While this node does not
-// see the cluster, a replica may begin to take a copy. n.mu is held.
+// map, the one that this node knows may be older than the others'. While this node does not see the
+// cluster, a replica may begin to take a copy. n.mu is held.
 func (n *Node) needless(l *local, v *coord.View, part placement.Partition) wal.Pos {
 	if v.MapLost || n.o.now().Sub(n.seen) > (copyNotice-1)*n.o.Times.Interval {
 		return 0

@@ -178,7 +178,7 @@ func (m *model) Promote(context.Context) error {
 	if err := m.apply(g.last()); err != nil {
 		return err
 	}
-	m.h.w.tell("%s leads partition %d: %+v", m.h.name, m.p, m.h.node.locals[m.p].lease)
+	m.h.w.report("%s leads partition %d: %+v", m.h.name, m.p, m.h.node.locals[m.p].lease)
 	m.writer, m.err = g.claim, nil
 	return nil
 }
@@ -425,8 +425,8 @@ func (w *world) logger(name string) *slog.Logger {
 	}})).With("node", name)
 }
 
-// tell writes what happens, when one seed runs.
-func (w *world) tell(format string, args ...any) {
+// report writes what happens, when one seed runs.
+func (w *world) report(format string, args ...any) {
 	if l := w.logger("world"); l != nil {
 		l.Info(fmt.Sprintf(format, args...))
 	}
@@ -459,6 +459,6 @@ func (h *host) up() {
 
 // down kills a host. What was not in a checkpoint is lost.
 func (h *host) down() {
-	h.w.tell("%s dies", h.name)
+	h.w.report("%s dies", h.name)
 	h.node, h.open = nil, nil
 }

@@ -120,7 +120,7 @@ func (o *Operator) Move(ctx context.Context, partition int, from, to string) (no
 	return note, err
 }
 
-// movable returns why a replica cannot move from a node to another, both of which are known.
+// movable returns why a replica cannot move from a node to another. Both nodes are known.
 func movable(v *coord.View, partition int, part placement.Partition, from, to string) error {
 	switch {
 	case part.Move != nil && part.Move.To == to && part.Move.From == from:

@@ -22,7 +22,7 @@ type LogServer struct {
 
 // A KeptLog is the log of a partition, or the map, as the servers keep it.
 type KeptLog struct {
-	Err     error // nobody tells of it: it has no leader among the servers, or is Absent
+	Err     error // nobody knows it: it has no leader among the servers, or is Absent
 	Absent  bool  // the servers do not have it
 	Keepers []LogKeeper
 	Full    int // per cent of its room that are taken
@@ -112,7 +112,7 @@ const (
 	full    = 98
 )
 
-// judgeRoom tells of logs that are full, or soon will be.
+// judgeRoom reports logs that are full, or soon will be.
 func (s *State) judgeRoom(l *LogServers) {
 	var none, little []int
 	most := 0
@@ -133,7 +133,7 @@ func (s *State) judgeRoom(l *LogServers) {
 	}
 }
 
-// judgeLogServer tells of a server that is missing.
+// judgeLogServer reports a server that is missing.
 func (s *State) judgeLogServer(l *LogServers, x LogServer) {
 	switch {
 	case x.Problem == "":
@@ -146,7 +146,7 @@ func (s *State) judgeLogServer(l *LogServers, x LogServer) {
 	}
 }
 
-// judgeKeepers tells of servers that are there and keep a log badly.
+// judgeKeepers reports servers that are there and keep a log badly.
 func (s *State) judgeKeepers(l *LogServers) {
 	for _, x := range l.Servers {
 		if x.Problem != "" || x.Name == "" {

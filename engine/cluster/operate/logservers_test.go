@@ -20,8 +20,8 @@ func kept(servers []string, missing string, lag map[string]uint64) (k operate.Ke
 	return k
 }
 
-// TestLogServersInWords: what is wrong with the servers that keep the logs is told with what the
-// next loss does, and no cluster with it is whole.
+// TestLogServersInWords: what is wrong with the servers that keep the logs is reported with what
+// the next loss does, and no cluster with it is whole.
 func TestLogServersInWords(t *testing.T) {
 	three, five := []string{"n1", "n2", "n3"}, []string{"n1", "n2", "n3", "n4", "n5"}
 	there := func(names ...string) (all []operate.LogServer) {
@@ -115,7 +115,7 @@ func TestSilenceWithoutMapIsNoDeath(t *testing.T) {
 		"error: no nats-server leads the map of partitions: updates wait: it has no leader")
 }
 
-// TestFullLogs: status tells of logs before they are full.
+// TestFullLogs: status reports logs before they are full.
 func TestFullLogs(t *testing.T) {
 	at := func(full int) operate.KeptLog {
 		k := kept([]string{"n1", "n2", "n3"}, "", nil)

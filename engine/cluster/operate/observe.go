@@ -20,7 +20,7 @@ type Observer struct {
 // lookTime bounds one look: a server says nothing about a subject that a user may not ask about.
 const lookTime = 10 * time.Second
 
-// NewObserver returns an observer of the cluster that a store tells of. now is the clock; nil:
+// NewObserver returns an observer of the cluster that a store describes. now is the clock; nil:
 // time.Now.
 func NewObserver(s coord.Store, t coord.Times, now func() time.Time) *Observer {
 	t = t.WithDefaults()

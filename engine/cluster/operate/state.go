@@ -170,7 +170,7 @@ func nodeOf(name string, m *coord.Seen, parts []Partition) Node {
 			}
 			holds = true
 			if p.Move != nil && p.Move.To == name {
-				continue // it is none yet
+				continue // it is no replica yet
 			}
 			n.Replicas++
 			if r.State == Leads || r.State == Current {

@@ -55,7 +55,7 @@ func TestNodesThatRefuseEachOther(t *testing.T) {
 	want(t, w.state(1), true)
 }
 
-// TestFullDisk: status tells of it, and the node takes no replica.
+// TestFullDisk: status reports it, and the node takes no replica.
 func TestFullDisk(t *testing.T) {
 	w := newWorld(t, 3, 2, "a", "b", "c")
 	p := w.look().Map.Partitions[0]
@@ -72,8 +72,8 @@ func TestFullDisk(t *testing.T) {
 	want(t, w.state(1), true)
 }
 
-// TestStateInWords: everything that may be wrong with replicas and leaders is told, once for all
-// partitions that have it.
+// TestStateInWords: everything that may be wrong with replicas and leaders is reported, once for
+// all partitions that have it.
 func TestStateInWords(t *testing.T) {
 	w := newWorld(t, 4, 2, "a", "b", "c")
 	follower := func(i int) string { return w.state(1).Partitions[i].Replicas[1].Node }

@@ -43,7 +43,7 @@ type Kind int
 // Kinds of changes.
 const (
 	Begin   Kind = iota + 1 // a move begins: To takes a copy
-	Finish                  // To is current: it becomes a replica, and From is none any more
+	Finish                  // To is current: it becomes a replica, and From no longer is
 	Abandon                 // the move to To is given up: it is gone, or leaves
 	Remove                  // From is no replica any more: there are more than Map.Replicas
 	Prefer                  // To, a replica, becomes the preferred leader

@@ -126,8 +126,8 @@ func (p *planner) even() (Change, bool) {
 	return Change{}, false
 }
 
-// exchange finds the partition whose replica suits one member best that has none, among those of
-// another member. No more than worse replicas more may share their zone afterwards.
+// exchange finds, among the partitions of another member, the one whose replica suits best a member
+// that has none. No more than worse replicas more may share their zone afterwards.
 func (p *planner) exchange(from, to, worse int) (Change, bool) {
 	a, b := p.members[from].Name, p.members[to].Name
 	best, least := -1, 0

@@ -87,8 +87,8 @@ func (m Map) Step(s Situation) (Change, bool) {
 	return m.prefer(c, s.Current)
 }
 
-// may reports whether all replicas of a partition are current, other than from and those of nodes
-// that are gone or leave.
+// may reports whether all replicas of a partition are current, other than from and replicas of
+// nodes that are gone or leave.
 func (m Map) may(c *census, s Situation, partition int, from string) bool {
 	for _, name := range m.Partitions[partition].Nodes {
 		if name != from && c.stays(name) && !s.Current(partition, name) {

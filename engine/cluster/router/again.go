@@ -11,12 +11,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// An engine that dies may have made a change and not told of it. The functions here are for the
+// An engine that dies may have made a change and not reported it. The functions here are for the
 // next leader, which has made every change that the one before has. They find out whether the
-// change is there, so that it is neither made twice nor told as failed.
+// change is there, so that it is neither made twice nor reported as failed.
 
-// appliedBefore returns how many samples of an update command, of which an engine has refused the
-// first one with failed, are there; 0: that is not known, or none.
+// appliedBefore returns how many samples of an update command are there after an engine has refused
+// the first one with failed; 0: that is not known, or none.
 func appliedBefore(b *core.Batch, n int, failed error) (done int) {
 	late, ok := errors.AsType[*rra.TimeError](failed)
 	if !ok || n > 0 {
@@ -56,7 +56,7 @@ func updateRest(ctx context.Context, e core.Engine, ref core.Ref, b *core.Batch,
 
 // madeBefore makes a success of each series that an engine has refused because it exists, if it is
 // the one that was to be made: it has the definition, the labels and the last update that it would
-// have. want tells what was to be made.
+// have. want says what was to be made.
 func madeBefore(e core.Engine, out []core.Created, want func(i int) core.Spec) {
 	seen := make(map[string]bool)
 	for i := range out {
@@ -148,7 +148,7 @@ func (a *alteration) run(e core.Engine, again bool) (core.Ref, error) {
 }
 
 // A removal is a call that takes a path away: Drop or Rename. Whether the path was there is looked
-// up before it is made, so that one that is gone because the call was made is told from one that
+// up before it is made, so that one that is gone because the call was made differs from one that
 // never was.
 type removal struct {
 	path     string

@@ -143,7 +143,7 @@ func (r *Store) acknowledged(s *Session, p int, e core.Engine) {
 	}
 }
 
-// caughtUp returns e once it has reached a position. If e does not get there, or cannot tell, it
+// caughtUp returns e once it has reached a position. If e does not get there, or does not know, it
 // returns the leader.
 func (r *Store) caughtUp(ctx context.Context, p int, e core.Engine, at wal.Pos) (core.Engine, error) {
 	x, ok := e.(Replica)

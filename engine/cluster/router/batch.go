@@ -19,7 +19,7 @@ type delivery struct {
 	size    int          // samples of the caller's batch
 	keep    int          // how many refused samples an error names
 	parts   []*part      // by partition; nil: no sample was ever of it
-	used    []*part      // those of the batch at hand, in order of partitions
+	used    []*part      // the parts of the batch at hand, in order of partitions
 
 	strays []core.Rejection // samples of no partition, the first keep
 	stray  int              // all samples of no partition
@@ -80,7 +80,7 @@ func (d *delivery) split(b *core.Batch) {
 		if pt == nil {
 			pt = &part{d: d, errand: errand{lane: &d.r.lanes[p], posted: make(chan error, 1)}}
 			pt.errand.end = pt.end
-			pt.ticket.Tell(pt.arrived)
+			pt.ticket.Notify(pt.arrived)
 			d.parts[p] = pt
 		}
 		if len(pt.index) == 0 {
@@ -170,7 +170,7 @@ func (pt *part) arrived() {
 	pt.end(pt.truth(err))
 }
 
-// end tells what became of the part.
+// end reports what became of the part.
 func (pt *part) end(err error) {
 	pt.err = err
 	if pt.engine != nil {

@@ -154,7 +154,7 @@ func (p *program) submit(ctx context.Context) {
 		var out []any
 		for k := range b {
 			told := make(chan struct{})
-			tickets[k].Tell(func() { close(told) })
+			tickets[k].Notify(func() { close(told) })
 			if err := e.Submit(ctx, &b[k][i], &tickets[k]); err != nil {
 				return nil, err
 			}

@@ -163,7 +163,7 @@ func (n *node) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Creat
 	return n.Engine.CreateBatch(ctx, specs)
 }
 
-// What a replica tells.
+// What a replica reports.
 
 func (n *node) Acknowledged() wal.Pos {
 	n.s.c.mu.Lock()

@@ -120,7 +120,7 @@ func (r *Store) importInto(ctx context.Context, p int, part []core.Copy, overwri
 }
 
 // limited makes series: all by one call of create, or each by a call of its own if the limit is
-// near. spec tells what a thing makes.
+// near. spec says what a thing makes.
 func limited[T any](ctx context.Context, r *Store, things []T, spec func(*T) core.Spec, create func(ctx context.Context, things []T) ([]core.Created, error)) ([]core.Created, error) {
 	n := int64(len(things))
 	if r.limit.reserve(n) {

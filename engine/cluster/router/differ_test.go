@@ -37,7 +37,7 @@ type program struct {
 	held   bool   // the reorder window holds samples back
 
 	watches  [2]*core.Watch
-	followed [2]map[string]string // path → labels, as the watches tell
+	followed [2]map[string]string // path → labels, as the watches report
 
 	mortal *mortal // the leaders of many die; nil: they do not
 	drawn  int64   // times, so that no two are the same where leaders die
@@ -174,7 +174,7 @@ func textOf(err error) string {
 	return refText.ReplaceAllString(err.Error(), "ref N")
 }
 
-// kinds are the errors that callers tell apart.
+// kinds are the errors that callers distinguish.
 var kinds = map[string]error{
 	"not found": core.ErrNotFound, "exists": core.ErrExists, "limit": core.ErrSeriesLimit, "invalid": core.ErrInvalid, "shape": core.ErrShape,
 }

@@ -13,7 +13,7 @@
 //
 // A reference of a Store has the number of its partition, plus one, in the bits from 48 on, and the
 // reference within the partition below them. So references of one partition follow each other, and
-// a reference of a single store is told from one of a router.
+// a reference of a single store differs from one of a router.
 //
 // # What differs from one store
 //

@@ -12,15 +12,14 @@ import (
 
 // An engine that dies has stored some of the batches that it has not answered. They are submitted
 // again to the next leader, which holds whatever the one before has stored. Samples that were
-// stored are then refused as late. Their senders must be told that they were stored, as one
-// machine would have told them, and senders of samples that are late for another reason must be
-// told that.
+// stored are then refused as late. Their senders must get the answer that they were stored, as from
+// one machine, and senders of samples that are late for another reason must get that answer.
 //
 // Batches of a lane are stored in order. So a sample that is late was stored by the first attempt
 // if the last update of its series is a time that was sent in this batch, or in a later one that
 // was not answered either. Another sender may have stored a sample of the same series and the same
 // time meanwhile, and then this one is taken for that. If another sender has stored a later one,
-// the sample is told as late, although it may be stored.
+// the sample is reported as late, although it may be stored.
 
 // Evidence is the times of the samples that were submitted and not answered.
 type evidence struct {
@@ -66,7 +65,7 @@ func (ev *evidence) overtaken(ref core.Ref, at rra.Time, seq uint64) (by rra.Tim
 }
 
 // maxNamed is how many refused samples of a batch an engine is asked to name. What is not named is
-// told as late.
+// reported as late.
 const maxNamed = 50_000
 
 // prove readies an errand that was not answered for being submitted again. What speaks for it is

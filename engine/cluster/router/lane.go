@@ -39,7 +39,7 @@ type errand struct {
 	// posted gets the outcome of the submission of an errand that was queued. Its post waits for
 	// it. It holds one.
 	posted chan error
-	// end tells what became of an errand that was submitted, and could not be submitted again.
+	// end reports what became of an errand that was submitted, and could not be submitted again.
 	end func(err error)
 
 	// What the lane keeps, under its mu.
@@ -60,7 +60,7 @@ func (x *errand) reset() {
 }
 
 // post submits an errand to the leader, for which it waits until a time. When it returns nil, the
-// errand's ticket tells what becomes of it.
+// errand's ticket reports what becomes of it.
 func (l *lane) post(ctx context.Context, x *errand, until *time.Time) error {
 	e, err := l.leader(ctx, l.p, until)
 	if err != nil {
@@ -204,9 +204,9 @@ func (l *lane) run(wait time.Duration) {
 }
 
 // take takes the first errand out of the queue, with the engine to which it goes. It waits for a
-// leader. told says that nobody waits for the submission of the errand. Without an errand the
+// leader. unwatched says that nobody waits for the submission of the errand. Without an errand the
 // goroutine of run ends.
-func (l *lane) take() (x *errand, told bool, e core.Engine, err error) {
+func (l *lane) take() (x *errand, unwatched bool, e core.Engine, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.queue) > 0 {

@@ -43,7 +43,7 @@ func TestBatchesKeepTheirOrderWhenLeadersChange(t *testing.T) {
 		}
 	}
 	for _, s := range c.parts {
-		s.leader.hold = true // nothing is stored unless the leaders are told to
+		s.leader.hold = true // nothing is stored unless a test lets the leaders
 	}
 	done := make(chan struct{})
 	var chaos sync.WaitGroup
@@ -184,7 +184,8 @@ func send(t *testing.T, r *router.Store, refs []core.Ref, batches, window int) {
 	}
 }
 
-// When one partition of a batch was out of reach, all of the batch was told as stored, or nothing.
+// When one partition of a batch was out of reach, all of the batch was reported as stored, or
+// nothing.
 func TestBatchStoredInPartSaysWhatIsMissing(t *testing.T) {
 	all := openStores(t, 3, core.Options{})
 	c := newCell(all)
@@ -403,7 +404,7 @@ func (h *halfway) Import(ctx context.Context, copies []core.Copy, overwrite bool
 	return append(out, make([]core.Created, len(copies)-2)...), core.ErrNotLeader
 }
 
-// leaders is a cell whose leader another function tells.
+// leaders is a cell whose leader another function returns.
 type leaders struct {
 	*cell
 	leader func() core.Engine
@@ -445,8 +446,8 @@ func TestReadersSeeTheirWrites(t *testing.T) {
 	}
 }
 
-// A sender went to another node after its series were made, and was told that they are not there:
-// the replica of that node was behind.
+// A sender went to another node after its series were made, and got the answer that they are not
+// there: the replica of that node was behind.
 func TestOnlyTheLeaderKnowsThatASeriesIsMissing(t *testing.T) {
 	c := newCell(openStores(t, 1, core.Options{}))
 	s := c.parts[0]
@@ -466,7 +467,7 @@ func TestOnlyTheLeaderKnowsThatASeriesIsMissing(t *testing.T) {
 	}
 }
 
-// certain is a cell whose Directory tells whether this process leads.
+// certain is a cell whose Directory says whether this process leads.
 type certain struct {
 	*cell
 	leads func() error
@@ -474,8 +475,8 @@ type certain struct {
 
 func (c certain) Leads(int) error { return c.leads() }
 
-// A sender was told that its series are not there by a node that had led, and did not know yet that
-// another one leads and has made them.
+// A sender got the answer that its series are not there from a node that had led, and did not know
+// yet that another one leads and has made them.
 func TestOldLeaderDoesNotKnowThatASeriesIsMissing(t *testing.T) {
 	c := newCell(openStores(t, 1, core.Options{}))
 	s := c.parts[0]

@@ -74,7 +74,7 @@ func (r *Store) seriesOf(list func(ctx context.Context, e core.Engine) iter.Seq2
 }
 
 // Select is core.Store's. In order of paths it reads all partitions at the same time, some entries
-// ahead. The order of references is that of the partitions.
+// ahead. References are in the order of the partitions.
 func (r *Store) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
 	if q.RefsOnly && q.Check() == nil {
 		return r.refs(ctx, q)
@@ -114,7 +114,7 @@ func (r *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq
 }
 
 // gathered asks every partition and returns the answers by partition. If the error wraps
-// core.ErrDamaged, the answers are those that can be told.
+// core.ErrDamaged, the answers are the readable ones.
 func gathered[T any](ctx context.Context, r *Store, question func(e core.Engine) ([]T, error)) ([][]T, error) {
 	answers := make([][]T, r.n)
 	errs := r.everywhere(func(p int) (err error) {

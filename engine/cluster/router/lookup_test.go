@@ -69,7 +69,7 @@ func (d far) Leader(ctx context.Context, _ int) (core.Engine, error) {
 	return d.leader, nil
 }
 
-// TestLookupAsksOnce: to be told that a series is missing took two calls of another node that leads
+// TestLookupAsksOnce: the answer that a series is missing took two calls of another node that leads
 // for certain. Where nobody led for certain, as while the leases could not be read, that took 25 s.
 func TestLookupAsksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -118,8 +118,8 @@ func TestLookupAsksOnce(t *testing.T) {
 	})
 }
 
-// TestReferenceOfLeader: a sender that had just made a series was told that it did not exist, since
-// a replica that was behind was asked for it, and dropped its samples.
+// TestReferenceOfLeader: a sender that had just made a series got the answer that it did not exist,
+// since a replica that was behind was asked for it, and dropped its samples.
 func TestReferenceOfLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, x := range map[string]struct {

@@ -55,8 +55,8 @@ func merged[T any](ctx context.Context, n, page int, key func(*T) string, open s
 // other.
 const ahead = 8
 
-// chained yields the entries of one partition behind those of the one before. Damage is yielded
-// last.
+// chained yields the entries of one partition behind the entries of the one before. Damage is
+// yielded last.
 func chained[T any](ctx context.Context, n int, open source[T]) iter.Seq2[T, error] {
 	if n == 1 {
 		return open(ctx, 0)

@@ -150,8 +150,8 @@ func (d *dying) AddNote(ctx context.Context, key string, n core.Note) error {
 	return d.simple(func() error { return d.Engine.AddNote(ctx, key, n) })
 }
 
-// Leaders die in the middle of calls, and what they had stored was told as late, as existing or as
-// missing, or as failed.
+// Leaders die in the middle of calls, and what they had stored was reported as late, as existing or
+// as missing, or as failed.
 func TestNobodyNoticesThatLeadersDie(t *testing.T) {
 	reached := make(map[string]int)
 	for _, n := range []int{1, 3} {
@@ -194,7 +194,7 @@ func (o *once) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error 
 }
 
 // Samples that were late for another reason than the first attempt, and commands of several
-// samples, were told as stored.
+// samples, were reported as stored.
 func TestCommandsOfALeaderThatDied(t *testing.T) {
 	store := openStores(t, 1, core.Options{})[0]
 	r := newRouter(t, stores{&once{Engine: store}}, router.Options{Wait: time.Minute})

@@ -14,7 +14,7 @@ import (
 const lookupWait = 10 * time.Second
 
 // Lookup is core.Store's. That a series is not there only the leader knows, and only while it leads
-// for certain: a replica may be behind, and a sender that is told so drops what it has. If no
+// for certain: a replica may be behind, and a sender that gets this answer drops what it has. If no
 // leader knows it for certain within 10 s, or within Options.Wait if that is shorter, the error
 // wraps core.ErrUnavailable.
 func (r *Store) Lookup(path string) (core.Ref, error) {
@@ -267,7 +267,7 @@ func (f *fetching) read(ctx context.Context, sh share) error {
 				return
 			}
 			told[k] = true
-			f.tell(asked.at[k], rows, asOuter(f.refs[asked.at[k]], err), &first)
+			f.send(asked.at[k], rows, asOuter(f.refs[asked.at[k]], err), &first)
 		})
 		left = share{p: sh.p}
 		for k, i := range asked.at {
@@ -285,14 +285,14 @@ func (f *fetching) read(ctx context.Context, sh share) error {
 	}
 	if err != nil {
 		for _, i := range left.at {
-			f.tell(i, &core.Rows{}, err, &first)
+			f.send(i, &core.Rows{}, err, &first)
 		}
 	}
 	return first
 }
 
-// tell calls fn and keeps the first error.
-func (f *fetching) tell(i int, rows *core.Rows, err error, first *error) {
+// send calls fn and keeps the first error.
+func (f *fetching) send(i int, rows *core.Rows, err error, first *error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fn(i, rows, err)

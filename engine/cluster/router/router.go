@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// A Directory tells which engine has a partition at the moment. Its methods may be called
+// A Directory knows which engine has a partition at the moment. Its methods may be called
 // concurrently. An error says why there is no engine.
 type Directory interface {
 	// Partitions returns the number of partitions, from 1 to MaxPartitions. It never changes.
@@ -49,8 +49,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Store is the engine over all partitions of a Directory. Its methods do what those of core.Store
-// do.
+// A Store is the engine over all partitions of a Directory. Its methods do what core.Store's do.
 type Store struct {
 	dir     Directory
 	n       int // partitions

@@ -14,8 +14,7 @@ import (
 type Replica interface {
 	core.Engine
 
-	// Acknowledged returns a position at or above those of all changes that the engine has
-	// acknowledged.
+	// Acknowledged returns a position at or above every change that the engine has acknowledged.
 	Acknowledged() wal.Pos
 	// Position returns the position up to which everything is applied.
 	Position() wal.Pos
@@ -81,7 +80,7 @@ func (m *mark) acknowledged(e core.Engine) {
 	m.changes++
 }
 
-// position returns a position at or above those of all changes.
+// position returns a position at or above every change.
 func (m *mark) position() wal.Pos {
 	m.mu.Lock()
 	writer, changes, at := m.writer, m.changes, m.at

@@ -38,8 +38,8 @@ func (r *Store) Renames() (total uint64) {
 	return total
 }
 
-// Stats is core.Store's. Counters are the sums of those of the partitions. Durations of checkpoints
-// and of recovery are the longest. SeriesLimit is Options.MaxSeries.
+// Stats is core.Store's. Counters are the sums of the partitions'. Durations of checkpoints and of
+// recovery are the longest. SeriesLimit is Options.MaxSeries.
 func (r *Store) Stats() core.Stats {
 	var total core.Stats
 	for _, st := range read(r, r.counts.stats, core.Engine.Stats) {
@@ -52,7 +52,7 @@ func (r *Store) Stats() core.Stats {
 	return total
 }
 
-// addStats adds the counters of a partition to those of others.
+// addStats adds the counters of a partition to the others'.
 func addStats(t, st *core.Stats) {
 	t.Series += st.Series
 	t.Metadata += st.Metadata
@@ -88,5 +88,5 @@ func addStats(t, st *core.Stats) {
 	t.Newest = max(t.Newest, st.Newest)
 }
 
-// MemoryShare is core.Store's. The budget is Options.Memory: it is beside those of the partitions.
+// MemoryShare is core.Store's. The budget is Options.Memory: it is beside the partitions'.
 func (r *Store) MemoryShare() *core.MemoryShare { return r.budget.share() }

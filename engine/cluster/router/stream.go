@@ -166,7 +166,7 @@ func (ss *streams[T]) failed(s *stream[T]) error {
 	return s.err
 }
 
-// skipped collects what partitions tell of damaged entries that they have left out.
+// skipped collects what partitions report of damaged entries that they have left out.
 type skipped struct{ errs []error }
 
 // over keeps err if it is damage.

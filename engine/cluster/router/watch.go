@@ -22,9 +22,9 @@ type watched struct {
 	w *core.Watch
 }
 
-// Watch is core.Store's. The changes of one partition are in their order; those of two partitions
-// are not. A series that is renamed to a path of another partition is told as a series that comes
-// and one that goes. The watch is not complete any more when another engine answers for a
+// Watch is core.Store's. The changes of one partition are in their order; changes of two partitions
+// are not. A series that is renamed to a path of another partition is reported as a series that
+// comes and one that goes. The watch is not complete any more when another engine answers for a
 // partition.
 func (r *Store) Watch(most int) *core.Watch {
 	ws := &watching{r: r, most: most, all: make([]watched, r.n)}

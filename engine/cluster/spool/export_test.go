@@ -1,4 +1,4 @@
 package spool
 
-// OnStep has fn told what a spool has just done.
+// OnStep calls fn with what a spool has just done.
 func (o *Options) OnStep(fn func(what string)) { o.step = fn }

@@ -14,14 +14,14 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A told is a log that tells of a line with some text.
-type told struct {
+// A notice is a log that reports a line with some text.
+type notice struct {
 	text string
 	once sync.Once
 	is   chan struct{}
 }
 
-func (w *told) Write(b []byte) (int, error) {
+func (w *notice) Write(b []byte) (int, error) {
 	if strings.Contains(string(b), w.text) {
 		w.once.Do(func() { close(w.is) })
 	}
@@ -47,7 +47,7 @@ func TestRecordOfNewerVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	w := &told{text: "written by a newer version of rondo", is: make(chan struct{})}
+	w := &notice{text: "written by a newer version of rondo", is: make(chan struct{})}
 	b = open(t, dir, spool.Options{Logger: slog.New(slog.NewTextHandler(w, nil))}, nil)
 	to := newLeader()
 	ctx, cancel := context.WithCancel(t.Context())

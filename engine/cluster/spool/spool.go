@@ -27,7 +27,7 @@ type Options struct {
 	// nil: silent.
 	Logger *slog.Logger
 
-	// step is told what has just been done; for tests of crashes.
+	// step gets what has just been done; for tests of crashes.
 	step func(what string)
 }
 
@@ -57,7 +57,7 @@ var (
 type Spool struct {
 	dir  string
 	o    Options
-	wake chan struct{} // holds one; tells Run that a partition may have something
+	wake chan struct{} // holds one; Run then looks for something in a partition
 
 	held    atomic.Int64 // bytes that are kept or about to be
 	counted counters
@@ -135,11 +135,11 @@ func (s *Spool) all() []*part {
 	return list
 }
 
-// signal tells Run to look again.
+// signal makes Run look again.
 func (s *Spool) signal() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is told already
+	default: // it will look anyway
 	}
 }
 

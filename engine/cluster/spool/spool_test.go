@@ -121,7 +121,7 @@ type box struct {
 	emptied chan struct{}
 }
 
-// open opens a spool. step, unless nil, is told of each step.
+// open opens a spool. step, unless nil, gets each step.
 func open(t *testing.T, dir string, o spool.Options, step func(string)) box {
 	t.Helper()
 	b := box{emptied: make(chan struct{}, 1)}

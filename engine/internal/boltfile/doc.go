@@ -22,7 +22,7 @@
 //
 // Salvage (salvage.go) reads what is left of a file that Open refuses.
 //
-// Locks: File.writing is held for the length of an Update and of a Mend. File.toldMu is taken
+// Locks: File.writing is held for the length of an Update and of a Mend. File.loggedMu is taken
 // inside of transactions and held while a line is logged; nobody who holds it takes another lock of
 // this package.
 package boltfile

@@ -21,8 +21,8 @@ type File struct {
 	failures atomic.Uint64 // commits that failed
 	reopened atomic.Uint64
 
-	toldMu sync.Mutex // guards told
-	told   map[string]bool
+	loggedMu sync.Mutex // guards logged
+	logged   map[string]bool
 
 	writing sync.Mutex // one Update at a time; guards what follows
 	// broken says why the file must be opened anew before it is written again. See reopen.go.
@@ -36,7 +36,7 @@ type Options struct {
 	ReadOnly bool
 	NoSync   bool         // commits do not wait for the disk; File.Sync does
 	Logger   *slog.Logger // nil: logs are discarded
-	Damage   *damage.Seen // told of the damaged pages that transactions meet; nil: nobody is told
+	Damage   *damage.Seen // gets the damaged pages that transactions meet; nil: nobody does
 	// Fault is called before each step of a commit and before each call that this package makes on
 	// the file: open, read, write, sync, rename. An error of Fault takes the place of the call.
 	// Only tests set it.
@@ -52,7 +52,7 @@ type opening struct {
 
 	readers atomic.Int64
 	retired atomic.Bool
-	idle    chan struct{} // told when the last reader leaves a retired opening
+	idle    chan struct{} // signalled when the last reader leaves a retired opening
 
 	// stuck says that a panic left bbolt's locks held: any other call of bbolt would hang.
 	stuck atomic.Bool

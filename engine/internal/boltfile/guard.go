@@ -15,7 +15,7 @@ func (f *File) Guard(bucket []byte, fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e := &damage.Error{Bucket: string(bucket), Err: panicError{p}}
-			f.tell(e)
+			f.report(e)
 			err = e
 		}
 	}()
@@ -25,25 +25,25 @@ func (f *File) Guard(bucket []byte, fn func() error) (err error) {
 // toldMost bounds how many different panics are logged. A caller may ask for damaged pages often.
 const toldMost = 100
 
-// tell logs a panic with its stack, each text once.
-func (f *File) tell(e *damage.Error) {
-	f.toldMu.Lock()
-	defer f.toldMu.Unlock()
+// report logs a panic with its stack, each text once.
+func (f *File) report(e *damage.Error) {
+	f.loggedMu.Lock()
+	defer f.loggedMu.Unlock()
 	text := e.Error()
-	if f.told[text] || len(f.told) >= toldMost {
+	if f.logged[text] || len(f.logged) >= toldMost {
 		return
 	}
-	if f.told == nil {
-		f.told = make(map[string]bool)
+	if f.logged == nil {
+		f.logged = make(map[string]bool)
 	}
-	f.told[text] = true
+	f.logged[text] = true
 	f.options.Logger.Error("the database cannot be read; this is logged once", "file", f.name, "err", e, "stack", string(debug.Stack()))
 }
 
 // A panicError is what was recovered from a panic.
 type panicError struct{ value any }
 
-// Error tells a fault of a memory access from other panics.
+// Error distinguishes a fault of a memory access from other panics.
 func (e panicError) Error() string {
 	if f, ok := e.value.(interface{ Addr() uintptr }); ok {
 		return fmt.Sprintf("the file is shorter than its pages, or the disk cannot read it (%v at %#x)", e.value, f.Addr())

@@ -59,7 +59,7 @@ func newestMeta(f io.ReaderAt, size int64) (newest metaPage, at int64, page []by
 		return newest, 0, nil, err
 	}
 	look(0, first)
-	// A damaged first page cannot tell the page size: try each.
+	// A damaged first page does not show the page size: try each.
 	for pageSize := int64(1 << 10); pageSize <= 1<<24; pageSize <<= 1 {
 		if pageSize >= size {
 			break

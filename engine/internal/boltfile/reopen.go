@@ -22,8 +22,8 @@ import (
 //     agree.
 //  3. The file is opened anew, with the list of free pages that belongs to that meta page. New
 //     readers use the new opening.
-//  4. The transaction number of that meta page tells whether the failed commit counts, and the
-//     caller of Update is told (conclude).
+//  4. The transaction number of that meta page shows whether the failed commit counts, and the
+//     caller of Update learns it (conclude).
 //  5. When the last reader of the old opening has ended, the old opening is closed and the file may
 //     be written again. Before that the new opening would reuse pages that those readers need.
 //

@@ -117,9 +117,9 @@ func (f *File) View(bucket []byte, fn func(tx *Tx) error) error {
 // Update runs fn, which changes bucket (nil: several), in a transaction, and makes the changes
 // durable. An error of fn undoes all of them.
 //
-// conclude, which may be nil, is called once and told whether the changes are in the database.
-// After a failed commit that may be later than Update returns: when the file could be opened anew.
-// See reopen.go.
+// conclude, which may be nil, is called once, with whether the changes are in the database. After a
+// failed commit that may be later than Update returns: when the file could be opened anew. See
+// reopen.go.
 func (f *File) Update(bucket []byte, fn func(tx *Tx) error, conclude func(written bool)) error {
 	if conclude == nil {
 		conclude = func(bool) {}

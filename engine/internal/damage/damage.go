@@ -100,7 +100,7 @@ const maxPlaces = 10_000
 // Seen remembers the damaged places that were met. The zero Seen is empty and logs nothing; its
 // methods may be called concurrently.
 type Seen struct {
-	Logger *slog.Logger // told of each place once; may be nil
+	Logger *slog.Logger // gets each place once; may be nil
 
 	mu     sync.Mutex // guards places
 	places map[string]struct{}

@@ -1,8 +1,8 @@
 // Package held keeps samples that the reorder window holds back until they may be applied.
 //
-// A [Samples] holds those of one series, in order of time. [Append] and [Read] code those of a
-// whole group; the code is part of the format. Which samples leave the window, and when, is not
-// decided here.
+// A [Samples] holds the samples of one series, in order of time. [Append] and [Read] code a whole
+// group's; the code is part of the format. Which samples leave the window, and when, is not decided
+// here.
 package held
 
 import (

@@ -20,7 +20,7 @@ func group() map[int]*Samples {
 	}
 }
 
-// A sample keeps its own texts, numbered from 0; those of the batch may go.
+// A sample keeps its own texts, numbered from 0; the batch's may go.
 func TestASampleKeepsItsTexts(t *testing.T) {
 	x := group()[3].List[0]
 	if len(x.Texts) != 2 || x.Texts[x.Values[0].Bits] != "c" || x.Texts[x.Values[2].Bits] != "a" {

@@ -1,6 +1,6 @@
 // Package pending keeps coded rows that wait for the next checkpoint.
 //
-// A [Rows] holds those of one group of series, in small chunks of its own. A chunk is pieces: a
+// A [Rows] holds the rows of one group of series, in small chunks of its own. A chunk is pieces: a
 // header and the coded rows of one column. The pieces of one series are a chain from the newest to
 // the oldest. Each call of [Rows.Add] makes one piece; a fetch and a checkpoint walk the chain of a
 // series with [Rows.Each]. A checkpoint freezes the Rows of a group, writes them, and calls

@@ -1,5 +1,5 @@
-// Package record writes and reads the fields of the engine's records: those of the log and those of
-// the database.
+// Package record writes and reads the fields of the engine's records: in the log and in the
+// database.
 //
 // Functions named Append write a field, methods of [Reader] read it. A Reader remembers the first
 // field that does not fit and returns zeros from then on, so that a caller looks at Err once, at

@@ -1,6 +1,6 @@
 package record
 
-// A log record begins with a byte that tells its kind. Part of the format.
+// A log record begins with a byte for its kind. Part of the format.
 const (
 	KindSamples  = 1
 	KindCreate   = 2

@@ -14,8 +14,8 @@ type NewBlock struct {
 }
 
 // An Arranger sorts the new strips of a group into the blocks of their slots. Strips are added one
-// series after the other, and those of a column in the order in which their rows came. The zero
-// Arranger must be Reset before it takes strips.
+// series after the other, and the strips of a column in the order in which their rows came. The
+// zero Arranger must be Reset before it takes strips.
 type Arranger struct {
 	series  int // of the group
 	sources int // of a series

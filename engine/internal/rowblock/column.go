@@ -10,11 +10,11 @@ import (
 // A Target receives rows of one column. Rows that it has no room for are left out.
 type Target struct {
 	From   int64     // number of the row that Values[0] holds
-	Values []float64 // the rows, those of other columns between them
+	Values []float64 // the rows, other columns' between them
 	Step   int       // distance of neighbouring rows in Values: the number of data sources
 }
 
-// Put stores rows, the first of which has number k.
+// Put stores rows; the first has number k.
 func (p *Target) Put(k int64, rows []float64) {
 	to := p.to()
 	if k < p.From {
@@ -39,20 +39,20 @@ func (p *Target) Put(k int64, rows []float64) {
 	}
 }
 
-// to returns the number after that of the last row. Values may end before the columns of that row
-// that follow the target's.
+// to returns the number after the last row's. Values may end before the columns of that row that
+// follow the target's.
 func (p *Target) to() int64 { return p.From + int64((len(p.Values)+p.Step-1)/p.Step) }
 
-// Fill stores n rows of the value v, the first of which has number k.
+// Fill stores n rows of the value v; the first has number k.
 func (p *Target) Fill(k, n int64, v float64) {
 	for i, end := max(k, p.From), min(k+n, p.to()); i < end; i++ {
 		p.Values[int(i-p.From)*p.Step] = v
 	}
 }
 
-// Read stores the n coded rows that data begins with, the first of which has number k. It returns
-// how many bytes they take. It does not spell out rows of one value, and of many rows it passes
-// over those before p. buf is scratch space, which Read returns, perhaps grown.
+// Read stores the n coded rows that data begins with; the first has number k. It returns how many
+// bytes they take. It does not spell out rows of one value, and of many rows it passes over those
+// before p. buf is scratch space, which Read returns, perhaps grown.
 func (p *Target) Read(k int64, n int, data []byte, pdps int64, buf []float64) (_ []float64, used int, err error) {
 	if x, used, ok := rows.RunOf(data, pdps); ok && n > 0 {
 		p.Fill(k, int64(n), x)

@@ -9,14 +9,14 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
-// A Directory tells which blocks of a group the database holds. Once other goroutines see a
+// A Directory says which blocks of a group the database holds. Once other goroutines see a
 // Directory, nobody changes it.
 type Directory struct {
 	Slots [][]SubBlocks // by stream, slots ascending
 	Lags  []LagCount    // by index in the group: series that have rows in the lag bucket
 }
 
-// A LagCount tells which records of the lag bucket a series has, so that a missing one is noticed.
+// A LagCount says which records of the lag bucket a series has, so that a missing one is noticed.
 type LagCount struct {
 	Index   uint16 // of the series in its group
 	Records uint32
@@ -28,12 +28,12 @@ func compareLag(e LagCount, index uint16) int { return int(e.Index) - int(index)
 // MaxSubBlocks bounds the blocks of a slot. A checkpoint merges them long before.
 const MaxSubBlocks = 1 << 8
 
-// SubBlocks tells which blocks a slot has: those with the numbers Lo to Hi-1.
+// SubBlocks says which blocks a slot has: those with the numbers Lo to Hi-1.
 type SubBlocks struct {
 	Slot   int64
 	Lo, Hi uint16
 	// Pos is the log position that the group stood for when a block of the slot was last written or
-	// deleted. Numbers come again after a slot has gone, so they do not tell whether a block is the
+	// deleted. Numbers come again after a slot has gone, so they do not show whether a block is the
 	// one that was there before. 0: not known.
 	Pos uint64
 }
@@ -120,8 +120,8 @@ func (e *LagCount) Remove(key []byte) {
 }
 
 // Append appends d: for each stream the number of slots and for each slot its distance from the
-// slot before it, lo, hi, and the difference of its log position from that of the slot before it;
-// then the number of lagging series and for each its index, records and keys. Part of the format.
+// slot before it, lo, hi, and the difference of its log position from the slot's before it; then
+// the number of lagging series and for each its index, records and keys. Part of the format.
 func (d *Directory) Append(dst []byte) []byte {
 	for _, entries := range d.Slots {
 		dst = binary.AppendUvarint(dst, uint64(len(entries)))
@@ -176,7 +176,7 @@ func ReadDirectory(r *record.Reader, streams int) *Directory {
 	return d
 }
 
-// Valid tells whether d can be the directory of a group of n series.
+// Valid reports whether d can be the directory of a group of n series.
 func (d *Directory) Valid(n int) bool {
 	for _, entries := range d.Slots {
 		for i, e := range entries {

@@ -26,7 +26,7 @@ func MergeWasteful(subs int, strips []Strip, stored int) bool {
 }
 
 // MergeRest reports whether the sub-blocks from number from on are to be merged without those
-// before, one of which is damaged and must stay. Few are not: there is little to gain.
+// before, because one of these is damaged and must stay. Few are not: there is little to gain.
 func (e *SubBlocks) MergeRest(from uint16) bool {
 	return from == e.Lo || int(e.Hi-from) >= MergeMany
 }

@@ -80,12 +80,13 @@ func Join(strips []Strip, st *Geometry) ([]Strip, error) {
 	return out, nil
 }
 
-// follows tells whether the first row of s is the one after the last of before, in the same column.
+// follows reports whether the first row of s is the one after the last of before, in the same
+// column.
 func (s *Strip) follows(before *Strip) bool {
 	return s.Column == before.Column && s.Skip == before.Skip+before.Rows
 }
 
-// longRun tells whether s has too many rows to be spelled out, all of one value.
+// longRun reports whether s has too many rows to be spelled out, all of one value.
 func (s *Strip) longRun(st *Geometry) bool {
 	if s.Rows <= MaxMixed {
 		return false

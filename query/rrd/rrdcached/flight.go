@@ -15,7 +15,7 @@ func (c *conn) submit() {
 	c.resolve()
 	c.burst = nil
 	if g.batch.Len() > 0 {
-		g.ticket.Tell(c.wake.done)
+		g.ticket.Notify(c.wake.done)
 		if err := c.s.o.Store.Submit(c.s.life, &g.batch, &g.ticket); err != nil {
 			g.refuse(err)
 		} else {

@@ -1,3 +1,3 @@
-// Package coordtest simulates the servers that keep what nodes tell each other, with their faults.
-// See [Servers].
+// Package coordtest simulates the servers that keep what nodes announce, with their faults. See
+// [Servers].
 package coordtest
