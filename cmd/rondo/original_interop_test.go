@@ -40,7 +40,8 @@ func originalScripts(t *testing.T) string {
 // fewScripts are run where time is short.
 var fewScripts = []string{"create-no-overwrite", "graph1", "rpn1", "tune2"}
 
-// stepsThatFail are those that fail with rondo by design, by script. docs/rrdtool-compat.md says why.
+// stepsThatFail are those that fail with rondo by design, by script. docs/rrdtool-compat.md says
+// why.
 var stepsThatFail = map[string][]string{"list1": {"only lists RRDs and directories"}}
 
 // TestOriginalScripts runs rrdtool's own test scripts with rondo in rrdtool's place, alone and

@@ -179,10 +179,10 @@ func (s *script) restore(f *file) {
 }
 
 // filled makes a series of what one or several others hold, f among them. What rrdtool loses or
-// mixes up then, and docs/rrdtool-compat.md lists, is kept out: all series have one step of more than a
-// second; each archive that gives has more rows than one new row needs; one of the new archives at
-// most has one PDP a row, and none predicts. Nor does a series give that ends at the present: see
-// present.
+// mixes up then, and docs/rrdtool-compat.md lists, is kept out: all series have one step of more
+// than a second; each archive that gives has more rows than one new row needs; one of the new
+// archives at most has one PDP a row, and none predicts. Nor does a series give that ends at the
+// present: see present.
 func (s *script) filled(f *file) {
 	if f.step == 1 {
 		return

@@ -165,8 +165,8 @@ func (s *script) restructure(f *file) {
 }
 
 // finer gives a series a finer step. What is gathered of an open step or row rrdtool does not
-// compute for the new one (docs/rrdtool-compat.md, tune): a sample that ends a row of every archive comes
-// first, and the series is one whose archives all have more than one PDP a row.
+// compute for the new one (docs/rrdtool-compat.md, tune): a sample that ends a row of every archive
+// comes first, and the series is one whose archives all have more than one PDP a row.
 func (s *script) finer(f *file) {
 	if f.recent || slices.Contains(f.pdps, 1) {
 		s.coarse = true

@@ -204,8 +204,9 @@ var (
 // laterVersion is that of a file with DCOUNTER or DDERIVE sources in the output of info and dump.
 var laterVersion = regexp.MustCompile(`(rrd_version = "|<version>)0005`)
 
-// comparable takes out what docs/rrdtool-compat.md says may differ: the sign of NaN, the text of a usage, the
-// version of a copy of a template, the order of names, and those that do not end in .rrd.
+// comparable takes out what docs/rrdtool-compat.md says may differ: the sign of NaN, the text of a
+// usage, the version of a copy of a template, the order of names, and those that do not end in
+// .rrd.
 func comparable(args []string, a answer) answer {
 	a.Stdout = nanSign.ReplaceAllString(a.Stdout, "nan")
 	a.File = nanSign.ReplaceAllString(a.File, "nan")

@@ -16,8 +16,8 @@ import (
 )
 
 // TestPrefillAsOriginal makes series of what several others hold with rrdtool and with Run, and
-// updates them. Dumps must be equal, but for what docs/rrdtool-compat.md lists: rows of one second, and open
-// rows where archives are so short that a row takes nearly all of theirs.
+// updates them. Dumps must be equal, but for what docs/rrdtool-compat.md lists: rows of one second,
+// and open rows where archives are so short that a row takes nearly all of theirs.
 func TestPrefillAsOriginal(t *testing.T) { seeds.Each(t, prefillAsOriginal) }
 
 func prefillAsOriginal(t *testing.T) {
