@@ -559,8 +559,8 @@ func (r *room) figure(name string) (float64, bool) {
 }
 
 // riddles are phrases that make a reader go back: a pronoun whose noun stands somewhere before, and
-// "tell", where a program reports, logs or returns something, or where something shows it. There are
-// no exceptions: a sentence that has one is written anew.
+// the verb for what a person does, where a program reports, logs or returns something, or where
+// something shows it. There are no exceptions: a sentence that has one is written anew.
 var riddles = regexp.MustCompile(`(?i)\b(of\s+which|that\s+of|those\s+of|(there\s+)?is\s+none|what\s+there\s+is\s+of|tells?|told)\b`)
 
 // readAll reads the comments of every Go file that is not generated, and the pages: docs, contrib

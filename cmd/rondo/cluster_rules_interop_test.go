@@ -16,13 +16,13 @@ import (
 )
 
 // TestClusterRules: of three nodes with the same rules over three real nats-servers one evaluates
-// them. When it is killed another one goes on: the alert fires since the same time, and nobody is
-// told of it again. A group that only one node has is evaluated there.
+// them. When it is killed another one goes on: the alert fires since the same time, and nobody gets
+// it again. A group that only one node has is evaluated there.
 func TestClusterRules(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	nats := natstest.Three(t)
 	var mu sync.Mutex
-	told := make(map[string]int) // how often a webhook was told that an alert fires
+	told := make(map[string]int) // how often a webhook got that an alert fires
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var m struct {
 			Alerts []struct {

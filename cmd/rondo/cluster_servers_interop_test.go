@@ -11,7 +11,7 @@ import (
 )
 
 // TestStatusTellsOfServers kills one of three real nats-servers, then another one, and starts both
-// again. The status of the cluster tells it, through a node and without, and so do the metrics.
+// again. The status of the cluster shows it, through a node and without, and so do the metrics.
 func TestStatusTellsOfServers(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	o := &operatedCluster{t: t, dir: t.TempDir(), nats: threeServers(t)}

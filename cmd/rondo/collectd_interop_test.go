@@ -57,8 +57,8 @@ func startCollectd(t *testing.T, host, addr, options string) {
 	runCollectd(t, host, dir, conf)
 }
 
-// runCollectd runs the installed collectd in a folder until the test is over. What it says is told
-// if the test fails.
+// runCollectd runs the installed collectd in a folder until the test is over. What it says is
+// logged if the test fails.
 func runCollectd(t *testing.T, host, dir, conf string) {
 	t.Helper()
 	name := filepath.Join(dir, "collectd.conf")

@@ -22,7 +22,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig/webconfigtest"
 )
 
-// seriesOfServer are those of the server itself in a list.
+// seriesOfServer are the server's own series in a list.
 var seriesOfServer = regexp.MustCompile(`(?m)^rondo/.*\n`)
 
 // asked runs rondo with an environment of its own and returns all that it prints.
@@ -59,7 +59,7 @@ rondo:
 }
 
 // TestDaemonCredentials: a command says who it is by a password, a token or a certificate, from a
-// file, a variable or the configuration file, and is told in words what is wrong with that.
+// file, a variable or the configuration file, and gets words for what is wrong with that.
 func TestDaemonCredentials(t *testing.T) {
 	ca := webconfigtest.New(t, "authority")
 	ca.Leaf(t, "server", webconfigtest.Leaf{})

@@ -86,7 +86,7 @@ func (d *dropping) run(ctx context.Context, args []string) (err error) {
 	}
 	paths, err := d.paths(ctx, p, args)
 	if err != nil {
-		return told(err)
+		return withoutPrefix(err)
 	}
 	if d.dry {
 		for _, path := range paths {
@@ -102,7 +102,7 @@ func (d *dropping) run(ctx context.Context, args []string) (err error) {
 		if err == nil && p.env.Made != nil {
 			transfer.Hide(p.env.Base, path)
 		}
-		return told(err)
+		return withoutPrefix(err)
 	})
 	_, failed := fmt.Fprintf(d.stdout, "%d series deleted\n", n)
 	leftFiles(d.process, p.env.Base, paths)

@@ -64,7 +64,7 @@ func (g *gaps) write(done <-chan struct{}, through func() []string, path string)
 		if err != nil {
 			failed = err.Error()
 		} else {
-			b, _ := io.ReadAll(r.Body) // a status tells enough
+			b, _ := io.ReadAll(r.Body) // a status says enough
 			_ = r.Body.Close()
 			if r.StatusCode != http.StatusOK || !bytes.Contains(b, []byte("accepted")) {
 				failed = r.Status + " " + string(b)

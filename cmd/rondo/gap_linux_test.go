@@ -44,7 +44,7 @@ func (c *lineClient) ask(request string) (string, error) {
 	}
 	answer, err := c.r.ReadString('\n')
 	number, _, _ := strings.Cut(answer, " ")
-	more, _ := strconv.Atoi(number) // an answer that begins otherwise is told apart by its text
+	more, _ := strconv.Atoi(number) // an answer that begins otherwise is known by its text
 	for ; err == nil && more > 0; more-- {
 		var line string
 		line, err = c.r.ReadString('\n')

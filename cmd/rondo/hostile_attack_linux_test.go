@@ -105,7 +105,7 @@ func dialFrom(ctx context.Context, network string, host byte, to string) (net.Co
 	return d.DialContext(ctx, network, to)
 }
 
-// peerGone reports whether an error tells a peer that it was refused or thrown out, or has no time
+// peerGone reports whether an error shows a peer that it was refused or thrown out, or has no time
 // left.
 func peerGone(err error) bool {
 	for _, e := range []error{

@@ -21,7 +21,7 @@ type victim struct {
 	name string // of the protocol
 	port bool   // it is no receiver
 	path string // matches the series of its good sender
-	// flags are those of the server beside the address.
+	// flags are the server's flags beside the address.
 	flags []string
 	// seeds are the messages that attackers damage.
 	seeds   func(t *testing.T) [][]byte
@@ -55,7 +55,7 @@ const (
 	mostSeries              = 3000                    // that the server may have
 	senderBurst, senderRate = 500, 60                 // that one sender may make
 	shortRun                = 2400 * time.Millisecond
-	longRun                 = 30 * time.Second // from which on a run tells something of memory
+	longRun                 = 30 * time.Second // from which on a run shows something of memory
 )
 
 const lostInSocket = "rondo_receiver_kernel_dropped_total"

@@ -139,7 +139,7 @@ const (
 	mostPrivate = 768 << 20       // bytes, with --memory 256M: the budget, what is outside of it, and garbage
 	memorySlack = 32 << 20        // that memory may grow from the second third of a run to the last
 	steadyRun   = 3 * time.Minute // from which on memory does not grow: a shorter run still fills what is bounded
-	mostOwn     = 200             // files, and goroutines, beside those of connections
+	mostOwn     = 200             // files, and goroutines, beside the ones of connections
 )
 
 func (h *hostility) judgeVitals(seen []vitals, d time.Duration) {

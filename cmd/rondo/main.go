@@ -46,7 +46,7 @@ func run(p *process) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	p.tell(err)
+	p.report(err)
 	if u, ok := errors.AsType[*usageError](err); ok {
 		_, _ = fmt.Fprintf(p.stderr, "See %s\n", u.help)
 		return exitUsage

@@ -23,7 +23,7 @@ func runProgram(t *testing.T, args ...string) (out string, ok bool) {
 	return string(b), err == nil
 }
 
-// TestMono: a made-up agent is received, told what to do, and sent away, all by the program.
+// TestMono: a made-up agent is received, gets a command, and is sent away, all by the program.
 func TestMono(t *testing.T) {
 	for _, dialect := range []string{"page", "agent"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -234,8 +234,8 @@ func parseMatcher(text string) (*typesv1.Matcher, error) {
 // quoted returns a name in quotes, for messages.
 func quoted(name string) string { return "'" + oneLine(name) + "'" }
 
-// told returns the error in a server's answer without the text that the protocol adds.
-func told(err error) error {
+// withoutPrefix returns the error in a server's answer without the text that the protocol adds.
+func withoutPrefix(err error) error {
 	var e *connect.Error
 	if !errors.As(err, &e) {
 		return err

@@ -22,7 +22,7 @@ func newPipe(c *common) *cobra.Command {
 		Args:  takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t := c.target()
-			t.Strict, t.Tell = true, nil
+			t.Strict, t.Notice = true, nil
 			return exitCode(runPipe(cmd.Context(), c.process, t, strings.Join(args, ""), backend.FramedPipe))
 		},
 	}

@@ -35,7 +35,7 @@ func (p *plotting) lines(ctx context.Context, o *backend.Database, names []strin
 	f := &lineFinder{plotting: p, pick: pick, seen: make(map[string]bool)}
 	for _, name := range names {
 		if err := f.find(ctx, name); err != nil {
-			return nil, told(err)
+			return nil, withoutPrefix(err)
 		}
 	}
 	if len(f.found) == 0 {
@@ -62,7 +62,7 @@ func (f *lineFinder) find(ctx context.Context, name string) error {
 	if err == nil {
 		return f.add(info, f.ds)
 	}
-	if !errors.Is(told(err), core.ErrNotFound) && !notThere(err) {
+	if !errors.Is(withoutPrefix(err), core.ErrNotFound) && !notThere(err) {
 		return err
 	}
 	if i := strings.LastIndexByte(name, ':'); i > 0 && i < len(name)-1 {
@@ -188,7 +188,7 @@ func (f *lineFinder) add(info *rondov1.InfoResponse, ds []string) error {
 	return nil
 }
 
-// unitOf returns the unit that a sender has told.
+// unitOf returns the unit that a sender has given.
 func unitOf(m *typesv1.Metadata) string {
 	for _, a := range m.GetAttributes() {
 		if n := strings.ToLower(a.GetName()); n == "units" || n == "unit" {

@@ -66,7 +66,7 @@ func fetchLine(ctx context.Context, api rpc.API, l *plotLine, cf rra.CF, c *char
 			Start: strconv.FormatInt(c.Start, 10), End: strconv.FormatInt(c.End, 10),
 		}))
 		if err != nil {
-			return chart.Rows{}, told(err)
+			return chart.Rows{}, withoutPrefix(err)
 		}
 		answer = got.Msg
 		rows[cf.String()] = answer

@@ -53,7 +53,7 @@ func (p *plotting) watching(ctx context.Context, names []string, every time.Dura
 	u := &repeatReader{target: p.target()}
 	defer func() { err = cmp.Or(err, u.close()) }()
 	w := &watched{plotting: p, names: names, every: every, reader: u}
-	c, err := w.read(ctx, *p) // what is wrong with the names is told before the screen is taken
+	c, err := w.read(ctx, *p) // what is wrong with the names is reported before the screen is taken
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,9 @@ func newProcess() *process {
 	return &process{args: os.Args, stdin: os.Stdin, stdout: forTerminal(os.Stdout), stderr: forTerminal(os.Stderr), lookupEnv: os.LookupEnv, now: time.Now}
 }
 
-// tell prints an error, whose text may quote anything. If the database is damaged or of another
-// version, tell prints which commands help.
-func (p *process) tell(err error) {
+// report prints an error, whose text may quote anything. If the database is damaged or of another
+// version, report prints which commands help.
+func (p *process) report(err error) {
 	told := err.Error()
 	if e, ok := err.(*connect.Error); ok { // without its code, a word for programs
 		told = e.Message()

@@ -14,7 +14,7 @@ import (
 func TestOtherVersionSaysTheWayOut(t *testing.T) {
 	var out bytes.Buffer
 	p := &process{stderr: &out}
-	p.tell(fmt.Errorf("open a: %w", core.ErrVersion))
+	p.report(fmt.Errorf("open a: %w", core.ErrVersion))
 	for _, want := range []string{"ERROR: open a: written by another version of rondo\n", "rondo export --to FOLDER", "rondo --db NEW import FOLDER"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got %q, want %q in it", out.String(), want)

@@ -75,7 +75,7 @@ func TestWholeProgramsAsOriginal(t *testing.T) {
 	t.Logf("%d programs compared, %d commands; rrdtool crashed at %d", n, asked.Load(), died.Load())
 }
 
-// run makes and compares one program. The folder is that of locales.
+// run makes and compares one program. The folder holds the locales.
 func (c *contest) run(folder string) {
 	r := rand.New(rand.NewPCG(c.seed, uint64(c.number)))
 	c.top, c.mode = c.t.TempDir(), modes[0]

@@ -40,7 +40,7 @@ type peer interface {
 // A site is where a peer runs.
 type site struct {
 	program string
-	lead    []string // arguments before those of a command
+	lead    []string // arguments before a command's
 	dir     string   // working folder
 	xml     string   // what stands for xmlFolder
 	env     []string
@@ -61,8 +61,8 @@ func (p *site) local(args []string) []string {
 	return out
 }
 
-// told takes the folder out of an answer again, and what a dump wrote into it.
-func (p *site) told(args []string, a answer) answer {
+// plain takes the folder out of an answer again, and what a dump wrote into it.
+func (p *site) plain(args []string, a answer) answer {
 	a.Stdout = strings.ReplaceAll(a.Stdout, p.xml+"/", xmlFolder+"/")
 	a.Stderr = strings.ReplaceAll(a.Stderr, p.xml+"/", xmlFolder+"/")
 	if args[0] == "dump" {
@@ -88,7 +88,7 @@ func (p *single) run(args []string) (answer, bool) {
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil || cmd.ProcessState.ExitCode() < 0 {
 		return answer{Stderr: fmt.Sprint(err)}, false
 	}
-	return p.told(args, answer{Stdout: out.String(), Stderr: errs.String(), Exit: cmd.ProcessState.ExitCode()}), true
+	return p.plain(args, answer{Stdout: out.String(), Stderr: errs.String(), Exit: cmd.ProcessState.ExitCode()}), true
 }
 
 func (p *single) close() {}
@@ -136,10 +136,10 @@ func (p *piped) run(args []string) (answer, bool) {
 		case err != nil:
 			return answer{Stderr: err.Error()}, false
 		case strings.HasPrefix(line, "OK u:"):
-			return p.told(args, a), true
+			return p.plain(args, a), true
 		case strings.HasPrefix(line, "ERROR: "):
 			a.Stderr, a.Exit = line, 1
-			return p.told(args, a), true
+			return p.plain(args, a), true
 		}
 		a.Stdout += line
 	}
@@ -178,7 +178,7 @@ func (p *inside) run(args []string) (answer, bool) {
 		env.Location = time.UTC
 	}
 	code := rrdtool.Run(context.Background(), env, p.local(args))
-	return p.told(args, answer{Stdout: out.String(), Stderr: errs.String(), Exit: code}), true
+	return p.plain(args, answer{Stdout: out.String(), Stderr: errs.String(), Exit: code}), true
 }
 
 func (p *inside) close() {}
@@ -201,7 +201,8 @@ var (
 	usageText = regexp.MustCompile(`^RRDtool 1`)
 )
 
-// laterVersion is that of a file with DCOUNTER or DDERIVE sources in the output of info and dump.
+// laterVersion is the version of a file with DCOUNTER or DDERIVE sources in the output of info and
+// dump.
 var laterVersion = regexp.MustCompile(`(rrd_version = "|<version>)0005`)
 
 // comparable takes out what docs/rrdtool-compat.md says may differ: the sign of NaN, the text of a

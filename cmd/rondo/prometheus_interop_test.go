@@ -164,7 +164,7 @@ func askProm(t *testing.T, server, path string, form url.Values) promAnswer {
 	return a
 }
 
-// differs returns how two answers differ; "" if values differ by the tolerance at most. exact tells
+// differs returns how two answers differ; "" if values differ by the tolerance at most. exact says
 // whether all bits are the same.
 func (a promAnswer) differs(b promAnswer, tolerance float64) (how string, exact bool) {
 	if a.code != b.code || a.kind != b.kind {
@@ -193,7 +193,7 @@ func (a promAnswer) differs(b promAnswer, tolerance float64) (how string, exact 
 }
 
 // TestQueriesAsPrometheusInterop: a server answers each query as a Prometheus that has the same
-// samples. The times are beside those of samples, because 2.42 takes a sample at the beginning of a
+// samples. The times are beside the samples', because 2.42 takes a sample at the beginning of a
 // range into it and 3.x does not.
 func TestQueriesAsPrometheusInterop(t *testing.T) {
 	rrdtooltest.Need(t, "prometheus", "promtool")

@@ -58,7 +58,7 @@ func (s *serve) warnOfReload(log *slog.Logger, running map[string]fixedValue) (r
 const maxSettings = 64 << 20
 
 // warnOfFiles logs the files that settings name and that cannot be read. The files of --web-config
-// and --rule-file are read again at once, and the server tells what is wrong with them.
+// and --rule-file are read again at once, and the server logs what is wrong with them.
 func (s *serve) warnOfFiles(log *slog.Logger) {
 	look := func(setting, name string) {
 		if name == "" {

@@ -56,7 +56,7 @@ func (r *renaming) run(ctx context.Context, from, to string) (err error) {
 	}
 	paths, name, err := r.plan(ctx, p, from, to)
 	if err != nil {
-		return told(err)
+		return withoutPrefix(err)
 	}
 	if r.dry {
 		for _, path := range paths {
@@ -73,7 +73,7 @@ func (r *renaming) run(ctx context.Context, from, to string) (err error) {
 			transfer.Hide(p.env.Base, path)
 			p.env.Made(name(path))
 		}
-		return told(err)
+		return withoutPrefix(err)
 	})
 	if n == 0 && err != nil {
 		return err

@@ -91,7 +91,7 @@ const defaultStep = 300
 
 // defineUpdated returns the function that defines a series made by its first UPDATE. If no rule
 // gives the data sources, a name like collectd's (…/TYPE or …/TYPE-INSTANCE, with as many values as
-// the type has) gets those of the type. Any other name gets gauges.
+// the type has) gets the type's. Any other name gets gauges.
 func defineUpdated() func(name string, values int, sources []rra.DataSource, step int64) *rra.Definition {
 	types := sync.OnceValue(collectd.StandardTypes)
 	return func(name string, values int, sources []rra.DataSource, step int64) *rra.Definition {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRRDD: what a script publishes is received, and told of with its units.
+// TestRRDD: what a script publishes is received, and listed with its units.
 func TestRRDD(t *testing.T) {
 	dir := t.TempDir()
 	metrics, db := filepath.Join(dir, "metrics"), filepath.Join(dir, "db")

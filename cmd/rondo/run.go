@@ -11,7 +11,7 @@ import (
 // plain, a verb prints what rrdtool prints and nothing else.
 func runVerb(ctx context.Context, p *process, t backend.Target, args []string, plain bool) int {
 	if plain {
-		t.Tell = nil
+		t.Notice = nil
 	}
 	if len(args) > 0 && args[0] == "-" && len(args) <= 2 {
 		kind := backend.OwnPipe
@@ -45,7 +45,7 @@ func (p *process) call(plain bool) *backend.Call {
 // ended returns the exit code of a command that a backend has run, and prints the error.
 func (p *process) ended(code int, err error) int {
 	if err != nil {
-		p.tell(err)
+		p.report(err)
 		return 1
 	}
 	return code

@@ -205,7 +205,7 @@ func (s *serve) run(ctx context.Context) error {
 	return server.Run(ctx, cfg)
 }
 
-// addresses returns those of --http. named says that the user has named them.
+// addresses returns the addresses of --http. named says that the user has named them.
 func (s *serve) addresses(named bool) (all []server.Address) {
 	for _, a := range s.http {
 		if a != "" {

@@ -25,7 +25,7 @@ const (
 	acceptOne      = "one-server"
 )
 
-// addPlace adds the flags that say where a cluster is. usage is that of --cluster.
+// addPlace adds the flags that say where a cluster is. usage is the text for --cluster.
 func (c *clusterFlags) addPlace(f *pflag.FlagSet, usage string) {
 	c.size = clustered.DefaultLogBytes
 	f.StringVar(&c.servers.URL, "cluster", "", "`addresses` of the servers of NATS that keep the logs of a cluster, nats://HOST:PORT separated by commas; "+usage)
@@ -41,7 +41,7 @@ func (c *clusterFlags) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.accept, "cluster-accept", nil, "`risk` that is accepted: unsynced (servers that acknowledge before they sync), one-server (for trying it)")
 }
 
-// addMonitor adds the flag that says where the servers tell how they are.
+// addMonitor adds the flag that says where the servers report how they are.
 func (c *clusterFlags) addMonitor(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.servers.Monitor, "cluster-monitor", nil, "`URL` of the monitoring port of a server of NATS, one for each server; default: port 8222 of each")
 }

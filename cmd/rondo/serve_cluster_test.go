@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Mistakes with the flags of a cluster are told before anything is made or connected to.
+// Mistakes with the flags of a cluster are reported before anything is made or connected to.
 func TestClusterMistakes(t *testing.T) {
 	dir := t.TempDir()
 	single, node := filepath.Join(dir, "single"), filepath.Join(dir, "node")

@@ -71,7 +71,7 @@ func serveUsage(cmd *cobra.Command) error {
 	fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
 	for i, list := range lists {
 		if len(list) == 0 {
-			continue // its flags stand with those of another protocol
+			continue // its flags stand with another protocol's
 		}
 		fmt.Fprintf(&b, "\n%s:\n%s", sections[i].title, strings.Join(list, ""))
 	}

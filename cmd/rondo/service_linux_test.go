@@ -30,7 +30,7 @@ func TestServiceConfiguration(t *testing.T) {
 	}
 }
 
-// TestSocketGroup: a second user had no way to a server, and was not told what to do.
+// TestSocketGroup: a second user had no way to a server, and no message said what to do.
 func TestSocketGroup(t *testing.T) {
 	if os.Getuid() != 0 {
 		rrdtooltest.Lacks(t, "only root can be somebody else")

@@ -94,7 +94,7 @@ const baseVariable = "RONDO_BASE"
 func (p *process) base() string { return p.choose("", baseVariable, baseKey) }
 
 // hidesFiles reports whether RONDO_FILES is 0, which means that no files are made where programs
-// look for those of series.
+// look for files of series.
 func (p *process) hidesFiles() bool { return p.getenv("RONDO_FILES") == "0" }
 
 // place returns what file names mean in the working folder.
@@ -108,7 +108,7 @@ func (p *process) waits(line string) {
 // newTarget returns what a command works on, from its flags, the environment and the
 // configuration file.
 func (p *process) newTarget(f targetFlags) backend.Target {
-	t := backend.Target{Err: p.configure(f.config), Tell: p.waits}
+	t := backend.Target{Err: p.configure(f.config), Notice: p.waits}
 	t.DB = p.choose(f.db, "RONDO_DB", "db")
 	t.Named = t.DB != ""
 	if !t.Named {

@@ -117,7 +117,7 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 		if m != nil {
 			return s.text(m)
 		}
-		return told(cmp.Or(failed, err))
+		return withoutPrefix(cmp.Or(failed, err))
 	}
 	req, err := s.request(info)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 	if req != nil {
 		answer, err := p.api.Fetch(ctx, connect.NewRequest(req))
 		if err != nil {
-			return told(err)
+			return withoutPrefix(err)
 		}
 		v.keep(answer.Msg, req)
 		v.asked = req.GetResolution()

@@ -62,15 +62,15 @@ func answered(t *testing.T, address string) (code int, form any) {
 	return a.StatusCode, shape(v)
 }
 
-// TestStatusAsPrometheusInterop: what Grafana, promtool and Prometheus' pages ask beside queries has
-// the keys of Prometheus' answers. Keys that the installed version does not have are added; flags
-// are those of the server.
+// TestStatusAsPrometheusInterop: what Grafana, promtool and Prometheus' pages ask beside queries
+// has the keys of Prometheus' answers. Keys that the installed version does not have are added;
+// flags are the server's.
 func TestStatusAsPrometheusInterop(t *testing.T) {
 	prometheus := prometheusOf(t, "", frames(promBase()))
 	db := filepath.Join(t.TempDir(), "rondo.db")
 	fillForPrometheus(t, db, frames(promBase()))
 	rondo := serveProcess(t, db).url
-	empty := cmp.FilterValues(func(a, b []any) bool { return len(a) == 0 || len(b) == 0 }, cmp.Ignore()) // a list without entries tells no keys
+	empty := cmp.FilterValues(func(a, b []any) bool { return len(a) == 0 || len(b) == 0 }, cmp.Ignore()) // a list without entries shows no keys
 	added := map[string][]string{                                                                        // since 2.42
 		"status/runtimeinfo": {"hostname", "serverTime", "GOMEMLIMIT"},
 		"targets":            {"droppedTargetCounts"},

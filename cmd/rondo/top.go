@@ -40,7 +40,7 @@ series a few seconds later.`
 // How much is read at once.
 const (
 	topPage     = 2000                   // series in a request
-	topRows     = 4                      // rows of each, of which two must be known
+	topRows     = 4                      // rows of each; two must be known
 	topShare    = 5                      // one part in so many of the time is spent reading
 	topFirst    = 300 * time.Millisecond // of reading before the screen is drawn, in the first pass
 	topInterval = 2 * time.Second
@@ -143,7 +143,7 @@ func (s *topScreen) find(ctx context.Context, folder string) error {
 			return err
 		}
 		if _, err := p.one(ctx, folder); err != nil {
-			return told(err)
+			return withoutPrefix(err)
 		}
 		s.prefix = path
 		return nil
@@ -157,7 +157,7 @@ func (t *topRun) print(ctx context.Context, s *topScreen) error {
 		for page := ""; ; {
 			answer, err := latestPage(ctx, o.API(), s.prefix, page)
 			if err != nil {
-				return told(err)
+				return withoutPrefix(err)
 			}
 			m.Put(answer.GetSeries(), topRows)
 			if page = answer.GetNextPage(); page == "" {

@@ -81,14 +81,14 @@ func (s *topScreen) read(ctx context.Context, paths []string, page string, budge
 			n := min(len(paths), 500)
 			answer, err := api.Latest(ctx, connect.NewRequest(&rondov1.LatestRequest{Paths: paths[:n], Rows: top.SparkRows}))
 			if err != nil {
-				return told(err)
+				return withoutPrefix(err)
 			}
 			r.visible, paths = append(r.visible, answer.Msg.GetSeries()...), paths[n:]
 		}
 		for budget > 0 {
 			answer, err := latestPage(ctx, api, s.prefix, r.page)
 			if err != nil {
-				return told(err)
+				return withoutPrefix(err)
 			}
 			r.series = append(r.series, answer.GetSeries()...)
 			if r.page = answer.GetNextPage(); r.page == "" {

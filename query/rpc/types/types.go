@@ -103,7 +103,7 @@ func SentNote(key string, n core.Note) *typesv1.Note {
 	return &typesv1.Note{Key: key, TimeUs: int64(n.Time), Severity: n.Severity, Text: n.Text, Labels: SentLabels(n.Labels)}
 }
 
-// ReadNote returns the note of a message. Its key is that of the message.
+// ReadNote returns the note of a message. Its key is the message's.
 func ReadNote(n *typesv1.Note) core.Note {
 	return core.Note{Time: rra.Time(n.GetTimeUs()), Severity: n.GetSeverity(), Text: n.GetText(), Labels: ReadLabels(n.GetLabels())}
 }

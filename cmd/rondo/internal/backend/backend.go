@@ -10,7 +10,7 @@ import (
 )
 
 // A backend is one of the four kinds of place where a command runs. Each method uses it up: it is
-// closed on return. A method that returns an error has not told it.
+// closed on return. A method that returns an error has not printed it.
 type backend interface {
 	// Run runs one verb and returns its exit code.
 	Run(ctx context.Context, c *Call, args []string) (int, error)

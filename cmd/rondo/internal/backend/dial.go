@@ -25,7 +25,7 @@ type Credentials struct {
 	Pair                   string // the files of a certificate and of its key, with a comma between
 }
 
-// SameServer reports whether two addresses are those of one server.
+// SameServer reports whether two addresses lead to one server.
 func SameServer(addr, other string) bool {
 	a, err := url.Parse(addr)
 	b, e := url.Parse(other)
@@ -52,8 +52,8 @@ func (t Target) dial(ctx context.Context) (*rpc.Client, error) {
 	if o.TLS, err = t.Credentials.tls(); err != nil {
 		return nil, err
 	}
-	if o.Authorization != "" && u.Scheme == "http" && !loopback(u.Hostname()) && t.Tell != nil {
-		t.Tell(fmt.Sprintf("what says who you are goes to %s without encryption: https:// would protect it", u.Host))
+	if o.Authorization != "" && u.Scheme == "http" && !loopback(u.Hostname()) && t.Notice != nil {
+		t.Notice(fmt.Sprintf("what says who you are goes to %s without encryption: https:// would protect it", u.Host))
 	}
 	u.User = nil
 	return rpc.DialWith(ctx, u.String(), o)

@@ -6,7 +6,7 @@ import (
 )
 
 // TestOpenCredentialsAreToldOf: who sends a password or a token to another machine without
-// encryption is told, and nobody else is.
+// encryption gets a warning, and nobody else does.
 func TestOpenCredentialsAreToldOf(t *testing.T) {
 	const warning = "what says who you are goes to "
 	for _, tt := range []struct {
@@ -24,7 +24,7 @@ func TestOpenCredentialsAreToldOf(t *testing.T) {
 		{"http://u:p@localhost:9180", "", false},
 	} {
 		var told []string
-		target := Target{Daemon: tt.daemon, Credentials: Credentials{Token: tt.token}, Tell: func(line string) { told = append(told, line) }}
+		target := Target{Daemon: tt.daemon, Credentials: Credentials{Token: tt.token}, Notice: func(line string) { told = append(told, line) }}
 		c, err := target.dial(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ type maker struct {
 	rrdtool.Store // store, or an absent while store is nil
 
 	target Target
-	adopts bool // an import takes in a native file that a verb was told to change
+	adopts bool // an import takes in a native file that a verb has to change
 	store  *core.Store
 }
 

@@ -71,7 +71,7 @@ func (l Place) Below(name, otherwise string) string {
 	return otherwise
 }
 
-// describe tells a server of this place.
+// describe gives a server this place.
 func (l Place) describe(req *rondov1.ExecRequest) {
 	req.Base, req.RealBase, req.Cwd = l.base, l.real, l.dir
 }

@@ -40,7 +40,7 @@ const (
 	SpoolFolder = "spool"
 )
 
-// IsNode says whether a folder is that of a node of a cluster.
+// IsNode says whether a folder belongs to a node of a cluster.
 func IsNode(folder string) bool {
 	_, err := os.Stat(filepath.Join(folder, ReplicasFolder))
 	return err == nil
@@ -61,9 +61,9 @@ type Target struct {
 	Named  bool   // a flag, the environment or the configuration file names the database
 	Strict bool   // no database is made unless it is named: rondo runs as rrdtool, or below a module
 	Err    error  // of the configuration file: Open and the others return it
-	// Tell, if not nil, is told in a line what a command waits for that waits for long. It may be
+	// Notice, if not nil, gets in a line what a command waits for that waits for long. It may be
 	// called from another goroutine.
-	Tell func(line string)
+	Notice func(line string)
 }
 
 // exists says whether the folder holds a database, or a part of one, or cannot be looked into. To

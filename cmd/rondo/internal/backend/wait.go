@@ -17,7 +17,7 @@ type waiting struct {
 	target Target
 	timer  *time.Timer
 
-	mu    sync.Mutex // guards what follows; held while Tell runs
+	mu    sync.Mutex // guards what follows; held while Notice runs
 	asked bool       // a server was asked and has yet to answer
 	why   error      // why the database could not be opened; nil: it was not tried, or is being opened
 	done  bool
@@ -26,14 +26,14 @@ type waiting struct {
 // wait begins to wait.
 func (t Target) wait() *waiting {
 	w := &waiting{target: t}
-	if t.Tell != nil {
+	if t.Notice != nil {
 		w.timer = time.AfterFunc(silentWait, w.tell)
 	}
 	return w
 }
 
 // asks notes whether a server is being asked. If none is, the command opens the database itself.
-// That may take long too, and is not told.
+// That may take long too, and is not reported.
 func (w *waiting) asks(server bool) {
 	w.mu.Lock()
 	w.asked = server
@@ -47,7 +47,7 @@ func (w *waiting) heldUp(err error) {
 	w.mu.Unlock()
 }
 
-// over ends the waiting. Nothing is told after it has returned.
+// over ends the waiting. Nothing is reported after it has returned.
 func (w *waiting) over() {
 	if w.timer != nil {
 		w.timer.Stop()
@@ -63,9 +63,9 @@ func (w *waiting) tell() {
 	switch {
 	case w.done:
 	case w.why != nil:
-		w.target.Tell(fmt.Sprintf("waiting up to %v: %v", lockPatience, w.why))
+		w.target.Notice(fmt.Sprintf("waiting up to %v: %v", lockPatience, w.why))
 	case w.asked:
-		w.target.Tell(fmt.Sprintf("waiting for the server at %s to answer", filepath.Join(w.target.Folder(), rpc.SocketName)))
+		w.target.Notice(fmt.Sprintf("waiting for the server at %s to answer", filepath.Join(w.target.Folder(), rpc.SocketName)))
 	default:
 		w.timer.Reset(silentWait) // perhaps it waits later
 	}

@@ -42,7 +42,7 @@ func TestWaitingNamesTheHolder(t *testing.T) {
 				tt.want = "locked by a process that reads it"
 			}
 			var lines []string
-			target := Target{DB: dir, Tell: func(line string) {
+			target := Target{DB: dir, Notice: func(line string) {
 				lines = append(lines, line)
 				if err := holder.Close(); err != nil { // the command need not wait any longer
 					t.Error(err)
@@ -62,7 +62,7 @@ func TestWaitingNamesTheHolder(t *testing.T) {
 	}
 }
 
-// tellsLocks says whether this system tells which process holds a lock. This one holds one.
+// tellsLocks says whether this system shows which process holds a lock. This one holds one.
 func tellsLocks() bool {
 	locks, err := os.ReadFile("/proc/locks")
 	return err == nil && strings.Contains(string(locks), fmt.Sprintf(" %d ", os.Getpid()))
@@ -79,7 +79,7 @@ func TestWaitingForSilentServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines []string
-	target := Target{DB: dir, Tell: func(line string) {
+	target := Target{DB: dir, Notice: func(line string) {
 		lines = append(lines, line)
 		_ = l.Close() // whoever waits is sent away
 	}}

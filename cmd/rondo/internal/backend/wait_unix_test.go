@@ -25,7 +25,7 @@ func TestSlowOpeningIsNoSilentServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	told, ended := make(chan string, 1), make(chan error, 1)
-	target := Target{DB: dir, Tell: func(line string) { told <- line }}
+	target := Target{DB: dir, Notice: func(line string) { told <- line }}
 	go func() {
 		db, err := target.Open(t.Context(), core.Options{ReadOnly: true}, false)
 		if err == nil {
@@ -38,7 +38,7 @@ func TestSlowOpeningIsNoSilentServer(t *testing.T) {
 		t.Errorf("told %q while it opened the database", line)
 	case err := <-ended:
 		t.Fatalf("it has not waited: %v", err)
-	case <-time.After(2 * silentWait): // so long it tells nothing
+	case <-time.After(2 * silentWait): // so long it reports nothing
 	}
 	other, err := os.OpenFile(slow, os.O_RDWR, 0)
 	if err != nil {

@@ -47,7 +47,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// isWhole says whether a name is that of a whole backup.
+// isWhole says whether a name belongs to a whole backup.
 func isWhole(name string) bool { return !strings.HasSuffix(name, part) }
 
 // chain returns the newest whole backup and those that build on it, for one more to build on them.

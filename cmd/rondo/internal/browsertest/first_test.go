@@ -51,7 +51,7 @@ func TestFirstQuestion(t *testing.T) {
 	}
 }
 
-// TestRowsForNarrowPages: a page tells how many rows it wants, and the next one comes with so many.
+// TestRowsForNarrowPages: a page says how many rows it wants, and the next one comes with so many.
 func TestRowsForNarrowPages(t *testing.T) {
 	s := hosting(t)
 	x := newTab(t, s.url)

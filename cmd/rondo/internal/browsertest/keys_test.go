@@ -59,7 +59,7 @@ func TestKeyboardOnly(t *testing.T) {
 	x.wait("Escape leads out of it", fmt.Sprintf(`document.activeElement !== document.querySelector(%s)`, quote(search)))
 }
 
-// TestValuesByKeyboard: a chart that has the focus tells its values one by one, and a table holds
+// TestValuesByKeyboard: a chart that has the focus reads its values one by one, and a table holds
 // them all.
 func TestValuesByKeyboard(t *testing.T) {
 	s := hosting(t)

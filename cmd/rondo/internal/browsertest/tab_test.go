@@ -153,8 +153,8 @@ func (x *tab) see(ev any) {
 	}
 }
 
-// forget awaits no request of the pages before: the browser does not tell the end of requests that
-// a page had made until it was left.
+// forget awaits no request of the pages before: the browser does not report the end of requests
+// that a page had made until it was left.
 func (x *tab) forget(now cdp.LoaderID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -75,8 +75,8 @@ func (g *Grid) Fill(y int, s Style) {
 // Width returns how many cells a text takes.
 func Width(text string) int { return displaywidth.String(text) }
 
-// Fit shortens a text to a number of cells. It leaves out the middle, because both ends of a path
-// tell paths apart; ellipsis stands there.
+// Fit shortens a text to a number of cells. It leaves out the middle, because paths differ at both
+// ends; ellipsis stands there.
 func Fit(text string, width int, ellipsis string) string {
 	if Width(text) <= width {
 		return text

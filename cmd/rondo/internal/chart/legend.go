@@ -72,7 +72,7 @@ func columnWidths(lines []legendLine) (widths []int, sum int) {
 }
 
 // putNames writes a legend for which there is no room: the names alone, one behind the other, in
-// the lines from y on. The last line tells how many are missing.
+// the lines from y on. The last line says how many are missing.
 func (c *Chart) putNames(g *Grid, y int) {
 	x := 0
 	for i := range c.Lines {

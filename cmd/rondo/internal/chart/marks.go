@@ -1,7 +1,7 @@
 package chart
 
-// dashed reports whether a line is drawn in a dot column. Lines are dashed where no colours tell
-// them apart.
+// dashed reports whether a line is drawn in a dot column. Lines are dashed where no colours
+// distinguish them.
 func (c *Chart) dashed(i, x int) bool {
 	if !c.Plain || c.ASCII {
 		return true
@@ -31,7 +31,7 @@ func (c *Chart) column(d *dots, base, row, i, x int) {
 	}
 }
 
-// hatched reports whether an area has a dot at a place, where no colours tell areas apart.
+// hatched reports whether an area has a dot at a place, where no colours distinguish areas.
 func hatched(i, x, y int) bool {
 	switch i % 4 {
 	case 0:

@@ -51,9 +51,9 @@ func (s Style) sequence(colors Colors) string {
 	return out + "m"
 }
 
-// palette are colours of lines that can be told apart on dark and on light backgrounds: of middle
-// brightness, and of different brightness where the hue is near. Beside each stands the basic
-// colour for terminals that have no more than 16.
+// palette are colours of lines that can be distinguished on dark and on light backgrounds: of
+// middle brightness, and of different brightness where the hue is near. Beside each stands the
+// basic colour for terminals that have no more than 16.
 var palette = []struct {
 	index int
 	basic int
@@ -84,6 +84,6 @@ func basic(index int) int {
 // letters draw lines in ASCII.
 const letters = "*+ox#%@&"
 
-// dashes are the patterns of braille lines where no colours tell them apart: how many dot columns
+// dashes are the patterns of braille lines where no colours distinguish them: how many dot columns
 // are drawn, and how many are left out.
 var dashes = [][2]int{{1, 0}, {3, 2}, {1, 1}, {6, 2}, {1, 3}, {8, 4}}

@@ -26,7 +26,7 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// leaders are those of some partitions, which may all be away.
+// leaders are the leaders of some partitions, which may all be away.
 type leaders struct {
 	stores [3]*core.Store
 	away   atomic.Bool

@@ -118,7 +118,7 @@ func (c *Client) watch(ctx context.Context, w *coord.Watcher) {
 // Engine returns all partitions as one engine.
 func (c *Client) Engine() core.Engine { return c.router }
 
-// Store returns what keeps the map, and what nodes and commands tell each other.
+// Store returns what keeps the map, and what nodes and commands announce.
 func (c *Client) Store() coord.Store { return c.bucket }
 
 // View returns what was seen last. Do not change it.
@@ -170,7 +170,7 @@ func (c *Client) Partition(ctx context.Context, p int) (*peer.Client, error) {
 // errLeaderless says that a partition had no leader for all the time.
 var errLeaderless = errors.New("it has no leader")
 
-// leaderless returns that error, with what a view tells of why.
+// leaderless returns that error, with what a view says of why.
 func leaderless(v *coord.View) error {
 	for _, m := range v.Members {
 		if m.Live {

@@ -51,11 +51,11 @@ func (e *UnfitError) Error() string { return e.why }
 
 func unfit(format string, args ...any) error { return &UnfitError{fmt.Sprintf(format, args...)} }
 
-// Fill takes a database into a cluster that has no series but those of its servers. The cluster
-// remembers what it is filled from, so that a Fill that was interrupted goes on when it is called
-// again. It returns what was done, and an error if something is missing.
+// Fill takes a database into a cluster that has no series but its servers'. The cluster remembers
+// what it is filled from, so that a Fill that was interrupted goes on when it is called again. It
+// returns what was done, and an error if something is missing.
 //
-// The error wraps ErrFilled, and the Origin is that of the former call, if nothing was to be done.
+// The error wraps ErrFilled, and the Origin comes from the former call, if nothing was to be done.
 // It is an UnfitError if the cluster takes nothing from that source.
 func Fill(ctx context.Context, s coord.Store, to core.Engine, from Source, step func(series int)) (got copying.Result, o Origin, err error) {
 	o, revision, err := origin(ctx, s)

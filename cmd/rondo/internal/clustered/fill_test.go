@@ -118,7 +118,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// Series that somebody makes meanwhile are told.
+// Series that somebody makes meanwhile are reported.
 func TestFillAmongOthers(t *testing.T) {
 	from, to := store(t, "a"), store(t)
 	x := source(t, from)

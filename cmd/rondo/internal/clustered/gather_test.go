@@ -33,7 +33,7 @@ func (p *parts) Backup(ctx context.Context, i int, w io.Writer) error {
 	}
 	p.mu.Unlock()
 	if err != nil {
-		_, _ = w.Write([]byte("half of it")) // err is told
+		_, _ = w.Write([]byte("half of it")) // err is reported
 		return err
 	}
 	return p.stores[i].Backup(ctx, w)

@@ -233,8 +233,8 @@ func (m *Member) startNode(fail context.CancelCauseFunc) (err error) {
 	return nil
 }
 
-// storeOptions returns those of each partition of the map: a node may have all of them. The router
-// keeps MaxSeries, which is of all together.
+// storeOptions returns the options of each partition of the map: a node may have all of them. The
+// router keeps MaxSeries, which is of all together.
 func (m *Member) storeOptions() core.Options {
 	s := m.o.Store
 	s.Memory = max(s.Memory/int64(max(m.node.Partitions(), 1)), 32<<20)
@@ -362,7 +362,7 @@ func (m *Member) Engine() core.Engine { return m.router }
 // Node returns what runs the partitions.
 func (m *Member) Node() *node.Node { return m.node }
 
-// Bucket returns what the nodes tell each other. Close closes it.
+// Bucket returns what the nodes announce. Close closes it.
 func (m *Member) Bucket() coord.Store { return m.bucket }
 
 // Address returns where the other nodes reach this one.

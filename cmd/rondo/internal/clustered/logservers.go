@@ -80,12 +80,12 @@ func (y *surveyor) partitions(ctx context.Context) int {
 	defer cancel()
 	v, err := coord.NewWatcher(y.bucket, coord.Times{}, time.Now).Look(ctx)
 	if err != nil {
-		return 0 // whoever looks at the cluster is told
+		return 0 // whoever looks at the cluster sees it
 	}
 	return len(v.Map.Partitions)
 }
 
-// streams returns the streams of the partitions, and that of the map.
+// streams returns the streams of the partitions, and the map's.
 func (y *surveyor) streams(partitions int) (names []string) {
 	for p := range partitions {
 		names = append(names, y.servers.stream(p))

@@ -48,7 +48,7 @@ type Servers struct {
 	URL         string // nats://HOST:PORT, separated by commas
 	Name        string // of the cluster: its streams and its bucket begin with it
 	Credentials string // the file of a user of NATS; empty: none
-	// TLS are files: that of a certificate authority, or certificate, key and authority; or none.
+	// TLS are files: of a certificate authority, or certificate, key and authority; or none.
 	TLS []string
 	// Monitor are the monitoring ports of all servers, http://HOST:PORT; none: port 8222 of each.
 	Monitor  []string
@@ -62,8 +62,8 @@ type Servers struct {
 type Options struct {
 	Servers
 	Partitions, Replicas int // of a cluster that is made
-	// Named and NamedReplicas: the user has named the number of partitions, or of replicas, and is
-	// told if the cluster has another one.
+	// Named and NamedReplicas: the user has named the number of partitions, or of replicas, and
+	// gets an error if the cluster has another one.
 	Named, NamedReplicas bool
 
 	Node      string // the name of this node
@@ -261,7 +261,7 @@ func (s *Servers) connect() (all []nats.Option) {
 	return all
 }
 
-// bucket returns where what nodes tell each other is.
+// bucket returns where what nodes announce is.
 func (s *Servers) bucket() natskv.Options {
 	return natskv.Options{URL: s.URL, Connect: s.connect(), Bucket: "rondo-" + s.Name, AcceptFewerReplicas: s.AcceptOne}
 }

@@ -83,7 +83,7 @@ func TestCredentialsAreChecked(t *testing.T) {
 	}
 }
 
-// The monitoring ports are those of the servers, unless they are named.
+// The monitoring ports are the servers', unless they are named.
 func TestMonitors(t *testing.T) {
 	s := Servers{URL: "nats://a:4222,nats://[::1]:4223"}
 	if got, want := s.monitors(), []string{"http://a:8222", "http://[::1]:8222"}; !slices.Equal(got, want) {

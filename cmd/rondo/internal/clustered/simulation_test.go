@@ -40,9 +40,9 @@ const (
 	simStart      = 1_000_000_000
 )
 
-// A simulation is a cluster of real nodes in one process, whose clock is that of the bubble:
-// engines, logs in streams, routers, and the protocol between nodes over connections in memory.
-// The servers are models. They lose requests and answers, deliver late, are silent and lag.
+// A simulation is a cluster of real nodes in one process, whose clock is the bubble's: engines,
+// logs in streams, routers, and the protocol between nodes over connections in memory. The servers
+// are models. They lose requests and answers, deliver late, are silent and lag.
 type simulation struct {
 	t        *testing.T
 	r        *rand.Rand
@@ -386,7 +386,7 @@ type simSender struct {
 
 func (s *simSender) path(i int) string { return fmt.Sprintf("sim/%s/%d", s.name, i) }
 
-// value is that of sample n of series i.
+// value is the value of sample n of series i.
 func value(i, n int) float64 { return float64(i*1_000_000 + n) }
 
 // try calls fn with machine after machine until it succeeds.

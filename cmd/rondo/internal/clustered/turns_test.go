@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
 )
 
-// takes fails unless a node is told that a group is its, or is not, and what was kept.
+// takes fails unless a node learns that a group is its, or is not, and what was kept.
 func takes(t *testing.T, n *Turns, group string, want bool, kept string) {
 	t.Helper()
 	mine, state, err := n.Take(t.Context(), group)

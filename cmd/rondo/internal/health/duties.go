@@ -21,7 +21,7 @@ func backups(l *look) {
 	})
 }
 
-// cluster tells what is wrong with the cluster.
+// cluster reports what is wrong with the cluster.
 func cluster(l *look) {
 	for _, x := range []struct {
 		id       string
@@ -68,7 +68,7 @@ func alerting(l *look) {
 // worth the trouble: a third of it, and 64 MiB.
 func MuchFree(bytes, free int64) bool { return free >= 64<<20 && free >= bytes/3 }
 
-// space tells of free pages that are many.
+// space reports free pages that are many.
 func space(l *look) {
 	if bytes, free := l.Store.DatabaseBytes, l.Store.DatabaseFree; MuchFree(bytes, free) {
 		l.lasts(Problem{
@@ -79,7 +79,7 @@ func space(l *look) {
 	}
 }
 
-// spooled tells that samples wait for the leaders of their partitions, and that some were lost.
+// spooled reports that samples wait for the leaders of their partitions, and that some were lost.
 func spooled(l *look) {
 	x := &l.Spool
 	p := Problem{

@@ -16,8 +16,8 @@ var rules = []func(*look){
 }
 
 const (
-	patience  = time.Minute      // how long a receiver may hear nothing before that is told
-	silent    = 10 * time.Minute // how long a sender may be silent before that is told
+	patience  = time.Minute      // how long a receiver may hear nothing before that is reported
+	silent    = 10 * time.Minute // how long a sender may be silent before that is reported
 	forgotten = 24 * time.Hour   // a sender that is silent for longer has gone for good
 	named     = 3                // senders that a text names
 )
@@ -91,7 +91,7 @@ func series(l *look) {
 	}
 }
 
-// refused tells of series that were not made although the store has room for more.
+// refused reports series that were not made although the store has room for more.
 func refused(l *look) {
 	l.grows(func(s *State) uint64 { return s.Sink.Refused[sink.RefusedSender] }, Problem{
 		ID: "sender_limit", Severity: Warning,
@@ -116,7 +116,7 @@ func own(l *look) {
 	}
 }
 
-// late tells of samples that the store refused.
+// late reports samples that the store refused.
 func late(l *look) {
 	l.grows(func(s *State) uint64 { return s.Store.SamplesLate }, Problem{
 		ID: "late", Severity: Warning,
@@ -147,7 +147,7 @@ var drops = map[receivers.Reason]struct {
 	receivers.Foreign:     {Info, "somebody speaks HTTP or TLS to this port", "Look which program has the wrong port."},
 }
 
-// inputs tells what receivers have lost.
+// inputs reports what receivers have lost.
 func inputs(l *look) {
 	for _, r := range l.Receivers {
 		name := r.Name
@@ -167,7 +167,7 @@ func inputs(l *look) {
 	}
 }
 
-// silence tells of receivers that have heard nothing, and of senders that have stopped.
+// silence reports receivers that have heard nothing, and of senders that have stopped.
 func silence(l *look) {
 	for _, r := range l.Receivers {
 		if r.Stats.Packets == 0 && l.Now.Sub(l.Started) > patience {

@@ -21,7 +21,7 @@ type Program interface {
 	Load() (read func(ctx context.Context) (put func()))
 	// Draw returns the screen.
 	Draw(width, height int) *chart.Grid
-	// Key is told of a key: a character, or one of the names of keys.
+	// Key gets a key: a character, or one of the names of keys.
 	Key(name string) Action
 }
 

@@ -182,7 +182,7 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 }
 
 // WithDefault returns the help text of a flag with its default behind it, unless the default is to
-// do nothing or the text tells it itself.
+// do nothing or the text says it itself.
 func WithDefault(f *pflag.Flag, usage string) string {
 	d := strings.Trim(f.DefValue, "[]")
 	switch {

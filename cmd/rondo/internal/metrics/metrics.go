@@ -47,7 +47,7 @@ func (w *Writer) Family(name, kind, help string) {
 // Sample writes a sample of the last family. labels are names and values in turn.
 func (w *Writer) Sample(v float64, labels ...string) { w.sample("", v, labels) }
 
-// sample writes a sample whose name is that of the last family and suffix.
+// sample writes a sample whose name is the last family's and suffix.
 func (w *Writer) sample(suffix string, v float64, labels []string) {
 	b := appendLabels(append(append(w.line[:0], w.family...), suffix...), labels)
 	if len(labels) > 1 {
@@ -58,7 +58,7 @@ func (w *Writer) sample(suffix string, v float64, labels []string) {
 
 // Histogram writes a sample of the last family, whose kind is histogram. buckets calls its argument
 // for each bucket except the last, in order, with the upper bound and the number of observations up
-// to it. count and sum are those of all observations.
+// to it. count and sum cover all observations.
 func (w *Writer) Histogram(buckets func(func(bound float64, n uint64)), count uint64, sum float64, labels ...string) {
 	// All buckets begin alike.
 	b := appendLabels(append(append(w.line[:0], w.family...), "_bucket"...), labels)

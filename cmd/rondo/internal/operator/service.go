@@ -13,12 +13,12 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// A Service answers operators of one cluster. The zero value is that of a server that is no node:
+// A Service answers operators of one cluster. The zero value belongs to a server that is no node:
 // it refuses everything.
 type Service struct {
 	// Operator looks at the cluster and changes it; nil: there is no cluster.
 	Operator *operate.Operator
-	// Name is the name of the cluster, and Node that of the node that answers; empty: none.
+	// Name is the name of the cluster, and Node the name of the node that answers; empty: none.
 	Name, Node string
 	// Stream returns the name of the stream of a partition.
 	Stream func(partition int) string

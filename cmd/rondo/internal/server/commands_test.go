@@ -214,7 +214,7 @@ func TestWritersReplaceNothing(t *testing.T) {
 var usedTime = regexp.MustCompile(`OK u:[0-9.]+ s:[0-9.]+ r:[0-9.]+`)
 
 // TestCommandsStayInFolders: a user who is limited to folders sees and changes only these, by every
-// verb, and is told the same of a series that is there and of one that is not.
+// verb, and gets the same answer for a series that is there and for one that is not.
 func TestCommandsStayInFolders(t *testing.T) {
 	s, run := commanded(t, testUsers())
 	for _, name := range []string{"secret/NAME", "team/a"} {

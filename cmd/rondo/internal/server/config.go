@@ -73,7 +73,7 @@ type Ways struct {
 	// Restart is the number of changed settings that take effect only after a restart.
 	Restart int
 	// Changed are the changed settings that take effect at once, by the name of their protocol;
-	// those of no protocol have the name "".
+	// settings of no protocol have the name "".
 	Changed map[string][]Setting
 }
 

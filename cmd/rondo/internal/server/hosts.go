@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// A web page can make its visitor's browser send requests to this port. Two headers tell such a
-// request from one of a program: Origin names the site of the page, and so does Host if the site
-// lets its own name mean this machine ("DNS rebinding").
+// A web page can make its visitor's browser send requests to this port. Two headers distinguish
+// such a request from one of a program: Origin names the site of the page, and so does Host if the
+// site lets its own name mean this machine ("DNS rebinding").
 //
 // A request is therefore let in if it has no Origin, or the server's own, and if its Host is a name
 // that no other site can have: an address, which always means the same machine; localhost; the

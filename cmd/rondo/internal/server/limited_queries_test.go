@@ -22,8 +22,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// queriedSeries are series of all kinds of names. Those with another's path have the word secret in
-// it, and labels that tell of it.
+// queriedSeries are series of all kinds of names. Series with another's path have the word secret
+// in it, and labels that contain it.
 var queriedSeries = []struct{ path, labels, kind string }{
 	{"team/a/load", "host=own1 plugin=load type=load", "GAUGE"},
 	{"team/a/cpu", "host=own1 plugin=cpu plugin_instance=0 type=cpu type_instance=idle", "DERIVE"},
@@ -48,7 +48,7 @@ var queriedSeries = []struct{ path, labels, kind string }{
 	{"team/secret", "", "GAUGE"},
 }
 
-// queriedStore returns a store with queriedSeries, with those of others or without.
+// queriedStore returns a store with queriedSeries, with others' series or without.
 func queriedStore(t *testing.T, others bool) *core.Store {
 	t.Helper()
 	store := enginetest.Open(t)
@@ -232,7 +232,7 @@ func TestPromQLShowsLimitedUsersTheirOwn(t *testing.T) {
 		asked[api.Endpoint(api.Prefix+path)] = true
 	}
 	for _, route := range api.Routes() {
-		if !asked[route] && route != api.Prefix+"status/runtimeinfo" { // it tells the time
+		if !asked[route] && route != api.Prefix+"status/runtimeinfo" { // it has the time
 			t.Errorf("no request of %s is tried for a limited user", route)
 		}
 	}

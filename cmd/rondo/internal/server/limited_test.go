@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The series of the store that limitedServer serves. Those of others have "secret" in all names.
+// The series of the store that limitedServer serves. Others' series have "secret" in all names.
 var (
 	ownPaths    = []string{"team/a/cpu", "team/a/mem", "team/a.rrd"}
 	secretPaths = []string{"secret/x", "team/secret", "team/a-secret/x", "team/asecret", "rrdd/secret/host/x", "collectd/secret/load"}

@@ -21,8 +21,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
-// tell sends lines and returns the first of the answers.
-func tell(t *testing.T, c net.Conn, lines string, answers int) string {
+// exchange sends lines and returns the first of the answers.
+func exchange(t *testing.T, c net.Conn, lines string, answers int) string {
 	t.Helper()
 	defer func() { _ = c.Close() }() // everything was read
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
@@ -71,7 +71,7 @@ func TestRRDCachedByWebConfig(t *testing.T) {
 		"AUTH admin\nTUNE x -h v:5\n": "0 Authenticated\n-1 Permission denied.\n", // the listener allows no more than write
 		"AUTH admin\nPING\n":          "0 Authenticated\n0 PONG\n",
 	} {
-		if got := tell(t, dial(), lines, 2); got != want {
+		if got := exchange(t, dial(), lines, 2); got != want {
 			t.Errorf("%q is answered %q, want %q", lines, got, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestRRDCachedByWebConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := tell(t, local, "PING\n", 1); got != "0 PONG\n" {
+	if got := exchange(t, local, "PING\n", 1); got != "0 PONG\n" {
 		t.Errorf("at the socket: %q", got)
 	}
 	err = Run(t.Context(), Config{DB: t.TempDir(), WebConfig: a.Write(t, "other.yml", "rondo: {listeners: {\"127.0.0.1:1\": {role: read}}}\n")})
@@ -103,7 +103,7 @@ func TestRRDCachedTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			cn := c.ConnectionState().PeerCertificates[0].Subject.CommonName
-			if got := tell(t, c, "PING\n", 1); got != "0 PONG\n" {
+			if got := exchange(t, c, "PING\n", 1); got != "0 PONG\n" {
 				t.Fatalf("over TLS: %q", got)
 			}
 			return cn == name
@@ -113,7 +113,7 @@ func TestRRDCachedTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := tell(t, plain, "PING\nPING\n", 1); strings.Contains(got, "PONG") {
+	if got := exchange(t, plain, "PING\nPING\n", 1); strings.Contains(got, "PONG") {
 		t.Errorf("without TLS: %q", got)
 	}
 	if err := Run(t.Context(), Config{DB: t.TempDir(), RRDCached: RRDCached{TLS: [2]string{"missing", "missing"}}}); err == nil || !strings.Contains(err.Error(), "--rrdcached-tls") {

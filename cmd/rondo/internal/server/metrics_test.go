@@ -55,7 +55,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 }
 
 // TestMetricsTellHowLongAndHowOften: durations, calls by code, limits and the state of the
-// configuration were not told.
+// configuration were missing.
 func TestMetricsTellHowLongAndHowOften(t *testing.T) {
 	betweenRecords()
 	reload := make(chan Ways)

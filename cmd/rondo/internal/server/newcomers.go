@@ -12,7 +12,7 @@ import (
 )
 
 // newcomerStep is the step of a series that a Write makes, in seconds, where neither the policy nor
-// the request says one: that of rrdtool's create.
+// the request says one: the step of rrdtool's create.
 const newcomerStep = 300
 
 // makeNewcomers makes the series that a Write asks for, as the policy says.

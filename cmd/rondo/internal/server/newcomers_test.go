@@ -105,7 +105,8 @@ func TestWriteMakesSeries(t *testing.T) {
 		{Path: "own", Update: "1700000000:5"}, {Path: "pair/own", Update: "1700000000:5"}, {Path: "fine/own", Update: "1700000000:5"},
 	}}))
 	if err != nil || w.Msg.GetAccepted() != 2 || w.Msg.GetRefused() != 1 {
-		// the archive of 20 s does not go with the policy's step of 60 s; that of 10 s has archives
+		// the archive of 20 s does not go with the policy's step of 60 s; the one of 10 s has
+		// archives
 		t.Errorf("%v, %v", w, err)
 	}
 	w, err = c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Samples: []*rondov1.Sample{{Path: "unasked", Update: "1700000000:5"}}}))

@@ -219,7 +219,7 @@ func (m *manager) reload(w Ways) (ok bool) {
 	return true
 }
 
-// toldValue is how many bytes of a setting the log tells.
+// toldValue is how many bytes of a setting the log shows.
 const toldValue = 200
 
 // tellChanged logs settings that have taken effect.

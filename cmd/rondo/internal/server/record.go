@@ -50,7 +50,7 @@ func (s *server) record(ctx context.Context) {
 // most.
 func untilOwnStep(now time.Time) time.Duration {
 	const step = ownStep * time.Second
-	now = now.Round(0) // the steps are those of the clock
+	now = now.Round(0) // the steps follow the clock
 	return now.Truncate(step).Add(step).Sub(now)
 }
 

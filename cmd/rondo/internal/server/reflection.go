@@ -16,8 +16,8 @@ var reflections = []string{
 }
 
 // mountReflection lets clients such as grpcurl ask for the services Rondo and Cluster. gRPC's
-// health check is not in the answers: its messages would clash with those of a program that links
-// gRPC.
+// health check is not in the answers: its messages would clash with the messages of a program that
+// links gRPC.
 func mountReflection(mux *routes) {
 	r := grpcreflect.NewStaticReflector(rondov1.RondoName, rondov1.ClusterName)
 	limit := connect.WithReadMaxBytes(maxReflection)

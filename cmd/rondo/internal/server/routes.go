@@ -87,7 +87,7 @@ func (m *manager) openRoutes(r Receiver) error {
 	return nil
 }
 
-// handler returns the receiver of a protocol over the HTTP port. If it returns nil, wanted tells
+// handler returns the receiver of a protocol over the HTTP port. If it returns nil, wanted reports
 // whether the configuration turns the protocol on.
 func (m *manager) handler(name string) (r *run, wanted bool) {
 	m.mu.Lock()

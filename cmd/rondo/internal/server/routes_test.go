@@ -116,7 +116,7 @@ func TestRoutesReload(t *testing.T) {
 }
 
 // TestRoutesBetween: a client whose request comes while the receiver is replaced, or when it has
-// ended, is told to try again; an answer of 404 would make it drop its samples.
+// ended, is asked to try again; an answer of 404 would make it drop its samples.
 func TestRoutesBetween(t *testing.T) {
 	m := &manager{server: &server{Config: Config{}.withDefaults()}}
 	m.want(postedWays(receivers.On))
@@ -145,7 +145,7 @@ func TestRoutesWithoutPort(t *testing.T) {
 }
 
 // TestSamplesTakeNoOtherPlaces: while as many requests bring samples as one client may have, which
-// wait for the disk, calls are served, and another one of them is told to try again.
+// wait for the disk, calls are served, and another one of them is asked to try again.
 func TestSamplesTakeNoOtherPlaces(t *testing.T) {
 	const most, mine = 4, 3
 	b := defaultBounds(0)

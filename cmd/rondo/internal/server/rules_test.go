@@ -18,8 +18,8 @@ import (
 	"github.com/rondo-db/rondo/query/prom/alerts"
 )
 
-// TestRules: an alert fires, a webhook is told of it, and a recording rule writes a series that
-// queries find.
+// TestRules: an alert fires, a webhook gets it, and a recording rule writes a series that queries
+// find.
 func TestRules(t *testing.T) {
 	told := make(chan string, 16)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 		t.Errorf("%v alerts fire", n)
 	}
 
-	// A mistake leaves the old rules in force, and is told.
+	// A mistake leaves the old rules in force, and is reported.
 	if err := os.WriteFile(file, []byte("groups: [{name: g, rules: [{alert: A, expr: '1 +'}]}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// TestMistakeInRulesIsToldFirst: it was told after the database had been opened, which may take
+// TestMistakeInRulesIsToldFirst: it was reported after the database had been opened, which may take
 // long.
 func TestMistakeInRulesIsToldFirst(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")

@@ -56,7 +56,7 @@ func (s *server) start(ctx context.Context, fail context.CancelCauseFunc) error 
 		return err
 	}
 	// The port comes first. A mistake in the configuration is then reported before a long recovery,
-	// and clients are told to wait meanwhile.
+	// and clients are asked to wait meanwhile.
 	if s.http, err = s.listenHTTP(fail); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (s *server) endRequests() (errs []error) {
 	return ended
 }
 
-// watchdog tells systemd that the process is alive, as long as the store answers.
+// watchdog reports to systemd that the process is alive, as long as the store answers.
 func (s *server) watchdog(ctx context.Context) {
 	d := systemd.WatchdogInterval(s.Getenv, os.Getpid())
 	if d == 0 {

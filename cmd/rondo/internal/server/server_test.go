@@ -586,7 +586,7 @@ func TestOwnSeriesOfAClockThatIsSet(t *testing.T) {
 	}
 }
 
-// TestBackups: a server with a folder for backups makes one at once, and tells of it.
+// TestBackups: a server with a folder for backups makes one at once, and logs it.
 func TestBackups(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil), Backups: Backups{Dir: dir, Every: time.Hour, Keep: 1}})

@@ -64,9 +64,9 @@ func TestStoppingSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// TestNodeStopsWhileItWaitsForItsCluster: a node that is told to stop before the servers of NATS
-// have answered stops at once, and that is no error. It waited for the minute that it gives the
-// servers, and failed then.
+// TestNodeStopsWhileItWaitsForItsCluster: a node that has to stop before the servers of NATS have
+// answered stops at once, and that is no error. It waited for the minute that it gives the servers,
+// and failed then.
 func TestNodeStopsWhileItWaitsForItsCluster(t *testing.T) {
 	log := make(logLines, 100)
 	ctx, stop := context.WithCancel(t.Context())

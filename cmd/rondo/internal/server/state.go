@@ -88,7 +88,7 @@ func (d *daemon) stop() {
 	d.Close()
 }
 
-// notify tells systemd of a change of state.
+// notify reports a change of state to systemd.
 func (s *server) notify(state ...string) {
 	if err := systemd.Notify(s.Getenv, state...); err != nil {
 		s.Logger.Warn("systemd does not listen", "err", err)

@@ -29,7 +29,7 @@ func hasProblem(st *rondov1.StatusResponse, id string) bool {
 	return slices.ContainsFunc(st.GetProblems(), func(p *rondov1.Problem) bool { return p.GetId() == id })
 }
 
-// TestStatusTellsTheState: what receives, from whom, and what is wrong was told only by counters.
+// TestStatusTellsTheState: what receives, from whom, and what is wrong was shown only by counters.
 func TestStatusTellsTheState(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, Config{

@@ -101,7 +101,7 @@ func (s *server) closeStore() (err error) {
 	return err
 }
 
-// own is the folder of the server's own series. Those of several nodes are apart.
+// own is the folder of the server's own series. Several nodes' are apart.
 func (s *server) own() string {
 	if s.member != nil {
 		return ownFolder + "/" + s.Cluster.Node

@@ -18,7 +18,7 @@ import (
 // The bounds of a checker.
 const (
 	checkPlaces   = 64              // requests whose password is checked or waits for that
-	clientPlaces  = 8               // of them, those of one client
+	clientPlaces  = 8               // of them, places of one client
 	checkPatience = 5 * time.Second // how long a request waits for its turn
 	maxResults    = 1024            // results remembered, of right passwords and of wrong ones each
 	tries         = 10              // wrong passwords that a client may send at once
@@ -50,9 +50,9 @@ func newChecker() *checker {
 	return c
 }
 
-// check reports whether a password is that of a hash. A wrong one takes as long as with a hash of
-// the cost most, whatever hash it is, so that the time does not tell which names there are. The
-// error is ErrTries if the client has to wait before it is told, or ctx's.
+// check reports whether a password fits a hash. A wrong one takes as long as with a hash of the
+// cost most, whatever hash it is, so that the time does not show which names there are. The error
+// is ErrTries if the client has to wait for an answer, or ctx's.
 func (c *checker) check(ctx context.Context, client, name, password string, hash []byte, most int, now time.Time) (bool, error) {
 	mac := hmac.New(sha256.New, c.key[:])
 	for _, part := range []string{name, string(hash), password} {

@@ -253,8 +253,8 @@ func TestOnePasswordAtATime(t *testing.T) {
 	}
 }
 
-// TestRefusedPasswordsTakeAsLong: the time of a refused password told which names there are, where
-// hashes have different costs.
+// TestRefusedPasswordsTakeAsLong: the time of a refused password showed which names there are,
+// where hashes have different costs.
 func TestRefusedPasswordsTakeAsLong(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
 	var text strings.Builder
@@ -318,7 +318,7 @@ func TestRateLimit(t *testing.T) {
 }
 
 // TestChangedFilesAreReadAgain: the file, the certificate and the authority are read again when
-// they change. A mistake keeps the old ones, and is told until it is mended.
+// they change. A mistake keeps the old ones, and is reported until it is mended.
 func TestChangedFilesAreReadAgain(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
 	a.Leaf(t, "server", webconfigtest.Leaf{CN: "first"})

@@ -165,7 +165,7 @@ func (k *Keeper) AsksNobody() bool {
 func (k *Keeper) HasTLS() bool { return k.current.Load().tls != nil }
 
 // TLS returns a configuration that uses, for each connection, the certificate that is in force
-// then. protocols are those of ALPN, the best first; without http2 in the file, h2 is left out.
+// then. protocols are ALPN's, the best first; without http2 in the file, h2 is left out.
 func (k *Keeper) TLS(protocols ...string) *tls.Config {
 	base := k.current.Load().tls.Clone()
 	base.CipherSuites = nil // of each connection; package http looks at those here
