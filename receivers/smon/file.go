@@ -1,7 +1,6 @@
 package smon
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -45,9 +44,6 @@ func openFiles(names []string) (files []*file, err error) {
 
 func openFile(name string) (*file, error) {
 	if name == standardInput {
-		if !canWait {
-			return nil, errors.New("standard input is not read on this system")
-		}
 		return &file{File: os.Stdin, peer: inputPeer, wait: true}, nil
 	}
 	info, err := os.Stat(name)
@@ -58,8 +54,6 @@ func openFile(name string) (*file, error) {
 	switch {
 	case mode&fs.ModeDir != 0:
 		return nil, fmt.Errorf("%s is a folder", name)
-	case mode != 0 && !canWait:
-		return nil, fmt.Errorf("%s is no file", name)
 	case mode&fs.ModeNamedPipe != 0:
 		flags = os.O_RDWR // so that opening does not wait for a writer, and one that goes is not the end
 	}

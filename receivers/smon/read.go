@@ -53,13 +53,7 @@ func (s *server) readFile(ctx context.Context, f *file) {
 	defer c.queue.Stop()
 	r := io.Reader(f)
 	if f.wait {
-		w, err := newWaiter(ctx, f.File)
-		if err != nil {
-			s.cfg.Logger.Error("smon: file not read", "file", f.Name(), "err", err)
-			return
-		}
-		defer w.close()
-		r = w
+		r = newWaiter(ctx, f.File)
 	}
 	buf := make([]byte, readBytes)
 	for ctx.Err() == nil || f.wait {
