@@ -47,7 +47,7 @@ func FuzzSegment(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte, fix bool) {
 		if fix {
 			file = bytes.Clone(file)
-			reseal(file, s.clean.Salt)
+			reseal(file, wal.SaltOf(s.file))
 		}
 		disk := waltest.NewDisk(1)
 		disk.Put(segmentFile(1), file)

@@ -17,7 +17,6 @@ const (
 
 	offsetLog  = 40 // of the log's id in the header
 	offsetSalt = 32
-	offsetLink = 56
 )
 
 // An ID identifies a log. It is drawn at random when the log is made, and stands in every segment.
@@ -41,15 +40,6 @@ type segmentHead struct {
 	Recycled bool   // the file was another segment before: anything may follow the last block
 	Salt     uint64 // drawn at random for this segment: see sealBlock
 	Log      ID
-	Prev     link
-}
-
-// A link names the segment before: the newest one that held a record when this one was begun. The
-// zero link says that this segment is the first.
-type link struct {
-	ID   uint64
-	Salt uint64
-	End  int64 // where its last block ends that counts: the one of position First-1
 }
 
 func (h segmentHead) appendTo(dst []byte) []byte {
@@ -64,9 +54,6 @@ func (h segmentHead) appendTo(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.First))
 	dst = binary.LittleEndian.AppendUint64(dst, h.Salt)
 	dst = append(dst, h.Log[:]...)
-	dst = binary.LittleEndian.AppendUint64(dst, h.Prev.ID)
-	dst = binary.LittleEndian.AppendUint64(dst, h.Prev.Salt)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Prev.End))
 	dst = append(dst, make([]byte, segmentHeader-4-(len(dst)-at))...) // reserved
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
 }
@@ -91,9 +78,6 @@ func parseSegmentHead(b []byte) (segmentHead, error) {
 	h.First = Pos(binary.LittleEndian.Uint64(b[24:]))
 	h.Salt = binary.LittleEndian.Uint64(b[offsetSalt:])
 	copy(h.Log[:], b[offsetLog:])
-	h.Prev.ID = binary.LittleEndian.Uint64(b[offsetLink:])
-	h.Prev.Salt = binary.LittleEndian.Uint64(b[offsetLink+8:])
-	h.Prev.End = int64(binary.LittleEndian.Uint64(b[offsetLink+16:]))
 	if h.First == 0 {
 		return h, errors.New("segment starts at position 0")
 	}
@@ -117,19 +101,4 @@ func checkVersion(what string, b []byte, known byte) error {
 		return fmt.Errorf("%s has version %d, this program reads %d: %w", what, b[8], known, ErrNewer)
 	}
 	return fmt.Errorf("%s has version %d, this program reads %d", what, b[8], known)
-}
-
-// follows returns nil if h can be the segment behind s, or says why it cannot.
-func (h segmentHead) follows(s *segment) *CorruptError {
-	switch {
-	case h.Prev.ID != s.ID:
-		return &CorruptError{Segment: h.ID, Offset: offsetLink, Err: fmt.Errorf("%w: the segment follows segment %d, and the one before it is %d", ErrHole, h.Prev.ID, s.ID)}
-	case h.Prev.Salt != s.Salt:
-		return &CorruptError{Segment: s.ID, Offset: offsetSalt, Err: fmt.Errorf("segment has salt %016x, segment %d follows the one with %016x", s.Salt, h.ID, h.Prev.Salt)}
-	case h.Prev.End > s.size:
-		return &CorruptError{Segment: s.ID, Offset: s.size, Err: fmt.Errorf("segment has %d bytes, segment %d says %d", s.size, h.ID, h.Prev.End)}
-	case h.Prev.End < segmentHeader:
-		return &CorruptError{Segment: h.ID, Offset: offsetLink, Err: fmt.Errorf("segment before ends at offset %d", h.Prev.End)}
-	}
-	return nil
 }

@@ -234,6 +234,13 @@ func (l *Log) Barrier(ctx context.Context) (Pos, error) {
 	return p, nil
 }
 
+// ID returns the id of the log.
+func (l *Log) ID() ID {
+	l.io.Lock()
+	defer l.io.Unlock()
+	return l.slots.mark.Log
+}
+
 // First returns the position of the oldest record kept. Without records it is the position of the
 // next one.
 func (l *Log) First() Pos {

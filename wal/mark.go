@@ -20,43 +20,17 @@ import (
 const (
 	markName    = "mark"
 	markMagic   = "rondomrk"
-	markVersion = 1
+	markVersion = 2
 	markSlot    = 512 // bytes from one slot to the next
-	markBytes   = 80  // of a slot that are used
-	markSize    = 48  // of a Mark in it
+	markBytes   = 72  // of a slot that are used
 )
 
-// A Mark says which log it is and how far the log reaches at least. A caller keeps the mark that
-// [Log.Mark] returned and gives it to Open as [Options].Holds. Open then returns an error if the
-// log is another one, or no longer reaches that far.
+// A Mark is the content of the file mark: which log it is, and how far the log reaches at least.
 type Mark struct {
 	Log     ID
 	Segment uint64 // the newest; 0 if there was none
-	Salt    uint64 // of that segment
 	End     int64  // offset in that segment up to which all is durable
 	Last    Pos    // all up to this position is durable
-}
-
-// AppendBinary appends the mark to dst as 48 bytes. The error is nil.
-func (m Mark) AppendBinary(dst []byte) ([]byte, error) {
-	dst = append(dst, m.Log[:]...)
-	dst = binary.LittleEndian.AppendUint64(dst, m.Segment)
-	dst = binary.LittleEndian.AppendUint64(dst, m.Salt)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.End))
-	return binary.LittleEndian.AppendUint64(dst, uint64(m.Last)), nil
-}
-
-// UnmarshalBinary reads what AppendBinary wrote.
-func (m *Mark) UnmarshalBinary(b []byte) error {
-	if len(b) != markSize {
-		return fmt.Errorf("mark of a log has %d bytes, not %d", len(b), markSize)
-	}
-	copy(m.Log[:], b)
-	m.Segment = binary.LittleEndian.Uint64(b[16:])
-	m.Salt = binary.LittleEndian.Uint64(b[24:])
-	m.End = int64(binary.LittleEndian.Uint64(b[32:]))
-	m.Last = Pos(binary.LittleEndian.Uint64(b[40:]))
-	return nil
 }
 
 // slots is the known content of the file mark.
@@ -72,7 +46,10 @@ func appendSlot(dst []byte, m Mark, seq uint64) []byte {
 	dst = append(dst, markMagic...)
 	dst = append(dst, markVersion, 0, 0, 0, 0, 0, 0, 0) // reserved
 	dst = binary.LittleEndian.AppendUint64(dst, seq)
-	dst, _ = m.AppendBinary(dst)  // never fails
+	dst = append(dst, m.Log[:]...)
+	dst = binary.LittleEndian.AppendUint64(dst, m.Segment)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.End))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.Last))
 	dst = append(dst, 0, 0, 0, 0) // reserved
 	return binary.LittleEndian.AppendUint32(dst, checksum(dst[at:]))
 }
@@ -91,8 +68,9 @@ func parseSlot(b []byte) (m Mark, seq uint64, err error) {
 	if checksum(b[:markBytes-4]) != binary.LittleEndian.Uint32(b[markBytes-4:]) {
 		return m, 0, errors.New("does not match its checksum")
 	}
-	if err := m.UnmarshalBinary(b[24 : 24+markSize]); err != nil {
-		return m, 0, err
-	}
+	copy(m.Log[:], b[24:])
+	m.Segment = binary.LittleEndian.Uint64(b[40:])
+	m.End = int64(binary.LittleEndian.Uint64(b[48:]))
+	m.Last = Pos(binary.LittleEndian.Uint64(b[56:]))
 	return m, binary.LittleEndian.Uint64(b[16:]), nil
 }

@@ -81,7 +81,7 @@ func (l *Log) markNow() Mark {
 	m := Mark{Log: l.slots.mark.Log, Last: l.synced}
 	if n := len(l.segs); n > 0 {
 		s := l.segs[n-1]
-		m.Segment, m.Salt, m.End = s.ID, s.Salt, s.synced
+		m.Segment, m.End = s.ID, s.synced
 	}
 	return m
 }
@@ -112,43 +112,24 @@ func (l *Log) writeMark(m Mark) error {
 	return nil
 }
 
-// Mark returns a mark of the log: everything up to it is durable. It waits for a commit in
-// progress.
-func (l *Log) Mark() Mark {
-	l.io.Lock()
-	defer l.io.Unlock()
-	return l.markNow()
-}
-
-// check returns an error if the headers of the segments show that m is a mark of another log, or
-// that the log does not reach as far as m. what names the holder of the mark.
-func (m Mark) check(l *Log, what string) error {
-	if m == (Mark{}) {
+// reaches returns an error if the headers of the segments show that the log does not reach as far
+// as its mark m.
+func (l *Log) reaches(m Mark) error {
+	for _, s := range l.segs {
+		if s.ID >= m.Segment {
+			return nil
+		}
+	}
+	if m.Segment == 0 {
 		return nil
 	}
-	if l.slots.mark.Log != m.Log {
-		return fmt.Errorf("%w: this is log %v, %s belongs to log %v", ErrHole, l.slots.mark.Log, what, m.Log)
-	}
-	var newest uint64
-	for _, s := range l.segs {
-		newest = max(newest, s.ID)
-		if s.ID == m.Segment && s.Salt != m.Salt {
-			return &CorruptError{Segment: s.ID, Offset: offsetSalt, Err: fmt.Errorf("segment has salt %016x, %s says %016x", s.Salt, what, m.Salt)}
-		}
-	}
-	if newest < m.Segment {
-		return &CorruptError{Segment: m.Segment, Err: fmt.Errorf("%w: the segment is not there, and %s says that it holds up to position %d at least", ErrHole, what, m.Last)}
-	}
-	return nil
+	return &CorruptError{Segment: m.Segment, Err: fmt.Errorf("%w: the segment is not there, and the file %s says that it holds up to position %d at least", ErrHole, markName, m.Last)}
 }
 
-// floor returns the offset up to which the segment s must be whole according to the marks.
+// floor returns the offset up to which the segment s must be whole according to the mark.
 func (l *Log) floor(s *segment) int64 {
-	floor := int64(segmentHeader)
-	for _, m := range []Mark{l.slots.mark, l.o.Holds} {
-		if m.Segment == s.ID {
-			floor = max(floor, m.End)
-		}
+	if m := l.slots.mark; m.Segment == s.ID {
+		return max(segmentHeader, m.End)
 	}
-	return floor
+	return segmentHeader
 }

@@ -52,8 +52,8 @@ func TestNewerVersion(t *testing.T) {
 			"block at the end":                    {f.newest, within, f.records - 1},
 			"block behind the end":                {f.newest, append(slices.Clone(newest), block...), f.records},
 			"block behind what may be torn":       {f.newest, append(append(slices.Clone(newest), "noise"...), block...), f.records},
-			"first slot of the mark":              {markFile, resealed(mark, 0, wal.MarkBytes, 8, 2), f.records},
-			"second slot of the mark":             {markFile, resealed(mark, wal.MarkSlot, wal.MarkBytes, wal.MarkSlot, []byte("rondomrk\x02")...), f.records},
+			"first slot of the mark":              {markFile, resealed(mark, 0, wal.MarkBytes, 8, 3), f.records},
+			"second slot of the mark":             {markFile, resealed(mark, wal.MarkSlot, wal.MarkBytes, wal.MarkSlot, []byte("rondomrk\x03")...), f.records},
 			"mark of a version far in the future": {markFile, resealed(mark, 0, wal.MarkBytes, 8, 255), f.records},
 		} {
 			t.Run(state+", "+name, func(t *testing.T) {

@@ -51,13 +51,13 @@ func Open(dir string, o Options) (l *Log, err error) {
 	return l, nil
 }
 
-// acquire locks the folder. It makes the folder first, unless the caller holds a mark: then the log
-// must exist.
+// acquire locks the folder. It makes the folder first, unless the caller knows the id of the log:
+// then the log must exist.
 func (l *Log) acquire() (err error) {
 	if l.o.ReadOnly {
 		return nil
 	}
-	if l.o.Holds == (Mark{}) {
+	if l.o.Log == (ID{}) {
 		if err := l.fs.MkdirAll(l.dir); err != nil {
 			return err
 		}
@@ -84,11 +84,11 @@ func (l *Log) find() (fresh bool, err error) {
 		}
 	}
 	switch {
-	case l.o.Holds == (Mark{}):
+	case l.o.Log == (ID{}):
 	case errors.Is(err, fs.ErrNotExist):
 		err = fmt.Errorf("%w: the folder is missing: %w", ErrHole, err)
 	case err == nil && fresh: // a read-only log as well: nothing can be read
-		err = fmt.Errorf("%w: the folder is empty, and the log reached position %d at least", ErrHole, l.o.Holds.Last)
+		err = fmt.Errorf("%w: the folder is empty, and the log reached position %d at least", ErrHole, l.o.After)
 	}
 	return fresh, err
 }

@@ -61,15 +61,15 @@ type Options struct {
 	// Enqueue waits beyond it.
 	MaxPendingBytes int64
 
-	// After is a position that the caller already holds durably. The log gives out no position at
-	// or below it: an empty log starts behind it. If a log has records and ends before After,
-	// records are missing: Open returns an error that wraps ErrHole.
+	// After is a position that the caller knows to be durable. The log gives out no position at or
+	// below it: an empty log starts behind it. If a log has records and ends before After, records
+	// are missing: Open returns an error that wraps ErrHole.
 	After Pos
 
-	// Holds is a mark of the log that the caller has kept. If the log is missing, is another one,
-	// or does not reach as far, Open returns an error that wraps ErrHole or a *CorruptError. With
-	// the zero value Open accepts any log, and makes one if the folder is empty.
-	Holds Mark
+	// Log is the id of the log that the caller wants. If the log is missing, or is another one,
+	// Open returns an error that wraps ErrHole. With the zero value Open accepts any log, and makes
+	// one if the folder is empty.
+	Log ID
 
 	// OnDurable is called once a commit, in the order of positions, on the goroutine that commits.
 	// The records first to last are durable; or err says why none of them is, and their positions

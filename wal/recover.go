@@ -18,9 +18,9 @@ import (
 // segment that was abandoned after a failed write: their appenders got an error, and their
 // positions were given to other records. A segment without a record that counts is removed.
 //
-// Each header names the segment before it. So Open notices a segment in the middle that is missing,
-// exchanged or shorter than it was, without reading it. Every segment but the newest was durable up
-// to the first position of the next one. Records missing there are damage, and Replay finds it.
+// Every segment but the newest was durable up to the first position of the next one. Records that
+// are missing there are damage, be it that the segment is cut, damaged or missing. Replay finds it
+// when it reads there. Open reads the headers of these segments only.
 //
 // The newest segment ends where its blocks stop parsing. That is the torn tail of a crash, or
 // damage to records that were acknowledged. The file mark says how far the log reached when the
@@ -84,6 +84,9 @@ func (l *Log) list() (fresh bool, err error) {
 
 // load finds the end of the log among the segments that were listed.
 func (l *Log) load() error {
+	if l.o.Log != (ID{}) && l.o.Log != l.slots.mark.Log {
+		return fmt.Errorf("%w: this is log %v, and %v is wanted", ErrHole, l.slots.mark.Log, l.o.Log)
+	}
 	for i, s := range l.segs {
 		if s.Log != l.slots.mark.Log {
 			err := &CorruptError{Segment: s.ID, Offset: offsetLog, Err: fmt.Errorf("segment belongs to log %v, this is log %v", s.Log, l.slots.mark.Log)}
@@ -94,10 +97,7 @@ func (l *Log) load() error {
 			break
 		}
 	}
-	for _, err := range []error{l.slots.mark.check(l, "the file "+markName), l.o.Holds.check(l, "what was kept of it")} {
-		if err == nil {
-			continue
-		}
+	if err := l.reaches(l.slots.mark); err != nil {
 		if !l.o.ReadOnly {
 			return err
 		}
@@ -106,37 +106,12 @@ func (l *Log) load() error {
 		}
 	}
 	l.dropDead()
-	for i := 1; i < len(l.segs); i++ {
-		s := l.segs[i-1]
-		if err := l.segs[i].follows(s); err != nil {
-			if !l.o.ReadOnly {
-				return err
-			}
-			l.segs[i].bad = err
-			continue
-		}
-		s.end, s.synced = l.segs[i].Prev.End, l.segs[i].Prev.End
-	}
 	if len(l.segs) == 0 {
 		l.written = max(l.o.After, l.slots.mark.Last)
 		l.synced = l.written
 		return nil
 	}
-	if err := l.loadTail(); err != nil {
-		return err
-	}
-	var err error
-	switch least := max(l.slots.mark.Last, l.o.Holds.Last); {
-	case l.tailErr != nil:
-	case l.written < least:
-		err = fmt.Errorf("%w: the log ends at position %d, and reached %d at least", ErrHole, l.written, least)
-	case l.written < l.o.After:
-		err = fmt.Errorf("%w: the log ends at position %d, and %d is already held", ErrHole, l.written, l.o.After)
-	}
-	if err != nil && l.o.ReadOnly {
-		l.tailErr, err = err, nil
-	}
-	return err
+	return l.loadTail()
 }
 
 func (l *Log) loadHead(id uint64) error {
@@ -212,10 +187,17 @@ func (l *Log) loadTail() (err error) {
 	}()
 	end, last, torn, err := findTail(f, s, l.floor(s))
 	l.written, l.synced, s.end = last, last, end
+	switch {
+	case err != nil:
+	case last < l.slots.mark.Last:
+		err = fmt.Errorf("%w: the log ends at position %d, and reached %d at least", ErrHole, last, l.slots.mark.Last)
+	case last < l.o.After:
+		err = fmt.Errorf("%w: the log ends at position %d, and %d is already held", ErrHole, last, l.o.After)
+	}
 	var corrupt *CorruptError
-	if l.o.ReadOnly && errors.As(err, &corrupt) {
+	if l.o.ReadOnly && (errors.Is(err, ErrHole) || errors.As(err, &corrupt)) {
 		if l.tailErr == nil {
-			l.tailErr = corrupt // Replay will say so when it gets there
+			l.tailErr = err // Replay will say so when it gets there
 		}
 		return nil
 	}
@@ -227,7 +209,7 @@ func (l *Log) loadTail() (err error) {
 		l.o.Logger.Warn("log had a torn tail, which was never acknowledged: cut",
 			"segment", s.ID, "offset", end, "bytes", torn, "last", uint64(last))
 	}
-	clean := l.slots.mark == Mark{Log: s.Log, Segment: s.ID, Salt: s.Salt, End: end, Last: last}
+	clean := l.slots.mark == Mark{Log: s.Log, Segment: s.ID, End: end, Last: last}
 	if end < s.size {
 		if err := f.Truncate(end); err != nil {
 			return fmt.Errorf("cut segment %d at offset %d: %w", s.ID, end, err)

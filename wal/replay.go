@@ -107,9 +107,6 @@ func (l *Log) Blocks(from Pos, fn func(Block) error) error {
 		if r.limit < r.from || r.limit < s.First {
 			continue
 		}
-		if i > 0 && s.bad != nil {
-			return s.bad
-		}
 		if err := r.segment(s); err != nil {
 			return err
 		}
@@ -128,8 +125,6 @@ type Segment struct {
 	Salt     uint64 // drawn at random for this segment
 	Recycled bool   // the file was another segment before
 	Bytes    int64  // where its last block ends
-	Before   uint64 // id of the segment before; 0: there was none
-	BeforeAt int64  // where that one ends
 }
 
 // Segments returns the segments, oldest first.
@@ -138,9 +133,7 @@ func (l *Log) Segments() []Segment {
 	defer l.io.Unlock()
 	var all []Segment
 	for _, s := range l.segs {
-		all = append(all, Segment{
-			ID: s.ID, First: s.First, Salt: s.Salt, Recycled: s.Recycled, Bytes: s.end, Before: s.Prev.ID, BeforeAt: s.Prev.End,
-		})
+		all = append(all, Segment{ID: s.ID, First: s.First, Salt: s.Salt, Recycled: s.Recycled, Bytes: s.end})
 	}
 	return all
 }

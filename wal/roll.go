@@ -78,7 +78,7 @@ func (l *Log) begin() (err error) {
 	if l.lost != nil {
 		first = l.lost.first
 	}
-	head := segmentHead{ID: l.nextID, First: first, Salt: l.newSalt(), Log: l.slots.mark.Log, Prev: l.link(first)}
+	head := segmentHead{ID: l.nextID, First: first, Salt: l.newSalt(), Log: l.slots.mark.Log}
 	l.nextID++
 	temp, f, err := l.fileFor(&head)
 	if err != nil {
@@ -157,22 +157,6 @@ func (l *Log) fileFor(head *segmentHead) (temp string, f File, err error) {
 		err = fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	return temp, f, err
-}
-
-// link returns the link for the header of a segment that begins with position first.
-func (l *Log) link(first Pos) link {
-	n := len(l.segs)
-	if n == 0 {
-		return link{}
-	}
-	s := l.segs[n-1]
-	if s.First >= first { // a copy replaces it whole
-		return s.Prev
-	}
-	if l.lost != nil {
-		return link{ID: s.ID, Salt: s.Salt, End: l.lost.from}
-	}
-	return link{ID: s.ID, Salt: s.Salt, End: s.end}
 }
 
 // abandon leaves the active segment for good after a failed write or sync. The caller holds io.

@@ -28,7 +28,6 @@ type segment struct {
 	size   int64 // of the file, allocated space included
 	synced int64 // all before it is durable
 	pins   int   // replays that read the file
-	bad    error // what is wrong with it as the successor of the one before; read-only logs alone
 }
 
 func segmentName(dir string, id uint64, suffix string) string {

@@ -97,9 +97,8 @@ func newWALSegments(c *common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "segments [FOLDER]",
 		Short: "Print the segments of the log",
-		Long: `Print a line for each segment of the log in the database, or in FOLDER: id, first position, length, salt, whether its file was
-another segment before, the segment it follows and where that one ends. The last line is the log's mark: the newest segment, up to
-which offset and position all is durable. It reads beside a running server, without lock, and tells what is wrong with the log's end.`,
+		Long: `Print a line for each segment of the log in the database, or in FOLDER: id, first and last position, length, salt, and whether its
+file was another segment before. The last line is the log's mark: the newest segment, and up to which position and offset all is durable. It reads beside a running server, without lock, and tells what is wrong with the log's end.`,
 		Args: takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := logFolder(c, args)
@@ -119,7 +118,7 @@ func dumpSegments(c *common, dir, format string) (err error) {
 		return err // it names the folder
 	}
 	defer func() { err = cmp.Or(err, l.Close()) }()
-	w, err := table.New(c.stdout, format, "segment", "first", "last", "bytes", "salt", "recycled", "follows", "end")
+	w, err := table.New(c.stdout, format, "segment", "first", "last", "bytes", "salt", "recycled")
 	if err != nil {
 		return err
 	}
@@ -129,12 +128,12 @@ func dumpSegments(c *common, dir, format string) (err error) {
 		if i+1 < len(all) {
 			last = all[i+1].First - 1
 		}
-		if err := w.Row(s.ID, uint64(s.First), uint64(last), s.Bytes, fmt.Sprintf("%016x", s.Salt), s.Recycled, s.Before, s.BeforeAt); err != nil {
+		if err := w.Row(s.ID, uint64(s.First), uint64(last), s.Bytes, fmt.Sprintf("%016x", s.Salt), s.Recycled); err != nil {
 			return err
 		}
 	}
 	m := l.Marked()
-	if err := w.Row("mark", "", uint64(m.Last), m.End, fmt.Sprintf("%016x", m.Salt), "", m.Segment, ""); err != nil {
+	if err := w.Row("mark", "", uint64(m.Last), m.End, "", ""); err != nil {
 		return err
 	}
 	return cmp.Or(w.Close(), l.Whole())

@@ -67,7 +67,6 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		return nil
 	}
 	notes := s.notes.takeChanges()
-	log := s.logMark()
 	var w catalogueTx
 	return s.db.Update(nil, func(tx *boltfile.Tx) error {
 		w = catalogueTx{cat: cat, tx: tx, count: cat.stored}
@@ -85,8 +84,10 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		if err := putNumber(tx, metaCount, uint64(w.count)); err != nil {
 			return err
 		}
-		if err := putMark(tx, log); err != nil {
-			return err
+		if s.options.elsewhere() { // since now it may be known which log it is
+			if err := putMark(tx, s.logMark()); err != nil {
+				return err
+			}
 		}
 		return putNumber(tx, metaCatalogue, uint64(b))
 	}, func(written bool) {

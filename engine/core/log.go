@@ -61,8 +61,6 @@ type OnDurable = func(first, last wal.Pos, err error)
 
 // A log may offer more than a Log must. Segments do, and the store uses it.
 type (
-	// A markedLog says how far it reaches at least. The database keeps the mark.
-	markedLog interface{ Mark() wal.Mark }
 	// A countedLog counts bytes and syncs, for Stats.
 	countedLog interface{ Stats() wal.Stats }
 	// An identifiedLog says which log it is, or zeros as long as that is not known. The database
@@ -72,17 +70,9 @@ type (
 
 var _ interface {
 	Log
-	markedLog
 	countedLog
+	identifiedLog
 } = (*wal.Log)(nil)
-
-// logMark returns the mark of the log.
-func (s *Store) logMark() wal.Mark {
-	if l, ok := s.log.get().(markedLog); ok {
-		return l.Mark()
-	}
-	return s.replica.mark()
-}
 
 // logStats returns the counters of the log, or zeros if the log is not a countedLog.
 func (s *Store) logStats() wal.Stats {

@@ -202,7 +202,7 @@ func TestLogBehindGroups(t *testing.T) {
 	whole, err := os.ReadFile(name)
 	mustClose(t, err)
 	mustClose(t, os.Truncate(name, int64(len(whole)/8)))
-	l.refused(t, wal.ErrHole, "and the segment reached offset")
+	l.refused(t, wal.ErrHole, "is already held")
 	mustClose(t, os.WriteFile(name, whole, 0o644))
 	l.whole(t)
 }

@@ -51,8 +51,8 @@ func TestNewerPart(t *testing.T) {
 		name := filepath.Join(l.dir, "wal", "mark")
 		b, err := os.ReadFile(name)
 		mustClose(t, err)
-		b[8] = 2
-		binary.LittleEndian.PutUint32(b[76:], crc32.Checksum(b[:76], castagnoli))
+		b[8] = 3
+		binary.LittleEndian.PutUint32(b[68:], crc32.Checksum(b[:68], castagnoli))
 		mustClose(t, os.WriteFile(name, b, 0o600))
 	}
 	// patch puts another version before each value of a bucket.

@@ -154,11 +154,11 @@ func (r *replica) meet(log any) error {
 	return fmt.Errorf("%w: it has the id %v, the database is of the log %v", ErrOtherLog, id, r.id)
 }
 
-// mark returns the mark that the database keeps of a log that is not in its folder.
-func (r *replica) mark() wal.Mark {
+// log returns the identity of the log, or zeros as long as that is not known.
+func (r *replica) log() wal.ID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return wal.Mark{Log: r.id, Segment: logElsewhere}
+	return r.id
 }
 
 // lost returns err, the error of a write or of a call of the log. If another process writes the log

@@ -217,7 +217,7 @@ type restorer struct {
 	size  int
 	// Of a replica: the mark of the log that the backup is of, and how far groups may be.
 	replica bool
-	mark    wal.Mark
+	mark    logMark
 	groups  uint64
 	// version is put last, so that Open refuses what a crash leaves before that.
 	version []byte
@@ -286,7 +286,7 @@ func (re *restorer) keepLog(parts [3][]byte) (kept bool, err error) {
 	}
 	v, err := record.CutSum(parts[2], bucketMeta, parts[1])
 	if log && err == nil {
-		err = re.mark.UnmarshalBinary(v)
+		re.mark, err = parseLogMark(v)
 	}
 	if groups && err == nil && len(v) != 8 {
 		err = record.ErrParse
@@ -306,7 +306,7 @@ func (re *restorer) record(p wal.Pos, rec []byte, keep bool) error {
 		return nil
 	}
 	if re.replica {
-		if re.mark.Segment != logElsewhere {
+		if re.mark.last != logElsewhere {
 			return invalid("the backup holds records that no log elsewhere has")
 		}
 		re.groups = max(re.groups, uint64(p)) // a group may have been copied at any of them
@@ -341,11 +341,7 @@ func (re *restorer) end() error {
 	if err := re.endLog(); err != nil {
 		return err
 	}
-	mark, err := re.mark.AppendBinary(nil)
-	if err != nil {
-		return err
-	}
-	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, record.AppendSum(mark, bucketMeta, metaLog)})
+	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, record.AppendSum(re.mark.append(nil), bucketMeta, metaLog)})
 	id := newBackupID()
 	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaStore, record.AppendSum(id[:], bucketMeta, metaStore)})
 	if err := re.write(); err != nil { // what came before the version, durably
@@ -361,8 +357,8 @@ func (re *restorer) end() error {
 // endLog makes the log durable and takes its mark.
 func (re *restorer) endLog() error {
 	if re.replica {
-		if re.mark.Segment != logElsewhere {
-			re.mark = wal.Mark{Segment: logElsewhere}
+		if re.mark.last != logElsewhere {
+			re.mark = logMark{last: logElsewhere}
 		}
 		groups := binary.BigEndian.AppendUint64(nil, re.groups)
 		re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaGroups, record.AppendSum(groups, bucketMeta, metaGroups)})
@@ -376,6 +372,6 @@ func (re *restorer) endLog() error {
 	if _, err := re.log.Barrier(context.Background()); err != nil {
 		return err
 	}
-	re.mark = re.log.Mark()
+	re.mark = logMark{re.log.ID(), re.log.Last()}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/internal/owner"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // Salvage copies what can be read of a damaged database into a new one, in four steps:
@@ -239,9 +238,9 @@ type salvaging struct {
 	lines   []string // of Salvaged.Lost
 	more    int      // lines that the report has no room for
 
-	holds     wal.Mark // of the log; zero: it is not known
-	elsewhere bool     // the log is not in the folder
-	noPos     bool     // it is not known up to where the database holds the log
+	logged    logMark // zero: it is not known
+	elsewhere bool    // the log is not in the folder
+	noPos     bool    // it is not known up to where the database holds the log
 
 	s       *Store // the work file
 	lost    map[groupID]bool

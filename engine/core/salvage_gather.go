@@ -128,10 +128,11 @@ func (x *salvaging) meta(tx *boltfile.Tx) error {
 	if v, err := tx.Get(bucketMeta, metaVersion); err != nil || v != nil && !bytes.Equal(v, binary.BigEndian.AppendUint32(nil, formatVersion)) {
 		return errors.Join(err, otherFormat(v))
 	}
-	if v, err := tx.Get(bucketMeta, metaLog); err == nil && x.holds.UnmarshalBinary(v) == nil {
-		x.elsewhere = x.holds.Segment == logElsewhere
+	if v, err := tx.Get(bucketMeta, metaLog); err == nil {
+		x.logged, _ = parseLogMark(v) // zero if it is damaged
+		x.elsewhere = x.logged.last == logElsewhere
 	} else {
-		x.holds = wal.Mark{}
+		x.logged = logMark{}
 	}
 	x.noPos = meta.Get(metaCatalogue) == nil
 	if count, err := metaNumber(tx, metaCount); err == nil {
@@ -149,7 +150,7 @@ func (x *salvaging) meta(tx *boltfile.Tx) error {
 			}
 		}
 	}
-	return errors.Join(putMark(tx, wal.Mark{}), putStoreID(tx), tx.Put(bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion)))
+	return errors.Join(putMark(tx, logMark{}), putStoreID(tx), tx.Put(bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion)))
 }
 
 // numbered fills the gaps between definitions and between classes with empty values, and drops what

@@ -210,7 +210,7 @@ func (x *salvaging) replay() error {
 		x.lose("up to where the database holds the log is lost: what only the log has is not copied")
 		return nil
 	}
-	l, err := wal.Open(filepath.Join(x.dir, dirLog), wal.Options{ReadOnly: true, Holds: x.holds, Logger: s.options.Logger})
+	l, err := wal.Open(filepath.Join(x.dir, dirLog), wal.Options{ReadOnly: true, Log: x.logged.id, After: x.logged.last, Logger: s.options.Logger})
 	if errors.Is(err, wal.ErrNewer) {
 		return logError(err)
 	}
@@ -362,7 +362,7 @@ func SalvageLog(ctx context.Context, dir string, o Options, write bool) (got Sal
 			return got, err
 		}
 	}
-	got.Last, got.Known = got.Catalogue, max(s.holds.Last, groups)
+	got.Last, got.Known = got.Catalogue, max(s.logged.last, groups)
 	if got.Damage = s.readable(ctx, from, &got, nil); got.Damage == nil {
 		return got, ErrWhole
 	}
@@ -402,7 +402,7 @@ func (s *Store) reached() (catalogue, groups wal.Pos, err error) {
 // readable walks the readable records of the log behind the catalogue's position, and appends them
 // to the log to, if it is not nil. It returns why the log would be refused.
 func (s *Store) readable(ctx context.Context, from string, got *SalvagedLog, to *wal.Log) error {
-	l, err := wal.Open(from, wal.Options{ReadOnly: true, Holds: s.holds, After: got.Known})
+	l, err := wal.Open(from, wal.Options{ReadOnly: true, Log: s.logged.id, After: got.Known})
 	if err != nil {
 		return err
 	}
@@ -456,11 +456,10 @@ func (s *Store) replaceLog(ctx context.Context, from string, got *SalvagedLog) e
 	if err := owner.SyncFolder(s.dir); err != nil {
 		return err
 	}
-	mark := to.Mark()
 	return s.db.Update(bucketMeta, func(tx *boltfile.Tx) error {
 		if err := putStoreID(tx); err != nil { // positions of lost records come again
 			return err
 		}
-		return putMark(tx, mark)
+		return putMark(tx, logMark{to.ID(), to.Last()})
 	}, nil)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/owner"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // The files of a store's folder.
@@ -143,7 +142,7 @@ func (s *Store) createDatabase(name string, o boltfile.Options) error {
 }
 
 // makeBuckets makes the buckets of an empty store whose log has the mark log.
-func makeBuckets(tx *boltfile.Tx, log wal.Mark) error {
+func makeBuckets(tx *boltfile.Tx, log logMark) error {
 	for _, b := range buckets {
 		if _, err := tx.MakeBucket(b); err != nil {
 			return err

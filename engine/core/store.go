@@ -7,7 +7,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // A Store is an open database folder. Its methods may be called concurrently.
@@ -19,7 +18,7 @@ type Store struct {
 	lock    io.Closer // on the folder
 	db      *boltfile.File
 	log     currentLog
-	holds   wal.Mark // how far the log reached at least, as the database said when it was opened
+	logged  logMark // of the log, as the database had it when it was opened
 	damage  damage.Seen
 	space   groupSpace
 

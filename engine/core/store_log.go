@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"path/filepath"
@@ -8,16 +9,45 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
 
-// The database keeps a mark of its log (wal.Mark): which log it is, and how far the log reached at
-// the last checkpoint or clean end. So Open refuses a log that is missing, that belongs to another
-// database, or that is an older copy, even if the files of the log are consistent.
+// A logMark is what the database keeps of its log. With it and with the positions of catalogue and
+// groups, Open refuses a log that is missing, that belongs to another database, or that is an older
+// copy, even if the files of the log are consistent.
+type logMark struct {
+	id   wal.ID  // zero: not known
+	last wal.Pos // of the log after its last clean end; or logElsewhere
+}
 
-// logElsewhere is the segment in the mark of a database whose log is not in its folder. Beside it
-// the mark has the identity of the log, or zeros as long as that is not known. Part of the format.
+// logElsewhere is the position in the mark of a database whose log is not in its folder. Part of
+// the format.
 const logElsewhere = math.MaxUint64
+
+// append appends the mark as the database has it.
+func (m logMark) append(dst []byte) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, m.id[:]...), uint64(m.last))
+}
+
+// parseLogMark reads what append wrote.
+func parseLogMark(b []byte) (m logMark, err error) {
+	if len(b) != len(m.id)+8 {
+		return m, record.ErrParse
+	}
+	copy(m.id[:], b)
+	m.last = wal.Pos(binary.BigEndian.Uint64(b[len(m.id):]))
+	return m, nil
+}
+
+// logMark returns the mark of a log that is closed, or that is elsewhere.
+func (s *Store) logMark() logMark {
+	if s.options.elsewhere() {
+		return logMark{s.replica.log(), logElsewhere}
+	}
+	l := s.log.get()
+	return logMark{l.(identifiedLog).ID(), l.Last()}
+}
 
 // elsewhere says whether the log is not in the folder of the store.
 func (o *Options) elsewhere() bool { return o.OpenLog != nil || o.Follow != nil }
@@ -41,7 +71,7 @@ func (s *Store) openLog(after wal.Pos) (err error) {
 		return s.replica.meet(l)
 	}
 	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
-		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after, Holds: s.holds,
+		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: max(after, s.logged.last), Log: s.logged.id,
 		OnDurable: s.appender.durable, ReadOnly: s.options.ReadOnly, FailFast: true, Logger: s.options.Logger, FS: s.options.fs,
 	})
 	if err == nil && s.options.ReadOnly {
@@ -57,18 +87,18 @@ func (s *Store) openLog(after wal.Pos) (err error) {
 
 // makeLog makes the log of a new database, or finds a log whose database is lost, and returns its
 // mark.
-func (s *Store) makeLog() (wal.Mark, error) {
+func (s *Store) makeLog() (logMark, error) {
 	if s.options.elsewhere() {
-		return wal.Mark{Segment: logElsewhere}, nil
+		return logMark{last: logElsewhere}, nil
 	}
 	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{SegmentBytes: segmentBytes, Logger: s.options.Logger, FS: s.options.fs})
 	if err != nil {
-		return wal.Mark{}, logError(err)
+		return logMark{}, logError(err)
 	}
 	if err := l.Close(); err != nil {
-		return wal.Mark{}, logError(err)
+		return logMark{}, logError(err)
 	}
-	return l.Mark(), nil
+	return logMark{l.ID(), l.Last()}, nil
 }
 
 // loadMark reads the mark of the log.
@@ -77,30 +107,24 @@ func (s *Store) loadMark(tx *boltfile.Tx) error {
 	if err != nil {
 		return err
 	}
-	if err := s.holds.UnmarshalBinary(v); err != nil {
+	if s.logged, err = parseLogMark(v); err != nil {
 		return damage.InValue(bucketMeta, metaLog, err)
 	}
 	switch s.options.elsewhere() {
 	case true:
-		if s.holds.Segment != logElsewhere {
+		if s.logged.last != logElsewhere {
 			return invalid("the log of the database is in its folder, not where the options say")
 		}
-		s.replica.id = s.holds.Log
+		s.replica.id = s.logged.id
 	case false:
-		if s.holds.Segment == logElsewhere {
+		if s.logged.last == logElsewhere {
 			return invalid("the log of the database is not in its folder: it is a replica of a partition")
 		}
 	}
 	return nil
 }
 
-func putMark(tx *boltfile.Tx, m wal.Mark) error {
-	b, err := m.AppendBinary(nil)
-	if err != nil {
-		return err
-	}
-	return tx.Put(bucketMeta, metaLog, b)
-}
+func putMark(tx *boltfile.Tx, m logMark) error { return tx.Put(bucketMeta, metaLog, m.append(nil)) }
 
 // sealLog closes the log and notes in the database where it ends. A store that was opened for one
 // command relies on the mark in the log's own folder instead: a transaction would cost more than
@@ -110,7 +134,7 @@ func (s *Store) sealLog() error {
 		return err
 	}
 	m := s.logMark()
-	if m == s.holds || s.options.NoBackground {
+	if m == s.logged || s.options.NoBackground {
 		return nil
 	}
 	return s.unlessFull(s.db.Update(bucketMeta, func(tx *boltfile.Tx) error { return putMark(tx, m) }, nil))
