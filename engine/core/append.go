@@ -4,53 +4,75 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Append logs and applies b, and returns once b is durable and applied. Samples that cannot be
-// stored (late, of the wrong shape, of no series, with a text that is too long) are named in a
-// *RejectedError; the other samples are stored. Any other error means that nothing of b is stored.
+// An Appender is what [Append] needs of an engine.
+type Appender interface {
+	Submit(ctx context.Context, b *Batch, t *Ticket) error
+	Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series) bool) error
+}
+
+// batchTickets are tickets for Append.
+var batchTickets = sync.Pool{New: func() any { return new(Ticket) }}
+
+// Append stores b in e, and returns once b is durable and applied. Samples that cannot be stored
+// (late, of the wrong shape, of no series, with a text that is too long) are named in a
+// *RejectedError; the other samples are stored. Any other error but a *PartialError means that
+// nothing of b is stored.
 //
 // If ctx ends before b is in the queue of the log, Append returns ctx's error and stores nothing.
 // Once b is in the queue, Append waits for the disk even if ctx ends, and returns what became of b.
-func (s *Store) Append(ctx context.Context, b *Batch) error {
-	t := s.appender.ticket()
-	defer s.appender.tickets.Put(t)
-	if err := s.Submit(ctx, b, t); err != nil {
+func Append(ctx context.Context, e Appender, b *Batch) error {
+	t := batchTickets.Get().(*Ticket)
+	defer batchTickets.Put(t)
+	if err := e.Submit(ctx, b, t); err != nil {
 		return err
 	}
 	err := t.Wait()
-	if rejected, ok := errors.AsType[*RejectedError](err); ok {
-		s.nameRejected(rejected, b)
+	if partial, ok := errors.AsType[*PartialError](err); ok {
+		nameRejected(ctx, e, partial.Rejected, b)
+	} else if rejected, ok := errors.AsType[*RejectedError](err); ok {
+		nameRejected(ctx, e, rejected, b)
 	}
 	return err
 }
 
-// nameRejected makes the errors of rejected samples name their series.
-func (s *Store) nameRejected(e *RejectedError, b *Batch) {
-	if s.enter() != nil {
+// nameRejected makes the errors of rejected samples name their series. A series that cannot be
+// looked up is named by its reference.
+func nameRejected(ctx context.Context, e Appender, rejected *RejectedError, b *Batch) {
+	if rejected == nil {
 		return
 	}
-	defer s.leave()
-	for i := range e.First {
-		r := &e.First[i]
-		ref := b.samples[r.Index].ref
-		path := s.catalogue.recordOr(ref).path
+	refs, paths := make([]Ref, len(rejected.First)), make([]string, len(rejected.First))
+	for i := range rejected.First {
+		refs[i] = b.Ref(rejected.First[i].Index)
+	}
+	_ = e.Resolve(ctx, refs, func(i int, x Series) bool {
+		paths[i] = x.Path
+		return true
+	})
+	for i := range rejected.First {
+		r := &rejected.First[i]
 		switch damage, _ := errors.AsType[*DamageError](r.Err); {
 		case damage != nil && damage.Series != "": // it names the series
-		case path != "":
-			r.Err = fmt.Errorf("%.200q: %w", path, r.Err)
+		case paths[i] != "":
+			r.Err = fmt.Errorf("%.200q: %w", paths[i], r.Err)
 		case errors.Is(r.Err, ErrNotFound):
-			r.Err = notFound(ref)
+			r.Err = notFound(refs[i])
 		default:
-			r.Err = fmt.Errorf("ref %d: %w", ref, r.Err)
+			r.Err = fmt.Errorf("ref %d: %w", refs[i], r.Err)
 		}
 	}
 }
 
-// Submit starts an Append: the caller calls t.Wait for its outcome, and leaves b alone until Wait
+// Append is the function [Append] for s.
+func (s *Store) Append(ctx context.Context, b *Batch) error { return Append(ctx, s, b) }
+
+// Submit starts an [Append]: the caller calls t.Wait for its outcome, and leaves b alone until Wait
 // has returned. If Submit returns an error, nothing is stored and Wait must not be called.
 func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 	keep, began := b.keep(), time.Now()

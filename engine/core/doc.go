@@ -34,7 +34,7 @@
 //
 // # The way of a sample
 //
-//  1. [Store.Append] or [Store.Submit] waits for admission. It splits the batch into runs: samples
+//  1. [Append] or [Store.Submit] waits for admission. It splits the batch into runs: samples
 //     of one group and one time (split.go).
 //  2. The appender checks and codes the runs against the values that were logged before, and
 //     enqueues the record (encode.go, appender.submit).

@@ -38,9 +38,7 @@ type Engine interface {
 
 // A Writer stores samples.
 type Writer interface {
-	// Append stores a batch and waits for it: see Store.Append.
-	Append(ctx context.Context, b *Batch) error
-	// Submit begins an Append: see Store.Submit.
+	// Submit begins an [Append]: see Store.Submit.
 	Submit(ctx context.Context, b *Batch, t *Ticket) error
 	// Update applies one update command: see Store.Update.
 	Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n int, rows [][]rra.Run, err error)

@@ -28,13 +28,6 @@ func (a *awayEngine) err() error {
 	return nil
 }
 
-func (a *awayEngine) Append(ctx context.Context, b *core.Batch) error {
-	if err := a.err(); err != nil {
-		return err
-	}
-	return a.Engine.Append(ctx, b)
-}
-
 func (a *awayEngine) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
 	if err := a.err(); err != nil {
 		return err

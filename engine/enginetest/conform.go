@@ -207,7 +207,7 @@ func (r *recording) append() {
 	}
 	b.AddText(eth1, rra.Seconds(begin+10), []rra.Value{rra.Text(1), rra.Unknown}, []string{"unused", "12.50"})
 	b.AddText(eth1, rra.Seconds(begin+20), []rra.Value{rra.Text(0), rra.Uint(1 << 63)}, []string{"13e-1"})
-	r.say("Append", "%s", r.fault(r.e.Append(ctx, &b)))
+	r.say("Append", "%s", r.fault(core.Append(ctx, r.e, &b)))
 	b.Reset()
 	b.Add(eth0, rra.Seconds(begin+10), rra.Int(1), rra.Int(2))     // late
 	b.Add(eth0, rra.Seconds(begin+2000), rra.Int(1), rra.Int(2))   // taken
@@ -218,7 +218,7 @@ func (r *recording) append() {
 	b.Follow()
 	b.Add(eth1, rra.Seconds(begin+40), rra.Float(1), rra.Float(2))
 	b.Follow()
-	r.say("Append", "%s", r.fault(r.e.Append(ctx, &b)))
+	r.say("Append", "%s", r.fault(core.Append(ctx, r.e, &b)))
 	b.Rejections = 2
 	var t core.Ticket
 	told := make(chan struct{}, 1)
@@ -229,7 +229,7 @@ func (r *recording) append() {
 	<-told
 	r.say("Submit", "%v %s", t.Done(), r.fault(t.Wait()))
 	b.Reset()
-	r.say("Append", "of nothing: %s", r.fault(r.e.Append(ctx, &b)))
+	r.say("Append", "of nothing: %s", r.fault(core.Append(ctx, r.e, &b)))
 }
 
 func (r *recording) update() {
@@ -255,7 +255,7 @@ func (r *recording) update() {
 	for i := range int64(40) {
 		b.Add(cpu, rra.Seconds(begin+10+10*i), rra.Uint(uint64(1000*i+i*i)))
 	}
-	r.say("Append", "%s", r.fault(r.e.Append(ctx, &b)))
+	r.say("Append", "%s", r.fault(core.Append(ctx, r.e, &b)))
 }
 
 func (r *recording) catalogue() {

@@ -115,7 +115,9 @@ func (c Commands) may(r Role, ref core.Ref) error {
 type Updates struct{ Commands }
 
 // Append stores a batch.
-func (u Updates) Append(ctx context.Context, b *core.Batch) error { return u.store.Append(ctx, b) }
+func (u Updates) Append(ctx context.Context, b *core.Batch) error {
+	return core.Append(ctx, u.store, b)
+}
 
 // Renames returns how many times series were renamed so far.
 func (u Updates) Renames() uint64 { return u.store.Renames() }

@@ -73,7 +73,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 	var b core.Batch
 	b.Add(1, 1, rra.Int(1))
-	if err := c.Append(t.Context(), &b); !errors.Is(err, core.ErrNotReached) {
+	if err := core.Append(t.Context(), c, &b); !errors.Is(err, core.ErrNotReached) {
 		t.Errorf("append: %v", err)
 	}
 	for _, err := range c.Select(t.Context(), core.Query{Order: core.ByPath}) {
@@ -221,7 +221,7 @@ func TestCallOfANodeThatIsGivenUp(t *testing.T) {
 	}
 	var b core.Batch
 	b.Add(1, 1, rra.Int(1))
-	if err := other.Append(t.Context(), &b); !errors.Is(err, core.ErrNotReached) {
+	if err := core.Append(t.Context(), other, &b); !errors.Is(err, core.ErrNotReached) {
 		t.Errorf("samples for a partition that is not there: %v", err)
 	}
 	other.Close()

@@ -204,27 +204,19 @@ func (r *batchReader) value() {
 }
 
 // Batches for several partitions are packed one behind the other, each as its number, its
-// partition, its flags, its length in bytes, and the batch as appendBatch packs it.
-
-const partNames = 1 // name the series of refused samples
+// partition, its length in bytes, and the batch as appendBatch packs it.
 
 // A packedPart is one of them.
 type packedPart struct {
 	number    uint64
 	partition uint32
-	names     bool
 	batch     []byte
 }
 
 // appendTo appends p to dst.
 func (p *packedPart) appendTo(dst []byte) []byte {
-	flags := byte(0)
-	if p.names {
-		flags |= partNames
-	}
 	dst = binary.AppendUvarint(dst, p.number)
 	dst = binary.AppendUvarint(dst, uint64(p.partition))
-	dst = append(dst, flags)
 	dst = binary.AppendUvarint(dst, uint64(len(p.batch)))
 	return append(dst, p.batch...)
 }
@@ -235,7 +227,6 @@ func cutPart(packed []byte) (p packedPart, rest []byte, err error) {
 	r := batchReader{rest: packed}
 	p.number = r.uvarint()
 	partition := r.uvarint()
-	p.names = r.byte()&partNames != 0
 	p.batch = r.bytes(r.uvarint())
 	if r.bad || partition > math.MaxUint32 {
 		return p, nil, fmt.Errorf("packed batches of %d bytes do not parse: %w", len(packed), core.ErrInvalid)

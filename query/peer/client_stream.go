@@ -105,7 +105,7 @@ func (s *submitStream) sends() {
 		}
 		m.Batches = m.Batches[:0]
 		for _, f := range all {
-			p := packedPart{f.number, f.c.partition, f.names, f.packed}
+			p := packedPart{f.number, f.c.partition, f.packed}
 			m.Batches = p.appendTo(m.Batches)
 		}
 		err := s.rpc.Send(&m)

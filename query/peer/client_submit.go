@@ -21,29 +21,13 @@ const maxPacked = MaxMessage - 1<<10
 
 // Submit is core.Engine's. Batches go out in the order of the calls, many at a time.
 func (c *Client) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
-	return c.submit(ctx, b, t, false)
-}
-
-var tickets = sync.Pool{New: func() any { return new(core.Ticket) }}
-
-// Append is core.Engine's.
-func (c *Client) Append(ctx context.Context, b *core.Batch) error {
-	t := tickets.Get().(*core.Ticket)
-	defer tickets.Put(t)
-	if err := c.submit(ctx, b, t, true); err != nil {
-		return err
-	}
-	return t.Wait()
-}
-
-func (c *Client) submit(ctx context.Context, b *core.Batch, t *core.Ticket, names bool) error {
 	f := frames.Get().(*frame)
 	f.packed = appendBatch(f.packed[:0], b)
 	if n := len(f.packed); n > maxPacked {
 		frames.Put(f)
 		return fmt.Errorf("a batch of %d bytes, at most %d are possible: %w", n, maxPacked, core.ErrTooLarge)
 	}
-	f.c, f.names, f.ticket, f.size = c, names, t, min(max(int64(len(f.packed)), leastUnder), maxUnder)
+	f.c, f.ticket, f.size = c, t, min(max(int64(len(f.packed)), leastUnder), maxUnder)
 	if !c.under.Wait(ctx, "", f.size, limit.Forever) {
 		frames.Put(f)
 		return ctx.Err()
@@ -58,7 +42,6 @@ type frame struct {
 	c      *Client
 	number uint64
 	packed []byte
-	names  bool
 	ticket *core.Ticket
 	size   int64 // that it counts as
 }

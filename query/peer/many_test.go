@@ -155,7 +155,7 @@ func TestMalformedBatchesEndTheStream(t *testing.T) {
 	h.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
 	rpc := peerv1.NewPeerClient(h, web.URL, connect.WithInterceptors(bearer{}))
 	stream := rpc.Submit(t.Context())
-	good := "\x01\x00\x00\x03\x00\x00\x00"          // number, partition, flags, length, a batch of no samples
+	good := "\x01\x00\x03\x00\x00\x00"              // number, partition, length, a batch of no samples
 	for _, packed := range []string{good, "\x02"} { // a number and no more
 		if err := stream.Send(&peerv1.SubmitRequest{Batches: []byte(packed)}); err != nil {
 			t.Fatal(err)

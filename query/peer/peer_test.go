@@ -133,7 +133,7 @@ func TestCallersNeedCredentials(t *testing.T) {
 	}
 	var b core.Batch
 	b.Add(1, 1, rra.Int(1))
-	err = partition(t, web.URL, peer.Options{Token: "another one"}).Append(t.Context(), &b)
+	err = core.Append(t.Context(), partition(t, web.URL, peer.Options{Token: "another one"}), &b)
 	if err == nil || !strings.Contains(err.Error(), "token of this cluster") {
 		t.Errorf("samples with a wrong token: %v", err)
 	}
@@ -168,7 +168,7 @@ func TestOtherPartitionIsAway(t *testing.T) {
 	}
 	var b core.Batch
 	b.Add(1, 1, rra.Int(1))
-	if err := c.Append(t.Context(), &b); !errors.Is(err, core.ErrUnavailable) {
+	if err := core.Append(t.Context(), c, &b); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("samples for a partition that the node does not have: %v", err)
 	}
 	if w := c.Watch(10); func() bool { _, complete := w.Take(); return complete }() {
@@ -374,7 +374,7 @@ func TestTooLargeIsRefused(t *testing.T) {
 	for i := range int64(40) {
 		b.AddText(ref, rra.Seconds(1010+10*i), []rra.Value{rra.Text(0)}, []string{text})
 	}
-	if err := c.Append(t.Context(), &b); !errors.Is(err, core.ErrTooLarge) {
+	if err := core.Append(t.Context(), c, &b); !errors.Is(err, core.ErrTooLarge) {
 		t.Errorf("a batch of 40 MiB: %v", err)
 	}
 	if _, _, err := c.Update(t.Context(), ref, &b, false); !errors.Is(err, core.ErrTooLarge) {

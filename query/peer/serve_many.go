@@ -136,13 +136,6 @@ func (in *intake) submit(ctx context.Context, target *peerv1.Target, x *arrival)
 		in.finish(x)
 		return
 	}
-	if x.part.names {
-		go func() {
-			x.err = x.engine.Append(ctx, &x.batch)
-			in.finish(x)
-		}()
-		return
-	}
 	x.asked = true
 	// If the engine has taken it, x may be another batch's by now.
 	if err := x.engine.Submit(ctx, &x.batch, &x.ticket); err != nil {

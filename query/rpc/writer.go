@@ -241,7 +241,7 @@ func (w *writer) append(ctx context.Context) error {
 	if w.batch.Len() == 0 {
 		return nil
 	}
-	err := w.Store.Append(ctx, &w.batch)
+	err := core.Append(ctx, w.Store, &w.batch)
 	var rejected *core.RejectedError
 	switch {
 	case err == nil:

@@ -128,7 +128,7 @@ func TestSeriesThatAreThere(t *testing.T) {
 		}
 		var b core.Batch
 		b.Add(ref, rra.Seconds(at), rra.Int(at))
-		if err := e.Append(t.Context(), &b); err != nil {
+		if err := core.Append(t.Context(), e, &b); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -141,7 +141,7 @@ func update(t *testing.T, e core.Engine, n int, from int64, rounds int) {
 			b.Add(ref, rra.Seconds(at), v...)
 		}
 	}
-	err := e.Append(t.Context(), &b)
+	err := core.Append(t.Context(), e, &b)
 	if rejected, ok := errors.AsType[*core.RejectedError](err); err != nil && (!ok || rejected.Other > 0) {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func sendAll(t *testing.T, w *world, model core.Engine, paths []string, rounds i
 			x.b.Add(refs[i], rra.Seconds(at), values...)
 			b.Add(modelRefs[i], rra.Seconds(at), values...)
 		}
-		if err := model.Append(context.Background(), &b); err != nil {
+		if err := core.Append(context.Background(), model, &b); err != nil {
 			t.Errorf("model: %v", err)
 		}
 		if err := w.detour.Submit(context.Background(), &x.b, &x.t); err != nil {
@@ -374,7 +374,7 @@ func TestRefusals(t *testing.T) {
 	b.Add(refs[1], rra.Seconds(begin+5), rra.Float(1))               // late
 	b.Add(refs[1], rra.Seconds(begin+6), rra.Float(1), rra.Float(2)) // of another shape
 	b.Add(refs[0]+1, rra.Seconds(begin+6), rra.Float(1))             // no series
-	err := w.detour.Append(t.Context(), &b)
+	err := core.Append(t.Context(), w.detour, &b)
 	r, ok := errors.AsType[*core.RejectedError](err)
 	if !ok || r.Accepted != 1 || r.Late != 1 || r.Other != 2 || len(r.First) != 3 {
 		t.Fatalf("%v", err)

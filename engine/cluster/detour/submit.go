@@ -66,15 +66,6 @@ func (d *Detour) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) erro
 	return nil
 }
 
-// Append is core.Engine's: a Submit that is waited for.
-func (d *Detour) Append(ctx context.Context, b *core.Batch) error {
-	var t core.Ticket
-	if err := d.Submit(ctx, b, &t); err != nil {
-		return err
-	}
-	return t.Wait()
-}
-
 func (j *journey) begin(b *core.Batch, t *core.Ticket) {
 	j.ticket, j.keep, j.stray = t, b.Rejections, 0
 	if j.keep <= 0 {

@@ -95,13 +95,11 @@ func (s *seat) CreateBatch(ctx context.Context, specs []core.Spec) (out []core.C
 	return out, err
 }
 
-func (s *seat) Append(ctx context.Context, b *core.Batch) error {
-	return s.call(true, func() error { return s.store.Append(ctx, b) })
-}
-
 func (s *seat) Submit(_ context.Context, b *core.Batch, t *core.Ticket) error {
 	t.Begin()
-	go func() { t.Complete(s.call(true, func() error { return s.store.Append(context.Background(), b) })) }()
+	go func() {
+		t.Complete(s.call(true, func() error { return core.Append(context.Background(), s.store, b) }))
+	}()
 	return nil
 }
 
@@ -195,7 +193,7 @@ func (w *world) submit(at int64, value float64, refs ...core.Ref) error {
 	for _, ref := range refs {
 		b.Add(ref, rra.Seconds(at), rra.Float(value))
 	}
-	return w.detour.Append(context.Background(), &b)
+	return core.Append(context.Background(), w.detour, &b)
 }
 
 // gauge is a series whose rows are its samples.

@@ -283,7 +283,7 @@ func (w *writer) append(n int) {
 			for i, ref := range w.refs {
 				b.Add(ref, rra.Seconds(start+10*int64(w.sent)), rra.Float(float64(1000*i+w.sent)))
 			}
-			err := w.s.Append(w.t.Context(), &b)
+			err := core.Append(w.t.Context(), w.s, &b)
 			if rejected, ok := errors.AsType[*core.RejectedError](err); again && ok && rejected.Other == 0 {
 				err = nil // what is late was stored by an attempt that had no answer, or in part
 			}

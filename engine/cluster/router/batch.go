@@ -3,7 +3,6 @@ package router
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -90,44 +89,6 @@ func (d *delivery) split(b *core.Batch) {
 		return &pt.batch, in
 	})
 	slices.SortFunc(d.used, func(a, b *part) int { return a.lane.p - b.lane.p })
-}
-
-// Append is core.Store's. If some partitions have stored their part of b and others have not, the
-// error is a *core.PartialError.
-func (r *Store) Append(ctx context.Context, b *core.Batch) error {
-	t := r.tickets.Get().(*core.Ticket)
-	defer r.tickets.Put(t)
-	if err := r.Submit(ctx, b, t); err != nil {
-		return err
-	}
-	err := t.Wait()
-	if partial, ok := errors.AsType[*core.PartialError](err); ok {
-		r.nameRejected(partial.Rejected, b)
-	} else if rejected, ok := errors.AsType[*core.RejectedError](err); ok {
-		r.nameRejected(rejected, b)
-	}
-	return err
-}
-
-// nameRejected makes the errors of rejected samples name their series, as a core.Store does.
-func (r *Store) nameRejected(e *core.RejectedError, b *core.Batch) {
-	if e == nil {
-		return
-	}
-	for i := range e.First {
-		x := &e.First[i]
-		ref := b.Ref(x.Index)
-		series, _ := r.Series(ref) // without a path the reference is named
-		switch damage, _ := errors.AsType[*core.DamageError](x.Err); {
-		case damage != nil && damage.Series != "": // it names the series
-		case series.Path != "":
-			x.Err = fmt.Errorf("%.200q: %w", series.Path, x.Err)
-		case errors.Is(x.Err, core.ErrNotFound):
-			x.Err = notFound(ref)
-		default:
-			x.Err = fmt.Errorf("ref %d: %w", ref, x.Err)
-		}
-	}
 }
 
 // Submit is core.Store's. If some partitions have stored their part of b and others have not, Wait

@@ -137,7 +137,7 @@ func (p *program) append(ctx context.Context) {
 	var b [2]core.Batch
 	p.fill(&b, p.twins())
 	p.both("Append", func(i int, e core.Engine) (any, error) {
-		err := e.Append(ctx, &b[i])
+		err := core.Append(ctx, e, &b[i])
 		return rejected(err), err
 	})
 }

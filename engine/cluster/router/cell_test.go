@@ -146,7 +146,7 @@ func (n *node) pump() {
 		}
 		x := n.sent[0]
 		n.sent = n.sent[1:]
-		err := n.Engine.Append(context.Background(), &x.b)
+		err := core.Append(context.Background(), n.Engine, &x.b)
 		n.newest++
 		n.s.c.mu.Unlock()
 		x.t.Complete(err)

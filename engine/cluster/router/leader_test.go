@@ -200,7 +200,7 @@ func TestBatchStoredInPartSaysWhatIsMissing(t *testing.T) {
 		}
 	}
 	b.Add(core.Ref(7), at, rra.Int(1))
-	err := r.Append(t.Context(), &b)
+	err := core.Append(t.Context(), r, &b)
 	var partial *core.PartialError
 	if !errors.As(err, &partial) || !errors.Is(err, core.ErrUnavailable) {
 		t.Fatalf("error %v", err)
@@ -216,7 +216,7 @@ func TestBatchStoredInPartSaysWhatIsMissing(t *testing.T) {
 	}
 
 	c.parts[1].elect()
-	err = r.Append(t.Context(), &b) // all of it again
+	err = core.Append(t.Context(), r, &b) // all of it again
 	var rejected *core.RejectedError
 	if !errors.As(err, &rejected) || rejected.Accepted != 1 || rejected.Late != 5 {
 		t.Errorf("sent again: %v", err)
@@ -245,7 +245,7 @@ func TestBatchForPartitionsOutOfReachIsRefused(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Append(ctx, &b); !errors.Is(err, context.Canceled) {
+	if err := core.Append(ctx, r, &b); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v after the caller gave up", err)
 	}
 	for i, call := range map[string]func() error{
@@ -299,7 +299,7 @@ func TestOtherPartitionsAreNotConcerned(t *testing.T) {
 	}
 	var b core.Batch
 	b.Add(refs[1], rra.Seconds(begin+10), rra.Int(1))
-	must(t, r.Append(ctx, &b))
+	must(t, core.Append(ctx, r, &b))
 	errs, err := r.Relabel(ctx, []core.PathLabels{{Path: pathIn(0, 2, 0)}, {Path: pathIn(1, 2, 0), Labels: []core.Label{{Name: "a", Value: "b"}}}})
 	if !errors.Is(err, core.ErrUnavailable) || !errors.Is(errs[0], core.ErrUnavailable) || errs[1] != nil {
 		t.Errorf("relabelled %v, %v", errs, err)
@@ -323,7 +323,7 @@ func TestCallsWaitForALeader(t *testing.T) {
 		for _, ref := range refs {
 			b.Add(ref, rra.Seconds(begin+10), rra.Int(1))
 		}
-		stored <- r.Append(t.Context(), &b)
+		stored <- core.Append(t.Context(), r, &b)
 	}()
 	select {
 	case err := <-made:
@@ -438,7 +438,7 @@ func TestReadersSeeTheirWrites(t *testing.T) {
 	}
 	var b core.Batch
 	b.Add(ref, rra.Seconds(begin+10), rra.Int(1))
-	must(t, r.Append(mine, &b))
+	must(t, core.Append(mine, r, &b))
 	look(t.Context()) // without a session: what anybody has written
 	look(mine)
 	if want := []wal.Pos{1, 2}; !slices.Equal(follower.waited, want) {

@@ -85,7 +85,7 @@ func (d *dying) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error
 	}
 	t.Begin()
 	if made {
-		_ = d.Engine.Append(ctx, clone(b)) // nobody hears of it
+		_ = core.Append(ctx, d.Engine, clone(b)) // nobody hears of it
 	}
 	go t.Complete(lost)
 	return nil
@@ -96,10 +96,6 @@ func clone(b *core.Batch) *core.Batch {
 	c := new(core.Batch)
 	b.Split(func(_ int, ref core.Ref) (*core.Batch, core.Ref) { return c, ref })
 	return c
-}
-
-func (d *dying) Append(ctx context.Context, b *core.Batch) error {
-	return d.simple(func() error { return d.Engine.Append(ctx, b) })
 }
 
 func (d *dying) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error) {
@@ -188,7 +184,7 @@ func (o *once) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error 
 	}
 	o.died = true
 	t.Begin()
-	_ = o.Engine.Append(ctx, clone(b)) // nobody hears of it
+	_ = core.Append(ctx, o.Engine, clone(b)) // nobody hears of it
 	go t.Complete(core.ErrUnanswered)
 	return nil
 }
@@ -206,7 +202,7 @@ func TestCommandsOfALeaderThatDied(t *testing.T) {
 	}
 	var other core.Batch // of somebody else, who is faster
 	other.Add(refs[1]&(1<<48-1), rra.Seconds(begin+77), rra.Int(9))
-	must(t, store.Append(t.Context(), &other))
+	must(t, core.Append(t.Context(), store, &other))
 
 	var b core.Batch
 	b.Add(refs[0], rra.Seconds(begin+10), rra.Int(1))
@@ -220,7 +216,7 @@ func TestCommandsOfALeaderThatDied(t *testing.T) {
 	b.Follow()
 	b.Add(refs[3], rra.Seconds(begin+30), rra.Int(3))
 	b.Follow()
-	err := r.Append(t.Context(), &b)
+	err := core.Append(t.Context(), r, &b)
 	rejected, ok := errors.AsType[*core.RejectedError](err)
 	if !ok || rejected.Accepted != 4 || rejected.Late != 2 || rejected.Other != 1 {
 		t.Fatalf("error %v", err)

@@ -45,7 +45,7 @@ func (m *moving) append(e core.Engine, ref core.Ref, n int) {
 	for i := n; i < n+10; i++ {
 		b.Add(ref, rra.Seconds(int64(begin+10*i)), rra.Int(int64(i)))
 	}
-	must(m.t, e.Append(m.t.Context(), &b))
+	must(m.t, core.Append(m.t.Context(), e, &b))
 }
 
 // whole reports whether a path has everything that the series had.

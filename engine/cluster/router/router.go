@@ -58,7 +58,6 @@ type Store struct {
 	marks       []mark        // by partition, of all callers together
 	lanes       []lane        // by partition
 	deliveries  sync.Pool     // of *delivery
-	tickets     sync.Pool     // of *core.Ticket
 	strays      atomic.Uint64 // samples that were refused because their references are of no partition
 	doubt       doubt
 	limit       limit
@@ -84,7 +83,6 @@ func New(dir Directory, o Options) (*Store, error) {
 		l := &r.lanes[p]
 		l.p, l.wait, l.leader = p, r.options.Wait, r.leaderUntil
 	}
-	r.tickets.New = func() any { return new(core.Ticket) }
 	r.limit.most = int64(r.options.MaxSeries)
 	r.limit.ask = func() (series, paths int64) {
 		st := r.Stats()

@@ -19,16 +19,16 @@ type anew struct {
 	batches int
 }
 
-func (a *anew) Append(ctx context.Context, b *core.Batch) error {
-	err := a.Engine.Append(ctx, b)
-	if a.batches++; a.batches > 1 || err != nil {
-		return err
+func (a *anew) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
+	t.Begin()
+	err := core.Append(ctx, a.Engine, b)
+	if a.batches++; a.batches == 1 && err == nil {
+		if err = a.Drop(ctx, a.spec.Path); err == nil {
+			_, err = a.Create(ctx, a.spec)
+		}
 	}
-	if err := a.Drop(ctx, a.spec.Path); err != nil {
-		return err
-	}
-	_, err = a.Create(ctx, a.spec)
-	return err
+	t.Complete(err)
+	return nil
 }
 
 // A series gets another reference while its samples are delivered. The later ones go to the new

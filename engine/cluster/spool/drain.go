@@ -20,7 +20,7 @@ import (
 type Target interface {
 	Lookup(path string) (core.Ref, error)
 	CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error)
-	Append(ctx context.Context, b *core.Batch) error
+	Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error
 }
 
 const (
@@ -235,7 +235,11 @@ func (s *Spool) deliver(ctx context.Context, to Target, samples []Sample, known 
 	if n == 0 {
 		return nil
 	}
-	err := to.Append(ctx, &b)
+	var t core.Ticket
+	err := to.Submit(ctx, &b, &t)
+	if err == nil {
+		err = t.Wait()
+	}
 	if len(known) > knownRefs {
 		clear(known)
 	}

@@ -31,7 +31,7 @@ type leader struct {
 	paths []string // of series, by Ref - 1
 	got   map[string][]rra.Time
 
-	// fail is asked before each call, and after an Append has been applied; nil: nothing fails.
+	// fail is asked before each call, and after a batch has been applied; nil: nothing fails.
 	fail func(call string) error
 }
 
@@ -82,7 +82,13 @@ func (l *leader) CreateBatch(_ context.Context, specs []core.Spec) ([]core.Creat
 	return made, nil
 }
 
-func (l *leader) Append(_ context.Context, b *core.Batch) error {
+func (l *leader) Submit(_ context.Context, b *core.Batch, t *core.Ticket) error {
+	t.Begin()
+	t.Complete(l.store(b))
+	return nil
+}
+
+func (l *leader) store(b *core.Batch) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.ask("append"); err != nil {

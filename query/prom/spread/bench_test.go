@@ -44,7 +44,7 @@ func BenchmarkSum(b *testing.B) {
 		for i, x := range created {
 			batch.Add(x.Ref, rra.Seconds(start+t), rra.Uint(uint64(t)*uint64(1+i%7)))
 		}
-		if err := c.router.Append(b.Context(), &batch); err != nil {
+		if err := core.Append(b.Context(), c.router, &batch); err != nil {
 			b.Fatal(err)
 		}
 	}

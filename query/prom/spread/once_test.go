@@ -43,7 +43,7 @@ func (g *growing) grow() {
 	for i := range int64(3) {
 		b.Add(ref, rra.Seconds(base+10*(i+1)), rra.Float(10))
 	}
-	if err := g.Append(g.t.Context(), &b); err != nil {
+	if err := core.Append(g.t.Context(), g, &b); err != nil {
 		g.t.Fatal(err)
 	}
 }

@@ -161,7 +161,7 @@ func (c *cluster) keep(path string, ls labels.Labels, samples []promtest.Sample)
 	for _, p := range samples {
 		b.Add(ref, rra.Seconds(p.Time/1000), rra.Float(p.Value))
 	}
-	if err := c.router.Append(c.Context(), &b); err != nil {
+	if err := core.Append(c.Context(), c.router, &b); err != nil {
 		c.Fatal(err)
 	}
 }

@@ -31,7 +31,7 @@ func (c *conn) storeAgain(g *burst, ended []int) {
 // now. It returns the requests whose series has ended once more, each once, in order.
 func (c *conn) again(g *burst, ended []int) (more []int) {
 	b, owner := g.batchOf(c.lookAgain(g, ended))
-	err := c.s.o.Store.Append(c.s.life, b)
+	err := core.Append(c.s.life, c.s.o.Store, b)
 	if err == nil {
 		return nil
 	}

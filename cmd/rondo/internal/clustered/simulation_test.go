@@ -440,7 +440,7 @@ func (s *simSender) run(ctx, stop context.Context) {
 			for i, ref := range refs {
 				b.Add(ref, rra.Seconds(simStart+int64(n)), rra.Float(value(i, n)))
 			}
-			err := e.Append(ctx, &b)
+			err := core.Append(ctx, e, &b)
 			if x, ok := errors.AsType[*core.RejectedError](err); ok && x.Other == 0 {
 				return nil // stored by an attempt before
 			}

@@ -93,7 +93,7 @@ func (r *recorder) write(ctx context.Context, at rra.Time, fs []figure) error {
 		}
 		r.batch.Add(ref, at, v)
 	}
-	err := r.store.Append(ctx, &r.batch)
+	err := core.Append(ctx, r.store, &r.batch)
 	if err != nil {
 		clear(r.refs) // some series may have been dropped: look them up again
 	}
