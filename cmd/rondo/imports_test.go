@@ -25,9 +25,9 @@ const (
 
 // rooms says which rooms of the house the packages in a folder may import. A folder stands for
 // those below it too, unless they have a line of their own; DIR/* is a line for each folder in DIR
-// that has none. "=DIR" allows the package in DIR and none below it. A package may import what
-// stands in its own folder below it only if its line says so. Imports go one way: cmd -> receivers,
-// query -> engine -> wal, rra.
+// that has none. "=DIR" allows the package in DIR and none below it, "DIR/*" each package in DIR and
+// none below those. A package may import what stands in its own folder below it only if its line
+// says so. Imports go one way: cmd -> receivers, query -> engine -> wal, rra.
 var rooms = map[string][]string{
 	"internal/access":        {"engine", "rra"},
 	"internal/conffile":      {},
@@ -100,7 +100,7 @@ var rooms = map[string][]string{
 
 	"contrib":                        {},
 	"contrib/cluster":                {"internal/localcluster", "internal/rrdtooltest"},
-	"cmd":                            {"cmd", "receivers", "query", "internal", "engine", "rra", "wal"},
+	"cmd/rondo":                      {"=cmd/rondo/internal/cmd"},
 	"engine/cluster/placement":       {},
 	"engine/cluster/spool":           {"=engine/core", "engine/enginetest", "engine/internal/record", "rra", "=wal", "internal/owner", "internal/sleep"},
 	"engine/cluster/coord":           {"engine/cluster/placement", "=wal"},
@@ -118,6 +118,11 @@ var rooms = map[string][]string{
 	"engine/internal/record":         {"rra"},
 	"engine/internal/rowblock":       {"engine/internal/record", "rra"},
 	"engine/enginetest":              {"engine", "rra", "wal", "internal/ramtemp"},
+	"cmd/rondo/internal/cli":         {"cmd/rondo/internal/backend", "cmd/rondo/internal/chart", "cmd/rondo/internal/config", "cmd/rondo/internal/table", "internal/text", "query", "receivers", "engine", "rra", "=wal"},
+	"cmd/rondo/internal/cmd":         {"cmd/rondo/internal", "query"},
+	"cmd/rondo/internal/cmd/*":       {"cmd/rondo/internal/*", "receivers", "query", "internal", "engine", "rra", "=wal"}, // a group of commands: no other one
+	"cmd/rondo/internal/cmd/config":  {"=cmd/rondo/internal/cmd/serve", "cmd/rondo/internal/*", "receivers", "query", "internal", "engine", "rra"},
+	"cmd/rondo/internal/rondotest":   {"cmd/rondo/internal", "internal/rrdtooltest"},
 	"cmd/rondo/internal":             {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
 	"cmd/rondo/internal/backups":     {"internal/owner", "internal/replace", "internal/sleep", "engine"},
 	"cmd/rondo/internal/clustered":   {"cmd/rondo/internal/operator", "engine", "internal/loglimit", "internal/natsconn", "internal/owner", "internal/replace", "internal/sleep", "query/partial", "query/peer", "wal"},
@@ -136,7 +141,8 @@ var rooms = map[string][]string{
 // testOnly are packages that none but tests (and the first packages listed) may import.
 var testOnly = map[string][]string{
 	"internal/pages":                             nil,
-	"internal/rrdtooltest":                       {"internal/natstest"},
+	"internal/rrdtooltest":                       {"internal/natstest", "cmd/rondo/internal/rondotest"},
+	"cmd/rondo/internal/rondotest":               nil,
 	"internal/seeds":                             {},
 	"internal/natstest":                          nil,
 	"internal/ramtemp":                           {"internal/rrdtooltest", "internal/natstest", "engine/enginetest", "wal/waltest", "receivers/receivertest"},
@@ -192,6 +198,29 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// mostFiles is how many files a folder below cmd/rondo has, tests counted.
+const mostFiles = 30
+
+// larger are folders that are to be divided.
+var larger = []string{"internal/backend", "internal/clustered", "internal/server"}
+
+func TestFoldersOfCommand(t *testing.T) {
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		entries, err := os.ReadDir(name)
+		files := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() })
+		if len(files) > mostFiles && !slices.Contains(larger, name) {
+			t.Errorf("%s has %d files, at most %d: divide it by subject", name, len(files), mostFiles)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func checkFile(t *testing.T, name, rel string) error {
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 	if err != nil {
@@ -242,6 +271,9 @@ func roomOf(dir string) string {
 func allows(entry, other string) bool {
 	if one, ok := strings.CutPrefix(entry, "="); ok {
 		return other == one
+	}
+	if in, ok := strings.CutSuffix(entry, "/*"); ok {
+		return path.Dir(other) == in
 	}
 	return within(other, entry)
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cmd"
 	"github.com/rondo-db/rondo/internal/pages"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -33,7 +35,7 @@ func TestCommandsInPages(t *testing.T) {
 				continue
 			}
 			calls++
-			root := newRoot(&process{stdout: io.Discard, stderr: io.Discard, lookupEnv: func(string) (string, bool) { return "", false }})
+			root := cmd.NewRoot(&cli.Process{Stdout: io.Discard, Stderr: io.Discard, LookupEnv: func(string) (string, bool) { return "", false }})
 			if err := pages.Known(root, c.Args, isFlag); err != nil {
 				t.Errorf("%s:%d: rondo %s: %v", p.Name, c.Line, line, err)
 			}

@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cmd/serve"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rpc"
 )
@@ -77,8 +80,8 @@ const readme = root + "/README.md"
 // values of its quick start, and compares what they print. In the page … stands for anything.
 func TestReadmeCommands(t *testing.T) {
 	dir := t.TempDir()
-	d := serveProcess(t, filepath.Join(dir, "rondo.db"))
-	sendRoom(t, d.listens["http"])
+	d := rondotest.Serve(t, filepath.Join(dir, "rondo.db"))
+	sendRoom(t, d.Listens["http"])
 	for _, f := range ofLang(t, readFences(t, readme), "console") {
 		for _, step := range strings.Split("\n"+f.text, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(step, "\n")
@@ -111,13 +114,13 @@ func sendRoom(t *testing.T, addr string) {
 // looks that there is one of every method.
 func TestRPCExamples(t *testing.T) {
 	dir := t.TempDir()
-	d := serveProcess(t, filepath.Join(dir, "rondo.db"))
+	d := rondotest.Serve(t, filepath.Join(dir, "rondo.db"))
 	const page = root + "/docs/rpc.md"
 	var ran strings.Builder
 	for _, f := range ofLang(t, readFences(t, page), "console") {
 		for _, step := range strings.Split("\n"+f.text, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(step, "\n")
-			if got := runLine(t, dir, strings.ReplaceAll(line, "127.0.0.1:9180", d.listens["http"])); !resembles(got, want, f.loose) {
+			if got := runLine(t, dir, strings.ReplaceAll(line, "127.0.0.1:9180", d.Listens["http"])); !resembles(got, want, f.loose) {
 				t.Errorf("%s:%d: %s\nprints\n%swant\n%s", page, f.line, line, got, want)
 			}
 			ran.WriteString(line + "\n")
@@ -136,7 +139,7 @@ func TestRPCExamples(t *testing.T) {
 // runLine runs a line of shell in dir and returns what it prints.
 func runLine(t *testing.T, dir, line string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), rondotest.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir = dir
@@ -266,16 +269,16 @@ func TestReadmeEmbedding(t *testing.T) {
 func TestSettingsOfThePage(t *testing.T) {
 	const page = root + "/docs/serve.md"
 	fences := readFences(t, page)
-	p := &process{stderr: io.Discard, lookupEnv: func(string) (string, bool) { return "", false }}
+	p := &cli.Process{Stderr: io.Discard, LookupEnv: func(string) (string, bool) { return "", false }}
 	for i, f := range ofLang(t, fences, "yaml") {
 		name := filepath.Join(t.TempDir(), fmt.Sprint(i))
 		if err := os.WriteFile(name, []byte(f.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, cmd := newServeSettings(&common{process: p})
-		cmd.Flags().StringVar(&s.db, "db", "", "") // the root's
-		s.config = name
-		ways, _, err := s.apply()
+		s, cmd := serve.NewSettings(&cli.Factory{Process: p})
+		cmd.Flags().StringVar(&s.DB, "db", "", "") // the root's
+		s.ConfigFile = name
+		ways, _, err := s.Apply()
 		if err != nil {
 			t.Errorf("docs/serve.md:%d: %v", f.line, err)
 		}
@@ -289,7 +292,7 @@ func TestSettingsOfThePage(t *testing.T) {
 			if !ok {
 				continue
 			}
-			_, cmd := newServeSettings(&common{process: p})
+			_, cmd := serve.NewSettings(&cli.Factory{Process: p})
 			if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 				t.Errorf("docs/serve.md:%d: %s: %v", f.line, strings.TrimSpace(line), err)
 			}

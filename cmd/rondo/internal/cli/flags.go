@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+)
+
+// The flags that say who a command is to a server at --daemon. They are keys of the configuration
+// file and, as RONDO_DAEMON_…, variables, too.
+const (
+	PasswordFileFlag = "daemon-password-file"
+	TokenFileFlag    = "daemon-token-file"
+	CAFlag           = "daemon-ca"
+	PairFlag         = "daemon-tls"
+)
+
+// CredentialKeys are these flags.
+var CredentialKeys = []string{PasswordFileFlag, TokenFileFlag, CAFlag, PairFlag}
+
+// The variables that hold a password or a token themselves.
+const (
+	passwordVariable = "RONDO_DAEMON_PASSWORD"
+	tokenVariable    = "RONDO_DAEMON_TOKEN"
+)
+
+// TargetFlags are the values of the flags of every command: which database or server it works on.
+type TargetFlags struct {
+	DB, Daemon, sync, ConfigFile      string
+	passwordFile, tokenFile, CA, pair string
+}
+
+// A targetFlag is a flag of every command.
+type targetFlag struct {
+	Name  string
+	Value *string
+	Usage string
+}
+
+func (f *TargetFlags) List() []targetFlag {
+	return []targetFlag{
+		{"db", &f.DB, "the database's `folder` (default: RONDO_DB, db: in the configuration file, ./rondo.db)"},
+		{"daemon", &f.Daemon, "the `address` of a server to ask instead: http://HOST:PORT, https://USER@HOST, unix:PATH (default: RONDO_DAEMON, daemon: in the configuration file)"},
+		{PasswordFileFlag, &f.passwordFile, "the `file` with the password of the user in --daemon (or RONDO_DAEMON_PASSWORD_FILE)"},
+		{TokenFileFlag, &f.tokenFile, "the `file` with a token for that server (or RONDO_DAEMON_TOKEN_FILE)"},
+		{CAFlag, &f.CA, "the `file` with the authority of the certificate of that server (or RONDO_DAEMON_CA; default: those of this machine)"},
+		{PairFlag, &f.pair, "the files of a certificate for that server and its key, as `CERT,KEY` (or RONDO_DAEMON_TLS)"},
+		{"sync", &f.sync, "the sync `mode` if no server runs: always, interval or none (default: RONDO_SYNC, sync: in the configuration file, always)"},
+		{"config", &f.ConfigFile, "the configuration `file` (default: RONDO_CONFIG, ~/.config/rondo/rondo.yaml, /etc/rondo/rondo.yaml)"},
+	}
+}
+
+// credentials returns what says who a command is to the server at addr. What the configuration file
+// says is for the server that the file names, and goes to no other.
+func (p *Process) credentials(f TargetFlags, addr string) backend.Credentials {
+	value := func(flag, key string) string {
+		if flag != "" {
+			return flag
+		}
+		return p.Getenv(config.Variable(key))
+	}
+	c := backend.Credentials{
+		PasswordFile: value(f.passwordFile, PasswordFileFlag), TokenFile: value(f.tokenFile, TokenFileFlag),
+		CA: value(f.CA, CAFlag), Pair: value(f.pair, PairFlag),
+	}
+	if c.PasswordFile == "" || f.passwordFile == "" && p.Getenv(passwordVariable) != "" {
+		c.Password = p.Getenv(passwordVariable)
+	}
+	if c.TokenFile == "" || f.tokenFile == "" && p.Getenv(tokenVariable) != "" {
+		c.Token = p.Getenv(tokenVariable)
+	}
+	of := p.Settings.values
+	if addr != of["daemon"] && !backend.SameServer(addr, of["daemon"]) {
+		return c
+	}
+	return c.Or(backend.Credentials{PasswordFile: of[PasswordFileFlag], TokenFile: of[TokenFileFlag], CA: of[CAFlag], Pair: p.besidePair(of[PairFlag])})
+}
+
+// besidePair returns the names of two files in the configuration file, as seen from here.
+func (p *Process) besidePair(pair string) string {
+	cert, key, ok := strings.Cut(pair, ",")
+	if !ok {
+		return pair
+	}
+	return config.Beside(p.Settings.File, strings.TrimSpace(cert)) + "," + config.Beside(p.Settings.File, strings.TrimSpace(key))
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+)
+
+// A Picker finds the series that arguments of a command mean.
+type Picker struct {
+	API    rpc.API
+	Env    rrdtool.Env // for names of files
+	labels []string    // name=value, name!=value, name=~pattern or name!~pattern; all must match
+}
+
+// NewPicker returns a picker of the series of o. Names are read as rrdtool's verbs read them.
+func NewPicker(c *Factory, o *backend.Database, labels []string) (*Picker, error) {
+	here, err := c.Place()
+	if err != nil {
+		return nil, err
+	}
+	p := &Picker{API: o.API(), labels: labels}
+	here.Set(&p.Env)
+	return p, nil
+}
+
+// Path returns the path that a name means. The top of the database has the empty path.
+func (p *Picker) Path(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("an empty name is no series and no folder; / is all of them")
+	}
+	if strings.Trim(name, "/") == "" { // with RONDO_BASE as well: as a file it would be outside
+		return "", nil
+	}
+	path, err := p.Env.Path(name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", Quoted(name), err)
+	}
+	return path, nil
+}
+
+// One returns the series of a name. The error wraps core.ErrNotFound, and names similar ones.
+func (p *Picker) One(ctx context.Context, name string) (*rondov1.InfoResponse, error) {
+	path, err := p.Path(name)
+	if err != nil {
+		return nil, err
+	}
+	if path != "" {
+		answer, err := p.API.Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+		if err == nil {
+			return answer.Msg, nil
+		}
+		if connect.CodeOf(err) != connect.CodeNotFound {
+			return nil, err
+		}
+	}
+	return nil, p.notFound(ctx, name, path)
+}
+
+// notFound returns the error that no series has a name, with a similar name if there is one.
+func (p *Picker) notFound(ctx context.Context, name, path string) error {
+	err := fmt.Errorf("there is no series %s", Quoted(name))
+	if below, e := p.Page(ctx, &rondov1.ListRequest{Prefix: FolderOf(path), Limit: 1, Brief: true}); e == nil && len(below) > 0 {
+		return fmt.Errorf("%w; it is a folder: rondo list -r %s prints its series", err, Quoted(name))
+	}
+	if similar := p.similar(ctx, path); similar != "" {
+		return fmt.Errorf("%w; did you mean %s?", err, Quoted(similar))
+	}
+	return err
+}
+
+// Metadata returns the metadata of the path that a name means, or nil. The error is of a store that
+// cannot say now whether there is any.
+func (p *Picker) Metadata(ctx context.Context, name string) (*typesv1.Metadata, error) {
+	path, err := p.Path(name)
+	if err != nil || path == "" {
+		return nil, nil
+	}
+	answer, err := p.API.Metadata(ctx, connect.NewRequest(&rondov1.MetadataRequest{Prefix: path, Limit: 1}))
+	switch {
+	case connect.CodeOf(err) == connect.CodeUnavailable:
+		return nil, err
+	case err != nil || len(answer.Msg.GetMetadata()) == 0 || answer.Msg.GetMetadata()[0].GetPath() != path:
+		return nil, nil
+	}
+	return answer.Msg.GetMetadata()[0], nil
+}
+
+// mostSimilar bounds the series that are compared to find a similar name.
+const mostSimilar = 1000
+
+// similar returns the path in the same folder that differs least from path, or "" if none is close.
+func (p *Picker) similar(ctx context.Context, path string) string {
+	folder := path[:strings.LastIndexByte(path, '/')+1]
+	series, err := p.Page(ctx, &rondov1.ListRequest{Prefix: folder, Limit: mostSimilar, Brief: true})
+	if err != nil {
+		return ""
+	}
+	best, least := "", max(1, len(path)/4)
+	for _, s := range series {
+		if d := Distance(strings.TrimSuffix(path, ".rrd"), strings.TrimSuffix(s.GetPath(), ".rrd"), least); d <= least && (best == "" || d < least) {
+			best, least = s.GetPath(), d
+		}
+	}
+	return best
+}
+
+// Distance returns how many bytes must be changed, inserted or removed to turn a into b
+// (Levenshtein's distance), or limit + 1 if it is more than limit.
+func Distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		above := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := above
+			if a[i] != b[j] {
+				change++
+			}
+			above = row[j+1]
+			row[j+1] = min(change, above+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func (p *Picker) Page(ctx context.Context, req *rondov1.ListRequest) ([]*rondov1.Series, error) {
+	series, _, err := p.PageAndNext(ctx, req)
+	return series, err
+}
+
+// PageAndNext returns a page of series, and the name of the next page; empty: it was the last.
+func (p *Picker) PageAndNext(ctx context.Context, req *rondov1.ListRequest) ([]*rondov1.Series, string, error) {
+	answer, err := p.API.List(ctx, connect.NewRequest(req))
+	if err != nil {
+		return nil, "", err
+	}
+	return answer.Msg.GetSeries(), answer.Msg.GetNextPage(), nil
+}
+
+// Info returns the series of a path.
+func (p *Picker) Info(ctx context.Context, path string) (*rondov1.InfoResponse, error) {
+	answer, err := p.API.Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+	if err != nil {
+		return nil, err
+	}
+	return answer.Msg, nil
+}
+
+// FolderOf returns the prefix of all paths below a path.
+func FolderOf(path string) string {
+	if path == "" {
+		return ""
+	}
+	return strings.TrimSuffix(path, "/") + "/"
+}
+
+// Below returns the paths of all series below a path, and of the series of the path itself.
+func (p *Picker) Below(ctx context.Context, path string) ([]string, error) {
+	var paths []string
+	if path != "" {
+		answer, err := p.API.Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+		if err != nil && connect.CodeOf(err) != connect.CodeNotFound {
+			return nil, err
+		}
+		if err == nil {
+			paths = append(paths, answer.Msg.GetSeries().GetPath())
+		}
+	}
+	more, err := p.All(ctx, &rondov1.ListRequest{Prefix: FolderOf(path), Brief: true})
+	return append(paths, more...), err
+}
+
+// Labelled returns the paths of the series that have all of the labels.
+func (p *Picker) Labelled(ctx context.Context) ([]string, error) {
+	req := &rondov1.ListRequest{Brief: true}
+	for _, text := range p.labels {
+		m, err := ParseMatcher(text)
+		if err != nil {
+			return nil, err
+		}
+		req.Matchers = append(req.Matchers, m)
+	}
+	return p.All(ctx, req)
+}
+
+// All returns the paths of all pages of a list.
+func (p *Picker) All(ctx context.Context, req *rondov1.ListRequest) ([]string, error) {
+	var paths []string
+	for {
+		answer, err := p.API.List(ctx, connect.NewRequest(req))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range answer.Msg.GetSeries() {
+			paths = append(paths, s.GetPath())
+		}
+		if req.Page = answer.Msg.GetNextPage(); req.Page == "" {
+			return paths, nil
+		}
+	}
+}
+
+// ParseMatcher reads a label that series must have.
+func ParseMatcher(text string) (*typesv1.Matcher, error) {
+	i := strings.IndexAny(text, "=!")
+	if i < 1 {
+		return nil, fmt.Errorf("--label %s: want name=value, name!=value, name=~pattern or name!~pattern", Quoted(text))
+	}
+	for _, op := range []string{"=~", "!~", "!=", "="} {
+		if value, ok := strings.CutPrefix(text[i:], op); ok {
+			return &typesv1.Matcher{Name: text[:i], Op: op, Value: value}, nil
+		}
+	}
+	return nil, fmt.Errorf("--label %s: want name=value, name!=value, name=~pattern or name!~pattern", Quoted(text))
+}
+
+// Quoted returns a name in quotes, for messages.
+func Quoted(name string) string { return "'" + OneLine(name) + "'" }
+
+// WithoutPrefix returns the error in a server's answer without the text that the protocol adds.
+func WithoutPrefix(err error) error {
+	var e *connect.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if e.Code() == connect.CodeNotFound {
+		return fmt.Errorf("%s: %w", e.Message(), core.ErrNotFound)
+	}
+	return errors.New(e.Message())
+}

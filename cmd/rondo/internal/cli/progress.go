@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/text"
+)
+
+// How often progress is shown, as a bar on a terminal and as a line elsewhere.
+const (
+	barEvery  = 200 * time.Millisecond
+	lineEvery = 5 * time.Second
+	barWidth  = 30
+)
+
+// A progress shows how many of a number of steps are done.
+type progress struct {
+	w     io.Writer
+	total int
+	noun  string // of the things that are done
+	bar   bool
+	began time.Time
+	stop  chan struct{}
+	ended sync.WaitGroup
+
+	mu    sync.Mutex
+	done  int
+	shown bool // the line of the cursor shows a bar
+}
+
+func NewProgress(w io.Writer, total int) *progress {
+	return NewProgressOf(w, total, "files")
+}
+
+// NewProgressOf is newProgress for other things than files.
+func NewProgressOf(w io.Writer, total int, noun string) *progress {
+	p := &progress{w: Bare(w), total: total, noun: noun, bar: IsTerminal(w), began: time.Now(), stop: make(chan struct{})}
+	every := lineEvery
+	if p.bar {
+		every = barEvery
+	}
+	p.ended.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.show()
+			case <-p.stop:
+				return
+			}
+		}
+	})
+	return p
+}
+
+func (p *progress) Step(n int) {
+	p.mu.Lock()
+	p.done += n
+	p.mu.Unlock()
+}
+
+// show prints the progress. Errors are ignored, because nothing depends on the output.
+func (p *progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rate := float64(p.done) / max(time.Since(p.began).Seconds(), 1e-3)
+	text := fmt.Sprintf("%d %s, %.0f a second", p.done, p.noun, rate)
+	if p.total > 0 {
+		text = fmt.Sprintf("%d of %d %s, %.0f a second", p.done, p.total, p.noun, rate)
+		if left := float64(p.total-p.done) / rate; p.done > 0 && p.done < p.total {
+			text += ", " + time.Duration(left*float64(time.Second)).Round(time.Second).String() + " left"
+		}
+	}
+	if !p.bar {
+		_, _ = fmt.Fprintln(p.w, text)
+		return
+	}
+	full := ""
+	if p.total > 0 {
+		n := barWidth * min(p.done, p.total) / p.total
+		full = "[" + strings.Repeat("#", n) + strings.Repeat(" ", barWidth-n) + "] "
+	}
+	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s%s", full, text)
+	p.shown = true
+}
+
+// Print prints a line, which may quote anything.
+func (p *progress) Print(line string) {
+	line = text.Escape(line)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	_, _ = fmt.Fprintln(p.w, line) // as in show
+}
+
+// clear removes the bar.
+func (p *progress) clear() {
+	if p.shown {
+		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// End ends the display and removes the bar.
+func (p *progress) End() {
+	close(p.stop)
+	p.ended.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A SyncMode is the flag --sync.
+type SyncMode wal.Sync
+
+func (m *SyncMode) String() string { return backend.SyncModes[*m] }
+func (m *SyncMode) Type() string   { return "mode" }
+
+func (m *SyncMode) Set(text string) error {
+	mode, err := backend.ParseSync(text)
+	if err == nil {
+		*m = SyncMode(mode)
+	}
+	return err
+}
+
+// A ByteSize is a number of bytes, with K, M, G or T for powers of 1024.
+type ByteSize int64
+
+const sizeUnits = "KMGT"
+
+func (b *ByteSize) Type() string { return "bytes" }
+
+func (b *ByteSize) String() string {
+	n, unit := int64(*b), ""
+	for i := 0; i < len(sizeUnits) && n != 0 && n%1024 == 0; i++ {
+		n, unit = n/1024, sizeUnits[i:i+1]
+	}
+	return strconv.FormatInt(n, 10) + unit
+}
+
+func (b *ByteSize) Set(text string) error {
+	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+	shift := 0
+	if n := len(digits); n > 0 {
+		if i := strings.IndexByte(sizeUnits, digits[n-1]); i >= 0 {
+			digits, shift = digits[:n-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>shift {
+		return fmt.Errorf("%q is no number of bytes: 512M, 4G", text)
+	}
+	*b = ByteSize(n << shift)
+	return nil
+}
+
+// A Duration is the value of a flag for a time span, given in seconds or with a unit.
+type Duration time.Duration
+
+func (d *Duration) Type() string { return "duration" }
+
+// String leaves out minutes and seconds that are 0: 1h, not 1h0m0s.
+func (d *Duration) String() string {
+	text := time.Duration(*d).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func (d *Duration) Set(text string) error {
+	v, err := receivers.ParseDuration(text)
+	if err == nil {
+		*d = Duration(v)
+	}
+	return err
+}
+
+// A LogLevel is the flag --log-level.
+type LogLevel slog.Level
+
+// LogLevels are the names of the levels, from the least important one on.
+var LogLevels = []string{"debug", "info", "warn", "error"}
+
+func (l *LogLevel) Type() string   { return "level" }
+func (l *LogLevel) String() string { return strings.ToLower(slog.Level(*l).String()) }
+
+func (l *LogLevel) Set(text string) error {
+	if !slices.Contains(LogLevels, strings.ToLower(text)) {
+		return fmt.Errorf("want one of %s", strings.Join(LogLevels, ", "))
+	}
+	return (*slog.Level)(l).UnmarshalText([]byte(text))
+}

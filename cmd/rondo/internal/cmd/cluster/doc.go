@@ -1,0 +1,2 @@
+// Package cluster has the commands for operators of a cluster.
+package cluster

@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+	"github.com/rondo-db/rondo/engine/cluster/copying"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/dashboards"
+	"github.com/rondo-db/rondo/query/dashboards/shared"
+)
+
+// A clusterFilling is a run of rondo cluster init.
+type clusterFilling struct {
+	*cli.Factory
+	reachFlags
+	from   string
+	memory cli.ByteSize
+}
+
+func newClusterInit(c *cli.Factory) *cobra.Command {
+	i := &clusterFilling{Factory: c, memory: 1 << 30}
+	cmd := &cobra.Command{
+		Use:   "init --from FOLDER --cluster nats://HOST:PORT,…",
+		Short: "Take a database of one machine into a new cluster",
+		Long: `Copy everything that the database in FOLDER has into a cluster: series with their states and rows as they are, labels,
+metadata, notes and dashboards. Each series is read back and compared. The cluster must have no series yet, but for
+those that its servers keep about themselves. Its nodes must run; FOLDER must be used by nobody else meanwhile, and stays
+as it is, but for samples that a reorder window holds: they are applied first.
+
+A run that was interrupted goes on when it is run again: what is there and equal is not sent again.
+A dashboard whose name the cluster has already is named, and stays out. What is in other files stays where it is: rules,
+users and the configuration.`,
+		Args: cli.Takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if i.from == "" {
+				return cli.Misused("cluster init", errors.New("--from FOLDER is needed: it says which database"))
+			}
+			return i.run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&i.from, "from", "", "`folder` of the database of one machine")
+	f.Var(&i.memory, "memory", "`bytes` of memory for the database that is read")
+	i.reachFlags.addFlags(f)
+	return cmd
+}
+
+func (i *clusterFilling) run(ctx context.Context) (err error) {
+	if !backend.IsDatabase(i.from) {
+		return fmt.Errorf("there is no database in %s", i.from)
+	}
+	from, err := core.Open(i.from, core.Options{Memory: int64(i.memory), NoBackground: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	source := clustered.Source{Each: func(fn func(e core.Engine) error) error { return fn(from) }}
+	if source.Source, err = from.Identity(); err != nil {
+		return err
+	}
+	if source.Name, err = filepath.Abs(i.from); err != nil {
+		return err
+	}
+	to, err := i.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	source.Files = func(ctx context.Context) error { return i.offerDashboards(ctx, shared.Bucket{Store: to.Store()}) }
+	show := cli.NewProgressOf(i.Stderr, int(from.Stats().Series), "series")
+	got, o, err := clustered.Fill(ctx, to.Store(), to.Engine(), source, show.Step)
+	show.End()
+	if errors.Is(err, clustered.ErrFilled) {
+		_, err = fmt.Fprintf(i.Stdout, "%v: %d series, digest %s\n", err, o.Series, o.Digest)
+		return err
+	}
+	return i.tellEnd(ctx, got, from.Stats().Series, err)
+}
+
+// tellEnd prints what was done of a number of series. A run that was interrupted has failed in
+// nothing: the same command finishes it.
+func (i *clusterFilling) tellEnd(ctx context.Context, got copying.Result, of int64, err error) error {
+	if err != nil && ctx.Err() != nil {
+		_, _ = fmt.Fprintf(i.Stderr, "stopped: %d of %d series copied, %d were there already; run again, it goes on where it was\n",
+			got.Copied+got.Replaced, of, got.Equal+got.Kept) // it ends
+		return cli.ExitError(cli.ExitStopped)
+	}
+	if _, never := errors.AsType[*clustered.UnfitError](err); never {
+		return err
+	}
+	if told := reportCopied(i.Process, got); err == nil {
+		err = told
+	}
+	if err != nil {
+		return fmt.Errorf("%w; when that is mended, the same command goes on where it was", err)
+	}
+	_, err = fmt.Fprintf(i.Stdout, "all of it is in the cluster and was read back; digest %s\n", got.Digest)
+	return err
+}
+
+// offerDashboards takes the dashboards of the folder into the cluster.
+func (i *clusterFilling) offerDashboards(ctx context.Context, to shared.Bucket) error {
+	folder := dashboards.In(i.from)
+	entries, err := folder.List()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		text, err := folder.Read(e.Name)
+		if err == nil {
+			err = to.Offer(ctx, e.Name, text)
+		}
+		if errors.Is(err, core.ErrUnavailable) {
+			return err
+		}
+		if err != nil {
+			if _, err := fmt.Fprintf(i.Stderr, "dashboard %s is not in the cluster: %v\n", e.Name, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clusterflags"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
+	"github.com/rondo-db/rondo/internal/text"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// An operating is a run of a command that operates a cluster.
+type operating struct {
+	*cli.Factory
+	clusterflags.Flags
+	direct bool // it has the flags of addDirect
+}
+
+// addDirect adds the flags by which the servers of NATS are asked instead of a node.
+func (o *operating) addDirect(f *pflag.FlagSet) {
+	o.direct = true
+	o.AddPlace(f, "empty: a node is asked")
+}
+
+// A clusterAPI has the methods of the service Cluster that answer with one message. A client of a
+// node has them, and so has what works on the servers of NATS.
+type clusterAPI interface {
+	State(ctx context.Context, req *connect.Request[rondov1.ClusterStateRequest]) (*connect.Response[rondov1.ClusterState], error)
+	Move(ctx context.Context, req *connect.Request[rondov1.MoveRequest]) (*connect.Response[rondov1.MoveResponse], error)
+	Lead(ctx context.Context, req *connect.Request[rondov1.LeadRequest]) (*connect.Response[rondov1.LeadResponse], error)
+	Release(ctx context.Context, req *connect.Request[rondov1.ReleaseRequest]) (*connect.Response[rondov1.ReleaseResponse], error)
+	Drain(ctx context.Context, req *connect.Request[rondov1.DrainRequest]) (*connect.Response[rondov1.DrainResponse], error)
+}
+
+// with calls fn with the service for operators of the cluster.
+func (o *operating) with(ctx context.Context, fn func(clusterAPI) error) (err error) {
+	if o.Servers.URL == "" {
+		node, err := o.node(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { err = cmp.Or(err, node.Close()) }()
+		return fn(node.Client.Cluster)
+	}
+	if o.Daemon != "" {
+		return cli.Misused("cluster", errors.New("--cluster and --daemon contradict each other: a node is asked, or the servers of NATS"))
+	}
+	servers, err := o.Apply()
+	if err != nil {
+		return cli.Misused("cluster", err)
+	}
+	service, closeAll, err := clustered.Outside(ctx, servers)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, closeAll()) }()
+	return fn(service)
+}
+
+// node returns the server that is asked.
+func (o *operating) node(ctx context.Context) (*backend.Database, error) {
+	named := "--daemon http://HOST:PORT names a node"
+	if o.direct {
+		named += ", --cluster nats://HOST:PORT the servers of NATS"
+	}
+	t := o.Target()
+	if missing := t.Here(); t.Daemon == "" && missing != nil {
+		return nil, fmt.Errorf("%w. Or %s", missing, named)
+	}
+	db, err := t.Must(ctx, core.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	if db.Client == nil {
+		return nil, errors.Join(errors.New("no server runs in this folder, and a database without a server is in no cluster: "+named), db.Close())
+	}
+	return db, nil
+}
+
+// clusterState returns the state of the cluster.
+func clusterState(ctx context.Context, api clusterAPI) (*rondov1.ClusterState, error) {
+	answer, err := api.State(ctx, connect.NewRequest(&rondov1.ClusterStateRequest{}))
+	if err != nil {
+		return nil, backend.Explain(err)
+	}
+	return answer.Msg, nil
+}
+
+// completeState offers what pick finds in the state of the cluster.
+func (o *operating) completeState(cmd *cobra.Command, pick func(*rondov1.ClusterState) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, cli.CompleteTime)
+	defer cancel()
+	var out []cobra.Completion
+	err := o.with(ctx, func(api clusterAPI) error {
+		st, err := clusterState(ctx, api)
+		if err == nil {
+			out = pick(st)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return out, directive
+}
+
+// say prints a line.
+func (o *operating) say(format string, args ...any) error {
+	_, err := fmt.Fprintln(o.Stdout, text.Escape(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// warn prints a line of warning, which nothing depends on.
+func (o *operating) warn(line string) {
+	_, _ = fmt.Fprintf(o.Stderr, "WARNING: %s\n", text.Escape(line))
+}
+
+// clusterEvery is how often a command that waits looks at the cluster.
+const clusterEvery = time.Second
+
+// await waits until something is so of a partition.
+func (o *operating) await(ctx context.Context, api clusterAPI, partition int32, done func(*rondov1.ClusterPartition) (bool, error)) error {
+	return o.poll(ctx, api, func(st *rondov1.ClusterState) (bool, error) {
+		if int(partition) >= len(st.GetPartitions()) {
+			return false, fmt.Errorf("there is no partition %d any more", partition)
+		}
+		return done(st.GetPartitions()[partition])
+	})
+}
+
+// poll looks at the cluster until done reports true, or an error. A look that fails is tried
+// again.
+func (o *operating) poll(ctx context.Context, api clusterAPI, done func(*rondov1.ClusterState) (bool, error)) error {
+	failed := ""
+	for {
+		st, err := clusterState(ctx, api)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil && connect.CodeOf(err) != connect.CodeUnavailable:
+			return err
+		case err != nil:
+			if failed != err.Error() {
+				failed = err.Error()
+				o.warn("the cluster cannot be seen, which is tried again: " + failed)
+			}
+		default:
+			if ended, err := done(st); ended || err != nil {
+				return err
+			}
+		}
+		if sleep.For(ctx, clusterEvery) != nil {
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return errors.New("not done within --timeout; the nodes go on")
+			}
+			return fmt.Errorf("not waited for any longer; the nodes go on: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// addJSON adds the flag --json, which stands for -o json.
+func addJSON(cmd *cobra.Command) {
+	cmd.Flags().Bool("json", false, "print JSON: -o json")
+	then := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if on, _ := cmd.Flags().GetBool("json"); on {
+			if f := cmd.Flag("output"); f.Changed && f.Value.String() != "json" {
+				return &cli.UsageError{Err: fmt.Errorf("--json and -o %s contradict each other", f.Value), Help: cmd.CommandPath() + " --help"}
+			}
+			if err := cmd.Flags().Set("output", "json"); err != nil {
+				return err
+			}
+		}
+		return then(cmd, args)
+	}
+}
+
+// partitionNumber reads the number of a partition.
+func partitionNumber(text string) (int32, error) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil || n > math.MaxInt32 {
+		return 0, fmt.Errorf("%s is no number of a partition: rondo cluster partitions lists them", cli.Quoted(text))
+	}
+	return int32(n), nil
+}
+
+// nodeNames returns the names of nodes, each with what becomes of it.
+func nodeNames(st *rondov1.ClusterState) (all []cobra.Completion) {
+	for _, n := range st.GetNodes() {
+		all = append(all, cobra.CompletionWithDesc(n.GetName(), n.GetState()))
+	}
+	return all
+}
+
+// partitionNumbers returns the numbers of partitions, each with its leader.
+func partitionNumbers(st *rondov1.ClusterState) (all []cobra.Completion) {
+	for _, p := range st.GetPartitions() {
+		what := "nobody leads"
+		if p.GetLeader() != "" {
+			what = p.GetLeader() + " leads"
+		}
+		all = append(all, cobra.CompletionWithDesc(strconv.Itoa(int(p.GetNumber())), what))
+	}
+	return all
+}
+
+// partitionNumbersOf reads the numbers of partitions.
+func partitionNumbersOf(cmd *cobra.Command, args []string) (all []int32, err error) {
+	for _, a := range args {
+		n, err := partitionNumber(a)
+		if err != nil {
+			return nil, &cli.UsageError{Err: err, Help: cmd.CommandPath() + " --help"}
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}

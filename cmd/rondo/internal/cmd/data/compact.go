@@ -1,0 +1,53 @@
+package data
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+func NewCompact(c *cli.Factory) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "compact",
+		Short: "Give free space in the database's file back to the file system",
+		Long: `Make the database's file as small as what it holds, and print its size before and after, in bytes, and the
+seconds that it took.
+
+Space of dropped series and of old rows is used again for new ones, but the file stays as large as it once was. compact
+copies the database into a second file beside it, rondo.bolt.compacting, which then takes its place. No server may run; a
+server compacts its database when it starts, if more than half of the file is free. The disk needs room for both files: if
+it is too small, the command refuses and says how much is missing. A command that is killed leaves the database as it was,
+and the next start removes the half-made copy.
+
+rondo stats tells database_bytes and database_free_bytes.`,
+		Args: cli.Takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t := c.Target()
+			if err := t.OnlyHere("compact"); err != nil {
+				return err
+			}
+			if err := t.Here(); err != nil {
+				return err
+			}
+			done, err := core.Compact(cmd.Context(), t.DB, core.Options{})
+			if err != nil {
+				return err
+			}
+			w, err := table.New(c.Stdout, format, "before", "after", "seconds")
+			if err != nil {
+				return err
+			}
+			if err := w.Row(done.Before, done.After, done.Took.Round(time.Millisecond).Seconds()); err != nil {
+				return err
+			}
+			return w.Close()
+		},
+	}
+	cli.AddOutput(cmd, &format)
+	return cmd
+}

@@ -1,0 +1,207 @@
+package data
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/transfer"
+)
+
+const dropHelp = `Delete series with all their rows, their labels and metadata. The names are free at once; the space is used again by other
+series. There is no way back but a backup.
+
+  rondo drop router/eth0            one series
+  rondo drop -r collectd/web1       all series below a folder
+  rondo drop --label host=web1      all series with a label; with several --label, those that have them all
+  rondo drop -r lab --dry-run       print what would go, and delete nothing
+  rondo drop -r / --all             all series of the database
+
+With RONDO_BASE, names of files mean their series, as with rrdtool's verbs.`
+
+// manyAtOnce is how many changes are made at the same time, so that they wait for the disk
+// together.
+const manyAtOnce = 64
+
+// A dropping is a run of rondo drop.
+type dropping struct {
+	*cli.Factory
+	recursive bool
+	all       bool
+	labels    []string
+	dry       bool
+}
+
+func NewDrop(c *cli.Factory) *cobra.Command {
+	d := &dropping{Factory: c}
+	cmd := &cobra.Command{
+		Use:               "drop NAME… | -r FOLDER… | --label NAME=VALUE…",
+		Aliases:           []string{"rm", "delete"},
+		Short:             "Delete series",
+		Long:              dropHelp,
+		ValidArgsFunction: c.CompleteSeries,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(d.labels) > 0 && (len(args) > 0 || d.recursive):
+				return errors.New("--label says which series go: it takes no names beside it")
+			case len(d.labels) == 0 && len(args) == 0:
+				return errors.New("name the series to delete, or a folder with -r, or a label with --label")
+			}
+			for _, label := range d.labels {
+				if _, err := cli.ParseMatcher(label); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&d.recursive, "recursive", "r", false, "delete all series below the named folders")
+	f.BoolVar(&d.all, "all", false, "confirm that -r / deletes all series of the database")
+	f.StringArrayVar(&d.labels, "label", nil, "delete the series with this `label`: name=value, name!=value, name=~pattern; may be repeated")
+	f.BoolVarP(&d.dry, "dry-run", "n", false, "print what would be deleted, and delete nothing")
+	return cmd
+}
+
+func (d *dropping) run(ctx context.Context, args []string) (err error) {
+	o, err := d.Target().Must(ctx, core.Options{ReadOnly: d.dry})
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, o.Close()) }()
+	p, err := cli.NewPicker(d.Factory, o, d.labels)
+	if err != nil {
+		return err
+	}
+	paths, err := d.paths(ctx, p, args)
+	if err != nil {
+		return cli.WithoutPrefix(err)
+	}
+	if d.dry {
+		for _, path := range paths {
+			if _, err := fmt.Fprintln(d.Stdout, cli.OneLine(path)); err != nil {
+				return err
+			}
+		}
+		_, err = fmt.Fprintf(d.Stdout, "%d series would be deleted\n", len(paths))
+		return err
+	}
+	n, err := each(ctx, paths, func(ctx context.Context, path string) error {
+		_, err := p.API.Drop(ctx, connect.NewRequest(&rondov1.DropRequest{Path: path}))
+		if err == nil && p.Env.Made != nil {
+			transfer.Hide(p.Env.Base, path)
+		}
+		return cli.WithoutPrefix(err)
+	})
+	_, failed := fmt.Fprintf(d.Stdout, "%d series deleted\n", n)
+	leftFiles(d.Process, p.Env.Base, paths)
+	return cmp.Or(err, failed)
+}
+
+// leftFiles warns of native files of rrdtool that have the names of deleted series. rondo never
+// deletes such files.
+func leftFiles(p *cli.Process, base string, paths []string) {
+	var left []string
+	for _, path := range paths {
+		name := filepath.Join(base, filepath.FromSlash(path))
+		for _, name := range []string{name, name + ".rrd"} {
+			if rrdtool.IsNative(rrdtool.OSFiles{}, name) {
+				left = append(left, name)
+			}
+		}
+	}
+	if len(left) == 0 {
+		return
+	}
+	// If this fails, the warning cannot be delivered.
+	_, _ = fmt.Fprintf(p.Stderr, "%s is still there as a file of rrdtool's: an update of that name makes a series of it again. Remove it if that is not meant\n", cli.Quoted(left[0]))
+	if len(left) > 1 {
+		_, _ = fmt.Fprintf(p.Stderr, "So are the files of %d more\n", len(left)-1)
+	}
+}
+
+// paths returns the paths of the series to delete. It fails if one of the names is wrong, and then
+// nothing is deleted.
+func (d *dropping) paths(ctx context.Context, p *cli.Picker, args []string) ([]string, error) {
+	if len(d.labels) > 0 {
+		paths, err := p.Labelled(ctx)
+		if err == nil && len(paths) == 0 {
+			err = errors.New("no series has these labels")
+		}
+		return paths, err
+	}
+	var paths []string
+	for _, name := range args {
+		if !d.recursive {
+			s, err := p.One(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, s.GetSeries().GetPath())
+			continue
+		}
+		path, err := p.Path(name)
+		if err != nil {
+			return nil, err
+		}
+		if path == "" && !d.all && !d.dry {
+			return nil, fmt.Errorf("%s is every series of the database: add --all if all are to go", cli.Quoted(name))
+		}
+		below, err := p.Below(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if len(below) == 0 {
+			return nil, fmt.Errorf("there is no series below %s", cli.Quoted(name))
+		}
+		paths = append(paths, below...)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
+}
+
+// each calls fn for each of the paths, several at the same time, and returns how many calls have
+// succeeded. After the first error, which it returns, it starts no more calls.
+func each(ctx context.Context, paths []string, fn func(ctx context.Context, path string) error) (done int, first error) {
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	next := make(chan string)
+	for range min(manyAtOnce, len(paths)) {
+		workers.Go(func() {
+			for path := range next {
+				err := fn(ctx, path)
+				mu.Lock()
+				if err == nil {
+					done++
+				} else if first == nil {
+					first = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, path := range paths {
+		mu.Lock()
+		failed := first != nil
+		mu.Unlock()
+		if failed || ctx.Err() != nil {
+			break
+		}
+		next <- path
+	}
+	close(next)
+	workers.Wait()
+	return done, cmp.Or(first, ctx.Err())
+}

@@ -1,0 +1,39 @@
+package data
+
+import (
+	"cmp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+func NewSalvage(c *cli.Factory) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "salvage OLD NEW",
+		Short: "Copy what can be read of a damaged database into a new one",
+		Long: `Copy every series that can be read of the database in the folder OLD, and of its log, with rows, state, labels, metadata and notes, into
+a new database in the folder NEW, which must be empty or not there yet. OLD stays as it is. Rows that cannot be read are unknown in NEW.
+A series whose state cannot be read begins at the end of its newest stored row. The log is replayed up to the first record that cannot
+be read, or that may mean another series because the series it meant is lost. It prints how many series were copied, and a line for
+whatever was left out. No server may run on OLD.`,
+		Args: cli.Takes(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			got, err := core.Salvage(cmd.Context(), args[0], args[1], core.Options{})
+			if err != nil {
+				return err
+			}
+			w, err := table.New(c.Stdout, format, "what", "details")
+			if err != nil {
+				return err
+			}
+			salvagedRows(func(what, details string) { err = cmp.Or(err, w.Row(what, details)) }, got)
+			return cmp.Or(err, w.Close())
+		},
+	}
+	cli.AddOutput(cmd, &format)
+	return cmd
+}

@@ -1,0 +1,211 @@
+package data
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
+)
+
+func NewWAL(c *cli.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "wal",
+		Short: "Look into the log",
+		Args:  cli.Takes(0, 0),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newWALDump(c), newWALSegments(c), newWALSalvage(c))
+	return cmd
+}
+
+func newWALDump(c *cli.Factory) *cobra.Command {
+	var format string
+	var from uint64
+	cmd := &cobra.Command{
+		Use:   "dump [FOLDER]",
+		Short: "Print the records of the log",
+		Long: `Print a line for each record of the log in the database, or in FOLDER: position, segment, offset of its block,
+length and kind. It reads beside a running server, without lock, and tells the damage where it meets it.`,
+		Args: cli.Takes(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := logFolder(c, args)
+			if err != nil {
+				return err
+			}
+			return dumpLog(c, dir, wal.Pos(from), format)
+		},
+	}
+	cmd.Flags().Uint64Var(&from, "from", 0, "the first `position` to print (0: the first there is)")
+	cli.AddOutput(cmd, &format)
+	return cmd
+}
+
+// logFolder returns the folder of the log that args name, or of the database's.
+func logFolder(c *cli.Factory, args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	t := c.Target()
+	if err := t.OnlyHere("wal"); err != nil {
+		return "", err
+	}
+	if err := t.Here(); err != nil {
+		return "", err
+	}
+	if err := core.HalfRestored(t.DB); err != nil {
+		return "", fmt.Errorf("open %s: %w", t.DB, err)
+	}
+	return filepath.Join(t.DB, backend.LogFolder), nil
+}
+
+func dumpLog(c *cli.Factory, dir string, from wal.Pos, format string) (err error) {
+	l, err := wal.Open(dir, wal.Options{ReadOnly: true})
+	if err != nil {
+		return err // it names the folder
+	}
+	defer func() { err = cmp.Or(err, l.Close()) }()
+	w, err := table.New(c.Stdout, format, "position", "segment", "offset", "length", "kind")
+	if err != nil {
+		return err
+	}
+	err = l.Blocks(from, func(b wal.Block) error {
+		for p, rec := range b.Records() {
+			if rec.Err != nil {
+				return rec.Err
+			}
+			if p < from {
+				continue
+			}
+			if err := w.Row(uint64(p), b.Segment, b.Offset, len(rec.Data), kindOf(rec.Data)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return cmp.Or(w.Close(), err)
+}
+
+func newWALSegments(c *cli.Factory) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "segments [FOLDER]",
+		Short: "Print the segments of the log",
+		Long: `Print a line for each segment of the log in the database, or in FOLDER: id, first and last position, length, salt, and whether its
+file was another segment before. The last line is the log's mark: the newest segment, and up to which position and offset all is durable. It reads beside a running server, without lock, and tells what is wrong with the log's end.`,
+		Args: cli.Takes(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := logFolder(c, args)
+			if err != nil {
+				return err
+			}
+			return dumpSegments(c, dir, format)
+		},
+	}
+	cli.AddOutput(cmd, &format)
+	return cmd
+}
+
+func dumpSegments(c *cli.Factory, dir, format string) (err error) {
+	l, err := wal.Open(dir, wal.Options{ReadOnly: true})
+	if err != nil {
+		return err // it names the folder
+	}
+	defer func() { err = cmp.Or(err, l.Close()) }()
+	w, err := table.New(c.Stdout, format, "segment", "first", "last", "bytes", "salt", "recycled")
+	if err != nil {
+		return err
+	}
+	all := l.Segments()
+	for i, s := range all {
+		last := l.Last()
+		if i+1 < len(all) {
+			last = all[i+1].First - 1
+		}
+		if err := w.Row(s.ID, uint64(s.First), uint64(last), s.Bytes, fmt.Sprintf("%016x", s.Salt), s.Recycled); err != nil {
+			return err
+		}
+	}
+	m := l.Marked()
+	if err := w.Row("mark", "", uint64(m.Last), m.End, "", ""); err != nil {
+		return err
+	}
+	return cmp.Or(w.Close(), l.Whole())
+}
+
+// recordKinds are the names of the engine's records, by their first byte (docs/format.md).
+var recordKinds = map[byte]string{
+	1:  "samples",
+	2:  "create",
+	3:  "drop",
+	4:  "rename",
+	5:  "note",
+	6:  "settings",
+	7:  "barrier",
+	8:  "metadata",
+	9:  "labels",
+	10: "import",
+}
+
+// kindOf returns the name of a record's kind.
+func kindOf(rec []byte) string {
+	if len(rec) == 0 {
+		return "barrier" // the log's own
+	}
+	if name, ok := recordKinds[rec[0]]; ok {
+		return name
+	}
+	return fmt.Sprintf("unknown (0x%02x)", rec[0])
+}
+
+func newWALSalvage(c *cli.Factory) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "salvage",
+		Short: "Give up what cannot be read of a damaged log",
+		Long: `Make a database openable again whose log is damaged, cut or missing: what the database holds, and what can be read of the log
+behind it up to the damage, is kept; the rest is given up. Without --yes nothing is changed: it prints what would be kept and given up. The
+damaged log is not deleted but renamed to wal.damaged-1 (-2 and so on) in the database's folder. If the missing part turns up again, put it
+back before you use this. No server may run.`,
+		Args: cli.Takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t := c.Target()
+			if err := t.OnlyHere("wal salvage"); err != nil {
+				return err
+			}
+			if err := t.Here(); err != nil {
+				return err
+			}
+			got, err := core.SalvageLog(cmd.Context(), t.DB, core.Options{}, yes)
+			if errors.Is(err, core.ErrWhole) {
+				_, err = fmt.Fprintln(c.Stdout, "the log is whole: there is nothing to give up")
+				return err
+			}
+			if err != nil {
+				return err
+			}
+			lost := fmt.Sprintf("positions %d to %d, and whatever was logged behind them", got.Last+1, got.Known)
+			if got.Known <= got.Last {
+				lost = fmt.Sprintf("whatever was logged behind position %d", got.Last)
+			}
+			_, err = fmt.Fprintf(c.Stdout, "damage: %v\nkept: the database up to position %d, and the log behind it up to position %d\ngiven up: %s\n", got.Damage, got.Catalogue, got.Last, lost)
+			switch {
+			case err != nil:
+			case !yes:
+				err = errors.New("nothing was changed; --yes does it")
+			case got.Aside != "":
+				_, err = fmt.Fprintf(c.Stdout, "the damaged log is now %s\n", got.Aside)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+	return cmd
+}

@@ -1,0 +1,226 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/attime"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const queryHelp = `Evaluate an expression in PromQL over the archives, by Prometheus' own engine: at one time, or over a range.
+
+  rondo query 'collectd_load_shortterm'                             now
+  rondo query 'sum by (instance) (rate(collectd_cpu_total[5m]))' --time -1d
+  rondo query 'collectd_load_shortterm' --range 6h                  a chart, in a terminal
+  rondo query 'max(collectd_load_shortterm)' -s -1d --step 1h -o csv
+
+Without --range, --start and --end the expression is evaluated once. Times are those of rondo show: 2026-11-20T15:04, seconds since
+1970, -1h, -1d, midnight (-5m are months, -5min minutes). A range ends now; without --step it has a step that fits a chart. A range is
+drawn in a terminal and printed as a table elsewhere; --output chooses. JSON and tables print values as they are, NaN and +Inf included.
+
+Names of metrics and labels, and which archive answers: docs/prometheus.md.`
+
+// queryFormats are the values of --output.
+var queryFormats = append(slices.Clone(table.Formats), "chart")
+
+// The default range of rondo query.
+const (
+	queriedRange = "1h" // of a chart without one
+	queriedSteps = 240  // in a range, about
+)
+
+// A querying is a run of rondo query.
+type querying struct {
+	*cli.Factory
+	cli.LookFlags
+	at, length, start, end string
+	step                   string
+	format                 string
+	limit                  int
+}
+
+func NewCommand(c *cli.Factory) *cobra.Command {
+	q := &querying{Factory: c}
+	cmd := &cobra.Command{
+		Use:               "query EXPR",
+		Short:             "Evaluate an expression in PromQL",
+		Long:              queryHelp,
+		Args:              cli.Takes(1, 1),
+		ValidArgsFunction: q.complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := q.check(cmd); err != nil {
+				return cli.Misused("query", err)
+			}
+			return q.run(cmd.Context(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&q.at, "time", "t", "", "evaluate at this `time` (default: now)")
+	f.StringVarP(&q.length, "range", "r", "", "evaluate over this `length` of time up to the end: 1h, 2d")
+	f.StringVarP(&q.start, "start", "s", "", "`time` at which a range begins")
+	f.StringVarP(&q.end, "end", "e", "", "`time` at which a range ends (default: now)")
+	f.StringVar(&q.step, "step", "", "`length` of a step of a range: 15s, 5m (default: such that a chart is filled)")
+	f.StringVarP(&q.format, "output", "o", "", "output `format`: "+strings.Join(queryFormats, ", ")+" (default: chart for a range in a terminal, otherwise table)")
+	f.IntVar(&q.limit, "limit", 0, "the most `series` to print (default: all)")
+	f.IntVar(&q.Width, "width", 0, "`columns` of a chart (default: the terminal's)")
+	f.IntVar(&q.Height, "height", 0, "`lines` of a chart with title and legend (default: the terminal's)")
+	f.BoolVar(&q.ASCII, "ascii", false, "draw with ASCII characters only (default: if the locale is not UTF-8)")
+	f.StringVar(&q.Color, "color", "auto", "when to use colours: auto, always or never")
+	cli.CompleteFlag(cmd, "output", queryFormats)
+	cli.CompleteFlag(cmd, "color", cli.Whens)
+	return cmd
+}
+
+// ranges reports whether the expression is evaluated over a range.
+func (q *querying) ranges() bool { return q.length != "" || q.start != "" || q.end != "" }
+
+// check refuses flags without meaning, and chooses the format.
+func (q *querying) check(cmd *cobra.Command) error {
+	f := cmd.Flags()
+	if q.format == "chart" && !q.ranges() && q.at == "" {
+		q.length = queriedRange
+	}
+	switch {
+	case q.format != "" && !slices.Contains(queryFormats, q.format):
+		return fmt.Errorf("--output %s: want %s", cli.Quoted(q.format), strings.Join(queryFormats, ", "))
+	case q.at != "" && q.ranges():
+		return errors.New("--time is for one time: give --start, --end or --range for a range")
+	case q.at != "" && q.format == "chart":
+		return errors.New("--output chart is for a range: give --range, or --start and --end, and not --time")
+	case q.length != "" && q.start != "":
+		return errors.New("--range and --start do not go together: a range ends at --end, or now")
+	case q.step != "" && !q.ranges():
+		return errors.New("--step is for a range: give --range, or --start and --end")
+	case q.end != "" && q.start == "" && q.length == "":
+		return errors.New("--end is for a range: give --range or --start, too")
+	case q.limit < 0 || q.limit == 0 && f.Changed("limit"):
+		return fmt.Errorf("--limit %d: want 1 or more", q.limit)
+	case !slices.Contains(cli.Whens, q.Color):
+		return fmt.Errorf("--color %s: want %s", cli.Quoted(q.Color), strings.Join(cli.Whens, ", "))
+	case f.Changed("width") && (q.Width < chart.LeastWidth || q.Width > 1000):
+		return fmt.Errorf("--width %d: want %d to 1000", q.Width, chart.LeastWidth)
+	case f.Changed("height") && (q.Height < chart.LeastHeight || q.Height > 1000):
+		return fmt.Errorf("--height %d: want %d to 1000", q.Height, chart.LeastHeight)
+	}
+	for name, text := range map[string]string{"range": q.length, "step": q.step} {
+		if n, err := rra.ParseDuration(text); text != "" && (err != nil || n < 1) {
+			return fmt.Errorf("--%s %s: want a duration, such as 15s, 5m, 1h", name, cli.Quoted(text))
+		}
+	}
+	if q.format == "" {
+		if q.format = table.Formats[0]; q.ranges() && cli.IsTerminal(q.Stdout) {
+			q.format = "chart"
+		}
+	}
+	q.HintMonths(q.at, q.start, q.end)
+	return nil
+}
+
+func (q *querying) run(ctx context.Context, expr string) (err error) {
+	path, form, err := q.request(expr)
+	if err != nil {
+		return err
+	}
+	o, err := q.Target().Must(ctx, core.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, o.Close()) }()
+	names, err := q.metrics()
+	if err != nil {
+		return err
+	}
+	answer, err := o.PromQL(ctx, path, form, names)
+	if err != nil {
+		return err
+	}
+	for _, w := range append(answer.Warnings, answer.Infos...) {
+		// If this fails, the warning cannot be delivered.
+		_, _ = fmt.Fprintln(q.Stderr, cli.OneLine(w))
+	}
+	v, err := readQueried(answer.Data)
+	if err != nil {
+		return err
+	}
+	if q.format == "chart" {
+		return q.draw(expr, v, form)
+	}
+	return q.print(v)
+}
+
+// metrics returns the names of metrics in the configuration file.
+func (q *querying) metrics() (list rules.Metrics, err error) {
+	if q.Settings.File == "" {
+		return nil, nil
+	}
+	err = config.Parse(q.Settings.File, config.Section{Key: rules.MetricsKey, Parse: func(n *yaml.Node) (err error) {
+		list, err = rules.ParseMetrics(n)
+		return err
+	}})
+	return list, err
+}
+
+// request returns the path and the form of the request.
+func (q *querying) request(expr string) (path string, form url.Values, err error) {
+	form = url.Values{"query": {expr}}
+	if q.limit > 0 {
+		form.Set("limit", strconv.Itoa(q.limit))
+	}
+	now, location := q.Now(), q.Location()
+	if !q.ranges() {
+		at := now.Unix()
+		if q.at != "" {
+			text, err := attime.FromISO(q.at, location)
+			if err == nil {
+				at, err = attime.Instant(text, now.In(location))
+			}
+			if err != nil {
+				return "", nil, fmt.Errorf("%w (%s)", err, cli.TimesHint)
+			}
+		}
+		form.Set("time", strconv.FormatInt(at, 10))
+		return "query", form, nil
+	}
+	from, to := q.start, cmp.Or(q.end, "now")
+	if from == "" {
+		n, _ := rra.ParseDuration(q.length) // check has read it
+		from = fmt.Sprintf("end-%ds", n)
+	}
+	if from, err = attime.FromISO(from, location); err == nil {
+		to, err = attime.FromISO(to, location)
+	}
+	var start, end int64
+	if err == nil {
+		start, end, err = attime.ParsePair(from, to, now.In(location))
+	}
+	switch {
+	case err != nil:
+		return "", nil, fmt.Errorf("%w (%s)", err, cli.TimesHint)
+	case end < start:
+		return "", nil, fmt.Errorf("the range ends (%s) before it starts (%s)", cli.Stamp(end, location), cli.Stamp(start, location))
+	}
+	step := max(1, (end-start+queriedSteps-1)/queriedSteps)
+	if q.step != "" {
+		step, _ = rra.ParseDuration(q.step) // check has read it
+	}
+	for name, n := range map[string]int64{"start": start, "end": end, "step": step} {
+		form.Set(name, strconv.FormatInt(n, 10))
+	}
+	return "query_range", form, nil
+}

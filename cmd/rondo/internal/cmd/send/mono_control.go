@@ -1,0 +1,90 @@
+package send
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+const monoHelp = `Ask the agents of Mono runtimes that are connected to the running server (--mono of serve) for their counters.
+
+Requests are written in the dialect that the server was given (--mono-dialect): a real agent of 2014 wants agent.`
+
+func NewMono(c *cli.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mono",
+		Short: "Ask connected Mono counters agents for more counters, or fewer",
+		Long:  monoHelp,
+		Args:  cli.Takes(0, 0),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newMonoCommand(c, "peers", "", "Print the agents that are connected"),
+		newMonoCommand(c, "list", "", "Print the counters that an agent has, and of those that it samples the last value"),
+		newMonoCommand(c, "add", "CATEGORY/NAME", "Have an agent sample one more counter"),
+		newMonoCommand(c, "remove", "CATEGORY/NAME|INDEX", "Have an agent sample a counter no more"),
+	)
+	return cmd
+}
+
+func newMonoCommand(c *cli.Factory, name, arg, short string) *cobra.Command {
+	var format, peer string
+	cmd := &cobra.Command{
+		Use:   name,
+		Short: short,
+		Args:  cli.Takes(0, 0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			words := []string{name}
+			if name != "peers" {
+				words = append(words, peer)
+			}
+			return control(cmd.Context(), c, format, "mono", append(words, args...))
+		},
+	}
+	if arg != "" {
+		cmd.Use += " " + arg
+		cmd.Args = cli.Takes(1, 1)
+	}
+	if name != "peers" {
+		cmd.Flags().StringVar(&peer, "peer", "", "the agent, by its `name` in peers (default: the only one)")
+	}
+	cli.AddOutput(cmd, &format)
+	return cmd
+}
+
+// control sends a command to a receiver of the running server, and prints the answer.
+func control(ctx context.Context, c *cli.Factory, format, receiver string, args []string) (err error) {
+	client, err := c.Target().Server(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	answer, err := client.Control(ctx, connect.NewRequest(&rondov1.ControlRequest{Receiver: receiver, Args: args}))
+	var told *connect.Error
+	switch {
+	case errors.As(err, &told):
+		return errors.New(told.Message())
+	case err != nil:
+		return err
+	}
+	w, err := table.New(c.Stdout, format, answer.Msg.GetColumns()...)
+	if err != nil {
+		return err
+	}
+	for _, r := range answer.Msg.GetRows() {
+		cells := make([]any, len(r.GetCells()))
+		for i, cell := range r.GetCells() {
+			cells[i] = cell
+		}
+		if err := w.Row(cells...); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}

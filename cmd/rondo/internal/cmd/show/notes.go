@@ -1,0 +1,68 @@
+package show
+
+import (
+	"cmp"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
+)
+
+func NewNotes(c *cli.Factory) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "notes [KEY]",
+		Short: "Print the events kept beside the numbers, such as collectd's notifications",
+		Long:  "Print the events kept beside the numbers, oldest first; of one key (a host) or of all.",
+		Args:  cli.Takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			key := ""
+			if len(args) > 0 {
+				key = args[0]
+			}
+			o, err := c.Target().Must(cmd.Context(), core.Options{ReadOnly: true})
+			if err != nil {
+				return err
+			}
+			defer func() { err = cmp.Or(err, o.Close()) }()
+			var notes []*typesv1.Note
+			if o.Client != nil {
+				answer, err := o.Client.Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: key}))
+				if err != nil {
+					return err
+				}
+				notes = answer.Msg.GetNotes()
+			} else {
+				byKey, err := o.Store.Notes(cmd.Context(), key)
+				if err != nil {
+					return err
+				}
+				notes = rpc.NotesOf(byKey)
+			}
+			return printNotes(c, format, notes)
+		},
+	}
+	cli.AddOutput(cmd, &format)
+	return cmd
+}
+
+func printNotes(c *cli.Factory, format string, notes []*typesv1.Note) error {
+	w, err := table.New(c.Stdout, format, "time", "key", "severity", "text")
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		at := time.UnixMicro(n.GetTimeUs()).UTC().Format(time.RFC3339Nano)
+		if err := w.Row(at, n.GetKey(), n.GetSeverity(), n.GetText()); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}

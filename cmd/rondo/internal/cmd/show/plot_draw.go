@@ -1,0 +1,71 @@
+package show
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/query/rrd/attime"
+)
+
+// draw returns the chart of the named series.
+func (p *plotting) draw(ctx context.Context, o *backend.Database, names []string, look cli.Look) (*chart.Chart, error) {
+	lines, err := p.lines(ctx, o, names)
+	if err != nil {
+		return nil, err
+	}
+	start, end, err := p.times(lines)
+	if err != nil {
+		return nil, err
+	}
+	c := &chart.Chart{
+		Start: start, End: end, Location: p.Location(),
+		Width: look.Width, Height: look.Height, ASCII: look.ASCII, Plain: look.Colors == chart.NoColors,
+		Lower: limit(p.lower), Upper: limit(p.upper),
+		Log: p.log, Stack: p.stack, Binary: p.binary, NoLegend: p.noLegend,
+	}
+	step, err := p.fetch(ctx, o.API(), lines, c)
+	if err != nil {
+		return nil, err
+	}
+	p.entitle(c, lines, step)
+	return c, nil
+}
+
+// times returns the range of the chart.
+func (p *plotting) times(lines []*plotLine) (start, end int64, err error) {
+	now, location := p.Now(), p.Location()
+	from, to := p.start, p.end
+	length := int64(leastPlotted)
+	newest := int64(0)
+	for _, l := range lines {
+		length = max(length, plottedRows*l.row)
+		newest = max(newest, l.last)
+	}
+	if to == "" {
+		to = "now"
+		if from == "" && newest < now.Unix()-length {
+			to = strconv.FormatInt(newest, 10)
+		}
+	}
+	if from == "" {
+		from = fmt.Sprintf("end-%ds", length)
+	}
+	if from, err = attime.FromISO(from, location); err == nil {
+		to, err = attime.FromISO(to, location)
+	}
+	if err == nil {
+		start, end, err = attime.ParsePair(from, to, now.In(location))
+	}
+	switch {
+	case err != nil:
+		return 0, 0, fmt.Errorf("%w (%s)", err, cli.TimesHint)
+	case start < 0 || end <= start:
+		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", cli.Stamp(end, location), cli.Stamp(start, location))
+	}
+	start, end = p.shift.apply(start, end)
+	return start, end, nil
+}

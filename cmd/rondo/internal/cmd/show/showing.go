@@ -1,0 +1,122 @@
+package show
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrd/attime"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// How many rows show prints by default.
+const (
+	shownRows   = 15 // in the table
+	chartedRows = 60 // in the chart, and in the table of a given range
+)
+
+// A showing is a run of rondo show.
+type showing struct {
+	*cli.Factory
+	format     string
+	start, end string
+	cf         string
+	resolution string
+	rows       int // --rows; 0: not given
+}
+
+// request returns the request for the rows, or nil if the series has no archive of plain rows.
+func (s *showing) request(info *rondov1.InfoResponse) (*rondov1.FetchRequest, error) {
+	d := info.GetSeries().GetDefinition()
+	def, err := rra.ParseDefinition(d.GetStep(), append(append([]string(nil), d.GetDs()...), d.GetRra()...))
+	if err != nil {
+		return nil, err
+	}
+	cf, row, ok := s.function(def)
+	if !ok {
+		if s.cf != "" {
+			return nil, fmt.Errorf("the series has no archive of %s", strings.ToUpper(s.cf))
+		}
+		return nil, nil
+	}
+	last := info.GetLastUpdateUs() / 1_000_000
+	start, end, err := s.times(last, row)
+	if err != nil {
+		return nil, err
+	}
+	resolution := row
+	switch {
+	case s.resolution != "":
+		if resolution, err = rra.ParseDuration(s.resolution); err != nil || resolution < 1 {
+			return nil, fmt.Errorf("--resolution %s: want a duration, such as 10s, 5m, 1h", cli.Quoted(s.resolution))
+		}
+	case s.format == table.Formats[0]:
+		resolution = max(row, (end-start)/chartedRows)
+	}
+	return &rondov1.FetchRequest{
+		Path: info.GetSeries().GetPath(), Cf: cf.String(),
+		Start: strconv.FormatInt(start, 10), End: strconv.FormatInt(end, 10), Resolution: resolution,
+	}, nil
+}
+
+// function chooses the consolidation function, and returns the seconds of its finest row.
+func (s *showing) function(d *rra.Definition) (cf rra.CF, row int64, ok bool) {
+	want := rra.Average
+	if s.cf != "" {
+		var err error
+		if want, err = rra.ParseCF(strings.ToUpper(s.cf)); err != nil {
+			return 0, 0, false
+		}
+	}
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		if a.CF > rra.Last || s.cf != "" && a.CF != want && a.PDPs > 1 {
+			continue
+		}
+		length := a.PDPs * d.Step
+		better := !ok || (a.CF == want) != (cf == want) && a.CF == want || (a.CF == want) == (cf == want) && length < row
+		if better {
+			cf, row, ok = a.CF, length, true
+		}
+	}
+	if s.cf != "" {
+		cf = want
+	}
+	return cf, row, ok
+}
+
+// times returns the requested range. By default it ends with the last row and has as many rows as a
+// chart.
+func (s *showing) times(last, row int64) (start, end int64, err error) {
+	now, location := s.Now(), s.Location()
+	closed := last - last%row
+	if s.start == "" && s.end == "" {
+		return max(0, closed-chartedRows*row), closed, nil
+	}
+	from, to := s.start, s.end
+	if to == "" {
+		to = "now"
+	}
+	if from == "" {
+		from = fmt.Sprintf("end-%ds", chartedRows*row)
+	}
+	if from, err = attime.FromISO(from, location); err == nil {
+		to, err = attime.FromISO(to, location)
+	}
+	if err == nil {
+		start, end, err = attime.ParsePair(from, to, now.In(location))
+	}
+	if s.end == "" && closed > start { // behind the last update there are no rows
+		end = min(end, closed)
+	}
+	switch {
+	case err != nil:
+		return 0, 0, fmt.Errorf("%w (%s)", err, cli.TimesHint)
+	case start < 0 || end < start:
+		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", cli.Stamp(end, location), cli.Stamp(start, location))
+	}
+	return start, end, nil
+}

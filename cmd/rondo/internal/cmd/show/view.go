@@ -1,0 +1,103 @@
+package show
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// A view is a series with its rows, to be printed.
+type view struct {
+	*showing
+	info     *rondov1.InfoResponse
+	location *time.Location
+	cf       string
+	step     int64
+	asked    int64   // the requested seconds a row
+	ends     []int64 // the times at which the rows end
+	columns  []*rondov1.Column
+}
+
+// keep keeps the rows of an answer that lie in the requested range, beginning with the first known
+// one.
+func (v *view) keep(m *rondov1.FetchResponse, req *rondov1.FetchRequest) {
+	v.cf, v.step, v.columns = req.GetCf(), m.GetStep(), m.GetColumns()
+	end, _ := strconv.ParseInt(req.GetEnd(), 10, 64) // written by request
+	rows := int((m.GetEnd() - m.GetStart()) / max(1, v.step))
+	for len(v.columns) > 0 && rows > 0 && m.GetStart()+int64(rows)*v.step > end {
+		rows--
+	}
+	first := 0
+	if v.start == "" {
+		for first < rows && !v.known(first) {
+			first++
+		}
+	}
+	for _, c := range v.columns {
+		c.Values = c.GetValues()[first:rows]
+	}
+	for i := first; i < rows; i++ {
+		v.ends = append(v.ends, m.GetStart()+int64(i+1)*v.step)
+	}
+}
+
+// known reports whether a row has a known value.
+func (v *view) known(row int) bool {
+	for _, c := range v.columns {
+		if !math.IsNaN(c.GetValues()[row]) {
+			return true
+		}
+	}
+	return false
+}
+
+// rows prints all rows for a program.
+func (v *view) rows() error {
+	names := []string{"time"}
+	for _, c := range v.columns {
+		names = append(names, c.GetDs())
+	}
+	w, err := table.New(v.Stdout, v.format, names...)
+	if err != nil {
+		return err
+	}
+	for i, end := range v.ends {
+		if n := v.showing.rows; n > 0 && i < len(v.ends)-n {
+			continue
+		}
+		row := []any{time.Unix(end, 0).UTC().Format(time.RFC3339)}
+		for _, c := range v.columns {
+			if x := c.GetValues()[i]; math.IsNaN(x) || math.IsInf(x, 0) {
+				row = append(row, unknownCell{x})
+			} else {
+				row = append(row, x)
+			}
+		}
+		if err := w.Row(row...); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// An unknownCell is a value that JSON has no number for. In JSON an unknown value is null and an
+// infinite one a text; other formats leave an unknown value empty.
+type unknownCell struct{ value float64 }
+
+func (u unknownCell) String() string {
+	if math.IsNaN(u.value) {
+		return ""
+	}
+	return strconv.FormatFloat(u.value, 'g', -1, 64)
+}
+
+// MarshalJSON writes null, or the text of an infinite value.
+func (u unknownCell) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(u.value) {
+		return []byte("null"), nil
+	}
+	return []byte(strconv.Quote(u.String())), nil
+}

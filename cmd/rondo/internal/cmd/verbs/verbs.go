@@ -1,0 +1,142 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+)
+
+// summaries are the descriptions of rrdtool's verbs in the list of commands.
+var summaries = map[string]string{
+	"create":      "Make a series",
+	"update":      "Store samples in a series",
+	"updatev":     "Store samples and print the rows they closed",
+	"fetch":       "Print the rows of an archive",
+	"first":       "Print the time of the first row of an archive",
+	"last":        "Print the time of the last update",
+	"lastupdate":  "Print the time and the values of the last update",
+	"info":        "Print the definition and the state of a series",
+	"dump":        "Print a series as XML",
+	"restore":     "Make a series of XML",
+	"list":        "Print the names of series",
+	"xport":       "Print columns of several series side by side",
+	"graph":       "Draw a graph",
+	"graphv":      "Draw a graph and print its numbers",
+	"flushcached": "Apply the samples of series that are held",
+	"tune":        "Change the definition of a series",
+	"alter":       "Change what a series keeps, with its history",
+	"resize":      "Copy a series with more or fewer rows",
+}
+
+// ownHelp makes the help of a command its text and what follows, without cobra's list of flags: the
+// text of a verb has its own list, in which -h may be an option. A template of cobra would link
+// text/template, which keeps all methods of all types in the program.
+func ownHelp(cmd *cobra.Command, follows string) {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		_, _ = fmt.Fprint(cmd.OutOrStdout(), strings.TrimSpace(cmd.Long)+"\n"+follows) // the last word
+	})
+}
+
+// NewCommands returns a command for each of rrdtool's verbs, and for those that are rondo's own.
+// Their arguments are passed on as they are; only the flags of every rondo command are taken out.
+func NewCommands(c *cli.Factory) (verbs, own []*cobra.Command) {
+	for _, verb := range slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs()) {
+		cmd := &cobra.Command{
+			Use:                verb,
+			Short:              summaries[verb],
+			Long:               verbHelp(verb),
+			DisableFlagParsing: true,
+			ValidArgsFunction:  completeVerb(c, verb),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				args, err := c.TakeFlags(args)
+				if err != nil {
+					return err
+				}
+				if isHelp(args) {
+					return cmd.Help()
+				}
+				return cli.ExitCode(Run(cmd.Context(), c.Process, c.Target(), append([]string{verb}, args...), false))
+			},
+		}
+		ownHelp(cmd, "\n--db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.\n")
+		if slices.Contains(rrdtool.OwnVerbs(), verb) {
+			own = append(own, cmd)
+		} else {
+			verbs = append(verbs, cmd)
+		}
+	}
+	return verbs, own
+}
+
+// verbHelp returns the help of a verb, which is its usage in package rrdtool.
+func verbHelp(verb string) string {
+	var usage strings.Builder
+	call := &backend.Call{Stdout: &usage, Stderr: io.Discard, LookupEnv: os.LookupEnv}
+	// The verb help needs no database and cannot fail.
+	_, _ = backend.Run(context.Background(), call, backend.Target{}, []string{"help", verb})
+	_, text, _ := strings.Cut(usage.String(), "usage: ")
+	if slices.Contains(rrdtool.OwnVerbs(), verb) {
+		return fmt.Sprintf("%s.\n\n%s", summaries[verb], text)
+	}
+	return fmt.Sprintf("%s. Arguments, output and exit codes are those of rrdtool %s.\n\n%s", summaries[verb], verb, text)
+}
+
+const rrdtoolHelp = `Be rrdtool and nothing else: arguments, output and exit codes are rrdtool's, and so are the verbs. A binary or a symbolic link
+called rrdtool is the same.
+
+  rondo [--db FOLDER] rrdtool VERB ARGUMENTS
+  rondo [--db FOLDER] rrdtool - [FOLDER]       commands from standard input`
+
+// NewRRDTool returns the command rondo rrdtool, which behaves exactly like rrdtool.
+func NewRRDTool(c *cli.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:                "rrdtool",
+		Short:              "Be rrdtool and nothing else",
+		Long:               rrdtoolHelp,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := c.LeadingFlags(args)
+			if err != nil {
+				return err
+			}
+			return cli.ExitCode(Run(cmd.Context(), c.Process, c.Target(), args, true))
+		},
+	}
+	ownHelp(cmd, "")
+	return cmd
+}
+
+// completeVerb offers the arguments of one of rrdtool's verbs: its long options, names of series,
+// and for the second argument of fetch the consolidation functions.
+func completeVerb(c *cli.Factory, verb string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if strings.HasPrefix(word, "--") {
+			var options []cobra.Completion
+			for _, name := range rrdtool.OptionsOf(verb) {
+				if strings.HasPrefix("--"+name, word) {
+					options = append(options, "--"+name)
+				}
+			}
+			return options, cobra.ShellCompDirectiveNoFileComp
+		}
+		args, owed := rrdtool.Positional(verb, args)
+		switch {
+		case strings.HasPrefix(word, "-"), verb == "restore" && len(args) == 0, verb == "dump" && len(args) == 1 && !owed:
+			return nil, cobra.ShellCompDirectiveDefault
+		case verb == "fetch" && len(args) == 1 && !owed:
+			return cli.Functions, cobra.ShellCompDirectiveNoFileComp
+		case owed, len(args) > 1, len(args) == 1 && verb != "restore" && verb != "flushcached":
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return c.CompleteSeries(cmd, args, word)
+	}
+}

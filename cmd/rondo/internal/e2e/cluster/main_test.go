@@ -1,0 +1,9 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
+)
+
+func TestMain(m *testing.M) { rondotest.Main(m, nil) }
