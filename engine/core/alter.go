@@ -18,11 +18,12 @@ func (s *Store) Flush(ctx context.Context, refs []Ref) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
+	defer s.leave()
 	return s.flushHeld(refs, s.appender.lock)
 }
 
-// flushHeld is Flush without the wait for room. The caller has entered the store; flushHeld leaves
-// it. lock locks the appender's mu.
+// flushHeld is Flush without the wait for room, for a caller that has entered the store. lock locks
+// the appender's mu.
 func (s *Store) flushHeld(refs []Ref, lock func()) error {
 	rec := []byte{record.KindSamples}
 	var do []groupOp
@@ -30,7 +31,6 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 		held := false
 		err := s.withSeries(ref, func(g *group, index int) { held = g.held[index] != nil || g.inflight.Load() > 0 })
 		if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrDamaged) {
-			s.leave()
 			return err
 		}
 		if !held {
@@ -47,7 +47,6 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 		do = append(do, groupOp{g, func(sh *shard, g *group) { sh.applyAllHeld(g, index) }, nil})
 	}
 	if len(do) == 0 {
-		s.leave()
 		return nil
 	}
 	return s.changeNow(rec, func(t *Ticket) error { t.op.do = do; return nil }, lock)
@@ -102,7 +101,6 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 		}
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	s.calls.enterAgain() // flushHeld leaves
 	if err := s.flushHeld([]Ref{ref}, lock); err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
@@ -157,10 +155,7 @@ func (s *Store) replace(x *importing, rec []byte, ref Ref, was alterBase, lock f
 		err = errReplaced
 	}
 	if err == nil {
-		s.calls.enterAgain() // the ticket leaves
-		if err = s.appender.enqueue(t, rec); err != nil {
-			s.leave()
-		}
+		err = s.appender.enqueue(t, rec)
 	}
 	s.appender.mu.Unlock()
 	if err != nil {

@@ -79,6 +79,7 @@ func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
+	defer s.leave()
 	s.appender.ready(t)
 	t.began = began
 	t.result.keep = keep
@@ -86,7 +87,6 @@ func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 	err := s.appender.submit(t, b)
 	if err != nil {
 		t.pending = false
-		s.leave()
 	}
 	return err
 }
@@ -104,8 +104,8 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 	if err := s.begin(ctx); err != nil {
 		return 0, nil, err
 	}
+	defer s.leave()
 	if len(b.samples) == 0 {
-		s.leave()
 		return 0, nil, nil
 	}
 	t := s.appender.ticket()
@@ -126,7 +126,6 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 	s.appender.splitCommand(t, b)
 	if err = s.appender.submit(t, b); err != nil {
 		t.pending = false
-		s.leave()
 		return 0, nil, err
 	}
 	err = t.Wait()

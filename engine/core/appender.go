@@ -76,7 +76,7 @@ func (a *appender) ticket() *Ticket {
 }
 
 // ready readies a ticket for another batch or change.
-func (a *appender) ready(t *Ticket) { t.reset(a.calls, &a.seconds) }
+func (a *appender) ready(t *Ticket) { t.reset(&a.seconds) }
 
 // submit codes the samples of t and enqueues them. If all were refused it acknowledges t.
 func (a *appender) submit(t *Ticket, b *Batch) error {
@@ -116,6 +116,7 @@ func (a *appender) submitOp(t *Ticket, lock func()) error {
 func (a *appender) enqueue(t *Ticket, rec []byte) error {
 	size := int64(len(rec))
 	t.size = size
+	t.enter(a.calls)
 	a.queue.push(t)
 	if t.op != nil {
 		a.underway.add(t.op.keys)
@@ -123,6 +124,7 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 	if _, err := a.log.get().Enqueue(rec); err != nil {
 		// No ticket is queued behind this one, and the log will not report it.
 		a.queue.unpush()
+		t.leave()
 		a.stale = true
 		if t.op != nil {
 			a.underway.done(t.op.keys)
@@ -217,6 +219,7 @@ func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) erro
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
+	defer s.leave()
 	return s.changeNow(rec, apply, s.appender.lock, keys...)
 }
 
@@ -234,15 +237,14 @@ func (s *Store) confirm(ctx context.Context) error {
 	return s.change(ctx, barrierRecord, func(*Ticket) error { return nil })
 }
 
-// changeNow is change without a wait for room. The call is counted, and leaves. lock takes the
-// appender's mu.
+// changeNow is change without a wait for room, for a caller that has entered the store. lock takes
+// the appender's mu.
 func (s *Store) changeNow(rec []byte, apply func(*Ticket) error, lock func(), keys ...string) error {
 	t := s.appender.ticket()
 	defer s.appender.tickets.Put(t)
 	var outcome error
 	t.op = &op{rec: rec, keys: keys, apply: func(t *Ticket) { outcome = apply(t) }}
 	if err := s.appender.submitOp(t, lock); err != nil {
-		s.leave()
 		return err
 	}
 	if err := t.Wait(); err != nil {

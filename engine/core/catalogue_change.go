@@ -173,6 +173,7 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
+	defer s.leave()
 	// The record includes the metadata, because during replay the metadata of the old path may be
 	// newer than the rename. It must be the metadata as of this record. So a rename waits for
 	// changes of the metadata that are logged and not yet applied.
@@ -186,13 +187,12 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	return s.rename(from, to)
 }
 
-// rename logs a rename. The caller has entered the store and holds the appender's mu; rename leaves
-// the store and unlocks mu.
+// rename logs a rename. The caller has entered the store and holds the appender's mu, which rename
+// unlocks.
 func (s *Store) rename(from, to string) error {
 	m, err := s.metadataOf(from)
 	if err != nil {
 		s.appender.mu.Unlock()
-		s.leave()
 		return err
 	}
 	rec := record.AppendText(record.AppendText([]byte{record.KindRename}, from), to)
@@ -295,11 +295,11 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 	if err := s.begin(ctx); err != nil {
 		return false, err
 	}
+	defer s.leave()
 	labels := slices.Clone(l.Labels)
 	s.appender.ready(t)
 	t.op = &op{rec: relabelRecord(key, labels), keys: []string{key}, apply: func(t *Ticket) { *out = s.applyRelabel(t, key, labels) }}
 	if err := s.appender.submitOp(t, s.appender.lock); err != nil {
-		s.leave()
 		return false, err
 	}
 	logged[ref] = true

@@ -40,18 +40,17 @@ func (s *Store) createBatch(ctx context.Context, specs []Spec) ([]Created, error
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
+	defer s.leave()
 	out := make([]Created, len(specs))
 	plan := s.catalogue.plan(specs, out)
 	since := s.catalogue.find(plan)
 	s.failpoint("catalogue-found")
 	plan = s.catalogue.reserve(passDamaged(plan, out), out)
 	if len(plan) == 0 {
-		s.leave()
 		return out, s.confirm(ctx)
 	}
 	giveUp := func(err error) ([]Created, error) {
 		s.catalogue.arrive(plan, func() {})
-		s.leave()
 		return nil, err
 	}
 	rec := appendCreate(plan)
@@ -71,9 +70,7 @@ func (s *Store) createBatch(ctx context.Context, specs []Spec) ([]Created, error
 		s.catalogue.arrive(plan, func() { s.applyCreate(t, plan, since, out) })
 		applied = true
 	}
-	if err = s.appender.submitOp(t, s.appender.lock); err != nil {
-		s.leave()
-	} else {
+	if err = s.appender.submitOp(t, s.appender.lock); err == nil {
 		err = t.Wait()
 	}
 	if !applied {

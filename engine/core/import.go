@@ -105,21 +105,19 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 	if err := s.begin(ctx); err != nil {
 		return false, err
 	}
+	defer s.leave()
 	if err := s.damagedName(x.key); err != nil {
 		*out = Created{Err: fmt.Errorf("import %q: %w", x.Path, err)}
-		s.leave()
 		return false, nil
 	}
 	one := []Created{{}}
 	if x.plan = s.catalogue.reserve([]planned{x.planned}, one); len(x.plan) == 0 {
 		*out = one[0]
-		s.leave()
 		return false, nil
 	}
 	var err error
 	if x.reserved, err = s.reserveImport(ctx, x, rec); err != nil {
 		s.catalogue.arrive(x.plan, func() {})
-		s.leave()
 		if errors.Is(err, ErrMemory) { // the others may be smaller
 			out.Err = fmt.Errorf("import %.200q: %w", x.Path, err)
 			return false, nil
@@ -134,7 +132,6 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 	if err := s.appender.submitOp(t, s.appender.lock); err != nil {
 		x.reserved.end()
 		s.catalogue.arrive(x.plan, func() {})
-		s.leave()
 		return false, err
 	}
 	return true, nil

@@ -139,6 +139,7 @@ func (s *Store) logSettings() error {
 	if err := s.enterWrite(); err != nil {
 		return err
 	}
+	defer s.leave()
 	return s.changeNow(rec, func(t *Ticket) error { s.applySettings(t, want); return nil }, s.appender.lock)
 }
 

@@ -102,13 +102,12 @@ func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait b
 	if err := s.enterLead(); err != nil {
 		return false, err
 	}
+	defer s.leave()
 	if err := ctx.Err(); err != nil {
-		s.leave()
 		return false, err
 	}
 	rec, err := s.catalogue.record(d.Ref)
 	if err != nil {
-		s.leave()
 		if errors.Is(err, ErrNotFound) {
 			err = nil
 		}
@@ -124,9 +123,6 @@ func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait b
 		d.logged = err == nil
 	}
 	s.appender.mu.Unlock()
-	if !d.logged {
-		s.leave()
-	}
 	if err != nil {
 		return false, fmt.Errorf("drop %q: %w", d.key, err)
 	}

@@ -48,7 +48,8 @@ func newStore(dir string, o Options) *Store {
 	return s
 }
 
-// enter begins a call, leave ends it. The error is ErrClosed.
+// enter begins a call. Who calls it, or a method below that does, defers leave if the error is nil.
+// The error is ErrClosed.
 func (s *Store) enter() error { return s.calls.enter() }
 
 func (s *Store) leave() { s.calls.leave() }
@@ -77,21 +78,17 @@ func (s *Store) enterLead() error {
 	return nil
 }
 
-// begin is enterLead and then admit. If admit fails or panics (ctx may be nil), the call is not
-// counted: Close would wait for it for ever.
-func (s *Store) begin(ctx context.Context) (err error) {
+// begin is enterLead and then admit.
+func (s *Store) begin(ctx context.Context) error {
+	_ = ctx.Err() // panics if ctx is nil, before the call is counted
 	if err := s.enterLead(); err != nil {
 		return err
 	}
-	admitted := false
-	defer func() {
-		if !admitted {
-			s.leave()
-		}
-	}()
-	err = s.admit(ctx)
-	admitted = err == nil
-	return err
+	if err := s.admit(ctx); err != nil {
+		s.leave()
+		return err
+	}
+	return nil
 }
 
 // admit holds a writer back while the queue of the log or the store is full. The error is ctx's, or

@@ -16,7 +16,7 @@ import (
 // A Ticket stands for a batch that is on its way into the store. After Wait it may be used for
 // another batch.
 type Ticket struct {
-	calls   *calls               // the ticket is a call until it is complete; nil: of another Engine
+	calls   *calls               // counts the ticket while it is on its way; nil: it is not
 	seconds *histogram.Histogram // how long batches take
 
 	batch *Batch
@@ -55,8 +55,8 @@ type groupOp struct {
 }
 
 // reset readies t for another batch.
-func (t *Ticket) reset(c *calls, seconds *histogram.Histogram) {
-	t.calls, t.seconds = c, seconds
+func (t *Ticket) reset(seconds *histogram.Histogram) {
+	t.seconds = seconds
 	t.batch, t.cmd, t.op, t.err, t.began = nil, nil, nil, nil, time.Time{}
 	t.runs = t.runs[:0]
 	t.pos = 0
@@ -103,7 +103,7 @@ func (t *Ticket) Notify(done func()) { t.notify = done }
 // Begin readies t for a batch that an Engine other than a Store has taken. That engine calls it in
 // its Submit, and Complete when the batch has come to its end. If Submit fails after Begin, it
 // calls Complete with the error, and Wait.
-func (t *Ticket) Begin() { t.reset(nil, nil) }
+func (t *Ticket) Begin() { t.reset(nil) }
 
 // Complete ends what Begin has begun. err is what Wait returns: a *RejectedError with the indices
 // of the batch that the caller of Submit knows, another error if nothing was stored, or nil.
@@ -114,14 +114,26 @@ func (t *Ticket) Complete(err error) {
 	t.complete()
 }
 
+// enter counts t as a call until leave.
+func (t *Ticket) enter(c *calls) {
+	c.enterAgain()
+	t.calls = c
+}
+
+// leave ends what enter began, if anything.
+func (t *Ticket) leave() {
+	if t.calls != nil {
+		t.calls.leave()
+		t.calls = nil
+	}
+}
+
 // complete acknowledges t.
 func (t *Ticket) complete() {
 	if !t.began.IsZero() && t.err == nil {
 		t.seconds.Observe(time.Since(t.began))
 	}
-	if t.calls != nil {
-		t.calls.leave()
-	}
+	t.leave()
 	notify := t.notify // the next line gives t away
 	t.done <- struct{}{}
 	if notify != nil {
