@@ -622,13 +622,15 @@ var code = regexp.MustCompile("`[^`\n]*`")
 // end behind column wideComment and have a blank at which they could end.
 func readPage(name, text string) (found []string) {
 	var prose strings.Builder
-	block := false
+	block, indented, last := false, false, ""
 	for i, l := range strings.Split(text, "\n") {
 		fence := strings.HasPrefix(strings.TrimSpace(l), "```")
 		if fence {
 			block = !block
 		}
-		if fence || block {
+		indented = strings.HasPrefix(l, "    ") && (indented || last == "")
+		last = l
+		if fence || block || indented {
 			l = ""
 		}
 		wide := utf8.RuneCountInString(l) > wideComment && strings.Contains(strings.TrimLeft(l, " *-#"), " ")
