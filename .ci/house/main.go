@@ -113,7 +113,11 @@ func main() {
 		log.Fatal("house: ", err)
 	}
 	if flag.NArg() == 0 {
-		wrong = append(wrong, grown(sizes, limits)...)
+		found, err := readAll()
+		if err != nil {
+			log.Fatal("house: ", err)
+		}
+		wrong = append(append(wrong, grown(sizes, limits)...), found...)
 	}
 	fail(wrong)
 }
