@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 )
 
-// Factory are the flags that every command has.
+// A Factory is what commands are made with: the process, and the flags that every command has.
 type Factory struct {
 	*Process
 	TargetFlags
+	flags *pflag.FlagSet // nil until Flags is called
 }
 
 // Target returns the database or server that a command works on.
@@ -18,58 +21,38 @@ func (c *Factory) Target() backend.Target {
 	return c.NewTarget(c.TargetFlags)
 }
 
-// TakeFlags takes the flags of every command out of the arguments of a verb.
-func (c *Factory) TakeFlags(args []string) ([]string, error) {
+// Flags returns the flags that every command has.
+func (c *Factory) Flags() *pflag.FlagSet {
+	if c.flags == nil {
+		c.flags = pflag.NewFlagSet("rondo", pflag.ContinueOnError)
+		c.addTo(c.flags)
+	}
+	return c.flags
+}
+
+// TakeFlags takes the flags of every command out of arguments that cobra cannot read, because the
+// others are rrdtool's. Unless everywhere is set, it ends at the first of the others.
+func (c *Factory) TakeFlags(args []string, everywhere bool) ([]string, error) {
 	var rest []string
-	for len(args) > 0 {
-		if args[0] == "--" {
-			return append(rest, args...), nil
+	for len(args) > 0 && args[0] != "--" {
+		name, value, whole := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
+		flag := c.Flags().Lookup(name)
+		switch {
+		case flag == nil || !strings.HasPrefix(args[0], "--"):
+			if !everywhere {
+				return args, nil
+			}
+			rest, args = append(rest, args[0]), args[1:]
+			continue
+		case !whole && len(args) == 1:
+			return nil, fmt.Errorf("option '%s' requires an argument", args[0])
+		case !whole:
+			value, args = args[1], args[1:]
 		}
-		n, err := c.takeFlag(args)
-		if err != nil {
+		args = args[1:]
+		if err := flag.Value.Set(value); err != nil {
 			return nil, err
 		}
-		if n == 0 {
-			rest, n = append(rest, args[0]), 1
-		}
-		args = args[n:]
 	}
-	return rest, nil
-}
-
-// LeadingFlags takes the flags of every command off the front of args. cobra leaves flags that
-// stand before the command there.
-func (c *Factory) LeadingFlags(args []string) ([]string, error) {
-	for len(args) > 0 {
-		n, err := c.takeFlag(args)
-		if err != nil || n == 0 {
-			return args, err
-		}
-		args = args[n:]
-	}
-	return args, nil
-}
-
-// takeFlag takes a flag of every command off the front of args. It returns how many arguments the
-// flag occupies, or 0 if args begin with anything else.
-func (c *Factory) takeFlag(args []string) (int, error) {
-	if !strings.HasPrefix(args[0], "--") {
-		return 0, nil
-	}
-	for _, f := range c.List() {
-		name, value := "--"+f.Name, f.Value
-		if v, ok := strings.CutPrefix(args[0], name+"="); ok {
-			*value = v
-			return 1, nil
-		}
-		if args[0] != name {
-			continue
-		}
-		if len(args) == 1 {
-			return 0, fmt.Errorf("option '%s' requires an argument", name)
-		}
-		*value = args[1]
-		return 2, nil
-	}
-	return 0, nil
+	return append(rest, args...), nil
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 )
@@ -31,24 +33,16 @@ type TargetFlags struct {
 	passwordFile, tokenFile, CA, pair string
 }
 
-// A targetFlag is a flag of every command.
-type targetFlag struct {
-	Name  string
-	Value *string
-	Usage string
-}
-
-func (f *TargetFlags) List() []targetFlag {
-	return []targetFlag{
-		{"db", &f.DB, "the database's `folder` (default: RONDO_DB, db: in the configuration file, ./rondo.db)"},
-		{"daemon", &f.Daemon, "the `address` of a server to ask instead: http://HOST:PORT, https://USER@HOST, unix:PATH (default: RONDO_DAEMON, daemon: in the configuration file)"},
-		{PasswordFileFlag, &f.passwordFile, "the `file` with the password of the user in --daemon (or RONDO_DAEMON_PASSWORD_FILE)"},
-		{TokenFileFlag, &f.tokenFile, "the `file` with a token for that server (or RONDO_DAEMON_TOKEN_FILE)"},
-		{CAFlag, &f.CA, "the `file` with the authority of the certificate of that server (or RONDO_DAEMON_CA; default: those of this machine)"},
-		{PairFlag, &f.pair, "the files of a certificate for that server and its key, as `CERT,KEY` (or RONDO_DAEMON_TLS)"},
-		{"sync", &f.sync, "the sync `mode` if no server runs: always, interval or none (default: RONDO_SYNC, sync: in the configuration file, always)"},
-		{"config", &f.ConfigFile, "the configuration `file` (default: RONDO_CONFIG, ~/.config/rondo/rondo.yaml, /etc/rondo/rondo.yaml)"},
-	}
+// addTo adds the flags to a set.
+func (f *TargetFlags) addTo(set *pflag.FlagSet) {
+	set.StringVar(&f.DB, "db", "", "the database's `folder` (default: RONDO_DB, db: in the configuration file, ./rondo.db)")
+	set.StringVar(&f.Daemon, "daemon", "", "the `address` of a server to ask instead: http://HOST:PORT, https://USER@HOST, unix:PATH (default: RONDO_DAEMON, daemon: in the configuration file)")
+	set.StringVar(&f.passwordFile, PasswordFileFlag, "", "the `file` with the password of the user in --daemon (or RONDO_DAEMON_PASSWORD_FILE)")
+	set.StringVar(&f.tokenFile, TokenFileFlag, "", "the `file` with a token for that server (or RONDO_DAEMON_TOKEN_FILE)")
+	set.StringVar(&f.CA, CAFlag, "", "the `file` with the authority of the certificate of that server (or RONDO_DAEMON_CA; default: those of this machine)")
+	set.StringVar(&f.pair, PairFlag, "", "the files of a certificate for that server and its key, as `CERT,KEY` (or RONDO_DAEMON_TLS)")
+	set.StringVar(&f.sync, "sync", "", "the sync `mode` if no server runs: always, interval or none (default: RONDO_SYNC, sync: in the configuration file, always)")
+	set.StringVar(&f.ConfigFile, "config", "", "the configuration `file` (default: RONDO_CONFIG, ~/.config/rondo/rondo.yaml, /etc/rondo/rondo.yaml)")
 }
 
 // credentials returns what says who a command is to the server at addr. What the configuration file

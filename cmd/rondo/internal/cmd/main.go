@@ -34,10 +34,7 @@ func run(p *cli.Process) int {
 		t.Strict = true
 		return verbs.Run(ctx, p, t, p.Args[1:], true)
 	}
-	if code, done := verbs.RunDirectly(ctx, p); done {
-		return code
-	}
-	root := NewRoot(p)
+	root := newRoot(p, named(p.Args[1:]))
 	root.SetArgs(p.Args[1:])
 	err := root.ExecuteContext(ctx)
 	var code cli.ExitError

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
@@ -14,6 +16,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cmd/serve"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cmd/show"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cmd/verbs"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 const rootHelp = `Rondo keeps time series in round-robin archives: disk stays bounded, numbers are rrdtool's.
@@ -21,8 +24,94 @@ const rootHelp = `Rondo keeps time series in round-robin archives: disk stays bo
 ` + "`rondo serve`" + ` receives samples and answers queries. The other commands work on the same
 database: through the server's socket while one runs, directly when none does.`
 
+// An entry is a command: its names, its group in the list of commands, and what makes it.
+type entry struct {
+	names []string
+	group string
+	make  func(*cli.Factory) *cobra.Command
+}
+
+// The groups of commands.
+const (
+	ofServer   = "server"
+	ofRRDTool  = "rrdtool"
+	ofDatabase = "database"
+)
+
+// commands returns all commands.
+func commands() []entry {
+	all := []entry{
+		{[]string{"serve"}, ofServer, serve.NewCommand},
+		{[]string{"stats"}, ofServer, show.NewStats},
+		{[]string{"notes"}, ofServer, show.NewNotes},
+		{[]string{"metadata"}, ofServer, show.NewMetadata},
+		{[]string{"config"}, ofServer, config.NewCommand},
+		{[]string{"policy"}, ofServer, config.NewPolicy},
+		{[]string{"password"}, ofServer, config.NewPassword},
+		{[]string{"token"}, ofServer, config.NewToken},
+		{[]string{"cluster"}, ofServer, cluster.NewCommand},
+		{[]string{"send"}, ofServer, send.NewCommand},
+		{[]string{"mono"}, ofServer, send.NewMono},
+		{[]string{"rrdd-publish"}, ofServer, send.NewRRDDPublish},
+		{[]string{"rrdtool"}, ofRRDTool, verbs.NewRRDTool},
+		{[]string{"pipe"}, ofDatabase, verbs.NewPipe},
+		{[]string{"show"}, ofDatabase, show.NewShow},
+		{[]string{"plot"}, ofDatabase, show.NewPlot},
+		{[]string{"top"}, ofDatabase, show.NewTop},
+		{[]string{"query"}, ofDatabase, query.NewCommand},
+		{[]string{"drop", "rm", "delete"}, ofDatabase, data.NewDrop},
+		{[]string{"rename", "mv"}, ofDatabase, data.NewRename},
+		{[]string{"check"}, ofDatabase, data.NewCheck},
+		{[]string{"salvage"}, ofDatabase, data.NewSalvage},
+		{[]string{"compact"}, ofDatabase, data.NewCompact},
+		{[]string{"backup"}, ofDatabase, data.NewBackup},
+		{[]string{"restore-backup"}, ofDatabase, data.NewRestoreBackup},
+		{[]string{"import"}, ofDatabase, data.NewImport},
+		{[]string{"export"}, ofDatabase, data.NewExport},
+		{[]string{"wal"}, ofDatabase, data.NewWAL},
+		{[]string{"bench"}, "", about.NewBench},
+		{[]string{"version"}, "", about.NewVersion},
+		{[]string{"man"}, "", func(c *cli.Factory) *cobra.Command {
+			return about.NewMan(c, func() *cobra.Command { return NewRoot(c.Process) })
+		}},
+	}
+	for _, verb := range rrdtool.Verbs() {
+		all = append(all, verbEntry(verb, ofRRDTool))
+	}
+	for _, verb := range rrdtool.OwnVerbs() {
+		all = append(all, verbEntry(verb, ofDatabase))
+	}
+	return all
+}
+
+func verbEntry(verb, group string) entry {
+	return entry{[]string{verb}, group, func(c *cli.Factory) *cobra.Command { return verbs.NewCommand(c, verb) }}
+}
+
+// named returns the command that arguments name. If they name none, or call for help or completion,
+// it returns all commands.
+func named(args []string) []entry {
+	all := commands()
+	args, err := new(cli.Factory).TakeFlags(args, false)
+	if err != nil || len(args) == 0 {
+		return all
+	}
+	i := slices.IndexFunc(all, func(e entry) bool { return slices.Contains(e.names, args[0]) })
+	if i < 0 {
+		return all
+	}
+	return all[i : i+1]
+}
+
 // NewRoot returns rondo with all of its commands.
 func NewRoot(p *cli.Process) *cobra.Command {
+	root := newRoot(p, commands())
+	root.InitDefaultHelpCmd()
+	return root
+}
+
+// newRoot returns rondo with some of its commands. To make all takes longer than most verbs take.
+func newRoot(p *cli.Process, entries []entry) *cobra.Command {
 	c := &cli.Factory{Process: p}
 	root := &cobra.Command{
 		Use:           "rondo",
@@ -44,39 +133,22 @@ func NewRoot(p *cli.Process) *cobra.Command {
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	for _, f := range c.List() {
-		root.PersistentFlags().StringVar(f.Value, f.Name, "", f.Usage)
-	}
+	root.PersistentFlags().AddFlagSet(c.Flags())
 	root.AddGroup(
-		&cobra.Group{ID: "server", Title: "Server:"},
-		&cobra.Group{ID: "rrdtool", Title: "As in rrdtool:"},
-		&cobra.Group{ID: "database", Title: "Database:"},
+		&cobra.Group{ID: ofServer, Title: "Server:"},
+		&cobra.Group{ID: ofRRDTool, Title: "As in rrdtool:"},
+		&cobra.Group{ID: ofDatabase, Title: "Database:"},
 	)
-	var more []*cobra.Command
-	for _, make := range protocolCommands {
-		more = append(more, make(c))
+	for _, e := range entries {
+		cmd := e.make(c)
+		cmd.GroupID = e.group
+		root.AddCommand(cmd)
 	}
-	original, own := verbs.NewCommands(c)
-	for group, cmds := range map[string][]*cobra.Command{
-		"server":   append(more, serve.NewCommand(c), show.NewStats(c), show.NewNotes(c), show.NewMetadata(c), config.NewCommand(c), config.NewPolicy(c), cluster.NewCommand(c), send.NewCommand(c), config.NewPassword(c), config.NewToken(c)),
-		"rrdtool":  append(original, verbs.NewRRDTool(c)),
-		"database": append(own, verbs.NewPipe(c), show.NewShow(c), show.NewPlot(c), query.NewCommand(c), show.NewTop(c), data.NewDrop(c), data.NewRename(c), data.NewCheck(c), data.NewSalvage(c), data.NewCompact(c), data.NewBackup(c), data.NewRestoreBackup(c), data.NewImport(c), data.NewExport(c), data.NewWAL(c), cluster.NewCommand(c)),
-	} {
-		for _, cmd := range cmds {
-			cmd.GroupID = group
-			root.AddCommand(cmd)
-		}
-	}
-	root.AddCommand(about.NewBench(), about.NewVersion(c), about.NewMan(c))
 	root.SetHelpCommand(about.NewHelp())
 	cli.CompleteFlag(root, "sync", backend.SyncModes)
-	root.InitDefaultCompletionCmd() // before checkUsage, which then covers it, too
+	if root.CompletionOptions.DisableDefaultCmd = len(entries) == 1; len(entries) > 1 {
+		root.InitDefaultCompletionCmd() // before CheckUsage, which then covers it, too
+	}
 	cli.CheckUsage(root)
 	return root
-}
-
-// protocolCommands make the other commands of protocols.
-var protocolCommands = []func(c *cli.Factory) *cobra.Command{
-	send.NewMono,
-	send.NewRRDDPublish,
 }

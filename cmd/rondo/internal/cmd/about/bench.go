@@ -18,7 +18,7 @@ import (
 const benchVerified = 200
 
 // NewBench returns the command rondo bench with its subcommands.
-func NewBench() *cobra.Command {
+func NewBench(*cli.Factory) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the store on this machine",

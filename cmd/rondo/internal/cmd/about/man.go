@@ -21,21 +21,21 @@ elsewhere, RONDO_DAEMON_PASSWORD and RONDO_DAEMON_TOKEN what that server asks fo
   ./rondo.db                    the database, where nothing else is named`},
 }
 
-// NewMan returns the command that writes the manual pages.
-func NewMan(c *cli.Factory) *cobra.Command {
+// NewMan returns the command that writes the manual pages of root and the commands below it.
+func NewMan(c *cli.Factory, root func() *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man FOLDER",
 		Short: "Write manual pages",
 		Long: `Write a manual page for each command into FOLDER: rondo.1, rondo-serve.1 and so on. man -l FOLDER/rondo-serve.1 shows one; in
 /usr/local/share/man/man1 man finds them by their name.`,
 		Args: cli.Takes(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			date, err := buildDate(c.Process)
 			if err != nil {
 				return err
 			}
 			b := manual.Book{Version: cli.Version(), Date: date, Tail: manualTail}
-			n, err := b.Write(args[0], cmd.Root())
+			n, err := b.Write(args[0], root())
 			if err != nil {
 				return err
 			}

@@ -46,35 +46,28 @@ func ownHelp(cmd *cobra.Command, follows string) {
 	})
 }
 
-// NewCommands returns a command for each of rrdtool's verbs, and for those that are rondo's own.
-// Their arguments are passed on as they are; only the flags of every rondo command are taken out.
-func NewCommands(c *cli.Factory) (verbs, own []*cobra.Command) {
-	for _, verb := range slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs()) {
-		cmd := &cobra.Command{
-			Use:                verb,
-			Short:              summaries[verb],
-			Long:               verbHelp(verb),
-			DisableFlagParsing: true,
-			ValidArgsFunction:  completeVerb(c, verb),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				args, err := c.TakeFlags(args)
-				if err != nil {
-					return err
-				}
-				if isHelp(args) {
-					return cmd.Help()
-				}
-				return cli.ExitCode(Run(cmd.Context(), c.Process, c.Target(), append([]string{verb}, args...), false))
-			},
-		}
-		ownHelp(cmd, "\n--db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.\n")
-		if slices.Contains(rrdtool.OwnVerbs(), verb) {
-			own = append(own, cmd)
-		} else {
-			verbs = append(verbs, cmd)
-		}
+// NewCommand returns the command for a verb of rrdtool, or for one that is rondo's own. Its arguments
+// are passed on as they are; only the flags of every rondo command are taken out.
+func NewCommand(c *cli.Factory, verb string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:                verb,
+		Short:              summaries[verb],
+		Long:               verbHelp(verb),
+		DisableFlagParsing: true,
+		ValidArgsFunction:  completeVerb(c, verb),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := c.TakeFlags(args, true)
+			if err != nil {
+				return err
+			}
+			if isHelp(args) {
+				return cmd.Help()
+			}
+			return cli.ExitCode(Run(cmd.Context(), c.Process, c.Target(), append([]string{verb}, args...), false))
+		},
 	}
-	return verbs, own
+	ownHelp(cmd, "\n--db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.\n")
+	return cmd
 }
 
 // verbHelp returns the help of a verb, which is its usage in package rrdtool.
@@ -104,7 +97,7 @@ func NewRRDTool(c *cli.Factory) *cobra.Command {
 		Long:               rrdtoolHelp,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args, err := c.LeadingFlags(args)
+			args, err := c.TakeFlags(args, false)
 			if err != nil {
 				return err
 			}
