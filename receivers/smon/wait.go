@@ -13,9 +13,9 @@ const (
 	lastReads = 32
 )
 
-// A waiter reads a file that may have nothing to read yet, until its context ends. Another goroutine
-// reads, because standard input has no deadlines. If it still waits when the context ends, it does so
-// until the file is closed or has something to read.
+// A waiter reads a file that may have nothing to read yet, until its context ends. Another
+// goroutine reads, because standard input has no deadlines. If it still waits when the context
+// ends, it does so until the file is closed or has something to read.
 type waiter struct {
 	ctx   context.Context
 	f     *os.File
