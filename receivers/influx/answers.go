@@ -61,21 +61,22 @@ func sourceOf(r *http.Request) (source, error) {
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	src := source{database: p.Get("db"), sender: host}
+	src, database := source{sender: host}, p.Get("db")
 	units := units1
 	if r.URL.Path == pathWrite2 {
-		src.database, units = p.Get("bucket"), units2
+		database, units = p.Get("bucket"), units2
 	}
 	var ok bool
 	if src.unit, ok = units[p.Get("precision")]; !ok {
 		return src, fmt.Errorf("invalid precision %q (use ns, us, ms or s)", p.Get("precision"))
 	}
-	if err := text.Check(src.database); err != nil {
+	if err := text.Check(database); err != nil {
 		return src, fmt.Errorf("name of the database: %w", err)
 	}
-	if len(src.database) > maxDatabase {
-		return src, fmt.Errorf("name of the database: %d bytes, at most %d are possible", len(src.database), maxDatabase)
+	if len(database) > maxDatabase {
+		return src, fmt.Errorf("name of the database: %d bytes, at most %d are possible", len(database), maxDatabase)
 	}
+	src.database = []byte(database)
 	return src, nil
 }
 

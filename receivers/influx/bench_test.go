@@ -68,8 +68,8 @@ func BenchmarkReceive(b *testing.B) {
 					r.all(b, input)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*keys), "ns/line")
-				if r.cache.len() != keys*fields || r.Stats().Dropped[receivers.Malformed] > 0 {
-					b.Fatalf("%d series, %+v", r.cache.len(), r.Stats())
+				if r.cache.fields.Len() != keys*fields || r.Stats().Dropped[receivers.Malformed] > 0 {
+					b.Fatalf("%d series, %+v", r.cache.fields.Len(), r.Stats())
 				}
 			})
 		}

@@ -50,7 +50,7 @@ func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
 
 // A source is where lines come from.
 type source struct {
-	database string // that the sender names; empty: none
+	database []byte // that the sender names; empty: none
 	unit     Unit   // of times
 	sender   string // address
 }
@@ -97,7 +97,7 @@ func (r *reader) read() (through bool) {
 		case err != nil:
 			r.refuse(err.(*Error)) // as Next says
 		case !more:
-			r.Series.Store(int64(r.cache.len()))
+			r.Series.Store(int64(r.cache.fields.Len()))
 			return true
 		default:
 			r.take()
@@ -131,13 +131,13 @@ func (r *reader) refuse(err *Error) {
 // take takes the values of the line. r.mu is held.
 func (r *reader) take() {
 	l := &r.line
-	key, hash, ok := r.cache.findKey(r.src.database, l.Key)
+	key, ok := r.cache.keys.FindAgain(r.src.database, l.Key)
 	if !ok {
 		if _, err := ParseKey(l.Key); err != nil {
 			r.refuse(&Error{Reason: receivers.ReasonOf(err), What: what(err), Line: receivers.Text(l.Key[:min(len(l.Key), maxQuoted)])})
 			return
 		}
-		key = r.cache.addKey(r.src.database, l.Key, hash)
+		key = r.cache.keys.Add(r.src.database, l.Key)
 	}
 	if !l.Timed {
 		l.Time = rra.TimeOf(r.now)
@@ -154,11 +154,8 @@ func (r *reader) take() {
 
 // field takes the value of one field of the line. r.mu is held.
 func (r *reader) field(key uint32, f *Field) {
-	i, hash, ok := r.cache.findField(key, f.Name)
-	if !ok {
-		i = r.cache.addField(key, f.Name, hash)
-	}
-	e := &r.cache.fields[i]
+	i, ok := r.cache.field(key, f.Name)
+	e := r.cache.fields.At(i)
 	switch {
 	case f.Text:
 		r.Drop(receivers.Unsupported, 1)

@@ -43,7 +43,7 @@ func (r *reader) resolve(ctx context.Context) error {
 	r.news.Replay(&r.Counters, func(v *newcomer, _ int, q *receivers.Request) {
 		x := q.Series(r.tick)
 		if v.generation == r.generation { // the cache was not emptied meanwhile
-			r.cache.fields[v.field].Series = x
+			*r.cache.fields.At(v.field) = x
 		}
 		if x.Ref == 0 {
 			r.bad(q.Err, 1)
@@ -56,19 +56,17 @@ func (r *reader) resolve(ctx context.Context) error {
 
 // request returns the request for the series of a field that has a value in the line. r.mu is held.
 func (r *reader) request(field uint32) receivers.Request {
-	e := &r.cache.fields[field]
-	k := &r.cache.keys[e.key]
-	b := r.cache.bytes.At(k.place)
-	key, _ := ParseKey(b[k.database:][:k.key]) // take has looked
+	database, sent, name := r.cache.sent(field)
+	key, _ := ParseKey(sent) // take has looked
 	sender := r.src.sender
 	for _, t := range key.Tags {
 		if t.Name == "host" {
 			sender = receivers.LabelText(t.Value)
 		}
 	}
-	key.With("db", receivers.Text(b[:k.database]))
+	key.With("db", receivers.Text(database))
 	return receivers.Request{
-		Identity: Identify(key, unescape(r.cache.bytes.At(e.place)[:e.name])),
+		Identity: Identify(key, unescape(name)),
 		Sender:   sender,
 		Time:     r.line.Time,
 		Untyped:  true,
