@@ -1396,7 +1396,7 @@ func (x *CountResponse) GetCount() int64 {
 	return 0
 }
 
-// An EachResponse has a failure for each part of the request; one without text is none.
+// An EachResponse has a failure for each part of the request; an empty text is no failure.
 type EachResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"`
@@ -2779,7 +2779,7 @@ type Rows struct {
 	Start         int64                  `protobuf:"varint,3,opt,name=start" json:"start,omitempty"`
 	End           int64                  `protobuf:"varint,4,opt,name=end" json:"end,omitempty"`
 	Step          int64                  `protobuf:"varint,5,opt,name=step" json:"step,omitempty"`
-	Ds            []string               `protobuf:"bytes,6,rep,name=ds" json:"ds,omitempty"` // empty: those of the rows before
+	Ds            []string               `protobuf:"bytes,6,rep,name=ds" json:"ds,omitempty"` // empty: as in the rows before
 	Values        []float64              `protobuf:"fixed64,7,rep,packed,name=values" json:"values,omitempty"`
 	More          int64                  `protobuf:"varint,8,opt,name=more" json:"more,omitempty"` // values in the next messages
 	unknownFields protoimpl.UnknownFields

@@ -1488,7 +1488,7 @@ func (x *SourceState) GetUnknownSeconds() int64 {
 	return 0
 }
 
-// ArchiveState is what the definition of an archive does not tell.
+// ArchiveState is what the definition of an archive does not say.
 type ArchiveState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Of FAILURES: a value is as expected from prediction - delta_neg * deviation to
@@ -3772,7 +3772,7 @@ type StatusResponse struct {
 	Engine       *EngineStatus `protobuf:"bytes,10,opt,name=engine,proto3" json:"engine,omitempty"`
 	// The series with the server's own figures have paths below this one: "rondo/samples".
 	OwnPrefix string `protobuf:"bytes,11,opt,name=own_prefix,json=ownPrefix,proto3" json:"own_prefix,omitempty"`
-	// The cluster that the server is a node of; not set if it is none.
+	// The cluster that the server is a node of; not set if it is no node.
 	Cluster       *ClusterState `protobuf:"bytes,12,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5034,7 +5034,7 @@ func (x *AlterRequest) GetDryRun() bool {
 type AlterResponse struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Definition *Definition            `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
-	// Rows of each archive of which a value is known, in the order of the definition.
+	// Rows of each archive with a known value, in the order of the definition.
 	KnownRows     []int64 `protobuf:"varint,2,rep,packed,name=known_rows,json=knownRows,proto3" json:"known_rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5956,7 +5956,7 @@ func (x *XportResponse) GetColumns() []*XportColumn {
 	return nil
 }
 
-// TailRequest selects series: those of paths, or those that a prefix and matchers select, new ones
+// TailRequest selects series: paths, or what a prefix and matchers select, new ones
 // included.
 type TailRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5964,7 +5964,7 @@ type TailRequest struct {
 	// Prefix of the paths.
 	Prefix   string             `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	Matchers []*typesv1.Matcher `protobuf:"bytes,3,rep,name=matchers,proto3" json:"matchers,omitempty"`
-	// AVERAGE, MIN, MAX or LAST; empty means AVERAGE. The rows are those of the finest archive of it.
+	// AVERAGE, MIN, MAX or LAST; empty means AVERAGE. The rows come from its finest archive.
 	// Series without one are left out.
 	Cf string `protobuf:"bytes,4,opt,name=cf,proto3" json:"cf,omitempty"`
 	// Begin with the rows that end after this time; empty means "now".
