@@ -120,8 +120,6 @@ type Folder interface {
 	Check(ctx context.Context) ([]Problem, error)
 	// Checkpoint writes the database: see Store.Checkpoint.
 	Checkpoint(ctx context.Context) error
-	// Digest returns digests of all groups: see Store.Digest.
-	Digest(ctx context.Context) (map[string]uint64, error)
 }
 
 var (
