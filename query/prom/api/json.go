@@ -124,7 +124,8 @@ func appendThousandths(b []byte, n int) []byte {
 }
 
 // A clock remembers the times of the points of the first series of an answer as text. The points of
-// the other series mostly have the same times.
+// the other series mostly have the same times. Without it an answer to query_range takes 5 % more
+// CPU (BenchmarkAnswer).
 type clock struct {
 	times []int64
 	ends  []int // of the texts
