@@ -46,8 +46,8 @@ func ownHelp(cmd *cobra.Command, follows string) {
 	})
 }
 
-// NewCommand returns the command for a verb of rrdtool, or for one that is rondo's own. Its arguments
-// are passed on as they are; only the flags of every rondo command are taken out.
+// NewCommand returns the command for a verb of rrdtool, or for one that is rondo's own. Its
+// arguments are passed on as they are; only the flags of every rondo command are taken out.
 func NewCommand(c *cli.Factory, verb string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                verb,
