@@ -44,7 +44,7 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 		at := len(rec)
 		rec = binary.AppendUvarint(append(rec, 0, 0, 0), uint64(index))
 		putLength(rec[at:])
-		do = append(do, groupOp{g, func(sh *shard, g *group) { sh.applyAllHeld(g, index) }, nil})
+		do = append(do, groupOp{g, func(sh *shard, g *group) { sh.applyAllHeld(g, index) }, 0})
 	}
 	if len(do) == 0 {
 		return nil

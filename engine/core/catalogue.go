@@ -33,11 +33,11 @@ type catalogue struct {
 	options   *Options
 	shards    int // groups are spread over this many
 
-	classes atomic.Pointer[[]*class] // by id - 1
-	defs    definitions
-	count   atomic.Int64  // series
-	renames atomic.Uint64 // since the store was opened
-	arrives atomic.Int32  // how many series arriving has
+	classes  atomic.Pointer[[]*class] // by id - 1
+	defs     definitions
+	count    atomic.Int64  // series
+	renames  atomic.Uint64 // since the store was opened
+	arriving atomic.Int32  // series of the catalogue that are not yet in their groups
 
 	watches watches
 
@@ -56,8 +56,6 @@ type catalogue struct {
 	settings []setting              // the same
 	pos      wal.Pos                // up to which the database holds the catalogue
 	stored   int64                  // how many series the database holds
-	arriving map[groupID]*posting   // series of the catalogue that are not yet in their groups
-	arrival  chan struct{}          // closed and replaced when some of them arrive
 
 	forgotten uint64 // 1, and once more for each time that changes left ops: the database has them
 
@@ -86,8 +84,6 @@ func (cat *catalogue) init(s *Store, n int) {
 	cat.nameTable.of, cat.nameTable.over = nameChanges, func(newer, _ Ref) Ref { return newer }
 	cat.labelTable.of, cat.labelTable.over = cat.labelChanges, postingChange.over
 	cat.shapes = make(map[string]int)
-	cat.arriving = make(map[groupID]*posting)
-	cat.arrival = make(chan struct{})
 	cat.classes.Store(&[]*class{})
 	cat.defs.Store(&[]*definition{})
 }
@@ -381,7 +377,7 @@ func (s *Store) Lookup(p string) (Ref, error) {
 	}
 	ref, err := s.catalogue.lookup(key)
 	if err == nil {
-		s.catalogue.awaitArrival(ref)
+		s.awaitArrival(ref)
 	}
 	return ref, err
 }

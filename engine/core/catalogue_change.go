@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
@@ -41,75 +40,22 @@ func (cat *catalogue) add(t *Ticket, p *planned, rec *seriesRecord) (*definition
 	o.add = rec
 	cat.append(o)
 	cat.count.Add(1)
-	cat.expect(d.class, o.ref)
+	cat.arriving.Add(1)
 	return d, o.ref, g
 }
 
-// expect notes that a series of the catalogue is not yet in its group. The caller holds mu.
-func (cat *catalogue) expect(c *class, ref Ref) {
-	id := c.groupOf(ref.number())
-	p := cat.arriving[id]
-	if p == nil {
-		p = new(posting)
-		cat.arriving[id] = p
-	}
-	p.set(c.index(ref.number()))
-	cat.arrives.Add(1)
-}
-
-// arrived notes that series, all of one group, are in their group.
-func (cat *catalogue) arrived(refs []Ref) {
-	c := cat.class(refs[0].class())
-	id := c.groupOf(refs[0].number())
-	cat.mu.Lock()
-	defer cat.mu.Unlock()
-	p := cat.arriving[id]
-	for _, ref := range refs {
-		p.clear(c.index(ref.number()))
-	}
-	if p.empty() {
-		delete(cat.arriving, id)
-	}
-	cat.arrives.Add(-int32(len(refs)))
-	close(cat.arrival)
-	cat.arrival = make(chan struct{})
-}
-
-// arrivalTime bounds how long a look-up waits for a series. Only a broken store takes that long.
-const arrivalTime = 5 * time.Second
-
 // awaitArrival waits until a series of the catalogue is in its group, so that a caller who found
 // the series also finds its state.
-func (cat *catalogue) awaitArrival(ref Ref) {
-	if cat.arrives.Load() == 0 {
+func (s *Store) awaitArrival(ref Ref) {
+	if s.catalogue.arriving.Load() == 0 {
 		return
 	}
-	arrival := cat.arrivalOf(ref)
-	if arrival == nil {
+	if _, changed := s.catalogue.changedRecord(ref); !changed {
 		return
 	}
-	deadline := time.NewTimer(arrivalTime)
-	defer deadline.Stop()
-	for ; arrival != nil; arrival = cat.arrivalOf(ref) {
-		select {
-		case <-arrival:
-		case <-deadline.C:
-			return
-		}
+	if s.withSeries(ref, func(*group, int) {}) != nil {
+		s.appender.drain() // the catalogue has had it since its record is on its way to the shard
 	}
-}
-
-// arrivalOf returns nil if a series is in its group. Else it returns a channel that is closed when
-// the next series arrive, maybe others.
-func (cat *catalogue) arrivalOf(ref Ref) <-chan struct{} {
-	c := cat.class(ref.class())
-	id := c.groupOf(ref.number())
-	cat.mu.RLock()
-	defer cat.mu.RUnlock()
-	if p := cat.arriving[id]; p == nil || !p.has(c.index(ref.number())) {
-		return nil
-	}
-	return cat.arrival
 }
 
 // drop takes a series out of the catalogue and its group.

@@ -315,7 +315,7 @@ func (cat *catalogue) groupAt(class, id uint32) (*group, error) {
 func (cat *catalogue) stopIn(t *Ticket, ref Ref) {
 	c := cat.class(ref.class())
 	index := c.index(ref.number())
-	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(index) }, nil})
+	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(index) }, 0})
 }
 
 // stop ends the series at an index. Its rows disappear when their slots are merged or expire.

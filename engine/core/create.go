@@ -29,7 +29,7 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	out, err := s.createBatch(ctx, specs)
 	for i := range out {
 		if errors.Is(out[i].Err, ErrExists) { // somebody else has made it, maybe just now
-			s.catalogue.awaitArrival(out[i].Ref)
+			s.awaitArrival(out[i].Ref)
 		}
 	}
 	return out, err
@@ -278,7 +278,7 @@ func (cat *catalogue) now(p *planned) (Ref, error) {
 // since is what find returned, or 0 if nothing was looked up before.
 func (s *Store) applyCreate(t *Ticket, plan []planned, since uint64, out []Created) {
 	s.catalogue.refind(plan, since)
-	list := beginning{t: t, starts: make([]start, 0, len(plan)), refs: make([]Ref, 0, len(plan))}
+	list := beginning{t: t, starts: make([]start, 0, len(plan))}
 	records := make([]seriesRecord, len(plan))
 	for at := 0; at < len(plan); {
 		if n := s.catalogue.enlistNew(&list, plan, at, records, out); n > 0 {
@@ -309,7 +309,7 @@ func (cat *catalogue) enlistNew(list *beginning, plan []planned, at int, records
 		}
 		d, ref, g := cat.add(list.t, p, &records[i])
 		out[p.at].Ref = ref
-		list.add(g, ref, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
+		list.add(g, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
 		n++
 	}
 	return n
@@ -334,7 +334,7 @@ func (s *Store) applyOne(list *beginning, plan []planned, at int, rec *seriesRec
 	d, ref, g := cat.enlist(list.t, p, old, rec)
 	s.failpoint("catalogue-create")
 	out[p.at].Ref = ref
-	list.add(g, ref, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
+	list.add(g, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
 }
 
 // A start is a new series of a group.
@@ -350,16 +350,15 @@ type beginning struct {
 	t      *Ticket
 	g      *group
 	starts []start
-	refs   []Ref
 }
 
 // add adds a series of g.
-func (b *beginning) add(g *group, ref Ref, st start) {
+func (b *beginning) add(g *group, st start) {
 	if b.g != g {
 		b.flush()
 	}
 	b.g = g
-	b.starts, b.refs = append(b.starts, st), append(b.refs, ref)
+	b.starts = append(b.starts, st)
 }
 
 // flush adds to the ticket that the gathered series begin.
@@ -368,8 +367,8 @@ func (b *beginning) flush() {
 		return
 	}
 	starts := b.starts
-	b.t.op.do = append(b.t.op.do, groupOp{b.g, func(sh *shard, g *group) { sh.start(g, starts) }, b.refs})
-	b.starts, b.refs = b.starts[len(starts):], b.refs[len(starts):]
+	b.t.op.do = append(b.t.op.do, groupOp{b.g, func(sh *shard, g *group) { sh.start(g, starts) }, len(starts)})
+	b.starts = b.starts[len(starts):]
 }
 
 // start begins series of g, in the order of their numbers.

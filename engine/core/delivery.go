@@ -145,9 +145,7 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 
 // applyGroupOp applies to one group what a record that is not samples does to it.
 func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
-	if len(d.arrives) > 0 {
-		defer s.catalogue.arrived(d.arrives)
-	}
+	defer s.catalogue.arriving.Add(-int32(d.arrives))
 	if err := s.loader.lockGroup(d.g); err != nil {
 		o.reject(0, err)
 		return

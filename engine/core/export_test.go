@@ -139,7 +139,7 @@ func (s *Store) Paused() bool {
 }
 
 // Arriving returns how many series are in the catalogue and not yet in their groups.
-func (s *Store) Arriving() int { return int(s.catalogue.arrives.Load()) }
+func (s *Store) Arriving() int { return int(s.catalogue.arriving.Load()) }
 
 // SetFault makes the database ask fn at every step of a commit and of its mending. No call of s may
 // be under way.

@@ -158,7 +158,7 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
 		g.adopt(index, d, x)
 		x.reserved.end()
-	}, []Ref{ref}})
+	}, 1})
 }
 
 // code appends the rows to the record, and makes strips of them, whose data lies in it.

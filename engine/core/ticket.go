@@ -50,8 +50,8 @@ type op struct {
 type groupOp struct {
 	g  *group
 	fn func(sh *shard, g *group)
-	// arrives is the series that the group holds afterwards, whether or not it held them before.
-	arrives []Ref
+	// arrives is how many series the group holds afterwards that the catalogue has since the record.
+	arrives int
 }
 
 // reset readies t for another batch.
