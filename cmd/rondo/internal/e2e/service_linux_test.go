@@ -28,8 +28,8 @@ func TestServiceConfiguration(t *testing.T) {
 	if _, _, err := s.Apply(); err != nil {
 		t.Error(err)
 	}
-	if got := s.Target(); got.DB != "/var/lib/rondo" || !got.Named || s.Socket.Group != "rondo" {
-		t.Errorf("the database is %+v, the socket's group %q", got, s.Socket.Group)
+	if got := s.Target(); got.DB != "/var/lib/rondo" || !got.Named || s.Config.Socket.Group != "rondo" {
+		t.Errorf("the database is %+v, the socket's group %q", got, s.Config.Socket.Group)
 	}
 }
 

@@ -92,7 +92,7 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	if t.Err != nil {
 		return nil, t.Err
 	}
-	rrd, err := p.RRD.Config(p.Process, t.DB, true)
+	rrd, err := p.RRDCached(t.DB, true)
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +104,11 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	for _, line := range p.wrongRules() {
 		wrong("rule-file: %s", line)
 	}
-	if err := server.CheckSocket(p.Socket); err != nil {
+	if err := server.CheckSocket(p.Config.Socket); err != nil {
 		wrong("%v", err)
 	}
-	if p.Web != "" {
-		if err := webconfig.Check(p.Web); err != nil {
+	if p.Config.WebConfig != "" {
+		if err := webconfig.Check(p.Config.WebConfig); err != nil {
 			wrong("%v", err)
 		}
 	}
@@ -122,7 +122,7 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 
 // wrongRules returns the mistakes in files of alerting and recording rules.
 func (p *policy) wrongRules() []string {
-	err := alerts.Parse(p.Alerts.Files, p.Alerts.Every)
+	err := alerts.Parse(p.Config.Rules.Files, p.Config.Rules.Every)
 	if err == nil {
 		return nil
 	}

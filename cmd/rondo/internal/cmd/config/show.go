@@ -48,7 +48,7 @@ func (p *policy) inForce() ([]setting, error) {
 	if t.Err != nil {
 		return nil, t.Err
 	}
-	rrd, err := p.RRD.Config(p.Process, t.Folder(), named[serve.RRDCachedFlag])
+	rrd, err := p.RRDCached(t.Folder(), named[serve.RRDCachedFlag])
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (p *policy) inForce() ([]setting, error) {
 			}
 		case "socket-mode":
 			if s.value == "" {
-				s.value = fmt.Sprintf("%#o", p.Socket.FileMode())
+				s.value = fmt.Sprintf("%#o", p.Config.Socket.FileMode())
 			}
 		}
 		all = append(all, s)

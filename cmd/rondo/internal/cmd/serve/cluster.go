@@ -11,15 +11,15 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clusterflags"
 )
 
-// serveCluster are the flags with which a server is a node.
-type serveCluster struct {
+// nodeFlags are the flags with which a server is a node.
+type nodeFlags struct {
 	clusterflags.Flags
 	clusterflags.PeerFlags
 	node  clustered.Options
 	spool cli.ByteSize
 }
 
-func (c *serveCluster) addFlags(f *pflag.FlagSet) {
+func (c *nodeFlags) addFlags(f *pflag.FlagSet) {
 	c.Flags.AddFlags(f)
 	f.IntVar(&c.node.Partitions, "cluster-partitions", clustered.DefaultPartitions, "`number` of partitions of a cluster that is made; it never changes")
 	f.IntVar(&c.node.Replicas, "cluster-replicas", clustered.DefaultReplicas, "`number` of nodes that keep each partition of a cluster that is made")
@@ -34,7 +34,7 @@ func (c *serveCluster) addFlags(f *pflag.FlagSet) {
 
 // options returns how the server takes part in a cluster, or nil. named are the flags that the user
 // has set.
-func (c *serveCluster) options(named map[string]bool) (*clustered.Options, error) {
+func (c *nodeFlags) options(named map[string]bool) (*clustered.Options, error) {
 	if c.Servers.URL == "" {
 		for _, name := range []string{"cluster-name", "cluster-partitions", "cluster-replicas", "cluster-listen", "node", "advertise", "zone", "spool"} {
 			if named[name] {

@@ -8,7 +8,7 @@ import (
 // logger returns the log of the server.
 func (s *Settings) logger() *slog.Logger {
 	o := &slog.HandlerOptions{Level: s.level, ReplaceAttr: shorten}
-	if s.logJSON {
+	if s.json {
 		return slog.New(slog.NewJSONHandler(s.Stderr, o))
 	}
 	return slog.New(slog.NewTextHandler(s.Stderr, o))

@@ -79,7 +79,7 @@ func (s *Settings) warnOfFiles(log *slog.Logger) {
 			}
 		}
 	}
-	for _, name := range s.RRD.tls {
+	for _, name := range s.rrd.tls {
 		look("rrdcached-tls", name)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -27,49 +26,46 @@ const (
 	RRDCachedHostConns = "rrdcached-host-connections"
 )
 
-// An RRDCached is the flags of rrdcached's protocol.
-type RRDCached struct {
+// An rrdcachedFlags is the flags of rrdcached's protocol whose texts have to be read.
+type rrdcachedFlags struct {
 	addresses []string
-	base      string
-	adopt     bool
-	conns     int
-	hostConns int
-	idle      time.Duration
-	tls       []string // --rrdcached-tls
+	tls       []string
 }
 
-func (r *RRDCached) addFlags(f *pflag.FlagSet) {
+// addFlags adds the flags of the protocol. Those whose texts need no reading fill c.
+func (r *rrdcachedFlags) addFlags(f *pflag.FlagSet, c *server.RRDCached) {
 	f.StringSliceVar(&r.addresses, RRDCachedFlag, nil,
 		"`address` of rrdcached's protocol, host:port or unix:/path, with options: unix:/path?mode=0660&group=www "+
 			"(default: "+rrdcached.SocketName+" in the database's folder)")
-	f.StringVar(&r.base, RRDCachedBase, "", "`folder` that is cut off the front of clients' file names (default: RONDO_BASE or base:, else the working folder)")
-	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "import the native file of a name below the base when a client names a series that does not exist")
-	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "largest `number` of clients at unix sockets together, and likewise over TCP")
-	f.IntVar(&r.hostConns, RRDCachedHostConns, 0, "largest `number` of TCP clients with one IPv4 address, or in one 64-bit network of IPv6 (default: half of --rrdcached-connections)")
+	f.StringVar(&c.Base, RRDCachedBase, "", "`folder` that is cut off the front of clients' file names (default: RONDO_BASE or base:, else the working folder)")
+	f.BoolVar(&c.Adopt, "rrdcached-adopt", true, "import the native file of a name below the base when a client names a series that does not exist")
+	f.IntVar(&c.Conns, "rrdcached-connections", rrdcached.DefaultConns, "largest `number` of clients at unix sockets together, and likewise over TCP")
+	f.IntVar(&c.HostConns, RRDCachedHostConns, 0, "largest `number` of TCP clients with one IPv4 address, or in one 64-bit network of IPv6 (default: half of --rrdcached-connections)")
 	f.StringSliceVar(&r.tls, "rrdcached-tls", nil, "`CERT,KEY`: files of a certificate and of its key; the TCP addresses of --rrdcached then speak TLS")
-	r.idle = rrdcached.DefaultIdle
-	f.Var((*cli.Duration)(&r.idle), "rrdcached-idle", "`time` after which a silent client is disconnected; negative: never")
+	c.Idle = rrdcached.DefaultIdle
+	f.Var((*cli.Duration)(&c.Idle), "rrdcached-idle", "`time` after which a silent client is disconnected; negative: never")
 }
 
-// Config returns the settings of the server of the database db. named says that the user has chosen
-// the addresses.
-func (r *RRDCached) Config(p *cli.Process, db string, named bool) (server.RRDCached, error) {
-	c := server.RRDCached{Named: named, Base: r.base, Adopt: r.adopt, Conns: r.conns, HostConns: r.hostConns, Idle: r.idle, Define: defineUpdated()}
+// RRDCached returns the settings of rrdcached's protocol for the database db. named says that the
+// user has chosen the addresses.
+func (s *Settings) RRDCached(db string, named bool) (server.RRDCached, error) {
+	c := s.Config.RRDCached
+	c.Named, c.Define = named, defineUpdated()
 	if c.Base == "" {
-		c.Base = p.Base()
+		c.Base = s.Base()
 	}
-	if r.conns < 1 {
-		return c, fmt.Errorf("--rrdcached-connections %d: want 1 or more", r.conns)
+	if c.Conns < 1 {
+		return c, fmt.Errorf("--rrdcached-connections %d: want 1 or more", c.Conns)
 	}
-	if r.hostConns < 0 {
-		return c, fmt.Errorf("--"+RRDCachedHostConns+" %d: want 0 or more", r.hostConns)
+	if c.HostConns < 0 {
+		return c, fmt.Errorf("--"+RRDCachedHostConns+" %d: want 0 or more", c.HostConns)
 	}
-	switch len(r.tls) {
+	switch len(s.rrd.tls) {
 	case 0:
 	case 2:
-		c.TLS = [2]string(r.tls)
+		c.TLS = [2]string(s.rrd.tls)
 	default:
-		return c, fmt.Errorf("--rrdcached-tls %s: want two files, CERT,KEY", strings.Join(r.tls, ","))
+		return c, fmt.Errorf("--rrdcached-tls %s: want two files, CERT,KEY", strings.Join(s.rrd.tls, ","))
 	}
 	if !named {
 		// No TCP port by default, because any web page in a browser on this machine can send to
@@ -77,7 +73,7 @@ func (r *RRDCached) Config(p *cli.Process, db string, named bool) (server.RRDCac
 		c.Addresses = []rrdcached.Address{{Network: "unix", Addr: filepath.Join(db, rrdcached.SocketName)}}
 		return c, nil
 	}
-	for _, text := range r.addresses {
+	for _, text := range s.rrd.addresses {
 		a, err := rrdcached.ParseAddress(text)
 		if err != nil {
 			return c, fmt.Errorf("--%s %s: %w", RRDCachedFlag, text, err)

@@ -23,11 +23,9 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
-	"github.com/rondo-db/rondo/wal"
 )
 
 const serveHelp = `Receive samples and answer queries, until SIGTERM or SIGINT; then store what was received and exit.
@@ -60,38 +58,31 @@ The key "metrics" names series that no protocol names, for queries in PromQL: do
 
 rondo policy test NAME shows what a name gets, rondo config check whether the file is right. docs/serve.md has the details.`
 
-// A Settings is the settings of the server.
+// A Settings is the settings of the server. Flags fill its Config, but for texts that have to be
+// read first.
 type Settings struct {
 	*cli.Factory
-	Flags   *pflag.FlagSet
-	HTTP    []string
-	hosts   []string
-	Web     string // the file of --web-config
-	engine  core.Options
-	sync    cli.SyncMode
-	memory  cli.ByteSize
-	backups server.Backups
-	Alerts  server.Rules
-	outside string // --external-url
-	future  time.Duration
-	burst   int
-	rate    int
-	level   slog.Level
-	logJSON bool
-	Socket  unixsocket.Access
-	mode    string // --socket-mode
-	RRD     RRDCached
-	cluster serveCluster
-	File    string // the configuration file that was applied last; empty: none
-	ways    []way
-	Rules   []rules.Rule // of the file that was applied last
+	Config server.Config
+	Flags  *pflag.FlagSet
+	HTTP   []string
+	rrd    rrdcachedFlags
+	mode   string // --socket-mode
+	public string // --external-url
+	level  slog.Level
+	json   bool // --log-json
+	node   nodeFlags
+	ways   []way
+	File   string       // the configuration file that was applied last; empty: none
+	Rules  []rules.Rule // of that file
 }
 
+// NewCommand returns the command rondo serve.
 func NewCommand(c *cli.Factory) *cobra.Command {
 	_, cmd := NewSettings(c)
 	return cmd
 }
 
+// NewSettings returns the settings, and the command whose flags fill them.
 func NewSettings(c *cli.Factory) (*Settings, *cobra.Command) {
 	s := &Settings{Factory: c}
 	cmd := &cobra.Command{
@@ -103,42 +94,41 @@ func NewSettings(c *cli.Factory) (*Settings, *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringSliceVar(&s.HTTP, "http", []string{"127.0.0.1:9180"}, "`address` on which RPC, metrics, health checks and the page / are served; repeatable; empty: none")
-	f.StringSliceVar(&s.hosts, "http-host", nil, "`name` by which clients reach --http, besides addresses, localhost and the host's own name; * allows any name")
-	f.StringVar(&s.Web, "web-config", "", "`file` of TLS, users, passwords and tokens of --http, in the format of Prometheus' exporters; read again when it changes")
+	f.StringSliceVar(&s.Config.HTTPHosts, "http-host", nil, "`name` by which clients reach --http, besides addresses, localhost and the host's own name; * allows any name")
+	f.StringVar(&s.Config.WebConfig, "web-config", "", "`file` of TLS, users, passwords and tokens of --http, in the format of Prometheus' exporters; read again when it changes")
 	for _, p := range Protocols {
 		s.ways = append(s.ways, addProtocol(f, p))
 	}
 	share(s.ways)
-	s.RRD.addFlags(f)
+	s.rrd.addFlags(f, &s.Config.RRDCached)
 	f.StringVar(&s.mode, "socket-mode", "", "octal `mode` of rondo.sock, the socket through which commands reach the server (default: 0600, or 0660 with --socket-group)")
-	f.StringVar(&s.Socket.Group, "socket-group", "", "`group` of rondo.sock; its members may do everything that the owner may do")
-	f.Var(&s.sync, "sync", "when samples are acknowledged, a `mode`: always, interval or none (see above)")
-	s.engine.SyncInterval = time.Second
-	f.Var((*cli.Duration)(&s.engine.SyncInterval), "sync-interval", "longest `time` between two syncs with --sync interval")
-	f.Var((*cli.Duration)(&s.engine.Reorder), "reorder", "`time` for which samples are held back, so that late ones are put in order; 0: late samples are refused")
-	f.IntVar(&s.engine.MaxSeries, "max-series", 10_000_000, "largest `number` of series")
-	f.Int64Var(&s.engine.MaxRows, "max-rows", core.DefaultMaxRows, "largest `number` of rows in an archive of a new series")
-	f.IntVar(&s.burst, "sender-burst", sink.DefaultSenderBurst, "`number` of new series that one sender may make at once; -1: no limit")
-	f.IntVar(&s.rate, "sender-rate", sink.DefaultSenderRate, "`number` of new series that one sender may make in each further minute")
-	s.future = receivers.DefaultMaxFuture
-	f.Var((*cli.Duration)(&s.future), "max-future", "`time` by which a sample may be ahead of the clock; negative: no limit")
-	f.Var(&s.memory, "memory", "`bytes` of memory for the state of series, rows that are not stored yet and queues: 512M, 4G")
-	f.StringSliceVar(&s.Alerts.Files, "rule-file", nil, "`file` of alerting and recording rules in Prometheus' format, or a pattern; read again on SIGHUP; repeatable")
-	s.Alerts.Every = time.Minute
-	f.Var((*cli.Duration)(&s.Alerts.Every), "rule-every", "`time` between two evaluations of a group of rules that names none")
-	f.StringSliceVar(&s.Alerts.Managers, "alertmanager", nil, "`URL` of an Alertmanager that is told of alerts; repeatable")
-	f.StringSliceVar(&s.Alerts.Webhooks, "alert-webhook", nil, "`URL` that is told of alerts as an Alertmanager tells webhooks; repeatable")
-	f.StringVar(&s.outside, "external-url", "", "`URL` by which people reach --http; alerts name it")
-	f.StringVar(&s.backups.Dir, "backup-to", "", "`folder` into which backups are made, each checked after it was written; empty: none are made")
-	s.backups.Every = 24 * time.Hour
-	f.Var((*cli.Duration)(&s.backups.Every), "backup-every", "`time` from one backup to the next")
-	f.Var((*cli.Duration)(&s.backups.Whole), "backup-whole-every", "`time` from one whole backup to the next; those between hold what has changed since the one before; 0: all are whole")
-	f.IntVar(&s.backups.Keep, "backup-keep", 7, "`number` of whole backups that are kept, with those that build on them; older ones are removed")
+	f.StringVar(&s.Config.Socket.Group, "socket-group", "", "`group` of rondo.sock; its members may do everything that the owner may do")
+	f.Var((*cli.SyncMode)(&s.Config.Engine.Sync), "sync", "when samples are acknowledged, a `mode`: always, interval or none (see above)")
+	s.Config.Engine.SyncInterval = time.Second
+	f.Var((*cli.Duration)(&s.Config.Engine.SyncInterval), "sync-interval", "longest `time` between two syncs with --sync interval")
+	f.Var((*cli.Duration)(&s.Config.Engine.Reorder), "reorder", "`time` for which samples are held back, so that late ones are put in order; 0: late samples are refused")
+	f.IntVar(&s.Config.Engine.MaxSeries, "max-series", 10_000_000, "largest `number` of series")
+	f.Int64Var(&s.Config.Engine.MaxRows, "max-rows", core.DefaultMaxRows, "largest `number` of rows in an archive of a new series")
+	f.IntVar(&s.Config.Limits.SenderBurst, "sender-burst", sink.DefaultSenderBurst, "`number` of new series that one sender may make at once; -1: no limit")
+	f.IntVar(&s.Config.Limits.SenderRate, "sender-rate", sink.DefaultSenderRate, "`number` of new series that one sender may make in each further minute")
+	s.Config.MaxFuture = receivers.DefaultMaxFuture
+	f.Var((*cli.Duration)(&s.Config.MaxFuture), "max-future", "`time` by which a sample may be ahead of the clock; negative: no limit")
+	s.Config.Memory = 4 << 30
+	f.Var((*cli.ByteSize)(&s.Config.Memory), "memory", "`bytes` of memory for the state of series, rows that are not stored yet and queues: 512M, 4G")
+	f.StringSliceVar(&s.Config.Rules.Files, "rule-file", nil, "`file` of alerting and recording rules in Prometheus' format, or a pattern; read again on SIGHUP; repeatable")
+	s.Config.Rules.Every = time.Minute
+	f.Var((*cli.Duration)(&s.Config.Rules.Every), "rule-every", "`time` between two evaluations of a group of rules that names none")
+	f.StringSliceVar(&s.Config.Rules.Managers, "alertmanager", nil, "`URL` of an Alertmanager that is told of alerts; repeatable")
+	f.StringSliceVar(&s.Config.Rules.Webhooks, "alert-webhook", nil, "`URL` that is told of alerts as an Alertmanager tells webhooks; repeatable")
+	f.StringVar(&s.public, "external-url", "", "`URL` by which people reach --http; alerts name it")
+	f.StringVar(&s.Config.Backups.Dir, "backup-to", "", "`folder` into which backups are made, each checked after it was written; empty: none are made")
+	s.Config.Backups.Every = 24 * time.Hour
+	f.Var((*cli.Duration)(&s.Config.Backups.Every), "backup-every", "`time` from one backup to the next")
+	f.Var((*cli.Duration)(&s.Config.Backups.Whole), "backup-whole-every", "`time` from one whole backup to the next; those between hold what has changed since the one before; 0: all are whole")
+	f.IntVar(&s.Config.Backups.Keep, "backup-keep", 7, "`number` of whole backups that are kept, with those that build on them; older ones are removed")
 	f.Var((*cli.LogLevel)(&s.level), "log-level", "least important `level` that is logged: debug, info, warn or error")
-	f.BoolVar(&s.logJSON, "log-json", false, "write log lines as JSON objects")
-	s.cluster.addFlags(f)
-	s.memory = 4 << 30
-	f.Lookup("memory").DefValue = s.memory.String()
+	f.BoolVar(&s.json, "log-json", false, "write log lines as JSON objects")
+	s.node.addFlags(f)
 	s.Flags = f
 	cmd.SetUsageFunc(serveUsage)
 	cli.CompleteFlag(cmd, "sync", backend.SyncModes)
@@ -164,46 +154,24 @@ func (s *Settings) run(ctx context.Context) error {
 	if err := t.Makeable(); err != nil {
 		return err
 	}
-	rrd, err := s.RRD.Config(s.Process, t.DB, named[RRDCachedFlag])
-	if err != nil {
+	c := s.Config // from here on only the watcher changes the settings
+	if c.RRDCached, err = s.RRDCached(t.DB, named[RRDCachedFlag]); err != nil {
 		return err
 	}
-	cluster, err := s.cluster.options(named)
-	if err != nil {
+	if c.Cluster, err = s.node.options(named); err != nil {
 		return err
 	}
-	if cluster != nil {
+	if c.Cluster != nil {
 		cli.CollectGarbage(nodeCollects)
 	}
-	log := s.logger()
-	s.engine.Sync = wal.Sync(s.sync)
-	s.engine.Memory = int64(s.memory)
-	s.engine.Owner = "rondo serve"
-	s.engine.Logger = log
-	cfg := server.Config{
-		DB:        t.DB,
-		Version:   cli.Version(),
-		Engine:    s.engine,
-		HTTP:      s.addresses(named["http"]),
-		HTTPHosts: s.hosts,
-		WebConfig: s.Web,
-		Ways:      ways,
-		Socket:    s.Socket,
-		RRDCached: rrd,
-		MaxFuture: s.future,
-		Limits:    sink.Options{SenderBurst: s.burst, SenderRate: s.rate, Logger: log},
-		Memory:    int64(s.memory),
-		Backups:   s.backups,
-		Rules:     s.Alerts,
-		Cluster:   cluster,
-		Getenv:    s.Getenv,
-		Logger:    log,
-	}
-	// From here on only the watcher changes the settings.
-	reload, done := s.watchHUP(log)
+	c.DB, c.Version, c.Ways, c.HTTP = t.DB, cli.Version(), ways, s.addresses(named["http"])
+	c.Getenv, c.Logger = s.Getenv, s.logger()
+	c.Limits.Logger = c.Logger
+	c.Engine.Memory, c.Engine.Owner, c.Engine.Logger = c.Memory, "rondo serve", c.Logger
+	reload, done := s.watchHUP(c.Logger)
 	defer done()
-	cfg.Reload = reload
-	return server.Run(ctx, cfg)
+	c.Reload = reload
+	return server.Run(ctx, c)
 }
 
 // addresses returns the addresses of --http. named says that the user has named them.
@@ -253,7 +221,7 @@ func (s *Settings) Apply() (server.Ways, map[string]bool, error) {
 	if err := s.check(); err != nil {
 		return server.Ways{}, nil, err
 	}
-	if err := list.CheckRows(s.engine.MaxRows); err != nil {
+	if err := list.CheckRows(s.Config.Engine.MaxRows); err != nil {
 		var at interface{ Line() int }
 		if errors.As(err, &at) {
 			err = fmt.Errorf("%s:%d: %s: %w", s.File, at.Line(), rules.Key, err)
@@ -294,39 +262,39 @@ func (s *Settings) check() error {
 	if s.mode != "" && (err != nil || mode&^0o777 != 0 || mode == 0) {
 		return fmt.Errorf("--socket-mode %s: want an octal mode such as 0660", s.mode)
 	}
-	s.Socket.Mode = fs.FileMode(mode)
-	if s.Alerts.ExternalURL, err = url.Parse(s.outside); err != nil || s.outside != "" && s.Alerts.ExternalURL.Host == "" {
-		return fmt.Errorf("--external-url %s: want an address such as http://rondo.example:9180", s.outside)
+	s.Config.Socket.Mode = fs.FileMode(mode)
+	if s.Config.Rules.ExternalURL, err = url.Parse(s.public); err != nil || s.public != "" && s.Config.Rules.ExternalURL.Host == "" {
+		return fmt.Errorf("--external-url %s: want an address such as http://rondo.example:9180", s.public)
 	}
-	if s.outside == "" {
-		s.Alerts.ExternalURL = nil
+	if s.public == "" {
+		s.Config.Rules.ExternalURL = nil
 	}
 	switch {
-	case s.engine.SyncInterval <= 0:
-		return fmt.Errorf("--sync-interval %v: want a time above 0", s.engine.SyncInterval)
-	case s.engine.Reorder < 0 || s.engine.Reorder%time.Second != 0:
-		return fmt.Errorf("--reorder %v: want whole seconds, 0 or more", s.engine.Reorder)
-	case s.engine.MaxSeries < 1:
-		return fmt.Errorf("--max-series %d: want 1 or more", s.engine.MaxSeries)
-	case s.engine.MaxRows < 1 || s.engine.MaxRows > rra.MaxRows:
-		return fmt.Errorf("--max-rows %d: want 1 to %d", s.engine.MaxRows, rra.MaxRows)
-	case s.burst == 0:
+	case s.Config.Engine.SyncInterval <= 0:
+		return fmt.Errorf("--sync-interval %v: want a time above 0", s.Config.Engine.SyncInterval)
+	case s.Config.Engine.Reorder < 0 || s.Config.Engine.Reorder%time.Second != 0:
+		return fmt.Errorf("--reorder %v: want whole seconds, 0 or more", s.Config.Engine.Reorder)
+	case s.Config.Engine.MaxSeries < 1:
+		return fmt.Errorf("--max-series %d: want 1 or more", s.Config.Engine.MaxSeries)
+	case s.Config.Engine.MaxRows < 1 || s.Config.Engine.MaxRows > rra.MaxRows:
+		return fmt.Errorf("--max-rows %d: want 1 to %d", s.Config.Engine.MaxRows, rra.MaxRows)
+	case s.Config.Limits.SenderBurst == 0:
 		return errors.New("--sender-burst 0: want 1 or more, or -1 for no limit")
-	case s.rate < 1:
-		return fmt.Errorf("--sender-rate %d: want 1 or more", s.rate)
-	case s.Alerts.Every < time.Second:
-		return fmt.Errorf("--rule-every %v: want a second or more", s.Alerts.Every)
-	case s.backups.Every < time.Second:
-		return fmt.Errorf("--backup-every %v: want a second or more", s.backups.Every)
-	case s.backups.Whole != 0 && s.backups.Whole < s.backups.Every:
-		return fmt.Errorf("--backup-whole-every %v: want 0, or --backup-every (%v) or more", s.backups.Whole, s.backups.Every)
-	case s.backups.Keep < 1:
-		return fmt.Errorf("--backup-keep %d: want 1 or more", s.backups.Keep)
-	case s.memory < minMemory:
-		least := cli.ByteSize(minMemory)
-		return fmt.Errorf("--memory %v: want %v or more", &s.memory, &least)
+	case s.Config.Limits.SenderRate < 1:
+		return fmt.Errorf("--sender-rate %d: want 1 or more", s.Config.Limits.SenderRate)
+	case s.Config.Rules.Every < time.Second:
+		return fmt.Errorf("--rule-every %v: want a second or more", s.Config.Rules.Every)
+	case s.Config.Backups.Every < time.Second:
+		return fmt.Errorf("--backup-every %v: want a second or more", s.Config.Backups.Every)
+	case s.Config.Backups.Whole != 0 && s.Config.Backups.Whole < s.Config.Backups.Every:
+		return fmt.Errorf("--backup-whole-every %v: want 0, or --backup-every (%v) or more", s.Config.Backups.Whole, s.Config.Backups.Every)
+	case s.Config.Backups.Keep < 1:
+		return fmt.Errorf("--backup-keep %d: want 1 or more", s.Config.Backups.Keep)
+	case s.Config.Memory < minMemory:
+		have, least := cli.ByteSize(s.Config.Memory), cli.ByteSize(minMemory)
+		return fmt.Errorf("--memory %v: want %v or more", &have, &least)
 	}
-	for _, name := range s.hosts {
+	for _, name := range s.Config.HTTPHosts {
 		if err := server.CheckHTTPHost(name); err != nil {
 			return err
 		}

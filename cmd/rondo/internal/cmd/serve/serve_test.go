@@ -19,6 +19,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // settings returns the server's settings, with the given arguments parsed and no environment.
@@ -61,7 +62,7 @@ collectd:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(s.HTTP, []string{"127.0.0.1:2"}) || s.engine.Reorder != 30*time.Second || s.memory != 64<<20 || s.sync.String() != "interval" {
+	if !slices.Equal(s.HTTP, []string{"127.0.0.1:2"}) || s.Config.Engine.Reorder != 30*time.Second || s.Config.Memory != 64<<20 || s.Config.Engine.Sync != wal.SyncInterval {
 		t.Errorf("got %+v", s)
 	}
 	r := receiver(t, ways, "collectd")
@@ -90,7 +91,7 @@ collectd:
 	if diff := cmp.Diff(want, r.Options); diff != "" {
 		t.Errorf("options after the change (-want +got):\n%s", diff)
 	}
-	if (r.Address != server.Address{Addr: "127.0.0.1:3", Named: true}) || !slices.Equal(s.HTTP, []string{"127.0.0.1:2"}) || s.engine.Reorder != 0 {
+	if (r.Address != server.Address{Addr: "127.0.0.1:3", Named: true}) || !slices.Equal(s.HTTP, []string{"127.0.0.1:2"}) || s.Config.Engine.Reorder != 0 {
 		t.Errorf("after the change: collectd at %+v, %+v", r.Address, s)
 	}
 }
@@ -106,7 +107,7 @@ func TestHTTPHosts(t *testing.T) {
 		if _, _, err := s.Apply(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff([]string{"a.example", "b"}, s.hosts); diff != "" {
+		if diff := cmp.Diff([]string{"a.example", "b"}, s.Config.HTTPHosts); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
