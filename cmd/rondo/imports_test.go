@@ -202,7 +202,7 @@ func TestImports(t *testing.T) {
 const mostFiles = 30
 
 // larger are folders that are to be divided.
-var larger = []string{"internal/backend", "internal/clustered", "internal/server"}
+var larger = []string{"internal/server"}
 
 func TestFoldersOfCommand(t *testing.T) {
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
 	"github.com/rondo-db/rondo/engine/cluster/coord"
 	"github.com/rondo-db/rondo/engine/cluster/natskv"
+	"github.com/rondo-db/rondo/engine/cluster/node"
 	"github.com/rondo-db/rondo/engine/cluster/operate"
 	"github.com/rondo-db/rondo/internal/natsconn"
 )
@@ -49,4 +50,20 @@ func Outside(ctx context.Context, s Servers) (*operator.Service, func() error, e
 		Operator: &operate.Operator{Store: bucket, Look: operate.NewObserver(bucket, coord.Times{}, nil).Look},
 		Name:     s.Name, Stream: s.stream, LogServers: y.first,
 	}, end, nil
+}
+
+// comparing lets a node compare replicas. It is an operate.Replicas.
+type comparing struct{ n *node.Node }
+
+// Compare is as operate.Replicas has it.
+func (c comparing) Compare(ctx context.Context, partition int) ([]operate.Digest, error) {
+	all, err := c.n.Compare(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]operate.Digest, len(all))
+	for i, d := range all {
+		out[i] = operate.Digest{Node: d.Node, Leads: d.Leads, At: d.At, Sum: d.Sum, Err: d.Err}
+	}
+	return out, nil
 }
