@@ -54,7 +54,7 @@ func (s *Store) awaitArrival(ref Ref) {
 		return
 	}
 	if s.withSeries(ref, func(*group, int) {}) != nil {
-		s.appender.drain() // the catalogue has had it since its record is on its way to the shard
+		s.appender.drain() // what made the series is on its way to the shard
 	}
 }
 

@@ -50,7 +50,7 @@ type op struct {
 type groupOp struct {
 	g  *group
 	fn func(sh *shard, g *group)
-	// arrives is how many series the group holds afterwards that the catalogue has since the record.
+	// arrives is how many series of the catalogue the group holds from then on.
 	arrives int
 }
 
