@@ -10,15 +10,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Create makes one series and returns once it is durable. If the path is taken, it returns the
-// reference of the existing series and an error that wraps ErrExists.
-func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
-	out, err := s.CreateBatch(ctx, []Spec{spec})
-	if err != nil {
-		return 0, err
-	}
-	return out[0].Ref, out[0].Err
-}
+// Create is the function [Create] for s.
+func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) { return Create(ctx, s, spec) }
 
 // CreateBatch makes many series with one log record. out[i] is the outcome of specs[i]. The error
 // wraps ErrInvalid if there are more specs than MaxBatch.

@@ -50,10 +50,7 @@ type Writer interface {
 type Catalogue interface {
 	// Lookup returns the series of a path: see Store.Lookup.
 	Lookup(path string) (Ref, error)
-	// Series returns an entry of the catalogue: see Store.Series.
-	Series(ref Ref) (Series, error)
-	// Resolve returns many entries: see Store.Resolve.
-	Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series) bool) error
+	Resolver
 	// Select yields the series of a query: see Store.Select.
 	Select(ctx context.Context, q Query) iter.Seq2[Series, error]
 	// Labels returns names or values of labels: see Store.Labels.
@@ -61,10 +58,7 @@ type Catalogue interface {
 	// Combinations returns combinations of label values: see Store.Combinations.
 	Combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error)
 
-	// Create makes a series: see Store.Create.
-	Create(ctx context.Context, spec Spec) (Ref, error)
-	// CreateBatch makes many series: see Store.CreateBatch.
-	CreateBatch(ctx context.Context, specs []Spec) ([]Created, error)
+	Creator
 	// Import makes series with their rows: see Store.Import.
 	Import(ctx context.Context, copies []Copy, overwrite bool) ([]Created, error)
 	// Alter replaces a series by a copy: see Store.Alter.
@@ -81,14 +75,10 @@ type Catalogue interface {
 
 // A Reader reads the rows and the state of series.
 type Reader interface {
-	// Fetch returns rows of one archive: see Store.Fetch.
-	Fetch(ctx context.Context, ref Ref, archive int, start, end int64) (Rows, error)
-	// FetchMany returns rows of one archive of many series: see Store.FetchMany.
-	FetchMany(ctx context.Context, refs []Ref, archive int, start, end int64, fn func(i int, r *Rows, err error)) error
+	Fetcher
+	LastsReader
 	// Info returns a series with its state: see Store.Info.
 	Info(ref Ref) (Info, error)
-	// Last returns the time of the last update: see Store.Last.
-	Last(ref Ref) (rra.Time, error)
 	// Export returns a whole series: see Store.Export.
 	Export(ctx context.Context, ref Ref) (Copy, error)
 }
@@ -137,4 +127,106 @@ func FolderOf(e Engine, call string) (Folder, error) {
 		return f, nil
 	}
 	return nil, fmt.Errorf("%s %w, and these series are on several machines", call, ErrNoFolder)
+}
+
+// An Engine has the forms for many only. The functions here ask it for one series. A Store that is
+// asked directly has shorter ways.
+
+// A Creator makes series.
+type Creator interface {
+	// CreateBatch makes many series: see Store.CreateBatch.
+	CreateBatch(ctx context.Context, specs []Spec) ([]Created, error)
+}
+
+// A Resolver reads the catalogue.
+type Resolver interface {
+	// Resolve returns entries of the catalogue: see Store.Resolve.
+	Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series) bool) error
+}
+
+// A LastsReader knows when series were updated.
+type LastsReader interface {
+	// Lasts returns the times of the last updates: see Store.Lasts.
+	Lasts(ctx context.Context, refs []Ref) ([]LastTime, error)
+}
+
+// A Fetcher reads rows.
+type Fetcher interface {
+	// FetchMany returns rows of one archive: see Store.FetchMany.
+	FetchMany(ctx context.Context, refs []Ref, archive int, start, end int64, fn func(i int, r *Rows, err error)) error
+}
+
+// Create makes one series in e and returns once it is durable. If the path is taken, it returns the
+// reference of the existing series and an error that wraps ErrExists.
+func Create(ctx context.Context, e Creator, spec Spec) (Ref, error) {
+	out, err := e.CreateBatch(ctx, []Spec{spec})
+	if err != nil {
+		return 0, err
+	}
+	return out[0].Ref, out[0].Err
+}
+
+// SeriesOf returns the catalogue entry of one series of e. The error wraps ErrNotFound if ref is no
+// series.
+func SeriesOf(ctx context.Context, e Resolver, ref Ref) (x Series, err error) {
+	if s, ok := e.(*Store); ok {
+		return s.Series(ref)
+	}
+	err = e.Resolve(ctx, []Ref{ref}, func(_ int, found Series) bool {
+		x = found
+		return true
+	})
+	if err == nil && x.Ref == 0 {
+		err = notFound(ref)
+	}
+	return x, err
+}
+
+// Last returns the time of the last update of one series of e. The error wraps ErrNotFound if ref
+// is no series.
+func Last(ctx context.Context, e LastsReader, ref Ref) (rra.Time, error) {
+	if s, ok := e.(*Store); ok {
+		return s.Last(ref)
+	}
+	times, err := e.Lasts(ctx, []Ref{ref})
+	if err != nil {
+		return 0, err
+	}
+	if !times[0].There {
+		return 0, notFound(ref)
+	}
+	return times[0].Time, nil
+}
+
+// Fetch returns rows of one archive of one series of e: see Store.Fetch.
+func Fetch(ctx context.Context, e Fetcher, ref Ref, archive int, start, end int64) (rows Rows, err error) {
+	if s, ok := e.(*Store); ok {
+		return s.Fetch(ctx, ref, archive, start, end)
+	}
+	err = e.FetchMany(ctx, []Ref{ref}, archive, start, end, func(_ int, r *Rows, err error) {
+		if err == nil {
+			rows = *r
+		}
+	})
+	return rows, err
+}
+
+// A Simple is an engine with the methods of a Store for one series. It is for callers that also
+// take stores of another kind, which have one series at a time.
+type Simple struct{ Engine }
+
+// Create is the function [Create].
+func (s Simple) Create(ctx context.Context, spec Spec) (Ref, error) {
+	return Create(ctx, s.Engine, spec)
+}
+
+// Series is [SeriesOf].
+func (s Simple) Series(ref Ref) (Series, error) { return SeriesOf(context.Background(), s.Engine, ref) }
+
+// Last is the function [Last].
+func (s Simple) Last(ref Ref) (rra.Time, error) { return Last(context.Background(), s.Engine, ref) }
+
+// Fetch is the function [Fetch].
+func (s Simple) Fetch(ctx context.Context, ref Ref, archive int, start, end int64) (Rows, error) {
+	return Fetch(ctx, s.Engine, ref, archive, start, end)
 }

@@ -92,10 +92,10 @@ type slotBlock struct {
 }
 
 // FetchMany is Fetch for many series. It reads the blocks that they share once. It calls fn once
-// for each series, in an order of its own; fn must not keep the rows. FetchMany returns the first
-// error that it gave to fn, or ctx's error.
+// for each series, in an order of its own; fn must not keep the rows, unless refs has one series
+// only. FetchMany returns the first error that it gave to fn, or ctx's error.
 func (s *Store) FetchMany(ctx context.Context, refs []Ref, archive int, start, end int64, fn func(i int, r *Rows, err error)) error {
-	f, err := s.fetcher(ctx, false)
+	f, err := s.fetcher(ctx, len(refs) == 1)
 	if err != nil {
 		return err
 	}

@@ -49,13 +49,6 @@ func (a *awayEngine) Lookup(path string) (core.Ref, error) {
 	return a.Engine.Lookup(path)
 }
 
-func (a *awayEngine) Series(ref core.Ref) (core.Series, error) {
-	if err := a.err(); err != nil {
-		return core.Series{}, err
-	}
-	return a.Engine.Series(ref)
-}
-
 func (a *awayEngine) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
 	if err := a.err(); err != nil {
 		return nil, err
@@ -87,13 +80,6 @@ func (a *awayEngine) Resolve(ctx context.Context, refs []core.Ref, fn func(i int
 	return a.Engine.Resolve(ctx, refs, fn)
 }
 
-func (a *awayEngine) Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
-	if err := a.err(); err != nil {
-		return core.Rows{}, err
-	}
-	return a.Engine.Fetch(ctx, ref, archive, start, end)
-}
-
 func (a *awayEngine) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
 	err := a.err()
 	if err == nil {
@@ -112,11 +98,11 @@ func (a *awayEngine) Info(ref core.Ref) (core.Info, error) {
 	return a.Engine.Info(ref)
 }
 
-func (a *awayEngine) Last(ref core.Ref) (rra.Time, error) {
+func (a *awayEngine) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, error) {
 	if err := a.err(); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return a.Engine.Last(ref)
+	return a.Engine.Lasts(ctx, refs)
 }
 
 func (a *awayEngine) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {

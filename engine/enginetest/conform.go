@@ -162,13 +162,13 @@ func label(pairs ...string) (out []core.Label) {
 }
 
 func (r *recording) create() {
-	ref, err := r.e.Create(ctx, core.Spec{Path: "net/eth0.rrd", Definition: r.gauge(), Labels: label("host", "a", "if", "eth0"), Start: rra.Seconds(begin)})
+	ref, err := core.Create(ctx, r.e, core.Spec{Path: "net/eth0.rrd", Definition: r.gauge(), Labels: label("host", "a", "if", "eth0"), Start: rra.Seconds(begin)})
 	r.say("Create", "%s %s", r.ref(ref, "eth0"), r.fault(err))
-	ref, err = r.e.Create(ctx, core.Spec{Path: "net/eth0", Definition: r.gauge()})
+	ref, err = core.Create(ctx, r.e, core.Spec{Path: "net/eth0", Definition: r.gauge()})
 	r.say("Create", "%s %s", r.ref(ref, "eth0"), r.fault(err))
-	_, err = r.e.Create(ctx, core.Spec{Path: "no definition"})
+	_, err = core.Create(ctx, r.e, core.Spec{Path: "no definition"})
 	r.say("Create", "%s", r.fault(err))
-	_, err = r.e.Create(ctx, core.Spec{Path: "bad\n\xff", Definition: r.gauge()})
+	_, err = core.Create(ctx, r.e, core.Spec{Path: "bad\n\xff", Definition: r.gauge()})
 	r.say("Create", "%s", r.fault(err))
 	texts := r.definition("DS:x:COUNTER:30:U:U", "DS:y:COMPUTE:x,2,*", "RRA:LAST:0.5:1:10", "RRA:HWPREDICT:20:0.1:0.0035:10")
 	made, err := r.e.CreateBatch(ctx, []core.Spec{
@@ -265,9 +265,9 @@ func (r *recording) catalogue() {
 	}
 	eth0, eth1, cpu := r.look("net/eth0"), r.look("net/eth1"), r.look("cpu/0")
 	for _, ref := range []core.Ref{eth0, cpu, noRef} {
-		x, err := r.e.Series(ref)
+		x, err := core.SeriesOf(ctx, r.e, ref)
 		r.say("Series", "%s %s", r.series(x), r.fault(err))
-		at, err := r.e.Last(ref)
+		at, err := core.Last(ctx, r.e, ref)
 		r.say("Last", "%d %s", at, r.fault(err))
 		info, err := r.e.Info(ref)
 		r.say("Info", "%s %x %q %s", r.series(info.Series), info.State.W, info.State.Text, r.fault(err))
@@ -275,8 +275,10 @@ func (r *recording) catalogue() {
 			r.say("Info", "%s", info.Machine.Shape())
 		}
 	}
+	times, err := r.e.Lasts(ctx, []core.Ref{eth1, noRef, cpu})
+	r.say("Lasts", "%v %s", times, r.fault(err))
 	var out []string
-	err := r.e.Resolve(ctx, []core.Ref{eth1, noRef, cpu, eth0}, func(i int, x core.Series) bool {
+	err = r.e.Resolve(ctx, []core.Ref{eth1, noRef, cpu, eth0}, func(i int, x core.Series) bool {
 		out = append(out, fmt.Sprint(i, " ", r.series(x)))
 		return true
 	})

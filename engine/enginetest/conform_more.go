@@ -18,7 +18,7 @@ func (r *recording) fetch() {
 		from    int64
 		to      int64
 	}{{eth0, 0, begin + 400, begin + 1200}, {eth0, 1, begin, begin + 2000}, {eth1, 0, begin - 5, begin + 300}, {cpu, 0, begin, begin + 500}, {noRef, 0, 0, 10}, {eth0, 9, 0, 10}, {eth0, 0, 0, 1 << 40}} {
-		rows, err := r.e.Fetch(ctx, x.ref, x.archive, x.from, x.to)
+		rows, err := core.Fetch(ctx, r.e, x.ref, x.archive, x.from, x.to)
 		r.say("Fetch", "%v %s", rows, r.fault(err))
 	}
 	out := make([]string, 4)
@@ -99,7 +99,7 @@ func (r *recording) copies() {
 	r.say("Alter", "%s", r.fault(err))
 	_, err = r.e.Alter(ctx, "cpu/1", func(c core.Copy) (core.Copy, error) { c.State = rra.State{}; return c, nil })
 	r.say("Alter", "%s", r.fault(err))
-	x, err := r.e.Series(r.look("cpu/1"))
+	x, err := core.SeriesOf(ctx, r.e, r.look("cpu/1"))
 	r.say("Alter", "%s %s", r.series(x), r.fault(err))
 }
 
@@ -145,7 +145,7 @@ func (r *recording) drop() {
 	r.say("Drop", "%s", r.fault(r.e.Drop(ctx, "cpu/1")))
 	r.say("Drop", "%s", r.fault(r.e.Drop(ctx, "cpu/1")))
 	eth1, eth3 := r.look("net/eth1"), r.look("net/eth3")
-	last, err := r.e.Last(eth1)
+	last, err := core.Last(ctx, r.e, eth1)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func (c Commands) Last(ref core.Ref) (rra.Time, error) {
 	if err := c.may(Read, ref); err != nil {
 		return 0, err
 	}
-	return c.store.Last(ref)
+	return core.Last(context.Background(), c.store, ref)
 }
 
 // Fetch returns rows of an archive.
@@ -61,7 +61,7 @@ func (c Commands) Fetch(ctx context.Context, ref core.Ref, archive int, start, e
 	if err := c.may(Read, ref); err != nil {
 		return core.Rows{}, err
 	}
-	return c.store.Fetch(ctx, ref, archive, start, end)
+	return core.Fetch(ctx, c.store, ref, archive, start, end)
 }
 
 // Export returns a copy of a series.

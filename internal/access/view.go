@@ -35,7 +35,7 @@ func (v View) Lookup(path string) (core.Ref, error) {
 
 // Series returns the catalogue entry of a reference.
 func (v View) Series(ref core.Ref) (core.Series, error) {
-	e, err := v.store.Series(ref)
+	e, err := core.SeriesOf(context.Background(), v.store, ref)
 	if err == nil && !v.user.Reaches(e.Path) {
 		return core.Series{}, noRef(ref)
 	}
@@ -180,7 +180,7 @@ func (v View) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
 	if err := v.user.Check(spec.Path); err != nil {
 		return 0, err
 	}
-	return v.store.Create(ctx, spec)
+	return core.Create(ctx, v.store, spec)
 }
 
 // Drop removes a series with all its rows.
@@ -206,7 +206,7 @@ func (v View) Last(ref core.Ref) (rra.Time, error) {
 			return 0, err
 		}
 	}
-	return v.store.Last(ref)
+	return core.Last(context.Background(), v.store, ref)
 }
 
 // Alter replaces a series by the result of change.

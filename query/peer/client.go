@@ -153,12 +153,12 @@ func (c *Client) target(ctx context.Context) *peerv1.Target {
 	return &peerv1.Target{Partition: c.partition, After: uint64(core.LeastPosition(ctx))}
 }
 
-// bounded returns a context for a call that has none.
-func (c *Client) bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(context.Background(), c.node.o.Timeout, errSilent)
+// bounded returns a context for a call whose caller may have set no bound.
+func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.node.o.Timeout, errSilent)
 }
 
-// errSilent says why a call ended that has no context of its caller.
+// errSilent says why a call ended whose caller may have set no bound.
 var errSilent = errors.New("the node has not answered in time")
 
 // took notes where the partition stands, and returns the error of the call.

@@ -28,15 +28,6 @@ func (c *Client) Flush(ctx context.Context, refs []core.Ref) error {
 	return err
 }
 
-// Create is core.Engine's.
-func (c *Client) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
-	out, err := c.CreateBatch(ctx, []core.Spec{spec})
-	if err != nil {
-		return 0, err
-	}
-	return out[0].Ref, out[0].Err
-}
-
 // createBytes is how large a request for new series is, about.
 const createBytes = MaxMessage / 4
 

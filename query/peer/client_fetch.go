@@ -10,20 +10,12 @@ import (
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 )
 
-// Fetch is core.Engine's.
-func (c *Client) Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
-	var out core.Rows
-	req := &peerv1.FetchRequest{Refs: []uint64{uint64(ref)}, Archive: int64(archive), Start: start, End: end, One: true}
-	r := rowReader{fn: func(_ int, rows *core.Rows, _ error) { out = *rows }}
-	return out, c.fetch(ctx, req, &r)
-}
-
 // FetchMany is core.Engine's.
 func (c *Client) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
 	var first error
 	for from := 0; from < len(refs) || from == 0; from += maxRefs {
 		part := refs[from:min(from+maxRefs, len(refs))]
-		r := rowReader{fn: func(i int, rows *core.Rows, err error) { fn(from+i, rows, err) }, reuse: true}
+		r := rowReader{fn: func(i int, rows *core.Rows, err error) { fn(from+i, rows, err) }, reuse: len(refs) > 1}
 		req := &peerv1.FetchRequest{Refs: sentRefs(part), Archive: int64(archive), Start: start, End: end}
 		if err := c.fetch(ctx, req, &r); err != nil && first == nil {
 			first = err

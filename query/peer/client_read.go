@@ -2,7 +2,6 @@ package peer
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"iter"
 
@@ -24,7 +23,7 @@ func (c *Client) Lookup(path string) (core.Ref, error) { return c.lookup(path, f
 func (c *Client) LookupLeading(path string) (core.Ref, error) { return c.lookup(path, true) }
 
 func (c *Client) lookup(path string, leads bool) (core.Ref, error) {
-	ctx, cancel := c.bounded()
+	ctx, cancel := c.bounded(context.Background())
 	defer cancel()
 	t := c.target(ctx)
 	t.Leads = leads
@@ -63,22 +62,16 @@ func (c *Client) entries(ctx context.Context, req *peerv1.EntriesRequest, fn fun
 	return more, err
 }
 
-// Series is core.Engine's.
-func (c *Client) Series(ref core.Ref) (x core.Series, err error) {
-	ctx, cancel := c.bounded()
-	defer cancel()
-	_, err = c.entries(ctx, &peerv1.EntriesRequest{Kind: peerv1.EntriesRequest_KIND_SERIES, Refs: []uint64{uint64(ref)}}, func(_ int, e core.Series) bool {
-		x = e
-		return true
-	})
-	return x, err
-}
-
 // maxRefs is how many references one request has.
 const maxRefs = 1 << 20
 
 // Resolve is core.Engine's.
 func (c *Client) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	if len(refs) == 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = c.bounded(ctx)
+		defer cancel()
+	}
 	var damaged error
 	for from := 0; from < len(refs) || from == 0; from += maxRefs {
 		part := refs[from:min(from+maxRefs, len(refs))]
@@ -168,7 +161,7 @@ func (c *Client) Combinations(ctx context.Context, names []string, ms []core.Mat
 
 // Info is core.Engine's.
 func (c *Client) Info(ref core.Ref) (core.Info, error) {
-	ctx, cancel := c.bounded()
+	ctx, cancel := c.bounded(context.Background())
 	defer cancel()
 	m, err := ask(ctx, c, c.node.rpc.Info, &peerv1.RefRequest{Target: c.target(ctx), Ref: uint64(ref)})
 	if err != nil {
@@ -188,20 +181,6 @@ func (c *Client) Info(ref core.Ref) (core.Info, error) {
 		Machine: machine,
 		State:   rra.State{W: m.GetState(), Text: m.GetTexts()},
 	}, nil
-}
-
-// Last is core.Engine's.
-func (c *Client) Last(ref core.Ref) (rra.Time, error) {
-	ctx, cancel := c.bounded()
-	defer cancel()
-	times, err := c.Lasts(ctx, []core.Ref{ref})
-	if err == nil && !times[0].There {
-		err = fmt.Errorf("ref %d: %w", ref, core.ErrNotFound)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return times[0].Time, nil
 }
 
 // Export is core.Engine's.
@@ -225,7 +204,7 @@ func (c *Client) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 
 // Metadata is core.Engine's.
 func (c *Client) Metadata(path string) (core.Metadata, error) {
-	ctx, cancel := c.bounded()
+	ctx, cancel := c.bounded(context.Background())
 	defer cancel()
 	m, err := ask(ctx, c, c.node.rpc.Metadata, &peerv1.PathRequest{Target: c.target(ctx), Path: path})
 	if err != nil || len(m.GetMetadata()) != 1 {
@@ -309,8 +288,13 @@ func (c *Client) digest(ctx context.Context, at wal.Pos) (core.Digested, error) 
 	return core.Digested{At: wal.Pos(m.GetGroups()[digestAt]), Sum: m.GetGroups()[digestSum]}, err
 }
 
-// Lasts is as core.LastsReader has it.
+// Lasts is core.Engine's.
 func (c *Client) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, error) {
+	if len(refs) == 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = c.bounded(ctx)
+		defer cancel()
+	}
 	out := make([]core.LastTime, 0, len(refs))
 	for from := 0; from < len(refs); from += maxRefs {
 		part := refs[from:min(from+maxRefs, len(refs))]

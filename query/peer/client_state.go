@@ -32,7 +32,7 @@ func (c *Client) Stats() core.Stats {
 	if time.Since(x.at) < stateAge {
 		return x.stats
 	}
-	ctx, cancel := c.bounded()
+	ctx, cancel := c.bounded(context.Background())
 	defer cancel()
 	m, err := ask(ctx, c, c.node.rpc.State, &peerv1.StateRequest{Target: c.target(ctx)})
 	var stats core.Stats

@@ -28,7 +28,7 @@ func TestLastsOfManySeries(t *testing.T) {
 	}
 	c := partition(t, serve(t, of(s)).URL, peer.Options{})
 	for _, e := range []core.Engine{s, c} {
-		got, err := core.Lasts(t.Context(), e, refs)
+		got, err := e.Lasts(t.Context(), refs)
 		if err != nil || len(got) != len(refs) {
 			t.Fatalf("%T: %d times, %v", e, len(got), err)
 		}

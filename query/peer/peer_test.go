@@ -116,7 +116,7 @@ func gauge(t testing.TB, e core.Engine, path string) core.Ref {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := e.Create(t.Context(), core.Spec{Path: path, Definition: d, Start: rra.Seconds(1000)})
+	ref, err := core.Create(t.Context(), e, core.Spec{Path: path, Definition: d, Start: rra.Seconds(1000)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestAlterSeesNewSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, err := c.Last(now); err != nil || at != rra.Seconds(1010) {
+	if at, err := core.Last(t.Context(), c, now); err != nil || at != rra.Seconds(1010) {
 		t.Errorf("the sample that came meanwhile is lost: %d, %v", at, err)
 	}
 }
@@ -249,7 +249,7 @@ func TestLongRowsArriveWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.Fetch(t.Context(), ref, 0, 1000, 1000+10*160_000)
+	got, err := core.Fetch(t.Context(), c, ref, 0, 1000, 1000+10*160_000)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%d values, want %d: %v", len(got.Values), len(want.Values), err)
 	}

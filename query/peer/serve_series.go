@@ -19,23 +19,12 @@ import (
 // fetchValues is how many values of rows a message has, about.
 const fetchValues = 64 << 10
 
-// Fetch answers Fetch and FetchMany.
+// Fetch answers FetchMany.
 func (s *Server) Fetch(ctx context.Context, req *connect.Request[peerv1.FetchRequest], stream *connect.ServerStream[peerv1.FetchResponse]) error {
 	m := req.Msg
 	w := rowWriter{stream: stream}
 	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
-		refs, archive := readRefs(m.GetRefs()), int(m.GetArchive())
-		if !m.GetOne() {
-			return e.FetchMany(ctx, refs, archive, m.GetStart(), m.GetEnd(), w.add)
-		}
-		if len(refs) != 1 {
-			return malformed("%d references of one series", len(refs))
-		}
-		rows, err := e.Fetch(ctx, refs[0], archive, m.GetStart(), m.GetEnd())
-		if err == nil {
-			w.add(0, &rows, nil)
-		}
-		return err
+		return e.FetchMany(ctx, readRefs(m.GetRefs()), int(m.GetArchive()), m.GetStart(), m.GetEnd(), w.add)
 	})
 	if w.failed == nil {
 		w.out.Standing = st

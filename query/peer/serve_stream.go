@@ -12,21 +12,12 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
-// Entries answers Series, Resolve and Select.
+// Entries answers Resolve and Select.
 func (s *Server) Entries(ctx context.Context, req *connect.Request[peerv1.EntriesRequest], stream *connect.ServerStream[peerv1.EntriesResponse]) error {
 	m := req.Msg
 	w := entryWriter{stream: stream}
 	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
 		switch m.GetKind() {
-		case peerv1.EntriesRequest_KIND_SERIES:
-			if len(m.GetRefs()) != 1 {
-				return malformed("%d references of one series", len(m.GetRefs()))
-			}
-			x, err := e.Series(core.Ref(m.GetRefs()[0]))
-			if err == nil {
-				w.add(0, &x)
-			}
-			return err
 		case peerv1.EntriesRequest_KIND_RESOLVE:
 			return e.Resolve(ctx, readRefs(m.GetRefs()), func(i int, x core.Series) bool { return w.add(i, &x) })
 		case peerv1.EntriesRequest_KIND_SELECT:
@@ -112,11 +103,11 @@ func (w *entryWriter) end(st *peerv1.Standing) error {
 // refChunk is how many references or times a message has.
 const refChunk = 64 << 10
 
-// Lasts answers Last of many series.
+// Lasts answers Lasts.
 func (s *Server) Lasts(ctx context.Context, req *connect.Request[peerv1.RefsRequest], stream *connect.ServerStream[peerv1.LastsResponse]) error {
 	var all []core.LastTime
 	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) (err error) {
-		all, err = core.Lasts(ctx, e, readRefs(req.Msg.GetRefs()))
+		all, err = e.Lasts(ctx, readRefs(req.Msg.GetRefs()))
 		return err
 	})
 	return chunked(all, refChunk, func(part []core.LastTime, last bool) error {

@@ -63,7 +63,7 @@ func (s *Storage) seriesAt(path string) (*core.Series, error) {
 	ref, err := s.store.Lookup(path)
 	if err == nil {
 		var x core.Series
-		if x, err = s.store.Series(ref); err == nil {
+		if x, err = core.SeriesOf(context.Background(), s.store, ref); err == nil {
 			return &x, nil
 		}
 	}

@@ -168,7 +168,7 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 	for i := 0; i < len(all); i = behind(all, i) {
 		refs = append(refs, all[i].ref)
 	}
-	times, err := core.Lasts(ctx, r.q.s.store, refs)
+	times, err := r.q.s.store.Lasts(ctx, refs)
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func (s *Storage) follow(c *core.Change) error {
 	if sch == other {
 		return nil
 	}
-	x, err := s.store.Series(c.Ref)
+	x, err := core.SeriesOf(context.Background(), s.store, c.Ref)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil // dropped meanwhile
 	}

@@ -22,16 +22,16 @@ type flaky struct {
 	away bool
 }
 
-func (f *flaky) Series(ref core.Ref) (core.Series, error) {
-	if f.away {
-		return core.Series{}, fmt.Errorf("partition 3: %w", core.ErrUnavailable)
+func (f *flaky) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	if f.away && len(refs) == 1 {
+		return fmt.Errorf("partition 3: %w", core.ErrUnavailable)
 	}
-	return f.Engine.Series(ref)
+	return f.Engine.Resolve(ctx, refs, fn)
 }
 
 func (f *flaky) named(t *testing.T, path, name string) {
 	t.Helper()
-	_, err := f.Create(t.Context(), core.Spec{
+	_, err := core.Create(t.Context(), f, core.Spec{
 		Path: path, Labels: []core.Label{{Name: "__name__", Value: name}},
 		Definition: receivers.StandardDefinition(10), Start: rra.Seconds(1_600_000_000),
 	})

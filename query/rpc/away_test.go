@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 	rpcclient "github.com/rondo-db/rondo/query/rpc/client"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // An outage is a store one of whose series, b, is out of reach for a while, as a series of a
@@ -65,12 +65,12 @@ func (o *outage) add(path string, n int) {
 	write(o.t, o.rpc, &rondov1.Sample{Path: path, Update: fmt.Sprintf("%d:%d:%d", 1699999000+10*n, n, n)})
 }
 
-func (o *outage) Last(ref core.Ref) (rra.Time, error) {
-	if ref == o.b && o.states.Load() {
+func (o *outage) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, error) {
+	if slices.Contains(refs, o.b) && o.states.Load() {
 		o.hits.Add(1)
-		return 0, enginetest.ErrAway
+		return nil, enginetest.ErrAway
 	}
-	return o.Engine.Last(ref)
+	return o.Engine.Lasts(ctx, refs)
 }
 
 func (o *outage) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {

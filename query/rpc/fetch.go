@@ -9,6 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/attime"
@@ -35,7 +36,7 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 	if err != nil {
 		return nil, err
 	}
-	plan, err := query.NewPlan(s.Store, e.Ref, query.Request{CF: cf, Start: start, End: end, Resolution: m.GetResolution()})
+	plan, err := query.NewPlan(core.Simple{Engine: s.Store}, e.Ref, query.Request{CF: cf, Start: start, End: end, Resolution: m.GetResolution()})
 	if err != nil {
 		return nil, fail(err, "fetch %.200q", e.Path)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -83,9 +84,9 @@ func (x *manyReader) selection(ctx context.Context, sel *rondov1.Selection, r qu
 	var p *query.Points
 	if x.fixed {
 		p = &query.Points{Every: 1, CF: r.CF}
-		p.Plan, err = query.NewPlan(x.server.Store, e.Ref, r)
+		p.Plan, err = query.NewPlan(core.Simple{Engine: x.server.Store}, e.Ref, r)
 	} else {
-		p, err = query.NewPoints(x.server.Store, e.Ref, r, x.points)
+		p, err = query.NewPoints(core.Simple{Engine: x.server.Store}, e.Ref, r, x.points)
 	}
 	if err != nil {
 		return nil, fail(err, "fetch %.200q", e.Path)

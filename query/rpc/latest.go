@@ -110,7 +110,7 @@ func (r *latestReader) page(ctx context.Context, m *rondov1.LatestRequest) error
 
 // add adds a series to the answer, without its rows, and to the group that they are read with.
 func (r *latestReader) add(e core.Series) error {
-	last, err := r.server.Store.Last(e.Ref)
+	last, err := core.Last(context.Background(), r.server.Store, e.Ref)
 	if errors.Is(err, core.ErrNotFound) || err == nil && last <= r.since {
 		return nil
 	}

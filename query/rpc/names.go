@@ -69,7 +69,7 @@ func (s *Server) hit(h search.Hit) (*rondov1.SearchHit, error) {
 	ref, err := s.Store.Lookup(h.Path)
 	if err == nil {
 		var e core.Series
-		if e, err = s.Store.Series(ref); err == nil {
+		if e, err = core.SeriesOf(context.Background(), s.Store, ref); err == nil {
 			x.Labels = seriesOf(e, true).GetLabels()
 		}
 	}

@@ -17,7 +17,7 @@ func (t *tail) piece(ctx context.Context) (sent, more bool, err error) {
 	spans := make(map[latestSpan]*group)
 	left := int64(maxTailValues)
 	for _, x := range t.series {
-		last, err := t.server.Store.Last(x.ref)
+		last, err := core.Last(ctx, t.server.Store, x.ref)
 		if errors.Is(err, core.ErrNotFound) {
 			delete(t.series, x.ref) // choose finds it if it has come again
 			continue

@@ -88,7 +88,7 @@ func (t *tail) newSeries(e core.Series) (*tailed, error) {
 			x.archive, x.step = i, a.PDPs*e.Definition.Step
 		}
 	}
-	last, err := t.server.Store.Last(e.Ref)
+	last, err := core.Last(context.Background(), t.server.Store, e.Ref)
 	switch {
 	case x.archive < 0 || errors.Is(err, core.ErrNotFound):
 		return nil, nil

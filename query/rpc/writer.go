@@ -118,7 +118,7 @@ func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
 	if err != nil {
 		return core.Series{}, fmt.Errorf("%.200q: %w", m.GetPath(), err)
 	}
-	series, err := w.Store.Series(ref)
+	series, err := core.SeriesOf(context.Background(), w.Store, ref)
 	if err != nil {
 		return core.Series{}, fmt.Errorf("%.200q: %w", m.GetPath(), err)
 	}

@@ -127,5 +127,5 @@ func (s viewSource) Open(_ context.Context, name, daemon string) (query.Store, c
 	if err != nil {
 		return nil, 0, fmt.Errorf("look up %.200q: %w", name, err)
 	}
-	return s.store, ref, nil
+	return core.Simple{Engine: s.store}, ref, nil
 }

@@ -248,7 +248,7 @@ func (x *Index) describe(path string) error {
 			return nil
 		}
 	}
-	e, err := x.store.Series(x.tree.links[node].ref)
+	e, err := core.SeriesOf(context.Background(), x.store, x.tree.links[node].ref)
 	switch {
 	case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrDamaged):
 		return nil

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -70,5 +71,5 @@ func (x *Index) last(node uint32, n int, enough time.Time) (time.Time, error) {
 // lastUpdate returns the last update of a series.
 func (x *Index) lastUpdate(ref core.Ref) (rra.Time, error) {
 	x.reads++
-	return x.store.Last(ref)
+	return core.Last(context.Background(), x.store, ref)
 }

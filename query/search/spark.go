@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -89,7 +90,7 @@ func (x *Index) spark(node uint32) (Spark, error) {
 	if chosen == 0 {
 		return Spark{}, nil
 	}
-	e, err := x.store.Series(x.tree.links[chosen].ref)
+	e, err := core.SeriesOf(context.Background(), x.store, x.tree.links[chosen].ref)
 	switch {
 	case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrDamaged): // dropped, or lost
 		return Spark{}, nil

@@ -208,5 +208,5 @@ func (s source) Open(_ context.Context, name, daemon string) (query.Store, core.
 	if errors.Is(err, core.ErrNotFound) {
 		err = fmt.Errorf("there is no series %.200q (a graph over HTTP shows series of the database, and no files): %w", name, core.ErrNotFound)
 	}
-	return s.store, ref, err
+	return core.Simple{Engine: s.store}, ref, err
 }

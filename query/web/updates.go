@@ -175,7 +175,7 @@ func (e *export) find(ctx context.Context) error {
 		if !ok || !e.ask.wants(owner, uuid) || x.Definition == nil || len(x.Definition.Sources) != 1 {
 			continue
 		}
-		last, err := e.store.Last(x.Ref)
+		last, err := core.Last(ctx, e.store, x.Ref)
 		if errors.Is(err, core.ErrNotFound) {
 			continue // it was dropped meanwhile
 		}

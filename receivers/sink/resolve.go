@@ -150,7 +150,7 @@ func starts(r *receivers.Request) rra.Time { return rra.Seconds(r.Time.Unix() - 
 
 // found fills in a request for a series that exists.
 func (c *call) found(r *receivers.Request, ref core.Ref) error {
-	series, err := c.store.Series(ref)
+	series, err := core.SeriesOf(context.Background(), c.store, ref)
 	if err != nil {
 		return fmt.Errorf("series %q: %w", r.Path, err)
 	}

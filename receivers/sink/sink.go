@@ -15,8 +15,8 @@ import (
 // An Engine is what a Sink needs of a *core.Store.
 type Engine interface {
 	Lookup(path string) (core.Ref, error)
-	Series(ref core.Ref) (core.Series, error)
-	CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error)
+	core.Resolver
+	core.Creator
 	Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error
 	AddNote(ctx context.Context, key string, n core.Note) error
 	Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error)

@@ -40,7 +40,14 @@ func (s *fakeStore) Lookup(path string) (core.Ref, error) {
 	return 0, fmt.Errorf("%q: %w", path, core.ErrNotFound)
 }
 
-func (s *fakeStore) Series(ref core.Ref) (core.Series, error) { return s.series[ref-1], nil }
+func (s *fakeStore) Resolve(_ context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	for i, ref := range refs {
+		if !fn(i, s.series[ref-1]) {
+			break
+		}
+	}
+	return nil
+}
 
 func (s *fakeStore) CreateBatch(_ context.Context, specs []core.Spec) ([]core.Created, error) {
 	if s.fail != nil {

@@ -200,7 +200,7 @@ func (w *Sweeper) expiry(p *Policy, m *core.PathMetadata) (x expiry, ok bool, er
 	ref, err := w.store.Lookup(m.Path)
 	switch {
 	case err == nil:
-		s, err := w.store.Series(ref)
+		s, err := core.SeriesOf(context.Background(), w.store, ref)
 		if errors.Is(err, core.ErrNotFound) {
 			return x, false, nil // dropped meanwhile
 		}
@@ -211,7 +211,7 @@ func (w *Sweeper) expiry(p *Policy, m *core.PathMetadata) (x expiry, ok bool, er
 		if by := p.Expire(id); by != 0 {
 			return x, false, nil // Sweeper.series applies the rule
 		}
-		at, err := w.store.Last(ref)
+		at, err := core.Last(context.Background(), w.store, ref)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return x, false, err
 		}
@@ -237,7 +237,7 @@ func (w *Sweeper) series(ctx context.Context, p *Policy, now time.Time, done *Sw
 		if d <= 0 {
 			continue
 		}
-		last, err := w.store.Last(s.Ref)
+		last, err := core.Last(ctx, w.store, s.Ref)
 		if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrDamaged) {
 			continue // dropped meanwhile, or nobody knows
 		}

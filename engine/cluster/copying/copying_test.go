@@ -122,7 +122,7 @@ func TestSeriesThatAreThere(t *testing.T) {
 	d := shapes(t)[0]
 	add := func(e core.Engine, path string, at int64) {
 		t.Helper()
-		ref, err := e.Create(t.Context(), core.Spec{Path: path, Definition: d, Start: rra.Seconds(1_000_000_000)})
+		ref, err := core.Create(t.Context(), e, core.Spec{Path: path, Definition: d, Start: rra.Seconds(1_000_000_000)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func fill(t *testing.T, e core.Engine, n int) {
 	t.Helper()
 	defs := shapes(t)
 	for i := range n {
-		_, err := e.Create(t.Context(), core.Spec{
+		_, err := core.Create(t.Context(), e, core.Spec{
 			Path: name(i), Definition: defs[i%len(defs)], Start: rra.Seconds(1_000_000_000),
 			Labels: []core.Label{{Name: "__name__", Value: "m"}, {Name: "i", Value: fmt.Sprint(i)}},
 		})
@@ -119,7 +119,7 @@ func update(t *testing.T, e core.Engine, n int, from int64, rounds int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := e.Series(ref)
+		x, err := core.SeriesOf(t.Context(), e, ref)
 		if err != nil {
 			t.Fatal(err)
 		}

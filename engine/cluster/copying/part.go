@@ -263,7 +263,7 @@ var errNewer = errors.New("it has newer samples here than where it is copied fro
 
 // newer says whether To's series was updated after From's.
 func (r *run) newer(ctx context.Context, w whole) (newer bool, err error) {
-	mine, err := r.From.Last(w.ref)
+	mine, err := core.Last(ctx, r.From, w.ref)
 	if err != nil {
 		return false, err
 	}
@@ -272,7 +272,7 @@ func (r *run) newer(ctx context.Context, w whole) (newer bool, err error) {
 		if err != nil {
 			return err
 		}
-		theirs, err := r.To.Last(ref)
+		theirs, err := core.Last(ctx, r.To, ref)
 		newer = theirs > mine
 		return err
 	})

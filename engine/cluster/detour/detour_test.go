@@ -141,7 +141,7 @@ func sendAll(t *testing.T, w *world, model core.Engine, paths []string, rounds i
 	}
 	for i, path := range paths {
 		var err error
-		if modelRefs[i], err = model.Create(context.Background(), kinds(path)); err != nil {
+		if modelRefs[i], err = core.Create(context.Background(), model, kinds(path)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -224,7 +224,7 @@ func TestNewSeriesWithoutLeader(t *testing.T) {
 	if again := w.create(spec); again.Ref != made.Ref || !errors.Is(again.Err, core.ErrExists) {
 		t.Errorf("again: %+v", again)
 	}
-	if s, err := w.detour.Series(made.Ref); err != nil || s.Path != spec.Path || s.Definition.Step != 1 {
+	if s, err := core.SeriesOf(t.Context(), w.detour, made.Ref); err != nil || s.Path != spec.Path || s.Definition.Step != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if bad := w.create(core.Spec{Path: spec.Path + "x/../y", Definition: spec.Definition}); w.seatOf("x") == 0 && bad.Err == nil {
@@ -246,7 +246,7 @@ func TestNewSeriesWithoutLeader(t *testing.T) {
 	}
 	ref, err := w.detour.Lookup(spec.Path)
 	must(t, err)
-	if s, err := w.router.Series(ref); err != nil || !slices.Equal(s.Labels, spec.Labels) {
+	if s, err := core.SeriesOf(t.Context(), w.router, ref); err != nil || !slices.Equal(s.Labels, spec.Labels) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	must(t, w.submit(begin+4, 4, ref))

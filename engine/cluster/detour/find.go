@@ -37,7 +37,7 @@ func (d *Detour) Find(ctx context.Context, paths []string, fn func(i int, s core
 			if err == nil {
 				err = d.ask(p, func(e core.Engine) {
 					for k, i := range run {
-						found[k].s, found[k].err = d.find(e, p, paths[i])
+						found[k].s, found[k].err = d.find(ctx, e, p, paths[i])
 					}
 				})
 			}
@@ -59,12 +59,12 @@ func (d *Detour) Find(ctx context.Context, paths []string, fn func(i int, s core
 }
 
 // find returns the series of a path from an engine of its partition.
-func (d *Detour) find(e core.Engine, p int, path string) (core.Series, error) {
+func (d *Detour) find(ctx context.Context, e core.Engine, p int, path string) (core.Series, error) {
 	in, err := e.Lookup(path)
 	if err != nil {
 		return core.Series{}, err
 	}
-	s, err := e.Series(in)
+	s, err := core.SeriesOf(ctx, e, in)
 	if err != nil {
 		return core.Series{}, err
 	}
@@ -111,9 +111,23 @@ func (d *Detour) Lookup(path string) (ref core.Ref, err error) {
 	return ref, err
 }
 
-// Series is core.Engine's. The series of a promise is as it is to be made. It waits for no
+// Resolve is core.Engine's. The series of a promise is as it is to be made. It waits for no
 // partition for long.
-func (d *Detour) Series(ref core.Ref) (core.Series, error) {
+func (d *Detour) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	for i, ref := range refs {
+		x, err := d.series(ctx, ref)
+		switch {
+		case errors.Is(err, core.ErrNotFound):
+		case err != nil:
+			return err
+		case !fn(i, x):
+			return nil
+		}
+	}
+	return nil
+}
+
+func (d *Detour) series(ctx context.Context, ref core.Ref) (core.Series, error) {
 	if ref&promiseBit != 0 {
 		q := d.promises.get(ref)
 		if q == nil {
@@ -127,7 +141,7 @@ func (d *Detour) Series(ref core.Ref) (core.Series, error) {
 	}
 	var s core.Series
 	var failed error
-	if err := d.ask(p, func(e core.Engine) { s, failed = e.Series(in) }); err != nil {
+	if err := d.ask(p, func(e core.Engine) { s, failed = core.SeriesOf(ctx, e, in) }); err != nil {
 		return core.Series{}, err
 	}
 	if failed != nil {

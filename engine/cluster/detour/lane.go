@@ -247,7 +247,7 @@ func (l *lane) nameOf(ref core.Ref) (path string) {
 		return ""
 	}
 	var series core.Series
-	if !l.within(func() { series, err = e.Series(ref) }) || err != nil {
+	if !l.within(func() { series, err = core.SeriesOf(context.Background(), e, ref) }) || err != nil {
 		return ""
 	}
 	l.d.names.put(router.Outer(l.p, ref), series.Path)

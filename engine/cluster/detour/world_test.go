@@ -80,9 +80,8 @@ func (s *seat) Lookup(path string) (ref core.Ref, err error) {
 	return ref, err
 }
 
-func (s *seat) Series(ref core.Ref) (x core.Series, err error) {
-	err = s.call(false, func() (err error) { x, err = s.store.Series(ref); return err })
-	return x, err
+func (s *seat) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	return s.call(false, func() error { return s.store.Resolve(ctx, refs, fn) })
 }
 
 func (s *seat) Metadata(path string) (x core.Metadata, err error) {
@@ -224,7 +223,7 @@ func (w *world) series() (refs []core.Ref) {
 	w.t.Helper()
 	for p := range w.seats {
 		path := pathIn(p, len(w.seats), 0)
-		_, err := w.seats[p].store.Create(w.t.Context(), gauge(path))
+		_, err := core.Create(w.t.Context(), w.seats[p].store, gauge(path))
 		must(w.t, err)
 		ref, err := w.detour.Lookup(path)
 		for deadline := time.Now().Add(time.Minute); err != nil; ref, err = w.detour.Lookup(path) { // the machine is slow
@@ -250,7 +249,7 @@ func (w *world) last(p int) int64 {
 	s := w.seats[p].store
 	ref, err := s.Lookup(pathIn(p, len(w.seats), 0))
 	must(w.t, err)
-	at, err := s.Last(ref)
+	at, err := core.Last(context.Background(), s, ref)
 	must(w.t, err)
 	return at.Unix()
 }

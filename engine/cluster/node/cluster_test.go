@@ -302,7 +302,7 @@ func (w *writer) append(n int) {
 func (w *writer) check() {
 	w.t.Helper()
 	for i, ref := range w.refs {
-		rows, err := w.s.Fetch(w.t.Context(), ref, 0, start, start+10*int64(w.sent))
+		rows, err := core.Fetch(w.t.Context(), w.s, ref, 0, start, start+10*int64(w.sent))
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -77,11 +77,11 @@ func madeBefore(e core.Engine, out []core.Created, want func(i int) core.Spec) {
 
 // isNew reports whether a series is as a spec has it, and has got no samples.
 func isNew(e core.Engine, ref core.Ref, want core.Spec) bool {
-	x, err := e.Series(ref)
+	x, err := core.SeriesOf(context.Background(), e, ref)
 	if err != nil || !sameDefinition(x.Definition, want.Definition) || !sameLabels(x.Labels, want.Labels) {
 		return false
 	}
-	last, err := e.Last(ref)
+	last, err := core.Last(context.Background(), e, ref)
 	return err == nil && last.Unix() == want.Start.Unix() // a series begins with a whole second
 }
 
@@ -124,7 +124,7 @@ func (a *alteration) run(e core.Engine, again bool) (core.Ref, error) {
 			return 0, err
 		}
 		if ref != a.was {
-			x, err := e.Series(ref)
+			x, err := core.SeriesOf(context.Background(), e, ref)
 			switch {
 			case err != nil:
 				return 0, err

@@ -42,7 +42,7 @@ func (p *program) spec() core.Spec {
 func (p *program) create(ctx context.Context) {
 	s := p.spec()
 	p.both("Create", func(_ int, e core.Engine) (any, error) {
-		ref, err := e.Create(ctx, s)
+		ref, err := core.Create(ctx, e, s)
 		return ref != 0, err
 	})
 	p.relearn()
@@ -93,7 +93,7 @@ func (p *program) fill(b *[2]core.Batch, ts []twin) {
 		at := p.at(p.now - int64(p.rnd.IntN(8)) + int64(p.rnd.IntN(3)))
 		n := 1 + p.rnd.IntN(2)
 		if p.rnd.IntN(2) == 0 {
-			if s, err := p.one.Series(x.refs[0]); err == nil {
+			if s, err := core.SeriesOf(context.Background(), p.one, x.refs[0]); err == nil {
 				n = 0
 				for _, ds := range s.Definition.Sources {
 					if ds.Kind != rra.Compute {
@@ -199,7 +199,7 @@ func (p *program) lookups(context.Context) {
 		return ref != 0, err
 	})
 	p.both("Series", func(i int, e core.Engine) (any, error) {
-		s, err := e.Series(x.refs[i])
+		s, err := core.SeriesOf(context.Background(), e, x.refs[i])
 		if err == nil && s.Ref != x.refs[i] {
 			p.t.Errorf("series %d says that it is %d", x.refs[i], s.Ref)
 		}
@@ -262,7 +262,7 @@ func (p *program) selects(ctx context.Context) {
 		}
 		var out []core.Series
 		for _, ref := range refs {
-			x, err := e.Series(ref)
+			x, err := core.SeriesOf(ctx, e, ref)
 			if err != nil {
 				return nil, err
 			}
@@ -303,7 +303,7 @@ func (p *program) times() (archive int, start, end int64) {
 func (p *program) fetch(ctx context.Context) {
 	x := p.twin()
 	archive, start, end := p.times()
-	p.both("Fetch", func(i int, e core.Engine) (any, error) { return e.Fetch(ctx, x.refs[i], archive, start, end) })
+	p.both("Fetch", func(i int, e core.Engine) (any, error) { return core.Fetch(ctx, e, x.refs[i], archive, start, end) })
 }
 
 func (p *program) fetchMany(ctx context.Context) {
@@ -333,7 +333,7 @@ func (p *program) info(ctx context.Context) {
 		info, err := e.Info(x.refs[i])
 		return []any{plainOf(info.Series), info.State}, err
 	})
-	p.both("Last", func(i int, e core.Engine) (any, error) { return e.Last(x.refs[i]) })
+	p.both("Last", func(i int, e core.Engine) (any, error) { return core.Last(ctx, e, x.refs[i]) })
 	p.both("Export", func(i int, e core.Engine) (any, error) {
 		c, err := e.Export(ctx, x.refs[i])
 		return c, err

@@ -9,15 +9,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Create is core.Store's.
-func (r *Store) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
-	out, err := r.CreateBatch(ctx, []core.Spec{spec})
-	if err != nil {
-		return 0, err
-	}
-	return out[0].Ref, out[0].Err
-}
-
 // CreateBatch is core.Store's. The series of one partition are made with one log record. If some
 // partitions cannot be reached, out is complete all the same, and the error says so as well.
 func (r *Store) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {

@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -342,8 +343,8 @@ func (p *program) relearn() {
 	// A series that was moved to another partition has another reference there, and the same one in
 	// one store: the old pair is not a pair any more.
 	p.gone = slices.DeleteFunc(p.gone, func(x twin) bool {
-		_, err0 := p.one.Series(x.refs[0])
-		_, err1 := p.many.Series(x.refs[1])
+		_, err0 := core.SeriesOf(context.Background(), p.one, x.refs[0])
+		_, err1 := core.SeriesOf(context.Background(), p.many, x.refs[1])
 		return (err0 == nil) != (err1 == nil)
 	})
 }

@@ -30,8 +30,9 @@ func (h *hooked) Lookup(path string) (core.Ref, error) {
 	return announced(h, "Lookup", func() (core.Ref, error) { return h.Engine.Lookup(path) })
 }
 
-func (h *hooked) Series(ref core.Ref) (core.Series, error) {
-	return announced(h, "Series", func() (core.Series, error) { return h.Engine.Series(ref) })
+func (h *hooked) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	_, err := announced(h, "Resolve", func() (any, error) { return nil, h.Engine.Resolve(ctx, refs, fn) })
+	return err
 }
 
 func (h *hooked) Flush(ctx context.Context, refs []core.Ref) error {

@@ -20,7 +20,7 @@ import (
 func manySeries(t testing.TB, r *router.Store, n int) (refs []core.Ref) {
 	t.Helper()
 	for p := range n {
-		ref, err := r.Create(t.Context(), core.Spec{Path: pathIn(p, n, 0), Definition: gauge(t), Start: rra.Seconds(begin)})
+		ref, err := core.Create(t.Context(), r, core.Spec{Path: pathIn(p, n, 0), Definition: gauge(t), Start: rra.Seconds(begin)})
 		must(t, err)
 		refs = append(refs, ref)
 	}
@@ -37,7 +37,7 @@ func TestBatchesKeepTheirOrderWhenLeadersChange(t *testing.T) {
 	var refs [callers][]core.Ref
 	for k := range refs {
 		for p := range partitions {
-			ref, err := r.Create(t.Context(), core.Spec{Path: pathIn(p, partitions, k), Definition: gauge(t), Start: rra.Seconds(begin)})
+			ref, err := core.Create(t.Context(), r, core.Spec{Path: pathIn(p, partitions, k), Definition: gauge(t), Start: rra.Seconds(begin)})
 			must(t, err)
 			refs[k] = append(refs[k], ref)
 		}
@@ -294,7 +294,7 @@ func TestOtherPartitionsAreNotConcerned(t *testing.T) {
 	if !errors.Is(err, core.ErrUnavailable) || len(out) != 2 || !errors.Is(out[0].Err, core.ErrUnavailable) || out[1].Err != nil || out[1].Ref == 0 {
 		t.Errorf("created %v, %v", out, err)
 	}
-	if _, err := r.Series(refs[1]); err != nil {
+	if _, err := core.SeriesOf(ctx, r, refs[1]); err != nil {
 		t.Error(err)
 	}
 	var b core.Batch
@@ -314,7 +314,7 @@ func TestCallsWaitForALeader(t *testing.T) {
 	c.parts[0].depose()
 	made := make(chan error)
 	go func() {
-		_, err := r.Create(t.Context(), core.Spec{Path: pathIn(0, 2, 5), Definition: gauge(t)})
+		_, err := core.Create(t.Context(), r, core.Spec{Path: pathIn(0, 2, 5), Definition: gauge(t)})
 		made <- err
 	}()
 	stored := make(chan error)
@@ -350,7 +350,7 @@ func TestChangesGoToTheNextLeader(t *testing.T) {
 		}
 		return c.parts[0].leader
 	}}, router.Options{Wait: time.Minute})
-	_, err := r.Create(t.Context(), core.Spec{Path: "a", Definition: gauge(t)})
+	_, err := core.Create(t.Context(), r, core.Spec{Path: "a", Definition: gauge(t)})
 	must(t, err)
 	if asked < 3 {
 		t.Errorf("the directory was asked %d times", asked)
@@ -361,7 +361,7 @@ func TestChangesGoToTheNextLeader(t *testing.T) {
 func TestImportGoesOnWithTheNextLeader(t *testing.T) {
 	ctx := t.Context()
 	store := openStores(t, 1, core.Options{})[0]
-	ref, err := store.Create(ctx, core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
+	ref, err := core.Create(ctx, store, core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
 	must(t, err)
 	c, err := store.Export(ctx, ref)
 	must(t, err)
@@ -426,7 +426,7 @@ func TestReadersSeeTheirWrites(t *testing.T) {
 	}
 	mine, other := router.WithSession(t.Context(), new(router.Session)), router.WithSession(t.Context(), new(router.Session))
 	look(mine)
-	ref, err := r.Create(mine, core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
+	ref, err := core.Create(mine, r, core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
 	must(t, err)
 	look(other)
 	if len(follower.waited) > 0 {
@@ -451,7 +451,7 @@ func TestReadersSeeTheirWrites(t *testing.T) {
 func TestOnlyTheLeaderKnowsThatASeriesIsMissing(t *testing.T) {
 	c := newCell(openStores(t, 1, core.Options{}))
 	s := c.parts[0]
-	ref, err := newRouter(t, c, router.Options{}).Create(t.Context(), core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
+	ref, err := core.Create(t.Context(), newRouter(t, c, router.Options{}), core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
 	must(t, err)
 	s.reader = &node{Engine: openStores(t, 1, core.Options{})[0], s: s} // has nothing
 	other := newRouter(t, c, router.Options{Wait: time.Second})
@@ -480,7 +480,7 @@ func (c certain) Leads(int) error { return c.leads() }
 func TestOldLeaderDoesNotKnowThatASeriesIsMissing(t *testing.T) {
 	c := newCell(openStores(t, 1, core.Options{}))
 	s := c.parts[0]
-	ref, err := newRouter(t, c, router.Options{}).Create(t.Context(), core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
+	ref, err := core.Create(t.Context(), newRouter(t, c, router.Options{}), core.Spec{Path: "a", Definition: gauge(t), Start: rra.Seconds(begin)})
 	must(t, err)
 	whole := s.store
 	s.store = openStores(t, 1, core.Options{})[0] // has nothing

@@ -161,8 +161,20 @@ func (r *Store) Combinations(ctx context.Context, names []string, ms []core.Matc
 	return out, err
 }
 
-// Resolve is core.Store's.
+// Resolve is core.Store's. That one series alone does not exist is certain.
 func (r *Store) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	if len(refs) == 1 {
+		x, err := of(ctx, r, refs[0], func(e core.Engine, p int, in core.Ref) (core.Series, error) {
+			x, err := core.SeriesOf(ctx, e, in)
+			return r.series(p, x), err
+		})
+		if err == nil {
+			fn(0, x)
+		} else if errors.Is(err, core.ErrNotFound) {
+			err = nil
+		}
+		return err
+	}
 	var damage skipped
 	for from := 0; from < len(refs); from += resolvePart {
 		if err := ctx.Err(); err != nil {

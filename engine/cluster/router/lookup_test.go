@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -44,15 +45,15 @@ func (e *farEngine) LookupLeading(path string) (core.Ref, error) {
 	return e.Lookup(path)
 }
 
-func (e *farEngine) Fetch(context.Context, core.Ref, int, int64, int64) (core.Rows, error) {
-	return core.Rows{}, core.ErrNotFound
+func (e *farEngine) FetchMany(_ context.Context, refs []core.Ref, _ int, _, _ int64, fn func(i int, r *core.Rows, err error)) error {
+	for i := range refs {
+		fn(i, nil, core.ErrNotFound)
+	}
+	return core.ErrNotFound
 }
 
-func (e *farEngine) Last(core.Ref) (rra.Time, error) {
-	if e.series == "" {
-		return 0, core.ErrNotFound
-	}
-	return rra.Seconds(7), nil
+func (e *farEngine) Lasts(_ context.Context, refs []core.Ref) ([]core.LastTime, error) {
+	return slices.Repeat([]core.LastTime{{Time: rra.Seconds(7), There: e.series != ""}}, len(refs)), nil
 }
 
 // far is a Directory of one partition, which another node has.
@@ -135,7 +136,7 @@ func TestReferenceOfLeader(t *testing.T) {
 			r, err := router.New(far{&farEngine{}, x.leader}, router.Options{})
 			must(t, err)
 			began := time.Now()
-			at, err := r.Last(router.Outer(0, 1))
+			at, err := core.Last(t.Context(), r, router.Outer(0, 1))
 			if !errors.Is(err, x.is) || err == nil && at != rra.Seconds(7) {
 				t.Errorf("%s: %v and %v, want %v", name, at, err, x.is)
 			}
@@ -172,7 +173,7 @@ func TestVoidReferencesWaitOnce(t *testing.T) {
 			t.Helper()
 			began := time.Now()
 			for i := range 100 {
-				if _, err := r.Last(router.Outer(i%len(dir), core.Ref(i+1))); !errors.Is(err, is) {
+				if _, err := core.Last(t.Context(), r, router.Outer(i%len(dir), core.Ref(i+1))); !errors.Is(err, is) {
 					t.Fatalf("%s: reference %d: %v, want %v", what, i, err, is)
 				}
 			}
@@ -198,7 +199,7 @@ func TestVoidReferencesWaitOnce(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		if _, err := r.Fetch(ctx, router.Outer(0, 1), 0, 0, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+		if _, err := core.Fetch(ctx, r, router.Outer(0, 1), 0, 0, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
 			t.Errorf("a caller with a deadline: %v after %v", err, time.Since(began))
 		}
 	})

@@ -197,7 +197,7 @@ func TestCommandsOfALeaderThatDied(t *testing.T) {
 	refs := make([]core.Ref, 4)
 	for i := range refs {
 		var err error
-		refs[i], err = r.Create(t.Context(), core.Spec{Path: fmt.Sprint("s", i), Definition: gauge(t), Start: rra.Seconds(begin)})
+		refs[i], err = core.Create(t.Context(), r, core.Spec{Path: fmt.Sprint("s", i), Definition: gauge(t), Start: rra.Seconds(begin)})
 		must(t, err)
 	}
 	var other core.Batch // of somebody else, who is faster

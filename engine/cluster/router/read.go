@@ -150,14 +150,6 @@ func (d *doubt) over() {
 	d.last = time.Time{}
 }
 
-// Series is core.Store's.
-func (r *Store) Series(ref core.Ref) (core.Series, error) {
-	return of(context.Background(), r, ref, func(e core.Engine, p int, in core.Ref) (core.Series, error) {
-		x, err := e.Series(in)
-		return r.series(p, x), err
-	})
-}
-
 // Info is core.Store's.
 func (r *Store) Info(ref core.Ref) (core.Info, error) {
 	return of(context.Background(), r, ref, func(e core.Engine, p int, in core.Ref) (core.Info, error) {
@@ -167,13 +159,17 @@ func (r *Store) Info(ref core.Ref) (core.Info, error) {
 	})
 }
 
-// Last is core.Store's.
-func (r *Store) Last(ref core.Ref) (rra.Time, error) {
-	return of(context.Background(), r, ref, func(e core.Engine, _ int, in core.Ref) (rra.Time, error) { return e.Last(in) })
-}
-
-// Lasts is as core.LastsReader has it. It asks several partitions at the same time.
+// Lasts is core.Store's. It asks several partitions at the same time. That one series alone does
+// not exist is certain.
 func (r *Store) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, error) {
+	if len(refs) == 1 {
+		at, err := of(ctx, r, refs[0], func(e core.Engine, _ int, in core.Ref) (rra.Time, error) { return core.Last(ctx, e, in) })
+		there := !errors.Is(err, core.ErrNotFound)
+		if there && err != nil {
+			return nil, err
+		}
+		return []core.LastTime{{Time: at, There: there}}, nil
+	}
 	out := make([]core.LastTime, len(refs))
 	parts := r.sharesOf(refs)
 	errs := make([]error, len(parts))
@@ -181,7 +177,7 @@ func (r *Store) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, er
 		sh := parts[k]
 		var times []core.LastTime
 		times, errs[k] = ask(ctx, r, sh.p, func(e core.Engine) ([]core.LastTime, error) {
-			return core.Lasts(ctx, e, innerRefs(refs, sh))
+			return e.Lasts(ctx, innerRefs(refs, sh))
 		})
 		if errs[k] == nil {
 			for j, i := range sh.at {
@@ -203,16 +199,16 @@ func (r *Store) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	return of(ctx, r, ref, func(e core.Engine, _ int, in core.Ref) (core.Copy, error) { return e.Export(ctx, in) })
 }
 
-// Fetch is core.Store's.
-func (r *Store) Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
-	return of(ctx, r, ref, func(e core.Engine, _ int, in core.Ref) (core.Rows, error) {
-		return e.Fetch(ctx, in, archive, start, end)
-	})
-}
-
 // FetchMany is core.Store's. It reads several partitions at the same time, and calls fn for one
-// series at a time.
+// series at a time. That one series alone does not exist is certain.
 func (r *Store) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
+	if len(refs) == 1 {
+		rows, err := of(ctx, r, refs[0], func(e core.Engine, _ int, in core.Ref) (core.Rows, error) {
+			return core.Fetch(ctx, e, in, archive, start, end)
+		})
+		fn(0, &rows, err)
+		return err
+	}
 	f := &fetching{r: r, refs: refs, archive: archive, start: start, end: end, fn: fn}
 	var first error
 	for i, ref := range refs {

@@ -137,7 +137,7 @@ func (m *move) begun(ctx context.Context) (bool, error) {
 	}
 	var x core.Series
 	if err == nil {
-		x, err = order(ctx, m.r, m.q, func(e core.Engine) (core.Series, error) { return e.Series(ref) })
+		x, err = order(ctx, m.r, m.q, func(e core.Engine) (core.Series, error) { return core.SeriesOf(ctx, e, ref) })
 	}
 	if err != nil {
 		return false, m.failed(err)
@@ -276,7 +276,7 @@ func (m *move) unmark(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		x, err := e.Series(ref)
+		x, err := core.SeriesOf(ctx, e, ref)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -28,7 +29,7 @@ func newMoving(t *testing.T, dir stores, n int) *moving {
 	ctx := t.Context()
 	m := &moving{t: t, dir: dir, from: pathIn(0, 2, n), to: pathIn(1, 2, n), meta: core.Metadata{Time: rra.Seconds(begin), Text: "of it"}}
 	r := newRouter(t, dir, router.Options{})
-	ref, err := r.Create(ctx, core.Spec{Path: m.from, Definition: gauge(t), Start: rra.Seconds(begin), Labels: []core.Label{{Name: "host", Value: "a"}}})
+	ref, err := core.Create(ctx, r, core.Spec{Path: m.from, Definition: gauge(t), Start: rra.Seconds(begin), Labels: []core.Label{{Name: "host", Value: "a"}}})
 	must(t, err)
 	m.append(r, ref, 1)
 	_, err = r.SetMetadata(ctx, []core.PathMetadata{{Path: m.from, Metadata: m.meta}})
@@ -145,7 +146,7 @@ func TestRenameKeepsSamplesThatComeMeanwhile(t *testing.T) {
 		must(t, r.Rename(t.Context(), m.from, m.to))
 		ref, err := r.Lookup(m.to)
 		must(t, err)
-		if last, err := r.Last(ref); err != nil || last != rra.Seconds(int64(begin+10*(arrives-1))) {
+		if last, err := core.Last(t.Context(), r, ref); err != nil || last != rra.Seconds(int64(begin+10*(arrives-1))) {
 			t.Errorf("samples after %s: last update %v, %v; %d steps came", call, last, err, arrives-1)
 		}
 	}
@@ -156,7 +157,7 @@ func TestRenameOntoAnotherSeriesChangesNothing(t *testing.T) {
 	dir := openStores(t, 2, core.Options{})
 	m := newMoving(t, dir, 0)
 	r := newRouter(t, dir, router.Options{})
-	_, err := r.Create(t.Context(), core.Spec{Path: m.to, Definition: gauge(t), Start: rra.Seconds(begin)})
+	_, err := core.Create(t.Context(), r, core.Spec{Path: m.to, Definition: gauge(t), Start: rra.Seconds(begin)})
 	must(t, err)
 	if err := r.Rename(t.Context(), m.from, m.to); !errors.Is(err, core.ErrExists) {
 		t.Errorf("error %v, want %v", err, core.ErrExists)
@@ -213,7 +214,7 @@ func TestRenameKeepsBothPathsThatHaveChanged(t *testing.T) {
 				m.append(r, ref, 11)
 			} else {
 				must(t, r.Drop(t.Context(), m.from))
-				_, err = r.Create(t.Context(), core.Spec{Path: m.from, Definition: gauge(t), Start: rra.Seconds(begin + 100)})
+				_, err = core.Create(t.Context(), r, core.Spec{Path: m.from, Definition: gauge(t), Start: rra.Seconds(begin + 100)})
 				must(t, err)
 			}
 			old, err := r.Lookup(m.from)
@@ -236,7 +237,7 @@ func TestRenameKeepsBothPathsThatHaveChanged(t *testing.T) {
 			must(t, r.Rename(t.Context(), m.from, m.to))
 			ref, err := r.Lookup(m.to)
 			must(t, err)
-			if last, err := r.Last(ref); err != nil || last != want {
+			if last, err := core.Last(t.Context(), r, ref); err != nil || last != want {
 				t.Errorf("%s, %s path dropped: the last update is %v, %v, want %v", what, drop, last, err, want)
 			}
 		}
@@ -249,7 +250,7 @@ func (m *moving) lasts(r *router.Store) (at [2]rra.Time) {
 	for i, path := range []string{m.from, m.to} {
 		ref, err := r.Lookup(path)
 		must(m.t, err)
-		at[i], err = r.Last(ref)
+		at[i], err = core.Last(context.Background(), r, ref)
 		must(m.t, err)
 	}
 	return at
@@ -289,7 +290,7 @@ func TestRenameDuringWhichBothPathsGetSamplesLosesNone(t *testing.T) {
 		}
 		ref, err := r.Lookup(m.to)
 		must(t, err)
-		if last, err := r.Last(ref); err != nil || last != rra.Seconds(begin+300) {
+		if last, err := core.Last(t.Context(), r, ref); err != nil || last != rra.Seconds(begin+300) {
 			t.Errorf("the last update of the new path is %v, %v", last, err)
 		}
 	}

@@ -24,7 +24,7 @@ func (a *anew) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error 
 	err := core.Append(ctx, a.Engine, b)
 	if a.batches++; a.batches == 1 && err == nil {
 		if err = a.Drop(ctx, a.spec.Path); err == nil {
-			_, err = a.Create(ctx, a.spec)
+			_, err = core.Create(ctx, a, a.spec)
 		}
 	}
 	t.Complete(err)
@@ -49,7 +49,7 @@ func TestSeriesIsMadeAnewMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, err := to.Last(ref); err != nil || at != rra.Seconds(samples) {
+	if at, err := core.Last(t.Context(), to, ref); err != nil || at != rra.Seconds(samples) {
 		t.Errorf("the last sample is of %v, %v", at, err)
 	}
 }

@@ -104,7 +104,7 @@ type PeerClient interface {
 	Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error)
 	Flush(context.Context, *connect.Request[RefsRequest]) (*connect.Response[DoneResponse], error)
 	Lookup(context.Context, *connect.Request[PathRequest]) (*connect.Response[RefResponse], error)
-	// Entries is Series, Resolve and Select.
+	// Entries is Resolve and Select.
 	Entries(context.Context, *connect.Request[EntriesRequest]) (*connect.ServerStreamForClient[EntriesResponse], error)
 	Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.ServerStreamForClient[TextsResponse], error)
 	Combinations(context.Context, *connect.Request[CombinationsRequest]) (*connect.ServerStreamForClient[CombinationsResponse], error)
@@ -117,10 +117,9 @@ type PeerClient interface {
 	Relabel(context.Context, *connect.Request[RelabelRequest]) (*connect.Response[EachResponse], error)
 	Drop(context.Context, *connect.Request[PathRequest]) (*connect.Response[DoneResponse], error)
 	DropSilent(context.Context, *connect.Request[DropSilentRequest]) (*connect.Response[CountResponse], error)
-	// Fetch is Fetch and FetchMany.
+	// Fetch is FetchMany.
 	Fetch(context.Context, *connect.Request[FetchRequest]) (*connect.ServerStreamForClient[FetchResponse], error)
 	Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error)
-	// Lasts is Last, of many series.
 	Lasts(context.Context, *connect.Request[RefsRequest]) (*connect.ServerStreamForClient[LastsResponse], error)
 	// Evaluate evaluates expressions of PromQL over the series of the partition.
 	Evaluate(context.Context, *connect.Request[EvaluateRequest]) (*connect.ServerStreamForClient[EvaluateResponse], error)
@@ -515,7 +514,7 @@ type PeerHandler interface {
 	Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error)
 	Flush(context.Context, *connect.Request[RefsRequest]) (*connect.Response[DoneResponse], error)
 	Lookup(context.Context, *connect.Request[PathRequest]) (*connect.Response[RefResponse], error)
-	// Entries is Series, Resolve and Select.
+	// Entries is Resolve and Select.
 	Entries(context.Context, *connect.Request[EntriesRequest], *connect.ServerStream[EntriesResponse]) error
 	Labels(context.Context, *connect.Request[LabelsRequest], *connect.ServerStream[TextsResponse]) error
 	Combinations(context.Context, *connect.Request[CombinationsRequest], *connect.ServerStream[CombinationsResponse]) error
@@ -528,10 +527,9 @@ type PeerHandler interface {
 	Relabel(context.Context, *connect.Request[RelabelRequest]) (*connect.Response[EachResponse], error)
 	Drop(context.Context, *connect.Request[PathRequest]) (*connect.Response[DoneResponse], error)
 	DropSilent(context.Context, *connect.Request[DropSilentRequest]) (*connect.Response[CountResponse], error)
-	// Fetch is Fetch and FetchMany.
+	// Fetch is FetchMany.
 	Fetch(context.Context, *connect.Request[FetchRequest], *connect.ServerStream[FetchResponse]) error
 	Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error)
-	// Lasts is Last, of many series.
 	Lasts(context.Context, *connect.Request[RefsRequest], *connect.ServerStream[LastsResponse]) error
 	// Evaluate evaluates expressions of PromQL over the series of the partition.
 	Evaluate(context.Context, *connect.Request[EvaluateRequest], *connect.ServerStream[EvaluateResponse]) error

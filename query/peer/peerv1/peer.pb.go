@@ -25,22 +25,19 @@ const (
 type EntriesRequest_Kind int32
 
 const (
-	EntriesRequest_KIND_SERIES  EntriesRequest_Kind = 0
-	EntriesRequest_KIND_RESOLVE EntriesRequest_Kind = 1
-	EntriesRequest_KIND_SELECT  EntriesRequest_Kind = 2
+	EntriesRequest_KIND_RESOLVE EntriesRequest_Kind = 0
+	EntriesRequest_KIND_SELECT  EntriesRequest_Kind = 1
 )
 
 // Enum value maps for EntriesRequest_Kind.
 var (
 	EntriesRequest_Kind_name = map[int32]string{
-		0: "KIND_SERIES",
-		1: "KIND_RESOLVE",
-		2: "KIND_SELECT",
+		0: "KIND_RESOLVE",
+		1: "KIND_SELECT",
 	}
 	EntriesRequest_Kind_value = map[string]int32{
-		"KIND_SERIES":  0,
-		"KIND_RESOLVE": 1,
-		"KIND_SELECT":  2,
+		"KIND_RESOLVE": 0,
+		"KIND_SELECT":  1,
 	}
 )
 
@@ -1507,7 +1504,7 @@ func (x *EntriesRequest) GetKind() EntriesRequest_Kind {
 	if x != nil {
 		return x.Kind
 	}
-	return EntriesRequest_KIND_SERIES
+	return EntriesRequest_KIND_RESOLVE
 }
 
 func (x *EntriesRequest) GetRefs() []uint64 {
@@ -2694,7 +2691,6 @@ type FetchRequest struct {
 	Archive       int64                  `protobuf:"varint,3,opt,name=archive" json:"archive,omitempty"`
 	Start         int64                  `protobuf:"varint,4,opt,name=start" json:"start,omitempty"`
 	End           int64                  `protobuf:"varint,5,opt,name=end" json:"end,omitempty"`
-	One           bool                   `protobuf:"varint,6,opt,name=one" json:"one,omitempty"` // the method Fetch
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2762,13 +2758,6 @@ func (x *FetchRequest) GetEnd() int64 {
 		return x.End
 	}
 	return 0
-}
-
-func (x *FetchRequest) GetOne() bool {
-	if x != nil {
-		return x.One
-	}
-	return false
 }
 
 // Rows are rows of one series, or a piece of them.
@@ -3947,7 +3936,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\"w\n" +
 	"\fEachResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x122\n" +
-	"\bfailures\x18\x02 \x03(\v2\x16.rondo.peer.v1.FailureR\bfailures\"\xf1\x02\n" +
+	"\bfailures\x18\x02 \x03(\v2\x16.rondo.peer.v1.FailureR\bfailures\"\xe0\x02\n" +
 	"\x0eEntriesRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x126\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\".rondo.peer.v1.EntriesRequest.KindR\x04kind\x12\x12\n" +
@@ -3957,11 +3946,10 @@ const file_peer_proto_rawDesc = "" +
 	"\bmatchers\x18\x06 \x03(\v2\x17.rondo.types.v1.MatcherR\bmatchers\x12\x14\n" +
 	"\x05order\x18\a \x01(\x03R\x05order\x12\x1b\n" +
 	"\trefs_only\x18\b \x01(\bR\brefsOnly\x12\x12\n" +
-	"\x04page\x18\t \x01(\x03R\x04page\":\n" +
-	"\x04Kind\x12\x0f\n" +
-	"\vKIND_SERIES\x10\x00\x12\x10\n" +
-	"\fKIND_RESOLVE\x10\x01\x12\x0f\n" +
-	"\vKIND_SELECT\x10\x02\"\x92\x01\n" +
+	"\x04page\x18\t \x01(\x03R\x04page\")\n" +
+	"\x04Kind\x12\x10\n" +
+	"\fKIND_RESOLVE\x10\x00\x12\x0f\n" +
+	"\vKIND_SELECT\x10\x01\"\x92\x01\n" +
 	"\x05Entry\x12\x10\n" +
 	"\x03ref\x18\x01 \x01(\x04R\x03ref\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12-\n" +
@@ -4047,14 +4035,13 @@ const file_peer_proto_rawDesc = "" +
 	"\x11DropSilentRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
 	"\x04refs\x18\x02 \x03(\x06R\x04refs\x12\x16\n" +
-	"\x06before\x18\x03 \x03(\x10R\x06before\"\xa5\x01\n" +
+	"\x06before\x18\x03 \x03(\x10R\x06before\"\x93\x01\n" +
 	"\fFetchRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
 	"\x04refs\x18\x02 \x03(\x06R\x04refs\x12\x18\n" +
 	"\aarchive\x18\x03 \x01(\x03R\aarchive\x12\x14\n" +
 	"\x05start\x18\x04 \x01(\x03R\x05start\x12\x10\n" +
-	"\x03end\x18\x05 \x01(\x03R\x03end\x12\x10\n" +
-	"\x03one\x18\x06 \x01(\bR\x03one\"\xc6\x01\n" +
+	"\x03end\x18\x05 \x01(\x03R\x03end\"\xc6\x01\n" +
 	"\x04Rows\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x03R\x05index\x120\n" +
 	"\afailure\x18\x02 \x01(\v2\x16.rondo.peer.v1.FailureR\afailure\x12\x14\n" +

@@ -92,7 +92,7 @@ func (v *Evaluator) storage(p int, e core.Engine, rules uint64) (*prom.Storage, 
 
 // closed reports whether an engine was closed, because its partition has left this node.
 func closed(e core.Engine) bool {
-	_, err := e.Series(0)
+	_, err := core.SeriesOf(context.Background(), e, 0)
 	return errors.Is(err, core.ErrClosed)
 }
 

@@ -32,7 +32,7 @@ func (g *growing) FetchMany(ctx context.Context, refs []core.Ref, archive int, s
 
 func (g *growing) grow() {
 	g.n++
-	ref, err := g.Create(g.t.Context(), core.Spec{
+	ref, err := core.Create(g.t.Context(), g, core.Spec{
 		Path: fmt.Sprint("m", g.n), Labels: []core.Label{{Name: "__name__", Value: "m"}, {Name: "n", Value: fmt.Sprint(g.n)}},
 		Definition: receivers.StandardDefinition(10), Start: rra.Seconds(base),
 	})

@@ -153,7 +153,7 @@ func (c *cluster) keep(path string, ls labels.Labels, samples []promtest.Sample)
 	}
 	spec := core.Spec{Path: path, Definition: d, Start: rra.Seconds(samples[0].Time/1000 - d.Step)}
 	ls.Range(func(l labels.Label) { spec.Labels = append(spec.Labels, core.Label{Name: l.Name, Value: l.Value}) })
-	ref, err := c.router.Create(c.Context(), spec)
+	ref, err := core.Create(c.Context(), c.router, spec)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (s *Server) adoptSome(ctx context.Context, root *os.Root, paths []string, f
 		queue <- item
 	}
 	close(queue)
-	err := transfer.Import(ctx, s.o.Store, transfer.Options{Jobs: 2}, queue, func(r transfer.Result) {
+	err := transfer.Import(ctx, core.Simple{Engine: s.o.Store}, transfer.Options{Jobs: 2}, queue, func(r transfer.Result) {
 		files[asked[r.Path]] = r.Err
 		if r.Outcome == transfer.Imported {
 			s.o.Logger.Info("a file of rrdtool's is a series now", "file", r.Name)
@@ -117,7 +117,7 @@ func (s *Server) find(path string) (core.Ref, error) {
 
 // finding is the store for verbs. It adopts native files that a verb names.
 type finding struct {
-	core.Engine
+	core.Simple
 	s *Server
 }
 

@@ -83,7 +83,7 @@ func (c *conn) together(fs []fetching) int {
 
 // A known is a store that takes the definition of one series from its alias.
 type known struct {
-	core.Engine
+	core.Simple
 	e *alias
 }
 
@@ -93,7 +93,7 @@ func (k known) Series(core.Ref) (core.Series, error) {
 
 // makePlan chooses the archive and the columns of a request.
 func (f *fetching) makePlan(s core.Engine) error {
-	f.plan, f.err = query.NewPlan(known{s, f.e}, f.e.ref, query.Request{CF: f.cf, Start: f.start, End: f.end})
+	f.plan, f.err = query.NewPlan(known{core.Simple{Engine: s}, f.e}, f.e.ref, query.Request{CF: f.cf, Start: f.start, End: f.end})
 	if f.err != nil {
 		return f.err
 	}
@@ -191,7 +191,7 @@ func (c *conn) fetchMany(fs []fetching) {
 	reading.Go(func() {
 		for from := 0; from < len(fs); from += readTogether {
 			to := min(from+readTogether, len(fs))
-			err := query.ReadMany(c.s.life, c.s.o.Store, plans[from:to], func(i int, rows []float64, err error) {
+			err := query.ReadMany(c.s.life, core.Simple{Engine: c.s.o.Store}, plans[from:to], func(i int, rows []float64, err error) {
 				i += from
 				fs[i].err = err
 				copy(values[at[i]:at[i+1]], rows)

@@ -81,7 +81,7 @@ type listing struct {
 
 // walk calls fn for each entry, in order of paths.
 func (l *listing) walk(fn func(entry string) error) error {
-	store, ctx := l.c.s.o.Store, l.c.s.life
+	store, ctx := core.Simple{Engine: l.c.s.o.Store}, l.c.s.life
 	if l.dir != "" {
 		there, err := rrdtool.IsSeries(store, l.dir)
 		if err != nil {

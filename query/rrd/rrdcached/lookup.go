@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"context"
 	"errors"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -34,7 +35,7 @@ func (s *Server) lookupBy(raw []byte, find func(path string) (core.Ref, error)) 
 		if err != nil {
 			return nil, err
 		}
-		series, err := s.o.Store.Series(ref)
+		series, err := core.SeriesOf(context.Background(), s.o.Store, ref)
 		switch {
 		case err == nil:
 			return s.cache.put(renames, raw, path, ref, series.Definition), nil

@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -214,7 +215,7 @@ func (c *conn) lastUpdate(r *request) {
 // lastOf returns the definition of a series, and the second of its last update.
 func (c *conn) lastOf(e *alias) (d *rra.Definition, t int64, err error) {
 	err = c.read(e, func(e *alias) error {
-		last, err := c.s.o.Store.Last(e.ref)
+		last, err := core.Last(context.Background(), c.s.o.Store, e.ref)
 		d, t = e.d, last.Unix()
 		return err
 	})

@@ -4,6 +4,7 @@ package rrdcached
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 
@@ -108,7 +109,7 @@ func (c *conn) samples(e *alias, args []byte, has bool) {
 
 // hasEnded reports whether the series of e is known to have ended.
 func (s *Server) hasEnded(e *alias) bool {
-	_, err := s.o.Store.Series(e.ref)
+	_, err := core.SeriesOf(context.Background(), s.o.Store, e.ref)
 	return errors.Is(err, core.ErrNotFound)
 }
 

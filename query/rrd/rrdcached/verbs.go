@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -52,7 +53,7 @@ func (s *Server) verb(ctx context.Context, base string, args []string, keepSame 
 }
 
 func (s *Server) env(base string, out io.Writer, errOut *bytes.Buffer) *rrdtool.Env {
-	return &rrdtool.Env{Store: finding{s.o.Store, s}, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: base}
+	return &rrdtool.Env{Store: finding{core.Simple{Engine: s.o.Store}, s}, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: base}
 }
 
 // verbError returns the text that a verb has printed on standard error, as an error.

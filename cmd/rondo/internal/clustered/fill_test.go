@@ -36,7 +36,7 @@ func add(t *testing.T, s core.Engine, paths ...string) {
 		t.Fatal(err)
 	}
 	for _, path := range paths {
-		if _, err := s.Create(t.Context(), core.Spec{Path: path, Definition: d, Start: rra.Seconds(1_000_000_000)}); err != nil {
+		if _, err := core.Create(t.Context(), s, core.Spec{Path: path, Definition: d, Start: rra.Seconds(1_000_000_000)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -602,7 +602,7 @@ func (w *simulation) look(ctx context.Context, m *machine, e core.Engine, s *sim
 		w.t.Errorf("%s: %s: %v", m.name, s.path(i), err)
 		return
 	}
-	rows, err := e.Fetch(ctx, ref, 0, simStart, simStart+int64(s.done))
+	rows, err := core.Fetch(ctx, e, ref, 0, simStart, simStart+int64(s.done))
 	if err != nil {
 		w.t.Errorf("%s: %s: %v", m.name, s.path(i), err)
 		return

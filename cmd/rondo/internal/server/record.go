@@ -120,7 +120,7 @@ func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (core.Ref, er
 	}
 	ref, err := r.store.Lookup(name)
 	if errors.Is(err, core.ErrNotFound) {
-		ref, err = r.store.Create(ctx, core.Spec{
+		ref, err = core.Create(ctx, r.store, core.Spec{
 			Path:       name,
 			Labels:     r.labels(f),
 			Definition: ownDefinition(f),
