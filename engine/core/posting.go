@@ -33,8 +33,6 @@ func (p *posting) set(i int) { p[i/64] |= 1 << (i % 64) }
 
 func (p *posting) clear(i int) { p[i/64] &^= 1 << (i % 64) }
 
-func (p *posting) has(i int) bool { return p[i/64]>>(i%64)&1 != 0 }
-
 func (p *posting) count() (n int) {
 	for _, w := range p {
 		n += bits.OnesCount64(w)
