@@ -9,9 +9,9 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Append and recovery apply samples in the same way. The samples of a run go through
-// rra.Machine.Step in the order of the log, and the rows that they close go into the buffers of the
-// group. The outcome depends on the log and on the state of the group alone.
+// Append and recovery apply samples in the same way. The samples of a run go through rra.Block, or
+// one by one through shard.step, in the order of the log. The rows that they close go into the
+// buffers of the group. The outcome depends on the log and on the state of the group alone.
 
 // applySamples applies the samples [from, to) of b to g, and counts their outcome in o. Plain
 // ones of one time step together, in blocks. The caller holds g.mu.

@@ -58,7 +58,7 @@ func (w *checkpointTx) add(sn *snapshot) error {
 	}
 	for i := range blocks {
 		if b := &blocks[i]; !b.Merged {
-			w.putBlock(sn, b.Stream, b.Slot, b.Strips)
+			w.queueBlock(sn, b.Stream, b.Slot, b.Strips)
 		}
 	}
 	w.dropLags(sn)
@@ -115,8 +115,8 @@ func (sn *snapshot) windowSlot(stream int) int64 {
 	return rowblock.FloorDiv(sn.last[stream]-st.Rows+1, st.Slot)
 }
 
-// putBlock adds a sub-block to a slot.
-func (w *checkpointTx) putBlock(sn *snapshot, stream int, slot int64, strips []rowblock.Strip) {
+// queueBlock adds a sub-block to a slot; write puts it into the database.
+func (w *checkpointTx) queueBlock(sn *snapshot, stream int, slot int64, strips []rowblock.Strip) {
 	if len(strips) == 0 {
 		return
 	}
@@ -256,7 +256,7 @@ func (w *checkpointTx) mergeSlot(sn *snapshot, stream int, e *rowblock.SubBlocks
 	if err != nil {
 		return err
 	}
-	w.putBlock(sn, stream, e.Slot, strips)
+	w.queueBlock(sn, stream, e.Slot, strips)
 	w.cp.failpoint("merge")
 	return nil
 }

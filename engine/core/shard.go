@@ -45,8 +45,9 @@ func (sh *shard) keepRuns(runs []rra.Run) {
 	}
 }
 
-// step applies one reading to the series at an index and pushes the rows that it closes. trace, if
-// not nil, is called with these rows. The caller holds the group's lock.
+// step refuses a late reading. It applies any other one to the series at an index and pushes the
+// rows that it closes. trace, if not nil, is called with these rows. The caller holds the group's
+// lock.
 func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
 	if last := g.lastUpdate(index); at <= last {
 		return &rra.TimeError{At: at, Last: last} // what Step says, without a copy of the state
