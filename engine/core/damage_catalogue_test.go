@@ -117,7 +117,7 @@ func useCatalogue(t *testing.T, s *core.Store) (told int) {
 	note("label values", err)
 	_, err = s.Notes(ctx, "")
 	note("notes", err)
-	for _, err := range s.ListMetadata(ctx, "", "") {
+	for _, err := range s.ListMetadata(ctx, core.MetadataQuery{}) {
 		note("metadata", err)
 	}
 	out, err := s.SetMetadata(ctx, []core.PathMetadata{{Path: "h/0", Metadata: core.Metadata{Text: "x"}}})

@@ -85,10 +85,7 @@ type Reader interface {
 
 // Annotations are metadata of paths, and notes.
 type Annotations interface {
-	// Metadata returns the metadata of a path: see Store.Metadata.
-	Metadata(path string) (Metadata, error)
-	// ListMetadata yields metadata in order of paths: see Store.ListMetadata.
-	ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[PathMetadata, error]
+	MetadataLister
 	// SetMetadata replaces metadata: see Store.SetMetadata.
 	SetMetadata(ctx context.Context, ms []PathMetadata) ([]error, error)
 	// ExpireMetadata marks metadata as expired: see Store.ExpireMetadata.
@@ -156,6 +153,12 @@ type Fetcher interface {
 	FetchMany(ctx context.Context, refs []Ref, archive int, start, end int64, fn func(i int, r *Rows, err error)) error
 }
 
+// A MetadataLister reads metadata.
+type MetadataLister interface {
+	// ListMetadata yields metadata in order of paths: see Store.ListMetadata.
+	ListMetadata(ctx context.Context, q MetadataQuery) iter.Seq2[PathMetadata, error]
+}
+
 // Create makes one series in e and returns once it is durable. If the path is taken, it returns the
 // reference of the existing series and an error that wraps ErrExists.
 func Create(ctx context.Context, e Creator, spec Spec) (Ref, error) {
@@ -209,6 +212,17 @@ func Fetch(ctx context.Context, e Fetcher, ref Ref, archive int, start, end int6
 		}
 	})
 	return rows, err
+}
+
+// MetadataOf returns the metadata of one path of e, or the zero Metadata if the path has none.
+func MetadataOf(ctx context.Context, e MetadataLister, path string) (m Metadata, err error) {
+	if path == "" {
+		return m, nil
+	}
+	for x, failed := range e.ListMetadata(ctx, MetadataQuery{Path: path}) {
+		m, err = x.Metadata, failed
+	}
+	return m, err
 }
 
 // A Simple is an engine with the methods of a Store for one series. It is for callers that also

@@ -228,7 +228,7 @@ func (f *followReader) names(ctx context.Context) error {
 			f.n++
 		}
 	}
-	for x, err := range f.s.ListMetadata(ctx, "tick", "") {
+	for x, err := range f.s.ListMetadata(ctx, core.MetadataQuery{Prefix: "tick"}) {
 		text := int64(0)
 		if _, e := fmt.Sscan(x.Metadata.Text, &text); err != nil || e != nil || text < f.text || text > f.l.ticks[f.most()] {
 			return fmt.Errorf("metadata %+v after %d: %w, %w", x, f.text, err, e)

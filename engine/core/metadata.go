@@ -37,6 +37,13 @@ type PathMetadata struct {
 	Metadata
 }
 
+// A MetadataQuery selects metadata.
+type MetadataQuery struct {
+	Path   string // if not empty: of this path only, which is looked up
+	Prefix string // of paths that begin with it
+	After  string // of paths that sort after it
+}
+
 const (
 	maxMetadata     = 16 << 10 // bytes of a path's text and attributes
 	metadataBytes   = 32 << 20 // of changes that wait in memory before a checkpoint is asked for
@@ -312,17 +319,23 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 	return m, nil
 }
 
-// ListMetadata yields the metadata of paths that begin with prefix and sort after after, in order
-// of their look-up keys. Path lacks a trailing .rrd. ListMetadata skips damaged entries; if it met
-// any, it yields an error that wraps ErrDamaged last.
-func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[PathMetadata, error] {
+// ListMetadata yields the metadata of a query in order of the look-up keys of their paths. Path
+// lacks a trailing .rrd. ListMetadata skips damaged entries; if it met any, it yields an error that
+// wraps ErrDamaged last.
+func (s *Store) ListMetadata(ctx context.Context, q MetadataQuery) iter.Seq2[PathMetadata, error] {
 	return func(yield func(PathMetadata, error) bool) {
+		if q.Path != "" {
+			if m, err := s.Metadata(q.Path); err != nil || !m.none() {
+				yield(PathMetadata{nameKey(strings.TrimLeft(q.Path, "/")), m}, err)
+			}
+			return
+		}
 		if err := s.enter(); err != nil {
 			yield(PathMetadata{}, err)
 			return
 		}
 		defer s.leave()
-		prefix, after := nameKey(strings.TrimLeft(prefix, "/")), nameKey(strings.TrimLeft(after, "/"))
+		prefix, after := nameKey(strings.TrimLeft(q.Prefix, "/")), nameKey(strings.TrimLeft(q.After, "/"))
 		newer := s.metadata.view(prefix, after)
 		var passed passedOver
 		for more := true; more; {

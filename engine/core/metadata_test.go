@@ -27,7 +27,7 @@ func (b bruteMetadata) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 	for _, prefix := range []string{"", "a/", "/a/1", "b/1.rrd", "zz"} {
 		for _, after := range []string{"", "a/2", "a/10.rrd", "b", "zzz"} {
 			var got, want []core.PathMetadata
-			for m, err := range s.ListMetadata(t.Context(), prefix, after) {
+			for m, err := range s.ListMetadata(t.Context(), core.MetadataQuery{Prefix: prefix, After: after}) {
 				if err != nil {
 					t.Fatal(err)
 				}

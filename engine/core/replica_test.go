@@ -74,7 +74,7 @@ func described(t testing.TB, s *core.Store) []string {
 			t.Fatalf("%q is series %d, its name says %d, %v", x.Path, x.Ref, ref, err)
 		}
 	}
-	for x, err := range s.ListMetadata(ctx, "", "") {
+	for x, err := range s.ListMetadata(ctx, core.MetadataQuery{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

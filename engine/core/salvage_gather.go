@@ -517,7 +517,7 @@ func (x *salvaging) copyMetadata(ctx context.Context, to *Store) error {
 		batch = batch[:0]
 		return err
 	}
-	for m, err := range x.s.ListMetadata(ctx, "", "") {
+	for m, err := range x.s.ListMetadata(ctx, MetadataQuery{}) {
 		if err != nil {
 			x.lose("metadata: %v", err)
 			continue

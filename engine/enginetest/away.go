@@ -112,20 +112,13 @@ func (a *awayEngine) Export(ctx context.Context, ref core.Ref) (core.Copy, error
 	return a.Engine.Export(ctx, ref)
 }
 
-func (a *awayEngine) Metadata(path string) (core.Metadata, error) {
-	if err := a.err(); err != nil {
-		return core.Metadata{}, err
-	}
-	return a.Engine.Metadata(path)
-}
-
-func (a *awayEngine) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[core.PathMetadata, error] {
+func (a *awayEngine) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {
 	return func(yield func(core.PathMetadata, error) bool) {
 		if err := a.err(); err != nil {
 			yield(core.PathMetadata{}, err)
 			return
 		}
-		a.Engine.ListMetadata(ctx, prefix, after)(yield)
+		a.Engine.ListMetadata(ctx, q)(yield)
 	}
 }
 

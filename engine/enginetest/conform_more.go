@@ -44,11 +44,11 @@ func (r *recording) annotate() {
 	r.say("SetMetadata", "%s", r.fault(err))
 	show := func(when string) {
 		for _, p := range []string{"net/eth0", "net/eth0.rrd", "net/text", "nothing", "a\xff"} {
-			m, err := r.e.Metadata(p)
-			r.say("Metadata", "%s %q %+v %s", when, p, m, r.fault(err))
+			m, err := core.MetadataOf(ctx, r.e, p)
+			r.say("MetadataOf", "%s %q %+v %s", when, p, m, r.fault(err))
 		}
 		var out []string
-		for m, err := range r.e.ListMetadata(ctx, "net/", "") {
+		for m, err := range r.e.ListMetadata(ctx, core.MetadataQuery{Prefix: "net/"}) {
 			out = append(out, fmt.Sprintf("%+v %s", m, r.fault(err)))
 		}
 		r.say("ListMetadata", "%s %q", when, out)

@@ -63,7 +63,7 @@ func (v View) Metadata(path string) (core.Metadata, error) {
 	if err := v.user.Check(path); err != nil {
 		return core.Metadata{}, err
 	}
-	return v.store.Metadata(path)
+	return core.MetadataOf(context.Background(), v.store, path)
 }
 
 // Notes returns the notes under a key, and under keys below it.
@@ -97,7 +97,7 @@ func (v View) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, e
 // ListMetadata yields the metadata of paths that begin with prefix and sort after after.
 func (v View) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[core.PathMetadata, error] {
 	list := func(prefix string) iter.Seq2[core.PathMetadata, error] {
-		return v.store.ListMetadata(ctx, prefix, after)
+		return v.store.ListMetadata(ctx, core.MetadataQuery{Prefix: prefix, After: after})
 	}
 	return within(v.user, prefix, list, func(m *core.PathMetadata) string { return m.Path })
 }

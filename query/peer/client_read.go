@@ -202,22 +202,15 @@ func (c *Client) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	return *x, nil
 }
 
-// Metadata is core.Engine's.
-func (c *Client) Metadata(path string) (core.Metadata, error) {
-	ctx, cancel := c.bounded(context.Background())
-	defer cancel()
-	m, err := ask(ctx, c, c.node.rpc.Metadata, &peerv1.PathRequest{Target: c.target(ctx), Path: path})
-	if err != nil || len(m.GetMetadata()) != 1 {
-		return core.Metadata{}, err
-	}
-	return types.ReadMetadata(m.GetMetadata()[0]).Metadata, nil
-}
-
 // ListMetadata is core.Engine's.
-func (c *Client) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[core.PathMetadata, error] {
+func (c *Client) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {
 	return func(yield func(core.PathMetadata, error) bool) {
 		own, cancel := context.WithCancel(ctx)
-		in, err := c.node.rpc.ListMetadata(own, connect.NewRequest(&peerv1.ListRequest{Target: c.target(ctx), Prefix: prefix, After: after}))
+		if q.Path != "" {
+			own, cancel = c.bounded(ctx)
+		}
+		req := &peerv1.MetadataQuery{Target: c.target(ctx), Path: q.Path, Prefix: q.Prefix, After: q.After}
+		in, err := c.node.rpc.ListMetadata(own, connect.NewRequest(req))
 		going := true
 		err = drain(ctx, c, cancel, in, err, func(m *peerv1.MetadataResponse) (bool, error) {
 			for _, x := range m.GetMetadata() {

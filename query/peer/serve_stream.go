@@ -179,12 +179,13 @@ func (s *Server) Combinations(ctx context.Context, req *connect.Request[peerv1.C
 }
 
 // ListMetadata answers ListMetadata.
-func (s *Server) ListMetadata(ctx context.Context, req *connect.Request[peerv1.ListRequest], stream *connect.ServerStream[peerv1.MetadataResponse]) error {
+func (s *Server) ListMetadata(ctx context.Context, req *connect.Request[peerv1.MetadataQuery], stream *connect.ServerStream[peerv1.MetadataResponse]) error {
 	var out peerv1.MetadataResponse
 	var failed error
 	size := 0
+	q := core.MetadataQuery{Path: req.Msg.GetPath(), Prefix: req.Msg.GetPrefix(), After: req.Msg.GetAfter()}
 	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		for m, err := range e.ListMetadata(ctx, req.Msg.GetPrefix(), req.Msg.GetAfter()) {
+		for m, err := range e.ListMetadata(ctx, q) {
 			if err != nil {
 				return err
 			}

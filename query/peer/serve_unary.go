@@ -10,7 +10,6 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/peer/peerv1"
 	"github.com/rondo-db/rondo/query/rpc/types"
-	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -153,17 +152,6 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[peerv1.RefReques
 		out.Entry = &peerv1.Entry{Ref: uint64(x.Ref), Path: x.Path, Labels: types.SentLabels(x.Labels)}
 		out.State, out.Texts = x.State.W, x.State.Text
 		return nil
-	})
-	return answer(&out)
-}
-
-// Metadata answers Metadata.
-func (s *Server) Metadata(ctx context.Context, req *connect.Request[peerv1.PathRequest]) (*connect.Response[peerv1.MetadataResponse], error) {
-	var out peerv1.MetadataResponse
-	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		m, err := e.Metadata(req.Msg.GetPath())
-		out.Metadata = []*typesv1.Metadata{types.SentMetadata(core.PathMetadata{Metadata: m})}
-		return err
 	})
 	return answer(&out)
 }

@@ -118,7 +118,7 @@ func (s *Server) charting(e core.Series) (charts.Series, error) {
 			x.Group = l.Value
 		}
 	}
-	m, err := s.Store.Metadata(e.Path)
+	m, err := core.MetadataOf(context.Background(), s.Store, e.Path)
 	if err != nil && !errors.Is(err, core.ErrDamaged) {
 		return x, coded(err)
 	}

@@ -79,7 +79,7 @@ func (s *Server) hit(h search.Hit) (*rondov1.SearchHit, error) {
 	case err != nil && !errors.Is(err, core.ErrDamaged):
 		return nil, coded(err)
 	}
-	m, err := s.Store.Metadata(h.Path)
+	m, err := core.MetadataOf(context.Background(), s.Store, h.Path)
 	if err != nil && !errors.Is(err, core.ErrDamaged) {
 		return nil, coded(err)
 	}

@@ -29,7 +29,7 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequ
 		Series:       seriesOf(info.Series, false),
 		LastUpdateUs: int64(info.Machine.LastUpdate(info.State.W)),
 	}
-	m, err := s.Store.Metadata(info.Path)
+	m, err := core.MetadataOf(ctx, s.Store, info.Path)
 	if err != nil {
 		return nil, fail(err, "metadata of %.200q", info.Path)
 	}

@@ -1,7 +1,9 @@
 package search_test
 
 import (
+	"context"
 	"errors"
+	"iter"
 	"testing"
 	"time"
 
@@ -13,7 +15,13 @@ import (
 // A dumb store has metadata that is out of reach.
 type dumb struct{ core.Engine }
 
-func (dumb) Metadata(string) (core.Metadata, error) { return core.Metadata{}, enginetest.ErrAway }
+func (dumb) ListMetadata(_ context.Context, q core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {
+	return func(yield func(core.PathMetadata, error) bool) {
+		if q.Path != "" {
+			yield(core.PathMetadata{}, enginetest.ErrAway)
+		}
+	}
+}
 
 // A level showed a series whose unit is out of reach as one that has no unit.
 func TestLevelSaysThatUnitsAreOutOfReach(t *testing.T) {

@@ -151,7 +151,7 @@ func (x *Index) build(ctx context.Context) error {
 // are shared with other paths.
 func (x *Index) described(ctx context.Context) (map[string]string, error) {
 	out, shared, size := make(map[string]string), make(map[string]string), int64(0)
-	for m, err := range x.store.ListMetadata(ctx, "", "") {
+	for m, err := range x.store.ListMetadata(ctx, core.MetadataQuery{}) {
 		if errors.Is(err, core.ErrDamaged) {
 			break
 		}
@@ -217,7 +217,7 @@ func (x *Index) change(c *core.Change) error {
 	if c.Path == "" {
 		return nil
 	}
-	m, err := x.store.Metadata(c.Path)
+	m, err := core.MetadataOf(context.Background(), x.store, c.Path)
 	if err != nil && !errors.Is(err, core.ErrDamaged) {
 		return err
 	}

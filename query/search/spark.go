@@ -112,7 +112,7 @@ func (x *Index) spark(node uint32) (Spark, error) {
 func (x *Index) plainSpark(e *core.Series) (Spark, error) {
 	out := Spark{Path: e.Path, DS: e.Definition.Sources[0].Name, Factor: 1, CF: cfOf(e.Definition)}
 	out.Title = strings.TrimSuffix(e.Path[strings.LastIndexByte(e.Path, '/')+1:], ".rrd")
-	m, err := x.store.Metadata(e.Path)
+	m, err := core.MetadataOf(context.Background(), x.store, e.Path)
 	if err != nil && !errors.Is(err, core.ErrDamaged) {
 		return Spark{}, err
 	}

@@ -20,7 +20,7 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 	defer func() { s.allowed.giveBack(unused) }()
 	for i := range ds {
 		d := &ds[i]
-		known, err := s.known(d.Path)
+		known, err := s.known(ctx, d.Path)
 		switch {
 		case err != nil:
 			out[i] = err
@@ -55,8 +55,8 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 }
 
 // known reports whether a path has metadata or is the path of a series.
-func (s *Sink) known(path string) (bool, error) {
-	m, err := s.store.Metadata(path)
+func (s *Sink) known(ctx context.Context, path string) (bool, error) {
+	m, err := core.MetadataOf(ctx, s.store, path)
 	if err != nil {
 		return false, err
 	}
@@ -71,6 +71,6 @@ func (s *Sink) known(path string) (bool, error) {
 }
 
 // Metadata is receivers.Sink's.
-func (s *Sink) Metadata(_ context.Context, path string) (core.Metadata, error) {
-	return s.store.Metadata(path)
+func (s *Sink) Metadata(ctx context.Context, path string) (core.Metadata, error) {
+	return core.MetadataOf(ctx, s.store, path)
 }

@@ -21,7 +21,7 @@ type Engine interface {
 	AddNote(ctx context.Context, key string, n core.Note) error
 	Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error)
 	SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error)
-	Metadata(path string) (core.Metadata, error)
+	core.MetadataLister
 	Info(ref core.Ref) (core.Info, error)
 	Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error)
 }

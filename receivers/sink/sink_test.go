@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -95,7 +96,9 @@ func (s *fakeStore) SetMetadata(_ context.Context, ms []core.PathMetadata) ([]er
 	return out, nil
 }
 
-func (s *fakeStore) Metadata(string) (core.Metadata, error) { return core.Metadata{}, nil }
+func (s *fakeStore) ListMetadata(context.Context, core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {
+	return func(func(core.PathMetadata, error) bool) {}
+}
 
 func requests(sender string, paths ...string) []receivers.Request {
 	var reqs []receivers.Request

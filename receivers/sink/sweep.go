@@ -154,7 +154,7 @@ func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *
 		forget = forget[:0]
 		return nil
 	}
-	for m, err := range w.store.ListMetadata(ctx, "", "") {
+	for m, err := range w.store.ListMetadata(ctx, core.MetadataQuery{}) {
 		if err != nil {
 			return err
 		}

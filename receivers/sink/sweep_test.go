@@ -77,7 +77,7 @@ func TestSweep(t *testing.T) {
 			}
 			out[x.Path] = "series"
 		}
-		for m, err := range s.ListMetadata(t.Context(), "", "") {
+		for m, err := range s.ListMetadata(t.Context(), core.MetadataQuery{}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ const metadataChunk = 4000
 func (r *run) metadata(ctx context.Context) error {
 	var part []core.PathMetadata
 	after := ""
-	for m, err := range r.From.ListMetadata(ctx, "", "") {
+	for m, err := range r.From.ListMetadata(ctx, core.MetadataQuery{}) {
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (r *run) metadataPart(ctx context.Context, after string, part []core.PathMe
 func (r *run) metadataThere(ctx context.Context, after, last string) (there map[string]core.Metadata, err error) {
 	err = again(ctx, r.Patience, func() error {
 		there = make(map[string]core.Metadata)
-		for m, err := range r.To.ListMetadata(ctx, "", after) {
+		for m, err := range r.To.ListMetadata(ctx, core.MetadataQuery{After: after}) {
 			if err != nil {
 				return err
 			}

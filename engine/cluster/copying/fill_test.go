@@ -163,7 +163,7 @@ func differ(t *testing.T, a, b core.Engine) (all []string) {
 			}
 			have[i][c.Path] = string(pack(&c))
 		}
-		for m, err := range e.ListMetadata(t.Context(), "", "") {
+		for m, err := range e.ListMetadata(t.Context(), core.MetadataQuery{}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -389,7 +389,7 @@ func TestRefusals(t *testing.T) {
 	}
 	w.seats[0].set(nobody)
 	began := time.Now()
-	if m, err := w.detour.Metadata(pathIn(0, 2, 0)); err != nil || m.Time != 0 {
+	if m, err := core.MetadataOf(t.Context(), w.detour, pathIn(0, 2, 0)); err != nil || m.Time != 0 {
 		t.Error(m, err)
 	}
 	if _, err := w.detour.Lookup(pathIn(0, 2, 0)); !errors.Is(err, core.ErrUnavailable) {

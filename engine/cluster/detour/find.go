@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -152,18 +153,20 @@ func (d *Detour) series(ctx context.Context, ref core.Ref) (core.Series, error) 
 	return s, nil
 }
 
-// Metadata is core.Engine's. It waits for no partition for long. A path whose partition does not
-// answer seems to have no metadata: a receiver that needs some asks its sender.
-func (d *Detour) Metadata(path string) (core.Metadata, error) {
-	var m core.Metadata
-	var failed error
-	if err := d.ask(d.PartitionOf(path), func(e core.Engine) { m, failed = e.Metadata(path) }); err != nil {
-		return core.Metadata{}, nil
+// ListMetadata is core.Engine's. For one path it waits for no partition for long. A path whose
+// partition does not answer seems to have no metadata: a receiver that needs some asks its sender.
+func (d *Detour) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {
+	if q.Path == "" {
+		return d.Store.ListMetadata(ctx, q)
 	}
-	if errors.Is(failed, core.ErrUnavailable) {
-		return core.Metadata{}, nil
+	return func(yield func(core.PathMetadata, error) bool) {
+		var m core.Metadata
+		var failed error
+		err := d.ask(d.PartitionOf(q.Path), func(e core.Engine) { m, failed = core.MetadataOf(ctx, e, q.Path) })
+		if err == nil && !errors.Is(failed, core.ErrUnavailable) {
+			yield(core.PathMetadata{Path: q.Path, Metadata: m}, failed)
+		}
 	}
-	return m, failed
 }
 
 // CreateBatch is core.Engine's. A series that cannot be made now because its partition does not

@@ -3,6 +3,7 @@ package detour_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"sync"
 	"testing"
@@ -84,9 +85,12 @@ func (s *seat) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x co
 	return s.call(false, func() error { return s.store.Resolve(ctx, refs, fn) })
 }
 
-func (s *seat) Metadata(path string) (x core.Metadata, err error) {
-	err = s.call(false, func() (err error) { x, err = s.store.Metadata(path); return err })
-	return x, err
+func (s *seat) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {
+	return func(yield func(core.PathMetadata, error) bool) {
+		var m core.Metadata
+		err := s.call(false, func() (err error) { m, err = core.MetadataOf(ctx, s.store, q.Path); return err })
+		yield(core.PathMetadata{Path: q.Path, Metadata: m}, err)
+	}
 }
 
 func (s *seat) CreateBatch(ctx context.Context, specs []core.Spec) (out []core.Created, err error) {

@@ -161,7 +161,7 @@ func (r *removal) run(e core.Engine, again bool) error {
 	if !r.there {
 		_, err := e.Lookup(r.path)
 		if r.there = err == nil; !r.there && r.metadata {
-			m, err := e.Metadata(r.path)
+			m, err := core.MetadataOf(context.Background(), e, r.path)
 			r.there = err == nil && !none(&m)
 		}
 	}

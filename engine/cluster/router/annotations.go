@@ -9,11 +9,6 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// Metadata is core.Store's.
-func (r *Store) Metadata(path string) (core.Metadata, error) {
-	return ask(context.Background(), r, r.partitionOf(path), func(e core.Engine) (core.Metadata, error) { return e.Metadata(path) })
-}
-
 // SetMetadata is core.Store's. If some partitions cannot be reached, out is complete all the same,
 // and the error says so as well.
 func (r *Store) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error) {
@@ -39,7 +34,7 @@ func (r *Store) setWithin(ctx context.Context, ms []core.PathMetadata, room int6
 		err := ms[i].Check()
 		if _, _, bad := core.CleanPath(ms[i].Path); bad == nil && err == nil {
 			if room <= 0 {
-				out[i], err = r.pathRoom(ms[i].Path)
+				out[i], err = r.pathRoom(ctx, ms[i].Path)
 			}
 			if err != nil {
 				return nil, err
@@ -59,8 +54,8 @@ func (r *Store) setWithin(ctx context.Context, ms []core.PathMetadata, room int6
 }
 
 // pathRoom refuses a path that has no metadata and is no series.
-func (r *Store) pathRoom(path string) (refused, err error) {
-	m, err := r.Metadata(path)
+func (r *Store) pathRoom(ctx context.Context, path string) (refused, err error) {
+	m, err := core.MetadataOf(ctx, r, path)
 	if err != nil || !none(&m) {
 		return nil, err
 	}

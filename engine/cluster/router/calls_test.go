@@ -236,7 +236,7 @@ func (p *program) lists(ctx context.Context) {
 	})
 	p.both("ListMetadata", func(_ int, e core.Engine) (any, error) {
 		var out []core.PathMetadata
-		for x, err := range e.ListMetadata(ctx, prefix, after) {
+		for x, err := range e.ListMetadata(ctx, core.MetadataQuery{Prefix: prefix, After: after}) {
 			if err != nil {
 				return out, err
 			}
@@ -462,16 +462,16 @@ func (p *program) setMetadata(ctx context.Context) {
 	})
 }
 
-func (p *program) metadata(context.Context) {
+func (p *program) metadata(ctx context.Context) {
 	path := p.path()
-	p.both("Metadata", func(_ int, e core.Engine) (any, error) { return e.Metadata(path) })
+	p.both("Metadata", func(_ int, e core.Engine) (any, error) { return core.MetadataOf(ctx, e, path) })
 }
 
 func (p *program) expireMetadata(ctx context.Context) {
 	var ms []core.PathMetadata
 	for range p.rnd.IntN(3) {
 		path := p.path()
-		m, err := p.one.Metadata(path)
+		m, err := core.MetadataOf(ctx, p.one, path)
 		if err != nil {
 			p.t.Fatal(err)
 		}

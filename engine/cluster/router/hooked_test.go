@@ -52,10 +52,6 @@ func (h *hooked) Alter(ctx context.Context, path string, change func(core.Copy) 
 	return announced(h, "Alter", func() (core.Ref, error) { return h.Engine.Alter(ctx, path, change) })
 }
 
-func (h *hooked) Metadata(path string) (core.Metadata, error) {
-	return announced(h, "Metadata", func() (core.Metadata, error) { return h.Engine.Metadata(path) })
-}
-
 func (h *hooked) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error) {
 	return announced(h, "SetMetadata", func() ([]error, error) { return h.Engine.SetMetadata(ctx, ms) })
 }

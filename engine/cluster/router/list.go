@@ -106,11 +106,14 @@ func (r *Store) refs(ctx context.Context, q core.Query) iter.Seq2[core.Series, e
 }
 
 // ListMetadata is core.Store's.
-func (r *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[core.PathMetadata, error] {
-	return merged(ctx, r.n, 0, func(x *core.PathMetadata) string { return x.Path },
-		entries(r, func(ctx context.Context, e core.Engine, _ int) iter.Seq2[core.PathMetadata, error] {
-			return e.ListMetadata(ctx, prefix, after)
-		}))
+func (r *Store) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {
+	list := entries(r, func(ctx context.Context, e core.Engine, _ int) iter.Seq2[core.PathMetadata, error] {
+		return e.ListMetadata(ctx, q)
+	})
+	if q.Path != "" {
+		return list(ctx, r.partitionOf(q.Path))
+	}
+	return merged(ctx, r.n, 0, func(x *core.PathMetadata) string { return x.Path }, list)
 }
 
 // gathered asks every partition and returns the answers by partition. If the error wraps

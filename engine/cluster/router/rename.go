@@ -238,7 +238,7 @@ func (m *move) put(ctx context.Context, old core.Ref, c core.Copy, again bool) e
 
 // copyMetadata gives the new path the metadata of the old one, if that has any.
 func (m *move) copyMetadata(ctx context.Context) error {
-	meta, err := order(ctx, m.r, m.p, func(e core.Engine) (core.Metadata, error) { return e.Metadata(m.from) })
+	meta, err := order(ctx, m.r, m.p, func(e core.Engine) (core.Metadata, error) { return core.MetadataOf(ctx, e, m.from) })
 	if err != nil || none(&meta) {
 		return err
 	}

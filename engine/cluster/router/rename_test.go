@@ -77,10 +77,10 @@ func (m *moving) renamed(r *router.Store) {
 	if err := m.whole(r, m.to, true); err != nil {
 		m.t.Error(err)
 	}
-	if got, err := r.Metadata(m.to); err != nil || !reflect.DeepEqual(got, m.meta) {
+	if got, err := core.MetadataOf(m.t.Context(), r, m.to); err != nil || !reflect.DeepEqual(got, m.meta) {
 		m.t.Errorf("metadata of the new path: %+v, %v", got, err)
 	}
-	if got, err := r.Metadata(m.from); err != nil || !reflect.DeepEqual(got, core.Metadata{}) {
+	if got, err := core.MetadataOf(m.t.Context(), r, m.from); err != nil || !reflect.DeepEqual(got, core.Metadata{}) {
 		m.t.Errorf("metadata of the old path: %+v, %v", got, err)
 	}
 }

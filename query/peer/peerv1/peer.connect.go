@@ -73,8 +73,6 @@ const (
 	PeerEvaluateProcedure = "/rondo.peer.v1.Peer/Evaluate"
 	// PeerExportProcedure is the fully-qualified name of the Peer's Export RPC.
 	PeerExportProcedure = "/rondo.peer.v1.Peer/Export"
-	// PeerMetadataProcedure is the fully-qualified name of the Peer's Metadata RPC.
-	PeerMetadataProcedure = "/rondo.peer.v1.Peer/Metadata"
 	// PeerListMetadataProcedure is the fully-qualified name of the Peer's ListMetadata RPC.
 	PeerListMetadataProcedure = "/rondo.peer.v1.Peer/ListMetadata"
 	// PeerSetMetadataProcedure is the fully-qualified name of the Peer's SetMetadata RPC.
@@ -124,8 +122,7 @@ type PeerClient interface {
 	// Evaluate evaluates expressions of PromQL over the series of the partition.
 	Evaluate(context.Context, *connect.Request[EvaluateRequest]) (*connect.ServerStreamForClient[EvaluateResponse], error)
 	Export(context.Context, *connect.Request[RefRequest]) (*connect.ServerStreamForClient[PieceResponse], error)
-	Metadata(context.Context, *connect.Request[PathRequest]) (*connect.Response[MetadataResponse], error)
-	ListMetadata(context.Context, *connect.Request[ListRequest]) (*connect.ServerStreamForClient[MetadataResponse], error)
+	ListMetadata(context.Context, *connect.Request[MetadataQuery]) (*connect.ServerStreamForClient[MetadataResponse], error)
 	SetMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[EachResponse], error)
 	ExpireMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[DoneResponse], error)
 	AddNote(context.Context, *connect.Request[NoteRequest]) (*connect.Response[DoneResponse], error)
@@ -268,13 +265,7 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Export")),
 			connect.WithClientOptions(opts...),
 		),
-		metadata: wire.NewClient[PathRequest, MetadataResponse](
-			httpClient,
-			baseURL+PeerMetadataProcedure,
-			connect.WithSchema(peerMethods.ByName("Metadata")),
-			connect.WithClientOptions(opts...),
-		),
-		listMetadata: connect.NewClient[ListRequest, MetadataResponse](
+		listMetadata: connect.NewClient[MetadataQuery, MetadataResponse](
 			httpClient,
 			baseURL+PeerListMetadataProcedure,
 			connect.WithSchema(peerMethods.ByName("ListMetadata")),
@@ -347,8 +338,7 @@ type peerClient struct {
 	lasts          *connect.Client[RefsRequest, LastsResponse]
 	evaluate       *connect.Client[EvaluateRequest, EvaluateResponse]
 	export         *connect.Client[RefRequest, PieceResponse]
-	metadata       *wire.Client[PathRequest, MetadataResponse, *PathRequest, *MetadataResponse]
-	listMetadata   *connect.Client[ListRequest, MetadataResponse]
+	listMetadata   *connect.Client[MetadataQuery, MetadataResponse]
 	setMetadata    *wire.Client[MetadataRequest, EachResponse, *MetadataRequest, *EachResponse]
 	expireMetadata *wire.Client[MetadataRequest, DoneResponse, *MetadataRequest, *DoneResponse]
 	addNote        *wire.Client[NoteRequest, DoneResponse, *NoteRequest, *DoneResponse]
@@ -458,13 +448,8 @@ func (c *peerClient) Export(ctx context.Context, req *connect.Request[RefRequest
 	return c.export.CallServerStream(ctx, req)
 }
 
-// Metadata calls rondo.peer.v1.Peer.Metadata.
-func (c *peerClient) Metadata(ctx context.Context, req *connect.Request[PathRequest]) (*connect.Response[MetadataResponse], error) {
-	return c.metadata.CallUnary(ctx, req)
-}
-
 // ListMetadata calls rondo.peer.v1.Peer.ListMetadata.
-func (c *peerClient) ListMetadata(ctx context.Context, req *connect.Request[ListRequest]) (*connect.ServerStreamForClient[MetadataResponse], error) {
+func (c *peerClient) ListMetadata(ctx context.Context, req *connect.Request[MetadataQuery]) (*connect.ServerStreamForClient[MetadataResponse], error) {
 	return c.listMetadata.CallServerStream(ctx, req)
 }
 
@@ -534,8 +519,7 @@ type PeerHandler interface {
 	// Evaluate evaluates expressions of PromQL over the series of the partition.
 	Evaluate(context.Context, *connect.Request[EvaluateRequest], *connect.ServerStream[EvaluateResponse]) error
 	Export(context.Context, *connect.Request[RefRequest], *connect.ServerStream[PieceResponse]) error
-	Metadata(context.Context, *connect.Request[PathRequest]) (*connect.Response[MetadataResponse], error)
-	ListMetadata(context.Context, *connect.Request[ListRequest], *connect.ServerStream[MetadataResponse]) error
+	ListMetadata(context.Context, *connect.Request[MetadataQuery], *connect.ServerStream[MetadataResponse]) error
 	SetMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[EachResponse], error)
 	ExpireMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[DoneResponse], error)
 	AddNote(context.Context, *connect.Request[NoteRequest]) (*connect.Response[DoneResponse], error)
@@ -674,12 +658,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Export")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerMetadataHandler := wire.NewUnaryHandler(
-		PeerMetadataProcedure,
-		svc.Metadata,
-		connect.WithSchema(peerMethods.ByName("Metadata")),
-		connect.WithHandlerOptions(opts...),
-	)
 	peerListMetadataHandler := connect.NewServerStreamHandler(
 		PeerListMetadataProcedure,
 		svc.ListMetadata,
@@ -770,8 +748,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 			peerEvaluateHandler.ServeHTTP(w, r)
 		case PeerExportProcedure:
 			peerExportHandler.ServeHTTP(w, r)
-		case PeerMetadataProcedure:
-			peerMetadataHandler.ServeHTTP(w, r)
 		case PeerListMetadataProcedure:
 			peerListMetadataHandler.ServeHTTP(w, r)
 		case PeerSetMetadataProcedure:
@@ -877,11 +853,7 @@ func (UnimplementedPeerHandler) Export(context.Context, *connect.Request[RefRequ
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Export is not implemented"))
 }
 
-func (UnimplementedPeerHandler) Metadata(context.Context, *connect.Request[PathRequest]) (*connect.Response[MetadataResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Metadata is not implemented"))
-}
-
-func (UnimplementedPeerHandler) ListMetadata(context.Context, *connect.Request[ListRequest], *connect.ServerStream[MetadataResponse]) error {
+func (UnimplementedPeerHandler) ListMetadata(context.Context, *connect.Request[MetadataQuery], *connect.ServerStream[MetadataResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.ListMetadata is not implemented"))
 }
 

@@ -1185,29 +1185,30 @@ func (x *PathRequest) GetPath() string {
 	return ""
 }
 
-type ListRequest struct {
+type MetadataQuery struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
+	Path          string                 `protobuf:"bytes,4,opt,name=path" json:"path,omitempty"` // not empty: only of this path
 	Prefix        string                 `protobuf:"bytes,2,opt,name=prefix" json:"prefix,omitempty"`
 	After         string                 `protobuf:"bytes,3,opt,name=after" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ListRequest) Reset() {
-	*x = ListRequest{}
+func (x *MetadataQuery) Reset() {
+	*x = MetadataQuery{}
 	mi := &file_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ListRequest) String() string {
+func (x *MetadataQuery) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ListRequest) ProtoMessage() {}
+func (*MetadataQuery) ProtoMessage() {}
 
-func (x *ListRequest) ProtoReflect() protoreflect.Message {
+func (x *MetadataQuery) ProtoReflect() protoreflect.Message {
 	mi := &file_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1219,26 +1220,33 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
-func (*ListRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use MetadataQuery.ProtoReflect.Descriptor instead.
+func (*MetadataQuery) Descriptor() ([]byte, []int) {
 	return file_peer_proto_rawDescGZIP(), []int{18}
 }
 
-func (x *ListRequest) GetTarget() *Target {
+func (x *MetadataQuery) GetTarget() *Target {
 	if x != nil {
 		return x.Target
 	}
 	return nil
 }
 
-func (x *ListRequest) GetPrefix() string {
+func (x *MetadataQuery) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *MetadataQuery) GetPrefix() string {
 	if x != nil {
 		return x.Prefix
 	}
 	return ""
 }
 
-func (x *ListRequest) GetAfter() string {
+func (x *MetadataQuery) GetAfter() string {
 	if x != nil {
 		return x.After
 	}
@@ -3921,9 +3929,10 @@ const file_peer_proto_rawDesc = "" +
 	"\x03ref\x18\x02 \x01(\x04R\x03ref\"P\n" +
 	"\vPathRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\"j\n" +
-	"\vListRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x16\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\"\x80\x01\n" +
+	"\rMetadataQuery\x12-\n" +
+	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
+	"\x04path\x18\x04 \x01(\tR\x04path\x12\x16\n" +
 	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05after\x18\x03 \x01(\tR\x05after\"C\n" +
 	"\fDoneResponse\x123\n" +
@@ -4123,7 +4132,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x06groups\x18\x02 \x03(\v2).rondo.peer.v1.DigestResponse.GroupsEntryR\x06groups\x1a9\n" +
 	"\vGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xb3\x10\n" +
+	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xec\x0f\n" +
 	"\x04Peer\x12B\n" +
 	"\x05State\x12\x1b.rondo.peer.v1.StateRequest\x1a\x1c.rondo.peer.v1.StateResponse\x12I\n" +
 	"\x06Submit\x12\x1c.rondo.peer.v1.SubmitRequest\x1a\x1d.rondo.peer.v1.SubmitResponse(\x010\x01\x12E\n" +
@@ -4145,9 +4154,8 @@ const file_peer_proto_rawDesc = "" +
 	"\x04Info\x12\x19.rondo.peer.v1.RefRequest\x1a\x1b.rondo.peer.v1.InfoResponse\x12C\n" +
 	"\x05Lasts\x12\x1a.rondo.peer.v1.RefsRequest\x1a\x1c.rondo.peer.v1.LastsResponse0\x01\x12M\n" +
 	"\bEvaluate\x12\x1e.rondo.peer.v1.EvaluateRequest\x1a\x1f.rondo.peer.v1.EvaluateResponse0\x01\x12C\n" +
-	"\x06Export\x12\x19.rondo.peer.v1.RefRequest\x1a\x1c.rondo.peer.v1.PieceResponse0\x01\x12G\n" +
-	"\bMetadata\x12\x1a.rondo.peer.v1.PathRequest\x1a\x1f.rondo.peer.v1.MetadataResponse\x12M\n" +
-	"\fListMetadata\x12\x1a.rondo.peer.v1.ListRequest\x1a\x1f.rondo.peer.v1.MetadataResponse0\x01\x12J\n" +
+	"\x06Export\x12\x19.rondo.peer.v1.RefRequest\x1a\x1c.rondo.peer.v1.PieceResponse0\x01\x12O\n" +
+	"\fListMetadata\x12\x1c.rondo.peer.v1.MetadataQuery\x1a\x1f.rondo.peer.v1.MetadataResponse0\x01\x12J\n" +
 	"\vSetMetadata\x12\x1e.rondo.peer.v1.MetadataRequest\x1a\x1b.rondo.peer.v1.EachResponse\x12M\n" +
 	"\x0eExpireMetadata\x12\x1e.rondo.peer.v1.MetadataRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12B\n" +
 	"\aAddNote\x12\x1a.rondo.peer.v1.NoteRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12C\n" +
@@ -4190,7 +4198,7 @@ var file_peer_proto_goTypes = []any{
 	(*RefsRequest)(nil),          // 16: rondo.peer.v1.RefsRequest
 	(*RefRequest)(nil),           // 17: rondo.peer.v1.RefRequest
 	(*PathRequest)(nil),          // 18: rondo.peer.v1.PathRequest
-	(*ListRequest)(nil),          // 19: rondo.peer.v1.ListRequest
+	(*MetadataQuery)(nil),        // 19: rondo.peer.v1.MetadataQuery
 	(*DoneResponse)(nil),         // 20: rondo.peer.v1.DoneResponse
 	(*RefResponse)(nil),          // 21: rondo.peer.v1.RefResponse
 	(*CountResponse)(nil),        // 22: rondo.peer.v1.CountResponse
@@ -4257,7 +4265,7 @@ var file_peer_proto_depIdxs = []int32{
 	1,   // 15: rondo.peer.v1.RefsRequest.target:type_name -> rondo.peer.v1.Target
 	1,   // 16: rondo.peer.v1.RefRequest.target:type_name -> rondo.peer.v1.Target
 	1,   // 17: rondo.peer.v1.PathRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 18: rondo.peer.v1.ListRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 18: rondo.peer.v1.MetadataQuery.target:type_name -> rondo.peer.v1.Target
 	2,   // 19: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
 	2,   // 20: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
 	2,   // 21: rondo.peer.v1.CountResponse.standing:type_name -> rondo.peer.v1.Standing
@@ -4337,46 +4345,44 @@ var file_peer_proto_depIdxs = []int32{
 	16,  // 95: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
 	48,  // 96: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
 	17,  // 97: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	18,  // 98: rondo.peer.v1.Peer.Metadata:input_type -> rondo.peer.v1.PathRequest
-	19,  // 99: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.ListRequest
-	52,  // 100: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	52,  // 101: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	54,  // 102: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	18,  // 103: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	56,  // 104: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	59,  // 105: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	8,   // 106: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	9,   // 107: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	11,  // 108: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14,  // 109: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	20,  // 110: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	21,  // 111: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	26,  // 112: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	28,  // 113: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
-	31,  // 114: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
-	35,  // 115: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	35,  // 116: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	38,  // 117: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	20,  // 118: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	23,  // 119: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	20,  // 120: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
-	22,  // 121: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
-	45,  // 122: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	46,  // 123: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	47,  // 124: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	49,  // 125: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	51,  // 126: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	53,  // 127: rondo.peer.v1.Peer.Metadata:output_type -> rondo.peer.v1.MetadataResponse
-	53,  // 128: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	23,  // 129: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	20,  // 130: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
-	20,  // 131: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	55,  // 132: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	58,  // 133: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	51,  // 134: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	60,  // 135: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	107, // [107:136] is the sub-list for method output_type
-	78,  // [78:107] is the sub-list for method input_type
+	19,  // 98: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
+	52,  // 99: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	52,  // 100: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	54,  // 101: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	18,  // 102: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	56,  // 103: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	59,  // 104: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	8,   // 105: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	9,   // 106: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	11,  // 107: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14,  // 108: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	20,  // 109: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	21,  // 110: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	26,  // 111: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	28,  // 112: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
+	31,  // 113: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
+	35,  // 114: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	35,  // 115: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
+	38,  // 116: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	20,  // 117: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	23,  // 118: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	20,  // 119: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
+	22,  // 120: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
+	45,  // 121: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	46,  // 122: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	47,  // 123: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	49,  // 124: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	51,  // 125: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	53,  // 126: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	23,  // 127: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	20,  // 128: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
+	20,  // 129: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	55,  // 130: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	58,  // 131: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	51,  // 132: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	60,  // 133: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	106, // [106:134] is the sub-list for method output_type
+	78,  // [78:106] is the sub-list for method input_type
 	78,  // [78:78] is the sub-list for extension type_name
 	78,  // [78:78] is the sub-list for extension extendee
 	0,   // [0:78] is the sub-list for field type_name
