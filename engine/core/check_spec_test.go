@@ -18,8 +18,9 @@ func TestMetadataExpiresAtTheLimit(t *testing.T) {
 	if out, err := s.SetMetadata(ctx, []core.PathMetadata{m}); err != nil || out[0] != nil {
 		t.Fatal(out, err)
 	}
-	if err := s.ExpireMetadata(ctx, []core.PathMetadata{m, {Path: "b"}}); err != nil {
-		t.Error(err)
+	m.Expires = true
+	if out, err := s.SetMetadata(ctx, []core.PathMetadata{m, {Path: "b", Expires: true}}); err != nil || errors.Join(out...) != nil {
+		t.Error(out, err)
 	}
 	if got, err := s.Metadata("a"); err != nil || got.Text != "" {
 		t.Errorf("metadata %+v, %v", got, err)

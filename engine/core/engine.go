@@ -86,10 +86,8 @@ type Reader interface {
 // Annotations are metadata of paths, and notes.
 type Annotations interface {
 	MetadataLister
-	// SetMetadata replaces metadata: see Store.SetMetadata.
+	// SetMetadata replaces or expires metadata: see Store.SetMetadata.
 	SetMetadata(ctx context.Context, ms []PathMetadata) ([]error, error)
-	// ExpireMetadata marks metadata as expired: see Store.ExpireMetadata.
-	ExpireMetadata(ctx context.Context, ms []PathMetadata) error
 	// AddNote stores a note: see Store.AddNote.
 	AddNote(ctx context.Context, key string, n Note) error
 	// Notes returns notes: see Store.Notes.

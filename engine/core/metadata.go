@@ -35,6 +35,7 @@ type Metadata struct {
 type PathMetadata struct {
 	Path string
 	Metadata
+	Expires bool // for SetMetadata, which then uses only Path and Time: the path has expired
 }
 
 // A MetadataQuery selects metadata.
@@ -105,23 +106,11 @@ func (m *Metadata) Check() error {
 // SetMetadata replaces the metadata of paths, and returns once that is durable. The zero Metadata
 // removes. out[i] is nil or says why ms[i] was not stored. It wraps ErrSeriesLimit if as many paths
 // have metadata as there may be series.
+//
+// Metadata that expires loses text, attributes and expiry, and is marked as expired. If the path is
+// no series, the metadata is removed. Metadata whose time differs from the time of ms[i] was set
+// again since, and stays.
 func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error, err error) {
-	return s.setMetadata(ctx, ms, false)
-}
-
-// ExpireMetadata marks metadata as expired and drops text, attributes and expiry. If the path is no
-// series, it removes the metadata. Metadata whose time differs from the time of ms[i] was set again
-// since, and stays.
-func (s *Store) ExpireMetadata(ctx context.Context, ms []PathMetadata) error {
-	marked := make([]PathMetadata, len(ms))
-	for i, m := range ms {
-		marked[i] = PathMetadata{m.Path, Metadata{Time: m.Time, Expired: true}}
-	}
-	out, err := s.setMetadata(ctx, marked, true)
-	return errors.Join(append(out, err)...)
-}
-
-func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool) (out []error, err error) {
 	if err := s.enterLead(); err != nil {
 		return nil, err
 	}
@@ -142,17 +131,19 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 		}
 		return s.change(ctx, rec, func(*Ticket) error { return s.applyMetadata(part) }, keys...)
 	}
-	for i := range ms {
-		m := &ms[i]
+	for i, m := range ms {
+		if m.Expires {
+			m.Metadata = Metadata{Time: m.Time, Expired: true}
+		}
 		check := newPath
-		if ifTime || m.Text == "" && len(m.Attributes) == 0 && m.Expire == 0 { // it goes, or expires
+		if m.Expires || m.Text == "" && len(m.Attributes) == 0 && m.Expire == 0 { // it goes, or expires
 			check = cleanPath
 		}
 		key, _, err := check(m.Path)
 		if err == nil {
 			err = m.Check()
 		}
-		if err == nil && !ifTime { // metadata that expires is there already
+		if err == nil && !m.Expires { // metadata that expires is there already
 			err = s.metadataRoom(key, len(part))
 		}
 		if err != nil {
@@ -161,8 +152,8 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 		}
 		kept := m.Metadata
 		kept.Attributes = slices.Clone(m.Attributes) // keep no slice of the caller's
-		part = append(part, keyed{key, kept, ifTime})
-		rec = appendMetadata(record.AppendText(rec, key), &kept, ifTime)
+		part = append(part, keyed{key, kept, m.Expires})
+		rec = appendMetadata(record.AppendText(rec, key), &kept, m.Expires)
 		if n++; len(rec) >= metadataRecord {
 			if err := flush(); err != nil {
 				return nil, err
@@ -326,7 +317,7 @@ func (s *Store) ListMetadata(ctx context.Context, q MetadataQuery) iter.Seq2[Pat
 	return func(yield func(PathMetadata, error) bool) {
 		if q.Path != "" {
 			if m, err := s.Metadata(q.Path); err != nil || !m.none() {
-				yield(PathMetadata{nameKey(strings.TrimLeft(q.Path, "/")), m}, err)
+				yield(PathMetadata{Path: nameKey(strings.TrimLeft(q.Path, "/")), Metadata: m}, err)
 			}
 			return
 		}
@@ -397,7 +388,7 @@ func (s *Store) someMetadata(newer tableView[*Metadata], prefix, after string, n
 				more = true
 				return nil
 			}
-			out = append(out, PathMetadata{string(c.key), *m})
+			out = append(out, PathMetadata{Path: string(c.key), Metadata: *m})
 		}
 		return nil
 	})

@@ -83,8 +83,9 @@ func TestMetadataAgainstBruteForce(t *testing.T) {
 		case 8: // expires, if it has the time it had when somebody looked
 			m, known := b[p]
 			m.Time += rra.Time(r.IntN(2))
-			if err := s.ExpireMetadata(ctx, []core.PathMetadata{{Path: p, Metadata: m}}); err != nil {
-				t.Fatal(err)
+			out, err := s.SetMetadata(ctx, []core.PathMetadata{{Path: p, Metadata: m, Expires: true}})
+			if err != nil || out[0] != nil {
+				t.Fatal(out, err)
 			}
 			switch {
 			case !known || m.Time != b[p].Time:

@@ -95,7 +95,7 @@ func (w *swapper) write() func(*core.Store) (string, error) {
 		}
 	case 6:
 		return func(s *core.Store) (string, error) {
-			return "", s.ExpireMetadata(ctx, []core.PathMetadata{{Path: path, Metadata: md}})
+			return told(s.SetMetadata(ctx, []core.PathMetadata{{Path: path, Metadata: md, Expires: true}}))
 		}
 	case 7:
 		return func(s *core.Store) (string, error) { return "", s.AddNote(ctx, path, core.Note{Text: md.Text}) }

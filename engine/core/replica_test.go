@@ -201,7 +201,6 @@ func TestFollowerRefusesWrites(t *testing.T) {
 			_, err := b.SetMetadata(ctx, []core.PathMetadata{{Path: "host/0", Metadata: core.Metadata{Text: "x"}}})
 			return err
 		},
-		"expire":   func() error { return b.ExpireMetadata(ctx, []core.PathMetadata{{Path: "host/0"}}) },
 		"note":     func() error { return b.AddNote(ctx, "host/0", core.Note{Text: "x"}) },
 		"truncate": func() error { return b.Truncate(1) },
 	} {

@@ -54,7 +54,9 @@ func (r *recording) annotate() {
 		r.say("ListMetadata", "%s %q", when, out)
 	}
 	show("set")
-	r.say("ExpireMetadata", "%s", r.fault(r.e.ExpireMetadata(ctx, set[:2])))
+	set[0].Expires, set[1].Expires = true, true
+	errs, err = r.e.SetMetadata(ctx, set[:2])
+	r.say("SetMetadata", "expires %v %s", errs, r.fault(err))
 	show("expired")
 	for i := range 3 {
 		n := core.Note{Time: rra.Time(i), Severity: "warning", Text: fmt.Sprint("note ", i), Labels: label("host", "a")}

@@ -188,24 +188,14 @@ func (c *Client) DropSilent(ctx context.Context, list []core.Silent) (int, error
 	return int(m.GetCount()), err
 }
 
-func (c *Client) metadata(ctx context.Context, ms []core.PathMetadata) *peerv1.MetadataRequest {
-	req := &peerv1.MetadataRequest{Target: c.target(ctx)}
-	for _, m := range ms {
-		req.Metadata = append(req.Metadata, types.SentMetadata(m))
-	}
-	return req
-}
-
 // SetMetadata is core.Engine's.
 func (c *Client) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error) {
-	m, err := ask(ctx, c, c.node.rpc.SetMetadata, c.metadata(ctx, ms))
+	req := &peerv1.MetadataRequest{Target: c.target(ctx)}
+	for _, m := range ms {
+		req.Metadata, req.Expires = append(req.Metadata, types.SentMetadata(m)), append(req.Expires, m.Expires)
+	}
+	m, err := ask(ctx, c, c.node.rpc.SetMetadata, req)
 	return each(m.GetFailures(), len(ms), err)
-}
-
-// ExpireMetadata is core.Engine's.
-func (c *Client) ExpireMetadata(ctx context.Context, ms []core.PathMetadata) error {
-	_, err := ask(ctx, c, c.node.rpc.ExpireMetadata, c.metadata(ctx, ms))
-	return err
 }
 
 // AddNote is core.Engine's.

@@ -156,30 +156,24 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[peerv1.RefReques
 	return answer(&out)
 }
 
-func metadataIn(m *peerv1.MetadataRequest) []core.PathMetadata {
-	out := make([]core.PathMetadata, len(m.GetMetadata()))
-	for i, x := range m.GetMetadata() {
-		out[i] = types.ReadMetadata(x)
-	}
-	return out
-}
-
 // SetMetadata answers SetMetadata.
 func (s *Server) SetMetadata(ctx context.Context, req *connect.Request[peerv1.MetadataRequest]) (*connect.Response[peerv1.EachResponse], error) {
 	var out peerv1.EachResponse
 	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		errs, err := e.SetMetadata(ctx, metadataIn(req.Msg))
+		all, expires := req.Msg.GetMetadata(), req.Msg.GetExpires()
+		if len(all) != len(expires) {
+			return malformed("%d values and %d marks", len(all), len(expires))
+		}
+		ms := make([]core.PathMetadata, len(all))
+		for i, x := range all {
+			ms[i] = types.ReadMetadata(x)
+			ms[i].Expires = expires[i]
+		}
+		errs, err := e.SetMetadata(ctx, ms)
 		out.Failures = failuresOf(errs)
 		return err
 	})
 	return answer(&out)
-}
-
-// ExpireMetadata answers ExpireMetadata.
-func (s *Server) ExpireMetadata(ctx context.Context, req *connect.Request[peerv1.MetadataRequest]) (*connect.Response[peerv1.DoneResponse], error) {
-	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		return e.ExpireMetadata(ctx, metadataIn(req.Msg))
-	})})
 }
 
 // AddNote answers AddNote.

@@ -147,7 +147,11 @@ func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *
 	drop := droplist{w: w, done: done}
 	var forget []core.PathMetadata
 	flush := func() error {
-		if err := w.store.ExpireMetadata(ctx, forget); err != nil {
+		out, err := w.store.SetMetadata(ctx, forget)
+		if err == nil {
+			err = errors.Join(out...)
+		}
+		if err != nil {
 			return fmt.Errorf("expire: %w", err)
 		}
 		done.Expired += len(forget)
@@ -171,6 +175,7 @@ func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *
 			}
 			continue // with its metadata
 		}
+		m.Expires = true
 		if forget = append(forget, m); len(forget) == sweepChunk {
 			if err := flush(); err != nil {
 				return err

@@ -19,7 +19,7 @@ func (r *Store) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]erro
 }
 
 func (r *Store) setMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error) {
-	return split(r, ms, pathOf(r), func(p int, part []core.PathMetadata) ([]error, error) {
+	return split(r, ms, func(x *core.PathMetadata) int { return r.partitionOf(x.Path) }, func(p int, part []core.PathMetadata) ([]error, error) {
 		return order(ctx, r, p, func(e core.Engine) ([]error, error) { return e.SetMetadata(ctx, part) })
 	}, failError)
 }
@@ -32,7 +32,7 @@ func (r *Store) setWithin(ctx context.Context, ms []core.PathMetadata, room int6
 	var at []int
 	for i := range ms {
 		err := ms[i].Check()
-		if _, _, bad := core.CleanPath(ms[i].Path); bad == nil && err == nil {
+		if _, _, bad := core.CleanPath(ms[i].Path); bad == nil && err == nil && !ms[i].Expires {
 			if room <= 0 {
 				out[i], err = r.pathRoom(ctx, ms[i].Path)
 			}
@@ -63,18 +63,6 @@ func (r *Store) pathRoom(ctx context.Context, path string) (refused, err error) 
 		return nil, err
 	}
 	return fmt.Errorf("metadata of %.200q: %w", path, core.ErrSeriesLimit), nil
-}
-
-// ExpireMetadata is core.Store's.
-func (r *Store) ExpireMetadata(ctx context.Context, ms []core.PathMetadata) error {
-	_, err := split(r, ms, pathOf(r), func(p int, part []core.PathMetadata) ([]error, error) {
-		return nil, r.write(ctx, p, func(e core.Engine) error { return e.ExpireMetadata(ctx, part) })
-	}, failError)
-	return err
-}
-
-func pathOf(r *Store) func(x *core.PathMetadata) int {
-	return func(x *core.PathMetadata) int { return r.partitionOf(x.Path) }
 }
 
 // AddNote is core.Store's. Each partition keeps as many notes as one store does.

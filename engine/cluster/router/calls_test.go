@@ -475,14 +475,9 @@ func (p *program) expireMetadata(ctx context.Context) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		ms = append(ms, core.PathMetadata{Path: path, Metadata: m})
+		ms = append(ms, core.PathMetadata{Path: path, Metadata: m, Expires: true})
 	}
-	p.both("ExpireMetadata", func(_ int, e core.Engine) (any, error) {
-		err := e.ExpireMetadata(ctx, ms)
-		lines := strings.Split(textOf(err), "\n")
-		slices.Sort(lines)
-		return slices.Compact(lines), nil
-	})
+	p.both("SetMetadata", func(_ int, e core.Engine) (any, error) { return e.SetMetadata(ctx, ms) })
 }
 
 func (p *program) notes(ctx context.Context) {

@@ -138,10 +138,6 @@ func (d *dying) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]erro
 	return change(d, func() ([]error, error) { return d.Engine.SetMetadata(ctx, ms) })
 }
 
-func (d *dying) ExpireMetadata(ctx context.Context, ms []core.PathMetadata) error {
-	return d.simple(func() error { return d.Engine.ExpireMetadata(ctx, ms) })
-}
-
 func (d *dying) AddNote(ctx context.Context, key string, n core.Note) error {
 	return d.simple(func() error { return d.Engine.AddNote(ctx, key, n) })
 }

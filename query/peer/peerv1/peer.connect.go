@@ -77,8 +77,6 @@ const (
 	PeerListMetadataProcedure = "/rondo.peer.v1.Peer/ListMetadata"
 	// PeerSetMetadataProcedure is the fully-qualified name of the Peer's SetMetadata RPC.
 	PeerSetMetadataProcedure = "/rondo.peer.v1.Peer/SetMetadata"
-	// PeerExpireMetadataProcedure is the fully-qualified name of the Peer's ExpireMetadata RPC.
-	PeerExpireMetadataProcedure = "/rondo.peer.v1.Peer/ExpireMetadata"
 	// PeerAddNoteProcedure is the fully-qualified name of the Peer's AddNote RPC.
 	PeerAddNoteProcedure = "/rondo.peer.v1.Peer/AddNote"
 	// PeerNotesProcedure is the fully-qualified name of the Peer's Notes RPC.
@@ -124,7 +122,6 @@ type PeerClient interface {
 	Export(context.Context, *connect.Request[RefRequest]) (*connect.ServerStreamForClient[PieceResponse], error)
 	ListMetadata(context.Context, *connect.Request[MetadataQuery]) (*connect.ServerStreamForClient[MetadataResponse], error)
 	SetMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[EachResponse], error)
-	ExpireMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[DoneResponse], error)
 	AddNote(context.Context, *connect.Request[NoteRequest]) (*connect.Response[DoneResponse], error)
 	Notes(context.Context, *connect.Request[PathRequest]) (*connect.ServerStreamForClient[NotesResponse], error)
 	// Watch sends the changes of the catalogue as they come. Its first answer says that it has begun.
@@ -277,12 +274,6 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("SetMetadata")),
 			connect.WithClientOptions(opts...),
 		),
-		expireMetadata: wire.NewClient[MetadataRequest, DoneResponse](
-			httpClient,
-			baseURL+PeerExpireMetadataProcedure,
-			connect.WithSchema(peerMethods.ByName("ExpireMetadata")),
-			connect.WithClientOptions(opts...),
-		),
 		addNote: wire.NewClient[NoteRequest, DoneResponse](
 			httpClient,
 			baseURL+PeerAddNoteProcedure,
@@ -318,34 +309,33 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 
 // peerClient implements PeerClient.
 type peerClient struct {
-	state          *wire.Client[StateRequest, StateResponse, *StateRequest, *StateResponse]
-	submit         *connect.Client[SubmitRequest, SubmitResponse]
-	update         *wire.Client[UpdateRequest, UpdateResponse, *UpdateRequest, *UpdateResponse]
-	flush          *wire.Client[RefsRequest, DoneResponse, *RefsRequest, *DoneResponse]
-	lookup         *wire.Client[PathRequest, RefResponse, *PathRequest, *RefResponse]
-	entries        *connect.Client[EntriesRequest, EntriesResponse]
-	labels         *connect.Client[LabelsRequest, TextsResponse]
-	combinations   *connect.Client[CombinationsRequest, CombinationsResponse]
-	create         *wire.Client[CreateRequest, CreatedResponse, *CreateRequest, *CreatedResponse]
-	_import        *connect.Client[ImportRequest, CreatedResponse]
-	alter          *connect.Client[AlterRequest, AlterResponse]
-	rename         *wire.Client[RenameRequest, DoneResponse, *RenameRequest, *DoneResponse]
-	relabel        *wire.Client[RelabelRequest, EachResponse, *RelabelRequest, *EachResponse]
-	drop           *wire.Client[PathRequest, DoneResponse, *PathRequest, *DoneResponse]
-	dropSilent     *wire.Client[DropSilentRequest, CountResponse, *DropSilentRequest, *CountResponse]
-	fetch          *connect.Client[FetchRequest, FetchResponse]
-	info           *wire.Client[RefRequest, InfoResponse, *RefRequest, *InfoResponse]
-	lasts          *connect.Client[RefsRequest, LastsResponse]
-	evaluate       *connect.Client[EvaluateRequest, EvaluateResponse]
-	export         *connect.Client[RefRequest, PieceResponse]
-	listMetadata   *connect.Client[MetadataQuery, MetadataResponse]
-	setMetadata    *wire.Client[MetadataRequest, EachResponse, *MetadataRequest, *EachResponse]
-	expireMetadata *wire.Client[MetadataRequest, DoneResponse, *MetadataRequest, *DoneResponse]
-	addNote        *wire.Client[NoteRequest, DoneResponse, *NoteRequest, *DoneResponse]
-	notes          *connect.Client[PathRequest, NotesResponse]
-	watch          *connect.Client[WatchRequest, WatchResponse]
-	backup         *connect.Client[BackupRequest, PieceResponse]
-	digest         *wire.Client[StateRequest, DigestResponse, *StateRequest, *DigestResponse]
+	state        *wire.Client[StateRequest, StateResponse, *StateRequest, *StateResponse]
+	submit       *connect.Client[SubmitRequest, SubmitResponse]
+	update       *wire.Client[UpdateRequest, UpdateResponse, *UpdateRequest, *UpdateResponse]
+	flush        *wire.Client[RefsRequest, DoneResponse, *RefsRequest, *DoneResponse]
+	lookup       *wire.Client[PathRequest, RefResponse, *PathRequest, *RefResponse]
+	entries      *connect.Client[EntriesRequest, EntriesResponse]
+	labels       *connect.Client[LabelsRequest, TextsResponse]
+	combinations *connect.Client[CombinationsRequest, CombinationsResponse]
+	create       *wire.Client[CreateRequest, CreatedResponse, *CreateRequest, *CreatedResponse]
+	_import      *connect.Client[ImportRequest, CreatedResponse]
+	alter        *connect.Client[AlterRequest, AlterResponse]
+	rename       *wire.Client[RenameRequest, DoneResponse, *RenameRequest, *DoneResponse]
+	relabel      *wire.Client[RelabelRequest, EachResponse, *RelabelRequest, *EachResponse]
+	drop         *wire.Client[PathRequest, DoneResponse, *PathRequest, *DoneResponse]
+	dropSilent   *wire.Client[DropSilentRequest, CountResponse, *DropSilentRequest, *CountResponse]
+	fetch        *connect.Client[FetchRequest, FetchResponse]
+	info         *wire.Client[RefRequest, InfoResponse, *RefRequest, *InfoResponse]
+	lasts        *connect.Client[RefsRequest, LastsResponse]
+	evaluate     *connect.Client[EvaluateRequest, EvaluateResponse]
+	export       *connect.Client[RefRequest, PieceResponse]
+	listMetadata *connect.Client[MetadataQuery, MetadataResponse]
+	setMetadata  *wire.Client[MetadataRequest, EachResponse, *MetadataRequest, *EachResponse]
+	addNote      *wire.Client[NoteRequest, DoneResponse, *NoteRequest, *DoneResponse]
+	notes        *connect.Client[PathRequest, NotesResponse]
+	watch        *connect.Client[WatchRequest, WatchResponse]
+	backup       *connect.Client[BackupRequest, PieceResponse]
+	digest       *wire.Client[StateRequest, DigestResponse, *StateRequest, *DigestResponse]
 }
 
 // State calls rondo.peer.v1.Peer.State.
@@ -458,11 +448,6 @@ func (c *peerClient) SetMetadata(ctx context.Context, req *connect.Request[Metad
 	return c.setMetadata.CallUnary(ctx, req)
 }
 
-// ExpireMetadata calls rondo.peer.v1.Peer.ExpireMetadata.
-func (c *peerClient) ExpireMetadata(ctx context.Context, req *connect.Request[MetadataRequest]) (*connect.Response[DoneResponse], error) {
-	return c.expireMetadata.CallUnary(ctx, req)
-}
-
 // AddNote calls rondo.peer.v1.Peer.AddNote.
 func (c *peerClient) AddNote(ctx context.Context, req *connect.Request[NoteRequest]) (*connect.Response[DoneResponse], error) {
 	return c.addNote.CallUnary(ctx, req)
@@ -521,7 +506,6 @@ type PeerHandler interface {
 	Export(context.Context, *connect.Request[RefRequest], *connect.ServerStream[PieceResponse]) error
 	ListMetadata(context.Context, *connect.Request[MetadataQuery], *connect.ServerStream[MetadataResponse]) error
 	SetMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[EachResponse], error)
-	ExpireMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[DoneResponse], error)
 	AddNote(context.Context, *connect.Request[NoteRequest]) (*connect.Response[DoneResponse], error)
 	Notes(context.Context, *connect.Request[PathRequest], *connect.ServerStream[NotesResponse]) error
 	// Watch sends the changes of the catalogue as they come. Its first answer says that it has begun.
@@ -670,12 +654,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("SetMetadata")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerExpireMetadataHandler := wire.NewUnaryHandler(
-		PeerExpireMetadataProcedure,
-		svc.ExpireMetadata,
-		connect.WithSchema(peerMethods.ByName("ExpireMetadata")),
-		connect.WithHandlerOptions(opts...),
-	)
 	peerAddNoteHandler := wire.NewUnaryHandler(
 		PeerAddNoteProcedure,
 		svc.AddNote,
@@ -752,8 +730,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 			peerListMetadataHandler.ServeHTTP(w, r)
 		case PeerSetMetadataProcedure:
 			peerSetMetadataHandler.ServeHTTP(w, r)
-		case PeerExpireMetadataProcedure:
-			peerExpireMetadataHandler.ServeHTTP(w, r)
 		case PeerAddNoteProcedure:
 			peerAddNoteHandler.ServeHTTP(w, r)
 		case PeerNotesProcedure:
@@ -859,10 +835,6 @@ func (UnimplementedPeerHandler) ListMetadata(context.Context, *connect.Request[M
 
 func (UnimplementedPeerHandler) SetMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[EachResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.SetMetadata is not implemented"))
-}
-
-func (UnimplementedPeerHandler) ExpireMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[DoneResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.ExpireMetadata is not implemented"))
 }
 
 func (UnimplementedPeerHandler) AddNote(context.Context, *connect.Request[NoteRequest]) (*connect.Response[DoneResponse], error) {

@@ -3352,6 +3352,7 @@ type MetadataRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
 	Metadata      []*typesv1.Metadata    `protobuf:"bytes,2,rep,name=metadata" json:"metadata,omitempty"`
+	Expires       []bool                 `protobuf:"varint,3,rep,packed,name=expires" json:"expires,omitempty"` // of each
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3396,6 +3397,13 @@ func (x *MetadataRequest) GetTarget() *Target {
 func (x *MetadataRequest) GetMetadata() []*typesv1.Metadata {
 	if x != nil {
 		return x.Metadata
+	}
+	return nil
+}
+
+func (x *MetadataRequest) GetExpires() []bool {
+	if x != nil {
+		return x.Expires
 	}
 	return nil
 }
@@ -4098,10 +4106,11 @@ const file_peer_proto_rawDesc = "" +
 	"\x06values\x18\x04 \x03(\x01R\x06values\"Z\n" +
 	"\rPieceResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
-	"\x05piece\x18\x02 \x01(\fR\x05piece\"v\n" +
+	"\x05piece\x18\x02 \x01(\fR\x05piece\"\x90\x01\n" +
 	"\x0fMetadataRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x124\n" +
-	"\bmetadata\x18\x02 \x03(\v2\x18.rondo.types.v1.MetadataR\bmetadata\"}\n" +
+	"\bmetadata\x18\x02 \x03(\v2\x18.rondo.types.v1.MetadataR\bmetadata\x12\x18\n" +
+	"\aexpires\x18\x03 \x03(\bR\aexpires\"}\n" +
 	"\x10MetadataResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x124\n" +
 	"\bmetadata\x18\x02 \x03(\v2\x18.rondo.types.v1.MetadataR\bmetadata\"f\n" +
@@ -4132,7 +4141,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x06groups\x18\x02 \x03(\v2).rondo.peer.v1.DigestResponse.GroupsEntryR\x06groups\x1a9\n" +
 	"\vGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xec\x0f\n" +
+	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\x9d\x0f\n" +
 	"\x04Peer\x12B\n" +
 	"\x05State\x12\x1b.rondo.peer.v1.StateRequest\x1a\x1c.rondo.peer.v1.StateResponse\x12I\n" +
 	"\x06Submit\x12\x1c.rondo.peer.v1.SubmitRequest\x1a\x1d.rondo.peer.v1.SubmitResponse(\x010\x01\x12E\n" +
@@ -4156,8 +4165,7 @@ const file_peer_proto_rawDesc = "" +
 	"\bEvaluate\x12\x1e.rondo.peer.v1.EvaluateRequest\x1a\x1f.rondo.peer.v1.EvaluateResponse0\x01\x12C\n" +
 	"\x06Export\x12\x19.rondo.peer.v1.RefRequest\x1a\x1c.rondo.peer.v1.PieceResponse0\x01\x12O\n" +
 	"\fListMetadata\x12\x1c.rondo.peer.v1.MetadataQuery\x1a\x1f.rondo.peer.v1.MetadataResponse0\x01\x12J\n" +
-	"\vSetMetadata\x12\x1e.rondo.peer.v1.MetadataRequest\x1a\x1b.rondo.peer.v1.EachResponse\x12M\n" +
-	"\x0eExpireMetadata\x12\x1e.rondo.peer.v1.MetadataRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12B\n" +
+	"\vSetMetadata\x12\x1e.rondo.peer.v1.MetadataRequest\x1a\x1b.rondo.peer.v1.EachResponse\x12B\n" +
 	"\aAddNote\x12\x1a.rondo.peer.v1.NoteRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12C\n" +
 	"\x05Notes\x12\x1a.rondo.peer.v1.PathRequest\x1a\x1c.rondo.peer.v1.NotesResponse0\x01\x12D\n" +
 	"\x05Watch\x12\x1b.rondo.peer.v1.WatchRequest\x1a\x1c.rondo.peer.v1.WatchResponse0\x01\x12F\n" +
@@ -4347,42 +4355,40 @@ var file_peer_proto_depIdxs = []int32{
 	17,  // 97: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
 	19,  // 98: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
 	52,  // 99: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	52,  // 100: rondo.peer.v1.Peer.ExpireMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	54,  // 101: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	18,  // 102: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	56,  // 103: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	59,  // 104: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	8,   // 105: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	9,   // 106: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	11,  // 107: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14,  // 108: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	20,  // 109: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	21,  // 110: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	26,  // 111: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	28,  // 112: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
-	31,  // 113: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
-	35,  // 114: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	35,  // 115: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	38,  // 116: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	20,  // 117: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	23,  // 118: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	20,  // 119: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
-	22,  // 120: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
-	45,  // 121: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	46,  // 122: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	47,  // 123: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	49,  // 124: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	51,  // 125: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	53,  // 126: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	23,  // 127: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	20,  // 128: rondo.peer.v1.Peer.ExpireMetadata:output_type -> rondo.peer.v1.DoneResponse
-	20,  // 129: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	55,  // 130: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	58,  // 131: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	51,  // 132: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	60,  // 133: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	106, // [106:134] is the sub-list for method output_type
-	78,  // [78:106] is the sub-list for method input_type
+	54,  // 100: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	18,  // 101: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	56,  // 102: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	59,  // 103: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	8,   // 104: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	9,   // 105: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	11,  // 106: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14,  // 107: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	20,  // 108: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	21,  // 109: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	26,  // 110: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	28,  // 111: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
+	31,  // 112: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
+	35,  // 113: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	35,  // 114: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
+	38,  // 115: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	20,  // 116: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	23,  // 117: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	20,  // 118: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
+	22,  // 119: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
+	45,  // 120: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	46,  // 121: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	47,  // 122: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	49,  // 123: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	51,  // 124: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	53,  // 125: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	23,  // 126: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	20,  // 127: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	55,  // 128: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	58,  // 129: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	51,  // 130: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	60,  // 131: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	105, // [105:132] is the sub-list for method output_type
+	78,  // [78:105] is the sub-list for method input_type
 	78,  // [78:78] is the sub-list for extension type_name
 	78,  // [78:78] is the sub-list for extension extendee
 	0,   // [0:78] is the sub-list for field type_name
