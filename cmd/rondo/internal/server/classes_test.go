@@ -76,7 +76,7 @@ func TestRequestsHoldMemory(t *testing.T) {
 	}
 	close(block)
 	under.Wait()
-	if g.memory.Used() != 0 || g.arriving.Used() != 0 || g.begun.Load() != 0 || g.working() != 0 {
-		t.Errorf("at the end %d bytes are held, %d requests have begun, %d work", g.memory.Used(), g.begun.Load(), g.working())
+	if g.memory.Used() != 0 || g.arriving.Used() != 0 || g.Stats().Pending != 0 || g.Stats().Working != 0 {
+		t.Errorf("at the end %d bytes are held, %d requests have begun, %d work", g.memory.Used(), g.Stats().Pending, g.Stats().Working)
 	}
 }

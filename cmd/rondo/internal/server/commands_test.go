@@ -27,7 +27,7 @@ func commanded(t *testing.T, users map[string]*access.User) (s *server, run func
 		if u := users[r.Header.Get("Authorization")]; u != nil {
 			return u, nil
 		}
-		return nil, &rejectedError{rejectedUser, "say who you are"}
+		return nil, &rejectedError{why: rejectedUser, text: "say who you are"}
 	}
 	s.middleware.authorizer = authorizer{identify: identify, challenges: func() []string { return []string{"Basic"} }}
 	s.receivers = newManager(s)

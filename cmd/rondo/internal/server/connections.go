@@ -150,6 +150,9 @@ func (l *connections) open() int {
 	return l.count
 }
 
+// Closed returns how many connections were closed to make room, or refused for want of it.
+func (l *connections) Closed() uint64 { return l.closed.Load() }
+
 // Close closes the connection and makes its room free.
 func (c *conn) Close() error {
 	c.owner.mu.Lock()

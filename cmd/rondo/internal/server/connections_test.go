@@ -21,7 +21,7 @@ import (
 // smallBounds are limits that a test reaches.
 func smallBounds() *bounds {
 	b := defaultBounds(0)
-	b.places[cheap], b.places[heavy] = share{4, 3}, share{4, 3}
+	b.places[cheap], b.places[heavy] = share{most: 4, client: 3}, share{most: 4, client: 3}
 	return &b
 }
 
@@ -126,7 +126,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 		clients = 8
 	)
 	b := smallBounds()
-	b.memory = share{3 * held, 2*held + held/2}
+	b.memory = share{most: 3 * held, client: 2*held + held/2}
 	b.read = pace{grace: time.Hour, rate: 1}
 	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: 50 * time.Millisecond})
 	fetch := bigSeries(t, r, rows)
@@ -205,7 +205,7 @@ func (f roundTrip) RoundTrip(q *http.Request) (*http.Response, error) { return f
 func TestAnswerThatIsNotReadEnds(t *testing.T) {
 	const rows = 1 << 20
 	b := smallBounds()
-	b.memory = share{32 * rows, 32 * rows}
+	b.memory = share{most: 32 * rows, client: 32 * rows}
 	b.read = pace{grace: 200 * time.Millisecond, rate: 1 << 30}
 	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	m := protoFetch(t, bigSeries(t, r, rows))
@@ -233,7 +233,7 @@ func TestAnswerThatIsNotReadEnds(t *testing.T) {
 func TestIdleConnectionsTakeNothingAway(t *testing.T) {
 	const idle = 60
 	b := smallBounds()
-	b.conns = share{20, 16}
+	b.conns = share{most: 20, client: 16}
 	b.header, b.idle = time.Hour, time.Hour
 	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	conns := make([]net.Conn, idle)
@@ -264,60 +264,6 @@ func TestIdleConnectionsTakeNothingAway(t *testing.T) {
 func isTimeout(err error) bool {
 	n, ok := err.(net.Error)
 	return ok && n.Timeout()
-}
-
-func TestIdlest(t *testing.T) {
-	conns := map[string]*conn{
-		"working":      {requests: 1, admitted: 1, used: 1},
-		"waiting":      {requests: 3, used: 2},
-		"waiting, new": {requests: 1, used: 5},
-		"idle":         {used: 3},
-		"idle, new":    {used: 4},
-	}
-	of := make(map[*conn]struct{})
-	for _, c := range conns {
-		of[c] = struct{}{}
-	}
-	for _, want := range []string{"idle", "idle, new", "waiting", "waiting, new"} {
-		got := idlest(of)
-		if got != conns[want] {
-			t.Fatalf("got %+v, want %q", got, want)
-		}
-		delete(of, got)
-	}
-	if got := idlest(of); got != nil {
-		t.Errorf("a connection that is worked for would be closed: %+v", got)
-	}
-}
-
-// TestConnectionsOfManyClients: when all connections are taken, the client with most loses one.
-func TestConnectionsOfManyClients(t *testing.T) {
-	l := limitConnections(nil, share{4, 3})
-	add := func(client string) (*conn, *conn, bool) {
-		c := &conn{owner: l, client: client}
-		victim, ok := l.add(c)
-		return c, victim, ok
-	}
-	first, _, _ := add("a")
-	for _, client := range []string{"a", "a", "b"} {
-		if _, victim, ok := add(client); victim != nil || !ok {
-			t.Fatalf("%s: no room", client)
-		}
-	}
-	if _, victim, ok := add("c"); victim != first || !ok {
-		t.Errorf("a third client: %v, closed for it: %+v", ok, victim)
-	}
-	if l.open() != 4 {
-		t.Errorf("%d connections", l.open())
-	}
-	for of := range l.clients {
-		for c := range l.clients[of] {
-			c.admitted = 1
-		}
-	}
-	if _, victim, ok := add("d"); victim != nil || ok {
-		t.Error("a connection that is worked for was closed")
-	}
 }
 
 // TestSlowBodyIsEnded: a body that does not come has a deadline, which grows with what has come.
@@ -358,14 +304,6 @@ func TestSlowBodyIsEnded(t *testing.T) {
 		if !strings.Contains(page, fmt.Sprintf("\nrondo_http_requests_refused_total{reason=%q} 1\n", reason)) {
 			t.Errorf("%s is not counted", reason)
 		}
-	}
-}
-
-func TestPace(t *testing.T) {
-	p := pace{grace: 10 * time.Second, rate: 1 << 10}
-	start := time.Unix(1000, 0)
-	if got := p.deadline(start, 5<<10).Sub(start); got != 15*time.Second {
-		t.Errorf("got %v", got)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"connectrpc.com/grpcreflect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rondo-db/rondo/internal/limit"
@@ -120,6 +121,12 @@ const (
 // flows are the requests that stream, by their paths: methods of the services Rondo and Cluster,
 // and reflection.
 var flows = flowsOf("Rondo", "Cluster")
+
+// reflections are the paths of gRPC's server reflection, in both of its versions.
+var reflections = []string{
+	"/" + grpcreflect.ReflectV1ServiceName + "/ServerReflectionInfo",
+	"/" + grpcreflect.ReflectV1AlphaServiceName + "/ServerReflectionInfo",
+}
 
 func flowsOf(services ...protoreflect.Name) map[string]flow {
 	all := make(map[string]flow)

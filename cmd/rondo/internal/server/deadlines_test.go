@@ -136,8 +136,8 @@ func TestLimitedUserStreams(t *testing.T) {
 // occupies no place of requests, and ends at once when the server ends.
 func TestStreamsOutliveRequests(t *testing.T) {
 	b := smallBounds()
-	b.work, b.read.grace, b.places[lasting] = time.Second, time.Second, share{6, 6} // a busy machine takes some
-	b.places[cheap], b.places[heavy] = share{1, 1}, share{1, 1}
+	b.work, b.read.grace, b.places[lasting] = time.Second, time.Second, share{most: 6, client: 6} // a busy machine takes some
+	b.places[cheap], b.places[heavy] = share{most: 1, client: 1}, share{most: 1, client: 1}
 	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: time.Hour})
 	c := dial(t, r.url(""))
 	makeSeries(t, c, "a")
@@ -182,7 +182,7 @@ func TestStreamsOutliveRequests(t *testing.T) {
 // TestStreamsAreBounded: one client may not have all places of streams.
 func TestStreamsAreBounded(t *testing.T) {
 	b := smallBounds()
-	b.places[lasting], b.patience = share{2, 1}, time.Millisecond
+	b.places[lasting], b.patience = share{most: 2, client: 1}, time.Millisecond
 	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	c := dial(t, r.url(""))
 	ctx, cancel := context.WithCancel(t.Context())

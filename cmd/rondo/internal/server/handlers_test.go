@@ -50,7 +50,7 @@ func TestPrometheusAPI(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"query", "label/:name/values"} {
-		if times := s.middleware.endpoints[api.Prefix+path].Snapshot(); times.Count() != 1 {
+		if times := s.middleware.Seconds()[api.Prefix+path]; times.Count() != 1 {
 			t.Errorf("%d requests are counted for %s", times.Count(), path)
 		}
 	}

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"bufio"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestHosts(t *testing.T) {
@@ -100,70 +97,5 @@ func TestCheckHTTPHost(t *testing.T) {
 		if err := CheckHTTPHost(name); (err == nil) != want {
 			t.Errorf("%q: %v", name, err)
 		}
-	}
-}
-
-// TestReboundPageIsRefusedBeforeItsBody: a page of evil.example, whose name had been made to mean
-// this machine, dropped a series. The answer comes before the body, which is not waited for.
-func TestReboundPageIsRefusedBeforeItsBody(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil)})
-	send(t, r.Receivers["fake"], "one")
-	info := func() int {
-		code, _ := post(t, r.url("/rondo.v1.Rondo/Info"), `{"path":"one"}`)
-		return code
-	}
-	eventually(t, "the series is there", func() bool { return info() == 200 })
-	body := `{"path":"one"}`
-	ask := func(host, origin string, length int, body string) *http.Response {
-		t.Helper()
-		c, err := net.Dial("tcp", r.HTTP.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-			t.Fatal(err)
-		}
-		_, err = fmt.Fprintf(c, "POST /rondo.v1.Rondo/Drop HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", host, origin, length, body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
-	for _, a := range []*http.Response{
-		ask("evil.example", "http://evil.example", len(body), body),
-		ask("evil.example", "http://evil.example", 1<<20, ""), // the body never comes
-		ask(r.HTTP.String(), "http://evil.example", len(body), body),
-	} {
-		if a.StatusCode != http.StatusForbidden {
-			t.Errorf("got %s", a.Status)
-		}
-	}
-	if got := info(); got != 200 {
-		t.Errorf("the series is gone: %d", got)
-	}
-	if !strings.Contains(r.log.String(), "--http-host evil.example") {
-		t.Errorf("the log does not name the flag:\n%s", r.log)
-	}
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url("/-/healthy"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q.Host = "balancer.example"
-	a, err := http.DefaultClient.Do(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = a.Body.Close()
-	if a.StatusCode != 200 {
-		t.Errorf("health by another name: %d", a.StatusCode)
-	}
-	_, page := get(t, r.url("/metrics"))
-	if !strings.Contains(page, "\n"+`rondo_http_requests_refused_total{reason="host"} 3`+"\n") {
-		t.Errorf("three refusals are not counted:\n%s", page)
 	}
 }

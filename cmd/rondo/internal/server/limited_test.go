@@ -160,7 +160,7 @@ func TestLimitedUserSeesOnlyItsFolders(t *testing.T) {
 	methods := rondov1.File_rondo_proto.Services().ByName("Rondo").Methods()
 	for i := range methods.Len() {
 		name := string(methods.Get(i).Name())
-		if flows["/rondo.v1.Rondo/"+name] != oneMessage || name == "Exec" {
+		if m := methods.Get(i); m.IsStreamingClient() || m.IsStreamingServer() || name == "Exec" {
 			continue // TestLimitedUserStreams and the tests of commands try them
 		}
 		if n := permissions["/rondo.v1.Rondo/"+name]; !n.all && !called[name] {

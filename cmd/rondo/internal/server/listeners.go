@@ -78,7 +78,7 @@ func beyond(all []*httpListener) bool {
 func (s *server) openHTTP() (all []*httpListener, err error) {
 	add := func(l net.Listener, key string) {
 		if l != nil {
-			all = append(all, &httpListener{l, key, newHosts(l.Addr(), s.HTTPHosts, machineNames)})
+			all = append(all, &httpListener{Listener: l, key: key, hosts: newHosts(l.Addr(), s.HTTPHosts, machineNames)})
 		}
 	}
 	if files := s.activated["http"]; len(files) > 0 {

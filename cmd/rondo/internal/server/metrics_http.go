@@ -15,19 +15,19 @@ import (
 
 // httpFigures returns the figures of the HTTP port.
 func (s *server) httpFigures() []figure {
-	g := s.middleware
+	st := s.middleware.Stats()
 	conns, closed := 0, uint64(0)
 	if s.connections != nil {
-		conns, closed = s.connections.open(), s.connections.closed.Load()
+		conns, closed = s.connections.open(), s.connections.Closed()
 	}
 	return []figure{
-		{"requests_shed", "rondo_http_requests_shed_total", rra.Derive, "Requests refused because too many were under way, or held too much memory.", float64(g.shed())},
-		{"", "rondo_http_requests_pending", rra.Gauge, "Requests that have begun, those that wait included.", float64(g.begun.Load())},
-		{"", "rondo_http_requests_working", rra.Gauge, "Requests that have a place.", float64(g.working())},
-		{"", "rondo_http_held_bytes", rra.Gauge, "Bytes that requests and their answers hold, as they are charged.", float64(g.memory.Used() + g.arriving.Used())},
-		{"", "rondo_http_held_limit_bytes", rra.Gauge, "Bytes that requests and their answers may hold.", float64(g.bounds.memory.most + g.bounds.arriving.most)},
+		{"requests_shed", "rondo_http_requests_shed_total", rra.Derive, "Requests refused because too many were under way, or held too much memory.", float64(st.Shed)},
+		{"", "rondo_http_requests_pending", rra.Gauge, "Requests that have begun, those that wait included.", float64(st.Pending)},
+		{"", "rondo_http_requests_working", rra.Gauge, "Requests that have a place.", float64(st.Working)},
+		{"", "rondo_http_held_bytes", rra.Gauge, "Bytes that requests and their answers hold, as they are charged.", float64(st.Held)},
+		{"", "rondo_http_held_limit_bytes", rra.Gauge, "Bytes that requests and their answers may hold.", float64(st.HeldLimit)},
 		{"", "rondo_http_connections", rra.Gauge, "Connections that are open.", float64(conns)},
-		{"", "rondo_http_connections_limit", rra.Gauge, "Connections that may be open.", float64(g.conns.most)},
+		{"", "rondo_http_connections_limit", rra.Gauge, "Connections that may be open.", float64(st.ConnLimit)},
 		{"", "rondo_http_connections_closed_total", rra.Derive, "Connections closed because there were too many.", float64(closed)},
 	}
 }
@@ -35,12 +35,14 @@ func (s *server) httpFigures() []figure {
 // writeHTTP writes the metrics of requests that the HTTP port has refused.
 func (s *server) writeHTTP(w *metrics.Writer) {
 	w.Family("rondo_http_requests_refused_total", "counter", "Requests not let in, by reason.")
-	for i := range s.middleware.refused {
-		w.Sample(float64(s.middleware.refused[i].Load()), "reason", rejection(i).String())
+	refused := s.middleware.Stats().Refused
+	for _, reason := range slices.Sorted(maps.Keys(refused)) {
+		w.Sample(float64(refused[reason]), "reason", reason)
 	}
 	w.Family("rondo_http_request_seconds", "histogram", "From the head of a request until its answer was taken, by path.")
-	for _, path := range slices.Sorted(maps.Keys(s.middleware.endpoints)) {
-		writeHistogram(w, s.middleware.endpoints[path].Snapshot(), "path", path)
+	seconds := s.middleware.Seconds()
+	for _, path := range slices.Sorted(maps.Keys(seconds)) {
+		writeHistogram(w, seconds[path], "path", path)
 	}
 	w.Family("rondo_rpc_calls_total", "counter", "Calls by method and code; unread is a request that was no message of the method.")
 	calls := s.rpc.Calls.Counts()

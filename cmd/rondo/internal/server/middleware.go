@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/prom/api"
@@ -91,13 +92,45 @@ func (m *middleware) stopping() {
 	close(m.ended)
 }
 
-// shed returns how many requests were refused because too many were under way or held too much.
-func (m *middleware) shed() uint64 {
-	return m.refused[rejectedPlace].Load() + m.refused[rejectedMemory].Load()
+// Stats says how the requests of the HTTP port fared.
+type Stats struct {
+	Shed      uint64            // refused because too many were under way or held too much
+	Pending   int64             // begun and not ended, those that wait included
+	Working   int64             // have a place, beside those that last and those that watch
+	Held      int64             // bytes that requests and answers hold, as they are charged
+	HeldLimit int64             // bytes that they may hold
+	ConnLimit int64             // connections that may be open
+	Refused   map[string]uint64 // requests not let in, by reason
 }
 
-// working returns how many requests have a place, beside those that last and those that watch.
-func (m *middleware) working() int64 { return m.places[cheap].Used() + m.places[heavy].Used() }
+// Stats returns how the requests have fared so far.
+func (m *middleware) Stats() Stats {
+	st := Stats{
+		Pending: m.begun.Load(), Working: m.places[cheap].Used() + m.places[heavy].Used(),
+		Held: m.memory.Used() + m.arriving.Used(), HeldLimit: m.bounds.memory.most + m.bounds.arriving.most,
+		ConnLimit: m.conns.most, Refused: make(map[string]uint64, rejections),
+	}
+	for i := range m.refused {
+		st.Refused[rejection(i).String()] = m.refused[i].Load()
+	}
+	st.Shed = m.refused[rejectedPlace].Load() + m.refused[rejectedMemory].Load()
+	return st
+}
+
+// HostsRefused returns how many requests were refused because their Host or Origin is foreign.
+func (m *middleware) HostsRefused() uint64 { return m.refused[rejectedHost].Load() }
+
+// Seconds returns how long the requests of each path took.
+func (m *middleware) Seconds() map[string]histogram.Snapshot {
+	all := make(map[string]histogram.Snapshot, len(m.endpoints))
+	for path, h := range m.endpoints {
+		all[path] = h.Snapshot()
+	}
+	return all
+}
+
+// Ended returns a channel that is closed when the server is about to stop.
+func (m *middleware) Ended() <-chan struct{} { return m.ended }
 
 // admit returns r with its user in the context. If the sender may not do what r asks, admit answers
 // the request and returns nil.
@@ -108,7 +141,7 @@ func (m *middleware) admit(w http.ResponseWriter, r *http.Request, client string
 	}
 	var e *rejectedError
 	if !errors.As(err, &e) {
-		e = &rejectedError{rejectedUser, err.Error()}
+		e = &rejectedError{why: rejectedUser, text: err.Error()}
 	}
 	if e.why == rejectedUser {
 		for _, c := range m.authorizer.challenges() {

@@ -108,7 +108,7 @@ func TestMiddlewareShedsRequests(t *testing.T) {
 	if code, body := post(t, s.URL+"/rondo.v1.Rondo/List", "{}"); code != 503 || !strings.Contains(body, `"unavailable"`) {
 		t.Errorf("a call beyond the limit was answered %d %s", code, body)
 	}
-	if got := g.shed(); got != 2 {
+	if got := g.Stats().Shed; got != 2 {
 		t.Errorf("%d requests counted as shed, want 2", got)
 	}
 	for _, path := range []string{"/-/healthy", "/metrics"} {

@@ -9,12 +9,6 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// reflections are the paths of gRPC's server reflection, in both of its versions.
-var reflections = []string{
-	"/" + grpcreflect.ReflectV1ServiceName + "/ServerReflectionInfo",
-	"/" + grpcreflect.ReflectV1AlphaServiceName + "/ServerReflectionInfo",
-}
-
 // mountReflection lets clients such as grpcurl ask for the services Rondo and Cluster. gRPC's
 // health check is not in the answers: its messages would clash with the messages of a program that
 // links gRPC.

@@ -126,6 +126,14 @@ func (m *routes) Handle(pattern string, h http.Handler) {
 	m.ServeMux.Handle(pattern, h)
 }
 
+// Paths returns the paths of all patterns of Handle.
+func (m *routes) Paths() (paths []string) {
+	for _, p := range m.patterns {
+		paths = append(paths, pathOf(p))
+	}
+	return paths
+}
+
 // permission returns what a request needs that m answers.
 func (m *routes) permission(r *http.Request) permission {
 	if n, ok := permissions[r.URL.Path]; ok {

@@ -150,7 +150,7 @@ func TestSamplesTakeNoOtherPlaces(t *testing.T) {
 	const most, mine = 4, 3
 	b := defaultBounds(0)
 	for c := range b.places {
-		b.places[c] = share{1, 1}
+		b.places[c] = share{most: 1, client: 1}
 	}
 	b.patience = time.Millisecond
 	g := quietMiddleware(b)

@@ -180,7 +180,7 @@ func (s *server) endRequests() (errs []error) {
 	if s.middleware == nil {
 		return nil // nothing was opened
 	}
-	if n := s.middleware.begun.Load(); n > 0 {
+	if n := s.middleware.Stats().Pending; n > 0 {
 		s.Logger.Info("waiting for open requests", "requests", n, "at most", s.Grace)
 	}
 	var wg sync.WaitGroup
@@ -226,7 +226,7 @@ func (s *server) newRPC() *rpc.Server {
 	return &rpc.Server{
 		Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, Report: s.report,
 		Pages: pages, MaySave: !beyond(s.httpListeners),
-		Make: s.makeNewcomers, Evaluate: s.evaluate, Ending: s.middleware.ended,
+		Make: s.makeNewcomers, Evaluate: s.evaluate, Ending: s.middleware.Ended(),
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *server) state(now time.Time) health.State {
 		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Missed: s.missed.flags(),
 		Rules: s.rules.Failing(), BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
-		HostRefused: s.middleware.refused[rejectedHost].Load(), Shed: s.middleware.shed(), Spool: s.spooled(),
+		HostRefused: s.middleware.HostsRefused(), Shed: s.middleware.Stats().Shed, Spool: s.spooled(),
 		FiguresLate: rra.Time(s.figuresLate.Load()),
 	}
 	st.ClusterErrors, st.ClusterWarnings = clusterProblems(s.operators().Status(context.Background()))
