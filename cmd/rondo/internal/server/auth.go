@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/internal/access"
 )
@@ -11,18 +12,18 @@ import (
 // identify returns the user of a request, as the file of --web-config says.
 func (s *server) identify(r *http.Request, client string) (*access.User, error) {
 	key := ""
-	if e := listenerOf(r); e != nil {
-		key = e.key
+	if e := middleware.ListenerOf(r); e != nil {
+		key = e.Key
 	}
 	u, err := s.web.Identify(r, client, key)
 	if err == nil {
 		return u, nil
 	}
-	why := rejectedUser
+	why := middleware.RejectedUser
 	if errors.Is(err, webconfig.ErrTries) || errors.Is(err, webconfig.ErrRate) {
-		why = rejectedTries
+		why = middleware.RejectedTries
 	}
-	return nil, &rejectedError{why: why, text: err.Error()}
+	return nil, &middleware.RejectedError{Why: why, Text: err.Error()}
 }
 
 // secured reports whether the HTTP port lets in only those who have credentials.

@@ -10,6 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -23,11 +24,11 @@ const (
 
 // mountRPC lets the HTTP port serve the service Rondo with the methods of the command line. These
 // are for this machine only, if the server asks nobody who they are.
-func (s *server) mountRPC(mux *routes) {
+func (s *server) mountRPC(mux *middleware.Routes) {
 	s.remote = &rpc.Commands{Store: s.store, Command: s.receivers.command, Remote: &rpc.Remote{
 		Idle: sessionIdle, Stall: sessionStall,
 	}}
-	if s.middleware.authorizer.identify != nil {
+	if s.middleware.Authorizer.Identify != nil {
 		s.remote.Remote.User = func(r *http.Request) (*access.User, error) { return s.identify(r, sockets.ClientOf(r.RemoteAddr)) }
 	}
 	path, h := s.rpc.Handler(s.remote)
@@ -56,7 +57,7 @@ func fromHere(r *http.Request) bool {
 var errStranger = errors.New("commands are taken from this machine only, because this server asks nobody who they are: start rondo serve with --web-config")
 
 func refuseCommand(w http.ResponseWriter, r *http.Request) {
-	respondEarly(w, r, func(w http.ResponseWriter) {
+	middleware.RespondEarly(w, r, func(w http.ResponseWriter) {
 		if e := connect.NewErrorWriter(); e.IsSupported(r) {
 			// The client may be gone.
 			_ = e.Write(w, r, connect.NewError(connect.CodePermissionDenied, errStranger))

@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -22,22 +23,22 @@ import (
 // runs a command as one of them. With pipe it is a line of a session.
 func commanded(t *testing.T, users map[string]*access.User) (s *server, run func(user string, pipe bool, words ...string) string) {
 	t.Helper()
-	s = &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: enginetest.Open(t)}
+	s = &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(middleware.DefaultBounds(0)), store: enginetest.Open(t)}
 	identify := func(r *http.Request, _ string) (*access.User, error) {
 		if u := users[r.Header.Get("Authorization")]; u != nil {
 			return u, nil
 		}
-		return nil, &rejectedError{why: rejectedUser, text: "say who you are"}
+		return nil, &middleware.RejectedError{Why: middleware.RejectedUser, Text: "say who you are"}
 	}
-	s.middleware.authorizer = authorizer{identify: identify, challenges: func() []string { return []string{"Basic"} }}
+	s.middleware.Authorizer = middleware.Authorizer{Identify: identify, Challenges: func() []string { return []string{"Basic"} }}
 	s.receivers = newManager(s)
 	s.rpc, s.pages = s.newRPC(), nil
 	s.pages = s.newPages()
 	s.queries = s.newQueries()
 	all, scrapes := s.handlers()
 	s.remote.Remote.User = nil
-	s.middleware.authorizer.permission = all.permission
-	s.middleware.open(all, scrapes)
+	s.middleware.Authorizer.Permission = all.Permission
+	s.middleware.Open(all, scrapes)
 	h := httptest.NewServer(s.middleware)
 	t.Cleanup(func() {
 		h.Close()
@@ -288,7 +289,7 @@ func TestRestoreByRole(t *testing.T) {
 // machine only.
 func TestCommandsOfStrangers(t *testing.T) {
 	s, _ := commanded(t, nil)
-	s.middleware.authorizer.identify = nil
+	s.middleware.Authorizer.Identify = nil
 	for _, path := range []string{rondov1.RondoControlProcedure} {
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("{}"))
 		r.RemoteAddr, r.Host = "192.0.2.1:1", "localhost"
@@ -325,8 +326,8 @@ func TestCommandsOfStrangers(t *testing.T) {
 // nor after asking by OPTIONS.
 func TestBrowsersReachNoCommand(t *testing.T) {
 	s, _ := commanded(t, nil)
-	s.middleware.authorizer.identify = nil
-	s.middleware.hosts = newHosts(nil, nil, nil)
+	s.middleware.Authorizer.Identify = nil
+	s.middleware.Hosts = middleware.NewHosts(nil, nil, nil)
 	message := `{"argv":["create","made","DS:v:GAUGE:20:U:U","RRA:AVERAGE:0.5:1:9"]}`
 	body := "\x00\x00\x00\x00" + string(rune(len(message))) + message
 	ask := func(method, kind, host, origin string) (int, http.Header, string) {

@@ -3,9 +3,11 @@ package server
 import (
 	"log/slog"
 	"net"
+	"net/url"
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
@@ -56,7 +58,7 @@ type Config struct {
 	// Ready, if not nil, is called once everything listens.
 	Ready func(Addresses)
 
-	bounds *bounds // limits of the HTTP port; nil means the defaults
+	bounds *middleware.Bounds // limits of the HTTP port; nil means the defaults
 }
 
 // Ways are the part of the configuration that may change while the server runs: how samples come
@@ -79,6 +81,15 @@ type Ways struct {
 
 // A Setting is a flag and its value.
 type Setting struct{ Name, Value string }
+
+// Rules is the configuration of alerting and recording rules. Without files there are none.
+type Rules struct {
+	Files       []string // names of files, or patterns
+	Every       time.Duration
+	Managers    []string // addresses of Alertmanagers
+	Webhooks    []string
+	ExternalURL *url.URL // where people reach the server; nil: nowhere
+}
 
 // Backups says where and how often backups are made. An empty Dir means never.
 type Backups struct {

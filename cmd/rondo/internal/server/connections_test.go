@@ -15,13 +15,14 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 // smallBounds are limits that a test reaches.
-func smallBounds() *bounds {
-	b := defaultBounds(0)
-	b.places[cheap], b.places[heavy] = share{most: 4, client: 3}, share{most: 4, client: 3}
+func smallBounds() *middleware.Bounds {
+	b := middleware.DefaultBounds(0)
+	b.Places[middleware.Cheap], b.Places[middleware.Heavy] = middleware.Share{Most: 4, Client: 3}, middleware.Share{Most: 4, Client: 3}
 	return &b
 }
 
@@ -73,7 +74,7 @@ func (r *running) answersAll(t *testing.T, when string) {
 func TestStreamsWithoutBodyHoldNoPlace(t *testing.T) {
 	const streams = 40
 	b := smallBounds()
-	b.send.grace = time.Hour // nothing but the room helps
+	b.Send.Grace = time.Hour // nothing but the room helps
 	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: 50 * time.Millisecond})
 	var p http.Protocols
 	p.SetUnencryptedHTTP2(true)
@@ -126,8 +127,8 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 		clients = 8
 	)
 	b := smallBounds()
-	b.memory = share{most: 3 * held, client: 2*held + held/2}
-	b.read = pace{grace: time.Hour, rate: 1}
+	b.Memory = middleware.Share{Most: 3 * held, Client: 2*held + held/2}
+	b.Read = middleware.Pace{Grace: time.Hour, Rate: 1}
 	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: 50 * time.Millisecond})
 	fetch := bigSeries(t, r, rows)
 	body := fmt.Sprintf(`{"path":%q,"cf":%q,"start":%q,"end":%q}`, fetch.Path, fetch.Cf, fetch.Start, fetch.End)
@@ -205,8 +206,8 @@ func (f roundTrip) RoundTrip(q *http.Request) (*http.Response, error) { return f
 func TestAnswerThatIsNotReadEnds(t *testing.T) {
 	const rows = 1 << 20
 	b := smallBounds()
-	b.memory = share{most: 32 * rows, client: 32 * rows}
-	b.read = pace{grace: 200 * time.Millisecond, rate: 1 << 30}
+	b.Memory = middleware.Share{Most: 32 * rows, Client: 32 * rows}
+	b.Read = middleware.Pace{Grace: 200 * time.Millisecond, Rate: 1 << 30}
 	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	m := protoFetch(t, bigSeries(t, r, rows))
 	c, err := net.Dial("tcp", r.HTTP.String())
@@ -233,8 +234,8 @@ func TestAnswerThatIsNotReadEnds(t *testing.T) {
 func TestIdleConnectionsTakeNothingAway(t *testing.T) {
 	const idle = 60
 	b := smallBounds()
-	b.conns = share{most: 20, client: 16}
-	b.header, b.idle = time.Hour, time.Hour
+	b.Conns = middleware.Share{Most: 20, Client: 16}
+	b.Header, b.Idle = time.Hour, time.Hour
 	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	conns := make([]net.Conn, idle)
 	for i := range conns {
@@ -269,7 +270,7 @@ func isTimeout(err error) bool {
 // TestSlowBodyIsEnded: a body that does not come has a deadline, which grows with what has come.
 func TestSlowBodyIsEnded(t *testing.T) {
 	b := smallBounds()
-	b.send = pace{grace: 50 * time.Millisecond, rate: 1 << 30}
+	b.Send = middleware.Pace{Grace: 50 * time.Millisecond, Rate: 1 << 30}
 	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	for name, length := range map[string]int{"slow": 1000, "long": 1 << 30} {
 		c, err := net.Dial("tcp", r.HTTP.String())

@@ -14,6 +14,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -136,13 +137,13 @@ func TestLimitedUserStreams(t *testing.T) {
 // occupies no place of requests, and ends at once when the server ends.
 func TestStreamsOutliveRequests(t *testing.T) {
 	b := smallBounds()
-	b.work, b.read.grace, b.places[lasting] = time.Second, time.Second, share{most: 6, client: 6} // a busy machine takes some
-	b.places[cheap], b.places[heavy] = share{most: 1, client: 1}, share{most: 1, client: 1}
+	b.Work, b.Read.Grace, b.Places[middleware.Lasting] = time.Second, time.Second, middleware.Share{Most: 6, Client: 6} // a busy machine takes some
+	b.Places[middleware.Cheap], b.Places[middleware.Heavy] = middleware.Share{Most: 1, Client: 1}, middleware.Share{Most: 1, Client: 1}
 	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: time.Hour})
 	c := dial(t, r.url(""))
 	makeSeries(t, c, "a")
 	var live []*connect.ServerStreamForClient[rondov1.TailResponse]
-	for range b.places[lasting].most {
+	for range b.Places[middleware.Lasting].Most {
 		s, err := c.Tail(t.Context(), connect.NewRequest(&rondov1.TailRequest{Paths: []string{"a"}}))
 		if err != nil {
 			t.Fatal(err)
@@ -152,7 +153,7 @@ func TestStreamsOutliveRequests(t *testing.T) {
 		}
 		live = append(live, s)
 	}
-	time.Sleep(b.work + b.work/4) // what bounds requests is over
+	time.Sleep(b.Work + b.Work/4) // what bounds requests is over
 	if _, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Samples: []*rondov1.Sample{{Path: "a", Update: "1700000010:5"}}})); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestStreamsOutliveRequests(t *testing.T) {
 // TestStreamsAreBounded: one client may not have all places of streams.
 func TestStreamsAreBounded(t *testing.T) {
 	b := smallBounds()
-	b.places[lasting], b.patience = share{most: 2, client: 1}, time.Millisecond
+	b.Places[middleware.Lasting], b.Patience = middleware.Share{Most: 2, Client: 1}, time.Millisecond
 	r := start(t, Config{HTTP: anyPorts, bounds: b})
 	c := dial(t, r.url(""))
 	ctx, cancel := context.WithCancel(t.Context())

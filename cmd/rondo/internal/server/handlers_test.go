@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/prom/api"
@@ -17,11 +18,11 @@ import (
 // route apart.
 func TestPrometheusAPI(t *testing.T) {
 	store := enginetest.Open(t)
-	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: store}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(middleware.DefaultBounds(0)), store: store}
 	s.receivers, s.backups = newManager(s), new(backups.Keeper)
 	s.rpc = s.newRPC()
 	s.pages, s.queries = s.newPages(), s.newQueries()
-	s.middleware.open(s.handlers())
+	s.middleware.Open(s.handlers())
 	d, err := rra.ParseDefinition(10, []string{"DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:100"})
 	if err != nil {
 		t.Fatal(err)

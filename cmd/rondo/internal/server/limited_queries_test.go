@@ -15,6 +15,7 @@ import (
 	"github.com/golang/snappy"
 	"github.com/prometheus/prometheus/prompb"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/access"
@@ -99,7 +100,7 @@ func queriedServer(t *testing.T, others bool, u **access.User) http.Handler {
 		t.Fatal(err)
 	}
 	c := Config{DB: dir, Rules: Rules{Files: []string{rules}, Every: time.Hour}}
-	s := &server{Config: c.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: queriedStore(t, others)}
+	s := &server{Config: c.withDefaults(), middleware: quietMiddleware(middleware.DefaultBounds(0)), store: queriedStore(t, others)}
 	s.receivers = newManager(s)
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
@@ -109,12 +110,12 @@ func queriedServer(t *testing.T, others bool, u **access.User) http.Handler {
 		t.Fatal(err)
 	}
 	all, scrapes := s.handlers()
-	s.middleware.authorizer = authorizer{
-		permission: all.permission,
-		challenges: func() []string { return nil },
-		identify:   func(*http.Request, string) (*access.User, error) { return *u, nil },
+	s.middleware.Authorizer = middleware.Authorizer{
+		Permission: all.Permission,
+		Challenges: func() []string { return nil },
+		Identify:   func(*http.Request, string) (*access.User, error) { return *u, nil },
 	}
-	s.middleware.open(all, scrapes)
+	s.middleware.Open(all, scrapes)
 	return s.middleware
 }
 

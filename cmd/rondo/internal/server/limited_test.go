@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/access"
@@ -25,7 +26,7 @@ var (
 func limitedServer(t *testing.T) (*core.Store, http.Handler) {
 	t.Helper()
 	store := enginetest.Open(t)
-	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: store}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(middleware.DefaultBounds(0)), store: store}
 	s.receivers = newManager(s)
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
@@ -35,14 +36,14 @@ func limitedServer(t *testing.T) (*core.Store, http.Handler) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.middleware.authorizer = authorizer{
-		permission: all.permission,
-		challenges: func() []string { return nil },
-		identify: func(*http.Request, string) (*access.User, error) {
+	s.middleware.Authorizer = middleware.Authorizer{
+		Permission: all.Permission,
+		Challenges: func() []string { return nil },
+		Identify: func(*http.Request, string) (*access.User, error) {
 			return &access.User{Name: "tenant", Role: access.Admin, Folders: folders}, nil
 		},
 	}
-	s.middleware.open(all, scrapes)
+	s.middleware.Open(all, scrapes)
 	for i, path := range append(append([]string{}, ownPaths...), secretPaths...) {
 		d, err := rra.ParseDefinition(10, []string{"DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:100"})
 		if err != nil {
@@ -163,9 +164,9 @@ func TestLimitedUserSeesOnlyItsFolders(t *testing.T) {
 		if m := methods.Get(i); m.IsStreamingClient() || m.IsStreamingServer() || name == "Exec" {
 			continue // TestLimitedUserStreams and the tests of commands try them
 		}
-		if n := permissions["/rondo.v1.Rondo/"+name]; !n.all && !called[name] {
+		if n := middleware.Permissions["/rondo.v1.Rondo/"+name]; !n.All && !called[name] {
 			t.Errorf("no request of %s is tried for a limited user", name)
-		} else if n.all {
+		} else if n.All {
 			if code, body := asked(h, "POST", "/rondo.v1.Rondo/"+name, "{}"); code != http.StatusForbidden || !strings.Contains(body, "permission_denied") {
 				t.Errorf("%s, which is about all series, answers a limited user %d %s", name, code, body)
 			}

@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/net/netutil"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/prom/api"
@@ -30,43 +30,43 @@ const (
 
 // listenHTTP opens the HTTP port, which may have several addresses. It returns nil if the port is
 // off, or if the default address is in use.
-func (s *server) listenHTTP(fail context.CancelCauseFunc) (*httpServer, error) {
-	b := defaultBounds(s.Memory)
+func (s *server) listenHTTP(fail context.CancelCauseFunc) (*middleware.Server, error) {
+	b := middleware.DefaultBounds(s.Memory)
 	if s.bounds != nil {
 		b = *s.bounds
 	}
 	all, err := s.openHTTP()
 	if len(all) == 0 || err != nil {
-		s.middleware = newMiddleware(b, newHosts(nil, nil, nil), s.Logger)
+		s.middleware = middleware.New(b, middleware.NewHosts(nil, nil, nil), s.Logger)
 		return nil, err
 	}
 	s.httpListeners = all
-	s.middleware = newMiddleware(b, all[0].hosts, s.Logger)
-	s.connections = limitConnections(joinListeners(all), b.conns)
-	s.middleware.receive(s.Ways.paths())
+	s.middleware = middleware.New(b, all[0].Hosts, s.Logger)
+	s.connections = middleware.LimitConnections(middleware.JoinListeners(all), b.Conns)
+	s.middleware.Receive(s.Ways.paths())
 	for _, e := range all {
 		s.announce("http", e.Addr(), s.secured())
 	}
 	if s.web != nil {
-		s.middleware.authorizer.identify, s.middleware.authorizer.challenges, s.middleware.authorizer.headers = s.identify, s.web.Challenges, s.web.SetHeaders
+		s.middleware.Authorizer.Identify, s.middleware.Authorizer.Challenges, s.middleware.Authorizer.Headers = s.identify, s.web.Challenges, s.web.SetHeaders
 	}
 	h := &http.Server{
 		Handler:           s.middleware,
-		ConnContext:       withConn,
-		ReadHeaderTimeout: b.header,
-		IdleTimeout:       b.idle,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streamsOfConn, SendPingTimeout: pingInterval},
+		ConnContext:       middleware.WithConn,
+		ReadHeaderTimeout: b.Header,
+		IdleTimeout:       b.Idle,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: middleware.StreamsOfConn, SendPingTimeout: pingInterval},
 	}
 	if s.web != nil && s.web.HasTLS() {
 		h.TLSConfig = s.web.TLS("h2", "http/1.1")
 	}
-	return serve(s.connections, h, s.Logger, fail), nil
+	return middleware.Serve(s.connections, h, s.Logger, fail), nil
 }
 
 // beyond reports whether other machines reach one of the listeners.
-func beyond(all []*httpListener) bool {
+func beyond(all []*middleware.Listener) bool {
 	for _, e := range all {
-		if beyondLoopback(e.Addr()) {
+		if middleware.BeyondLoopback(e.Addr()) {
 			return true
 		}
 	}
@@ -75,10 +75,10 @@ func beyond(all []*httpListener) bool {
 
 // openHTTP opens the addresses of the HTTP port: the sockets that systemd has passed, or else
 // the addresses of --http. Where other machines reach one of them, requests may name this machine.
-func (s *server) openHTTP() (all []*httpListener, err error) {
+func (s *server) openHTTP() (all []*middleware.Listener, err error) {
 	add := func(l net.Listener, key string) {
 		if l != nil {
-			all = append(all, &httpListener{Listener: l, key: key, hosts: newHosts(l.Addr(), s.HTTPHosts, machineNames)})
+			all = append(all, &middleware.Listener{Listener: l, Key: key, Hosts: middleware.NewHosts(l.Addr(), s.HTTPHosts, middleware.MachineNames)})
 		}
 	}
 	if files := s.activated["http"]; len(files) > 0 {
@@ -140,36 +140,6 @@ func (s *server) addressInUse(name string, a Address, err error) error {
 	return nil
 }
 
-// missed are the default addresses that other programs have taken. A reload changes them while
-// others read.
-type missed struct {
-	mu  sync.Mutex  // guards all
-	all [][2]string // name and address
-}
-
-func (m *missed) add(name, addr string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.all = append(m.all, [2]string{name, addr})
-}
-
-// forget removes what name has missed, because its addresses are tried again.
-func (m *missed) forget(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.all = slices.DeleteFunc(m.all, func(a [2]string) bool { return a[0] == name })
-}
-
-// flags returns the addresses as flags.
-func (m *missed) flags() (flags []string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, a := range m.all {
-		flags = append(flags, fmt.Sprintf("--%s %s", a[0], a[1]))
-	}
-	return flags
-}
-
 // checkListening returns an error if all default addresses are in use and the server has no other
 // input. The sockets in the database's folder do not count, because they are always free.
 func (s *server) checkListening() error {
@@ -190,13 +160,13 @@ func (s *server) announce(name string, a net.Addr, secured bool) {
 		s.opened++
 	}
 	s.Logger.Info("listening", "for", name, "network", a.Network(), "addr", addr)
-	if beyondLoopback(a) && !secured {
+	if middleware.BeyondLoopback(a) && !secured {
 		s.Logger.Warn("reachable from beyond this machine without authentication", "for", name, "addr", addr)
 	}
 }
 
 // listenLocal opens the socket in the database's folder.
-func (s *server) listenLocal(fail context.CancelCauseFunc) (*httpServer, error) {
+func (s *server) listenLocal(fail context.CancelCauseFunc) (*middleware.Server, error) {
 	l, err := rpc.ListenLocal(s.DB, s.Socket)
 	if err != nil {
 		return nil, err
@@ -207,7 +177,7 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*httpServer, error) 
 	mux.Handle(s.rpc.Handler(s.commands))
 	mux.Handle(rondov1.NewClusterHandler(s.operators(), rpc.Limits()))
 	s.Logger.Info("listening", "for", "command line", "network", "unix", "addr", absolute(l.Addr().String()))
-	return serve(netutil.LimitListener(l, localConns), &http.Server{
+	return middleware.Serve(netutil.LimitListener(l, localConns), &http.Server{
 		Handler:           refusePages(mux),
 		ReadHeaderTimeout: localHeader,
 		IdleTimeout:       localIdle,

@@ -18,7 +18,7 @@ func (s *server) httpFigures() []figure {
 	st := s.middleware.Stats()
 	conns, closed := 0, uint64(0)
 	if s.connections != nil {
-		conns, closed = s.connections.open(), s.connections.Closed()
+		conns, closed = s.connections.Open(), s.connections.Closed()
 	}
 	return []figure{
 		{"requests_shed", "rondo_http_requests_shed_total", rra.Derive, "Requests refused because too many were under way, or held too much memory.", float64(st.Shed)},

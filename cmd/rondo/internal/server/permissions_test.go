@@ -5,15 +5,16 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 // routed returns the handlers of the HTTP port of a server that is not running.
-func routed(t *testing.T) (all, scrapes *routes) {
+func routed(t *testing.T) (all, scrapes *middleware.Routes) {
 	t.Helper()
-	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: enginetest.Open(t)}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(middleware.DefaultBounds(0)), store: enginetest.Open(t)}
 	s.receivers = newManager(s)
 	s.rpc, s.pages = s.newRPC(), nil
 	s.pages = s.newPages()
@@ -32,17 +33,17 @@ func TestEveryRouteNeedsARole(t *testing.T) {
 		}
 	}
 	all, scrapes := routed(t)
-	for _, m := range []*routes{all, scrapes} {
+	for _, m := range []*middleware.Routes{all, scrapes} {
 		for _, path := range m.Paths() {
 			known[path] = true
 		}
 	}
 	for path := range known {
-		if _, ok := permissions[path]; !ok {
+		if _, ok := middleware.Permissions[path]; !ok {
 			t.Errorf("the table of permissions does not say who may use %s", path)
 		}
 	}
-	for path := range permissions {
+	for path := range middleware.Permissions {
 		if !known[path] {
 			t.Errorf("the table of permissions names %s, which the server does not answer", path)
 		}
@@ -53,11 +54,11 @@ func TestEveryRouteNeedsARole(t *testing.T) {
 // is written.
 func TestPermissionOfRequest(t *testing.T) {
 	all, _ := routed(t)
-	reads, readAll := permission{role: access.Read}, permission{role: access.Read, all: true}
-	admins, whole := permission{role: access.Admin}, permission{role: access.Admin, all: true}
+	reads, readAll := middleware.Permission{Role: access.Read}, middleware.Permission{Role: access.Read, All: true}
+	admins, whole := middleware.Permission{Role: access.Admin}, middleware.Permission{Role: access.Admin, All: true}
 	for _, tt := range []struct {
 		method, path string
-		want         permission
+		want         middleware.Permission
 	}{
 		{"POST", "/rondo.v1.Rondo/Drop", admins},
 		{"GET", "/rondo.v1.Rondo/Fetch", reads},
@@ -71,7 +72,7 @@ func TestPermissionOfRequest(t *testing.T) {
 		{"POST", "/rondo.v1.Rondo/Backup", whole},
 		{"POST", "/rondo.v1.Rondo/Control", whole},
 	} {
-		if got := all.permission(httptest.NewRequest(tt.method, tt.path, nil)); got != tt.want {
+		if got := all.Permission(httptest.NewRequest(tt.method, tt.path, nil)); got != tt.want {
 			t.Errorf("%s %s needs %v, want %v", tt.method, tt.path, got, tt.want)
 		}
 	}
@@ -84,8 +85,7 @@ func TestPermissionOfRequest(t *testing.T) {
 			t.Errorf("%s is answered by the procedure: %d %s", path, w.Code, w.Body)
 		}
 	}
-	if n := (&routes{}).permission(httptest.NewRequest("GET", "/unknown", nil)); n != whole {
+	if n := (&middleware.Routes{}).Permission(httptest.NewRequest("GET", "/unknown", nil)); n != whole {
 		t.Errorf("a path without a route needs %v, want %v", n, whole)
 	}
 }
-

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -23,7 +24,7 @@ func (w Ways) paths() (paths []string) {
 
 // mount adds the routes of all protocols over the HTTP port to mux. A route is there whether its
 // protocol is on or off, because a reload turns protocols on and off.
-func (m *manager) mount(mux *routes, w Ways) {
+func (m *manager) mount(mux *middleware.Routes, w Ways) {
 	for _, path := range w.paths() {
 		byMethod := make(map[string]string) // the protocol
 		folder := ""
@@ -35,7 +36,7 @@ func (m *manager) mount(mux *routes, w Ways) {
 				}
 			}
 		}
-		mux.receive(path, folder, m.route(byMethod))
+		mux.Receive(path, folder, m.route(byMethod))
 	}
 }
 

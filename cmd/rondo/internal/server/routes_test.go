@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -120,7 +121,7 @@ func TestRoutesReload(t *testing.T) {
 func TestRoutesBetween(t *testing.T) {
 	m := &manager{server: &server{Config: Config{}.withDefaults()}}
 	m.want(postedWays(receivers.On))
-	mux := new(routes)
+	mux := new(middleware.Routes)
 	m.mount(mux, postedWays(receivers.On))
 	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/posted", http.NoBody)
 	if err != nil {
@@ -148,17 +149,17 @@ func TestRoutesWithoutPort(t *testing.T) {
 // wait for the disk, calls are served, and another one of them is asked to try again.
 func TestSamplesTakeNoOtherPlaces(t *testing.T) {
 	const most, mine = 4, 3
-	b := defaultBounds(0)
-	for c := range b.places {
-		b.places[c] = share{most: 1, client: 1}
+	b := middleware.DefaultBounds(0)
+	for c := range b.Places {
+		b.Places[c] = middleware.Share{Most: 1, Client: 1}
 	}
-	b.patience = time.Millisecond
+	b.Patience = time.Millisecond
 	g := quietMiddleware(b)
-	g.receive([]string{"/posted"})
+	g.Receive([]string{"/posted"})
 	var counters receivers.Counters
 	posts := receivers.NewRequests(nil, &counters, receivers.Config{InFlight: most, Patience: time.Millisecond})
 	block, entered := make(chan struct{}), make(chan struct{}, most)
-	g.open(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g.Open(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/posted" {
 			posts.Handle(w, r, func(context.Context, []byte) {
 				entered <- struct{}{}

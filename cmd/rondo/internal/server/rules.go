@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"time"
 
@@ -19,15 +18,6 @@ import (
 	"github.com/rondo-db/rondo/receivers/remotewrite"
 	"github.com/rondo-db/rondo/rra"
 )
-
-// Rules is the configuration of alerting and recording rules. Without files there are none.
-type Rules struct {
-	Files       []string // names of files, or patterns
-	Every       time.Duration
-	Managers    []string // addresses of Alertmanagers
-	Webhooks    []string
-	ExternalURL *url.URL // where people reach the server; nil: nowhere
-}
 
 // rulesClient is the sender of what rules record.
 const rulesClient = "rules"

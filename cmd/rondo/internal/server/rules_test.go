@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/prom/alerts"
@@ -83,7 +84,7 @@ func TestMistakeInRulesIsToldFirst(t *testing.T) {
 // began one second before it.
 func TestFirstRowOfRecording(t *testing.T) {
 	store := enginetest.Open(t)
-	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(defaultBounds(0)), store: store}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), middleware: quietMiddleware(middleware.DefaultBounds(0)), store: store}
 	s.receivers = newManager(s)
 	const step = 60
 	for i := range int64(3) {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/prom/api"
@@ -86,8 +87,8 @@ func (s *server) start(ctx context.Context, fail context.CancelCauseFunc) error 
 		return err
 	}
 	all, scrapes := s.handlers()
-	s.middleware.authorizer.permission = all.permission
-	s.middleware.open(all, scrapes)
+	s.middleware.Authorizer.Permission = all.Permission
+	s.middleware.Open(all, scrapes)
 	return nil
 }
 
@@ -123,7 +124,7 @@ func (s *server) serve(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			s.middleware.stopping()
+			s.middleware.Stopping()
 			s.notify(systemd.Stopping)
 			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 				return err
@@ -185,9 +186,9 @@ func (s *server) endRequests() (errs []error) {
 	}
 	var wg sync.WaitGroup
 	ended := make([]error, 2)
-	for i, l := range []*httpServer{s.http, s.local} {
+	for i, l := range []*middleware.Server{s.http, s.local} {
 		if l != nil {
-			wg.Go(func() { ended[i] = l.shutdown(s.Grace, s.Logger) })
+			wg.Go(func() { ended[i] = l.Shutdown(s.Grace, s.Logger) })
 		}
 	}
 	for _, l := range []*rpc.Commands{s.commands, s.remote} {
@@ -232,8 +233,8 @@ func (s *server) newRPC() *rpc.Server {
 
 // handlers returns the handlers of the HTTP port once the store is open: one for all paths, and one
 // for /metrics and gRPC's health check.
-func (s *server) handlers() (all, scrapes *routes) {
-	mux, metrics := new(routes), new(routes)
+func (s *server) handlers() (all, scrapes *middleware.Routes) {
+	mux, metrics := new(middleware.Routes), new(middleware.Routes)
 	s.mountRPC(mux)
 	mux.Handle(rondov1.NewClusterHandler(s.operators(), rpc.Limits()))
 	mountReflection(mux)
@@ -248,6 +249,6 @@ func (s *server) handlers() (all, scrapes *routes) {
 		}))
 	}
 	metrics.Handle("GET /metrics", http.HandlerFunc(s.metrics))
-	metrics.Handle(rpc.HealthProcedure, rpc.HealthHandler(s.middleware.ready))
+	metrics.Handle(rpc.HealthProcedure, rpc.HealthHandler(s.middleware.Ready))
 	return mux, metrics
 }

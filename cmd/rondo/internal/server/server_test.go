@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
@@ -358,7 +359,7 @@ func TestBeyondLoopbackIsWarnedOf(t *testing.T) {
 		{&net.UDPAddr{IP: net.ParseIP("127.1.2.3")}, false},
 		{&net.UnixAddr{}, false},
 	} {
-		if got := beyondLoopback(tt.addr); got != tt.want {
+		if got := middleware.BeyondLoopback(tt.addr); got != tt.want {
 			t.Errorf("%v: got %v, want %v", tt.addr, got, tt.want)
 		}
 	}

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/engine/core"
@@ -41,13 +44,13 @@ type server struct {
 	folder        *core.Store       // nil: it is not open, or the server is a node
 	member        *clustered.Member // nil: the server is no node of a cluster
 	shared        *shared.Pages     // dashboards of the cluster; nil: the server is no node
-	middleware    *middleware
-	http          *httpServer
-	httpListeners []*httpListener   // the addresses of http
-	connections   *connections      // of http
-	web           *webconfig.Keeper // nil: there is no file
-	daemonTLS     *webconfig.Keeper // certificate of rrdcached's TCP addresses; nil: web's, or none
-	local         *httpServer
+	middleware    *middleware.Handler
+	http          *middleware.Server
+	httpListeners []*middleware.Listener  // of http
+	connections   *middleware.Connections // of http
+	web           *webconfig.Keeper       // nil: there is no file
+	daemonTLS     *webconfig.Keeper       // for rrdcached over TCP; nil: web's, or none
+	local         *middleware.Server
 	commands      *rpc.Commands // at local
 	remote        *rpc.Commands // over HTTP
 	receivers     *manager
@@ -93,6 +96,36 @@ func (s *server) notify(state ...string) {
 	if err := systemd.Notify(s.Getenv, state...); err != nil {
 		s.Logger.Warn("systemd does not listen", "err", err)
 	}
+}
+
+// missed are the default addresses that other programs have taken. A reload changes them while
+// others read.
+type missed struct {
+	mu  sync.Mutex  // guards all
+	all [][2]string // name and address
+}
+
+func (m *missed) add(name, addr string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, [2]string{name, addr})
+}
+
+// forget removes what name has missed, because its addresses are tried again.
+func (m *missed) forget(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = slices.DeleteFunc(m.all, func(a [2]string) bool { return a[0] == name })
+}
+
+// flags returns the addresses as flags.
+func (m *missed) flags() (flags []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.all {
+		flags = append(flags, fmt.Sprintf("--%s %s", a[0], a[1]))
+	}
+	return flags
 }
 
 // The server's own series.

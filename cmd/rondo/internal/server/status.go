@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/receivers"
@@ -88,7 +89,7 @@ func (s *server) listeners() []listening {
 	add := func(name string, a net.Addr, secured bool) {
 		l := &rondov1.Listener{Name: name, Network: "file"}
 		if a != nil {
-			l.Network, l.Addr, l.Reachable = a.Network(), a.String(), beyondLoopback(a)
+			l.Network, l.Addr, l.Reachable = a.Network(), a.String(), middleware.BeyondLoopback(a)
 		}
 		ls = append(ls, listening{l, l.Reachable && !secured})
 	}

@@ -14,13 +14,14 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/internal/access"
 )
 
 // changing returns the paths of all requests that change something, of RPC and of receivers.
 func changing() (paths []string) {
-	for path, n := range permissions {
-		if n.role >= access.Write && strings.HasPrefix(path, "/rondo.v1.Rondo/") {
+	for path, n := range middleware.Permissions {
+		if n.Role >= access.Write && strings.HasPrefix(path, "/rondo.v1.Rondo/") {
 			paths = append(paths, path)
 		}
 	}
@@ -114,7 +115,7 @@ func TestTenThousandIdleConnections(t *testing.T) {
 			break
 		}
 	}
-	if most := int(defaultBounds(0).conns.client); code != 200 || n == 0 || n > most {
+	if most := int(middleware.DefaultBounds(0).Conns.Client); code != 200 || n == 0 || n > most {
 		t.Errorf("%d: %d connections are kept, at most %d may be", code, n, most)
 	}
 	for _, conn := range open {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig/webconfigtest"
 )
@@ -278,8 +279,8 @@ func TestNothingIsReadOfStrangers(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 401 ") {
 		t.Errorf("got %q, %v", answer, err)
 	}
-	b := defaultBounds(0)
-	b.header = 200 * time.Millisecond
+	b := middleware.DefaultBounds(0)
+	b.Header = 200 * time.Millisecond
 	impatient, _ := startSecured(t, Config{bounds: &b})
 	silent, err := net.Dial("tcp", impatient.HTTP.String())
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
@@ -295,7 +296,7 @@ func (s *Settings) check() error {
 		return fmt.Errorf("--memory %v: want %v or more", &have, &least)
 	}
 	for _, name := range s.Config.HTTPHosts {
-		if err := server.CheckHTTPHost(name); err != nil {
+		if err := middleware.CheckHTTPHost(name); err != nil {
 			return err
 		}
 	}

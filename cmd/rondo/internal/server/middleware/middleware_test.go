@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"context"
@@ -40,13 +40,16 @@ func post(t *testing.T, url, body string) (int, string) {
 	return r.StatusCode, string(data)
 }
 
+// patience is how long a test waits for what must happen.
+const patience = time.Minute
+
 // quietMiddleware is middleware that answers to every name.
-func quietMiddleware(b bounds) *middleware {
-	return newMiddleware(b, newHosts(nil, []string{anyHost}, nil), slog.New(slog.DiscardHandler))
+func quietMiddleware(b Bounds) *Handler {
+	return New(b, NewHosts(nil, []string{anyHost}, nil), slog.New(slog.DiscardHandler))
 }
 
 func TestMiddlewareReportsHealth(t *testing.T) {
-	g := quietMiddleware(defaultBounds(0))
+	g := quietMiddleware(DefaultBounds(0))
 	s := httptest.NewServer(g)
 	defer s.Close()
 	check := func(when, path string, want int) {
@@ -61,12 +64,12 @@ func TestMiddlewareReportsHealth(t *testing.T) {
 	check("starting", "/-/healthy", 200)
 	check("starting", "/-/ready", 503)
 	check("starting", "/metrics", 503)
-	g.open(answers(201), answers(204))
+	g.Open(answers(201), answers(204))
 	check("open", "/-/healthy", 200)
 	check("open", "/-/ready", 200)
 	check("open", "/metrics", 204)
 	check("open", "/", 201)
-	g.stopping()
+	g.Stopping()
 	check("stopping", "/-/healthy", 200)
 	check("stopping", "/-/ready", 503)
 	check("stopping", "/metrics", 204)
@@ -75,13 +78,13 @@ func TestMiddlewareReportsHealth(t *testing.T) {
 // TestMiddlewareShedsRequests: while all places are taken, others are refused, and health and
 // metrics are answered.
 func TestMiddlewareShedsRequests(t *testing.T) {
-	b := defaultBounds(0)
+	b := DefaultBounds(0)
 	const places = 4
-	b.places[cheap] = share{places, places}
-	b.patience = time.Millisecond
+	b.Places[Cheap] = Share{places, places}
+	b.Patience = time.Millisecond
 	g := quietMiddleware(b)
 	block, entered := make(chan struct{}), make(chan struct{}, places)
-	g.open(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	g.Open(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		entered <- struct{}{}
 		<-block
 	}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -127,13 +130,13 @@ func TestMiddlewareShedsRequests(t *testing.T) {
 // TestGraphsTakeNoOtherPlaces: while as many graphs wait as may, calls are served and another graph
 // is refused.
 func TestGraphsTakeNoOtherPlaces(t *testing.T) {
-	b := defaultBounds(0)
+	b := DefaultBounds(0)
 	const graphs = 3
-	b.places[cheap], b.places[heavy] = share{1, 1}, share{graphs, graphs}
-	b.patience = time.Millisecond
+	b.Places[Cheap], b.Places[Heavy] = Share{1, 1}, Share{graphs, graphs}
+	b.Patience = time.Millisecond
 	g := quietMiddleware(b)
 	block, entered := make(chan struct{}), make(chan struct{}, graphs)
-	g.open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	g.Open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/graph.svg" || r.URL.Path == "/rrd_updates" {
 			entered <- struct{}{}
 			<-block
@@ -172,9 +175,9 @@ func TestGraphsTakeNoOtherPlaces(t *testing.T) {
 
 // TestClientThatHasGoneIsNotWorkedFor: what a client asked for went on after it had gone.
 func TestClientThatHasGoneIsNotWorkedFor(t *testing.T) {
-	g := quietMiddleware(defaultBounds(0))
+	g := quietMiddleware(DefaultBounds(0))
 	entered, ended := make(chan struct{}), make(chan error, 1)
-	g.open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	g.Open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(entered)
 		<-r.Context().Done()
 		ended <- r.Context().Err()
@@ -206,18 +209,18 @@ func TestClientThatHasGoneIsNotWorkedFor(t *testing.T) {
 // TestLongWorkIsNotCutByDeadlines: the deadline of a request's body went on when the body was
 // there, and cancelled what took longer.
 func TestLongWorkIsNotCutByDeadlines(t *testing.T) {
-	b := defaultBounds(0)
-	b.send.grace, b.read.grace = 300*time.Millisecond, 300*time.Millisecond // a busy machine takes some
+	b := DefaultBounds(0)
+	b.Send.Grace, b.Read.Grace = 300*time.Millisecond, 300*time.Millisecond // a busy machine takes some
 	g := quietMiddleware(b)
 	work := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 			http.Error(w, "cancelled", http.StatusInternalServerError)
-		case <-time.After(2 * b.send.grace):
+		case <-time.After(2 * b.Send.Grace):
 			_, _ = io.WriteString(w, "done")
 		}
 	})
-	g.open(work, work)
+	g.Open(work, work)
 	s := httptest.NewUnstartedServer(g)
 	var both http.Protocols
 	both.SetHTTP1(true)

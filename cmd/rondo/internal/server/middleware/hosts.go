@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"bufio"
@@ -22,18 +22,18 @@ import (
 // anyHost is the name of --http-host that allows every Host.
 const anyHost = "*"
 
-// hosts are the names that the HTTP port answers to.
-type hosts struct {
+// Hosts are the names that the HTTP port answers to.
+type Hosts struct {
 	exempt bool            // a unix socket, which no browser opens
 	any    bool            // every Host is allowed
 	own    map[string]bool // names of this machine
 	added  map[string]bool // names of --http-host; pages of these sites may send requests, too
 }
 
-// newHosts returns the names of a server that listens at addr. machine returns the names of this
+// NewHosts returns the names of a server that listens at addr. machine returns the names of this
 // machine.
-func newHosts(addr net.Addr, added []string, machine func() []string) *hosts {
-	h := &hosts{own: map[string]bool{"localhost": true}, added: make(map[string]bool)}
+func NewHosts(addr net.Addr, added []string, machine func() []string) *Hosts {
+	h := &Hosts{own: map[string]bool{"localhost": true}, added: make(map[string]bool)}
 	h.exempt = addr != nil && addr.Network() == "unix"
 	for _, name := range added {
 		if name == anyHost {
@@ -41,7 +41,7 @@ func newHosts(addr net.Addr, added []string, machine func() []string) *hosts {
 		}
 		h.added[hostname(name)] = true
 	}
-	if beyondLoopback(addr) {
+	if BeyondLoopback(addr) {
 		for _, name := range machine() {
 			h.own[hostname(name)] = true
 		}
@@ -49,7 +49,8 @@ func newHosts(addr net.Addr, added []string, machine func() []string) *hosts {
 	return h
 }
 
-func beyondLoopback(a net.Addr) bool {
+// BeyondLoopback reports whether other machines can reach an address.
+func BeyondLoopback(a net.Addr) bool {
 	switch a := a.(type) {
 	case *net.TCPAddr:
 		return !a.IP.IsLoopback()
@@ -70,7 +71,7 @@ func hostname(host string) string {
 }
 
 // refuse returns why r is refused, or "" if it is let in. It reads only the headers of r.
-func (h *hosts) refuse(r *http.Request) string {
+func (h *Hosts) refuse(r *http.Request) string {
 	if h.exempt {
 		return ""
 	}
@@ -91,7 +92,7 @@ func (h *hosts) refuse(r *http.Request) string {
 
 // names reports whether name, a result of [hostname], is a name of the server. The empty name is
 // one, too: requests of HTTP/1.0 may lack the header, and no browser sends such requests.
-func (h *hosts) names(name string) bool {
+func (h *Hosts) names(name string) bool {
 	if h.any || name == "" || h.own[name] || h.added[name] || strings.HasSuffix(name, ".localhost") {
 		return true
 	}
@@ -101,7 +102,7 @@ func (h *hosts) names(name string) bool {
 
 // ownOrigin reports whether origin is this server, by the name in the request's header Host, or a
 // site of --http-host.
-func (h *hosts) ownOrigin(origin, host string) bool {
+func (h *Hosts) ownOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
 		return false // for example "null"
@@ -134,9 +135,9 @@ func quoted(name string) string {
 	return name
 }
 
-// machineNames returns the names that other machines may have for this one: its host name, alone,
+// MachineNames returns the names that other machines may have for this one: its host name, alone,
 // with ".local" (mDNS), and with each domain that its resolver searches.
-func machineNames() []string {
+func MachineNames() []string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {
 		return nil

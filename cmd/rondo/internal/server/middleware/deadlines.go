@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ var (
 
 // readBody reads the whole body of r. A client that sends slowly, or nothing, waits here without
 // occupying a place. The bytes that have arrived are charged to held.
-func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, held *limit.Account) ([]byte, error) {
+func readBody(c *http.ResponseController, r *http.Request, most int64, p Pace, held *limit.Account) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
@@ -72,7 +72,7 @@ func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, h
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	pace    pace
+	pace    Pace
 	begun   func()
 	start   time.Time // of the first Write
 	written int64
@@ -152,12 +152,12 @@ func flowsOf(services ...protoreflect.Name) map[string]flow {
 
 // stream lets h answer a request that streams. Nothing bounds how long it lasts but the pace of the
 // client: each piece of what is sent or read has its own deadline.
-func (m *middleware) stream(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler) {
+func (m *Handler) stream(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler) {
 	if flows[r.URL.Path] == bothWays {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		r = r.WithContext(ctx)
-		b := &streamBody{ReadCloser: r.Body, control: c, idle: m.idle}
+		b := &streamBody{ReadCloser: r.Body, control: c, idle: m.Idle}
 		if slices.Contains(reflections, r.URL.Path) {
 			b.ended = m.ended
 			go func() {
@@ -171,7 +171,7 @@ func (m *middleware) stream(c *http.ResponseController, w http.ResponseWriter, r
 		r.Body = b
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	out := &streamWriter{ResponseWriter: w, control: c, pace: m.read}
+	out := &streamWriter{ResponseWriter: w, control: c, pace: m.Read}
 	h.ServeHTTP(out, r)
 	_ = c.SetWriteDeadline(out.pace.deadline(time.Now(), 0)) // for the end of the answer
 }
@@ -214,7 +214,7 @@ func (b *streamBody) Read(p []byte) (int, error) {
 type streamWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	pace    pace
+	pace    Pace
 }
 
 // Unwrap returns the underlying writer, for http.ResponseController.

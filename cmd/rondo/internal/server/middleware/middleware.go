@@ -1,4 +1,7 @@
-package server
+// Package middleware is what a request of the HTTP port passes before a handler answers it: limits
+// of connections, of memory and of places, credentials and roles, deadlines, and the names that the
+// port answers to.
+package middleware
 
 import (
 	"context"
@@ -23,14 +26,14 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// middleware is the first handler of the HTTP port. It answers health checks itself, at any time.
+// A Handler is the first handler of the HTTP port. It answers health checks itself, at any time.
 // It refuses requests that web pages send through a browser. It reads a request completely before
 // the request gets a place. And each client has a share of all limits.
-type middleware struct {
-	bounds
+type Handler struct {
+	Bounds
 	log        *slog.Logger
-	hosts      *hosts
-	authorizer authorizer                   // does not change once requests are let through
+	Hosts      *Hosts
+	Authorizer Authorizer                   // does not change once requests are let through
 	state      atomic.Pointer[string]       // why the server is not ready; nil: it is ready
 	inner      atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
 	scraped    atomic.Pointer[http.Handler] // the handler of requests that watch; likewise
@@ -50,44 +53,44 @@ type middleware struct {
 	logged time.Time  // when a request by a foreign name was last logged
 }
 
-func newMiddleware(b bounds, h *hosts, log *slog.Logger) *middleware {
-	m := &middleware{
-		bounds: b, log: log, hosts: h, memory: b.memory.limit(), arriving: b.arriving.limit(),
+// New returns a handler that refuses requests until Open is called.
+func New(b Bounds, h *Hosts, log *slog.Logger) *Handler {
+	m := &Handler{
+		Bounds: b, log: log, Hosts: h, memory: b.Memory.limit(), arriving: b.arriving.limit(),
 		endpoints: newEndpoints(),
 		samples:   make(map[string]bool),
 		ended:     make(chan struct{}),
 	}
 	for i := range m.places {
-		m.places[i] = b.places[i].limit()
+		m.places[i] = b.Places[i].limit()
 	}
 	m.setState("starting")
 	return m
 }
 
-// receive notes the paths of receivers.
-func (m *middleware) receive(paths []string) {
+// Receive notes the paths of receivers.
+func (m *Handler) Receive(paths []string) {
 	m.endpoints.add(paths)
 	for _, path := range paths {
 		m.samples[path] = true
 	}
 }
 
-func (m *middleware) setState(s string) { m.state.Store(&s) }
+func (m *Handler) setState(s string) { m.state.Store(&s) }
 
-// ready reports whether the middleware lets requests through and the server is not about to stop.
-func (m *middleware) ready() bool { return m.state.Load() == nil }
+// Ready reports whether the middleware lets requests through and the server is not about to stop.
+func (m *Handler) Ready() bool { return m.state.Load() == nil }
 
-// open lets requests through. Those that watch the server go to
-// metrics, all others to h.
-func (m *middleware) open(h, metrics http.Handler) {
+// Open lets requests through. Those that watch the server go to metrics, all others to h.
+func (m *Handler) Open(h, metrics http.Handler) {
 	m.scraped.Store(&metrics)
 	m.inner.Store(&h)
 	m.state.Store(nil)
 }
 
-// stopping makes the server not ready, and ends the requests that would never end. The middleware
+// Stopping makes the server not ready, and ends the requests that would never end. The middleware
 // goes on serving.
-func (m *middleware) stopping() {
+func (m *Handler) Stopping() {
 	m.setState("stopping")
 	close(m.ended)
 }
@@ -104,24 +107,24 @@ type Stats struct {
 }
 
 // Stats returns how the requests have fared so far.
-func (m *middleware) Stats() Stats {
+func (m *Handler) Stats() Stats {
 	st := Stats{
-		Pending: m.begun.Load(), Working: m.places[cheap].Used() + m.places[heavy].Used(),
-		Held: m.memory.Used() + m.arriving.Used(), HeldLimit: m.bounds.memory.most + m.bounds.arriving.most,
-		ConnLimit: m.conns.most, Refused: make(map[string]uint64, rejections),
+		Pending: m.begun.Load(), Working: m.places[Cheap].Used() + m.places[Heavy].Used(),
+		Held: m.memory.Used() + m.arriving.Used(), HeldLimit: m.Bounds.Memory.Most + m.Bounds.arriving.Most,
+		ConnLimit: m.Conns.Most, Refused: make(map[string]uint64, rejections),
 	}
 	for i := range m.refused {
-		st.Refused[rejection(i).String()] = m.refused[i].Load()
+		st.Refused[Rejection(i).String()] = m.refused[i].Load()
 	}
-	st.Shed = m.refused[rejectedPlace].Load() + m.refused[rejectedMemory].Load()
+	st.Shed = m.refused[RejectedPlace].Load() + m.refused[RejectedMemory].Load()
 	return st
 }
 
 // HostsRefused returns how many requests were refused because their Host or Origin is foreign.
-func (m *middleware) HostsRefused() uint64 { return m.refused[rejectedHost].Load() }
+func (m *Handler) HostsRefused() uint64 { return m.refused[RejectedHost].Load() }
 
 // Seconds returns how long the requests of each path took.
-func (m *middleware) Seconds() map[string]histogram.Snapshot {
+func (m *Handler) Seconds() map[string]histogram.Snapshot {
 	all := make(map[string]histogram.Snapshot, len(m.endpoints))
 	for path, h := range m.endpoints {
 		all[path] = h.Snapshot()
@@ -130,33 +133,33 @@ func (m *middleware) Seconds() map[string]histogram.Snapshot {
 }
 
 // Ended returns a channel that is closed when the server is about to stop.
-func (m *middleware) Ended() <-chan struct{} { return m.ended }
+func (m *Handler) Ended() <-chan struct{} { return m.ended }
 
 // admit returns r with its user in the context. If the sender may not do what r asks, admit answers
 // the request and returns nil.
-func (m *middleware) admit(w http.ResponseWriter, r *http.Request, client string) *http.Request {
-	in, err := m.authorizer.check(r, client)
+func (m *Handler) admit(w http.ResponseWriter, r *http.Request, client string) *http.Request {
+	in, err := m.Authorizer.check(r, client)
 	if err == nil {
 		return in
 	}
-	var e *rejectedError
+	var e *RejectedError
 	if !errors.As(err, &e) {
-		e = &rejectedError{why: rejectedUser, text: err.Error()}
+		e = &RejectedError{Why: RejectedUser, Text: err.Error()}
 	}
-	if e.why == rejectedUser {
-		for _, c := range m.authorizer.challenges() {
+	if e.Why == RejectedUser {
+		for _, c := range m.Authorizer.Challenges() {
 			w.Header().Add("WWW-Authenticate", c)
 		}
 	}
-	m.refuseWith(w, r, e.why, e.text)
+	m.refuseWith(w, r, e.Why, e.Text)
 	return nil
 }
 
 // refuseWith answers a refused request in the form of its protocol, and counts it.
-func (m *middleware) refuseWith(w http.ResponseWriter, r *http.Request, why rejection, text string) {
+func (m *Handler) refuseWith(w http.ResponseWriter, r *http.Request, why Rejection, text string) {
 	m.refused[why].Add(1)
 	t := rejectionTexts[why]
-	respondEarly(w, r, func(w http.ResponseWriter) {
+	RespondEarly(w, r, func(w http.ResponseWriter) {
 		// JSON looks like RPC, but is also what senders of OTLP send.
 		if e := connect.NewErrorWriter(); e.IsSupported(r) && !m.samples[r.URL.Path] {
 			_ = e.Write(w, r, connect.NewError(t.rpc, errors.New(text))) // the client may be gone
@@ -171,7 +174,7 @@ func (m *middleware) refuseWith(w http.ResponseWriter, r *http.Request, why reje
 }
 
 // refuse answers a refused request in the form of its protocol, and counts it.
-func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, why rejection) {
+func (m *Handler) refuse(w http.ResponseWriter, r *http.Request, why Rejection) {
 	m.refuseWith(w, r, why, rejectionTexts[why].text)
 }
 
@@ -179,8 +182,8 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, why rejectio
 const foreignPause = time.Minute
 
 // logForeign counts a request by a foreign name, and logs one now and then.
-func (m *middleware) logForeign(r *http.Request, why string) {
-	m.refused[rejectedHost].Add(1)
+func (m *Handler) logForeign(r *http.Request, why string) {
+	m.refused[RejectedHost].Add(1)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := time.Now(); now.Sub(m.logged) >= foreignPause {
@@ -190,18 +193,18 @@ func (m *middleware) logForeign(r *http.Request, why string) {
 }
 
 // classOf returns the class of a request.
-func (m *middleware) classOf(r *http.Request) class {
+func (m *Handler) classOf(r *http.Request) Class {
 	switch path := r.URL.Path; {
 	case path == "/metrics", path == rpc.HealthProcedure:
-		return watching
+		return Watching
 	case rpc.BeginsSession(r), flows[path] != oneMessage:
-		return lasting
+		return Lasting
 	case web.Draws(path), api.Queries(path), path == rondov1.RondoQueryProcedure, commands(path):
-		return heavy
+		return Heavy
 	case m.samples[path]:
-		return samples
+		return Samples
 	}
-	return cheap
+	return Cheap
 }
 
 // commands reports whether requests for a path run a command of the command line.
@@ -215,18 +218,18 @@ func unavailable(w http.ResponseWriter, text string) {
 }
 
 // ServeHTTP answers health checks itself, and lets other requests in or refuses them.
-func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (m *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
 	// A write deadline outlives its request, so each request sets its own. Setting a deadline does
 	// not fail on the connections of this server.
-	_ = c.SetReadDeadline(m.send.deadline(time.Now(), 0))
-	_ = c.SetWriteDeadline(m.read.deadline(time.Now(), 0))
+	_ = c.SetReadDeadline(m.Send.deadline(time.Now(), 0))
+	_ = c.SetWriteDeadline(m.Read.deadline(time.Now(), 0))
 	conn := connOf(r.Context())
 	defer discardRest(c, r, conn) // after everything else, when the request occupies nothing
 	conn.begin()
 	defer conn.end()
-	if m.authorizer.headers != nil {
-		m.authorizer.headers(w.Header())
+	if m.Authorizer.Headers != nil {
+		m.Authorizer.Headers(w.Header())
 	}
 	switch r.URL.Path {
 	case "/-/healthy":
@@ -242,16 +245,16 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	began := time.Now()
 	defer func() { m.endpoints.of(r.URL.Path).Observe(time.Since(began)) }()
-	if why := hostsOf(r, m.hosts).refuse(r); why != "" {
+	if why := hostsOf(r, m.Hosts).refuse(r); why != "" {
 		m.logForeign(r, why)
-		respondEarly(w, r, func(w http.ResponseWriter) {
+		RespondEarly(w, r, func(w http.ResponseWriter) {
 			w.Header().Set("X-Content-Type-Options", "nosniff")
 			http.Error(w, why+".", http.StatusForbidden)
 		})
 		return
 	}
 	if m.inner.Load() == nil {
-		respondEarly(w, r, func(w http.ResponseWriter) { unavailable(w, "rondo is starting.") })
+		RespondEarly(w, r, func(w http.ResponseWriter) { unavailable(w, "rondo is starting.") })
 		return
 	}
 	client := sockets.ClientOf(r.RemoteAddr)
@@ -261,21 +264,21 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve reads a request of a user who may send it, waits for its place and lets a handler answer.
-func (m *middleware) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
+func (m *Handler) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
 	class, h := m.classOf(r), *m.inner.Load()
 	memory := m.memory
-	if class == samples || r.URL.Path == rondov1.RondoWriteProcedure {
+	if class == Samples || r.URL.Path == rondov1.RondoWriteProcedure {
 		memory = m.arriving
 	}
 	held := memory.Open(client)
 	defer held.Close()
-	if class == watching {
+	if class == Watching {
 		h = *m.scraped.Load()
 	} else {
 		m.begun.Add(1)
 		defer m.begun.Add(-1)
 		if held.Charge(requestBytes) != nil {
-			m.refuse(w, r, rejectedMemory)
+			m.refuse(w, r, RejectedMemory)
 			return
 		}
 	}
@@ -286,13 +289,13 @@ func (m *middleware) serve(c *http.ResponseController, w http.ResponseWriter, r 
 	}
 	leave, ok := m.enter(r, class, client)
 	if !ok {
-		m.refuse(w, r, rejectedPlace)
+		m.refuse(w, r, RejectedPlace)
 		return
 	}
 	defer leave()
 	in = in.WithContext(limit.With(r.Context(), held))
 	switch {
-	case class != lasting:
+	case class != Lasting:
 		m.pass(c, w, in, h, leave)
 	case rpc.BeginsSession(r):
 		h.ServeHTTP(w, in) // which takes the connection over
@@ -303,7 +306,7 @@ func (m *middleware) serve(c *http.ResponseController, w http.ResponseWriter, r 
 
 // readRequest returns r with its whole body in memory, so that a client that sends slowly takes no
 // place. It leaves the body of a client that streams to the handler.
-func (m *middleware) readRequest(c *http.ResponseController, r *http.Request, held *limit.Account) (*http.Request, error) {
+func (m *Handler) readRequest(c *http.ResponseController, r *http.Request, held *limit.Account) (*http.Request, error) {
 	if flows[r.URL.Path] == bothWays || rpc.BeginsSession(r) {
 		return r, nil
 	}
@@ -311,7 +314,7 @@ func (m *middleware) readRequest(c *http.ResponseController, r *http.Request, he
 	if commands(r.URL.Path) {
 		most = rpc.MaxCommandBytes
 	}
-	body, err := readBody(c, r, most, m.send, held)
+	body, err := readBody(c, r, most, m.Send, held)
 	if err != nil {
 		return nil, err
 	}
@@ -324,14 +327,14 @@ func (m *middleware) readRequest(c *http.ResponseController, r *http.Request, he
 }
 
 // enter waits for a place of a class. leave frees the place, and may be called again.
-func (m *middleware) enter(r *http.Request, of class, client string) (leave func(), ok bool) {
-	if of != samples && !m.places[of].Wait(r.Context(), client, 1, m.patience) {
+func (m *Handler) enter(r *http.Request, of Class, client string) (leave func(), ok bool) {
+	if of != Samples && !m.places[of].Wait(r.Context(), client, 1, m.Patience) {
 		return nil, false
 	}
 	conn := connOf(r.Context())
 	conn.admit()
 	return sync.OnceFunc(func() {
-		if of != samples {
+		if of != Samples {
 			m.places[of].Give(client, 1)
 		}
 		conn.leave()
@@ -340,8 +343,8 @@ func (m *middleware) enter(r *http.Request, of class, client string) (leave func
 
 // pass lets h answer, and calls leave when it begins to. The connection has no deadlines while h
 // works, because a deadline that passed would cancel the request although its client is waiting.
-func (m *middleware) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
-	work := m.work
+func (m *Handler) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
+	work := m.Work
 	if commands(r.URL.Path) { // which work on while they print
 		work, leave = commandTime, func() {}
 	}
@@ -349,22 +352,22 @@ func (m *middleware) pass(c *http.ResponseController, w http.ResponseWriter, r *
 	defer cancel()
 	_ = c.SetReadDeadline(time.Time{})
 	_ = c.SetWriteDeadline(time.Time{})
-	a := &pacedWriter{ResponseWriter: w, control: c, pace: m.read, begun: leave}
+	a := &pacedWriter{ResponseWriter: w, control: c, pace: m.Read, begun: leave}
 	h.ServeHTTP(a, r.WithContext(ctx))
 	a.end()
 }
 
 // refuseBody answers a request whose body was not read.
-func (m *middleware) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
+func (m *Handler) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errBodyLong):
-		m.refuse(w, r, rejectedLong)
+		m.refuse(w, r, RejectedLong)
 	case errors.Is(err, errBodySlow):
-		m.refuse(w, r, rejectedSlow)
+		m.refuse(w, r, RejectedSlow)
 	case errors.Is(err, limit.ErrMemory):
-		m.refuse(w, r, rejectedMemory)
+		m.refuse(w, r, RejectedMemory)
 	default:
-		respondEarly(w, r, func(w http.ResponseWriter) {
+		RespondEarly(w, r, func(w http.ResponseWriter) {
 			http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
 		})
 	}

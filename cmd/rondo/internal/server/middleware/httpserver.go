@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"context"
@@ -13,17 +13,17 @@ import (
 // maxHeader bounds the head of a request, in bytes.
 const maxHeader = 64 << 10
 
-// An httpServer is an http.Server and the goroutine that it serves in.
-type httpServer struct {
+// A Server is an http.Server and the goroutine that it serves in.
+type Server struct {
 	net.Listener
 	server *http.Server
 	cut    context.CancelFunc // cancels the work of requests
 	done   chan struct{}
 }
 
-// serve starts s at l, with TLS if s has a configuration of it. It calls fail with the error if s
+// Serve starts s at l, with TLS if s has a configuration of it. It calls fail with the error if s
 // ends before shutdown.
-func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.CancelCauseFunc) *httpServer {
+func Serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.CancelCauseFunc) *Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(s.TLSConfig != nil)
@@ -34,7 +34,7 @@ func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	ctx, cut := context.WithCancel(context.Background())
 	s.BaseContext = func(net.Listener) context.Context { return ctx }
-	r := &httpServer{Listener: l, server: s, cut: cut, done: make(chan struct{})}
+	r := &Server{Listener: l, server: s, cut: cut, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		run := s.Serve
@@ -48,9 +48,9 @@ func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 	return r
 }
 
-// shutdown waits for open requests to end, at most for grace. It then cancels their work and closes
+// Shutdown waits for open requests to end, at most for grace. It then cancels their work and closes
 // their connections.
-func (l *httpServer) shutdown(grace time.Duration, log *slog.Logger) error {
+func (l *Server) Shutdown(grace time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	err := l.server.Shutdown(ctx)

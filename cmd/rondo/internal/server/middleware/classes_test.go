@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"net/http"
@@ -13,13 +13,13 @@ import (
 
 // TestClasses: requests that wait for different things take places of their own.
 func TestClasses(t *testing.T) {
-	g := quietMiddleware(defaultBounds(0))
-	g.receive([]string{"/api/v1/write"})
-	for path, want := range map[string]class{
-		"/": cheap, "/assets/x.js": cheap, "/rondo.v1.Rondo/List": cheap, "/rondo.v1.Rondo/Write": cheap, "/api/v1/status/buildinfo": cheap,
-		"/graph.png": heavy, "/rrd_updates": heavy, "/api/v1/query": heavy, "/rondo.v1.Rondo/Query": heavy, rondov1.RondoExecProcedure: heavy,
-		"/rondo.v1.Rondo/Tail": lasting, "/rondo.v1.Rondo/ImportMany": lasting, rpc.PipePath: lasting,
-		"/metrics": watching, rpc.HealthProcedure: watching, "/api/v1/write": samples,
+	g := quietMiddleware(DefaultBounds(0))
+	g.Receive([]string{"/api/v1/write"})
+	for path, want := range map[string]Class{
+		"/": Cheap, "/assets/x.js": Cheap, "/rondo.v1.Rondo/List": Cheap, "/rondo.v1.Rondo/Write": Cheap, "/api/v1/status/buildinfo": Cheap,
+		"/graph.png": Heavy, "/rrd_updates": Heavy, "/api/v1/query": Heavy, "/rondo.v1.Rondo/Query": Heavy, rondov1.RondoExecProcedure: Heavy,
+		"/rondo.v1.Rondo/Tail": Lasting, "/rondo.v1.Rondo/ImportMany": Lasting, rpc.PipePath: Lasting,
+		"/metrics": Watching, rpc.HealthProcedure: Watching, "/api/v1/write": Samples,
 	} {
 		r := httptest.NewRequest(http.MethodPost, path, http.NoBody)
 		r.Header.Set("Upgrade", "rondo-pipe")
@@ -33,16 +33,16 @@ func TestClasses(t *testing.T) {
 // it waits for. Those that watch the server hold none, and those that bring samples have a memory
 // of their own.
 func TestRequestsHoldMemory(t *testing.T) {
-	b := defaultBounds(0)
-	b.memory = share{8 * requestBytes, 4 * requestBytes}
+	b := DefaultBounds(0)
+	b.Memory = Share{8 * requestBytes, 4 * requestBytes}
 	g := quietMiddleware(b)
-	g.receive([]string{"/api/v1/write"})
+	g.Receive([]string{"/api/v1/write"})
 	block, entered := make(chan struct{}), make(chan struct{}, 8)
 	work := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		entered <- struct{}{}
 		<-block
 	})
-	g.open(work, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	g.Open(work, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	ask := func(from, path string) *httptest.ResponseRecorder {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, http.NoBody)
 		r.RemoteAddr = from + ":1"

@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"bytes"
@@ -12,22 +12,23 @@ import (
 	"github.com/rondo-db/rondo/internal/limit"
 )
 
-// A rejection is the reason why a request was refused.
-type rejection int
+// A Rejection is the reason why a request was refused.
+type Rejection int
 
+// The reasons why a request is refused.
 const (
-	rejectedHost   rejection = iota // the Host or the Origin is foreign
-	rejectedPlace                   // no place became free in time
-	rejectedSlow                    // the body did not arrive in time
-	rejectedMemory                  // requests or answers occupy too much memory
-	rejectedLong                    // the body is too long
-	rejectedUser                    // no credentials, or wrong ones
-	rejectedRole                    // the user may not do this
-	rejectedTries                   // too many credentials are being checked
+	RejectedHost   Rejection = iota // the Host or the Origin is foreign
+	RejectedPlace                   // no place became free in time
+	RejectedSlow                    // the body did not arrive in time
+	RejectedMemory                  // requests or answers occupy too much memory
+	RejectedLong                    // the body is too long
+	RejectedUser                    // no credentials, or wrong ones
+	RejectedRole                    // the user may not do this
+	RejectedTries                   // too many credentials are being checked
 	rejections
 )
 
-func (r rejection) String() string {
+func (r Rejection) String() string {
 	return [...]string{"host", "place", "slow", "memory", "long", "user", "role", "tries"}[r]
 }
 
@@ -37,22 +38,22 @@ var rejectionTexts = [rejections]struct {
 	rpc  connect.Code
 	text string
 }{
-	rejectedPlace:  {http.StatusServiceUnavailable, connect.CodeUnavailable, "rondo has too many requests under way"},
-	rejectedSlow:   {http.StatusRequestTimeout, connect.CodeDeadlineExceeded, errBodySlow.Error()},
-	rejectedMemory: {http.StatusServiceUnavailable, connect.CodeResourceExhausted, limit.ErrMemory.Error()},
-	rejectedLong:   {http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted, errBodyLong.Error()},
-	rejectedUser:   {http.StatusUnauthorized, connect.CodeUnauthenticated, "say who you are"},
-	rejectedRole:   {http.StatusForbidden, connect.CodePermissionDenied, "permission denied"},
-	rejectedTries:  {http.StatusTooManyRequests, connect.CodeResourceExhausted, "too many credentials are being checked"},
+	RejectedPlace:  {http.StatusServiceUnavailable, connect.CodeUnavailable, "rondo has too many requests under way"},
+	RejectedSlow:   {http.StatusRequestTimeout, connect.CodeDeadlineExceeded, errBodySlow.Error()},
+	RejectedMemory: {http.StatusServiceUnavailable, connect.CodeResourceExhausted, limit.ErrMemory.Error()},
+	RejectedLong:   {http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted, errBodyLong.Error()},
+	RejectedUser:   {http.StatusUnauthorized, connect.CodeUnauthenticated, "say who you are"},
+	RejectedRole:   {http.StatusForbidden, connect.CodePermissionDenied, "permission denied"},
+	RejectedTries:  {http.StatusTooManyRequests, connect.CodeResourceExhausted, "too many credentials are being checked"},
 }
 
-// A rejectedError says why nobody was identified.
-type rejectedError struct {
-	why  rejection
-	text string
+// A RejectedError says why nobody was identified.
+type RejectedError struct {
+	Why  Rejection
+	Text string
 }
 
-func (e *rejectedError) Error() string { return e.text }
+func (e *RejectedError) Error() string { return e.Text }
 
 // The bounds of what is read, and thrown away, of a request that was answered before it had
 // arrived.
@@ -62,11 +63,11 @@ const (
 	discardTime  = 10 * time.Second // altogether
 )
 
-// respondEarly answers a request whose body was not read, by write, and ends its connection if it
+// RespondEarly answers a request whose body was not read, by write, and ends its connection if it
 // is one of HTTP/1: the next request would begin behind a body of any length. Most clients read no
 // answer before they have sent their body. If the connection ended before that, it would be reset,
 // and the answer lost. So discardRest reads the rest of the body behind the answer, within bounds.
-func respondEarly(w http.ResponseWriter, r *http.Request, write func(http.ResponseWriter)) {
+func RespondEarly(w http.ResponseWriter, r *http.Request, write func(http.ResponseWriter)) {
 	if r.ProtoMajor != 1 || r.Body == nil || r.Body == http.NoBody {
 		write(w)
 		return

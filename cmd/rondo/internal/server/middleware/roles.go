@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"net/http"
@@ -7,36 +7,36 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 )
 
-// A permission is what a request needs to be let in.
-type permission struct {
-	role access.Role
-	// all: the answer is about all series, so that users who are limited to folders are refused.
+// A Permission is what a request needs to be let in.
+type Permission struct {
+	Role access.Role
+	// All: the answer is about all series, so that users who are limited to folders are refused.
 	// The other routes show such users their own series only, by an access.View.
-	all bool
-	// folder, if not empty, holds all series that the request may concern: users who are limited to
+	All bool
+	// Folder, if not empty, holds all series that the request may concern: users who are limited to
 	// folders must reach all of it.
-	folder string
+	Folder string
 }
 
-// What the entries of permissions say.
+// What the entries of Permissions say.
 var (
-	free    = permission{role: access.None} // for everybody, who has said who they are or not
-	reads   = permission{role: access.Read}
-	readAll = permission{role: access.Read, all: true}
-	writes  = permission{role: access.Write}
-	admins  = permission{role: access.Admin}
-	whole   = permission{role: access.Admin, all: true}
-	saves   = permission{role: access.Write, all: true} // dashboards, which all users share
+	free    = Permission{Role: access.None} // for everybody, who has said who they are or not
+	reads   = Permission{Role: access.Read}
+	readAll = Permission{Role: access.Read, All: true}
+	writes  = Permission{Role: access.Write}
+	admins  = Permission{Role: access.Admin}
+	whole   = Permission{Role: access.Admin, All: true}
+	saves   = Permission{Role: access.Write, All: true} // dashboards, which all users share
 )
 
-// permissions is the one table of who may do what. It says what each procedure and each route of
+// Permissions is the one table of who may do what. It says what each procedure and each route of
 // the HTTP port needs, by its path; a path that ends in a slash stands for all below it. What is
 // missing here needs the role admin, and a test fails. The routes of receivers are not in it: what
 // they need is what receiverPermission says.
 //
 // At rondo.sock, whose file says who may, the table does not count. Over HTTP what a command of
 // Exec and Pipe needs depends on the command: access.Commands says so.
-var permissions = map[string]permission{
+var Permissions = map[string]Permission{
 	"/":                            reads,
 	"/login":                       reads,
 	"/rondo.proto":                 reads,
@@ -96,23 +96,23 @@ var permissions = map[string]permission{
 // receiverPermission returns what a request to a receiver needs whose series all are below a
 // folder. Their paths come from labels, so that a user who is limited to folders must reach the
 // whole folder.
-func receiverPermission(method, folder string) permission {
-	n := permission{role: access.Write, folder: folder}
+func receiverPermission(method, folder string) Permission {
+	n := Permission{Role: access.Write, Folder: folder}
 	if method == http.MethodGet || method == http.MethodHead {
-		n.role = access.Read
+		n.Role = access.Read
 	}
 	return n
 }
 
-// routes is a ServeMux that knows its patterns.
-type routes struct {
+// Routes is a ServeMux that knows its patterns.
+type Routes struct {
 	http.ServeMux
 	patterns           []string
 	receiverPermission map[string]string // the folder of a receiver's series, by the path of a route
 }
 
-// receive registers the handler of a receiver's path, whose series all are below a folder.
-func (m *routes) receive(path, folder string, h http.Handler) {
+// Receive registers the handler of a receiver's path, whose series all are below a folder.
+func (m *Routes) Receive(path, folder string, h http.Handler) {
 	if m.receiverPermission == nil {
 		m.receiverPermission = make(map[string]string)
 	}
@@ -121,29 +121,29 @@ func (m *routes) receive(path, folder string, h http.Handler) {
 }
 
 // Handle registers the handler of a pattern.
-func (m *routes) Handle(pattern string, h http.Handler) {
+func (m *Routes) Handle(pattern string, h http.Handler) {
 	m.patterns = append(m.patterns, pattern)
 	m.ServeMux.Handle(pattern, h)
 }
 
 // Paths returns the paths of all patterns of Handle.
-func (m *routes) Paths() (paths []string) {
+func (m *Routes) Paths() (paths []string) {
 	for _, p := range m.patterns {
 		paths = append(paths, pathOf(p))
 	}
 	return paths
 }
 
-// permission returns what a request needs that m answers.
-func (m *routes) permission(r *http.Request) permission {
-	if n, ok := permissions[r.URL.Path]; ok {
+// Permission returns what a request needs that m answers.
+func (m *Routes) Permission(r *http.Request) Permission {
+	if n, ok := Permissions[r.URL.Path]; ok {
 		return n
 	}
 	_, pattern := m.Handler(r)
 	if folder, ok := m.receiverPermission[pattern]; ok {
 		return receiverPermission(r.Method, folder)
 	}
-	if n, ok := permissions[pathOf(pattern)]; ok {
+	if n, ok := Permissions[pathOf(pattern)]; ok {
 		return n
 	}
 	return whole

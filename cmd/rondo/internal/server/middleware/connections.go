@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// A connections is a listener that counts its connections, all together and by client. A client
+// A Connections is a listener that counts its connections, all together and by client. A client
 // that has its full share loses, for each new connection, the one that was idle longest. If all
 // connections are taken, the client with most of them loses one in the same way. Idle connections
 // therefore never keep anybody from a new one.
-type connections struct {
+type Connections struct {
 	net.Listener
-	bounds share
+	bounds Share
 
 	mu      sync.Mutex // guards what follows, and the fields of each conn
 	clients map[string]map[*conn]struct{}
@@ -28,16 +28,17 @@ type connections struct {
 	closed atomic.Uint64 // connections closed to make room, and new ones refused for want of room
 }
 
-func limitConnections(l net.Listener, bounds share) *connections {
-	return &connections{Listener: l, bounds: bounds, clients: make(map[string]map[*conn]struct{})}
+// LimitConnections returns a listener that counts the connections of l and bounds them.
+func LimitConnections(l net.Listener, bounds Share) *Connections {
+	return &Connections{Listener: l, bounds: bounds, clients: make(map[string]map[*conn]struct{})}
 }
 
 // A conn is one connection. Its counts are guarded by owner.mu; unread belongs to the goroutine
 // that serves the connection.
 type conn struct {
 	net.Conn
-	owner    *connections
-	at       *httpListener // where it came in; nil: unknown
+	owner    *Connections
+	at       *Listener // where it came in; nil: unknown
 	client   string
 	requests int    // requests that have begun and not ended
 	admitted int    // requests among them that have a place
@@ -47,7 +48,7 @@ type conn struct {
 }
 
 // Accept returns the next connection for which there is room.
-func (l *connections) Accept() (net.Conn, error) {
+func (l *Connections) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -70,13 +71,13 @@ func (l *connections) Accept() (net.Conn, error) {
 
 // add registers c. victim is another connection to close in its place, or nil. ok is false if there
 // is no room for c.
-func (l *connections) add(c *conn) (victim *conn, ok bool) {
+func (l *Connections) add(c *conn) (victim *conn, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case len(l.clients[c.client]) >= int(l.bounds.client):
+	case len(l.clients[c.client]) >= int(l.bounds.Client):
 		victim = idlest(l.clients[c.client])
-	case l.count >= int(l.bounds.most):
+	case l.count >= int(l.bounds.Most):
 		victim = idlest(l.greediest())
 	default:
 		l.put(c)
@@ -91,7 +92,7 @@ func (l *connections) add(c *conn) (victim *conn, ok bool) {
 	return victim, true
 }
 
-func (l *connections) put(c *conn) {
+func (l *Connections) put(c *conn) {
 	if l.clients[c.client] == nil {
 		l.clients[c.client] = make(map[*conn]struct{})
 	}
@@ -101,7 +102,7 @@ func (l *connections) put(c *conn) {
 }
 
 // drop removes c. It may be called again.
-func (l *connections) drop(c *conn) {
+func (l *Connections) drop(c *conn) {
 	of := l.clients[c.client]
 	if _, ok := of[c]; !ok {
 		return
@@ -113,13 +114,13 @@ func (l *connections) drop(c *conn) {
 	}
 }
 
-func (l *connections) touch(c *conn) {
+func (l *Connections) touch(c *conn) {
 	l.clock++
 	c.used = l.clock
 }
 
 // greediest returns the connections of the client that has most of them.
-func (l *connections) greediest() (most map[*conn]struct{}) {
+func (l *Connections) greediest() (most map[*conn]struct{}) {
 	for _, of := range l.clients {
 		if len(of) > len(most) {
 			most = of
@@ -143,15 +144,15 @@ func idlest(of map[*conn]struct{}) (best *conn) {
 	return best
 }
 
-// open returns the number of connections.
-func (l *connections) open() int {
+// Open returns the number of connections.
+func (l *Connections) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count
 }
 
 // Closed returns how many connections were closed to make room, or refused for want of it.
-func (l *connections) Closed() uint64 { return l.closed.Load() }
+func (l *Connections) Closed() uint64 { return l.closed.Load() }
 
 // Close closes the connection and makes its room free.
 func (c *conn) Close() error {
@@ -181,8 +182,8 @@ func (c *conn) count(requests, admitted int) {
 
 type connKey struct{}
 
-// withConn is http.Server's ConnContext.
-func withConn(ctx context.Context, c net.Conn) context.Context {
+// WithConn is http.Server's ConnContext.
+func WithConn(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
@@ -198,8 +199,8 @@ func connOf(ctx context.Context) *conn {
 	return c
 }
 
-// listenerOf returns where a request came in, or nil if that is not known.
-func listenerOf(r *http.Request) *httpListener {
+// ListenerOf returns where a request came in, or nil if that is not known.
+func ListenerOf(r *http.Request) *Listener {
 	if c := connOf(r.Context()); c != nil {
 		return c.at
 	}
@@ -207,37 +208,37 @@ func listenerOf(r *http.Request) *httpListener {
 }
 
 // hostsOf returns the names that are answered where r came in, or otherwise if that is not known.
-func hostsOf(r *http.Request, otherwise *hosts) *hosts {
-	if e := listenerOf(r); e != nil {
-		return e.hosts
+func hostsOf(r *http.Request, otherwise *Hosts) *Hosts {
+	if e := ListenerOf(r); e != nil {
+		return e.Hosts
 	}
 	return otherwise
 }
 
-// An httpListener is one address of the HTTP port.
-type httpListener struct {
+// A Listener is one address of the HTTP port.
+type Listener struct {
 	net.Listener
-	key   string // as --http has it; the key of the address in the file of --web-config
-	hosts *hosts
+	Key   string // as --http has it; the key of the address in the file of --web-config
+	Hosts *Hosts
 }
 
 // An acceptedConn is what Accept of an httpListener has returned.
 type acceptedConn struct {
 	net.Conn
-	at  *httpListener
+	at  *Listener
 	err error
 }
 
 // A multiListener is a listener that accepts the connections of all its listeners.
 type multiListener struct {
-	httpListeners []*httpListener
+	httpListeners []*Listener
 	arrivals      chan acceptedConn
 	closed        chan struct{}
 	close         func() error
 }
 
-// joinListeners accepts connections at all listeners, which are one or more, until it is closed.
-func joinListeners(httpListeners []*httpListener) *multiListener {
+// JoinListeners accepts connections at all listeners, which are one or more, until it is closed.
+func JoinListeners(httpListeners []*Listener) net.Listener {
 	j := &multiListener{httpListeners: httpListeners, arrivals: make(chan acceptedConn), closed: make(chan struct{})}
 	j.close = sync.OnceValue(func() error {
 		close(j.closed)
@@ -255,7 +256,7 @@ func joinListeners(httpListeners []*httpListener) *multiListener {
 
 // accept passes the connections of a listener on, and errors. After an error it goes on when the
 // server asks for the next connection.
-func (j *multiListener) accept(e *httpListener) {
+func (j *multiListener) accept(e *Listener) {
 	for {
 		c, err := e.Accept()
 		select {

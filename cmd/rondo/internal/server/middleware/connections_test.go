@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"testing"
@@ -31,7 +31,7 @@ func TestIdlest(t *testing.T) {
 
 // TestConnectionsOfManyClients: when all connections are taken, the client with most loses one.
 func TestConnectionsOfManyClients(t *testing.T) {
-	l := limitConnections(nil, share{4, 3})
+	l := LimitConnections(nil, Share{4, 3})
 	add := func(client string) (*conn, *conn, bool) {
 		c := &conn{owner: l, client: client}
 		victim, ok := l.add(c)
@@ -46,8 +46,8 @@ func TestConnectionsOfManyClients(t *testing.T) {
 	if _, victim, ok := add("c"); victim != first || !ok {
 		t.Errorf("a third client: %v, closed for it: %+v", ok, victim)
 	}
-	if l.open() != 4 {
-		t.Errorf("%d connections", l.open())
+	if l.Open() != 4 {
+		t.Errorf("%d connections", l.Open())
 	}
 	for of := range l.clients {
 		for c := range l.clients[of] {
@@ -60,7 +60,7 @@ func TestConnectionsOfManyClients(t *testing.T) {
 }
 
 func TestPace(t *testing.T) {
-	p := pace{grace: 10 * time.Second, rate: 1 << 10}
+	p := Pace{Grace: 10 * time.Second, Rate: 1 << 10}
 	start := time.Unix(1000, 0)
 	if got := p.deadline(start, 5<<10).Sub(start); got != 15*time.Second {
 		t.Errorf("got %v", got)

@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"net/http"
@@ -11,20 +11,20 @@ import (
 // TestLimitedUsersAreKeptFromTheWhole: each permission that is about all series refuses a user who
 // is limited to folders, and each role refuses the role before it.
 func TestLimitedUsersAreKeptFromTheWhole(t *testing.T) {
-	for path, n := range permissions {
+	for path, n := range Permissions {
 		for _, u := range []*access.User{
 			{Name: "reader", Role: access.Read},
 			{Name: "writer", Role: access.Write},
 			{Name: "admin", Role: access.Admin},
 			{Name: "tenant", Role: access.Admin, Folders: []string{"a"}},
 		} {
-			g := authorizer{
-				permission: func(*http.Request) permission { return n },
-				identify:   func(*http.Request, string) (*access.User, error) { return u, nil },
-				challenges: func() []string { return nil },
+			g := Authorizer{
+				Permission: func(*http.Request) Permission { return n },
+				Identify:   func(*http.Request, string) (*access.User, error) { return u, nil },
+				Challenges: func() []string { return nil },
 			}
 			r, err := g.check(httptest.NewRequest("POST", path, nil), "")
-			want := u.Role >= n.role && !(n.all && u.Limited())
+			want := u.Role >= n.Role && !(n.All && u.Limited())
 			if (err == nil) != want {
 				t.Errorf("%s at %s: %v", u, path, err)
 			}
@@ -38,8 +38,8 @@ func TestLimitedUsersAreKeptFromTheWhole(t *testing.T) {
 // TestLimitedUsersSend: a user who was limited to folders could send nothing to a receiver, not
 // even to one whose series all are in these folders.
 func TestLimitedUsersSend(t *testing.T) {
-	var m routes
-	m.receive("/lines", "lines", http.NotFoundHandler())
+	var m Routes
+	m.Receive("/lines", "lines", http.NotFoundHandler())
 	for _, tt := range []struct {
 		method  string
 		role    access.Role
@@ -57,12 +57,12 @@ func TestLimitedUsersSend(t *testing.T) {
 		{"GET", access.Read, []string{"line"}, false},
 		{"HEAD", access.Read, nil, true},
 	} {
-		g := authorizer{
-			permission: m.permission,
-			identify: func(*http.Request, string) (*access.User, error) {
+		g := Authorizer{
+			Permission: m.Permission,
+			Identify: func(*http.Request, string) (*access.User, error) {
 				return &access.User{Name: "sender", Role: tt.role, Folders: tt.folders}, nil
 			},
-			challenges: func() []string { return nil },
+			Challenges: func() []string { return nil },
 		}
 		if _, err := g.check(httptest.NewRequest(tt.method, "/lines", nil), ""); (err == nil) != tt.want {
 			t.Errorf("%s with the role %v below %q: %v", tt.method, tt.role, tt.folders, err)

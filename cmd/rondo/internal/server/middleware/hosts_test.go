@@ -1,4 +1,4 @@
-package server
+package middleware
 
 import (
 	"net"
@@ -69,7 +69,7 @@ func TestHosts(t *testing.T) {
 		for k, v := range tt.headers {
 			r.Header.Set(k, v)
 		}
-		got := newHosts(tt.addr, tt.added, machine).refuse(r)
+		got := NewHosts(tt.addr, tt.added, machine).refuse(r)
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) || strings.ContainsAny(got, "\x1b\n") {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
