@@ -21,8 +21,8 @@ type Authorizer struct {
 	Headers func(http.Header)
 }
 
-// check refuses a request whose user lacks the role that it needs. It returns any other one with its
-// user in the context.
+// check refuses a request whose user lacks the role that it needs. It returns any other one with
+// its user in the context.
 func (g *Authorizer) check(r *http.Request, client string) (*http.Request, error) {
 	n := free
 	if g.Permission != nil {
