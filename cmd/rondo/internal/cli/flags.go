@@ -39,7 +39,7 @@ func (f *TargetFlags) addTo(set *pflag.FlagSet) {
 	set.StringVar(&f.Daemon, "daemon", "", "the `address` of a server to ask instead: http://HOST:PORT, https://USER@HOST, unix:PATH (default: RONDO_DAEMON, daemon: in the configuration file)")
 	set.StringVar(&f.passwordFile, PasswordFileFlag, "", "the `file` with the password of the user in --daemon (or RONDO_DAEMON_PASSWORD_FILE)")
 	set.StringVar(&f.tokenFile, TokenFileFlag, "", "the `file` with a token for that server (or RONDO_DAEMON_TOKEN_FILE)")
-	set.StringVar(&f.CA, CAFlag, "", "the `file` with the authority of the certificate of that server (or RONDO_DAEMON_CA; default: those of this machine)")
+	set.StringVar(&f.CA, CAFlag, "", "the `file` with the authority that signed the server's certificate (or RONDO_DAEMON_CA; default: the authorities of this machine)")
 	set.StringVar(&f.pair, PairFlag, "", "the files of a certificate for that server and its key, as `CERT,KEY` (or RONDO_DAEMON_TLS)")
 	set.StringVar(&f.sync, "sync", "", "the sync `mode` if no server runs: always, interval or none (default: RONDO_SYNC, sync: in the configuration file, always)")
 	set.StringVar(&f.ConfigFile, "config", "", "the configuration `file` (default: RONDO_CONFIG, ~/.config/rondo/rondo.yaml, /etc/rondo/rondo.yaml)")

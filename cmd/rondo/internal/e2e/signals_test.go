@@ -54,7 +54,7 @@ func TestHUP(t *testing.T) {
 
 	configure("colectd: 127.0.0.1:0\n")
 	hup()
-	rondotest.WaitFor(t, "the mistake is told", func() bool {
+	rondotest.WaitFor(t, "the mistake is reported", func() bool {
 		return strings.Contains(log(), "configuration not taken") && strings.Contains(log(), `unknown key \"colectd\"`)
 	})
 

@@ -66,7 +66,7 @@ func TestMetricsTellHowLongAndHowOften(t *testing.T) {
 	post(t, r.url("/rondo.v1.Rondo/Fetch"), `{"path":"nosuch"}`)
 	post(t, r.url("/rondo.v1.Rondo/Fetch"), `{"path":`)
 	reload <- Ways{Err: os.ErrNotExist}
-	eventually(t, "the mistake is told", func() bool { return metric(t, r, "rondo_config_last_reload_successful") == 0 })
+	eventually(t, "the mistake is reported", func() bool { return metric(t, r, "rondo_config_last_reload_successful") == 0 })
 	_, page := get(t, r.url("/metrics"))
 	for _, want := range []string{
 		`rondo_append_seconds_count 1`, `rondo_append_seconds_bucket{le="+Inf"} 1`, `rondo_fetch_seconds_count 1`,

@@ -57,7 +57,7 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	reload <- fakeWays(nil)
-	eventually(t, "the mistake is told", func() bool { return metric(t, r, "rondo_config_last_reload_successful") == 0 })
+	eventually(t, "the mistake is reported", func() bool { return metric(t, r, "rondo_config_last_reload_successful") == 0 })
 	if n := metric(t, r, "rondo_rules"); n != 2 {
 		t.Errorf("%v rules", n)
 	}
