@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,4 +115,15 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 		text += "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
 	return errors.New(text)
+}
+
+// PathError returns an error of the file system without the names of files.
+func PathError(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	if at, ok := errors.AsType[*os.LinkError](err); ok {
+		return at.Err
+	}
+	return err
 }

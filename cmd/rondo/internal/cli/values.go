@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -98,4 +103,55 @@ func (l *LogLevel) Set(text string) error {
 		return fmt.Errorf("want one of %s", strings.Join(LogLevels, ", "))
 	}
 	return (*slog.Level)(l).UnmarshalText([]byte(text))
+}
+
+// An outputFormat is the flag --output.
+type outputFormat string
+
+func (o *outputFormat) String() string { return string(*o) }
+
+func (o *outputFormat) Type() string { return "format" }
+
+func (o *outputFormat) Set(text string) error {
+	if !slices.Contains(table.Formats, text) {
+		return fmt.Errorf("want %s", strings.Join(table.Formats, ", "))
+	}
+	*o = outputFormat(text)
+	return nil
+}
+
+// AddOutput adds the flag that chooses a format.
+func AddOutput(cmd *cobra.Command, format *string) {
+	*format = table.Formats[0]
+	cmd.Flags().VarP((*outputFormat)(format), "output", "o", "output `format`: "+strings.Join(table.Formats, ", "))
+	CompleteFlag(cmd, "output", table.Formats)
+}
+
+// HintMonths explains times whose months were probably meant as minutes.
+func (c *Factory) HintMonths(times ...string) {
+	for _, text := range times {
+		if months.MatchString(text) {
+			// If this fails, the hint cannot be delivered.
+			_, _ = fmt.Fprintf(c.Stderr, "%s: up to 5m, m is months, as to rrdtool; minutes are min\n", Quoted(text))
+		}
+	}
+}
+
+// months matches offsets of a few m, which rrdtool reads as months and users often mean as minutes.
+var months = regexp.MustCompile(`[-+][0-5]m$`)
+
+// Location returns the time zone in which times are read and printed.
+func (c *Factory) Location() *time.Location {
+	if tz := c.Getenv("TZ"); tz != "" {
+		return rrdtool.Location(tz)
+	}
+	return time.Local
+}
+
+// TimesHint ends the error of a time that cannot be read.
+const TimesHint = `times are like 2026-11-20, 2026-11-20T15:04, 07:00, midnight, -1h, "-2 hours", or seconds since 1970`
+
+// Stamp prints a time for people.
+func Stamp(second int64, location *time.Location) string {
+	return time.Unix(second, 0).In(location).Format("2006-01-02 15:04:05")
 }

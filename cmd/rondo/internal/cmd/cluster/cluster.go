@@ -1,3 +1,4 @@
+// Package cluster has the commands for operators of a cluster.
 package cluster
 
 import (

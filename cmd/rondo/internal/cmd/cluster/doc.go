@@ -1,2 +1,0 @@
-// Package cluster has the commands for operators of a cluster.
-package cluster
