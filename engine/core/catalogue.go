@@ -135,7 +135,7 @@ func (cat *catalogue) append(o catOp) {
 	cat.names[o.key] = changedName{o.holder(), o.pos}
 	cat.records[o.ref] = changedRecord{o.add, o.pos}
 	cat.ops = append(cat.ops, o)
-	cat.watches.tellOp(&o)
+	cat.watches.reportOp(&o)
 	if len(cat.ops) > overlayOps {
 		cat.admission.wake()
 	}

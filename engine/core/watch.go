@@ -111,8 +111,8 @@ func (ws *watches) report(c Change) {
 	}
 }
 
-// tellOp adds a change of the catalogue to every watch.
-func (ws *watches) tellOp(o *catOp) {
+// reportOp adds a change of the catalogue to every watch.
+func (ws *watches) reportOp(o *catOp) {
 	if ws.count.Load() == 0 {
 		return
 	}

@@ -22,15 +22,15 @@ func (f *File) Guard(bucket []byte, fn func() error) (err error) {
 	return fn()
 }
 
-// toldMost bounds how many different panics are logged. A caller may ask for damaged pages often.
-const toldMost = 100
+// loggedMost bounds how many different panics are logged. A caller may ask for damaged pages often.
+const loggedMost = 100
 
 // report logs a panic with its stack, each text once.
 func (f *File) report(e *damage.Error) {
 	f.loggedMu.Lock()
 	defer f.loggedMu.Unlock()
 	text := e.Error()
-	if f.logged[text] || len(f.logged) >= toldMost {
+	if f.logged[text] || len(f.logged) >= loggedMost {
 		return
 	}
 	if f.logged == nil {
