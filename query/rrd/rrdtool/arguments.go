@@ -254,9 +254,8 @@ func Split(args []string) (remote []string, in, out string) {
 	return append(remote, "--", "-", rest[1]), rest[0], ""
 }
 
-// FileNames returns the names in a line of [Pipe], or with frames of [Frames], that may be files of
-// the caller.
-func FileNames(line []byte, frames bool) []string {
+// LineFiles is FileNames of a line of [Pipe], or with frames of [Frames].
+func LineFiles(line []byte, frames bool) []string {
 	if bytes.HasPrefix(line, updateWord) { // nearly every line
 		return nil
 	}
@@ -267,8 +266,12 @@ func FileNames(line []byte, frames bool) []string {
 	if !ok {
 		return nil
 	}
+	return FileNames(args)
+}
+
+// FileNames returns the names in a command that may be files of the caller.
+func FileNames(args []string) (names []string) {
 	_, in, out := Split(args)
-	var names []string
 	for _, name := range append(XportReads(args), in, out, Reads(args), Draws(args)) {
 		if name != "" && name != "-" {
 			names = append(names, name)

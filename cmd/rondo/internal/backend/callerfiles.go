@@ -60,12 +60,17 @@ func (c *callerFiles) scan(p []byte) {
 }
 
 func (c *callerFiles) name(line []byte) {
-	names := rrdtool.FileNames(line, c.frames)
+	names := rrdtool.LineFiles(line, c.frames)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.env.Made != nil && makesSeries(line) {
 		c.makes++
 	}
+	c.add(names)
+}
+
+// add notes files that the server may ask for. The caller holds mu, or is alone.
+func (c *callerFiles) add(names []string) {
 	if len(names) == 0 {
 		return
 	}

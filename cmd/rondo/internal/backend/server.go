@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"connectrpc.com/connect"
@@ -49,8 +51,8 @@ func (s server) Run(ctx context.Context, c *Call, args []string) (int, error) {
 	return s.runThere(ctx, c, env, args)
 }
 
-// storeHere returns the store for a verb that reads native files or draws, which runs in this
-// process; nil: the server runs the verb.
+// storeHere returns the store for a verb that runs in this process, as those that read native files
+// do; nil: the server runs the verb.
 func (s server) storeHere(ctx context.Context, env *rrdtool.Env, args []string) (rrdtool.Store, error) {
 	if name := rrdtool.Reads(args); name != "" && rrdtool.IsNative(env.Files, name) {
 		known, err := s.hasSeries(ctx, env, name)
@@ -61,20 +63,32 @@ func (s server) storeHere(ctx context.Context, env *rrdtool.Env, args []string) 
 			return absent{}, nil
 		}
 	}
-	if len(args) > 1 && (args[0] == "graph" || args[0] == "graphv") { // the picture is this process's
-		return newServed(ctx, s.client), nil
-	}
 	native, err := s.anyNative(ctx, env, rrdtool.XportReads(args))
-	if err != nil || !native {
+	if err != nil || !native && !s.drawsHere(args) {
 		return nil, err
 	}
 	return newServed(ctx, s.client), nil
 }
 
+// drawsHere says whether this process draws a graph of the server's series: where each other caller
+// of the server would pay for it, and where lines have series of other servers.
+func (s server) drawsHere(args []string) bool {
+	other := func(arg string) bool { return strings.Contains(arg, "daemon=") }
+	return isGraph(args) && (!s.client.IsSocket() || slices.ContainsFunc(args, other))
+}
+
+func isGraph(args []string) bool { return args[0] == "graph" || args[0] == "graphv" }
+
 // runThere has the server run a verb, and gives it the input that the verb names.
 func (s server) runThere(ctx context.Context, c *Call, env *rrdtool.Env, args []string) (code int, err error) {
 	args, in, out := rrdtool.Split(args)
 	req := c.request(args, c.Plain)
+	if isGraph(args) {
+		var files callerFiles
+		files.add(rrdtool.FileNames(args))
+		defer files.close()
+		return s.converse(ctx, c, req, files.answer)
+	}
 	name := rrdtool.Makes(args)
 	path, unknown := env.Path(name)
 	makes := name != "" && unknown == nil && env.Made != nil

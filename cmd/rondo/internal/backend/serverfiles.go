@@ -37,6 +37,12 @@ func (s server) executeWith(ctx context.Context, c *Call, req *rondov1.ExecReque
 		req.Stdin = begin
 		return s.execute(ctx, c.Stdout, c.Stderr, req)
 	}
+	files := inputFile{io.MultiReader(bytes.NewReader(begin), r)}
+	return s.converse(ctx, c, req, files.answer)
+}
+
+// converse has the server run a request, and ask for files while it does.
+func (s server) converse(ctx context.Context, c *Call, req *rondov1.ExecRequest, answer answerer) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.client.Pipe(ctx)
@@ -48,8 +54,7 @@ func (s server) executeWith(ctx context.Context, c *Call, req *rondov1.ExecReque
 	if err := stream.Send(req); err != nil {
 		return 1, Explain(err)
 	}
-	files := inputFile{io.MultiReader(bytes.NewReader(begin), r)}
-	talk := &conversation{stream: stream, answer: files.answer, stdout: c.Stdout, stderr: c.Stderr}
+	talk := &conversation{stream: stream, answer: answer, stdout: c.Stdout, stderr: c.Stderr}
 	return talk.receive()
 }
 

@@ -48,10 +48,13 @@ func (c *Call) firstRequest(kind PipeKind) (*rondov1.ExecRequest, *callerFiles) 
 	return first, files
 }
 
+// An answerer does what a server asks of a file.
+type answerer func(*rondov1.FileRequest) *rondov1.FileAnswer
+
 // A conversation is a session that a server runs.
 type conversation struct {
 	stream         rpc.Session
-	answer         func(*rondov1.FileRequest) *rondov1.FileAnswer
+	answer         answerer
 	stdout, stderr io.Writer
 
 	sending sync.Mutex // held while a request is sent
