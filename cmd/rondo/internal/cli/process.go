@@ -86,10 +86,19 @@ type fileSettings struct {
 	values map[string]string // values of settingKeys, by key
 }
 
+// The percentages of CollectGarbage.
+const (
+	// BrieflyCollects is that of a command. It seldom makes enough garbage for a collection, which
+	// would take a sixth of its processor time.
+	BrieflyCollects = 200
+	// SteadilyCollects is that of a server, and of commands that run for long. They keep their large
+	// data outside the collector's heap, so collecting twice as often as usual costs them little and
+	// keeps garbage small.
+	SteadilyCollects = 50
+)
+
 // CollectGarbage sets the percentage by which the heap grows between two garbage collections,
-// unless GOGC does. A verb seldom makes enough garbage for a collection. A server keeps its large
-// data outside the collector's heap, so collecting twice as often costs it little and keeps garbage
-// small.
+// unless GOGC does.
 func CollectGarbage(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)

@@ -18,7 +18,7 @@ import (
 
 // Main runs the command that the arguments of this process name, and returns its exit code.
 func Main() int {
-	cli.CollectGarbage(50)
+	cli.CollectGarbage(cli.BrieflyCollects)
 	return run(cli.NewProcess())
 }
 

@@ -75,6 +75,7 @@ func newBenchChildCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cli.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			cli.CollectGarbage(cli.SteadilyCollects)
 			return enginebench.Child(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}

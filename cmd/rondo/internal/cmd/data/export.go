@@ -62,6 +62,7 @@ dated as the last update of its series.`,
 }
 
 func (e *exporting) run(ctx context.Context, prefix string) (err error) {
+	cli.CollectGarbage(cli.SteadilyCollects)
 	s, err := e.Target().Must(ctx, core.Options{ReadOnly: true})
 	if err != nil {
 		return err

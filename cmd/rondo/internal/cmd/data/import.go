@@ -73,6 +73,7 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 		return fmt.Errorf("no .rrd and no .xml below %s", strings.Join(args, ", "))
 	}
 	t.Stays = true
+	cli.CollectGarbage(cli.SteadilyCollects)
 	if err := t.RefuseDaemon(ctx); err != nil {
 		return err
 	}

@@ -164,9 +164,11 @@ func (s *Settings) run(ctx context.Context) error {
 	if c.Cluster, err = s.node.options(named); err != nil {
 		return err
 	}
+	collects := cli.SteadilyCollects
 	if c.Cluster != nil {
-		cli.CollectGarbage(nodeCollects)
+		collects = nodeCollects
 	}
+	cli.CollectGarbage(collects)
 	c.DB, c.Version, c.Ways, c.HTTP = t.DB, cli.Version(), ways, s.addresses(named["http"])
 	c.Getenv, c.Logger = s.Getenv, s.logger()
 	c.Limits.Logger = c.Logger

@@ -21,7 +21,6 @@ func Run(ctx context.Context, p *cli.Process, t backend.Target, args []string, p
 		}
 		return RunPipe(ctx, p, t, strings.Join(args[1:], ""), kind)
 	}
-	cli.CollectGarbage(200)
 	code, err := backend.Run(ctx, callOf(p, plain), t, args)
 	return endOf(p, code, err)
 }
@@ -29,6 +28,7 @@ func Run(ctx context.Context, p *cli.Process, t backend.Target, args []string, p
 // RunPipe runs commands from standard input. folder is the folder in which the session begins;
 // empty means the working folder.
 func RunPipe(ctx context.Context, p *cli.Process, t backend.Target, folder string, kind backend.PipeKind) int {
+	cli.CollectGarbage(cli.SteadilyCollects)
 	call := callOf(p, kind != backend.OwnPipe)
 	call.Folder = folder
 	code, err := backend.Pipe(ctx, call, t, kind)

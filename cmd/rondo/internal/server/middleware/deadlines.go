@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"connectrpc.com/grpcreflect"
@@ -120,7 +121,7 @@ const (
 
 // flows are the requests that stream, by their paths: methods of the services Rondo and Cluster,
 // and reflection.
-var flows = flowsOf("Rondo", "Cluster")
+var flows = sync.OnceValue(func() map[string]flow { return flowsOf("Rondo", "Cluster") })
 
 // reflections are the paths of gRPC's server reflection, in both of its versions.
 var reflections = []string{
@@ -153,7 +154,7 @@ func flowsOf(services ...protoreflect.Name) map[string]flow {
 // stream lets h answer a request that streams. Nothing bounds how long it lasts but the pace of the
 // client: each piece of what is sent or read has its own deadline.
 func (m *Handler) stream(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler) {
-	if flows[r.URL.Path] == bothWays {
+	if flows()[r.URL.Path] == bothWays {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		r = r.WithContext(ctx)

@@ -197,7 +197,7 @@ func (m *Handler) classOf(r *http.Request) Class {
 	switch path := r.URL.Path; {
 	case path == "/metrics", path == rpc.HealthProcedure:
 		return Watching
-	case rpc.BeginsSession(r), flows[path] != oneMessage:
+	case rpc.BeginsSession(r), flows()[path] != oneMessage:
 		return Lasting
 	case web.Draws(path), api.Queries(path), path == rondov1.RondoQueryProcedure, commands(path):
 		return Heavy
@@ -307,7 +307,7 @@ func (m *Handler) serve(c *http.ResponseController, w http.ResponseWriter, r *ht
 // readRequest returns r with its whole body in memory, so that a client that sends slowly takes no
 // place. It leaves the body of a client that streams to the handler.
 func (m *Handler) readRequest(c *http.ResponseController, r *http.Request, held *limit.Account) (*http.Request, error) {
-	if flows[r.URL.Path] == bothWays || rpc.BeginsSession(r) {
+	if flows()[r.URL.Path] == bothWays || rpc.BeginsSession(r) {
 		return r, nil
 	}
 	most := int64(bodyBytes)
