@@ -91,9 +91,9 @@ const (
 	// BrieflyCollects is that of a command. It seldom makes enough garbage for a collection, which
 	// would take a sixth of its processor time.
 	BrieflyCollects = 200
-	// SteadilyCollects is that of a server, and of commands that run for long. They keep their large
-	// data outside the collector's heap, so collecting twice as often as usual costs them little and
-	// keeps garbage small.
+	// SteadilyCollects is that of a server, and of commands that run for long. They keep their
+	// large data outside the collector's heap, so collecting twice as often as usual costs them
+	// little and keeps garbage small.
 	SteadilyCollects = 50
 )
 

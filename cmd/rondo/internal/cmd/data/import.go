@@ -42,6 +42,7 @@ A series that is there, and as old as its file, is skipped, so that an import th
 A file that cannot be imported is told on stderr, the others are imported all the same, and the exit code is 1.`,
 		Args: cli.Takes(1, cli.Unlimited),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			cli.CollectGarbage(cli.SteadilyCollects)
 			return i.run(cmd.Context(), args, cmd.Flags().Changed("prefix"))
 		},
 	}
@@ -73,7 +74,6 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 		return fmt.Errorf("no .rrd and no .xml below %s", strings.Join(args, ", "))
 	}
 	t.Stays = true
-	cli.CollectGarbage(cli.SteadilyCollects)
 	if err := t.RefuseDaemon(ctx); err != nil {
 		return err
 	}
