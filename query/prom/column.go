@@ -30,8 +30,10 @@ var stale = math.Float64frombits(value.StaleNaN)
 
 // at returns the sample at a place, if there is one.
 func (c *column) at(p int64) (v float64, ok bool) {
-	i, part := p/c.parts, p%c.parts
-	n := int64(len(c.values))
+	i, part, n := p, int64(0), int64(len(c.values))
+	if c.parts > 1 {
+		i, part = p/c.parts, p%c.parts
+	}
 	if i >= n { // behind the last row
 		i, part = n-1, p-(n-1)*c.parts
 	}
@@ -76,6 +78,9 @@ func (c *column) lastKnown() bool {
 
 // time returns the time of a place.
 func (c *column) time(p int64) int64 {
+	if c.parts == 1 { // nearly always, and division is slow
+		return c.origin + p*c.step
+	}
 	return c.origin + p/c.parts*c.step + p%c.parts*c.step/c.parts
 }
 

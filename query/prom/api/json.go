@@ -203,8 +203,24 @@ func (o *output) value(v parser.Value) {
 	}
 }
 
+// A repeater remembers a value as text. Counters at rest, and at an even rate, have the same value
+// at many times.
+type repeater struct {
+	bits uint64
+	text []byte // empty: of no value yet
+}
+
+// append is appendValue.
+func (r *repeater) append(b []byte, v float64) []byte {
+	if bits := math.Float64bits(v); bits != r.bits || len(r.text) == 0 {
+		r.bits, r.text = bits, appendValue(r.text[:0], v)
+	}
+	return append(b, r.text...)
+}
+
 func (o *output) matrix(m promql.Matrix) {
 	var c clock
+	var r repeater
 	o.text("[")
 	o.items(len(m), func(i int) {
 		o.text(`{"metric":`)
@@ -212,7 +228,7 @@ func (o *output) matrix(m promql.Matrix) {
 		o.text(`,"values":[`)
 		o.items(len(m[i].Floats), func(j int) {
 			p := &m[i].Floats[j]
-			o.buf = appendValue(c.append(append(o.buf, '['), j, p.T), p.F)
+			o.buf = r.append(c.append(append(o.buf, '['), j, p.T), p.F)
 		})
 		o.text("]}")
 	})

@@ -18,6 +18,7 @@ func TestValues(t *testing.T) {
 		v := float64(r.Int64N(2e15)-1e15) / 1000
 		values = append(values, v, math.Nextafter(v, 0), float64(r.IntN(100_000))/1000, math.Trunc(v), math.Float64frombits(r.Uint64()))
 	}
+	var last repeater
 	for _, v := range values {
 		format := byte('f')
 		if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
@@ -25,6 +26,8 @@ func TestValues(t *testing.T) {
 		}
 		if got, want := string(appendValue(nil, v)), `,"`+strconv.FormatFloat(v, format, -1, 64)+`"]`; got != want {
 			t.Fatalf("%x is written %s, want %s", math.Float64bits(v), got, want)
+		} else if got := string(last.append(last.append(nil, v), v)); got != want+want {
+			t.Fatalf("%x is written twice as %s, want %s", math.Float64bits(v), got, want)
 		}
 	}
 }
