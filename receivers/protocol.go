@@ -99,6 +99,9 @@ type Config struct {
 	// InFlight is how many batches may be on their way into the sink. A batch has at most 16,384
 	// samples and takes some 0.9 MB. 0: 64, half a second of 2 million samples a second.
 	InFlight int
+	// Gather is how long a sample whose sender gets no answer may wait for others, to be stored
+	// with them; 0: 50 ms, negative: not at all. Serve stores what waits before it returns.
+	Gather time.Duration
 	// Grace is how long Serve waits, after its context has ended, until samples that it has read
 	// are stored; 0: 5 s.
 	Grace time.Duration
@@ -118,6 +121,7 @@ type Config struct {
 const (
 	DefaultMaxFuture = time.Hour
 	DefaultInFlight  = 64
+	DefaultGather    = 50 * time.Millisecond
 	DefaultGrace     = 5 * time.Second
 	DefaultPatience  = 5 * time.Second
 )
@@ -129,6 +133,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.InFlight <= 0 {
 		c.InFlight = DefaultInFlight
+	}
+	if c.Gather == 0 {
+		c.Gather = DefaultGather
 	}
 	if c.Grace <= 0 {
 		c.Grace = DefaultGrace

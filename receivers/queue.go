@@ -18,7 +18,7 @@ const (
 	batchValues  = 32768                  // or with so many values
 	patience     = 100 * time.Millisecond // how long Add waits, once, before it sheds
 	fairRoom     = 1024                   // samples for which SharedQueue.Do waits to have room
-	eager        = 2                      // batches in flight from which on Flush lets a batch grow
+	eager        = 2                      // batches in flight from which on another one grows
 	queuedNotes  = 256                    // notes that wait; beyond that they are shed
 	staleEvery   = time.Second            // how often Stale returns true at most
 )
@@ -28,6 +28,9 @@ const (
 // order. The loop is never held up for long: when all batches are in flight, Add waits a tenth of a
 // second for one to come back. If none does, samples are shed, and counted as Overload, until one
 // does.
+//
+// Nobody waits for the samples of a Queue. So they are gathered for up to Config.Gather: a commit
+// of the log, and waking all who take part in it, costs as much as storing hundreds of values.
 //
 // One goroutine at a time may call Add, Room, Flush, Stale and Stop: the one that reads.
 type Queue struct {
@@ -52,10 +55,14 @@ type Queue struct {
 	running         sync.WaitGroup
 	grace           time.Duration
 	patience        time.Duration // how long ready waits
+	gather          time.Duration // how long samples gather
 	failures        loglimit.Limit[string]
 
-	mu     sync.Mutex  // guards parked, and sending to work by Flush and sendParked
-	parked *core.Batch // flushed, and left to grow until a batch comes back; nil: none is
+	mu     sync.Mutex  // guards what follows, and sending to work by release
+	parked *core.Batch // flushed, and left to grow until release hands it over; nil: none is
+	due    bool        // the batch has gathered for long enough
+	timed  bool        // timer runs
+	timer  *time.Timer // calls ripen
 }
 
 type note struct {
@@ -73,7 +80,7 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 	cfg = cfg.WithDefaults()
 	n := max(cfg.InFlight, 1) + 1 // and the one that is being filled
 	q := &Queue{
-		sink: sink, c: c, log: cfg.Logger, now: cfg.Now, grace: cfg.Grace, patience: cfg.Patience,
+		sink: sink, c: c, log: cfg.Logger, now: cfg.Now, grace: cfg.Grace, patience: cfg.Patience, gather: cfg.Gather,
 		free:  make(chan *core.Batch, n),
 		work:  make(chan *core.Batch, n),
 		notes: make(chan note, queuedNotes),
@@ -82,6 +89,8 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 		q.free <- new(core.Batch)
 	}
 	q.cur = new(core.Batch)
+	q.timer = time.AfterFunc(time.Hour, q.ripen)
+	q.timer.Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	q.cancel = cancel
 	waiting := make(chan submitted, n) // has room for all batches
@@ -132,10 +141,10 @@ func (q *Queue) full(spare int) bool {
 	return q.cur == nil || q.cur.Len() >= batchSamples-spare || q.curValues >= batchValues-spare
 }
 
-// Flush hands over the batch that is being filled. It does not wait. If two batches are in flight
-// already, one that is being made durable and its successor, the batch is parked: it grows until
-// one of them comes back, and is handed over then. So samples that arrive while the disk is slow go
-// into few large batches, and a slow disk does not use up all batches.
+// Flush parks the batch that is being filled. A parked batch grows until it is handed over: once it
+// has gathered for long enough, or is full. It goes on growing while two batches are in flight, one
+// that is being made durable and its successor. So samples that arrive while the disk is slow go
+// into few large batches, and a slow disk does not use up all batches. Flush does not wait.
 func (q *Queue) Flush() {
 	q.count()
 	if q.cur == nil || q.cur.Len() == 0 {
@@ -143,12 +152,8 @@ func (q *Queue) Flush() {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if int(q.flying.Load()) < min(eager, cap(q.free)-1) {
-		q.send(q.cur)
-	} else {
-		q.parked = q.cur
-	}
-	q.cur = nil
+	q.parked, q.cur = q.cur, nil
+	q.release()
 }
 
 // unpark makes the parked batch the one that is being filled, unless it was handed over meanwhile.
@@ -158,14 +163,32 @@ func (q *Queue) unpark() {
 	q.cur, q.parked = q.parked, nil
 }
 
-// sendParked hands over the parked batch, because a batch has come back.
-func (q *Queue) sendParked() {
-	q.mu.Lock() // held until the batch is sent, so that no later batch is sent before it
-	defer q.mu.Unlock()
-	if q.parked != nil && int(q.flying.Load()) < min(eager, cap(q.free)-1) {
+// release hands over the parked batch if it is time. The caller holds mu, so that no later batch is
+// sent before it.
+//
+// The time is the next multiple of Config.Gather on the system's clock. So the batches of all
+// queues go at the same times, and share a commit.
+func (q *Queue) release() {
+	switch {
+	case q.parked == nil:
+	case q.gather > 0 && !q.due:
+		if !q.timed {
+			q.timed = true
+			q.timer.Reset(q.gather - time.Duration(time.Now().UnixNano())%q.gather)
+		}
+	case int(q.flying.Load()) < min(eager, cap(q.free)-1):
 		q.send(q.parked)
-		q.parked = nil
+		q.parked, q.due = nil, false
 	}
+}
+
+// ripen notes that the batch has gathered for long enough. If it is being filled, Flush hands it
+// over.
+func (q *Queue) ripen() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.timed, q.due = false, true
+	q.release()
 }
 
 func (q *Queue) send(b *core.Batch) {
@@ -278,6 +301,7 @@ func (q *Queue) Stale() bool {
 // than Config.Grace, and ends the goroutines.
 func (q *Queue) Stop() {
 	q.count()
+	q.timer.Stop()
 	if q.cur == nil {
 		q.unpark()
 	}
@@ -323,7 +347,9 @@ func (q *Queue) recycle(b *core.Batch) {
 	b.Reset()
 	q.flying.Add(-1)
 	q.free <- b
-	q.sendParked()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.release()
 }
 
 // failed counts the samples of b that were not stored because of err.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
@@ -16,7 +18,7 @@ import (
 func TestQueueGathers(t *testing.T) {
 	sink := &held{got: make(chan int, 10), release: make(chan struct{})}
 	var c receivers.Counters
-	q := receivers.NewQueue(sink, &c, receivers.Config{InFlight: 8})
+	q := receivers.NewQueue(sink, &c, receivers.Config{InFlight: 8, Gather: -1})
 	add := func(n int) {
 		for range n {
 			q.Add(1, rra.Seconds(1000), []rra.Value{rra.Float(1)})
@@ -48,6 +50,61 @@ func TestQueueGathers(t *testing.T) {
 	}
 }
 
+// TestQueueWaits: samples that were flushed wait for others until the clock shows the next multiple
+// of Gather, a full batch goes at once, and Stop stores all that wait.
+func TestQueueWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const gather = 40 * time.Millisecond
+		sink := &held{got: make(chan int, 10), release: make(chan struct{})}
+		close(sink.release)
+		var c receivers.Counters
+		q := receivers.NewQueue(sink, &c, receivers.Config{Gather: gather})
+		begun := time.Now().Truncate(gather).Add(gather)
+		time.Sleep(time.Until(begun))
+		add := func(n int) {
+			for range n {
+				q.Add(1, rra.Seconds(1000), []rra.Value{rra.Float(1)})
+			}
+			q.Flush()
+		}
+		expect := func(want int, after time.Duration) {
+			t.Helper()
+			got := <-sink.got
+			if d := time.Since(begun); got != want || d != after {
+				t.Errorf("%d samples after %v, want %d after %v", got, d, want, after)
+			}
+		}
+		time.Sleep(30 * time.Millisecond)
+		add(1)
+		time.Sleep(5 * time.Millisecond)
+		add(2)
+		expect(3, gather)
+		time.Sleep(time.Millisecond)
+		add(4)
+		expect(4, 2*gather)
+		add(20_000)
+		expect(16_384, 2*gather)
+		expect(20_000-16_384, 3*gather)
+
+		// The time comes while a batch is being filled.
+		add(5)
+		time.Sleep(gather - time.Millisecond)
+		q.Add(1, rra.Seconds(1000), []rra.Value{rra.Float(1)})
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		q.Flush()
+		expect(6, 4*gather)
+
+		add(7)
+		q.Stop()
+		expect(7, 4*gather)
+		time.Sleep(2 * gather)
+		if n := len(sink.got); n > 0 {
+			t.Errorf("%d batches more after Stop", n)
+		}
+	})
+}
+
 // TestQueueKeepsOrder: whoever hands a batch over, the one who fills it or the one who waits for
 // others, samples come in the order in which they were added.
 func TestQueueKeepsOrder(t *testing.T) {
@@ -58,7 +115,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c receivers.Counters
-	q := receivers.NewQueue(rec, &c, receivers.Config{InFlight: 3})
+	q := receivers.NewQueue(rec, &c, receivers.Config{InFlight: 3, Gather: -1})
 	for i := range int64(samples) {
 		if err := q.Room(t.Context()); err != nil {
 			t.Fatal(err)

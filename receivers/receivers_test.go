@@ -45,7 +45,7 @@ func TestQueueOutcomes(t *testing.T) {
 		errors.New("disk on fire"),
 	}}
 	var c receivers.Counters
-	q := receivers.NewQueue(sink, &c, receivers.Config{InFlight: 4})
+	q := receivers.NewQueue(sink, &c, receivers.Config{InFlight: 4, Gather: -1})
 	for i := range 3 {
 		for range 4 {
 			q.Add(1, rra.Seconds(int64(i)), []rra.Value{rra.Int(1), rra.Int(2)})

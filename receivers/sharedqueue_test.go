@@ -142,7 +142,7 @@ func TestSharedQueueIsFair(t *testing.T) {
 func TestSharedQueueLeavesNothing(t *testing.T) {
 	rec := resolved(t, 1)
 	var c receivers.Counters
-	q := receivers.NewSharedQueue(rec, &c, receivers.Config{InFlight: 1})
+	q := receivers.NewSharedQueue(rec, &c, receivers.Config{InFlight: 1, Gather: -1})
 	defer q.Stop()
 	release := rec.Stall()
 	defer release()
@@ -177,7 +177,7 @@ func TestSharedQueueGeneration(t *testing.T) {
 		defer mu.Unlock()
 		return now
 	}
-	q := receivers.NewSharedQueue(new(refusing), &c, receivers.Config{Now: clock})
+	q := receivers.NewSharedQueue(new(refusing), &c, receivers.Config{Now: clock, Gather: -1})
 	defer q.Stop()
 	refused := uint64(0)
 	refuse := func() uint64 {

@@ -46,6 +46,7 @@ func Start(t testing.TB, c Case, rec *Recorder, change func(*receivers.Config)) 
 		Now:     func() time.Time { return time.Unix(Now, 0) },
 		// A test that stalls the sink does so on purpose: do not wait long for it.
 		Patience: 100 * time.Millisecond,
+		Gather:   -1,
 		Logger:   slog.New(slog.NewTextHandler(testWriter{t}, nil)),
 	}
 	switch {

@@ -34,6 +34,9 @@ type Config struct {
 	Ways Ways
 	// RRDCached configures the server of rrdcached's protocol.
 	RRDCached RRDCached
+	// Gather is how long samples whose senders get no answer may wait to be stored together; 0: not
+	// at all.
+	Gather time.Duration
 	// MaxFuture is how far ahead of the clock a sample may be; 0 means one hour, a negative time
 	// means no limit.
 	MaxFuture time.Duration

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,6 +91,7 @@ func (s *server) settings(r Receiver) receivers.Config {
 	return receivers.Config{
 		Address:   addr,
 		Options:   r.Options,
+		Gather:    cmp.Or(s.Gather, -1),
 		MaxFuture: s.MaxFuture,
 		Logger:    s.Logger.With("receiver", r.Protocol.Name),
 	}

@@ -34,7 +34,7 @@ func sections() []section {
 	}
 	all = append(all, section{"rrdcached's protocol: rrdtool --daemon, librrd", []string{"rrdcached"}})
 	return append(append(all, more...), []section{
-		{"Storage", []string{"db", "config", "socket", "sync", "reorder", "memory", "backup"}},
+		{"Storage", []string{"db", "config", "socket", "sync", "gather", "reorder", "memory", "backup"}},
 		{"Rules and alerts", []string{"rule", "alertmanager", "alert", "external"}},
 		{"A node of a cluster", []string{"cluster", "node", "advertise", "zone", "spool"}},
 		{"Limits", []string{"max", "sender"}},

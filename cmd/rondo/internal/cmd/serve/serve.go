@@ -109,6 +109,8 @@ func NewSettings(c *cli.Factory) (*Settings, *cobra.Command) {
 	f.Var((*cli.SyncMode)(&s.Config.Engine.Sync), "sync", "when samples are acknowledged, a `mode`: always, interval or none (see above)")
 	s.Config.Engine.SyncInterval = time.Second
 	f.Var((*cli.Duration)(&s.Config.Engine.SyncInterval), "sync-interval", "longest `time` between two syncs with --sync interval")
+	s.Config.Gather = receivers.DefaultGather
+	f.Var((*cli.Duration)(&s.Config.Gather), "gather", "`time` for which samples whose senders get no answer, such as those over UDP, may wait to be stored together; 0: none")
 	f.Var((*cli.Duration)(&s.Config.Engine.Reorder), "reorder", "`time` for which samples are held back, so that late ones are put in order; 0: late samples are refused")
 	f.IntVar(&s.Config.Engine.MaxSeries, "max-series", 10_000_000, "largest `number` of series")
 	f.Int64Var(&s.Config.Engine.MaxRows, "max-rows", core.DefaultMaxRows, "largest `number` of rows in an archive of a new series")
@@ -261,6 +263,9 @@ func (s *Settings) receivers(named map[string]bool) (out []server.Receiver, err 
 // minMemory is the least --memory, in bytes: the queues of a server with few series need so much.
 const minMemory = 16 << 20
 
+// maxGather is the longest time for --gather: whoever reads series wants them fresh.
+const maxGather = 10 * time.Second
+
 // check refuses settings that no server can work with.
 func (s *Settings) check() error {
 	mode, err := strconv.ParseUint(s.mode, 8, 32)
@@ -277,6 +282,8 @@ func (s *Settings) check() error {
 	switch {
 	case s.Config.Engine.SyncInterval <= 0:
 		return fmt.Errorf("--sync-interval %v: want a time above 0", s.Config.Engine.SyncInterval)
+	case s.Config.Gather < 0 || s.Config.Gather > maxGather:
+		return fmt.Errorf("--gather %v: want 0 to %v", s.Config.Gather, maxGather)
 	case s.Config.Engine.Reorder < 0 || s.Config.Engine.Reorder%time.Second != 0:
 		return fmt.Errorf("--reorder %v: want whole seconds, 0 or more", s.Config.Engine.Reorder)
 	case s.Config.Engine.MaxSeries < 1:
