@@ -13,8 +13,18 @@ func StepFlag(protocol, step string) Flag {
 	return Flag{Name: protocol + "-step", Default: step, Usage: "`step` of new series"}
 }
 
-// Step returns the value of a StepFlag in seconds. The error names the flag.
+// LearnedStepFlag is StepFlag where the first samples of a series show its step, if nothing else
+// says it.
+func LearnedStepFlag(protocol string) Flag {
+	return Flag{Name: protocol + "-step", Usage: "`step` of new series; empty: learned from their first samples"}
+}
+
+// Step returns the value of a StepFlag in seconds; 0: the step is learned. The error names the
+// flag.
 func (c Config) Step(f Flag) (int64, error) {
+	if f.Default == "" && c.Option(f) == "" {
+		return 0, nil
+	}
 	step, err := ParseStep(c.Option(f))
 	if err != nil {
 		return 0, f.Wrong(err)

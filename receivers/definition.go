@@ -47,6 +47,18 @@ func StandardDefinition(step int64) *rra.Definition {
 	}
 }
 
+// LearnedDefinition is StandardDefinition for a step that is a guess, or was learned from samples.
+// Senders whose step nobody has said are seldom on time: the heartbeat is LearnedHeartbeat.
+func LearnedDefinition(step int64) *rra.Definition {
+	d := StandardDefinition(step)
+	d.Sources[0].Heartbeat = LearnedHeartbeat(d.Step)
+	return d
+}
+
+// LearnedHeartbeat returns the heartbeat for a step that was learned: four steps, and at least a
+// minute. Both are in seconds.
+func LearnedHeartbeat(step int64) int64 { return max(4*step, 60) }
+
 // OnlySource returns the one data source of d that takes values. A series may have any number of
 // COMPUTE data sources beside it. ok is false if not exactly one data source takes values: then a
 // receiver whose samples have one value cannot use the series.

@@ -108,6 +108,13 @@ type Request struct {
 	// Untyped says that the sender does not say what its values are. The policy's data sources
 	// apply then, if the policy has any for the series.
 	Untyped bool
+	// Learn says that nothing says how often samples come. The step that Define(0) has is a guess
+	// then, and the sink replaces it by the one that the first samples show. Define is kept until
+	// then: it should hold little memory.
+	Learn bool
+	// Group names the series that are sent as often as this one, such as the job. With Learn the
+	// series begins with the step that others of its group have shown; empty: there is no group.
+	Group string
 
 	// Ref is the reference of the series. Resolve sets it, as it does the fields below.
 	Ref core.Ref

@@ -159,6 +159,9 @@ func (b *Batch) Len() int { return len(b.samples) }
 // Ref returns the series of sample i, counted from 0. It panics if i is not below Len.
 func (b *Batch) Ref(i int) Ref { return b.samples[i].ref }
 
+// Redirect makes sample i one of another series. It panics if i is not below Len.
+func (b *Batch) Redirect(i int, ref Ref) { b.samples[i].ref = ref }
+
 // Follows reports whether sample i is in one update command with the sample before it. It panics if
 // i is not below Len.
 func (b *Batch) Follows(i int) bool { return b.samples[i].more }

@@ -36,7 +36,7 @@ var Pickle = receivers.Protocol{
 func define(cfg receivers.Config, step int64) *rra.Definition {
 	s, err := configure(cfg)
 	if err != nil {
-		s.schemas = &Schemas{step: carbonStep}
+		s.schemas = &Schemas{}
 	}
 	return s.schemas.Define("", step)
 }

@@ -32,11 +32,13 @@ func (c *source) request(i int) (receivers.Request, error) {
 	if err != nil {
 		return receivers.Request{}, err
 	}
+	name, schemas := n.String(), c.schemas
 	return receivers.Request{
 		Identity: n.Identity(prefix),
 		Sender:   c.sender(i),
 		Time:     rra.Seconds(p.Time),
 		Untyped:  true,
-		Define:   func(step int64) *rra.Definition { return c.schemas.Define(n.String(), step) },
+		Define:   func(step int64) *rra.Definition { return schemas.Define(name, step) },
+		Learn:    schemas.Learns(name),
 	}, nil
 }

@@ -1,6 +1,7 @@
 package graphite
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -19,7 +20,7 @@ const carbonStep = 60
 // Schemas says how new series are stored: by carbon's storage-schemas.conf and
 // storage-aggregation.conf, and where no schema matches by the step of --graphite-step.
 type Schemas struct {
-	step int64 // seconds
+	step int64 // seconds; 0: it is learned
 	log  *slog.Logger
 
 	mu          sync.Mutex // guards what follows
@@ -72,11 +73,11 @@ func (s *Schemas) Define(name string, step int64) *rra.Definition {
 		a = &aggregation{cf: rra.Average, xff: 0.5}
 	}
 	x := s.storage.match(name)
-	if x == nil {
-		if step == 0 {
-			step = s.step
-		}
-		return receivers.StandardDefinition(step)
+	switch {
+	case x == nil && s.step == 0:
+		return receivers.LearnedDefinition(cmp.Or(step, carbonStep))
+	case x == nil:
+		return receivers.StandardDefinition(cmp.Or(step, s.step))
 	}
 	if step == 0 {
 		step = x.retentions[0].Row
@@ -84,6 +85,13 @@ func (s *Schemas) Define(name string, step int64) *rra.Definition {
 	d := receivers.StandardDefinition(step)
 	d.Archives = x.archives(step, a)
 	return d
+}
+
+// Learns reports whether the step of a series is learned. name is its name with its tags.
+func (s *Schemas) Learns(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.step == 0 && s.storage.match(name) == nil
 }
 
 // archives returns the archives for a step. If the schema has another step, rows are as long

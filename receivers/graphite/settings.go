@@ -16,7 +16,7 @@ var (
 		Name: "graphite-aggregation", File: true,
 		Usage: "carbon's storage-aggregation.conf, a `file` that says how archives are consolidated; read again when it changes",
 	}
-	flagStep  = receivers.StepFlag("graphite", "60s")
+	flagStep  = receivers.LearnedStepFlag("graphite")
 	flagConns = receivers.NewConnFlags("graphite", "a sender", "senders")
 )
 

@@ -35,8 +35,10 @@ type intake struct {
 	cfg   receivers.Config
 	sink  receivers.Sink
 	asks  *receivers.Resolver
-	step  int64 // of new series, in seconds
+	step  int64 // of new series, in seconds; 0: it is learned
 	lines loglimit.Limit[string]
+	// define returns the definition of a new series.
+	define func(step int64) *rra.Definition
 
 	mu         sync.Mutex // guards what follows
 	cache      *cache
@@ -45,7 +47,10 @@ type intake struct {
 }
 
 func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
-	return &intake{cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, "influx"), step: step, cache: newCache(cacheFields)}
+	return &intake{
+		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, "influx"), step: step, cache: newCache(cacheFields),
+		define: func(policy int64) *rra.Definition { return definition(step, policy) },
+	}
 }
 
 // A source is where lines come from.

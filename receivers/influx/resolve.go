@@ -70,11 +70,8 @@ func (r *reader) request(field uint32) receivers.Request {
 		Sender:   sender,
 		Time:     r.line.Time,
 		Untyped:  true,
-		Define: func(step int64) *rra.Definition {
-			if step == 0 {
-				step = r.step
-			}
-			return receivers.StandardDefinition(step)
-		},
+		Define:   r.define,
+		Learn:    r.step == 0,
+		Group:    prefix + "/" + key.Measurement,
 	}
 }

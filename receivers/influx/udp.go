@@ -1,6 +1,7 @@
 package influx
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -24,7 +25,7 @@ var Protocol = receivers.Protocol{
 }
 
 var (
-	flagStep     = receivers.StepFlag("influx", "10s")
+	flagStep     = receivers.LearnedStepFlag("influx")
 	flagDatabase = receivers.Flag{
 		Name: "influx-database", Usage: "`name` of the database, which becomes the label db of new series (default: no label)",
 	}
@@ -32,10 +33,20 @@ var (
 
 // define returns the definition of a new series of a receiver with the flag f.
 func define(c receivers.Config, f receivers.Flag, step int64) *rra.Definition {
-	if own, err := c.Step(f); err == nil && step == 0 {
-		step = own
+	own, err := c.Step(f)
+	if err != nil {
+		own = 0
 	}
-	return receivers.StandardDefinition(step)
+	return definition(own, step)
+}
+
+// definition returns the definition of a new series. own is the step that the flag names, step is
+// the policy's; both are in seconds. 0: it names none.
+func definition(own, step int64) *rra.Definition {
+	if own == 0 {
+		return receivers.LearnedDefinition(step)
+	}
+	return receivers.StandardDefinition(cmp.Or(step, own))
 }
 
 // A udpServer is the receiver over UDP. Only the goroutine of Serve uses its fields.

@@ -21,26 +21,16 @@ var Protocol = receivers.Protocol{
 	Usage:   "whether --http takes OpenTelemetry's metrics at /v1/metrics and /api/v1/otlp/v1/metrics: `on|off`",
 	Flags:   []receivers.Flag{flagStep},
 	Default: func(c receivers.Config, step int64) *rra.Definition {
-		if own, err := stepOf(c); step == 0 && err == nil {
+		if own, err := c.Step(flagStep); step == 0 && err == nil {
 			step = own
 		}
 		return define(gauge, step)
 	},
-	Check: func(c receivers.Config) error { _, err := stepOf(c); return err },
+	Check: func(c receivers.Config) error { _, err := c.Step(flagStep); return err },
 	New:   newServer,
 }
 
-var flagStep = receivers.Flag{
-	Name: "otlp-step", Usage: "`step` of new series; empty: learned from the first data points of their job",
-}
-
-// stepOf returns the value of flagStep in seconds; 0: the step is learned.
-func stepOf(c receivers.Config) (int64, error) {
-	if c.Option(flagStep) == "" {
-		return 0, nil
-	}
-	return c.Step(flagStep)
-}
+var flagStep = receivers.LearnedStepFlag("otlp")
 
 // A server is the receiver.
 type server struct {
@@ -51,7 +41,7 @@ type server struct {
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
 	cfg = cfg.WithDefaults()
-	step, err := stepOf(cfg)
+	step, err := cfg.Step(flagStep)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,7 @@ import (
 )
 
 var (
-	flagStep = receivers.Flag{
-		Name: "remotewrite-step", Usage: "`step` of new series; empty: learned from the first samples of their job",
-	}
+	flagStep  = receivers.LearnedStepFlag("remotewrite")
 	flagRound = receivers.Flag{
 		Name: "remotewrite-round", Default: "second",
 		Usage: "cut times to the whole `unit`, second or step, if a series is always scraped so long after one; never: keep the milliseconds",
@@ -33,13 +31,9 @@ const (
 	never
 )
 
-func configure(c receivers.Config) (settings, error) {
-	var s settings
-	if c.Option(flagStep) != "" {
-		var err error
-		if s.step, err = c.Step(flagStep); err != nil {
-			return s, err
-		}
+func configure(c receivers.Config) (s settings, err error) {
+	if s.step, err = c.Step(flagStep); err != nil {
+		return s, err
 	}
 	switch v := c.Option(flagRound); v {
 	case "second":

@@ -38,6 +38,16 @@ const replaceAtOnce = 128
 
 // Replace is receivers.Sink's.
 func (s *Sink) Replace(ctx context.Context, rs []receivers.Replacement) error {
+	s.replaceMany(ctx, rs)
+	reqs := make([]receivers.Request, len(rs))
+	for i := range rs {
+		reqs[i] = rs[i].Request
+	}
+	s.roll.enter(reqs, s.o.Now())
+	return nil
+}
+
+func (s *Sink) replaceMany(ctx context.Context, rs []receivers.Replacement) {
 	var all sync.WaitGroup
 	var next atomic.Int64
 	for range min(replaceAtOnce, len(rs)) {
@@ -48,12 +58,6 @@ func (s *Sink) Replace(ctx context.Context, rs []receivers.Replacement) error {
 		})
 	}
 	all.Wait()
-	reqs := make([]receivers.Request, len(rs))
-	for i := range rs {
-		reqs[i] = rs[i].Request
-	}
-	s.roll.enter(reqs, s.o.Now())
-	return nil
 }
 
 // replace replaces one series. Whether it has had the samples and nothing else is seen by its state

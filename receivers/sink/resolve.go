@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,23 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 		reqs[i].Ref, reqs[i].Definition, reqs[i].Err = reqs[j].Ref, reqs[j].Definition, reqs[j].Err
 	}
 	s.roll.enter(reqs, s.o.Now())
+	c.watch()
 	return nil
+}
+
+// watch begins to watch the series of the requests.
+func (c *call) watch() {
+	var ys []*young
+	for i := range c.reqs {
+		r := &c.reqs[i]
+		if r.Err != nil || r.Ref == 0 {
+			continue
+		}
+		if y := youngOf(r, c.learn[i]); y != nil {
+			ys = append(ys, y)
+		}
+	}
+	c.shared.watch(ys)
 }
 
 // A call is one call of Resolve: its requests, sorted by what each of them needs.
@@ -50,6 +67,7 @@ type call struct {
 	same      map[string]int    // the path of each of specs → the index of its request
 	repeated  map[int]int       // index of a request → of the earlier one with the same path
 	granted   map[string]int    // sender → new series taken from its allowance and not made yet
+	learn     map[int]bool      // index of a request → whether its step is a guess
 }
 
 // lookAll looks the series of all requests up.
@@ -134,7 +152,7 @@ func (c *call) missing(i int) {
 		return
 	}
 	c.granted[r.Sender]++
-	d, err := c.Policy().DefineRequest(r)
+	d, err := c.define(i)
 	if err != nil {
 		r.Err = err
 		c.refused.count(err)
@@ -143,6 +161,28 @@ func (c *call) missing(i int) {
 	c.same[r.Path] = i
 	c.specs = append(c.specs, core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: starts(r)})
 	c.specOf = append(c.specOf, i)
+}
+
+// define returns the definition of the series that is made for request i.
+func (c *call) define(i int) (*rra.Definition, error) {
+	r := &c.reqs[i]
+	if !r.Learn {
+		return c.Policy().DefineRequest(r)
+	}
+	guess := *r
+	group, named := c.shared.learn.stepOf(r.Group), false
+	guess.Define = func(step int64) *rra.Definition {
+		named = step != 0
+		return r.Define(cmp.Or(step, group))
+	}
+	d, err := c.Policy().DefineRequest(&guess)
+	if !named {
+		if c.learn == nil {
+			c.learn = make(map[int]bool)
+		}
+		c.learn[i] = true
+	}
+	return d, err
 }
 
 // starts returns when a new series starts.

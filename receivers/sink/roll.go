@@ -17,6 +17,7 @@ const (
 	rollChunk  = 1 << 10 // series whose senders stand together
 	maxChunks  = 1 << 15 // chunks: 64 MB at most
 	rollCached = 16      // chunks that one count remembers, a power of two
+	rollFlag   = 1 << 16 // in a chunk: the learner looks at the samples of the series
 )
 
 // OtherSenders is the name of the record that senders share for which the roll has no place.
@@ -51,7 +52,8 @@ type roll struct {
 // A sender is the key of a record: one host may speak several protocols.
 type sender struct{ name, prefix string }
 
-// A chunk holds the numbers of the senders of successive series; 0: not known.
+// A chunk holds the numbers of the senders of successive series; 0: not known. The learner's flag
+// stands beside the number.
 type chunk [rollChunk]atomic.Uint32
 
 // A record is the figures of one sender.
@@ -135,8 +137,12 @@ func (r *roll) assign(ref core.Ref, n uint16) {
 			r.made.Add(1)
 		}
 	}
-	was := c.(*chunk)[ref%rollChunk].Swap(uint32(n))
-	if was == uint32(n) {
+	x := &c.(*chunk)[ref%rollChunk]
+	was := x.Load()
+	for !x.CompareAndSwap(was, was&rollFlag|uint32(n)) {
+		was = x.Load()
+	}
+	if was %= rollFlag; was == uint32(n) {
 		return
 	}
 	senders := r.list() // behind the swap: was may be of a sender that was just added
@@ -146,11 +152,49 @@ func (r *roll) assign(ref core.Ref, n uint16) {
 	}
 }
 
-// count adds the samples of b to their senders.
-func (r *roll) count(b *core.Batch, now time.Time) {
+// at returns what the roll holds of a series; nil: nothing.
+func (r *roll) at(ref core.Ref) *atomic.Uint32 {
+	c, ok := r.chunks.Load(uint64(ref) / rollChunk)
+	if !ok {
+		return nil
+	}
+	return &c.(*chunk)[ref%rollChunk]
+}
+
+// flag sets or takes away the learner's flag of a series. It returns false if the roll has no place
+// for it.
+func (r *roll) flag(ref core.Ref, on bool) bool {
+	x := r.at(ref)
+	switch {
+	case x == nil:
+		return false
+	case on:
+		x.Or(rollFlag)
+	default:
+		x.And(^uint32(rollFlag))
+	}
+	return true
+}
+
+// flagged reports whether a series has the learner's flag.
+func (r *roll) flagged(ref core.Ref) bool {
+	x := r.at(ref)
+	return x != nil && x.Load()&rollFlag != 0
+}
+
+// succeed makes a flagged series one of the sender of another, with a flag.
+func (r *roll) succeed(old, ref core.Ref) {
+	if x := r.at(old); x != nil {
+		r.assign(ref, uint16(x.Load()%rollFlag))
+		r.flag(ref, true)
+	}
+}
+
+// count adds the samples of b to their senders. It reports whether a series has the learner's flag.
+func (r *roll) count(b *core.Batch, now time.Time) (flagged bool) {
 	senders := r.list()
 	if len(senders) == 0 {
-		return
+		return false
 	}
 	var near [rollCached]struct {
 		key uint64
@@ -168,7 +212,11 @@ func (r *roll) count(b *core.Batch, now time.Time) {
 				continue
 			}
 		}
-		if n := e.c[ref%rollChunk].Load(); n != run {
+		n := e.c[ref%rollChunk].Load()
+		if n >= rollFlag {
+			n, flagged = n%rollFlag, true
+		}
+		if n != run {
 			senders[max(run, 1)-1].add(run, length, at)
 			run, length = n, 0
 			if int(n) > len(senders) { // it was entered meanwhile
@@ -178,6 +226,7 @@ func (r *roll) count(b *core.Batch, now time.Time) {
 		length++
 	}
 	senders[max(run, 1)-1].add(run, length, at)
+	return flagged
 }
 
 // add counts n samples of the sender number, which is 0 if it is not known.

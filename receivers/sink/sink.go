@@ -93,6 +93,7 @@ type shared struct {
 	allowed allowances
 	heard   heard
 	roll    roll
+	learn   learner
 }
 
 // New returns a Sink over s.
@@ -117,10 +118,13 @@ func (s *Sink) Policy() *Policy { return s.policy.Load() }
 func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, error) {
 	t, ok := s.tickets.Get().(*ticket)
 	if !ok {
-		t = &ticket{pool: &s.tickets}
+		t = &ticket{shared: s.shared}
 	}
-	s.roll.count(b, s.o.Now()) // before the store has b
+	if t.young = nil; s.roll.count(b, s.o.Now()) { // before the store has b
+		t.young = s.take(ctx, b)
+	}
 	if err := s.store.Submit(ctx, b, &t.Ticket); err != nil {
+		s.landed(t.young, err)
 		return nil, err
 	}
 	return t, nil
@@ -129,12 +133,14 @@ func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, er
 // A ticket is an engine's Ticket that Wait puts back into its pool.
 type ticket struct {
 	core.Ticket
-	pool *sync.Pool
+	*shared
+	young []*young // series that are watched, with samples in the batch
 }
 
 func (t *ticket) Wait() error {
 	err := t.Ticket.Wait()
-	t.pool.Put(t)
+	t.landed(t.young, err)
+	t.tickets.Put(t)
 	return err
 }
 

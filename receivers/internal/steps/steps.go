@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/rondo-db/rondo/receivers"
@@ -20,15 +21,26 @@ import (
 // Most is the longest step that is learned, in seconds.
 const Most = 3600
 
-// Apart returns the time between two samples as a step: in whole seconds, at least 1 and at most
-// Most. It returns 0 if between is not above 0.
+// usual are the steps that senders have, in seconds. A time that is within a fifth of one is that
+// step, late or early.
+var usual = [...]int64{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600}
+
+// Apart returns the time between two samples as a step in seconds: the nearest usual one if that is
+// within a fifth, and else whole seconds, at least 1 and at most Most. It returns 0 if between is
+// not above 0.
 func Apart(between rra.Time) int64 {
 	const second = 1_000_000
 	if between <= 0 {
 		return 0
 	}
-	if between >= rra.Seconds(Most) {
-		return Most
+	step, nearest := int64(0), rra.Time(math.MaxInt64)
+	for _, u := range usual {
+		if d := max(between-rra.Seconds(u), rra.Seconds(u)-between); d <= rra.Seconds(u)/5 && d < nearest {
+			step, nearest = u, d
+		}
+	}
+	if step != 0 || between >= rra.Seconds(Most) {
+		return cmp.Or(step, Most)
 	}
 	return max(1, (int64(between)+second/2)/second)
 }

@@ -55,6 +55,9 @@ func TestEachProblemIsTold(t *testing.T) {
 		{"overload", func(s *health.State) { s.Receivers[0].Stats.Dropped[receivers.Overload] = 1 }, "overload/collectd", "faster than", health.Error},
 		{"nothing yet", func(s *health.State) { s.Receivers[0].Stats = receivers.Stats{} }, "nothing/collectd", "nothing has been received at 127.0.0.1:25826", health.Info},
 		{"silent", func(s *health.State) { s.Senders[0].Last = began }, "silent", "1 sender has been silent for more than 10 minutes: web1.", health.Warning},
+		{"sparse", func(s *health.State) {
+			s.Sparse = []sink.Sparse{{Path: "a/b", Source: "value", Heartbeat: 20, Apart: 300}}
+		}, "sparse", "1 series gets samples further apart than the heartbeat, so that rows are unknown: a/b (300 s apart, heartbeat 20 s).", health.Warning},
 		{"rules", func(s *health.State) { s.Rules = []alerts.Failing{{Group: "g", Rule: "High", Err: "too slow"}} }, "rules", "1 rule fails: High in g: too slow.", health.Warning},
 		{"backup", func(s *health.State) { s.BackupErr = errors.New("no space left") }, "backup", "failed: no space left. None is known", health.Error},
 		{"configuration", func(s *health.State) { s.ConfigBad = true }, "config", "has a mistake", health.Warning},

@@ -12,7 +12,7 @@ import (
 
 // rules find the problems of a state.
 var rules = []func(*look){
-	damage, logs, checkpoints, disk, memory, space, series, refused, late, own, inputs, silence, backups, alerting, settings, port, spooled, cluster,
+	damage, logs, checkpoints, disk, memory, space, series, refused, late, own, inputs, sparse, silence, backups, alerting, settings, port, spooled, cluster,
 }
 
 const (
@@ -200,6 +200,28 @@ func silence(l *look) {
 		Text: fmt.Sprintf("%s silent for more than %d minutes: %s.",
 			has(len(gone), "sender"), int(silent/time.Minute), strings.Join(names, ", ")),
 		Advice: "Look whether these machines and their agents run, and whether their packets arrive.",
+	})
+}
+
+// sparse reports series whose samples come too far apart.
+func sparse(l *look) {
+	n := len(l.Sparse)
+	if n == 0 {
+		return
+	}
+	var names []string
+	for _, x := range l.Sparse[:min(n, named)] {
+		names = append(names, fmt.Sprintf("%s (%d s apart, heartbeat %d s)", text(x.Path), x.Apart, x.Heartbeat))
+	}
+	if n > named {
+		names = append(names, fmt.Sprintf("%d more", n-named))
+	}
+	first := l.Sparse[0]
+	l.lasts(Problem{
+		ID: "sparse", Severity: Warning,
+		Text: fmt.Sprintf("%s samples further apart than the heartbeat, so that rows are unknown: %s.", gets(n), strings.Join(names, ", ")),
+		Advice: fmt.Sprintf("rondo tune %s -h %s:%d mends one. For new series name step and heartbeat in a rule of --policy.",
+			text(first.Path), first.Source, max(4*first.Apart, 60)),
 	})
 }
 

@@ -28,6 +28,7 @@ type State struct {
 	Receivers []Receiver
 	Sink      sink.Stats
 	Senders   []sink.Sender
+	Sparse    []sink.Sparse
 	// Missed are the default addresses that other programs had taken, as flags.
 	Missed []string
 	// Open are the listeners that other machines reach and that ask for no password.

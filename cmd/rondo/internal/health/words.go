@@ -22,6 +22,14 @@ func has(n int, noun string) string {
 	return count(uint64(n), noun) + verb
 }
 
+// gets returns the beginning of a sentence about what series get.
+func gets(n int) string {
+	if n == 1 {
+		return "1 series gets"
+	}
+	return fmt.Sprint(n, " series get")
+}
+
 // takes returns the beginning of a sentence about settings that take effect.
 func takes(n int) string {
 	if n == 1 {

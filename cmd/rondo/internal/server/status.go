@@ -44,7 +44,7 @@ func (s *server) state(now time.Time) health.State {
 	backup := s.backups.State()
 	st := health.State{
 		Now: now, Started: s.started, Dir: absolute(s.DB), Store: s.store.Stats(),
-		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Missed: s.missed.flags(),
+		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Sparse: s.receivers.sink.Sparse(context.Background()), Missed: s.missed.flags(),
 		Rules: s.rules.Failing(), BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
 		HostRefused: s.middleware.HostsRefused(), Shed: s.middleware.Stats().Shed, Spool: s.spooled(),

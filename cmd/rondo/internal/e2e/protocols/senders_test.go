@@ -2,6 +2,7 @@ package protocols
 
 import (
 	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,6 +39,40 @@ func TestSendersAnswerPromQL(t *testing.T) {
 	} {
 		if got := fmt.Sprint(d.Query(t, expr, end)); got != want {
 			t.Errorf("%s: %s, want %s", expr, got, want)
+		}
+	}
+}
+
+// TestSlowSenders: senders that were slower than the step of new series stored unknown rows only,
+// and nobody said so.
+func TestSlowSenders(t *testing.T) {
+	t.Parallel()
+	const points = 12
+	end := time.Now().Unix() / 300 * 300
+	d := rondotest.Serve(t, filepath.Join(t.TempDir(), "rondo.db"), "--graphite", "127.0.0.1:0")
+	line, err := net.Dial("tcp", d.Listens["graphite"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = line.Close() }()
+	steps := []int64{10, 60, 300}
+	for i := range int64(points) {
+		for _, step := range steps {
+			at := end - step*(points-1-i)
+			d.Post(t, "/write?precision=s", "text/plain", fmt.Sprintf("m%d,host=a value=%d %d\n", step, i, at))
+			d.Post(t, "/v1/metrics", "application/json", fmt.Sprintf(`{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name",
+				"value":{"stringValue":"job%d"}}]},"scopeMetrics":[{"metrics":[{"name":"g","gauge":{"dataPoints":[{"timeUnixNano":"%d000000000","asInt":"%d"}]}}]}]}]}`, step, at, i))
+			if _, err := fmt.Fprintf(line, "slow.m%d %d %d\n", step, i, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, step := range steps {
+		for _, path := range []string{fmt.Sprintf("influx/m%d/host=a/value", step), fmt.Sprintf("graphite/slow/m%d", step), fmt.Sprintf("otlp/job%d/-/g", step)} {
+			rondotest.WaitFor(t, path, func() bool {
+				rows := d.Call(t, "Fetch", fmt.Sprintf(`{"path":%q,"cf":"AVERAGE","start":"%d","end":"%d"}`, path, end-step*(points-1), end))
+				return strings.Contains(rows, fmt.Sprintf(`"step":"%d"`, step)) && strings.Count(rows, "NaN") <= 2
+			})
 		}
 	}
 }

@@ -1,0 +1,163 @@
+package sink_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A sending is a receiver that keeps the references that it was once given.
+type sending struct {
+	*testing.T
+	sink  *sink.Sink
+	store *core.Store
+	refs  map[string]core.Ref
+	group string
+}
+
+func newSending(t *testing.T, o sink.Options) *sending {
+	store := enginetest.Open(t)
+	return &sending{T: t, sink: sink.New(store, o), store: store, refs: make(map[string]core.Ref)}
+}
+
+// send sends the value 1 at some seconds, all in one batch.
+func (s *sending) send(path string, at ...int64) {
+	s.Helper()
+	b := new(core.Batch)
+	if s.refs[path] == 0 {
+		reqs := []receivers.Request{{
+			Identity: receivers.Identity{Path: path}, Time: rra.Seconds(at[0]), Define: receivers.LearnedDefinition, Learn: true, Group: s.group,
+		}}
+		if err := s.sink.Resolve(s.Context(), reqs); err != nil || reqs[0].Err != nil {
+			s.Fatal(err, reqs[0].Err)
+		}
+		s.refs[path] = reqs[0].Ref
+	}
+	for _, sec := range at {
+		b.Add(s.refs[path], rra.Seconds(sec), rra.Float(1))
+	}
+	p, err := s.sink.Submit(s.Context(), b)
+	if err == nil {
+		err = p.Wait()
+	}
+	if err != nil {
+		s.Fatalf("%s at %d: %v", path, at, err)
+	}
+}
+
+// step returns the step of a series, and how many of its finest rows are known.
+func (s *sending) step(path string) (step int64, known int) {
+	s.Helper()
+	ref, err := s.store.Lookup(path)
+	if err != nil {
+		s.Fatal(err)
+	}
+	c, err := s.store.Export(s.Context(), ref)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, v := range c.Rows[0] {
+		if !math.IsNaN(v) {
+			known++
+		}
+	}
+	return c.Definition.Step, known
+}
+
+// times returns n times that are apart so many seconds.
+func times(n int, apart int64) (at []int64) {
+	for i := range int64(n) {
+		at = append(at, 1_700_000_000+i*apart)
+	}
+	return at
+}
+
+// TestStepIsLearned: a sender that was slower than the step of the series that it got stored
+// unknown rows only.
+func TestStepIsLearned(t *testing.T) {
+	for _, apart := range []int64{1, 7, 10, 15, 60, 300, 3600, 7200} {
+		for _, together := range []bool{false, true} {
+			s := newSending(t, sink.Options{})
+			at := times(12, apart)
+			if together {
+				s.send("a", at...)
+			}
+			for i := 0; i < len(at) && !together; i++ {
+				s.send("a", at[i])
+			}
+			want := min(apart, 3600)
+			if step, known := s.step("a"); step != want || known < 9 {
+				t.Errorf("samples %d s apart, together %v: the step is %d, %d rows are known", apart, together, step, known)
+			}
+		}
+	}
+}
+
+// TestStepIsLearnedAnew: two samples that came by chance one behind the other say nothing of the
+// others.
+func TestStepIsLearnedAnew(t *testing.T) {
+	s := newSending(t, sink.Options{})
+	at := append([]int64{1_700_000_000 - 2}, times(10, 900)...)
+	for _, sec := range at {
+		s.send("a", sec)
+	}
+	if step, known := s.step("a"); step != 900 || known < 7 {
+		t.Errorf("the step is %d, %d rows are known", step, known)
+	}
+}
+
+// TestStepOfGroup: series of a group begin with the step that the group has shown.
+func TestStepOfGroup(t *testing.T) {
+	s := newSending(t, sink.Options{})
+	s.group = "g"
+	s.send("a", times(2, 60)...)
+	s.send("b", times(1, 60)...)
+	if step, _ := s.step("b"); step != 60 {
+		t.Errorf("the step is %d, that of the group is 60", step)
+	}
+}
+
+// TestPolicyNamesStep: a rule that names a step wins.
+func TestPolicyNamesStep(t *testing.T) {
+	p, err := sink.NewPolicy([]sink.Rule{{Path: "**", Step: 20}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSending(t, sink.Options{Policy: p})
+	s.send("a", times(10, 300)...)
+	if step, known := s.step("a"); step != 20 || known != 0 {
+		t.Errorf("the step is %d, %d rows are known", step, known)
+	}
+	if got := fmt.Sprint(s.sink.Sparse(t.Context())); got != "[{a value 80 300}]" {
+		t.Errorf("sparse series: %v", got)
+	}
+	if err := s.store.Drop(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.sink.Sparse(t.Context()); len(got) > 0 {
+		t.Errorf("a series that was dropped: %v", got)
+	}
+}
+
+// TestStepOfOthersStays: a series that somebody else has written to is left as it is.
+func TestStepOfOthersStays(t *testing.T) {
+	s := newSending(t, sink.Options{})
+	at := times(3, 60)
+	s.send("a", at[0])
+	var b core.Batch
+	b.Add(s.refs["a"], rra.Seconds(at[0]+5), rra.Float(7))
+	if err := s.store.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	s.send("a", at[1])
+	s.send("a", at[2])
+	if step, _ := s.step("a"); step != 10 {
+		t.Errorf("the step is %d", step)
+	}
+}
