@@ -67,26 +67,16 @@ func (cat *catalogue) class(id uint32) *class {
 	return cs[id-1]
 }
 
-// compileCopy is compile for a decoded copy of the definition, which shares no memory with the
-// caller.
-func (cat *catalogue) compileCopy(key string) (*rra.Machine, error) {
-	d, err := decodeDefinition([]byte(key))
-	if err != nil {
-		return nil, err
-	}
-	return cat.compile(key, d)
-}
-
-// compile returns the machine of a definition. It returns the interned machine if the catalogue
-// knows the definition.
-func (cat *catalogue) compile(key string, d *rra.Definition) (*rra.Machine, error) {
+// compile returns the machine of a definition's code. It returns the interned machine if the
+// catalogue knows the definition.
+func (cat *catalogue) compile(code string) (*rra.Machine, error) {
 	cat.mu.RLock()
-	def := cat.byDef[key]
+	def := cat.byDef[code]
 	cat.mu.RUnlock()
 	if def != nil {
 		return def.m, nil
 	}
-	return rra.Compile(d)
+	return compileCode([]byte(code))
 }
 
 // classOf returns the class of the shape of m. If the catalogue has no such class, it returns a
@@ -130,7 +120,7 @@ func (cat *catalogue) admitDefinition(d *rra.Definition) (m *rra.Machine, code s
 	if n := len(code); n > MaxDefinition {
 		return nil, "", invalid("the definition takes %d bytes, at most %d are possible", n, MaxDefinition)
 	}
-	m, err = cat.compileCopy(code)
+	m, err = cat.compile(code)
 	return m, code, asInvalid(err)
 }
 

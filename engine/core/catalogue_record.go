@@ -69,17 +69,13 @@ func (cat *catalogue) replayCreate(r *record.Reader) ([]planned, error) {
 		p.Path = r.Text()
 		p.Labels = readLabels(r)
 		p.Start = r.Time(0)
-		p.m, p.def, p.Definition = last.m, last.def, last.Definition
+		p.m, p.def = last.m, last.def
 		if flags&2 != 0 {
 			p.def = r.Text()
-			d, err := decodeDefinition([]byte(p.def))
-			if err != nil {
+			var err error
+			if p.m, err = cat.compile(p.def); err != nil {
 				return nil, err
 			}
-			if p.m, err = cat.compile(p.def, d); err != nil {
-				return nil, err
-			}
-			p.Definition = d
 		}
 		if flags&4 != 0 {
 			if b := r.Bytes(8); b != nil {

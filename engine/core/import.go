@@ -307,11 +307,8 @@ func (s *Store) replayImport(r *record.Reader) (*importing, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	d, err := decodeDefinition([]byte(x.def))
-	if err != nil {
-		return nil, err
-	}
-	if x.m, err = s.catalogue.compile(x.def, d); err != nil {
+	var err error
+	if x.m, err = s.catalogue.compile(x.def); err != nil {
 		return nil, err
 	}
 	if err := x.state.UnmarshalBinary([]byte(state)); err != nil {
@@ -320,7 +317,8 @@ func (s *Store) replayImport(r *record.Reader) (*importing, error) {
 	if err := x.checkState(); err != nil {
 		return nil, err
 	}
-	columns := len(x.m.Streams()) * len(d.Sources)
+	sources := len(x.m.Definition().Sources)
+	columns := len(x.m.Streams()) * sources
 	var buf []float64
 	for len(r.Rest) > 0 && r.Err == nil {
 		column, k, n := r.Uvarint(), r.Varint(), r.Uvarint()
@@ -328,7 +326,7 @@ func (s *Store) replayImport(r *record.Reader) (*importing, error) {
 		if r.Err != nil || column >= uint64(columns) || k > int64(MaxTime) || k < -int64(MaxTime) || n < 1 || n > rra.MaxRows {
 			return nil, record.ErrParse
 		}
-		pdps := x.m.Streams()[sg.column/len(d.Sources)].PDPs
+		pdps := x.m.Streams()[sg.column/sources].PDPs
 		if _, used, ok := rows.RunOf(sg.data, pdps); ok && used == len(sg.data) {
 			x.strips = append(x.strips, sg)
 			continue

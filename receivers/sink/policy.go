@@ -16,6 +16,7 @@ import (
 type Policy struct {
 	rules []compiled
 	parse ArchiveParser
+	known known
 }
 
 // NewPolicy compiles rules. parse parses their archives; nil: ParseArchives. An error is a
@@ -81,20 +82,36 @@ func (p *Policy) Nearly(id receivers.Identity) (found []Near) {
 }
 
 // Define returns the definition of the new series id: the result of define, changed by the first
-// rule that matches.
+// rule that matches. Series whose definitions are equal share one: do not change it.
 func (p *Policy) Define(id receivers.Identity, define func(step int64) *rra.Definition) (*rra.Definition, error) {
-	i := p.Match(id)
+	return p.DefineRequest(&receivers.Request{Identity: id, Define: define})
+}
+
+// DefineRequest is Define for the new series that r asks for.
+func (p *Policy) DefineRequest(r *receivers.Request) (*rra.Definition, error) {
+	i := p.Match(r.Identity)
 	if i < 0 {
-		return define(0), nil
-	}
-	r := &p.rules[i]
-	d := *define(r.Step)
-	if r.Heartbeat > 0 {
-		d.Sources = append([]rra.DataSource(nil), d.Sources...)
-		for i := range d.Sources {
-			d.Sources[i].Heartbeat = r.Heartbeat
+		d := r.Define(0)
+		if p == nil {
+			return d, nil
 		}
+		return p.known.shared(i, d, func() (*rra.Definition, error) { return d, nil })
 	}
+	rule := &p.rules[i]
+	asked := *r.Define(rule.Step)
+	if r.Untyped && len(rule.sources) > 0 {
+		asked.Sources = rule.sources
+	}
+	if len(rule.Archives) > 0 {
+		asked.Archives = nil
+	}
+	return p.known.shared(i, &asked, func() (*rra.Definition, error) { return p.define(i, &asked) })
+}
+
+// define returns the definition of a series that rule i matches: what its protocol asked for,
+// changed by the rule.
+func (p *Policy) define(i int, asked *rra.Definition) (*rra.Definition, error) {
+	r, d := &p.rules[i], *asked
 	if len(r.Archives) > 0 {
 		as, err := p.parse(d.Step, r.Archives)
 		if err != nil {
@@ -102,27 +119,13 @@ func (p *Policy) Define(id receivers.Identity, define func(step int64) *rra.Defi
 		}
 		d.Archives = as
 	}
-	return &d, nil
-}
-
-// DefineRequest returns the definition of the new series that r asks for.
-func (p *Policy) DefineRequest(r *receivers.Request) (*rra.Definition, error) {
-	d, err := p.Define(r.Identity, r.Define)
-	if err != nil || !r.Untyped {
-		return d, err
-	}
-	i := p.Match(r.Identity)
-	if i < 0 || len(p.rules[i].sources) == 0 {
-		return d, nil
-	}
-	own := *d
-	own.Sources = slices.Clone(p.rules[i].sources)
-	if h := p.rules[i].Heartbeat; h > 0 {
-		for i := range own.Sources {
-			own.Sources[i].Heartbeat = h
+	if r.Heartbeat > 0 {
+		d.Sources = slices.Clone(d.Sources)
+		for i := range d.Sources {
+			d.Sources[i].Heartbeat = r.Heartbeat
 		}
 	}
-	return &own, nil
+	return &d, nil
 }
 
 // Names reports whether the first rule that matches the series id has a pattern for paths. A rule

@@ -102,16 +102,21 @@ func New(s Engine, o Options) *Sink {
 	sink.allowed = allowances{
 		burst: float64(sink.o.SenderBurst), rate: float64(sink.o.SenderRate), now: sink.o.Now, bySender: make(map[string]*allowance),
 	}
-	sink.policy.Store(o.Policy)
+	sink.SetPolicy(o.Policy)
 	sink.heard.log, sink.heard.now = sink.o.Logger, sink.o.Now
 	return sink
 }
 
 // SetPolicy replaces the policy; nil: the protocols decide. The senders' allowances stay as they
 // are.
-func (s *Sink) SetPolicy(p *Policy) { s.policy.Store(p) }
+func (s *Sink) SetPolicy(p *Policy) {
+	if p == nil {
+		p = new(Policy)
+	}
+	s.policy.Store(p)
+}
 
-// Policy returns the policy.
+// Policy returns the policy. It is not nil.
 func (s *Sink) Policy() *Policy { return s.policy.Load() }
 
 // Submit is receivers.Sink's.

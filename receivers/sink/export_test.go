@@ -1,0 +1,6 @@
+package sink
+
+const MostKnown = mostKnown
+
+// Known returns how many definitions are kept.
+func (p *Policy) Known() int { return len(p.known.byCode) }
