@@ -132,7 +132,7 @@ func (s *server) serve(ctx context.Context) error {
 			s.Logger.Info("stopping")
 			return nil
 		case w := <-again:
-			s.notify(systemd.Reloading, fmt.Sprintf("MONOTONIC_USEC=%d", monotonic().Microseconds()))
+			s.notify(systemd.Reloading, fmt.Sprintf("MONOTONIC_USEC=%d", systemd.Monotonic().Microseconds()))
 			again = nil // the next one waits
 			done := make(chan struct{})
 			s.reloading = done
