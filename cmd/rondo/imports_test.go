@@ -126,6 +126,7 @@ var rooms = map[string][]string{
 	"cmd/rondo/internal":                   {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
 	"cmd/rondo/internal/backups":           {"internal/owner", "internal/replace", "internal/sleep", "engine"},
 	"cmd/rondo/internal/clustered":         {"cmd/rondo/internal/operator", "engine", "internal/loglimit", "internal/natsconn", "internal/owner", "internal/replace", "internal/sleep", "query/partial", "query/peer", "wal"},
+	"cmd/rondo/internal/server/figures":    {"cmd/rondo/internal/backups", "cmd/rondo/internal/clustered", "cmd/rondo/internal/metrics", "cmd/rondo/internal/server/middleware", "engine", "internal", "query", "receivers", "rra"},
 	"cmd/rondo/internal/server/middleware": {"internal/access", "internal/histogram", "internal/limit", "internal/sockets", "query/prom/api", "query/rpc", "query/web", "receivers"},
 	"cmd/rondo/internal/operator":          {"engine/cluster", "internal/access", "query/rpc/rondov1"},
 	"cmd/rondo/internal/backend":           {"query", "internal", "engine", "rra", "wal"},

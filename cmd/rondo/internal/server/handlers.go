@@ -4,12 +4,17 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
+	"connectrpc.com/connect"
+	"connectrpc.com/grpcreflect"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/prom/spread"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/web"
 )
 
@@ -51,17 +56,32 @@ func (s *server) newQueries() *api.Handler {
 	})
 }
 
-// writeQueries writes the metrics of requests of Prometheus' API.
-func (s *server) writeQueries(w *metrics.Writer) {
-	st := s.queries.Stats()
-	w.Family("rondo_promql_requests_total", "counter", "Requests of Prometheus' API, by outcome.")
-	for _, o := range []struct {
-		name string
-		n    uint64
-	}{{"answered", st.Answered}, {"busy", st.Busy}, {"failed", st.Failed - st.Busy}} {
-		w.Sample(float64(o.n), "outcome", o.name)
+// newFigures returns the handler of /metrics, which also records the server's own series.
+func (s *server) newFigures() *figures.Sources {
+	f := &figures.Sources{
+		Version: s.Version, Started: s.started, Own: s.own(), Store: s.store, Member: s.member,
+		Sink: s.receivers.sink, Receivers: s.receivers.figures, Middleware: s.middleware, Connections: s.connections,
+		RPC: s.rpc, Pages: s.pages, Queries: s.queries, Rules: s.rules, Backups: s.backups, Logger: s.Logger,
 	}
-	w.Gauge("rondo_promql_requests_waiting", "Requests of Prometheus' API that wait for a place or have one.", float64(st.Waiting))
-	w.Family("rondo_promql_request_seconds", "histogram", "Requests of Prometheus' API until they were answered, with their time in the queue.")
-	writeHistogram(w, st.Seconds)
+	if s.daemon != nil {
+		f.RRDCached = s.daemon.Server
+	}
+	return f
 }
+
+// mountReflection lets clients such as grpcurl ask for the services Rondo and Cluster. gRPC's
+// health check is not in the answers: its messages would clash with the messages of a program that
+// links gRPC.
+func mountReflection(mux *middleware.Routes) {
+	r := grpcreflect.NewStaticReflector(rondov1.RondoName, rondov1.ClusterName)
+	limit := connect.WithReadMaxBytes(maxReflection)
+	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){
+		grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha,
+	} {
+		path, h := mount(r, limit)
+		mux.Handle(path+"ServerReflectionInfo", h)
+	}
+}
+
+// maxReflection bounds one question of a client, in bytes.
+const maxReflection = 4 << 10

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -129,42 +128,6 @@ func (s *server) socket(name string, a Address) (net.Listener, error) {
 	return l, nil
 }
 
-// addressInUse handles an address that cannot be opened. It returns an error if the user has named
-// the address, and otherwise logs a warning.
-func (s *server) addressInUse(name string, a Address, err error) error {
-	if a.Named {
-		return fmt.Errorf("--%s %s: %w", name, a.Addr, err)
-	}
-	s.Logger.Warn("not listening: the default address cannot be had", "for", name, "addr", a.Addr, "err", err)
-	s.missed.add(name, a.Addr)
-	return nil
-}
-
-// checkListening returns an error if all default addresses are in use and the server has no other
-// input. The sockets in the database's folder do not count, because they are always free.
-func (s *server) checkListening() error {
-	missed := s.missed.flags()
-	if s.opened > 0 || len(missed) == 0 {
-		return nil
-	}
-	return noneFree(missed)
-}
-
-// announce logs an address that the server listens on. It warns if other machines can reach the
-// address and anybody may send there.
-func (s *server) announce(name string, a net.Addr, secured bool) {
-	addr := a.String()
-	if a.Network() == "unix" {
-		addr = absolute(addr)
-	} else {
-		s.opened++
-	}
-	s.Logger.Info("listening", "for", name, "network", a.Network(), "addr", addr)
-	if middleware.BeyondLoopback(a) && !secured {
-		s.Logger.Warn("reachable from beyond this machine without authentication", "for", name, "addr", addr)
-	}
-}
-
 // listenLocal opens the socket in the database's folder.
 func (s *server) listenLocal(fail context.CancelCauseFunc) (*middleware.Server, error) {
 	l, err := rpc.ListenLocal(s.DB, s.Socket)
@@ -194,31 +157,6 @@ func refusePages(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
-}
-
-// validateCredentials finds mistakes in the credentials of the addresses of rrdcached's protocol
-// and of the HTTP port.
-func (s *server) validateCredentials() error {
-	if f := s.RRDCached.TLS; f != [2]string{} {
-		var err error
-		if s.daemonTLS, err = webconfig.OpenPair(f[0], f[1], s.Logger); err != nil {
-			return fmt.Errorf("--rrdcached-tls: %w", err)
-		}
-	}
-	if s.web == nil {
-		return nil
-	}
-	for _, key := range s.web.Config().Addresses() {
-		l := s.web.Config().Listener(key, key)
-		switch {
-		case slices.ContainsFunc(s.RRDCached.Addresses, func(a rrdcached.Address) bool { return a.String() == key }):
-		case !slices.ContainsFunc(s.HTTP, func(a Address) bool { return a.Addr == key }):
-			return fmt.Errorf("--web-config: listeners: %s is no address of --http or --rrdcached as it is written there", key)
-		case l.TLS || l.Auth:
-			return fmt.Errorf("--web-config: listeners: %s, an address of --http, has neither tls nor auth: tls_server_config turns TLS on, and anonymous says who needs credentials", key)
-		}
-	}
-	return nil
 }
 
 // rrdcachedListener returns what the file of --web-config says of an address of rrdcached's

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
 )
@@ -306,4 +307,14 @@ func (m *manager) addrs() map[string]net.Addr {
 		}
 	}
 	return addrs
+}
+
+// figures returns what /metrics shows of the receivers.
+func (m *manager) figures() []figures.Receiver {
+	var all []figures.Receiver
+	for _, r := range m.all() {
+		p := r.settings.Protocol
+		all = append(all, figures.Receiver{Name: p.Name, Prefix: p.PathPrefix(), Stats: r.receiver.Stats()})
+	}
+	return all
 }

@@ -6,7 +6,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
@@ -26,7 +26,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 		return nil, nil
 	}
 	o := rrdcached.Options{
-		Store: s.store, Base: s.RRDCached.Base, Adopt: s.RRDCached.Adopt, Own: ownFolder, Held: s.Engine.Reorder > 0,
+		Store: s.store, Base: s.RRDCached.Base, Adopt: s.RRDCached.Adopt, Own: clustered.OwnFolder, Held: s.Engine.Reorder > 0,
 		Conns: s.RRDCached.Conns, HostConns: s.RRDCached.HostConns, Idle: s.RRDCached.Idle, Answers: s.Memory / answersPart,
 		Logger: s.Logger.With("for", name),
 	}
@@ -147,73 +147,4 @@ func readings(sources []rra.DataSource) int {
 		}
 	}
 	return n
-}
-
-// rrdcachedFamilies are the metrics of rrdcached's protocol that are one number.
-var rrdcachedFamilies = []struct {
-	series, name string
-	kind         rra.Kind
-	help         string
-	value        func(rrdcached.Stats) float64
-}{
-	{"connections", "rondo_rrdcached_connections", rra.Gauge, "Connections that are open.", func(s rrdcached.Stats) float64 { return float64(s.Connections) }},
-	{"accepted", "rondo_rrdcached_connections_total", rra.Derive, "Connections taken.", func(s rrdcached.Stats) float64 { return float64(s.Accepted) }},
-	{"refused", "rondo_rrdcached_connections_refused_total", rra.Derive, "Connections refused because there were too many.", func(s rrdcached.Stats) float64 { return float64(s.Refused) }},
-	{"stalled", "rondo_rrdcached_connections_stalled_total", rra.Derive, "Connections closed because the peer did not read its answers.", func(s rrdcached.Stats) float64 { return float64(s.Stalled) }},
-	{"foreign", "rondo_rrdcached_connections_foreign_total", rra.Derive, "Connections closed because they spoke HTTP or TLS.", func(s rrdcached.Stats) float64 { return float64(s.Foreign) }},
-	{"bytes", "rondo_rrdcached_bytes_total", rra.Derive, "Bytes of requests.", func(s rrdcached.Stats) float64 { return float64(s.Bytes) }},
-	{"samples", "rondo_rrdcached_samples_total", rra.Derive, "Samples handed to the store.", func(s rrdcached.Stats) float64 { return float64(s.Samples) }},
-	{"unknown", "rondo_rrdcached_unknown_total", rra.Derive, "Requests that are no command.", func(s rrdcached.Stats) float64 { return float64(s.Unknown) }},
-	{"answers", "rondo_rrdcached_answer_bytes", rra.Gauge, "Bytes of rows in memory for answers that wait to be read.", func(s rrdcached.Stats) float64 { return float64(s.Answers) }},
-	{"names", "rondo_rrdcached_names", rra.Gauge, "Names whose series is remembered.", func(s rrdcached.Stats) float64 { return float64(s.Names) }},
-}
-
-// rrdcachedFigures returns the figures of rrdcached's protocol.
-func (s *server) rrdcachedFigures() []figure {
-	if s.daemon == nil {
-		return nil
-	}
-	st := s.daemon.Stats()
-	var fs []figure
-	for _, f := range rrdcachedFamilies {
-		fs = append(fs, figure{"rrdcached/" + f.series, f.name, f.kind, f.help, f.value(st)})
-	}
-	for _, f := range []struct {
-		series string
-		counts []uint64
-	}{{"requests", st.Requests}, {"errors", st.Errors}} {
-		sum := uint64(0)
-		for _, n := range f.counts {
-			sum += n
-		}
-		fs = append(fs, figure{"rrdcached/" + f.series, "rondo_rrdcached_" + f.series + "_total", rra.Derive, "", float64(sum)})
-	}
-	return fs
-}
-
-// writeRRDCached writes the metrics of rrdcached's protocol.
-func (s *server) writeRRDCached(w *metrics.Writer) {
-	if s.daemon == nil {
-		return
-	}
-	st := s.daemon.Stats()
-	for _, f := range rrdcachedFamilies {
-		if f.kind == rra.Gauge {
-			w.Gauge(f.name, f.help, f.value(st))
-		} else {
-			w.Counter(f.name, f.help, f.value(st))
-		}
-	}
-	for _, f := range []struct {
-		name, help string
-		counts     []uint64
-	}{
-		{"rondo_rrdcached_requests_total", "Requests, by command.", st.Requests},
-		{"rondo_rrdcached_errors_total", "Requests answered with an error, by command.", st.Errors},
-	} {
-		w.Family(f.name, "counter", f.help)
-		for i, name := range rrdcached.CommandNames() {
-			w.Sample(float64(f.counts[i]), "command", name)
-		}
-	}
 }

@@ -94,18 +94,3 @@ func (s *server) alertsJSON(ctx context.Context, _ *http.Request) ([]byte, error
 	}
 	return s.rules.Alerts()
 }
-
-func ruleFigures(c alerts.Counts) []figure {
-	return []figure{
-		{"", "rondo_rules", rra.Gauge, "Alerting and recording rules (--rule-file).", float64(c.Rules)},
-		{"", "rondo_rule_evaluations_total", rra.Derive, "Evaluations of rules.", float64(c.Evaluations)},
-		{"", "rondo_rule_evaluation_failures_total", rra.Derive, "Evaluations of rules that failed.", float64(c.Failures)},
-		{"", "rondo_rule_evaluations_missed_total", rra.Derive, "Evaluations of groups left out because the one before took too long.", float64(c.Missed)},
-		{"", "rondo_rule_samples_late_total", rra.Derive, "Recorded samples refused because their series has later ones: the clock was set back.", float64(c.Late)},
-		{"", "rondo_alerts_pending", rra.Gauge, "Alerts whose expression is true, not yet for long enough.", float64(c.Pending)},
-		{"", "rondo_alerts_firing", rra.Gauge, "Alerts that fire.", float64(c.Firing)},
-		{"", "rondo_alerts_sent_total", rra.Derive, "Alerts that a receiver took, each time one did.", float64(c.Sent)},
-		{"", "rondo_alert_send_failures_total", rra.Derive, "Alerts that a receiver did not take.", float64(c.SendFailures)},
-		{"", "rondo_alerts_shed_total", rra.Derive, "Alerts not sent because too many waited for a receiver.", float64(c.Shed)},
-	}
-}

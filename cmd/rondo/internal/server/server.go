@@ -83,6 +83,7 @@ func (s *server) start(ctx context.Context, fail context.CancelCauseFunc) error 
 	if err := s.checkListening(); err != nil {
 		return err
 	}
+	s.figures = s.newFigures()
 	if s.local, err = s.listenLocal(fail); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (s *server) serve(ctx context.Context) error {
 	s.Ready(addrs)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { s.record(ctx) })
+	wg.Go(func() { s.figures.Record(ctx) })
 	wg.Go(func() { s.observe(ctx) })
 	wg.Go(func() { s.watchdog(ctx) })
 	wg.Go(func() { s.sweep(ctx) })
@@ -248,7 +249,7 @@ func (s *server) handlers() (all, scrapes *middleware.Routes) {
 			_, _ = w.Write(text) // the client may be gone
 		}))
 	}
-	metrics.Handle("GET /metrics", http.HandlerFunc(s.metrics))
+	metrics.Handle("GET /metrics", s.figures)
 	metrics.Handle(rpc.HealthProcedure, rpc.HealthHandler(s.middleware.Ready))
 	return mux, metrics
 }

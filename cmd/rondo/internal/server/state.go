@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
@@ -38,7 +38,7 @@ type server struct {
 	series        *prom.Storage     // what queries see
 	sums          *spread.Evaluator // of the partitions of this node; nil: there is no cluster
 	rules         *alerts.Manager
-	reloads       reloads
+	figures       *figures.Sources
 	reloading     chan struct{}     // closed when the reload that is under way has ended; nil: none is
 	store         core.Engine       // folder, or all partitions of the cluster
 	folder        *core.Store       // nil: it is not open, or the server is a node
@@ -55,25 +55,12 @@ type server struct {
 	remote        *rpc.Commands // over HTTP
 	receivers     *manager
 	daemon        *daemon // nil: rrdcached's protocol is off
-	swept         swept
-	figuresLate   atomic.Int64 // own figures are refused until then, in µs since 1970; 0: they are not
 	backups       *backups.Keeper
 	watch         health.Watch
 	activated     map[string][]*os.File
 	opened        int    // inputs that listen, or read files
 	missed        missed // default addresses that are in use
 }
-
-// reloads counts the outcomes of reading the configuration again.
-type reloads struct {
-	taken, failed atomic.Uint64 // how often a configuration was applied, or refused
-	bad           atomic.Bool   // the last one was refused, if only by one receiver
-	restart       atomic.Int64  // changed settings that wait for a restart
-	at            atomic.Int64  // when one was last applied, in Unix microseconds; 0: at the start
-}
-
-// swept counts the paths that have expired, and the series that were dropped for it.
-type swept struct{ expired, dropped atomic.Uint64 }
 
 // A daemon serves rrdcached's protocol.
 type daemon struct {
@@ -128,11 +115,31 @@ func (m *missed) flags() (flags []string) {
 	return flags
 }
 
-// The server's own series.
-const (
-	ownFolder = clustered.OwnFolder
-	ownStep   = 10 // seconds
-)
+// addressInUse handles an address that cannot be opened. It returns an error if the user has named
+// the address, and otherwise logs a warning.
+func (s *server) addressInUse(name string, a Address, err error) error {
+	if a.Named {
+		return fmt.Errorf("--%s %s: %w", name, a.Addr, err)
+	}
+	s.Logger.Warn("not listening: the default address cannot be had", "for", name, "addr", a.Addr, "err", err)
+	s.missed.add(name, a.Addr)
+	return nil
+}
+
+// announce logs an address that the server listens on. It warns if other machines can reach the
+// address and anybody may send there.
+func (s *server) announce(name string, a net.Addr, secured bool) {
+	addr := a.String()
+	if a.Network() == "unix" {
+		addr = absolute(addr)
+	} else {
+		s.opened++
+	}
+	s.Logger.Info("listening", "for", name, "network", a.Network(), "addr", addr)
+	if middleware.BeyondLoopback(a) && !secured {
+		s.Logger.Warn("reachable from beyond this machine without authentication", "for", name, "addr", addr)
+	}
+}
 
 // absolute returns the absolute path of a folder.
 func absolute(dir string) string {

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
+	"github.com/rondo-db/rondo/engine/cluster/operate"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/receivers"
@@ -24,18 +27,11 @@ const watchPause = 10 * time.Second
 // observe looks at the server's state from time to time, until ctx ends, so that problems are
 // noticed when they begin.
 func (s *server) observe(ctx context.Context) {
-	t := time.NewTicker(watchPause)
-	defer t.Stop()
-	for {
+	for ok := true; ok; ok = sleep.For(ctx, watchPause) == nil {
 		if s.web != nil {
 			s.web.Look() // the log and the status say what is wrong
 		}
 		s.watch.Observe(s.state(time.Now()))
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
 	}
 }
 
@@ -46,16 +42,16 @@ func (s *server) state(now time.Time) health.State {
 		Now: now, Started: s.started, Dir: absolute(s.DB), Store: s.store.Stats(),
 		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Sparse: s.receivers.sink.Sparse(context.Background()), Missed: s.missed.flags(),
 		Rules: s.rules.Failing(), BackupErr: backup.Err, BackupLast: backup.Last,
-		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
+		ConfigBad: s.figures.Reloads.Bad.Load(), Restart: int(s.figures.Reloads.Restart.Load()),
 		HostRefused: s.middleware.HostsRefused(), Shed: s.middleware.Stats().Shed, Spool: s.spooled(),
-		FiguresLate: rra.Time(s.figuresLate.Load()),
+		FiguresLate: rra.Time(s.figures.Late.Load()),
 	}
 	st.ClusterErrors, st.ClusterWarnings = clusterProblems(s.operators().Status(context.Background()))
 	if s.web != nil {
 		st.WebConfig, st.WebOpen = s.web.Err(), s.web.AsksNobody()
 	}
-	st.DiskFree, st.DiskSize = diskSpace(s.DB)
-	st.Processor, _ = processorTime()
+	st.DiskFree, st.DiskSize = figures.DiskSpace(s.DB)
+	st.Processor, _ = figures.ProcessorTime()
 	for _, r := range s.receivers.all() {
 		st.Receivers = append(st.Receivers, health.Receiver{
 			Name: r.settings.Protocol.Name, Addr: addressOf(r.receiver), Stats: r.receiver.Stats(),
@@ -67,6 +63,32 @@ func (s *server) state(now time.Time) health.State {
 		}
 	}
 	return st
+}
+
+// clusterProblems returns what is wrong with the cluster, if anything is.
+func clusterProblems(st *rondov1.ClusterState) (errs, warnings []string) {
+	for _, p := range st.GetProblems() {
+		switch p.GetSeverity() {
+		case operate.Error.String():
+			errs = append(errs, p.GetText())
+		case operate.Warning.String():
+			warnings = append(warnings, p.GetText())
+		}
+	}
+	return errs, warnings
+}
+
+// spooled returns what the health of the server needs of the spool.
+func (s *server) spooled() (out health.Spool) {
+	if s.member == nil {
+		return out
+	}
+	st := s.member.Detour().Figures()
+	out = health.Spool{Bytes: st.Bytes, Capacity: st.Capacity, Partitions: st.Partitions, Oldest: st.Oldest}
+	for _, n := range slices.Concat(st.Dropped[:], st.Lost[:]) {
+		out.Dropped += n
+	}
+	return out
 }
 
 // addressOf returns where a receiver listens.
@@ -210,7 +232,7 @@ func engineStatus(was, now *health.State) *rondov1.EngineStatus {
 		SampleRate: rate(was, now, func(s *health.State) uint64 { return s.Store.SamplesAccepted }),
 		LogRate:    rate(was, now, func(s *health.State) uint64 { return s.Store.LogWritten }),
 	}
-	if rss, ok := residentBytes(); ok {
+	if rss, ok := figures.ResidentBytes(); ok {
 		x.ResidentBytes = int64(rss)
 	}
 	if n := st.AppendSeconds.Count() - was.Store.AppendSeconds.Count(); n > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/dashboards/shared"
@@ -50,7 +51,7 @@ func (s *server) joinListeners(ctx context.Context, fail context.CancelCauseFunc
 	o.Dir, o.Store, o.MaxSeries = filepath.Join(s.DB, backend.ReplicasFolder), s.Engine, s.Engine.MaxSeries
 	o.SpoolDir = filepath.Join(s.DB, backend.SpoolFolder)
 	o.Version, o.Logger = s.Version, s.Logger
-	o.DiskSpace = func() (free, size int64) { return diskSpace(s.DB) }
+	o.DiskSpace = func() (free, size int64) { return figures.DiskSpace(s.DB) }
 	s.sums = api.NewEvaluator(s.Memory, prom.Options{Rules: s.Ways.Metrics})
 	o.Expressions = s.sums.Evaluate
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
@@ -104,7 +105,7 @@ func (s *server) closeStore() (err error) {
 // own is the folder of the server's own series. Several nodes' are apart.
 func (s *server) own() string {
 	if s.member != nil {
-		return ownFolder + "/" + s.Cluster.Node
+		return clustered.OwnFolder + "/" + s.Cluster.Node
 	}
-	return ownFolder
+	return clustered.OwnFolder
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
@@ -18,19 +19,12 @@ const (
 func (s *server) sweep(ctx context.Context) {
 	w := sink.NewSweeper(s.store, nil)
 	pause := sweepPause
-	for {
-		t := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return
-		case <-t.C:
-		}
+	for sleep.For(ctx, pause) == nil {
 		began := time.Now()
 		done, err := w.Sweep(ctx, s.receivers.sink.Policy(), pause)
 		pause = max(sweepPause, sweepShare*time.Since(began))
-		s.swept.expired.Add(uint64(done.Expired))
-		s.swept.dropped.Add(uint64(done.Dropped))
+		s.figures.Expired.Add(uint64(done.Expired))
+		s.figures.Dropped.Add(uint64(done.Dropped))
 		if done.Expired+done.Dropped > 0 {
 			s.Logger.Info("silent for too long", "metadata_forgotten", done.Expired, "series_dropped", done.Dropped)
 		}

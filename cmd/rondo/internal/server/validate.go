@@ -6,9 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -39,6 +41,31 @@ func (s *server) validate() error {
 		return err
 	}
 	return CheckSocket(s.Socket)
+}
+
+// validateCredentials finds mistakes in the credentials of the addresses of rrdcached's protocol
+// and of the HTTP port.
+func (s *server) validateCredentials() error {
+	if f := s.RRDCached.TLS; f != [2]string{} {
+		var err error
+		if s.daemonTLS, err = webconfig.OpenPair(f[0], f[1], s.Logger); err != nil {
+			return fmt.Errorf("--rrdcached-tls: %w", err)
+		}
+	}
+	if s.web == nil {
+		return nil
+	}
+	for _, key := range s.web.Config().Addresses() {
+		l := s.web.Config().Listener(key, key)
+		switch {
+		case slices.ContainsFunc(s.RRDCached.Addresses, func(a rrdcached.Address) bool { return a.String() == key }):
+		case !slices.ContainsFunc(s.HTTP, func(a Address) bool { return a.Addr == key }):
+			return fmt.Errorf("--web-config: listeners: %s is no address of --http or --rrdcached as it is written there", key)
+		case l.TLS || l.Auth:
+			return fmt.Errorf("--web-config: listeners: %s, an address of --http, has neither tls nor auth: tls_server_config turns TLS on, and anonymous says who needs credentials", key)
+		}
+	}
+	return nil
 }
 
 // CheckSocket returns an error if the socket of the command line cannot get its group.
@@ -80,6 +107,16 @@ func (s *server) free() error {
 			return nil
 		}
 		missed = append(missed, fmt.Sprintf("--%s %s", r.Protocol.Name, r.Address.Addr))
+	}
+	return noneFree(missed)
+}
+
+// checkListening returns an error if all default addresses are in use and the server has no other
+// input. The sockets in the database's folder do not count, because they are always free.
+func (s *server) checkListening() error {
+	missed := s.missed.flags()
+	if s.opened > 0 || len(missed) == 0 {
+		return nil
 	}
 	return noneFree(missed)
 }

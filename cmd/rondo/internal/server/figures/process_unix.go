@@ -1,14 +1,14 @@
 //go:build unix
 
-package server
+package figures
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime returns the user and system time that the process has spent.
-func processorTime() (time.Duration, bool) {
+// ProcessorTime returns the user and system time that the process has spent.
+func ProcessorTime() (time.Duration, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0, false

@@ -1,4 +1,4 @@
-package server
+package figures
 
 import (
 	"cmp"
@@ -7,18 +7,17 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // httpFigures returns the figures of the HTTP port.
-func (s *server) httpFigures() []figure {
-	st := s.middleware.Stats()
+func (s *Sources) httpFigures() []figure {
+	st := s.Middleware.Stats()
 	conns, closed := 0, uint64(0)
-	if s.connections != nil {
-		conns, closed = s.connections.Open(), s.connections.Closed()
+	if s.Connections != nil {
+		conns, closed = s.Connections.Open(), s.Connections.Closed()
 	}
 	return []figure{
 		{"requests_shed", "rondo_http_requests_shed_total", rra.Derive, "Requests refused because too many were under way, or held too much memory.", float64(st.Shed)},
@@ -33,19 +32,19 @@ func (s *server) httpFigures() []figure {
 }
 
 // writeHTTP writes the metrics of requests that the HTTP port has refused.
-func (s *server) writeHTTP(w *metrics.Writer) {
+func (s *Sources) writeHTTP(w *metrics.Writer) {
 	w.Family("rondo_http_requests_refused_total", "counter", "Requests not let in, by reason.")
-	refused := s.middleware.Stats().Refused
+	refused := s.Middleware.Stats().Refused
 	for _, reason := range slices.Sorted(maps.Keys(refused)) {
 		w.Sample(float64(refused[reason]), "reason", reason)
 	}
 	w.Family("rondo_http_request_seconds", "histogram", "From the head of a request until its answer was taken, by path.")
-	seconds := s.middleware.Seconds()
+	seconds := s.Middleware.Seconds()
 	for _, path := range slices.Sorted(maps.Keys(seconds)) {
 		writeHistogram(w, seconds[path], "path", path)
 	}
 	w.Family("rondo_rpc_calls_total", "counter", "Calls by method and code; unread is a request that was no message of the method.")
-	calls := s.rpc.Calls.Counts()
+	calls := s.RPC.Calls.Counts()
 	for _, c := range slices.SortedFunc(maps.Keys(calls), func(a, b rpc.Call) int {
 		return cmp.Or(strings.Compare(a.Method, b.Method), strings.Compare(a.Code, b.Code))
 	}) {
@@ -54,8 +53,8 @@ func (s *server) writeHTTP(w *metrics.Writer) {
 }
 
 // writeGraphs writes the metrics of graphs that were asked for over HTTP.
-func (s *server) writeGraphs(w *metrics.Writer) {
-	st := s.pages.Stats()
+func (s *Sources) writeGraphs(w *metrics.Writer) {
+	st := s.Pages.Stats()
 	w.Family("rondo_graphs_total", "counter", "Graphs asked for over HTTP, by outcome.")
 	for _, o := range []struct {
 		name string
@@ -68,21 +67,21 @@ func (s *server) writeGraphs(w *metrics.Writer) {
 	writeHistogram(w, st.Seconds)
 }
 
-func writeHistogram(w *metrics.Writer, s histogram.Snapshot, labels ...string) {
-	w.Histogram(s.Buckets, s.Count(), s.Sum(), labels...)
+// writeQueries writes the metrics of requests of Prometheus' API.
+func (s *Sources) writeQueries(w *metrics.Writer) {
+	st := s.Queries.Stats()
+	w.Family("rondo_promql_requests_total", "counter", "Requests of Prometheus' API, by outcome.")
+	for _, o := range []struct {
+		name string
+		n    uint64
+	}{{"answered", st.Answered}, {"busy", st.Busy}, {"failed", st.Failed - st.Busy}} {
+		w.Sample(float64(o.n), "outcome", o.name)
+	}
+	w.Gauge("rondo_promql_requests_waiting", "Requests of Prometheus' API that wait for a place or have one.", float64(st.Waiting))
+	w.Family("rondo_promql_request_seconds", "histogram", "Requests of Prometheus' API until they were answered, with their time in the queue.")
+	writeHistogram(w, st.Seconds)
 }
 
-// writeTimes writes histograms of how long the store's operations take.
-func writeTimes(w *metrics.Writer, st core.Stats) {
-	for _, h := range []struct {
-		name, help string
-		times      histogram.Snapshot
-	}{
-		{"rondo_append_seconds", "From the arrival of a batch of samples until it was durable and applied.", st.AppendSeconds},
-		{"rondo_log_sync_seconds", "Syncs of the log.", st.SyncSeconds},
-		{"rondo_fetch_seconds", "Reads of rows of one or more series.", st.FetchSeconds},
-	} {
-		w.Family(h.name, "histogram", h.help)
-		writeHistogram(w, h.times)
-	}
+func writeHistogram(w *metrics.Writer, s histogram.Snapshot, labels ...string) {
+	w.Histogram(s.Buckets, s.Count(), s.Sum(), labels...)
 }

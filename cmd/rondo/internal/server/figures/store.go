@@ -1,34 +1,11 @@
-package server
+package figures
 
 import (
-	"os"
-	"runtime"
-	"runtime/metrics"
-	"strconv"
-	"strings"
-	"time"
-
-	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/rra"
 )
-
-// figures returns the current figures of the store and the process. Their order and names never
-// change.
-func (s *server) figures() []figure {
-	fs := storeFigures(s.store.Stats())
-	fs = append(fs, processFigures(s.started)...)
-	fs = append(
-		fs,
-		figure{"expired", "rondo_expired_total", rra.Derive, "Paths whose metadata was forgotten after silence.", float64(s.swept.expired.Load())},
-		figure{"series_expired", "rondo_series_expired_total", rra.Derive, "Series dropped after silence.", float64(s.swept.dropped.Load())},
-	)
-	fs = append(fs, ruleFigures(s.rules.Counts())...)
-	fs = append(fs, backupFigures(s.backups.State())...)
-	fs = append(fs, s.reloadFigures()...)
-	fs = append(fs, s.clusterFigures()...)
-	return append(fs, s.httpFigures()...)
-}
 
 func storeFigures(st core.Stats) []figure {
 	return []figure{
@@ -64,58 +41,17 @@ func storeFigures(st core.Stats) []figure {
 	}
 }
 
-func backupFigures(st backups.State) []figure {
-	last := 0.0
-	if !st.Last.IsZero() {
-		last = float64(st.Last.UnixMilli()) / 1000
+// writeTimes writes histograms of how long the store's operations take.
+func writeTimes(w *metrics.Writer, st core.Stats) {
+	for _, h := range []struct {
+		name, help string
+		times      histogram.Snapshot
+	}{
+		{"rondo_append_seconds", "From the arrival of a batch of samples until it was durable and applied.", st.AppendSeconds},
+		{"rondo_log_sync_seconds", "Syncs of the log.", st.SyncSeconds},
+		{"rondo_fetch_seconds", "Reads of rows of one or more series.", st.FetchSeconds},
+	} {
+		w.Family(h.name, "histogram", h.help)
+		writeHistogram(w, h.times)
 	}
-	return []figure{
-		{"", "rondo_backups_total", rra.Derive, "Backups made and checked (--backup-to).", float64(st.Made)},
-		{"", "rondo_backup_failures_total", rra.Derive, "Backups that failed; they are tried again.", float64(st.Failed)},
-		{"", "rondo_backup_last_success_timestamp_seconds", rra.Gauge, "When the newest backup was begun, seconds since 1970; 0: none is known.", last},
-		{"", "rondo_backup_last_seconds", rra.Gauge, "Duration of the newest backup, with checking it.", st.Took.Seconds()},
-		{"", "rondo_backup_last_bytes", rra.Gauge, "Size of the newest backup.", float64(st.Bytes)},
-	}
-}
-
-func processFigures(started time.Time) []figure {
-	fs := []figure{
-		{"goroutines", "go_goroutines", rra.Gauge, "Goroutines that exist.", float64(runtime.NumGoroutine())},
-		{"heap_bytes", "go_memstats_heap_alloc_bytes", rra.Gauge, "Bytes of the Go heap in use.", runtimeMetric("/memory/classes/heap/objects:bytes")},
-		{"", "go_memstats_sys_bytes", rra.Gauge, "Bytes obtained from the system by the Go runtime.", runtimeMetric("/memory/classes/total:bytes")},
-		{"", "go_gc_cycles_total", rra.Derive, "Garbage collections completed.", runtimeMetric("/gc/cycles/total:gc-cycles")},
-		{"", "process_start_time_seconds", rra.Gauge, "Start of the process, seconds since 1970.", float64(started.UnixMilli()) / 1000},
-	}
-	if cpu, ok := processorTime(); ok {
-		fs = append(fs, figure{"cpu_seconds", "process_cpu_seconds_total", rra.DDerive, "User and system time spent.", cpu.Seconds()})
-	}
-	if rss, ok := residentBytes(); ok {
-		fs = append(fs, figure{"resident_bytes", "process_resident_memory_bytes", rra.Gauge, "Resident memory, mapped files included.", rss})
-	}
-	return fs
-}
-
-// runtimeMetric returns one figure of the Go runtime.
-func runtimeMetric(name string) float64 {
-	s := []metrics.Sample{{Name: name}}
-	metrics.Read(s)
-	if s[0].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
-	return float64(s[0].Value.Uint64())
-}
-
-// residentBytes reads the size of the resident set from /proc. It returns false on systems without
-// /proc.
-func residentBytes() (float64, bool) {
-	data, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, false
-	}
-	f := strings.Fields(string(data))
-	if len(f) < 2 {
-		return 0, false
-	}
-	pages, err := strconv.ParseFloat(f[1], 64)
-	return pages * float64(os.Getpagesize()), err == nil
 }

@@ -1,4 +1,4 @@
-package server
+package figures
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sleep"
@@ -16,15 +17,18 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// record writes the server's own figures into its store every ownStep seconds, until ctx ends.
-func (s *server) record(ctx context.Context) {
-	r := recorder{store: s.store, own: s.own(), refs: make(map[string]core.Ref)}
+// Step is the step of the server's own series, in seconds.
+const Step = 10
+
+// Record writes the server's own figures into its store every Step seconds, until ctx ends.
+func (s *Sources) Record(ctx context.Context) {
+	r := recorder{store: s.Store, own: s.Own, refs: make(map[string]core.Ref)}
 	var lines loglimit.Limit[string] // an error such as a full disk comes back every time
 	for sleep.For(ctx, untilOwnStep(time.Now())) == nil {
 		now := time.Now()
-		fs := slices.Concat(s.figures(), receiverFigures(s.receivers.all()), s.rrdcachedFigures())
+		fs := slices.Concat(s.figures(), receiverFigures(s.Receivers()), s.rrdcachedFigures())
 		written := make(chan error, 1)
-		go func() { written <- r.write(ctx, rra.TimeOf(now.Round(ownStep*time.Second)), fs) }()
+		go func() { written <- r.write(ctx, rra.TimeOf(now.Round(Step*time.Second)), fs) }()
 		var err error
 		select {
 		case err = <-written:
@@ -32,7 +36,7 @@ func (s *server) record(ctx context.Context) {
 			return // a log that does not answer would hold the server up: it gives up when it is closed
 		}
 		late, refused := errors.AsType[*lateError](err)
-		switch was := s.figuresLate.Swap(late.until()); {
+		switch was := s.Late.Swap(late.until()); {
 		case refused && was == 0:
 			s.Logger.Warn("own figures are not recorded until the clock has caught up: it was set back", "until", late.last.Std().UTC())
 		case refused: // it was said
@@ -46,10 +50,10 @@ func (s *server) record(ctx context.Context) {
 	}
 }
 
-// untilOwnStep returns how long it is until the next whole step of the own figures, ownStep at
+// untilOwnStep returns how long it is until the next whole step of the own figures, Step at
 // most.
 func untilOwnStep(now time.Time) time.Duration {
-	const step = ownStep * time.Second
+	const step = Step * time.Second
 	now = now.Round(0) // the steps follow the clock
 	return now.Truncate(step).Add(step).Sub(now)
 }
@@ -124,7 +128,7 @@ func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (core.Ref, er
 			Path:       name,
 			Labels:     r.labels(f),
 			Definition: ownDefinition(f),
-			Start:      at - rra.Seconds(ownStep),
+			Start:      at - rra.Seconds(Step),
 		})
 	}
 	if err != nil {
@@ -137,8 +141,8 @@ func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (core.Ref, er
 // labels returns the labels of a figure in /metrics, as Prometheus would read them. A node of a
 // cluster is an instance.
 func (r *recorder) labels(f figure) []core.Label {
-	ls := []core.Label{{Name: "__name__", Value: f.metric}, {Name: "job", Value: ownFolder}}
-	if node, ok := strings.CutPrefix(r.own, ownFolder+"/"); ok {
+	ls := []core.Label{{Name: "__name__", Value: f.metric}, {Name: "job", Value: clustered.OwnFolder}}
+	if node, ok := strings.CutPrefix(r.own, clustered.OwnFolder+"/"); ok {
 		ls = append(ls, core.Label{Name: "instance", Value: node})
 	}
 	if receiver, _, ok := strings.Cut(f.series, "/"); ok {
@@ -148,13 +152,13 @@ func (r *recorder) labels(f figure) []core.Label {
 }
 
 func ownDefinition(f figure) *rra.Definition {
-	ds := rra.DataSource{Name: "value", Kind: f.kind, Heartbeat: 2 * ownStep, Min: math.NaN(), Max: math.NaN()}
+	ds := rra.DataSource{Name: "value", Kind: f.kind, Heartbeat: 2 * Step, Min: math.NaN(), Max: math.NaN()}
 	if f.kind != rra.Gauge {
 		ds.Min = 0 // a restart resets counters; the rate is then unknown, not negative
 	}
 	return &rra.Definition{
-		Step:     ownStep,
+		Step:     Step,
 		Sources:  []rra.DataSource{ds},
-		Archives: receivers.StandardArchives(ownStep),
+		Archives: receivers.StandardArchives(Step),
 	}
 }

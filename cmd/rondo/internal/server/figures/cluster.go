@@ -1,11 +1,10 @@
-package server
+package figures
 
 import (
 	"context"
 	"strconv"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
-	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/engine/cluster/detour"
 	"github.com/rondo-db/rondo/engine/cluster/operate"
@@ -15,24 +14,11 @@ import (
 )
 
 // clusterFigures returns the figures of a node of a cluster, or none.
-func (s *server) clusterFigures() []figure {
-	if s.member == nil {
+func (s *Sources) clusterFigures() []figure {
+	if s.Member == nil {
 		return nil
 	}
-	return append(figuresOfState(s.member.State()), figuresOfSpool(s.member.Detour().Figures())...)
-}
-
-// clusterProblems returns what is wrong with the cluster, if anything is.
-func clusterProblems(st *rondov1.ClusterState) (errs, warnings []string) {
-	for _, p := range st.GetProblems() {
-		switch p.GetSeverity() {
-		case operate.Error.String():
-			errs = append(errs, p.GetText())
-		case operate.Warning.String():
-			warnings = append(warnings, p.GetText())
-		}
-	}
-	return errs, warnings
+	return append(figuresOfState(s.Member.State()), figuresOfSpool(s.Member.Detour().Figures())...)
 }
 
 // partitionFamilies are the metrics of a replica on this node.
@@ -52,11 +38,11 @@ var partitionFamilies = []struct {
 }
 
 // writeCluster writes what a node knows of each replica that the map gives it.
-func (s *server) writeCluster(w *metrics.Writer) {
-	st := s.operators().Status(context.Background())
-	if st == nil {
+func (s *Sources) writeCluster(w *metrics.Writer) {
+	if s.Member == nil {
 		return
 	}
+	st := s.Member.Operators().Status(context.Background())
 	whole := 0.0
 	if st.GetWhole() {
 		whole = 1
@@ -103,23 +89,12 @@ func figuresOfSpool(st detour.Stats) []figure {
 	}
 }
 
-// spoolDropped returns how many samples were dropped for want of a leader.
-func spoolDropped(st detour.Stats) (total uint64) {
-	for _, n := range st.Dropped {
-		total += n
-	}
-	for _, n := range st.Lost {
-		total += n
-	}
-	return total
-}
-
 // writeSpool writes what became of samples that came while their partitions had no leaders.
-func (s *server) writeSpool(w *metrics.Writer) {
-	if s.member == nil {
+func (s *Sources) writeSpool(w *metrics.Writer) {
+	if s.Member == nil {
 		return
 	}
-	st := s.member.Detour().Figures()
+	st := s.Member.Detour().Figures()
 	w.Family("rondo_cluster_spool_samples_total", "counter", "Samples that had to wait for leaders, by what became of them: kept, then stored or late, which is stored before.")
 	w.Sample(float64(st.Spooled), "outcome", "kept")
 	w.Sample(float64(st.Delivered), "outcome", "stored")
@@ -132,13 +107,4 @@ func (s *server) writeSpool(w *metrics.Writer) {
 		w.Sample(float64(n), "reason", detour.Loss(l).String())
 	}
 	w.Counter("rondo_cluster_spool_set_aside_total", "Damaged parts of the spool that were set aside.", float64(st.SetAside))
-}
-
-// spooled returns what the health of the server needs of the spool.
-func (s *server) spooled() (out health.Spool) {
-	if s.member == nil {
-		return out
-	}
-	st := s.member.Detour().Figures()
-	return health.Spool{Bytes: st.Bytes, Capacity: st.Capacity, Partitions: st.Partitions, Oldest: st.Oldest, Dropped: spoolDropped(st)}
 }

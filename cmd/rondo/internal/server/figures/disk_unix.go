@@ -1,12 +1,12 @@
 //go:build linux || darwin || freebsd
 
-package server
+package figures
 
 import "syscall"
 
-// diskSpace returns the bytes of the disk that holds dir, and those that are free for this process.
+// DiskSpace returns the bytes of the disk that holds dir, and those that are free for this process.
 // It returns zeros if they are not known.
-func diskSpace(dir string) (free, size int64) {
+func DiskSpace(dir string) (free, size int64) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, 0

@@ -1,8 +1,6 @@
-package server
+package figures
 
 import (
-	"net/http"
-	"runtime"
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
@@ -10,32 +8,6 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
-
-// metrics serves /metrics.
-func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
-	rw.Header().Set("Content-Type", metrics.ContentType)
-	w := metrics.NewWriter(rw)
-	w.Family("rondo_build_info", "gauge", "Always 1; the labels say what was built.")
-	w.Sample(1, "version", s.Version, "goversion", runtime.Version())
-	for _, f := range s.figures() {
-		if f.kind == rra.Gauge {
-			w.Gauge(f.metric, f.help, f.value)
-		} else {
-			w.Counter(f.metric, f.help, f.value)
-		}
-	}
-	writeSink(w, s.receivers.sink.Stats())
-	writeReceivers(w, s.receivers.all())
-	writeSenders(w, s.receivers.all(), s.receivers.sink.Senders())
-	s.writeRRDCached(w)
-	writeTimes(w, s.store.Stats())
-	s.writeSpool(w)
-	s.writeHTTP(w)
-	s.writeGraphs(w)
-	s.writeQueries(w)
-	s.writeCluster(w)
-	_ = w.Flush() // the client may be gone
-}
 
 // writeSink writes the metrics of the sink, which all receivers share.
 func writeSink(w *metrics.Writer, st sink.Stats) {
@@ -63,19 +35,15 @@ var receiverFamilies = []struct {
 }
 
 // receiverFigures returns the figures of each receiver.
-func receiverFigures(runs []*run) []figure {
+func receiverFigures(rs []Receiver) []figure {
 	var fs []figure
-	for _, r := range runs {
-		st, name := r.receiver.Stats(), r.settings.Protocol.Name
-		dropped := uint64(0)
-		for _, n := range st.Dropped {
-			dropped += n
-		}
+	for _, r := range rs {
+		st, name := r.Stats, r.Name
 		fs = append(
 			fs,
 			figure{name + "/packets", "rondo_receiver_packets_total", rra.Derive, "", float64(st.Packets)},
 			figure{name + "/samples", "rondo_receiver_samples_total", rra.Derive, "", float64(st.Samples)},
-			figure{name + "/dropped", "rondo_receiver_dropped_total", rra.Derive, "", float64(dropped)},
+			figure{name + "/dropped", "rondo_receiver_dropped_total", rra.Derive, "", sum(st.Dropped[:])},
 			figure{name + "/kernel_dropped", "rondo_receiver_kernel_dropped_total", rra.Derive, "", float64(st.KernelDropped)},
 			figure{name + "/series", "rondo_receiver_series", rra.Gauge, "", float64(st.Series)},
 		)
@@ -83,31 +51,27 @@ func receiverFigures(runs []*run) []figure {
 	return fs
 }
 
-func writeReceivers(w *metrics.Writer, runs []*run) {
-	if len(runs) == 0 {
+func writeReceivers(w *metrics.Writer, rs []Receiver) {
+	if len(rs) == 0 {
 		return
-	}
-	stats := make([]receivers.Stats, len(runs))
-	for i, r := range runs {
-		stats[i] = r.receiver.Stats()
 	}
 	for _, f := range receiverFamilies {
 		w.Family(f.name, f.kind, f.help)
-		for i, r := range runs {
-			w.Sample(f.value(stats[i]), "receiver", r.settings.Protocol.Name)
+		for _, r := range rs {
+			w.Sample(f.value(r.Stats), "receiver", r.Name)
 		}
 	}
 	w.Family("rondo_receiver_dropped_total", "counter", "Samples, or rests of packets, not stored, by reason.")
-	for i, r := range runs {
+	for _, r := range rs {
 		for reason := range receivers.NumReasons {
-			w.Sample(float64(stats[i].Dropped[reason]), "receiver", r.settings.Protocol.Name, "reason", reason.String())
+			w.Sample(float64(r.Stats.Dropped[reason]), "receiver", r.Name, "reason", reason.String())
 		}
 	}
 }
 
 // writeSenders writes how many senders each receiver has heard, and when it heard one last. Each
 // sender has no metric of its own: there may be very many.
-func writeSenders(w *metrics.Writer, runs []*run, senders []sink.Sender) {
+func writeSenders(w *metrics.Writer, rs []Receiver, senders []sink.Sender) {
 	count, last := make(map[string]int), make(map[string]time.Time)
 	for _, s := range senders {
 		count[s.Prefix]++
@@ -116,15 +80,15 @@ func writeSenders(w *metrics.Writer, runs []*run, senders []sink.Sender) {
 		}
 	}
 	w.Family("rondo_receiver_senders", "gauge", "Senders heard since the start.")
-	for _, r := range runs {
-		w.Sample(float64(count[r.settings.Protocol.PathPrefix()]), "receiver", r.settings.Protocol.Name)
+	for _, r := range rs {
+		w.Sample(float64(count[r.Prefix]), "receiver", r.Name)
 	}
 	w.Family("rondo_receiver_last_seen_timestamp_seconds", "gauge", "When a sender was heard last, seconds since 1970; 0: never.")
-	for _, r := range runs {
+	for _, r := range rs {
 		seen := 0.0
-		if t := last[r.settings.Protocol.PathPrefix()]; !t.IsZero() {
+		if t := last[r.Prefix]; !t.IsZero() {
 			seen = float64(t.UnixMilli()) / 1000
 		}
-		w.Sample(seen, "receiver", r.settings.Protocol.Name)
+		w.Sample(seen, "receiver", r.Name)
 	}
 }
