@@ -1,11 +1,14 @@
 package server
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // How long the end of a server may take before the log says what it waits for, and how often the
@@ -47,25 +50,17 @@ func (w *waits) run(name string, end func()) {
 
 // wait returns when all functions have returned.
 func (w *waits) wait() {
-	ended, told := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(told)
-		t := time.NewTimer(w.first)
-		defer t.Stop()
-		for {
-			select {
-			case <-ended:
-				return
-			case <-t.C:
-			}
+	ctx, ended := context.WithCancel(context.Background())
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for d := w.first; sleep.For(ctx, d) == nil; d = w.next {
 			w.mu.Lock()
 			left := strings.Join(w.left, ", ")
 			w.mu.Unlock()
 			w.log.Info("still stopping", "waits_for", left, "since", time.Since(w.began).Round(100*time.Millisecond))
-			t.Reset(w.next)
 		}
-	}()
+	})
 	w.running.Wait()
-	close(ended)
-	<-told
+	ended()
+	telling.Wait()
 }
