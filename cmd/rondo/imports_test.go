@@ -203,9 +203,6 @@ func TestImports(t *testing.T) {
 // mostFiles is how many files a folder below cmd/rondo has, tests counted.
 const mostFiles = 30
 
-// larger are folders that are to be divided.
-var larger = []string{"internal/server"}
-
 func TestFoldersOfCommand(t *testing.T) {
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
@@ -213,7 +210,7 @@ func TestFoldersOfCommand(t *testing.T) {
 		}
 		entries, err := os.ReadDir(name)
 		files := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() })
-		if len(files) > mostFiles && !slices.Contains(larger, name) {
+		if len(files) > mostFiles {
 			t.Errorf("%s has %d files, at most %d: divide it by subject", name, len(files), mostFiles)
 		}
 		return err

@@ -1,10 +1,14 @@
 package server
 
 import (
+	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -53,4 +57,47 @@ func TestAdoptBoth(t *testing.T) {
 			_ = c.PacketConn.Close() // a copy
 		}
 	}
+}
+
+// TestRRDCachedSocketOfSystemd: a socket that was handed over is used in place of the address, with
+// the commands of that.
+func TestRRDCachedSocketOfSystemd(t *testing.T) {
+	a, err := rrdcached.ParseAddress("127.0.0.1:0?allow=PING")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := l.(*net.UnixListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{Config: Config{
+		RRDCached: RRDCached{Addresses: []rrdcached.Address{a}},
+	}.withDefaults(), store: enginetest.Open(t), activated: map[string][]*os.File{"rrdcached": {f}}}
+	d, err := s.listenRRDCached(func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.stop()
+	if len(d.addrs) != 1 || d.addrs[0].Network() != "unix" {
+		t.Fatalf("listening at %v", d.addrs)
+	}
+	c, err := net.Dial("unix", d.addrs[0].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "PING\nSTATS\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.(*net.UnixConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(c); err != nil || string(got) != "0 PONG\n-1 Permission denied.\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	_ = c.Close() // all was read
+	_ = l.Close() // the server has its own copy
 }

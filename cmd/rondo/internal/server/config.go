@@ -27,6 +27,8 @@ type Config struct {
 	// HTTPHosts are names by which clients may reach the HTTP port, besides its own; "*" means
 	// every name.
 	HTTPHosts []string
+	// HTTPBounds are the limits of the HTTP port; nil means the defaults.
+	HTTPBounds *middleware.Bounds
 	// WebConfig is the file that says how the HTTP port speaks TLS, and who may do what; empty: no
 	// TLS, and everybody may do everything.
 	WebConfig string
@@ -60,8 +62,6 @@ type Config struct {
 	Logger *slog.Logger        // nil means no log
 	// Ready, if not nil, is called once everything listens.
 	Ready func(Addresses)
-
-	bounds *middleware.Bounds // limits of the HTTP port; nil means the defaults
 }
 
 // Ways are the part of the configuration that may change while the server runs: how samples come

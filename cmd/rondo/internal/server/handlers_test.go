@@ -2,7 +2,9 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/prom/api"
+	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -64,4 +67,29 @@ func TestPrometheusAPI(t *testing.T) {
 	if n := s.queries.Stats().Answered; n != 5 {
 		t.Errorf("%d requests are counted as answered, and were 5", n)
 	}
+}
+
+// TestRoutesBetween: a client whose request comes while the receiver is replaced, or when it has
+// ended, is asked to try again; an answer of 404 would make it drop its samples.
+func TestRoutesBetween(t *testing.T) {
+	p := receivers.Protocol{Name: "posted", Network: receivers.HTTP, Routes: []string{"POST /posted"}}
+	ways := Ways{Receivers: []Receiver{{Protocol: p, Address: Address{Addr: receivers.On}}}}
+	m := &manager{server: &server{Config: Config{}.withDefaults()}}
+	m.want(ways)
+	mux := new(middleware.Routes)
+	m.mount(mux, ways)
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/posted", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, q)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("the answer is %d, want 503 with Retry-After", w.Code)
+	}
+}
+
+// quietMiddleware is middleware that answers to every name.
+func quietMiddleware(b middleware.Bounds) *middleware.Handler {
+	return middleware.New(b, middleware.NewHosts(nil, []string{"*"}, nil), slog.New(slog.DiscardHandler))
 }

@@ -2,11 +2,15 @@ package server
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/core"
@@ -252,4 +256,120 @@ func TestLimitedUserReachesNothingElse(t *testing.T) {
 			t.Errorf("%s was written: last update %v, %v", path, last, err)
 		}
 	}
+}
+
+// served serves a handler with HTTP/2, and returns a client that speaks gRPC to it.
+func served(t *testing.T, h http.Handler) rondov1.RondoClient {
+	t.Helper()
+	var p http.Protocols
+	p.SetUnencryptedHTTP2(true)
+	s := httptest.NewUnstartedServer(h)
+	s.Config.Protocols = &p
+	s.Start()
+	t.Cleanup(s.Close)
+	s.Client().Transport.(*http.Transport).Protocols = &p
+	return rondov1.NewRondoClient(s.Client(), s.URL, connect.WithGRPC())
+}
+
+// lastOf returns the error of a stream: refusals come with the stream, or with the first message.
+func lastOf[A any](s *connect.ServerStreamForClient[A], err error) error {
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	for s.Receive() {
+		continue
+	}
+	return s.Err()
+}
+
+// appendSample stores the value 1.
+func appendSample(t *testing.T, store *core.Store, ref core.Ref, at int64) {
+	t.Helper()
+	var b core.Batch
+	b.Add(ref, rra.Seconds(at), rra.Float(1))
+	if err := store.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLimitedUserStreams: the procedures that stream show a limited user its own series only.
+func TestLimitedUserStreams(t *testing.T) {
+	store, h := limitedServer(t)
+	c := served(t, h)
+	ctx := t.Context()
+	for name, err := range map[string]error{
+		"Backup": lastOf(c.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))),
+		"Check":  lastOf(c.Check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))),
+		"Tail":   lastOf(c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{Paths: []string{"secret/x"}}))),
+	} {
+		if connect.CodeOf(err) != connect.CodePermissionDenied {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	down, err := c.ExportMany(ctx, connect.NewRequest(&rondov1.ExportRequest{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	var file []byte
+	for down.Receive() {
+		if seen++; strings.Contains(down.Msg().GetPath(), "secret") || down.Msg().GetError() != "" {
+			t.Errorf("%s is exported: %s", down.Msg().GetPath(), down.Msg().GetError())
+		}
+		file = down.Msg().GetData()
+	}
+	if err := errors.Join(down.Err(), down.Close()); err != nil || seen != len(ownPaths) {
+		t.Errorf("%d files, %v", seen, err)
+	}
+	up := c.ImportMany(ctx)
+	for _, path := range []string{"secret/new", "team/a/new", "secret/x"} {
+		if err := up.Send(&rondov1.ImportRequest{Path: path, Data: file, Complete: true, Overwrite: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := up.CloseRequest(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		m, err := up.Receive()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil { // an import with overwrite asks nothing about the series before
+			if connect.CodeOf(err) != connect.CodePermissionDenied {
+				t.Error(err)
+			}
+			break
+		}
+		if outside := strings.HasPrefix(m.GetPath(), "secret"); outside != (m.GetError() != "") {
+			t.Errorf("%v", m)
+		}
+	}
+	if _, err := store.Lookup("secret/new"); err == nil {
+		t.Error("secret/new was imported")
+	}
+	live, err := c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{}))
+	if err != nil || !live.Receive() {
+		t.Fatal(err, live.Err())
+	}
+	all, _ := access.Folders([]string{"team/a"})
+	for _, path := range []string{"secret/x", "team/a/cpu"} {
+		ref, err := store.Lookup(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendSample(t, store, ref, 1_700_000_010)
+	}
+	for n := 0; n == 0; n += len(live.Msg().GetRows()) {
+		if !live.Receive() {
+			t.Fatal(live.Err())
+		}
+		for _, r := range live.Msg().GetRows() {
+			if !(&access.User{Folders: all}).Reaches(r.GetPath()) {
+				t.Errorf("rows of %s", r.GetPath())
+			}
+		}
+	}
+	_ = live.Close()
 }

@@ -31,8 +31,8 @@ const (
 // off, or if the default address is in use.
 func (s *server) listenHTTP(fail context.CancelCauseFunc) (*middleware.Server, error) {
 	b := middleware.DefaultBounds(s.Memory)
-	if s.bounds != nil {
-		b = *s.bounds
+	if s.HTTPBounds != nil {
+		b = *s.HTTPBounds
 	}
 	all, err := s.openHTTP()
 	if len(all) == 0 || err != nil {

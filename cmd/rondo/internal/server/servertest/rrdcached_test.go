@@ -1,16 +1,14 @@
-package server
+package servertest
 
 import (
 	"bufio"
 	"fmt"
 	"math"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
@@ -72,9 +70,9 @@ func TestRRDCachedPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := t.TempDir()
-	r := start(t, Config{
-		HTTP: anyPorts, Ways: Ways{Policy: policy}, Limits: sink.Options{SenderBurst: 3, SenderRate: 1},
-		RRDCached: RRDCached{
+	r := start(t, server.Config{
+		HTTP: anyPorts, Ways: server.Ways{Policy: policy}, Limits: sink.Options{SenderBurst: 3, SenderRate: 1},
+		RRDCached: server.RRDCached{
 			Named: true, Base: base, Define: defineGauges,
 			Addresses: []rrdcached.Address{loopback(t, ""), loopback(t, "?allow=PING+LAST")},
 		},
@@ -123,40 +121,12 @@ func TestRRDCachedPortTaken(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }() // nobody connects
 	taken := []rrdcached.Address{{Network: "tcp", Addr: l.Addr().String()}, loopback(t, "")}
-	err = Run(t.Context(), Config{DB: t.TempDir(), RRDCached: RRDCached{Addresses: taken, Named: true}})
+	err = server.Run(t.Context(), server.Config{DB: t.TempDir(), RRDCached: server.RRDCached{Addresses: taken, Named: true}})
 	if err == nil || !strings.Contains(err.Error(), "--rrdcached "+l.Addr().String()) {
 		t.Errorf("got %v, want an error that names --rrdcached and its address", err)
 	}
-	r := start(t, Config{RRDCached: RRDCached{Addresses: taken}})
+	r := start(t, server.Config{RRDCached: server.RRDCached{Addresses: taken}})
 	if len(r.RRDCached) != 1 || !strings.Contains(r.log.String(), "level=WARN") {
 		t.Errorf("a default port that is taken is no warning: listening at %v\n%s", r.RRDCached, r.log)
 	}
-}
-
-// TestRRDCachedSocketOfSystemd: a socket that was handed over is used in place of the address, with
-// the commands of that.
-func TestRRDCachedSocketOfSystemd(t *testing.T) {
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := l.(*net.UnixListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{Config: Config{
-		RRDCached: RRDCached{Addresses: []rrdcached.Address{loopback(t, "?allow=PING")}},
-	}.withDefaults(), store: enginetest.Open(t), activated: map[string][]*os.File{"rrdcached": {f}}}
-	d, err := s.listenRRDCached(func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.stop()
-	if len(d.addrs) != 1 || d.addrs[0].Network() != "unix" {
-		t.Fatalf("listening at %v", d.addrs)
-	}
-	if got := talk(t, d.addrs[0], "PING", "STATS"); got[0] != "0 PONG" || got[1] != "-1 Permission denied." {
-		t.Errorf("got %q", got)
-	}
-	_ = l.Close() // the server has its own copy
 }

@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"math"
@@ -7,13 +7,14 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
 
 // TestQueryByRPC: PromQL was to be had by Prometheus' API only.
 func TestQueryByRPC(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts})
+	r := start(t, server.Config{HTTP: anyPorts})
 	c := dial(t, r.url(""))
 	_, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{
 		Create: true, Definition: &rondov1.Definition{Step: 10},

@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"net/http"
@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/grpcreflect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -16,7 +17,7 @@ import (
 // TestReflection: grpcurl and its like needed a copy of rondo.proto. They ask question after
 // question on one stream, which must not keep the server from its end.
 func TestReflection(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts})
+	r := start(t, server.Config{HTTP: anyPorts})
 	var p http.Protocols
 	p.SetUnencryptedHTTP2(true)
 	tr := &http.Transport{Protocols: &p}

@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/internal/access"
 )
@@ -32,7 +33,7 @@ func changing() (paths []string) {
 // browser's password, is refused at each address that changes something: by its Origin, by a name
 // that means this machine (DNS rebinding), as a form, as text, and as a GET.
 func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
-	r, a := startSecured(t, Config{Ways: postedWays("on")})
+	r, a := startSecured(t, server.Config{Ways: postedWays("on")})
 	c := secureClient(t, a, "", false)
 	url := "https://" + r.HTTP.String()
 	body := `{"path":"victim","to":"victim2","name":"victim","text":"graph: x","samples":[{"path":"victim","update":"N:1"}]` +
@@ -88,7 +89,7 @@ func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
 // TestTenThousandIdleConnections: one client opens ten thousand connections and leaves them. The
 // server keeps a bounded number, and answers everybody.
 func TestTenThousandIdleConnections(t *testing.T) {
-	r, a := startSecured(t, Config{})
+	r, a := startSecured(t, server.Config{})
 	c := secureClient(t, a, "", false)
 	url := "https://" + r.HTTP.String()
 	const window = 1500 // more than the server keeps; those before were closed by it
@@ -126,7 +127,7 @@ func TestTenThousandIdleConnections(t *testing.T) {
 // TestRapidReset: a client opens streams of HTTP/2 and resets them at once, thousands of times. The
 // server does not work for more of them than it has places, and answers others.
 func TestRapidReset(t *testing.T) {
-	r, a := startSecured(t, Config{})
+	r, a := startSecured(t, server.Config{})
 	conn, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: a.Pool(), NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +185,7 @@ func TestRapidReset(t *testing.T) {
 // TestReboundPageIsRefusedBeforeItsBody: a page of evil.example, whose name had been made to mean
 // this machine, dropped a series. The answer comes before the body, which is not waited for.
 func TestReboundPageIsRefusedBeforeItsBody(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil)})
+	r := start(t, server.Config{HTTP: anyPorts, Ways: fakeWays(nil)})
 	send(t, r.Receivers["fake"], "one")
 	info := func() int {
 		code, _ := post(t, r.url("/rondo.v1.Rondo/Info"), `{"path":"one"}`)

@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	linesreceiver "github.com/rondo-db/rondo/receivers/lines"
 )
 
 // TestExampleReceiver: the receiver of docs/adding-a-receiver.md works in a server.
 func TestExampleReceiver(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts, Ways: Ways{Receivers: []Receiver{{Protocol: linesreceiver.Protocol, Address: anyPort}}}})
+	r := start(t, server.Config{HTTP: anyPorts, Ways: server.Ways{Receivers: []server.Receiver{{Protocol: linesreceiver.Protocol, Address: anyPort}}}})
 	send(t, r.Receivers["lines"], fmt.Sprintf("web1.load 0.75 %d\nno line\n", time.Now().Unix()))
 	eventually(t, "the value is stored", func() bool {
 		code, body := post(t, r.url("/rondo.v1.Rondo/Info"), `{"path":"lines/web1.load"}`)

@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 )
 
 // sendWhole sends a request with a body of n bytes, in chunks or not, before it reads the answer,
@@ -52,8 +54,8 @@ func sendWhole(t *testing.T, c net.Conn, path string, n int, chunked bool) *http
 // reset, so that it never read why it was refused.
 func TestRefusedBodiesGetTheirAnswer(t *testing.T) {
 	const long = 24 << 20
-	r := start(t, Config{HTTP: anyPorts, Ways: postedWays("on")})
-	guarded, a := startSecured(t, Config{})
+	r := start(t, server.Config{HTTP: anyPorts, Ways: postedWays("on")})
+	guarded, a := startSecured(t, server.Config{})
 	for _, tt := range []struct {
 		path    string
 		size    int
@@ -90,7 +92,7 @@ func TestRefusedBodiesGetTheirAnswer(t *testing.T) {
 // TestAmbiguousLengthsEndTheConnection: a proxy may see another end of a request with two lengths,
 // and what it takes for a body is the next request here (RFC 9112, section 6.3).
 func TestAmbiguousLengthsEndTheConnection(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts})
+	r := start(t, server.Config{HTTP: anyPorts})
 	const next = "GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 	for name, head := range map[string]string{
 		"both":           "HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",

@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"os"
@@ -8,20 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
 // TestMetricsAreDocumented: the page of docs names every metric that there is, and no other.
 func TestMetricsAreDocumented(t *testing.T) {
 	dir := t.TempDir()
-	r := start(t, Config{
+	r := start(t, server.Config{
 		DB: dir, HTTP: anyPorts, Ways: fakeWays(nil),
-		RRDCached: RRDCached{Addresses: []rrdcached.Address{{Network: "unix", Addr: filepath.Join(dir, "rrdcached.sock")}}},
+		RRDCached: server.RRDCached{Addresses: []rrdcached.Address{{Network: "unix", Addr: filepath.Join(dir, "rrdcached.sock")}}},
 	})
 	post(t, r.url("/rondo.v1.Rondo/Info"), `{"path":"nosuch"}`) // counts a call
 	_, page := get(t, r.url("/metrics"))
 	promtool(t, page)
-	text, err := os.ReadFile("../../../../docs/metrics.md")
+	text, err := os.ReadFile("../../../../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		names = append(names, m[1])
 	}
 	// This server is no node of a cluster.
-	source, err := os.ReadFile("figures/cluster.go")
+	source, err := os.ReadFile("../figures/cluster.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,14 +57,14 @@ func TestMetricsAreDocumented(t *testing.T) {
 // configuration were missing.
 func TestMetricsTellHowLongAndHowOften(t *testing.T) {
 	betweenRecords()
-	reload := make(chan Ways)
-	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil), Reload: reload})
+	reload := make(chan server.Ways)
+	r := start(t, server.Config{HTTP: anyPorts, Ways: fakeWays(nil), Reload: reload})
 	send(t, r.Receivers["fake"], "one")
 	eventually(t, "the sample is stored", func() bool { return metric(t, r, "rondo_samples_accepted_total") == 1 })
 	post(t, r.url("/rondo.v1.Rondo/Fetch"), `{"path":"one"}`)
 	post(t, r.url("/rondo.v1.Rondo/Fetch"), `{"path":"nosuch"}`)
 	post(t, r.url("/rondo.v1.Rondo/Fetch"), `{"path":`)
-	reload <- Ways{Err: os.ErrNotExist}
+	reload <- server.Ways{Err: os.ErrNotExist}
 	eventually(t, "the mistake is reported", func() bool { return metric(t, r, "rondo_config_last_reload_successful") == 0 })
 	_, page := get(t, r.url("/metrics"))
 	for _, want := range []string{

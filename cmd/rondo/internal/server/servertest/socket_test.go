@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"context"
@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 )
 
 // TestCommandSocketRefusesPages: what a page has a browser send is refused at the socket of the
 // command line, also where a proxy passes it on.
 func TestCommandSocketRefusesPages(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts})
+	r := start(t, server.Config{HTTP: anyPorts})
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", r.Socket)
 	}}}

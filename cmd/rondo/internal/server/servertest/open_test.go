@@ -1,17 +1,18 @@
-package server
+package servertest
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig/webconfigtest"
 )
 
 // TestEmptiedWebConfigOpensNothing: within a second everybody was an admin, and neither log nor
 // status page said so.
 func TestEmptiedWebConfigOpensNothing(t *testing.T) {
-	r, a := startSecured(t, Config{})
+	r, a := startSecured(t, server.Config{})
 	c, url := secureClient(t, a, "", false), "https://"+r.HTTP.String()
 	tls, _, _ := strings.Cut(guarded(t), "http_server_config")
 	for _, text := range []string{"", "rondo: {anonymous: admin}\n", tls} {
@@ -44,7 +45,7 @@ func TestEmptiedWebConfigOpensNothing(t *testing.T) {
 func TestOpenWebConfigIsTold(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
 	a.Leaf(t, "server", webconfigtest.Leaf{})
-	r := start(t, Config{HTTP: anyPorts, WebConfig: a.Write(t, "web.yml", "tls_server_config: {cert_file: server.crt, key_file: server.key}\n")})
+	r := start(t, server.Config{HTTP: anyPorts, WebConfig: a.Write(t, "web.yml", "tls_server_config: {cert_file: server.crt, key_file: server.key}\n")})
 	if !strings.Contains(r.log.String(), `level=WARN msg="the web configuration asks nobody for credentials`) {
 		t.Errorf("the log does not say so:\n%s", r.log)
 	}
@@ -52,7 +53,7 @@ func TestOpenWebConfigIsTold(t *testing.T) {
 	if code, status, _ := ask(t, c, "POST", "https://"+r.HTTP.String()+"/rondo.v1.Rondo/Status", "{}"); code != 200 || !strings.Contains(status, `"web_open"`) {
 		t.Errorf("the status does not say so: %d %s", code, status)
 	}
-	err := Run(t.Context(), Config{DB: filepath.Join(t.TempDir(), "db"), HTTP: anyPorts, WebConfig: a.Write(t, "empty.yml", "")})
+	err := server.Run(t.Context(), server.Config{DB: filepath.Join(t.TempDir(), "db"), HTTP: anyPorts, WebConfig: a.Write(t, "empty.yml", "")})
 	if err == nil || !strings.Contains(err.Error(), "rondo: {anonymous: admin}") {
 		t.Errorf("with an empty file: %v", err)
 	}

@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"bytes"
@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
-	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -27,17 +25,6 @@ func dial(t *testing.T, url string) rondov1.RondoClient {
 	tr := &http.Transport{Protocols: &p}
 	t.Cleanup(tr.CloseIdleConnections)
 	return rondov1.NewRondoClient(&http.Client{Transport: tr}, url, connect.WithGRPC())
-}
-
-// served serves a handler with HTTP/2.
-func served(t *testing.T, h http.Handler) rondov1.RondoClient {
-	t.Helper()
-	s := httptest.NewUnstartedServer(h)
-	s.Config.Protocols = new(http.Protocols)
-	s.Config.Protocols.SetUnencryptedHTTP2(true)
-	s.Start()
-	t.Cleanup(s.Close)
-	return dial(t, s.URL)
 }
 
 // refusals of streams come with the first message, or with the stream.
@@ -52,94 +39,13 @@ func firstOf[A any](s *connect.ServerStreamForClient[A], err error) error {
 	return s.Err()
 }
 
-// TestLimitedUserStreams: the procedures that stream show a limited user its own series only.
-func TestLimitedUserStreams(t *testing.T) {
-	store, h := limitedServer(t)
-	c := served(t, h)
-	ctx := t.Context()
-	for name, err := range map[string]error{
-		"Backup": firstOf(c.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))),
-		"Check":  firstOf(c.Check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))),
-		"Tail":   firstOf(c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{Paths: []string{"secret/x"}}))),
-	} {
-		if connect.CodeOf(err) != connect.CodePermissionDenied {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	down, err := c.ExportMany(ctx, connect.NewRequest(&rondov1.ExportRequest{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	var file []byte
-	for down.Receive() {
-		if seen++; strings.Contains(down.Msg().GetPath(), "secret") || down.Msg().GetError() != "" {
-			t.Errorf("%s is exported: %s", down.Msg().GetPath(), down.Msg().GetError())
-		}
-		file = down.Msg().GetData()
-	}
-	if err := errors.Join(down.Err(), down.Close()); err != nil || seen != len(ownPaths) {
-		t.Errorf("%d files, %v", seen, err)
-	}
-	up := c.ImportMany(ctx)
-	for _, path := range []string{"secret/new", "team/a/new", "secret/x"} {
-		if err := up.Send(&rondov1.ImportRequest{Path: path, Data: file, Complete: true, Overwrite: true}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := up.CloseRequest(); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		m, err := up.Receive()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil { // an import with overwrite asks nothing about the series before
-			if connect.CodeOf(err) != connect.CodePermissionDenied {
-				t.Error(err)
-			}
-			break
-		}
-		if outside := strings.HasPrefix(m.GetPath(), "secret"); outside != (m.GetError() != "") {
-			t.Errorf("%v", m)
-		}
-	}
-	if _, err := store.Lookup("secret/new"); err == nil {
-		t.Error("secret/new was imported")
-	}
-	live, err := c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{}))
-	if err != nil || !live.Receive() {
-		t.Fatal(err, live.Err())
-	}
-	all, _ := access.Folders([]string{"team/a"})
-	for _, path := range []string{"secret/x", "team/a/cpu"} {
-		ref, err := store.Lookup(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		appendSample(t, store, ref, 1_700_000_010)
-	}
-	for n := 0; n == 0; n += len(live.Msg().GetRows()) {
-		if !live.Receive() {
-			t.Fatal(live.Err())
-		}
-		for _, r := range live.Msg().GetRows() {
-			if !(&access.User{Folders: all}).Reaches(r.GetPath()) {
-				t.Errorf("rows of %s", r.GetPath())
-			}
-		}
-	}
-	_ = live.Close()
-}
-
 // TestStreamsOutliveRequests: a request is handled for so long and then cancelled. A stream lasts,
 // occupies no place of requests, and ends at once when the server ends.
 func TestStreamsOutliveRequests(t *testing.T) {
 	b := smallBounds()
 	b.Work, b.Read.Grace, b.Places[middleware.Lasting] = time.Second, time.Second, middleware.Share{Most: 6, Client: 6} // a busy machine takes some
 	b.Places[middleware.Cheap], b.Places[middleware.Heavy] = middleware.Share{Most: 1, Client: 1}, middleware.Share{Most: 1, Client: 1}
-	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: time.Hour})
+	r := start(t, server.Config{HTTP: anyPorts, HTTPBounds: b, Grace: time.Hour})
 	c := dial(t, r.url(""))
 	makeSeries(t, c, "a")
 	var live []*connect.ServerStreamForClient[rondov1.TailResponse]
@@ -184,7 +90,7 @@ func TestStreamsOutliveRequests(t *testing.T) {
 func TestStreamsAreBounded(t *testing.T) {
 	b := smallBounds()
 	b.Places[middleware.Lasting], b.Patience = middleware.Share{Most: 2, Client: 1}, time.Millisecond
-	r := start(t, Config{HTTP: anyPorts, bounds: b})
+	r := start(t, server.Config{HTTP: anyPorts, HTTPBounds: b})
 	c := dial(t, r.url(""))
 	ctx, cancel := context.WithCancel(t.Context())
 	s, err := c.Tail(ctx, connect.NewRequest(&rondov1.TailRequest{}))
@@ -203,7 +109,7 @@ func TestStreamsAreBounded(t *testing.T) {
 // TestImportManyHoldsWhatItMay: a file that is larger than the memory of an import ends it with an
 // error, and many files that are not do not add up.
 func TestImportManyHoldsWhatItMay(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts})
+	r := start(t, server.Config{HTTP: anyPorts})
 	c := dial(t, r.url(""))
 	makeSeries(t, c, "a")
 	file, err := c.Export(t.Context(), connect.NewRequest(&rondov1.ExportFileRequest{Path: "a"}))

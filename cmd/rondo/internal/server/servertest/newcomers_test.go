@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"strings"
@@ -6,11 +6,10 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/receivers/sink"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // makeSeries makes a series of one GAUGE with a step of 10 seconds.
@@ -24,16 +23,6 @@ func makeSeries(t *testing.T, c rondov1.RondoClient, path string) {
 	}
 }
 
-// appendSample stores the value 1.
-func appendSample(t *testing.T, store *core.Store, ref core.Ref, at int64) {
-	t.Helper()
-	var b core.Batch
-	b.Add(ref, rra.Seconds(at), rra.Float(1))
-	if err := store.Append(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestWriteMakesSeries: samples of series that did not exist were refused, whatever the policy.
 func TestWriteMakesSeries(t *testing.T) {
 	policy, err := sink.NewPolicy([]sink.Rule{
@@ -43,7 +32,7 @@ func TestWriteMakesSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, Config{HTTP: anyPorts, Ways: Ways{Policy: policy}})
+	r := start(t, server.Config{HTTP: anyPorts, Ways: server.Ways{Policy: policy}})
 	c := dial(t, r.url(""))
 	float := func(vs ...float64) (out []*rondov1.Value) {
 		for _, v := range vs {

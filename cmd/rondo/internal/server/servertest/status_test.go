@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
@@ -32,9 +33,9 @@ func hasProblem(st *rondov1.StatusResponse, id string) bool {
 // TestStatusTellsTheState: what receives, from whom, and what is wrong was shown only by counters.
 func TestStatusTellsTheState(t *testing.T) {
 	dir := t.TempDir()
-	r := start(t, Config{
+	r := start(t, server.Config{
 		DB: dir, Version: "1.2", HTTP: anyPorts, Ways: fakeWays(nil),
-		RRDCached: RRDCached{Addresses: []rrdcached.Address{{Network: "unix", Addr: filepath.Join(dir, "rrdcached.sock")}}},
+		RRDCached: server.RRDCached{Addresses: []rrdcached.Address{{Network: "unix", Addr: filepath.Join(dir, "rrdcached.sock")}}},
 	})
 	send(t, r.Receivers["fake"], "fake/one")
 	send(t, r.Receivers["fake"], "drop")
@@ -75,7 +76,7 @@ func TestStatusTellsTheState(t *testing.T) {
 
 // TestStatusListsSendersUpToAMost: an answer would grow with the number of senders.
 func TestStatusListsSendersUpToAMost(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts, Ways: fakeWays(nil)})
+	r := start(t, server.Config{HTTP: anyPorts, Ways: fakeWays(nil)})
 	const many = 5
 	for i := range many {
 		send(t, r.Receivers["fake"], fmt.Sprintf("p%d/one", i)) // the fake's senders differ by prefix
@@ -102,9 +103,9 @@ func TestStatusDuringReload(t *testing.T) {
 	defer func() { _ = taken.Close() }() // nothing was written
 	flag := "--fake " + taken.LocalAddr().String()
 	on := fakeWays(nil)
-	on.Receivers[0].Address = Address{Addr: taken.LocalAddr().String()}
-	reload := make(chan Ways)
-	r := start(t, Config{HTTP: anyPorts, Ways: on, Reload: reload})
+	on.Receivers[0].Address = server.Address{Addr: taken.LocalAddr().String()}
+	reload := make(chan server.Ways)
+	r := start(t, server.Config{HTTP: anyPorts, Ways: on, Reload: reload})
 	names := func() (n int) {
 		for _, p := range status(t, r, &rondov1.StatusRequest{}).GetProblems() {
 			n += strings.Count(p.GetText(), flag)
@@ -125,7 +126,7 @@ func TestStatusDuringReload(t *testing.T) {
 	asking.Wait()
 	reload <- on // the server takes it when it has done the one before
 	off := fakeWays(nil)
-	off.Receivers[0].Address = Address{}
+	off.Receivers[0].Address = server.Address{}
 	if n := names(); n > 1 {
 		t.Errorf("the status names %s %d times", flag, n)
 	}

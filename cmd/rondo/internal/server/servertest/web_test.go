@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig/webconfigtest"
@@ -43,7 +44,7 @@ rondo:
 }
 
 // startSecured starts a server with the file guarded.
-func startSecured(t *testing.T, c Config) (*running, *webconfigtest.Authority) {
+func startSecured(t *testing.T, c server.Config) (*running, *webconfigtest.Authority) {
 	t.Helper()
 	a := webconfigtest.New(t, "rondo tests")
 	a.Leaf(t, "server", webconfigtest.Leaf{})
@@ -107,7 +108,7 @@ const createBody = `{"path":"%s","definition":{"step":10,"ds":["DS:v:GAUGE:20:U:
 // TestCredentials: each kind of credentials lets in whom it should, and nobody else, over HTTP/1
 // and HTTP/2.
 func TestCredentials(t *testing.T) {
-	r, a := startSecured(t, Config{})
+	r, a := startSecured(t, server.Config{})
 	a.Leaf(t, "agent", webconfigtest.Leaf{})
 	a.Leaf(t, "nobody", webconfigtest.Leaf{})
 	url := "https://" + r.HTTP.String()
@@ -172,7 +173,7 @@ func TestCredentials(t *testing.T) {
 // TestCertificatesThatAreNotTaken: an expired certificate, and one of another authority, end the
 // handshake; and no byte of HTTP is answered without TLS.
 func TestCertificatesThatAreNotTaken(t *testing.T) {
-	r, a := startSecured(t, Config{})
+	r, a := startSecured(t, server.Config{})
 	a.Leaf(t, "old", webconfigtest.Leaf{CN: "agent", Expires: time.Now().Add(-time.Minute)})
 	other := webconfigtest.New(t, "other tests")
 	other.Leaf(t, "agent", webconfigtest.Leaf{})
@@ -195,7 +196,7 @@ func TestCertificatesThatAreNotTaken(t *testing.T) {
 // TestReloadDuringRequests: while clients ask, the certificate and the users change. No request
 // fails, a user who is taken out is out on its old connection too, and a mistake changes nothing.
 func TestReloadDuringRequests(t *testing.T) {
-	r, a := startSecured(t, Config{})
+	r, a := startSecured(t, server.Config{})
 	url := "https://" + r.HTTP.String() + "/rondo.v1.Rondo/List"
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -263,7 +264,7 @@ func TestReloadDuringRequests(t *testing.T) {
 // TestNothingIsReadOfStrangers: a request without credentials is refused before its body has
 // arrived, and a connection that sends nothing ends.
 func TestNothingIsReadOfStrangers(t *testing.T) {
-	r, a := startSecured(t, Config{})
+	r, a := startSecured(t, server.Config{})
 	c, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: a.Pool()})
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +282,7 @@ func TestNothingIsReadOfStrangers(t *testing.T) {
 	}
 	b := middleware.DefaultBounds(0)
 	b.Header = 200 * time.Millisecond
-	impatient, _ := startSecured(t, Config{bounds: &b})
+	impatient, _ := startSecured(t, server.Config{HTTPBounds: &b})
 	silent, err := net.Dial("tcp", impatient.HTTP.String())
 	if err != nil {
 		t.Fatal(err)
@@ -300,7 +301,7 @@ func TestNothingIsReadOfStrangers(t *testing.T) {
 func TestAnonymousReads(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
 	a.Leaf(t, "server", webconfigtest.Leaf{})
-	r := start(t, Config{HTTP: anyPorts, WebConfig: a.Write(t, "web.yml", strings.Replace(guarded(t), "rondo:\n", "rondo:\n  anonymous: read\n", 1))})
+	r := start(t, server.Config{HTTP: anyPorts, WebConfig: a.Write(t, "web.yml", strings.Replace(guarded(t), "rondo:\n", "rondo:\n  anonymous: read\n", 1))})
 	c, url := secureClient(t, a, "", false), "https://"+r.HTTP.String()
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, tt := range []struct {

@@ -1,9 +1,10 @@
-package server
+package servertest
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
@@ -11,8 +12,8 @@ import (
 // configuration is read; and the new policy is the one that holds.
 func TestReloadKeepsAllowances(t *testing.T) {
 	ways := fakeWays(nil)
-	reload := make(chan Ways)
-	r := start(t, Config{HTTP: anyPorts, Ways: ways, Reload: reload, Limits: sink.Options{SenderBurst: 2, SenderRate: 1}})
+	reload := make(chan server.Ways)
+	r := start(t, server.Config{HTTP: anyPorts, Ways: ways, Reload: reload, Limits: sink.Options{SenderBurst: 2, SenderRate: 1}})
 	refused := func(path, want string) {
 		t.Helper()
 		send(t, r.Receivers["fake"], path)
@@ -27,7 +28,7 @@ func TestReloadKeepsAllowances(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The address stays: a port of the system's choice would be another.
-	next := Ways{Receivers: []Receiver{ways.Receivers[0]}, Policy: p}
+	next := server.Ways{Receivers: []server.Receiver{ways.Receivers[0]}, Policy: p}
 	next.Receivers[0].Address.Addr = r.Receivers["fake"].String()
 	reload <- next
 	eventually(t, "the configuration is read again", func() bool {

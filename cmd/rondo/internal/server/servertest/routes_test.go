@@ -1,15 +1,17 @@
-package server
+package servertest
 
 import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -35,8 +37,8 @@ func (p *postedReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Handle(w, r, func(_ context.Context, body []byte) { _, _ = fmt.Fprintf(w, "%s %s", r.Method, body) })
 }
 
-func postedWays(addr string) Ways {
-	return Ways{Receivers: []Receiver{{Protocol: posted, Address: Address{Addr: addr}}}}
+func postedWays(addr string) server.Ways {
+	return server.Ways{Receivers: []server.Receiver{{Protocol: posted, Address: server.Address{Addr: addr}}}}
 }
 
 // request sends a request and returns status and text of the answer.
@@ -66,7 +68,7 @@ func request(t *testing.T, method, url, body string, header ...string) string {
 // TestRoutes: requests for the routes of a receiver reach it through the middleware, which checks
 // Host and Origin, and the requests are counted by path.
 func TestRoutes(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts, Ways: postedWays(receivers.On)})
+	r := start(t, server.Config{HTTP: anyPorts, Ways: postedWays(receivers.On)})
 	for _, tt := range []struct {
 		method, path, body, want string
 		header                   []string
@@ -102,8 +104,8 @@ func TestRoutes(t *testing.T) {
 
 // TestRoutesReload: a receiver over HTTP is turned off and on while the server runs.
 func TestRoutesReload(t *testing.T) {
-	reload := make(chan Ways)
-	r := start(t, Config{HTTP: anyPorts, Ways: postedWays(""), Reload: reload})
+	reload := make(chan server.Ways)
+	r := start(t, server.Config{HTTP: anyPorts, Ways: postedWays(""), Reload: reload})
 	const off = "404 this server does not receive posted: it needs --posted on"
 	for i, tt := range []struct{ addr, want string }{{"", off}, {receivers.On, "200 POST x"}, {"", off}} {
 		if i > 0 {
@@ -116,30 +118,12 @@ func TestRoutesReload(t *testing.T) {
 	}
 }
 
-// TestRoutesBetween: a client whose request comes while the receiver is replaced, or when it has
-// ended, is asked to try again; an answer of 404 would make it drop its samples.
-func TestRoutesBetween(t *testing.T) {
-	m := &manager{server: &server{Config: Config{}.withDefaults()}}
-	m.want(postedWays(receivers.On))
-	mux := new(middleware.Routes)
-	m.mount(mux, postedWays(receivers.On))
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/posted", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, q)
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-		t.Errorf("the answer is %d, want 503 with Retry-After", w.Code)
-	}
-}
-
 // TestRoutesWithoutPort: a server without the HTTP port has no receivers over it, and says so if
 // one was asked for.
 func TestRoutesWithoutPort(t *testing.T) {
 	w := postedWays(receivers.On)
 	w.Receivers[0].Address.Named = true
-	r := start(t, Config{Ways: w})
+	r := start(t, server.Config{Ways: w})
 	if len(r.Receivers) != 0 || !strings.Contains(r.log.String(), "the HTTP port is off") {
 		t.Errorf("receivers %v\n%s", r.Receivers, r.log)
 	}
@@ -154,7 +138,7 @@ func TestSamplesTakeNoOtherPlaces(t *testing.T) {
 		b.Places[c] = middleware.Share{Most: 1, Client: 1}
 	}
 	b.Patience = time.Millisecond
-	g := quietMiddleware(b)
+	g := middleware.New(b, middleware.NewHosts(nil, []string{"*"}, nil), slog.New(slog.DiscardHandler))
 	g.Receive([]string{"/posted"})
 	var counters receivers.Counters
 	posts := receivers.NewRequests(nil, &counters, receivers.Config{InFlight: most, Patience: time.Millisecond})

@@ -1,4 +1,4 @@
-package server
+package servertest
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -75,7 +76,7 @@ func TestStreamsWithoutBodyHoldNoPlace(t *testing.T) {
 	const streams = 40
 	b := smallBounds()
 	b.Send.Grace = time.Hour // nothing but the room helps
-	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: 50 * time.Millisecond})
+	r := start(t, server.Config{HTTP: anyPorts, HTTPBounds: b, Grace: 50 * time.Millisecond})
 	var p http.Protocols
 	p.SetUnencryptedHTTP2(true)
 	tr := &http.Transport{Protocols: &p}
@@ -129,7 +130,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	b := smallBounds()
 	b.Memory = middleware.Share{Most: 3 * held, Client: 2*held + held/2}
 	b.Read = middleware.Pace{Grace: time.Hour, Rate: 1}
-	r := start(t, Config{HTTP: anyPorts, bounds: b, Grace: 50 * time.Millisecond})
+	r := start(t, server.Config{HTTP: anyPorts, HTTPBounds: b, Grace: 50 * time.Millisecond})
 	fetch := bigSeries(t, r, rows)
 	body := fmt.Sprintf(`{"path":%q,"cf":%q,"start":%q,"end":%q}`, fetch.Path, fetch.Cf, fetch.Start, fetch.End)
 	large := func() *bufio.Reader {
@@ -208,7 +209,7 @@ func TestAnswerThatIsNotReadEnds(t *testing.T) {
 	b := smallBounds()
 	b.Memory = middleware.Share{Most: 32 * rows, Client: 32 * rows}
 	b.Read = middleware.Pace{Grace: 200 * time.Millisecond, Rate: 1 << 30}
-	r := start(t, Config{HTTP: anyPorts, bounds: b})
+	r := start(t, server.Config{HTTP: anyPorts, HTTPBounds: b})
 	m := protoFetch(t, bigSeries(t, r, rows))
 	c, err := net.Dial("tcp", r.HTTP.String())
 	if err != nil {
@@ -236,7 +237,7 @@ func TestIdleConnectionsTakeNothingAway(t *testing.T) {
 	b := smallBounds()
 	b.Conns = middleware.Share{Most: 20, Client: 16}
 	b.Header, b.Idle = time.Hour, time.Hour
-	r := start(t, Config{HTTP: anyPorts, bounds: b})
+	r := start(t, server.Config{HTTP: anyPorts, HTTPBounds: b})
 	conns := make([]net.Conn, idle)
 	for i := range conns {
 		c, err := net.Dial("tcp", r.HTTP.String())
@@ -271,7 +272,7 @@ func isTimeout(err error) bool {
 func TestSlowBodyIsEnded(t *testing.T) {
 	b := smallBounds()
 	b.Send = middleware.Pace{Grace: 50 * time.Millisecond, Rate: 1 << 30}
-	r := start(t, Config{HTTP: anyPorts, bounds: b})
+	r := start(t, server.Config{HTTP: anyPorts, HTTPBounds: b})
 	for name, length := range map[string]int{"slow": 1000, "long": 1 << 30} {
 		c, err := net.Dial("tcp", r.HTTP.String())
 		if err != nil {
@@ -310,7 +311,7 @@ func TestSlowBodyIsEnded(t *testing.T) {
 
 // TestEndIsBounded: SIGTERM took 9.7 s while requests were under way, and the log did not say why.
 func TestEndIsBounded(t *testing.T) {
-	r := start(t, Config{HTTP: anyPorts, Grace: 50 * time.Millisecond})
+	r := start(t, server.Config{HTTP: anyPorts, Grace: 50 * time.Millisecond})
 	c, err := net.Dial("tcp", r.HTTP.String())
 	if err != nil {
 		t.Fatal(err)
