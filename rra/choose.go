@@ -18,7 +18,7 @@ func (d *Definition) Choose(last int64, cf CF, start, resolution int64) (int, er
 	var bestMiss, bestOff int64
 	for i := range d.Archives {
 		a := &d.Archives[i]
-		if !serves(a, cf) {
+		if !a.Serves(cf) {
 			continue
 		}
 		from, _ := d.Window(i, last)
@@ -46,9 +46,9 @@ func (d *Definition) Choose(last int64, cf CF, start, resolution int64) (int, er
 	return best, nil
 }
 
-// serves reports whether the rows of a are rows of cf. AVERAGE, MIN, MAX and LAST of one PDP are
+// Serves reports whether the rows of a are rows of cf. AVERAGE, MIN, MAX and LAST of one PDP are
 // the same.
-func serves(a *Archive, cf CF) bool {
+func (a *Archive) Serves(cf CF) bool {
 	return a.CF == cf || a.PDPs == 1 && a.CF <= Last && cf <= Last
 }
 
@@ -76,7 +76,7 @@ func (d *Definition) ChooseFiner(last int64, cf CF, start, resolution int64) (in
 	var bestMiss, bestStep int64
 	for i := range d.Archives {
 		a := &d.Archives[i]
-		if !serves(a, cf) {
+		if !a.Serves(cf) {
 			continue
 		}
 		from, _ := d.Window(i, last)

@@ -35,8 +35,9 @@ var (
 
 // Fetch returns the rows of one archive that end after start and at end or before it, in seconds
 // since 1970. It widens the range to whole rows. Rows that the archive does not keep are unknown.
-// The error wraps ErrInvalid if the range holds more than MaxFetchRows values, ErrNotFound if ref
-// is no series, and ErrDamaged if stored rows are damaged.
+// For the archive [OpenRow] the range does not matter. The error wraps ErrInvalid if the range has
+// more than MaxFetchRows values, ErrNotFound if ref is no series, and ErrDamaged if stored rows are
+// damaged.
 func (s *Store) Fetch(ctx context.Context, ref Ref, archive int, start, end int64) (Rows, error) {
 	f, err := s.fetcher(ctx, true)
 	if err != nil {
@@ -51,6 +52,11 @@ func (s *Store) Fetch(ctx context.Context, ref Ref, archive int, start, end int6
 
 // MaxFetchRows is the largest number of values (rows times data sources) that Fetch returns.
 const MaxFetchRows = 64 << 20
+
+// OpenRow stands for an archive in a fetch. Its only row is what a series knows behind its last
+// step, up to its last update. The row has a length of its own, one step at most; see
+// [rra.Machine.Open].
+const OpenRow = -1
 
 // maxFetchTime bounds the times of a fetch, so that their differences fit into 64 bits.
 const maxFetchTime = 1 << 61
@@ -77,7 +83,8 @@ type fetcher struct {
 	rows   Rows
 	def    *rra.Definition // whose names rows.DS holds
 	buf    []float64
-	key    []byte // has room for rowblock.OpenIn
+	words  []uint64 // room for a state's
+	key    []byte   // has room for rowblock.OpenIn
 
 	single, timed bool          // of the fetch at hand
 	began         time.Duration // of a timed fetch, since processStart
@@ -252,6 +259,10 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 	}
 	d := g.definition(index)
 	def := d.m.Definition()
+	if archive == OpenRow {
+		f.open(g, d, index)
+		return w, nil
+	}
 	if archive < 0 || archive >= len(def.Archives) {
 		return w, invalid("archive %d: the series has %d", archive, len(def.Archives))
 	}
@@ -309,6 +320,17 @@ func (f *fetcher) prepare(def *rra.Definition, from, to, span int64) {
 			f.rows.DS[j] = def.Sources[j].Name
 		}
 	}
+}
+
+// open sets up f.rows with the open row. The caller holds g.mu.
+func (f *fetcher) open(g *group, d *definition, index int) {
+	f.prepare(d.m.Definition(), 0, 1, 1)
+	st := rra.State{W: g.loadWords(index, f.words), Text: g.texts[index]}
+	if g.c.tabular {
+		f.words = st.W
+	}
+	f.rows.Start, f.rows.End = d.m.Open(&st, f.rows.Values)
+	f.rows.Step = f.rows.End - f.rows.Start
 }
 
 // unknown holds unknown values to copy from: copying is several times as fast as a loop.

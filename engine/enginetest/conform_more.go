@@ -17,17 +17,19 @@ func (r *recording) fetch() {
 		archive int
 		from    int64
 		to      int64
-	}{{eth0, 0, begin + 400, begin + 1200}, {eth0, 1, begin, begin + 2000}, {eth1, 0, begin - 5, begin + 300}, {cpu, 0, begin, begin + 500}, {noRef, 0, 0, 10}, {eth0, 9, 0, 10}, {eth0, 0, 0, 1 << 40}} {
+	}{{eth0, 0, begin + 400, begin + 1200}, {eth0, 1, begin, begin + 2000}, {eth1, 0, begin - 5, begin + 300}, {cpu, 0, begin, begin + 500}, {noRef, 0, 0, 10}, {eth0, 9, 0, 10}, {eth0, core.OpenRow, 0, 0}, {noRef, core.OpenRow, 0, 0}, {eth0, 0, 0, 1 << 40}} {
 		rows, err := core.Fetch(ctx, r.e, x.ref, x.archive, x.from, x.to)
 		r.say("Fetch", "%v %s", rows, r.fault(err))
 	}
-	out := make([]string, 4)
-	err := r.e.FetchMany(ctx, []core.Ref{eth1, eth0, noRef, cpu}, 0, begin, begin+700, func(i int, rows *core.Rows, err error) {
-		if out[i] = r.fault(err); err == nil {
-			out[i] = fmt.Sprint(*rows)
-		}
-	})
-	r.say("FetchMany", "%q %s", out, r.fault(err))
+	for _, archive := range []int{0, core.OpenRow} {
+		out := make([]string, 4)
+		err := r.e.FetchMany(ctx, []core.Ref{eth1, eth0, noRef, cpu}, archive, begin, begin+700, func(i int, rows *core.Rows, err error) {
+			if out[i] = r.fault(err); err == nil {
+				out[i] = fmt.Sprint(*rows)
+			}
+		})
+		r.say("FetchMany", "%q %s", out, r.fault(err))
+	}
 	r.say("FetchMany", "%s", r.fault(r.e.FetchMany(ctx, nil, 0, begin, begin+700, nil)))
 }
 
