@@ -5,4 +5,8 @@
 // rows. Its method [Plan.Pieces] returns the rows in pieces, so that a long range takes no more
 // memory than a short one. [ReadMany] reads many plans together. The choice is rrdtool's: the same
 // archive that `rrdtool fetch` takes from the same file.
+//
+// [Points] is for people and for what draws for them: a range in about so many points. A [Join]
+// fills what the chosen archive does not know from the others, so that a point says all that is
+// known of its time, up to the last reading.
 package query

@@ -103,20 +103,6 @@ type Plan struct {
 // the start down to the end of a row. It moves the end up to the end of the row that contains it.
 // An end that is the end of a row moves up to the end of the next row.
 func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
-	if _, ok := s.(Chooser); !ok {
-		r.Resolution = max(r.Resolution, 1)
-		if r.Align {
-			d := r.Start - floor(r.Start, r.Resolution)
-			r.Start, r.End = r.Start-d, r.End-d
-		}
-	}
-	return newPlan(s, ref, r, func(d *rra.Definition, last int64) (int, error) {
-		return d.Choose(last, r.CF, r.Start, r.Resolution)
-	})
-}
-
-// newPlan is NewPlan with the archive that choose takes.
-func newPlan(s Store, ref core.Ref, r Request, choose func(d *rra.Definition, last int64) (int, error)) (*Plan, error) {
 	if c, ok := s.(Chooser); ok {
 		t, err := c.Table(ref, r)
 		if err != nil {
@@ -124,6 +110,16 @@ func newPlan(s Store, ref core.Ref, r Request, choose func(d *rra.Definition, la
 		}
 		return &Plan{Archive: t.Archive, Start: t.Start, End: t.End, Step: t.Step, DS: t.DS, whole: t}, nil
 	}
+	r.Resolution = max(r.Resolution, 1)
+	if r.Align {
+		d := r.Start - floor(r.Start, r.Resolution)
+		r.Start, r.End = r.Start-d, r.End-d
+	}
+	return newPlan(s, ref, r)
+}
+
+// newPlan is NewPlan for a store that does not choose.
+func newPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 	series, err := s.Series(ref)
 	if err != nil {
 		return nil, err
@@ -133,18 +129,24 @@ func newPlan(s Store, ref core.Ref, r Request, choose func(d *rra.Definition, la
 		return nil, err
 	}
 	d := series.Definition
-	p := &Plan{store: s, ref: ref}
-	if p.Archive, err = choose(d, last.Unix()); err != nil {
+	archive, err := d.Choose(last.Unix(), r.CF, r.Start, r.Resolution)
+	if err != nil {
 		return nil, err
 	}
-	p.from, p.to = d.Window(p.Archive, last.Unix())
-	p.Step = d.Step * d.Archives[p.Archive].PDPs
+	return planOf(s, ref, d, archive, last.Unix(), r), nil
+}
+
+// planOf returns the plan for r that reads an archive of a series, which was updated last at the
+// second last.
+func planOf(s Store, ref core.Ref, d *rra.Definition, archive int, last int64, r Request) *Plan {
+	p := &Plan{store: s, ref: ref, Archive: archive, Step: d.Step * d.Archives[archive].PDPs}
+	p.from, p.to = d.Window(archive, last)
 	p.Start = floor(r.Start, p.Step)
 	p.End = floor(r.End, p.Step) + p.Step
 	for i := range d.Sources {
 		p.DS = append(p.DS, d.Sources[i].Name)
 	}
-	return p, nil
+	return p
 }
 
 // Rows returns the number of rows.

@@ -3,6 +3,7 @@ package query_test
 import (
 	"testing"
 
+	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -33,48 +34,16 @@ func TestPointsTakesTheCoarsestArchiveThatIsFineEnough(t *testing.T) {
 	}
 }
 
-// Row k of every archive of a ringStore is k, so that rows that were put together are known.
-func TestPointsMakesRowsByTheConsolidationFunction(t *testing.T) {
-	s := &ringStore{last: 12_000}
-	for _, tt := range []struct {
-		cf    rra.CF
-		value func(first, last float64) float64
-	}{
-		{rra.Average, func(first, last float64) float64 { return (first + last) / 2 }},
-		{rra.Min, func(first, _ float64) float64 { return first }},
-		{rra.Max, func(_, last float64) float64 { return last }},
-		{rra.Last, func(_, last float64) float64 { return last }},
-	} {
-		s.d = define(t, 10, "RRA:"+tt.cf.String()+":0.5:1:1000")
-		p, err := query.NewPoints(s, 1, query.Request{CF: tt.cf, Start: 11_003, End: 11_997}, 12)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Every != 10 || p.Plan.Start != 11_000 || p.Plan.End != 12_000 || p.Rows() != 10 || p.Step() != 100 {
-			t.Fatalf("%v: %d rows of %d rows of (%d, %d]", tt.cf, p.Rows(), p.Every, p.Plan.Start, p.Plan.End)
-		}
-		rows := int64(0)
-		err = p.Each(t.Context(), func(row int64, values []float64) {
-			last := float64(p.Plan.Start/10 + (row+1)*10)
-			if want := tt.value(last-9, last); row != rows || values[0] != want {
-				t.Errorf("%v: row %d is %v, want row %d, %v", tt.cf, row, values[0], rows, want)
-			}
-			rows++
-		})
-		if err != nil || rows != 10 {
-			t.Errorf("%v: %d rows, %v", tt.cf, rows, err)
-		}
-	}
-}
-
-// No range may give more rows than were asked, wherever it begins and ends within a row. Before the
-// archive begins and after its end rows are unknown, and do not make their neighbours unknown.
+// No range may give more points than were asked, wherever it begins and ends within a row.
 func TestPointsKeepsToItsLimit(t *testing.T) {
-	s := &ringStore{d: define(t, 10, "RRA:AVERAGE:0.5:1:1000"), last: 12_000}
-	for most := range int64(40) {
+	s := enginetest.Open(t)
+	ref := create(t, s, "a", define(t, 10, "RRA:AVERAGE:0.5:1:1000"), 1990)
+	appended(t, s, ref, 12_000)
+	for most := int64(1); most < 40; most++ {
 		for start := int64(1900); start < 2100; start += 7 {
-			for _, length := range []int64{0, 1, 10, 99, 400, 1000, 10_100, 100_000_000} {
-				p, err := query.NewPoints(s, 1, query.Request{Start: start, End: start + length}, most)
+			for _, length := range []int64{0, 1, 10, 99, 400, 1000, 9900} {
+				r := query.Request{Start: start, End: start + length}
+				p, err := query.NewPoints(t.Context(), s, ref, r, most)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -85,15 +54,12 @@ func TestPointsKeepsToItsLimit(t *testing.T) {
 			}
 		}
 	}
-	p, err := query.NewPoints(s, 1, query.Request{Start: 1990, End: 2050}, 3)
-	if err != nil {
-		t.Fatal(err)
+	for _, r := range []query.Request{{Start: 13_000, End: 14_000}, {Start: 12_000, End: 14_000}} {
+		if got := points(t, s, ref, r, 10); len(got.Values) != 0 || got.Start != got.End {
+			t.Errorf("behind the last update: %v", got)
+		}
 	}
-	var got []float64
-	if err := p.Each(t.Context(), func(_ int64, values []float64) { got = append(got, values[0]) }); err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != 2 || got[0] != 202.5 {
-		t.Errorf("got %v by %d from %d", got, p.Step(), p.Plan.Start)
+	if got := points(t, s, ref, query.Request{Start: 100, End: 14_000}, 10); got.End != 12_000 {
+		t.Errorf("the last point ends at %d: %v", got.End, got)
 	}
 }

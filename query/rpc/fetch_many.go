@@ -2,11 +2,11 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -81,54 +81,65 @@ func (x *manyReader) selection(ctx context.Context, sel *rondov1.Selection, r qu
 	if err != nil {
 		return nil, err
 	}
-	var p *query.Points
+	points := x.points
 	if x.fixed {
-		p = &query.Points{Every: 1, CF: r.CF}
-		p.Plan, err = query.NewPlan(core.Simple{Engine: x.server.Store}, e.Ref, r)
-	} else {
-		p, err = query.NewPoints(core.Simple{Engine: x.server.Store}, e.Ref, r, x.points)
+		points = 0
 	}
+	p, err := query.NewPoints(ctx, x.server.Store, e.Ref, r, points)
 	if err != nil {
 		return nil, fail(err, "fetch %.200q", e.Path)
 	}
 	p.After(x.after)
-	wanted, err := sourcesOf(p.Plan.DS, sel.GetDs(), e.Path)
-	if err != nil {
+	if p.Want, err = sourcesOf(p.Plan.DS, sel.GetDs(), e.Path); err != nil {
 		return nil, err
 	}
-	if err := x.admit(p, int64(len(wanted))); err != nil {
+	if err := x.admit(p); err != nil {
 		return nil, err
 	}
-	rows := &rondov1.FetchResponse{Path: e.Path, Start: p.Plan.Start, End: p.Plan.End, Step: p.Step()}
-	for _, i := range wanted {
-		rows.Columns = append(rows.Columns, &rondov1.Column{Ds: p.Plan.DS[i], Values: make([]float64, 0, p.Rows())})
+	t, err := p.Read(ctx, x.reads)
+	if refused, ok := errors.AsType[*connect.Error](err); ok {
+		return nil, refused
 	}
-	err = p.Each(ctx, func(_ int64, values []float64) {
-		for c, i := range wanted {
-			rows.Columns[c].Values = append(rows.Columns[c].Values, values[i])
-		}
-	})
 	if err != nil {
 		return nil, fail(err, "fetch %.200q", e.Path)
+	}
+	rows := &rondov1.FetchResponse{Path: e.Path, Start: t.Start, End: t.End, Step: t.Step}
+	for i, name := range t.DS {
+		values := make([]float64, 0, p.Rows())
+		for at := i; at < len(t.Values); at += len(t.DS) {
+			values = append(values, t.Values[at])
+		}
+		rows.Columns = append(rows.Columns, &rondov1.Column{Ds: name, Values: values})
 	}
 	return rows, nil
 }
 
 // admit takes a selection's rows out of what the request may read and be given, and charges them.
-func (x *manyReader) admit(p *query.Points, columns int64) error {
-	read, given := p.Plan.Rows(), p.Rows()
-	sources := int64(len(p.Plan.DS))
-	switch {
-	case x.fixed && read > maxPoints:
+func (x *manyReader) admit(p *query.Points) error {
+	read, given, columns := p.Plan.Rows(), p.Rows(), int64(len(p.Want))
+	if x.fixed && read > maxPoints {
 		return exhausted("%d rows asked, at most %d are given of a series", read, maxPoints)
-	case read > x.read/sources:
-		return exhausted("%d rows of %d values would be read, at most %d values are read for one request", read, sources, maxReadValues)
-	case given > x.given/max(columns, 1):
+	}
+	if given > x.given/max(columns, 1) {
 		return exhausted("%d rows of %d values asked, at most %d values are given at once", given, columns, maxFetchValues)
 	}
-	x.read -= read * sources
+	if read > x.read {
+		return x.reads(read)
+	}
+	if err := x.reads(read * int64(len(p.Plan.DS))); err != nil {
+		return err
+	}
 	x.given -= given * columns
 	return x.charge.doubles(given * columns)
+}
+
+// reads takes values out of what the request may read.
+func (x *manyReader) reads(values int64) error {
+	if values > x.read {
+		return exhausted("%d values more would be read, at most %d are read for one request", values, maxReadValues)
+	}
+	x.read -= values
+	return nil
 }
 
 // sourcesOf returns the places in all of the wanted data sources of a series; without any, of all.

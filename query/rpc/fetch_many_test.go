@@ -148,7 +148,7 @@ func TestFetchManyGivesTheRowsAfterATime(t *testing.T) {
 			at := whole.GetStart() + have*whole.GetStep()
 			for _, after := range []int64{at, at + whole.GetStep()/2} {
 				got := rows(after)
-				if got.GetStart() != at && have < n || got.GetEnd() != whole.GetEnd() || got.GetStep() != whole.GetStep() {
+				if have < n && (got.GetStart() != at || got.GetEnd() != whole.GetEnd()) || got.GetStep() != whole.GetStep() {
 					t.Fatalf("%d points after %d: %v", points, after, got)
 				}
 				for i, column := range got.GetColumns() {

@@ -167,7 +167,9 @@ type RondoClient interface {
 	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
 	// Charts returns charts of the series below a prefix.
 	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
-	// FetchMany returns rows of several series, with as many rows as a chart has points.
+	// FetchMany returns rows of several series, with as many rows as a chart has points. What the
+	// archive that is taken does not know of a row, other archives and the readings of the step under
+	// way fill in. No row begins behind the last update.
 	FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error)
 	// Dashboards returns the names and titles of the saved dashboards.
 	Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error)
@@ -716,7 +718,9 @@ type RondoHandler interface {
 	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
 	// Charts returns charts of the series below a prefix.
 	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
-	// FetchMany returns rows of several series, with as many rows as a chart has points.
+	// FetchMany returns rows of several series, with as many rows as a chart has points. What the
+	// archive that is taken does not know of a row, other archives and the readings of the step under
+	// way fill in. No row begins behind the last update.
 	FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error)
 	// Dashboards returns the names and titles of the saved dashboards.
 	Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error)

@@ -996,7 +996,7 @@ func (x *Column) GetValues() []float64 {
 }
 
 // FetchResponse has the rows that end in (start, end]. Row i, counted from 0, ends at
-// start + (i+1)*step.
+// start + (i+1)*step. The last row of a FetchMany may be shorter: it ends at end.
 type FetchResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Path          string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`

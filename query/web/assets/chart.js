@@ -10,7 +10,7 @@
 // what has not changed does not flash. Lines may be older than the range: the chart draws what it has.
 
 import { Crosshair } from './crosshair.js';
-import { extent, newest, shapes, valueAt } from './chart/data.js';
+import { extent, middle, newest, shapes, valueAt } from './chart/data.js';
 import { drawAxes, drawMarks, drawShape, hair, prepare, timeOf, xOf } from './chart/draw.js';
 import { listen } from './chart/input.js';
 import { Legend } from './chart/legend.js';
@@ -28,6 +28,7 @@ import { colourOf, inks, onTheme, usualNames } from './theme.js';
  *   is the room between min and max, without values (a prediction of Holt-Winters, say)
  * @property {number} start seconds since 1970
  * @property {number} step seconds
+ * @property {number} [end] where the last value ends, if that is earlier
  * @property {ArrayLike<number>} values NaN is unknown
  * @property {ArrayLike<number>} [min] with max: a faint band behind the line
  * @property {ArrayLike<number>} [max]
@@ -377,7 +378,7 @@ export class Chart {
       const v = valueAt(shape, at, shape.top);
       if (Number.isNaN(v) || shape.line.style === 'band') continue;
       const i = Math.floor((at - shape.start) / shape.step);
-      const x = Math.min(f.right, Math.max(f.left, xOf(f, shape.start + (i + 0.5) * shape.step)));
+      const x = Math.min(f.right, Math.max(f.left, xOf(f, middle(shape, i))));
       g.fillStyle = this.#colour(shape.line, this.#lines.indexOf(shape.line));
       g.strokeStyle = ink.surface;
       g.lineWidth = 1.5;

@@ -8,13 +8,13 @@ export const most = 200;
 
 /**
  * @typedef {{path: string, ds?: string[], cf: string}} Selection
- * @typedef {{start: number, step: number, columns: Map<string, Float64Array>}} Rows
+ * @typedef {{start: number, step: number, end: number, columns: Map<string, Float64Array>}} Rows the last row ends at end
  */
 
 /** Rows of an answer. @param {object} rows a FetchResponse @returns {Rows} */
 export function readRows(rows) {
   return {
-    start: num(rows.start), step: num(rows.step),
+    start: num(rows.start), step: num(rows.step), end: num(rows.end),
     columns: new Map((rows.columns || []).map((c) => [c.ds, floats(c.values)])),
   };
 }
@@ -90,7 +90,7 @@ function take({ path, ds, factor = 1, offset = 0 }, cf, rows) {
   const r = cf && rows(selectionKey(path, cf));
   const values = r && r.columns && r.columns.get(ds);
   if (!values) return null;
-  return { start: r.start, step: r.step, values: factor === 1 && offset === 0 ? values : values.map((v) => v * factor + offset) };
+  return { start: r.start, step: r.step, end: r.end, values: factor === 1 && offset === 0 ? values : values.map((v) => v * factor + offset) };
 }
 
 const fits = (other, main) => Boolean(other) && other.start === main.start && other.step === main.step;

@@ -83,5 +83,5 @@ export function joined(old, more, from, after) {
     all.set(rest, at - drop);
     columns.set(ds, all);
   }
-  return { start: old.start + drop * old.step, step: old.step, columns };
+  return { start: old.start + drop * old.step, step: old.step, end: Math.max(old.end, more.end), columns };
 }

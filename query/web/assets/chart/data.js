@@ -4,7 +4,7 @@
  * @typedef {import('../chart.js').Line} Line
  * @typedef {object} Shape one line, ready to draw
  * @property {Line} line
- * @property {number} start @property {number} step
+ * @property {number} start @property {number} step @property {number} [end]
  * @property {ArrayLike<number>} top
  * @property {ArrayLike<number>|null} bottom the other edge of an area or band; null is the zero line
  */
@@ -14,6 +14,17 @@ export function valueAt(line, time, values = line.values) {
   if (!values) return NaN;
   const i = Math.floor((time - line.start) / line.step);
   return i >= 0 && i < values.length ? values[i] : NaN;
+}
+
+/** Where value i ends: the last one may be shorter than the others. */
+export function rightOf({ start, step, end = Infinity }, i) {
+  const right = start + (i + 1) * step;
+  return end > right - step ? Math.min(right, end) : right;
+}
+
+/** The time in the middle of value i. */
+export function middle(line, i) {
+  return (line.start + i * line.step + rightOf(line, i)) / 2;
 }
 
 /** The values that a legend tells: of a band the middle. @param {Line} line */
@@ -65,9 +76,9 @@ export function shapes(lines, stack) {
   if (areas.length) result.push(...stacked(areas));
   for (const line of lines) {
     if (areas.includes(line)) continue;
-    const { start, step } = line;
-    if (line.style === 'band') result.push({ line, start, step, top: line.max, bottom: line.min });
-    else result.push({ line, start, step, top: line.values, bottom: null });
+    const { start, step, end } = line;
+    if (line.style === 'band') result.push({ line, start, step, end, top: line.max, bottom: line.min });
+    else result.push({ line, start, step, end, top: line.values, bottom: null });
   }
   return result;
 }
@@ -76,6 +87,7 @@ function stacked(areas) {
   const step = Math.min(...areas.map((l) => l.step));
   const start = Math.min(...areas.map((l) => l.start));
   const end = Math.max(...areas.map((l) => l.start + l.values.length * l.step));
+  const ends = Math.max(...areas.map((l) => rightOf(l, l.values.length - 1)));
   const length = Math.min(100000, Math.max(0, Math.round((end - start) / step)));
   const above = new Float64Array(length), below = new Float64Array(length);
   return areas.map((line) => {
@@ -94,7 +106,7 @@ function stacked(areas) {
       base[i] += v;
       top[i] = base[i];
     }
-    return { line, start, step, top, bottom };
+    return { line, start, step, end: ends, top, bottom };
   });
 }
 
@@ -130,9 +142,9 @@ export function extent(list, from, to, positive) {
 }
 
 /** The time in the middle of the newest row with a value, or undefined. @param {import('../chart.js').Line} line */
-export function newest({ start, step, values }) {
-  for (let i = values.length - 1; i >= 0; i--) {
-    if (!Number.isNaN(values[i])) return start + (i + 0.5) * step;
+export function newest(line) {
+  for (let i = line.values.length - 1; i >= 0; i--) {
+    if (!Number.isNaN(line.values[i])) return middle(line, i);
   }
   return undefined;
 }

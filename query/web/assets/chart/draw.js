@@ -1,6 +1,7 @@
 // Draws on a canvas: axes, areas, bands, lines, marks. All sizes are CSS pixels.
 
 import { timeTicks } from '../ticks.js';
+import { middle, rightOf } from './data.js';
 
 /**
  * @typedef {{left: number, right: number, top: number, bottom: number, from: number, to: number}} Frame
@@ -89,30 +90,31 @@ function drawTimes(g, f, ink, small, thin) {
 
 /** Draws a shape: its area or band, and its line. */
 export function drawShape(g, f, shape, y, look) {
-  const { line: of, start, step, top } = shape;
+  const { line: of, top } = shape;
   if (!top || !top.length) return;
   const runs = known(shape, f);
-  const x = (i) => f.left + (start + (i + 0.5) * step - f.from) / (f.to - f.from) * (f.right - f.left);
-  const half = step / 2 / (f.to - f.from) * (f.right - f.left);
+  const x = (i) => xOf(f, middle(shape, i));
+  x.left = (i) => xOf(f, shape.start + i * shape.step);
+  x.right = (i) => xOf(f, rightOf(shape, i));
   const zero = Math.min(f.bottom, Math.max(f.top, y(0)));
   if (of.style === 'band') {
     g.fillStyle = look.colour;
     g.globalAlpha = look.bandAlpha;
-    for (const run of runs) fillRun(g, run, x, half, (i) => y(top[i]), (i) => y(shape.bottom[i]));
+    for (const run of runs) fillRun(g, run, x, (i) => y(top[i]), (i) => y(shape.bottom[i]));
     g.globalAlpha = 1;
     return;
   }
   if (of.min && of.max && top === of.values) {
     g.fillStyle = look.colour;
     g.globalAlpha = look.bandAlpha;
-    for (const run of runs) fillRun(g, run, x, half, (i) => y(or(of.max[i], top[i])), (i) => y(or(of.min[i], top[i])));
+    for (const run of runs) fillRun(g, run, x, (i) => y(or(of.max[i], top[i])), (i) => y(or(of.min[i], top[i])));
     g.globalAlpha = 1;
   }
   if (of.style === 'area' || shape.bottom) {
     g.fillStyle = look.colour;
     g.globalAlpha = look.areaAlpha;
     const floor = shape.bottom ? (i) => y(shape.bottom[i]) : () => zero;
-    for (const run of runs) fillRun(g, run, x, half, (i) => y(top[i]), floor);
+    for (const run of runs) fillRun(g, run, x, (i) => y(top[i]), floor);
     g.globalAlpha = 1;
   }
   g.strokeStyle = look.colour;
@@ -120,12 +122,12 @@ export function drawShape(g, f, shape, y, look) {
   g.lineJoin = 'round';
   g.setLineDash(of.dash || []);
   const whole = of.dash || !opaque.test(look.colour); // pieces would be seen where they meet
-  for (const run of runs) strokeRun(g, run, x, half, (i) => y(top[i]), whole ? Infinity : piece);
+  for (const run of runs) strokeRun(g, run, x, (i) => y(top[i]), whole ? Infinity : piece);
   g.setLineDash([]);
   // A value alone between unknown ones would be a speck.
   g.fillStyle = look.colour;
   for (const [first, last] of runs) {
-    if ((last - first + 1) * half * 2 < 3) g.fillRect(x((first + last) / 2) - 1.25, y(top[first]) - 1.25, 2.5, 2.5);
+    if (x.right(last) - x.left(first) < 3) g.fillRect(x((first + last) / 2) - 1.25, y(top[first]) - 1.25, 2.5, 2.5);
   }
 }
 
@@ -155,9 +157,9 @@ const opaque = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i;
 const piece = 32;
 
 // strokeRun draws the line of a run. Its pieces do not overlap: that would be seen as dots.
-function strokeRun(g, [first, last], x, half, at, length) {
+function strokeRun(g, [first, last], x, at, length) {
   g.beginPath();
-  g.moveTo(x(first) - half, at(first));
+  g.moveTo(x.left(first), at(first));
   for (let i = first, n = 0; i <= last; i++) {
     g.lineTo(x(i), at(i));
     if (++n < length) continue;
@@ -166,18 +168,18 @@ function strokeRun(g, [first, last], x, half, at, length) {
     g.moveTo(x(i), at(i));
     n = 0;
   }
-  g.lineTo(x(last) + half, at(last));
+  g.lineTo(x.right(last), at(last));
   g.stroke();
 }
 
 // fillRun fills between two edges. Its pieces meet between two pixels, so that no seam is seen.
-function fillRun(g, [first, last], x, half, high, low) {
+function fillRun(g, [first, last], x, high, low) {
   const ratio = globalThis.devicePixelRatio || 1;
   const place = (i) => ((i - first) % piece === 0 ? Math.round(x(i) * ratio) / ratio : x(i));
   for (let begin = first; begin === first || begin < last; begin += piece) {
     const end = Math.min(begin + piece, last);
-    const left = begin === first ? x(first) - half : place(begin);
-    const right = end === last ? x(last) + half : place(end);
+    const left = begin === first ? x.left(first) : place(begin);
+    const right = end === last ? x.right(last) : place(end);
     g.beginPath();
     g.moveTo(left, high(begin));
     for (let i = begin; i <= end; i++) g.lineTo(place(i), high(i));

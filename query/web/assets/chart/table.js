@@ -1,6 +1,6 @@
 // The table behind a chart.
 
-import { seen, valueAt, within } from './data.js';
+import { rightOf, seen, valueAt, within } from './data.js';
 
 /**
  * What a chart shows, as rows: one for each step of the finest line.
@@ -17,7 +17,7 @@ export function table(lines, from, to) {
   const [first, last] = within(finest, from, to, seen(finest).length);
   for (let i = first; i <= last; i++) {
     const middle = finest.start + (i + 0.5) * finest.step;
-    rows.push([finest.start + (i + 1) * finest.step, ...values.map((v, k) => valueAt(lines[k], middle, v))]);
+    rows.push([rightOf(finest, i), ...values.map((v, k) => valueAt(lines[k], middle, v))]);
   }
   return { columns, rows, step: finest.step };
 }

@@ -247,7 +247,7 @@ class SeriesPage {
     if (rows.main instanceof Error) throw rows.main;
     const take = (name, ds) => {
       const values = rows[name]?.columns?.get(ds);
-      return values && { start: rows[name].start, step: rows[name].step, values };
+      return values && { start: rows[name].start, step: rows[name].step, end: rows[name].end, values };
     };
     const lines = [], marks = [];
     this.shown.forEach((ds, i) => {

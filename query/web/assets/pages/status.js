@@ -260,7 +260,7 @@ class History {
       for (const [name, label] of c.lines) {
         const r = rows[i++];
         const values = r.columns?.values().next().value;
-        if (values) lines.push({ label, start: r.start, step: r.step, values: c.factor ? values.map((v) => v * c.factor) : values, href: seriesURL(`${this.#prefix}/${name}`) });
+        if (values) lines.push({ label, start: r.start, step: r.step, end: r.end, values: c.factor ? values.map((v) => v * c.factor) : values, href: seriesURL(`${this.#prefix}/${name}`) });
       }
       c.chart.setLines(lines);
       if (!lines.length) c.chart.setMessage('No figures yet: the first come after 20 seconds.');

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -18,7 +16,6 @@ import (
 // fetch gives the chart its lines. Rows of a series are fetched once for all of its data sources.
 // It returns the seconds of a row, or 0 if they differ.
 func (p *plotting) fetch(ctx context.Context, api rpc.API, lines []*plotLine, c *chart.Chart) (step int64, err error) {
-	resolution := max(1, (c.End-c.Start)/int64(2*max(1, c.Width)))
 	names := lineNames(lines)
 	withBand := p.band == "always" || p.band == "auto" && len(lines) == 1
 	var rows map[string]*rondov1.FetchResponse // of the series at hand, by function
@@ -28,7 +25,7 @@ func (p *plotting) fetch(ctx context.Context, api rpc.API, lines []*plotLine, c 
 			path, rows = l.path, make(map[string]*rondov1.FetchResponse)
 		}
 		get := func(cf rra.CF) (chart.Rows, error) {
-			return fetchLine(ctx, api, l, cf, c, resolution, rows)
+			return fetchLine(ctx, api, l, cf, c, rows)
 		}
 		s := showing{Factory: p.Factory, cf: p.cf}
 		cf, _, ok := s.function(l.def)
@@ -59,17 +56,16 @@ func (p *plotting) fetch(ctx context.Context, api rpc.API, lines []*plotLine, c 
 }
 
 // fetchLine returns the rows of a data source by a consolidation function.
-func fetchLine(ctx context.Context, api rpc.API, l *plotLine, cf rra.CF, c *chart.Chart, resolution int64, rows map[string]*rondov1.FetchResponse) (chart.Rows, error) {
+func fetchLine(ctx context.Context, api rpc.API, l *plotLine, cf rra.CF, c *chart.Chart, rows map[string]*rondov1.FetchResponse) (chart.Rows, error) {
 	answer := rows[cf.String()]
 	if answer == nil {
-		got, err := api.Fetch(ctx, connect.NewRequest(&rondov1.FetchRequest{
-			Path: l.path, Cf: cf.String(), Resolution: resolution,
-			Start: strconv.FormatInt(c.Start, 10), End: strconv.FormatInt(c.End, 10),
-		}))
+		var err error
+		answer, err = joined(ctx, api, &rondov1.FetchRequest{
+			Path: l.path, Cf: cf.String(), Start: strconv.FormatInt(c.Start, 10), End: strconv.FormatInt(c.End, 10),
+		}, 2*max(1, c.Width))
 		if err != nil {
-			return chart.Rows{}, cli.WithoutPrefix(err)
+			return chart.Rows{}, err
 		}
-		answer = got.Msg
 		rows[cf.String()] = answer
 	}
 	for _, column := range answer.GetColumns() {

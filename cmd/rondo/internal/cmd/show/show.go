@@ -5,6 +5,7 @@ package show
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 const showHelp = `Print what a series is and its recent values: a line of each data source, with a small chart, and the newest rows with their
@@ -91,15 +94,47 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 	}
 	v := &view{showing: s, info: info, location: s.Location()}
 	if req != nil {
-		answer, err := p.API.Fetch(ctx, connect.NewRequest(req))
+		rows, err := s.fetch(ctx, p.API, req)
 		if err != nil {
-			return cli.WithoutPrefix(err)
+			return err
 		}
-		v.keep(answer.Msg, req)
+		v.keep(rows, req)
 		v.asked = req.GetResolution()
 	}
 	if s.format == table.Formats[0] {
 		return v.print()
 	}
 	return v.rows()
+}
+
+// fetch returns the rows for a request: as they are stored for a program, and joined for people.
+func (s *showing) fetch(ctx context.Context, api rpc.API, req *rondov1.FetchRequest) (*rondov1.FetchResponse, error) {
+	if s.format == table.Formats[0] {
+		return joined(ctx, api, req, 0)
+	}
+	answer, err := api.Fetch(ctx, connect.NewRequest(req))
+	if err != nil {
+		return nil, cli.WithoutPrefix(err)
+	}
+	return answer.Msg, nil
+}
+
+// joined returns rows that all archives of a series give together: points of them, or if that is 0
+// as many as the resolution wants.
+func joined(ctx context.Context, api rpc.API, req *rondov1.FetchRequest, points int) (*rondov1.FetchResponse, error) {
+	answer, err := api.FetchMany(ctx, connect.NewRequest(&rondov1.FetchManyRequest{
+		Select: []*rondov1.Selection{{Path: req.GetPath(), Cf: req.GetCf()}},
+		Start:  req.GetStart(), End: req.GetEnd(), Resolution: req.GetResolution(), MaxPoints: int32(points),
+	}))
+	if err != nil {
+		return nil, cli.WithoutPrefix(err)
+	}
+	if len(answer.Msg.GetResults()) != 1 {
+		return nil, errors.New("the server's answer does not fit together")
+	}
+	x := answer.Msg.GetResults()[0]
+	if x.GetError() != "" {
+		return nil, errors.New(x.GetError())
+	}
+	return x.GetRows(), nil
 }

@@ -88,13 +88,17 @@ func (s *showing) function(d *rra.Definition) (cf rra.CF, row int64, ok bool) {
 	return cf, row, ok
 }
 
-// times returns the requested range. By default it ends with the last row and has as many rows as a
-// chart.
+// times returns the requested range. By default it ends with the last row, for people with the last
+// update, and has as many rows as a chart.
 func (s *showing) times(last, row int64) (start, end int64, err error) {
 	now, location := s.Now(), s.Location()
-	closed := last - last%row
+	newest := last - last%row
+	begin := newest - chartedRows*row
+	if s.format == table.Formats[0] {
+		newest = last
+	}
 	if s.start == "" && s.end == "" {
-		return max(0, closed-chartedRows*row), closed, nil
+		return max(0, begin), newest, nil
 	}
 	from, to := s.start, s.end
 	if to == "" {
@@ -109,8 +113,8 @@ func (s *showing) times(last, row int64) (start, end int64, err error) {
 	if err == nil {
 		start, end, err = attime.ParsePair(from, to, now.In(location))
 	}
-	if s.end == "" && closed > start { // behind the last update there are no rows
-		end = min(end, closed)
+	if s.end == "" && newest > start { // behind the last update there are no rows
+		end = min(end, newest)
 	}
 	switch {
 	case err != nil:

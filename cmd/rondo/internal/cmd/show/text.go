@@ -107,7 +107,7 @@ func (v *view) charts(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "\n%s of %s from %s to %s", v.cf, rra.FormatDuration(v.step),
-		cli.Stamp(v.ends[0]-v.step, v.location), cli.Stamp(v.ends[len(v.ends)-1], v.location))
+		cli.Stamp(v.begin, v.location), cli.Stamp(v.ends[len(v.ends)-1], v.location))
 	if v.resolution != "" && v.asked != v.step {
 		fmt.Fprintf(b, " (asked for %s, which %s does not have)", rra.FormatDuration(v.asked), v.cf)
 	}

@@ -16,6 +16,7 @@ type view struct {
 	location *time.Location
 	cf       string
 	step     int64
+	begin    int64   // where the first row begins
 	asked    int64   // the requested seconds a row
 	ends     []int64 // the times at which the rows end
 	columns  []*rondov1.Column
@@ -26,8 +27,12 @@ type view struct {
 func (v *view) keep(m *rondov1.FetchResponse, req *rondov1.FetchRequest) {
 	v.cf, v.step, v.columns = req.GetCf(), m.GetStep(), m.GetColumns()
 	end, _ := strconv.ParseInt(req.GetEnd(), 10, 64) // written by request
-	rows := int((m.GetEnd() - m.GetStart()) / max(1, v.step))
-	for len(v.columns) > 0 && rows > 0 && m.GetStart()+int64(rows)*v.step > end {
+	rows := 0
+	if len(v.columns) > 0 {
+		rows = len(v.columns[0].GetValues())
+	}
+	ends := func(row int) int64 { return min(m.GetStart()+int64(row+1)*v.step, m.GetEnd()) }
+	for rows > 0 && ends(rows-1) > end {
 		rows--
 	}
 	first := 0
@@ -39,8 +44,9 @@ func (v *view) keep(m *rondov1.FetchResponse, req *rondov1.FetchRequest) {
 	for _, c := range v.columns {
 		c.Values = c.GetValues()[first:rows]
 	}
+	v.begin = m.GetStart() + int64(first)*v.step
 	for i := first; i < rows; i++ {
-		v.ends = append(v.ends, m.GetStart()+int64(i+1)*v.step)
+		v.ends = append(v.ends, ends(i))
 	}
 }
 
