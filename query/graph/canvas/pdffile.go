@@ -1,14 +1,11 @@
 package canvas
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/klauspost/compress/zlib"
 )
 
 // A pdfFile is numbered objects, some of them not yet written.
@@ -37,17 +34,13 @@ func (f *pdfFile) object(body string) (n int) {
 
 // stream writes an object of data, compressed, with further entries of its dictionary.
 func (f *pdfFile) stream(entries string, data []byte) (n int, err error) {
-	var z bytes.Buffer
-	w := zlibs.Get().(*zlib.Writer)
-	defer zlibs.Put(w)
-	w.Reset(&z)
-	if _, err := w.Write(data); err != nil {
+	e := encoders.Get().(*encoder)
+	defer e.keep()
+	packed, err := e.compressed(data)
+	if err != nil {
 		return 0, err
 	}
-	if err := w.Close(); err != nil {
-		return 0, err
-	}
-	return f.object(fmt.Sprintf("<< %s /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream", entries, z.Len(), z.Bytes())), nil
+	return f.object(fmt.Sprintf("<< %s /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream", entries, len(packed), packed)), nil
 }
 
 // end writes the table of objects.

@@ -1,6 +1,7 @@
 package canvas
 
 import (
+	"encoding/binary"
 	"image"
 	"math"
 )
@@ -140,7 +141,16 @@ func mul(a, b uint8) uint8 {
 func (r *raster) blend(x, y int, cover []uint8, c pixel) {
 	at := 4 * (y*r.size.Dx() + x)
 	dst := r.pix[at : at+4*len(cover)]
-	for i, v := range cover {
+	colour := uint64(c.r) | uint64(c.g)<<8 | uint64(c.b)<<16 | 255<<24
+	for i := 0; i < len(cover); i++ {
+		v := cover[i]
+		if (v == 0 || v == 255 && c.a == 255) && i+8 <= len(cover) && binary.LittleEndian.Uint64(cover[i:]) == uint64(v)*0x0101010101010101 {
+			for k := 0; k < 32 && v > 0; k += 8 {
+				binary.LittleEndian.PutUint64(dst[4*i+k:], colour<<32|colour)
+			}
+			i += 7
+			continue
+		}
 		switch {
 		case v == 0:
 		case v == 255 && c.a == 255:

@@ -13,6 +13,11 @@ type mask struct {
 	image.Rectangle
 	cover []uint8
 	discs map[discKey]*picture
+	// recent are discs of the map, by their corner: the ends of dashes are mostly the same.
+	recent [9]struct {
+		key  discKey
+		disc *picture
+	}
 }
 
 // reset makes the mask empty, of a rectangle.
@@ -55,13 +60,16 @@ func (r *raster) rectangle(a, b Point, c Color) {
 	for i := range wide {
 		wide[i] = part(a.X, b.X, x0+i)
 	}
+	above := uint8(0) // how much of the row of pixels above is covered; row is empty
 	for y := int(math.Floor(a.Y)); y < int(math.Ceil(b.Y)); y++ {
-		high := part(a.Y, b.Y, y)
-		for i, w := range wide {
-			row[i] = mul(w, high)
-		}
-		if r.scanner.hard {
-			harden(row)
+		if high := part(a.Y, b.Y, y); high != above {
+			above = high
+			for i, w := range wide {
+				row[i] = mul(w, high)
+			}
+			if r.scanner.hard {
+				harden(row)
+			}
 		}
 		r.blend(x0, y, row, p)
 	}
@@ -205,13 +213,17 @@ func (m *mask) disc(at Point, radius float64, lo, hi Point, square bool) {
 		[2]int8{int8(hi.X), int8(hi.Y)},
 		square,
 	}
-	p := m.discs[k]
-	if p == nil {
-		p = drawDisc(k)
-		if m.discs == nil || len(m.discs) >= maxDiscs {
-			m.discs = map[discKey]*picture{}
+	last := &m.recent[k.lo[0]+1+3*(k.lo[1]+1)]
+	p := last.disc
+	if p == nil || last.key != k {
+		if p = m.discs[k]; p == nil {
+			p = drawDisc(k)
+			if m.discs == nil || len(m.discs) >= maxDiscs {
+				m.discs = map[discKey]*picture{}
+			}
+			m.discs[k] = p
 		}
-		m.discs[k] = p
+		last.key, last.disc = k, p
 	}
 	box := p.Add(image.Pt(int(x), int(y))).Intersect(m.Rectangle)
 	for row := box.Min.Y; row < box.Max.Y; row++ {
