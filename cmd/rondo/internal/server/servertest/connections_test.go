@@ -270,6 +270,7 @@ func isTimeout(err error) bool {
 
 // TestSlowBodyIsEnded: a body that does not come has a deadline, which grows with what has come.
 func TestSlowBodyIsEnded(t *testing.T) {
+	t.Parallel()
 	b := smallBounds()
 	b.Send = middleware.Pace{Grace: 50 * time.Millisecond, Rate: 1 << 30}
 	r := start(t, server.Config{HTTP: anyPorts, HTTPBounds: b})

@@ -87,6 +87,7 @@ func TestRRDCachedByWebConfig(t *testing.T) {
 // TestRRDCachedTLS: --rrdcached-tls encrypts TCP without a web configuration, and follows a new
 // certificate.
 func TestRRDCachedTLS(t *testing.T) {
+	t.Parallel()
 	a := webconfigtest.New(t, "rondo tests")
 	a.Leaf(t, "server", webconfigtest.Leaf{CN: "first"})
 	files := [2]string{a.Dir + "/server.crt", a.Dir + "/server.key"}

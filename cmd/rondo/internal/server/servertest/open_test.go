@@ -12,6 +12,7 @@ import (
 // TestEmptiedWebConfigOpensNothing: within a second everybody was an admin, and neither log nor
 // status page said so.
 func TestEmptiedWebConfigOpensNothing(t *testing.T) {
+	t.Parallel()
 	r, a := startSecured(t, server.Config{})
 	c, url := secureClient(t, a, "", false), "https://"+r.HTTP.String()
 	tls, _, _ := strings.Cut(guarded(t), "http_server_config")

@@ -53,6 +53,7 @@ func sendWhole(t *testing.T, c net.Conn, path string, n int, chunked bool) *http
 // TestRefusedBodiesGetTheirAnswer: the connection of a client that sends its whole body first was
 // reset, so that it never read why it was refused.
 func TestRefusedBodiesGetTheirAnswer(t *testing.T) {
+	t.Parallel()
 	const long = 24 << 20
 	r := start(t, server.Config{HTTP: anyPorts, Ways: postedWays("on")})
 	guarded, a := startSecured(t, server.Config{})

@@ -16,6 +16,7 @@ import (
 // TestRules: an alert fires, a webhook gets it, and a recording rule writes a series that queries
 // find.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	told := make(chan string, 16)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // what is missing fails the test below

@@ -12,6 +12,7 @@ import (
 // TestEndWaitsForNoReload: a reload reads a file of a file system that hangs, and the server ends
 // nevertheless. It waited as long as the file system.
 func TestEndWaitsForNoReload(t *testing.T) {
+	t.Parallel()
 	hang, hangs := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
 	check := func(receivers.Config) error {

@@ -196,6 +196,7 @@ func TestCertificatesThatAreNotTaken(t *testing.T) {
 // TestReloadDuringRequests: while clients ask, the certificate and the users change. No request
 // fails, a user who is taken out is out on its old connection too, and a mistake changes nothing.
 func TestReloadDuringRequests(t *testing.T) {
+	t.Parallel()
 	r, a := startSecured(t, server.Config{})
 	url := "https://" + r.HTTP.String() + "/rondo.v1.Rondo/List"
 	ctx, cancel := context.WithCancel(t.Context())
@@ -264,6 +265,7 @@ func TestReloadDuringRequests(t *testing.T) {
 // TestNothingIsReadOfStrangers: a request without credentials is refused before its body has
 // arrived, and a connection that sends nothing ends.
 func TestNothingIsReadOfStrangers(t *testing.T) {
+	t.Parallel()
 	r, a := startSecured(t, server.Config{})
 	c, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: a.Pool()})
 	if err != nil {
