@@ -30,6 +30,7 @@ func (o olderProgram) Tail(ctx context.Context, from wal.Pos, fn func(p wal.Pos,
 // of a record of a newer one. It was copied from another node, halted at the next record, and so
 // on. A copy does not help: it waits until a newer program runs on its node, and then goes on.
 func TestOlderProgramIsNotCopiedAgain(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "a", "b")
 	var older, newer atomic.Bool
 	older.Store(true)

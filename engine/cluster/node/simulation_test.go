@@ -29,6 +29,7 @@ const (
 //
 // RONDO_SEED=N runs one seed, with what the nodes did.
 func TestSimulation(t *testing.T) {
+	t.Parallel()
 	var total Counts
 	certain, stale, ended, losses := 0, 0, 0, 0
 	all := seeds.Many(t, 60)

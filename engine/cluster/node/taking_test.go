@@ -255,6 +255,7 @@ func TestHungCopyIsTakenFromAnotherNode(t *testing.T) {
 // of each node, and again when the node was restarted, or after an hour. No empty replica takes the
 // place of the copy meanwhile.
 func TestCopyOfAnotherVersion(t *testing.T) {
+	t.Parallel()
 	for name, is := range map[string]error{"newer": core.ErrNewer, "older": core.ErrVersion} {
 		t.Run(name, func(t *testing.T) {
 			x := newTaker(t, func(context.Context, string, io.Writer) error { return fmt.Errorf("a backup of format 9: %w", is) })

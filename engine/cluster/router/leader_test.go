@@ -30,6 +30,7 @@ func manySeries(t testing.TB, r *router.Store, n int) (refs []core.Ref) {
 // Batches on their way to a leader that is deposed were refused, and those behind them were stored
 // before them.
 func TestBatchesKeepTheirOrderWhenLeadersChange(t *testing.T) {
+	t.Parallel()
 	const partitions, callers, batches, window = 3, 4, 150, 5
 	all := openStores(t, partitions, core.Options{})
 	c := newCell(all)

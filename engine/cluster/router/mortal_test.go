@@ -145,6 +145,7 @@ func (d *dying) AddNote(ctx context.Context, key string, n core.Note) error {
 // Leaders die in the middle of calls, and what they had stored was reported as late, as existing or
 // as missing, or as failed.
 func TestNobodyNoticesThatLeadersDie(t *testing.T) {
+	t.Parallel()
 	reached := make(map[string]int)
 	for _, n := range []int{1, 3} {
 		for name, o := range map[string]core.Options{"plain": {}, "limit": {MaxSeries: 12}} {

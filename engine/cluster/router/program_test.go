@@ -16,6 +16,7 @@ var firstSeed = flag.Uint64("seed", 1, "the seed of random programs")
 // The same calls of one store and of a router over several stores have the same answers, errors and
 // order.
 func TestRouterAnswersAsOneStore(t *testing.T) {
+	t.Parallel()
 	reached := make(map[string]int)
 	for _, n := range []int{1, 3, 16} {
 		for name, o := range map[string]core.Options{
