@@ -62,6 +62,7 @@ rondo:
 // TestDaemonCredentials: a command says who it is by a password, a token or a certificate, from a
 // file, a variable or the configuration file, and gets words for what is wrong with that.
 func TestDaemonCredentials(t *testing.T) {
+	t.Parallel()
 	ca := webconfigtest.New(t, "authority")
 	ca.Leaf(t, "server", webconfigtest.Leaf{})
 	ca.Leaf(t, "old", webconfigtest.Leaf{Expires: time.Now().Add(-time.Hour)})

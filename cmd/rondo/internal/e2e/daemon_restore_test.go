@@ -17,6 +17,7 @@ const madeLike = " -s 10 -b 1000000000 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10 RR
 
 // TestRestoreOfLongDumps: through HTTP a dump of 7.9 MiB was "the request is too long".
 func TestRestoreOfLongDumps(t *testing.T) {
+	t.Parallel()
 	d := rondotest.Serve(t, filepath.Join(t.TempDir(), "db"), "--memory", "128M")
 	do := func(at string, stdin io.Reader, args ...string) (string, error) {
 		cmd := exec.Command("rondo", args...)

@@ -96,6 +96,7 @@ var changing = regexp.MustCompile(`r:[0-9.]+\n|20[2-9][0-9]-[0-9-]+[T ][0-9:.]+(
 // own, through a server's socket, by http and by https. It starts some 250 processes, which takes
 // minutes with the race detector; the tests of package server run the same in one process.
 func TestVerbsThroughHTTP(t *testing.T) {
+	t.Parallel()
 	var named []string
 	for _, v := range verbSteps {
 		named = append(named, v.command)

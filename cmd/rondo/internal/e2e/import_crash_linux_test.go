@@ -164,6 +164,7 @@ func (p *pile) whole(t *testing.T, db string) {
 // TestImportKilled ends an import, or the server that it goes to, by SIGKILL and SIGINT, and does
 // it again.
 func TestImportKilled(t *testing.T) {
+	t.Parallel()
 	r := seeds.Rand(t)
 	p := newPile(t, r, 400)
 	t.Run("import", func(t *testing.T) {

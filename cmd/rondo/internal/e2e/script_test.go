@@ -25,6 +25,7 @@ import (
 //
 // and lines with [exec:rrdtool] ask the original the same question.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	if rrdtooltest.Required() {
 		rrdtooltest.Need(t, "rrdtool")
 	}
