@@ -1,6 +1,7 @@
 package boltfile
 
 import (
+	"bytes"
 	"errors"
 	"iter"
 
@@ -35,11 +36,27 @@ func (t *Tx) SoundNear(bucket []byte, keys iter.Seq[[]byte]) (err error) {
 	}
 	w.again, w.kept = true, make(map[uint64][]byte)
 	for k := range keys {
-		w.within = &[2][]byte{k, k}
+		if w.shares(k) {
+			continue
+		}
+		w.within, w.until = &[2][]byte{k, k}, nil
 		w.tree(root, false)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shares reports whether the pages near a key are those near the key of the walk before: both lie
+// in one leaf page.
+func (w *pageWalk) shares(k []byte) bool {
+	return w.within != nil && bytes.Compare(k, w.within[0]) >= 0 && (w.until == nil || bytes.Compare(k, w.until) < 0)
+}
+
+// bound notes that a page begins with key.
+func (w *pageWalk) bound(key []byte) {
+	if w.within != nil && bytes.Compare(key, w.within[1]) > 0 && (w.until == nil || bytes.Compare(key, w.until) < 0) {
+		w.until = key
+	}
 }

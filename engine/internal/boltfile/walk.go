@@ -31,6 +31,7 @@ type pageWalk struct {
 	// within, if not nil, limits the walk to pages that may hold keys from within[0] to within[1],
 	// and their neighbours.
 	within *[2][]byte
+	until  []byte // the lowest key behind within[1] with which a page begins; nil: none does
 	// again says that the tree is walked several times. kept then holds the branch pages that were
 	// read, and nil for each leaf page.
 	again bool
@@ -186,6 +187,7 @@ func (w *pageWalk) children(b []byte, depth int, high []byte, buckets bool) {
 		next := high
 		if i+1 < n {
 			next, _, _ = element(b, i+1, true)
+			w.bound(next)
 		}
 		key, _, child := element(b, i, true)
 		w.page(child, depth+1, key, next, buckets)

@@ -1,0 +1,107 @@
+package boltfile_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/internal/seeds"
+)
+
+// TestSoundNearMany: many keys together find a damaged page if one of them alone does, and only
+// then. Keys that share a leaf page share a walk.
+func TestSoundNearMany(t *testing.T) {
+	const page, entries, keys = 4096, 20_000, 100
+	name := filepath.Join(t.TempDir(), "file")
+	f, err := boltfile.Open(name, boltfile.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	bucket := []byte("values")
+	key := func(i int) []byte { return fmt.Appendf(nil, "a key of some length %06d", i) }
+	err = f.Update(nil, func(tx *boltfile.Tx) error {
+		b, err := tx.MakeBucket(bucket)
+		for i := 0; i < entries && err == nil; i++ {
+			err = b.Put(key(2*i), key(i))
+		}
+		return err
+	}, func(bool) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := func(keys ...[]byte) (bad bool) {
+		if err := f.View(nil, func(tx *boltfile.Tx) error {
+			bad = tx.SoundNear(bucket, slices.Values(keys)) != nil
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return bad
+	}
+	r := seeds.Rand(t)
+	tried := 0
+	for id := int64(2); id < st.Size()/page; id += 1 + r.Int64N(30) {
+		var head [16]byte
+		if _, err := file.ReadAt(head[:], id*page); err != nil {
+			t.Fatal(err)
+		}
+		damaged := head
+		binary.NativeEndian.PutUint64(damaged[:], 1<<40) // another page's
+		if _, err := file.WriteAt(damaged[:], id*page); err != nil {
+			t.Fatal(err)
+		}
+		var all, sound [][]byte
+		for _, i := range sorted(r, keys, 2*entries+10) {
+			all = append(all, key(i))
+			if !near(key(i)) {
+				sound = append(sound, key(i))
+			}
+		}
+		if got, want := near(all...), len(sound) < len(all); got != want {
+			t.Errorf("page %d: all keys find damage: %v, some key does: %v", id, got, want)
+		}
+		if near(sound...) {
+			t.Errorf("page %d: keys that find no damage alone find some together", id)
+		}
+		if len(sound) < len(all) {
+			tried++
+		}
+		if _, err := file.WriteAt(head[:], id*page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tried < 3 {
+		t.Errorf("%d damaged pages were near a key", tried)
+	}
+}
+
+// sorted returns n numbers below end, in order, some of them next to each other.
+func sorted(r *rand.Rand, n, end int) (list []int) {
+	for len(list) < n {
+		from := r.IntN(end)
+		for i := range 1 + r.IntN(20) {
+			list = append(list, min(from+i, end-1))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
