@@ -382,6 +382,37 @@ func (s *Store) Lookup(p string) (Ref, error) {
 	return ref, err
 }
 
+// lookupAll is the function LookupAll for s. It begins one transaction for all.
+func (s *Store) lookupAll(paths []string) ([]Ref, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	out := make([]Ref, len(paths))
+	plan := make([]planned, 0, len(paths))
+	for i, p := range paths {
+		if key, _, err := cleanPath(p); err == nil { // else it is no series
+			plan = append(plan, planned{key: key, at: i})
+		}
+	}
+	s.catalogue.find(plan)
+	s.catalogue.mu.RLock() // the overlay may have changed meanwhile
+	for i := range plan {
+		plan[i].old, plan[i].unknown = s.catalogue.now(&plan[i])
+	}
+	s.catalogue.mu.RUnlock()
+	for i := range plan {
+		p := &plan[i]
+		if p.unknown != nil {
+			return nil, fmt.Errorf("look up %q: %w", paths[p.at], p.unknown)
+		}
+		if out[p.at] = p.old; p.old != 0 {
+			s.awaitArrival(p.old)
+		}
+	}
+	return out, nil
+}
+
 // Series returns the catalogue entry of a reference.
 func (s *Store) Series(ref Ref) (Series, error) {
 	if err := s.enter(); err != nil {

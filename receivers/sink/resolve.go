@@ -72,20 +72,19 @@ type call struct {
 
 // lookAll looks the series of all requests up.
 func (c *call) lookAll(ctx context.Context) error {
+	paths := make([]string, len(c.reqs))
+	for i := range c.reqs {
+		paths[i] = c.reqs[i].Path
+	}
 	if f, ok := c.store.(Finder); ok {
-		paths := make([]string, len(c.reqs))
-		for i := range c.reqs {
-			paths[i] = c.reqs[i].Path
-		}
 		f.Find(ctx, paths, c.answer)
 		return nil
 	}
-	for i := range c.reqs {
-		if err := c.look(i); err != nil {
-			return err
-		}
+	refs, err := core.LookupAll(c.store, paths)
+	for i, ref := range refs {
+		c.look(i, ref)
 	}
-	return nil
+	return err
 }
 
 // answer takes what a Finder says of request i.
@@ -115,24 +114,19 @@ func (c *call) begin(i int) bool {
 	return ok
 }
 
-// look answers request i if its series exists or may not be made. Otherwise it adds a spec.
-func (c *call) look(i int) error {
-	if c.begin(i) {
-		return nil
-	}
+// look answers request i if its series exists, which is ref, or may not be made. Otherwise it adds
+// a spec.
+func (c *call) look(i int, ref core.Ref) {
 	r := &c.reqs[i]
-	ref, err := c.store.Lookup(r.Path)
-	if err == nil {
+	switch {
+	case c.begin(i):
+	case ref == 0:
+		c.missing(i)
+	default:
 		if r.Err = c.found(r, ref); r.Err == nil {
 			c.exists(i)
 		}
-		return nil
 	}
-	if !errors.Is(err, core.ErrNotFound) {
-		return fmt.Errorf("look up %q: %w", r.Path, err)
-	}
-	c.missing(i)
-	return nil
 }
 
 // exists notes that request i is for a series that exists.
