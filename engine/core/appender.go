@@ -35,11 +35,10 @@ type appender struct {
 	catalogue *catalogue
 	admission *admission
 	calls     *calls
+	replica   *replica
 	lockGroup func(*group) error // locks a group with its state in memory
 	failpoint func(string)
 	logger    *slog.Logger
-	// lost gets each error of the log, and returns the one for the caller
-	lost func(error) error
 
 	// mu guards what follows, the coding contexts of all groups, and the order of the log.
 	mu     sync.Mutex
@@ -63,7 +62,7 @@ type appender struct {
 func (a *appender) init(s *Store) {
 	a.catalogue, a.admission, a.calls = &s.catalogue, &s.admission, &s.calls
 	a.lockGroup, a.failpoint, a.logger = s.loader.lockGroup, s.failpoint, s.options.Logger
-	a.log, a.lost = &s.log, s.replica.lost
+	a.log, a.replica = &s.log, &s.replica
 	a.queue.empty.L = &a.queue.mu
 	a.tickets.New = func() any { return new(Ticket) }
 }
@@ -130,7 +129,7 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 			a.underway.done(t.op.keys)
 		}
 		t.recall()
-		return fmt.Errorf("log: %w", a.lost(err))
+		return fmt.Errorf("log: %w", a.replica.lost(err))
 	}
 	a.admission.addLogged(size) // t may stand for another batch by now
 	a.batches.Add(1)
@@ -157,7 +156,7 @@ func (a *appender) durable(first, last wal.Pos, err error) {
 func (a *appender) failed(first, last wal.Pos, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	err = a.lost(err)
+	err = a.replica.lost(err)
 	tickets := a.queue.shift(min(int(last-first+1), a.queue.len()))
 	a.drain()
 	a.resetContexts()
@@ -183,6 +182,7 @@ func (a *appender) failed(first, last wal.Pos, err error) {
 // caller holds dispatching.
 func (a *appender) dispatch(d *delivery) {
 	d.masks = make([]uint64, len(d.tickets))
+	all := uint64(0)
 	for i, t := range d.tickets {
 		if t.op != nil {
 			t.op.apply(t)
@@ -192,12 +192,17 @@ func (a *appender) dispatch(d *delivery) {
 		n := bits.OnesCount64(mask)
 		t.left.Store(int32(n))
 		d.masks[i] = mask
+		all |= mask
 		if n == 0 {
 			t.complete()
 		}
 	}
 	for _, sh := range a.shards {
-		sh.work <- d
+		if all>>sh.id&1 == 0 && sh.idle() {
+			sh.reached(a.replica, d.last) // it is not woken for what does not concern it
+		} else {
+			sh.send(d)
+		}
 	}
 }
 
@@ -208,7 +213,7 @@ func (a *appender) drain() {
 	a.dispatching.Lock()
 	defer a.dispatching.Unlock()
 	for _, sh := range a.shards {
-		sh.work <- &delivery{wait: &wg}
+		sh.send(&delivery{wait: &wg})
 	}
 	wg.Wait()
 }

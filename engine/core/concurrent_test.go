@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -251,4 +252,44 @@ func TestReadersDuringCheckpoints(t *testing.T) {
 	}
 	close(done)
 	wg.Wait()
+}
+
+// TestShardsSleep: records wake the shards that they concern and no other. The position of the
+// store moves on nevertheless.
+func TestShardsSleep(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4)) // as many shards
+	s := enginetest.OpenDir(t, t.TempDir(), core.Options{NoBackground: true})
+	ref, err := s.Create(t.Context(), core.Spec{
+		Path: "a", Definition: definition(t, "DS:a:GAUGE:60:U:U", "RRA:AVERAGE:0.5:1:40"), Start: rra.Seconds(programStart),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.Deliveries()
+	const most = 50
+	var b core.Batch
+	for i := range int64(most) {
+		b.Reset()
+		b.Add(ref, rra.Seconds(programStart+1+i), rra.Int(i))
+		if err := s.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := s.Deliveries()
+	woken := 0
+	for i := range after {
+		switch n := after[i] - before[i]; n {
+		case 0:
+		case most:
+			woken++
+		default:
+			t.Errorf("shard %d was woken %d times for %d records", i, n, most)
+		}
+	}
+	if woken != 1 {
+		t.Errorf("%d shards were woken, want 1", woken)
+	}
+	if p := s.Position(); p != s.Acknowledged() {
+		t.Errorf("position %d, want %d", p, s.Acknowledged())
+	}
 }

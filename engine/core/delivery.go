@@ -64,16 +64,32 @@ func (sh *shard) run(s *Store) {
 			}
 		}
 		if d.last != 0 && !(d.replayed && s.loader.failure.Load() != nil) {
-			sh.applied.Store(uint64(d.last))
-			if s.replica.waiting.Load() != 0 {
-				s.replica.move()
-			}
+			sh.reached(&s.replica, d.last)
 		}
+		sh.done.Add(1)
 		if d.wait != nil {
 			d.wait.Done()
 		}
 	}
 }
+
+// reached notes that everything up to p is applied.
+func (sh *shard) reached(r *replica, p wal.Pos) {
+	sh.applied.Store(uint64(p))
+	if r.waiting.Load() != 0 {
+		r.move()
+	}
+}
+
+// send hands a delivery to the shard. The caller holds the appender's dispatching.
+func (sh *shard) send(d *delivery) {
+	sh.sent++
+	sh.work <- d
+}
+
+// idle reports whether the shard has nothing to do, and stays so while the appender's dispatching
+// is held.
+func (sh *shard) idle() bool { return sh.done.Load() == sh.sent }
 
 // apply does this shard's part of t. The last shard to do so acknowledges t.
 func (sh *shard) apply(s *Store, t *Ticket) {

@@ -252,3 +252,19 @@ func (s *Store) digestRows(ctx context.Context, ref Ref, put func(uint64)) error
 	}
 	return nil
 }
+
+// Deliveries waits until every shard is idle, and returns how many deliveries each has been sent
+// since the store was opened, without those of Deliveries itself.
+func (s *Store) Deliveries() []uint64 {
+	a := &s.appender
+	a.drain()
+	a.dispatching.Lock()
+	defer a.dispatching.Unlock()
+	var out []uint64
+	for _, sh := range a.shards {
+		sh.sent--
+		sh.done.Store(sh.sent)
+		out = append(out, sh.sent)
+	}
+	return out
+}

@@ -194,7 +194,7 @@ func (a *appender) deliver(d *delivery) {
 // sendAll is deliver for a caller who holds dispatching.
 func (a *appender) sendAll(d *delivery) {
 	for _, sh := range a.shards {
-		sh.work <- d
+		sh.send(d)
 	}
 }
 

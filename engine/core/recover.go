@@ -173,9 +173,7 @@ func (r *replayer) flush() {
 
 func (r *replayer) send(c *delivery) {
 	r.wait.Add(len(r.s.appender.shards))
-	for _, sh := range r.s.appender.shards {
-		sh.work <- c
-	}
+	r.s.appender.deliver(c)
 }
 
 // replayOp sets the op of t to the effect of a record that is not samples.

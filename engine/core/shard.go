@@ -16,6 +16,8 @@ const (
 type shard struct {
 	id      int
 	work    chan *delivery
+	sent    uint64        // deliveries put into work; guarded by the appender's dispatching
+	done    atomic.Uint64 // of these, those that are dealt with
 	applied atomic.Uint64 // position of the last record applied
 
 	// mu is held while one record is applied, and guards reorder. A snapshot takes it
