@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -111,14 +112,14 @@ func (o *receiveOptions) run(cmd *cobra.Command) error {
 	} else {
 		r, err = receivebench.Run(cmd.Context(), config)
 	}
+	if r.Rondo.Values > 0 { // also when it was ended too early
+		write := r.WriteText
+		if o.json {
+			write = r.WriteJSON
+		}
+		err = errors.Join(err, write(cmd.OutOrStdout()))
+	}
 	if err != nil {
-		return err
-	}
-	write := r.WriteText
-	if o.json {
-		write = r.WriteJSON
-	}
-	if err := write(cmd.OutOrStdout()); err != nil {
 		return err
 	}
 	if lost := r.Rondo.Loss * 100; lost > o.mostLost {

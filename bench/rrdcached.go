@@ -78,11 +78,12 @@ func (o *rrdcachedOptions) run(cmd *cobra.Command) (err error) {
 		Say:       func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }, // likewise
 	}
 	ms, err := rrdcachedbench.Run(cmd.Context(), config)
-	if err != nil {
+	if len(ms) == 0 {
 		return err
 	}
+	write := rrdcachedbench.WriteText
 	if o.json {
-		return rrdcachedbench.WriteJSON(cmd.OutOrStdout(), ms)
+		write = rrdcachedbench.WriteJSON
 	}
-	return rrdcachedbench.WriteText(cmd.OutOrStdout(), ms)
+	return errors.Join(err, write(cmd.OutOrStdout(), ms)) // also when it was ended too early
 }

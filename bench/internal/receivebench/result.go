@@ -30,8 +30,11 @@ type Measured struct {
 	Stored       uint64 `json:"stored"`
 	StoredSeries uint64 `json:"stored_samples"` // samples that contain these values
 	// LostPackets were dropped by the kernel, because they were not read in time.
-	LostPackets     uint64  `json:"lost_packets"`
-	Loss            float64 `json:"loss"`              // 1 - Stored/Values
+	LostPackets uint64  `json:"lost_packets"`
+	Loss        float64 `json:"loss"` // 1 - Stored/Values
+	// GaveUp says that the program was still busy long after the last packet. What it had not done
+	// then counts as lost.
+	GaveUp          bool    `json:"gave_up"`
 	SendSeconds     float64 `json:"send_seconds"`      // duration of sending
 	Seconds         float64 `json:"seconds"`           // until all that is not lost was stored
 	SentPerSecond   float64 `json:"sent_per_second"`   // Values/SendSeconds
@@ -120,7 +123,11 @@ func (r *Result) WriteText(w io.Writer) error {
 	row("values sent", func(m *Measured) string { return fmt.Sprintf("%d in %d packets", m.Values, m.Packets) })
 	row("values stored", func(m *Measured) string { return fmt.Sprint(m.Stored) })
 	row("lost", func(m *Measured) string {
-		return fmt.Sprintf("%.4f %%, %d packets by the kernel%s", m.Loss*100, m.LostPackets, reasons(m.Dropped))
+		s := fmt.Sprintf("%.4f %%, %d packets by the kernel%s", m.Loss*100, m.LostPackets, reasons(m.Dropped))
+		if m.GaveUp {
+			s += fmt.Sprintf(", and what was not done after %v", peerDrain)
+		}
+		return s
 	})
 	row("CPU seconds a million values", func(m *Measured) string {
 		return fmt.Sprintf("%.3f (user %.2f s, system %.2f s)", m.CPUPerMillion, m.User, m.System)

@@ -19,7 +19,8 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// Run measures rondo's receiver, and the peer's if there is one.
+// Run measures rondo's receiver, and the peer's if there is one. With an error it returns what it
+// has measured.
 func Run(ctx context.Context, c Config) (r Result, err error) {
 	if err := c.validate(); err != nil {
 		return r, err
@@ -30,8 +31,9 @@ func Run(ctx context.Context, c Config) (r Result, err error) {
 	}
 	if c.Peer != "" {
 		var m Measured
-		m, err = runPeer(ctx, c)
-		r.Peer, r.PeerName = &m, c.peerName()
+		if m, err = runPeer(ctx, c); m.Values > 0 {
+			r.Peer, r.PeerName = &m, c.peerName()
+		}
 	}
 	return r, err
 }

@@ -1,6 +1,7 @@
 package receivebench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,6 +93,10 @@ type drive struct {
 	perPacket float64 // values
 	// between rounds that are not paced: two seconds of a clock that goes too fast
 	pause time.Duration
+	// most is how long drain waits, and gives up what is on its way then; 0: five minutes, after
+	// which drain returns an error.
+	most   time.Duration
+	gaveUp bool
 }
 
 // newDrive connects a load to a target of subject s.
@@ -232,7 +237,7 @@ var errStuck = errors.New("bench: the receiver is not done after five minutes")
 func (d *drive) drain(ctx context.Context) (progress, error) {
 	var last progress
 	changed := time.Now()
-	for end := changed.Add(settleLimit); time.Now().Before(end); {
+	for end := changed.Add(cmp.Or(d.most, settleLimit)); time.Now().Before(end); {
 		p, err := d.look(ctx)
 		if err != nil {
 			return p, err
@@ -250,6 +255,10 @@ func (d *drive) drain(ctx context.Context) (progress, error) {
 		if err := pauseFor(ctx, lookWait); err != nil {
 			return p, err
 		}
+	}
+	if d.most > 0 {
+		d.gaveUp = true
+		return last, nil
 	}
 	return last, errStuck
 }
@@ -326,6 +335,7 @@ func (d *drive) measure(ctx context.Context, rate float64, length time.Duration)
 	m.SendSeconds, m.Seconds = took.Seconds(), max(done.at.Sub(begun), took).Seconds()
 	m.LostPackets = end.lost - begin.lost
 	m.StoredSeries = end.stored - begin.stored
+	m.GaveUp = d.gaveUp
 	if m.Stored = end.values - begin.values; end.values == 0 {
 		m.Stored = uint64(math.Round(float64(m.StoredSeries) * ratio(float64(m.Values), float64(d.samples-samples))))
 	}

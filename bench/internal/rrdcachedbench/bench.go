@@ -9,28 +9,28 @@ import (
 	"path/filepath"
 )
 
-// Run measures rondo, and rrdcached if it is given.
+// Run measures rondo, and rrdcached if it is given. With an error it returns what it has measured.
 func Run(ctx context.Context, c Config) ([]Measured, error) {
 	if c.Say == nil {
 		c.Say = func(string) {}
 	}
-	if c.Series < 1 || c.Rounds < 1 || c.Single < 1 || c.Kills < 0 || c.Connections < 1 {
-		return nil, errors.New("bench: series, rounds, single and connections must be at least 1, and kills not negative")
+	if c.Series < 1 || c.Rounds < 1 || c.Single < 0 || c.Kills < 0 || c.Connections < 1 {
+		return nil, errors.New("bench: series, rounds and connections must be at least 1, single and kills not negative")
 	}
 	if c.Archives != 5 && c.Archives != 15 {
 		return nil, errors.New("bench: archives must be 5 or 15")
 	}
 	var out []Measured
 	for _, p := range c.programs() {
-		m := Measured{Name: p.name, FetchSeries: min(fetchMany, c.Series)}
-		if err := measure(ctx, &c, p.side(c.Dir, "", true), &m); err != nil {
+		out = append(out, Measured{Name: p.name, FetchSeries: min(fetchMany, c.Series)})
+		m := &out[len(out)-1]
+		if err := measure(ctx, &c, p.side(c.Dir, "", true), m); err != nil {
 			return out, fmt.Errorf("%s: %w", p.name, err)
 		}
 		c.Say(p.name + ": kill -9")
-		if err := kills(ctx, &c, p.side(c.Dir, "k", false), &m); err != nil {
+		if err := kills(ctx, &c, p.side(c.Dir, "k", false), m); err != nil {
 			return out, fmt.Errorf("%s: kill -9: %w", p.name, err)
 		}
-		out = append(out, m)
 	}
 	return out, nil
 }

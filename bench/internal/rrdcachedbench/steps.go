@@ -87,6 +87,9 @@ func ownProcessor() time.Duration {
 
 // single sends rounds that are flushed one by one.
 func (w *work) single() error {
+	if w.c.Single == 0 {
+		return nil
+	}
 	before := w.s.processor()
 	began := time.Now()
 	for range w.c.Single {
@@ -108,6 +111,9 @@ func (w *work) single() error {
 
 // pipelined sends rounds without BATCH.
 func (w *work) pipelined() error {
+	if w.c.Single == 0 {
+		return nil
+	}
 	var all time.Duration
 	for range w.c.Single {
 		updates := w.nextRound()

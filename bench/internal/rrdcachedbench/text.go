@@ -14,7 +14,7 @@ func WriteJSON(w io.Writer, ms []Measured) error {
 	return e.Encode(ms)
 }
 
-// WriteText writes the figures for people, with how they compare.
+// WriteText writes the figures for people, with how they compare. What was not measured is a dash.
 func WriteText(w io.Writer, ms []Measured) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, text func(*Measured) string, ratio func(a, b *Measured) float64) {
@@ -29,7 +29,12 @@ func WriteText(w io.Writer, ms []Measured) error {
 	}
 	row("", func(m *Measured) string { return m.Name }, nil)
 	figure := func(name, format string, value func(*Measured) float64) {
-		row(name, func(m *Measured) string { return fmt.Sprintf(format, value(m)) }, func(a, b *Measured) float64 { return value(a) / value(b) })
+		row(name, func(m *Measured) string {
+			if value(m) == 0 {
+				return "-"
+			}
+			return fmt.Sprintf(format, value(m))
+		}, func(a, b *Measured) float64 { return value(a) / value(b) })
 	}
 	figure("series created a second", "%.0f", func(m *Measured) float64 { return m.Create })
 	figure("  CPU seconds a million", "%.1f", func(m *Measured) float64 { return m.CreateCPU })
