@@ -88,10 +88,10 @@ type fileSettings struct {
 
 // The percentages of CollectGarbage.
 const (
-	// BrieflyCollects is that of a command. It seldom makes enough garbage for a collection, which
+	// BrieflyCollects is for a command, which seldom makes enough garbage for a collection, which
 	// would take a sixth of its processor time.
 	BrieflyCollects = 200
-	// SteadilyCollects is that of a server, and of commands that run for long. They keep their
+	// SteadilyCollects is for a server, and for commands that run for long. They keep their
 	// large data outside the collector's heap, so collecting twice as often as usual costs them
 	// little and keeps garbage small.
 	SteadilyCollects = 50
