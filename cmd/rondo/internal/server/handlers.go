@@ -4,17 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"connectrpc.com/connect"
-	"connectrpc.com/grpcreflect"
-
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
-	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/prom/spread"
-	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/web"
 )
 
@@ -68,20 +63,3 @@ func (s *server) newFigures() *figures.Sources {
 	}
 	return f
 }
-
-// mountReflection lets clients such as grpcurl ask for the services Rondo and Cluster. gRPC's
-// health check is not in the answers: its messages would clash with the messages of a program that
-// links gRPC.
-func mountReflection(mux *middleware.Routes) {
-	r := grpcreflect.NewStaticReflector(rondov1.RondoName, rondov1.ClusterName)
-	limit := connect.WithReadMaxBytes(maxReflection)
-	for _, mount := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){
-		grpcreflect.NewHandlerV1, grpcreflect.NewHandlerV1Alpha,
-	} {
-		path, h := mount(r, limit)
-		mux.Handle(path+"ServerReflectionInfo", h)
-	}
-}
-
-// maxReflection bounds one question of a client, in bytes.
-const maxReflection = 4 << 10

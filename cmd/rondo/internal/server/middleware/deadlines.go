@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"connectrpc.com/grpcreflect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rondo-db/rondo/internal/limit"
@@ -123,15 +122,15 @@ const (
 // and reflection.
 var flows = sync.OnceValue(func() map[string]flow { return flowsOf("Rondo", "Cluster") })
 
-// reflections are the paths of gRPC's server reflection, in both of its versions.
-var reflections = []string{
-	"/" + grpcreflect.ReflectV1ServiceName + "/ServerReflectionInfo",
-	"/" + grpcreflect.ReflectV1AlphaServiceName + "/ServerReflectionInfo",
+// Reflections are the paths of gRPC's server reflection, in both of its versions.
+var Reflections = []string{
+	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 }
 
 func flowsOf(services ...protoreflect.Name) map[string]flow {
 	all := make(map[string]flow)
-	for _, path := range reflections {
+	for _, path := range Reflections {
 		all[path] = bothWays
 	}
 	for _, name := range services {
@@ -159,7 +158,7 @@ func (m *Handler) stream(c *http.ResponseController, w http.ResponseWriter, r *h
 		defer cancel()
 		r = r.WithContext(ctx)
 		b := &streamBody{ReadCloser: r.Body, control: c, idle: m.Idle}
-		if slices.Contains(reflections, r.URL.Path) {
+		if slices.Contains(Reflections, r.URL.Path) {
 			b.ended = m.ended
 			go func() {
 				select {

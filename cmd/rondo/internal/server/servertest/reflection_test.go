@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -37,6 +38,14 @@ func TestReflection(t *testing.T) {
 	}
 	if !slices.Equal(methods, rpc.Procedures()) {
 		t.Errorf("methods %v", methods)
+	}
+	if files, err := s.FileByFilename("rondo_types.proto"); err != nil || len(files) != 1 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+	for _, unknown := range []protoreflect.FullName{"rondo.v1.Nothing", "google.protobuf.FileDescriptorProto"} {
+		if files, err := s.FileContainingSymbol(unknown); connect.CodeOf(err) != connect.CodeNotFound {
+			t.Errorf("%s: %d files, %v", unknown, len(files), err)
+		}
 	}
 	if err := r.stop(); err != nil { // the stream is still open, and the grace is long
 		t.Error(err)
