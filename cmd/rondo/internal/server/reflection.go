@@ -87,7 +87,7 @@ func reflected(question []byte) ([]byte, error) {
 	}
 	answer := appendField(appendField(nil, sayHost, []byte(asked[askHost])), sayQuestion, question)
 	var file protoreflect.FileDescriptor
-	var err error = protoregistry.NotFound
+	err := protoregistry.NotFound
 	if _, ok := asked[askServices]; ok {
 		var list []byte
 		for _, name := range []string{rondov1.RondoName, rondov1.ClusterName} {
