@@ -45,7 +45,7 @@ func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref)
 			return true // renamed meanwhile
 		}
 		for i := range e.metrics {
-			if m := &e.metrics[i]; sel.matches(m.labels) {
+			if m := &e.metrics[i]; sel.matches(m) {
 				out = append(out, found{ref, e, m})
 			}
 		}

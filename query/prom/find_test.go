@@ -70,7 +70,7 @@ func (c *census) labels() string {
 	case 5:
 		return "peer=" + c.pick("h1", "h2") + " token=" + c.pick("temp", "load") + " index=" + c.pick("0", "1")
 	case 6:
-		return "__name__=" + c.pick("up", "http_requests_total", "collectd_load", "x:y") + " instance=" + c.pick("h1", "h2") + " job=" + c.pick("a", "b")
+		return "__name__=" + c.pick("up", "http_requests_total", "collectd_load", "x:y", "up:rate") + " instance=" + c.pick("h1", "h2") + " job=" + c.pick("a", "b")
 	}
 	return c.pick("", "room=7", "plugin=cpu", "metric=mem room=8", "peer=h1", "job=a")
 }
@@ -115,7 +115,7 @@ func (c *census) matcher() *labels.Matcher {
 		names = []string{"__name__"}
 		values = []string{
 			"collectd_load", "collectd_cpu_percent", "collectd_cpu_percent_total", "ganglia_load_one", "xen_cpu0", "mono_GC_x_total", "smon_temp", "up",
-			"http_requests_total", "http_requests_total:rate", "rrd", "rrd_total", "collectd_.*", ".*load.*", ".+", ".*_total", "collectd_cpu_.*|up", "x:y",
+			"http_requests_total", "http_requests_total:rate", ".*:rate", "up:r.*", "rrd", "rrd_total", "collectd_.*", ".*load.*", ".+", ".*_total", "collectd_cpu_.*|up", "x:y",
 		}
 	}
 	return labels.MustNewMatcher(labels.MatchType(c.r.IntN(4)), c.pick(names...), c.pick(values...))
@@ -164,7 +164,7 @@ func (c *census) tenant() *access.User {
 func (c *census) compare(u *access.User) {
 	c.Helper()
 	ctx := access.With(context.Background(), u)
-	all, shown := prom.Everything(c.prom, u)
+	all, shown, unsent := prom.Everything(c.prom, u)
 	for range 25 {
 		var ms []*labels.Matcher
 		for range c.r.IntN(4) {
@@ -173,7 +173,13 @@ func (c *census) compare(u *access.User) {
 		var want []labels.Labels
 		names, values := make(map[string]bool), make(map[string]bool)
 		name := c.pick("__name__", "instance", "cpu", "type", "process", "path", "job", "cluster", "raw_name")
+		asked := slices.ContainsFunc(ms, func(m *labels.Matcher) bool {
+			return m.Name == "__name__" && (m.Type == labels.MatchEqual || m.Type == labels.MatchRegexp) && strings.Contains(m.Value, ":rate")
+		})
 		for i, ls := range all {
+			if unsent[i] && !asked {
+				continue
+			}
 			if slices.ContainsFunc(ms, func(m *labels.Matcher) bool { return !m.Matches(ls.Get(m.Name)) }) {
 				continue
 			}

@@ -154,7 +154,7 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 		var names, raws []string
 		for _, x := range n.found {
 			for k, name := range x.names {
-				if sel.mayBe(name) {
+				if x.shows(k, sel) {
 					names, raws = append(names, name), append(raws, x.raws[k])
 				}
 			}

@@ -107,7 +107,7 @@ func familyOf(name string, m metadata.Metadata, counter bool) (string, metadata.
 	}
 	if counter {
 		m.Type = model.MetricTypeCounter
-	} else if m.Type == "" || m.Type == model.MetricTypeCounter && strings.HasSuffix(name, ":rate") {
+	} else if m.Type == "" || m.Type == model.MetricTypeCounter && strings.HasSuffix(name, rateSuffix) {
 		m.Type = model.MetricTypeGauge
 	}
 	return name, m

@@ -79,6 +79,7 @@ type metric struct {
 	hash    uint64 // of labels
 	source  int    // index of the data source
 	counter bool   // the virtual counter, not the rows
+	unsent  bool   // the stored rate of what was sent: see rateSuffix
 }
 
 // An entry is what a storage knows of a stored series.
@@ -105,29 +106,35 @@ func (s *Storage) entryOf(x *core.Series) *entry {
 	for j := range x.Definition.Sources {
 		ds := &x.Definition.Sources[j]
 		name := s.describe(&b, sch, x, ds.Name)
-		add := func(name string, counter bool) {
+		add := func(name string, counter, unsent bool) {
 			b.Add(model.MetricNameLabel, name)
 			b.Sort()
 			ls := distinct(&b)
-			e.metrics = append(e.metrics, metric{ls, ls.Hash(), j, counter})
+			e.metrics = append(e.metrics, metric{ls, ls.Hash(), j, counter, unsent})
 		}
 		if !isRate(ds.Kind) {
-			add(name, false)
+			add(name, false, false)
 			continue
 		}
-		add(rateName(sch, name), false)
+		rate, unsent := rateName(sch, name)
+		add(rate, false, unsent)
 		s.describe(&b, sch, x, ds.Name)
-		add(counterName(sch, name), true)
+		add(counterName(sch, name), true, false)
 	}
 	return e
 }
 
-// rateName returns the name of the stored rate of a data source called name.
-func rateName(sch scheme, name string) string {
+// rateSuffix ends the name of a stored rate where the name itself is the counter's. Nobody has sent
+// such a metric, so that only a selector whose matcher of the name has the suffix finds it.
+const rateSuffix = ":rate"
+
+// rateName returns the name of the stored rate of a data source called name, and whether it has
+// rateSuffix.
+func rateName(sch scheme, name string) (rate string, unsent bool) {
 	if sch == asSent || strings.HasSuffix(name, "_total") {
-		return name + ":rate"
+		return name + rateSuffix, true
 	}
-	return name
+	return name, false
 }
 
 // counterName returns the name of the virtual counter of a data source called name.

@@ -3,6 +3,7 @@ package prom
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -18,6 +19,7 @@ const cfLabel = "__cf__"
 type selector struct {
 	matchers []*labels.Matcher
 	names    []*labels.Matcher // the matchers that are about the name
+	rates    bool              // it asks for metrics by rateSuffix
 	forced   bool              // the selector names the consolidation function,
 	cf       rra.CF            // which is this one
 }
@@ -27,6 +29,8 @@ func newSelector(ms []*labels.Matcher) (*selector, error) {
 	for _, m := range ms {
 		if m.Name == model.MetricNameLabel {
 			sel.names = append(sel.names, m)
+			asks := m.Type == labels.MatchEqual || m.Type == labels.MatchRegexp
+			sel.rates = sel.rates || asks && strings.Contains(m.Value, rateSuffix)
 		}
 		if m.Name != cfLabel {
 			sel.matchers = append(sel.matchers, m)
@@ -42,13 +46,13 @@ func newSelector(ms []*labels.Matcher) (*selector, error) {
 }
 
 // matches reports whether a metric is selected.
-func (sel *selector) matches(ls labels.Labels) bool {
+func (sel *selector) matches(x *metric) bool {
 	for _, m := range sel.matchers {
-		if !m.Matches(ls.Get(m.Name)) {
+		if !m.Matches(x.labels.Get(m.Name)) {
 			return false
 		}
 	}
-	return true
+	return sel.rates || !x.unsent
 }
 
 // mayBe reports whether a name is selected.

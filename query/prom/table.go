@@ -28,6 +28,7 @@ type combination struct {
 	scheme scheme
 	values []string // of the labels that make the name: see keyLabels
 	names  []string // of the metrics
+	unsent []bool   // for each name, as metric.unsent
 	raws   []string // the values of rawLabel, as names
 	alike  *int     // how many combinations have these values, with several definitions
 }
@@ -236,9 +237,10 @@ func (s *Storage) combine(t *nameTable, sch scheme, values []string, d *rra.Defi
 	for j := range d.Sources {
 		name := s.describe(&b, sch, &x, d.Sources[j].Name)
 		if isRate(d.Sources[j].Kind) {
-			c.names = append(c.names, rateName(sch, name), counterName(sch, name))
+			rate, unsent := rateName(sch, name)
+			c.names, c.unsent = append(c.names, rate, counterName(sch, name)), append(c.unsent, unsent, false)
 		} else {
-			c.names = append(c.names, name)
+			c.names, c.unsent = append(c.names, name), append(c.unsent, false)
 		}
 		raw := rawName(sch, func(name string) string { return core.LabelValue(x.Labels, name) }, d.Sources[j].Name)
 		for len(c.raws) < len(c.names) {
@@ -287,7 +289,7 @@ func (s *Storage) ofUser(ctx context.Context, u *access.User, sel *selector) (fo
 
 func (t *nameTable) byScheme(sel *selector) (found [other]naming) {
 	alike := make(map[*int]int)
-	for _, c := range t.named(sel.names) {
+	for _, c := range t.named(sel) {
 		found[c.scheme].found = append(found[c.scheme].found, c)
 		alike[c.alike]++
 	}
@@ -299,23 +301,23 @@ func (t *nameTable) byScheme(sel *selector) (found [other]naming) {
 	return found
 }
 
-// named returns the combinations with a name that all of ms match.
-func (t *nameTable) named(ms []*labels.Matcher) (out []*combination) {
+// shows reports whether sel selects metric k of c by its name.
+func (c *combination) shows(k int, sel *selector) bool {
+	return sel.mayBe(c.names[k]) && (sel.rates || !c.unsent[k])
+}
+
+// named returns the combinations with a name that sel selects.
+func (t *nameTable) named(sel *selector) (out []*combination) {
 	seen := make(map[*combination]bool)
 	add := func(name string) {
-		for _, m := range ms {
-			if !m.Matches(name) {
-				return
-			}
-		}
 		for _, c := range t.byName[name] {
-			if !seen[c] {
+			if !seen[c] && c.shows(slices.Index(c.names, name), sel) {
 				seen[c] = true
 				out = append(out, c)
 			}
 		}
 	}
-	for _, m := range ms {
+	for _, m := range sel.names {
 		if m.Type == labels.MatchEqual {
 			add(m.Value)
 			return out
