@@ -46,14 +46,27 @@ func decodeRune[T string | []byte](p T) (rune, int) {
 	return utf8.DecodeRune([]byte(p[:min(len(p), utf8.UTFMax)]))
 }
 
-// LabelText makes s valid as the name or the value of a label: control characters become "_",
-// invalid UTF-8 becomes U+FFFD.
+// LabelText makes s valid as the name of a label: control characters become "_", invalid UTF-8
+// becomes U+FFFD.
 func LabelText(s string) string {
 	if text.Check(s) == nil {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
 		if text.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// LabelValue is LabelText for the value of a label, which may have several lines.
+func LabelValue(s string) string {
+	if text.CheckLines(s) == nil {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if text.CheckLines(string(r)) != nil {
 			return '_'
 		}
 		return r

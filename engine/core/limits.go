@@ -44,7 +44,7 @@ func checkRecord(rec []byte) error {
 // checkNewLabels is checkLabels for the labels of a series that is made.
 func checkNewLabels(labels []Label) error {
 	for _, l := range labels {
-		if err := text.Check(l.Value); err != nil {
+		if err := text.CheckLines(l.Value); err != nil {
 			return invalid("label %.40q=%.40q: its value %w", l.Name, l.Value, err)
 		}
 		if err := text.Check(l.Name); err != nil {
@@ -58,7 +58,7 @@ func checkNewLabels(labels []Label) error {
 // characters.
 func checkLabels(labels []Label) error {
 	for _, l := range labels {
-		if err := text.Printable(l.Value); err != nil {
+		if err := text.PrintableLines(l.Value); err != nil {
 			return invalid("label %.40q=%.40q: its value %w", l.Name, l.Value, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -91,6 +92,9 @@ func TestBadNamesAreRefused(t *testing.T) {
 	}
 	for way, enter := range ways {
 		for kind, bad := range badNames {
+			if way == "create, label's value" && text.CheckLines(bad) == nil {
+				continue // a value may have several lines
+			}
 			t.Run(way+"/"+kind, func(t *testing.T) {
 				err := enter(t.Context(), bad)
 				if !errors.Is(err, core.ErrInvalid) {

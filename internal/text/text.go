@@ -40,6 +40,19 @@ func isHidden(r rune) bool {
 // or holds a control character; it does not quote s.
 func Check(s string) error { return check(s, IsControl) }
 
+// CheckLines is Check for a text that may have several lines: line feeds, carriage returns and tabs
+// are no control characters there.
+func CheckLines(s string) error {
+	return check(s, func(r rune) bool { return !breaks(r) && IsControl(r) })
+}
+
+func breaks(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }
+
+// PrintableLines is CheckLines as Printable is Check.
+func PrintableLines(s string) error {
+	return check(s, func(r rune) bool { return !breaks(r) && endsLines(r) })
+}
+
 // Printable is Check, but s may hold what is hidden: soft hyphens, and the controls of
 // bidirectional text, which titles may need.
 func Printable(s string) error { return check(s, endsLines) }

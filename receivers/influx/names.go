@@ -153,7 +153,7 @@ func (k *Key) labels(field string) []core.Label {
 		if strings.HasPrefix(name, "__") { // reserved
 			name = "tag" + name
 		}
-		value := receivers.LabelText(t.Value)
+		value := receivers.LabelValue(t.Value)
 		if i := slices.IndexFunc(ls, func(l core.Label) bool { return l.Name == name }); i >= 0 {
 			ls[i].Value += ";" + value // as OpenTelemetry's rules for Prometheus say
 			continue

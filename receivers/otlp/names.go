@@ -201,7 +201,7 @@ func identify(resource, attrs []attribute, name, sent string, p *part, withResou
 	ls := []core.Label{{Name: "__name__", Value: name + p.suffix}}
 	add := func(name, value string) {
 		if value != "" {
-			ls = append(ls, core.Label{Name: name, Value: receivers.LabelText(value)})
+			ls = append(ls, core.Label{Name: name, Value: receivers.LabelValue(value)})
 		}
 	}
 	add("job", job)
@@ -252,7 +252,7 @@ func addAttribute(ls *[]core.Label, own int, a attribute) {
 	if strings.HasPrefix(name, "__") {
 		name = "key" + name // reserved
 	}
-	value := receivers.LabelText(a.value)
+	value := receivers.LabelValue(a.value)
 	switch i := slices.IndexFunc(*ls, func(l core.Label) bool { return l.Name == name }); {
 	case i < 0:
 		*ls = append(*ls, core.Label{Name: name, Value: value})

@@ -92,7 +92,7 @@ func Identify(labels []core.Label) receivers.Identity {
 	}
 	kept := make([]core.Label, len(labels))
 	for i, l := range labels {
-		kept[i] = core.Label{Name: receivers.LabelText(l.Name), Value: receivers.LabelText(l.Value)}
+		kept[i] = core.Label{Name: receivers.LabelText(l.Name), Value: receivers.LabelValue(l.Value)}
 	}
 	return receivers.Identity{Path: string(path), Labels: kept}
 }

@@ -152,7 +152,7 @@ func (t *ticket) Wait() error {
 // Note is receivers.Sink's.
 func (s *Sink) Note(ctx context.Context, key string, n core.Note) error {
 	n.Text, n.Severity = strings.ToValidUTF8(n.Text, "\uFFFD"), strings.ToValidUTF8(n.Severity, "\uFFFD")
-	n.Labels = labelTexts(n.Labels)
+	n.Labels = labelTexts(n.Labels, receivers.LabelText)
 	return s.store.AddNote(ctx, key, n)
 }
 

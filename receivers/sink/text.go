@@ -38,11 +38,12 @@ func cutText(s string) string {
 	return text.Cut(s, maxText-len("…")) + "…"
 }
 
-// labelTexts returns ls with names and values that the store takes. It does not change ls.
-func labelTexts(ls []core.Label) []core.Label {
+// labelTexts returns ls with names and values that the store takes, values as value makes them. It
+// does not change ls.
+func labelTexts(ls []core.Label, value func(string) string) []core.Label {
 	copied := false
 	for i, l := range ls {
-		if l.Name, l.Value = receivers.LabelText(l.Name), receivers.LabelText(l.Value); l != ls[i] {
+		if l.Name, l.Value = receivers.LabelText(l.Name), value(l.Value); l != ls[i] {
 			if !copied {
 				ls, copied = slices.Clone(ls), true
 			}
@@ -60,5 +61,5 @@ func labels(r *receivers.Request) []core.Label {
 			ls = append(ls, l)
 		}
 	}
-	return labelTexts(ls)
+	return labelTexts(ls, receivers.LabelValue)
 }

@@ -69,7 +69,7 @@ func (n Name) Identity(prefix string) receivers.Identity {
 		if strings.ContainsAny(t.Name, ";=") || strings.Contains(t.Value, ";") {
 			p.Blur()
 		}
-		labels = append(labels, core.Label{Name: receivers.LabelText(t.Name), Value: receivers.LabelText(t.Value)})
+		labels = append(labels, core.Label{Name: receivers.LabelText(t.Name), Value: receivers.LabelValue(t.Value)})
 	}
 	p.Add(Name{Path: components[last], Tags: n.Tags}.String())
 	return receivers.Identity{Path: p.String(), Labels: labels}
