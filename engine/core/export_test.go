@@ -254,7 +254,7 @@ func (s *Store) digestRows(ctx context.Context, ref Ref, put func(uint64)) error
 }
 
 // Deliveries waits until every shard is idle, and returns how many deliveries each has been sent
-// since the store was opened, without those of Deliveries itself.
+// since the store was opened. It does not count its own.
 func (s *Store) Deliveries() []uint64 {
 	a := &s.appender
 	a.drain()
