@@ -60,7 +60,7 @@ func TestTopOnATerminal(t *testing.T) {
 	rondoHere(t, db, "update", "web03/load", "1700000070:777")
 	p.has("777")
 	p.press("\r")
-	p.has("AVERAGE of 10 s")
+	p.has("AVERAGE of 30 s")
 	p.press("q")
 	p.has("filter: WEB0 3")
 	p.press("\x1b")
