@@ -185,7 +185,9 @@ func SeriesOf(ctx context.Context, e Resolver, ref Ref) (x Series, err error) {
 
 // LookupAll looks up many paths in e, as Lookup does one. out[i] is the series of paths[i]; 0: the
 // path is no series.
-func LookupAll(e interface{ Lookup(path string) (Ref, error) }, paths []string) (out []Ref, err error) {
+func LookupAll(e interface {
+	Lookup(path string) (Ref, error)
+}, paths []string) (out []Ref, err error) {
 	if s, ok := e.(*Store); ok {
 		return s.lookupAll(paths)
 	}

@@ -30,8 +30,9 @@ type Program struct {
 // A Result is what one program did.
 type Result struct {
 	Name        string  `json:"name"`
-	FirstRound  float64 `json:"first_round_seconds"` // which makes all series
-	Samples     int64   `json:"samples"`             // of the other rounds
+	FirstRound  float64 `json:"first_round_seconds"`          // which makes all series
+	FirstCPU    float64 `json:"first_round_cpu_microseconds"` // of the program, a series
+	Samples     int64   `json:"samples"`                      // of the other rounds
 	Seconds     float64 `json:"seconds"`
 	Rate        float64 `json:"samples_per_second"`
 	CPU         float64 `json:"cpu_seconds_per_million"` // of the program, not of what sends
@@ -69,6 +70,10 @@ func (c *Config) measure(ctx context.Context, p Program) (r Result, err error) {
 func (s *Server) rounds(ctx context.Context, c *Config, name string) (r Result, err error) {
 	start := time.Now().Add(-24 * time.Hour).UnixMilli()
 	requests := newRequests(c.Series, c.Samples, start)
+	before, err := s.CPU()
+	if err != nil {
+		return r, err
+	}
 	began := time.Now()
 	if _, _, err := s.send(ctx, c, requests, start, 0, func() bool { return true }); err != nil {
 		return r, err
@@ -78,6 +83,7 @@ func (s *Server) rounds(ctx context.Context, c *Config, name string) (r Result, 
 	if err != nil {
 		return r, err
 	}
+	r.FirstCPU = (cpu - before).Seconds() * 1e6 / float64(c.Series)
 	own := ownTimes()
 	began = time.Now()
 	times, samples, err := s.send(ctx, c, requests, start, 1, func() bool { return time.Since(began) > c.Length })

@@ -41,6 +41,7 @@ func WriteText(w io.Writer, rs []Result) error {
 	line("request, median ms", "%.2f", func(r *Result) float64 { return r.Median })
 	line("request, 99 % ms", "%.2f", func(r *Result) float64 { return r.P99 })
 	line("first round, s", "%.2f", func(r *Result) float64 { return r.FirstRound })
+	line("first round, CPU µs a series", "%.1f", func(r *Result) float64 { return r.FirstCPU })
 	line("sent again", "%.0f", func(r *Result) float64 { return float64(r.Again) })
 	line("driver's CPU seconds a million", "%.3f", func(r *Result) float64 { return r.DriverCPU })
 	return t.Flush()
