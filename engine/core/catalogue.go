@@ -382,14 +382,14 @@ func (s *Store) Lookup(p string) (Ref, error) {
 	return ref, err
 }
 
-// lookupAll is the function LookupAll for s. It begins one transaction for all.
-func (s *Store) lookupAll(paths []string) ([]Ref, error) {
+// LookupAll is Lookup for many paths, in one transaction. out[i] is the series of paths[i]; 0: the
+// path is no series.
+func (s *Store) LookupAll(paths []string) ([]Ref, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	out := make([]Ref, len(paths))
-	plan := make([]planned, 0, len(paths))
+	out, plan := make([]Ref, len(paths)), make([]planned, 0, len(paths))
 	for i, p := range paths {
 		if key, _, err := cleanPath(p); err == nil { // else it is no series
 			plan = append(plan, planned{key: key, at: i})
@@ -401,14 +401,12 @@ func (s *Store) lookupAll(paths []string) ([]Ref, error) {
 		plan[i].old, plan[i].unknown = s.catalogue.now(&plan[i])
 	}
 	s.catalogue.mu.RUnlock()
-	for i := range plan {
-		p := &plan[i]
+	for _, p := range plan {
 		if p.unknown != nil {
-			return nil, fmt.Errorf("look up %q: %w", paths[p.at], p.unknown)
+			return nil, fmt.Errorf("look up %q: %w", p.key, p.unknown)
 		}
-		if out[p.at] = p.old; p.old != 0 {
-			s.awaitArrival(p.old)
-		}
+		out[p.at] = p.old
+		s.awaitArrival(p.old)
 	}
 	return out, nil
 }

@@ -70,10 +70,7 @@ func (cat *catalogue) class(id uint32) *class {
 // compile returns the machine of a definition's code. It returns the interned machine if the
 // catalogue knows the definition.
 func (cat *catalogue) compile(code string) (*rra.Machine, error) {
-	cat.mu.RLock()
-	def := cat.byDef[code]
-	cat.mu.RUnlock()
-	if def != nil {
+	if def := cat.interned(code); def != nil {
 		return def.m, nil
 	}
 	return compileCode([]byte(code))
@@ -91,17 +88,17 @@ func (cat *catalogue) classOf(m *rra.Machine) *class {
 	return c
 }
 
-// interned reports whether a definition of this code is known.
-func (cat *catalogue) interned(code string) bool {
+// interned returns the definition of a code, or nil if it is not known.
+func (cat *catalogue) interned(code string) *definition {
 	cat.mu.RLock()
 	defer cat.mu.RUnlock()
-	return cat.byDef[code] != nil
+	return cat.byDef[code]
 }
 
 // newDefinitionBytes returns the memory that the definition of p will take, 0 if it is known
 // already. The error is ErrMemory if definitions would take too much.
 func (cat *catalogue) newDefinitionBytes(p *planned) (int64, error) {
-	if cat.interned(p.def) {
+	if cat.interned(p.def) != nil {
 		return 0, nil
 	}
 	n := definitionBytes(p.m, len(p.def))

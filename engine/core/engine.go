@@ -183,23 +183,6 @@ func SeriesOf(ctx context.Context, e Resolver, ref Ref) (x Series, err error) {
 	return x, err
 }
 
-// LookupAll looks up many paths in e, as Lookup does one. out[i] is the series of paths[i]; 0: the
-// path is no series.
-func LookupAll(e interface {
-	Lookup(path string) (Ref, error)
-}, paths []string) (out []Ref, err error) {
-	if s, ok := e.(*Store); ok {
-		return s.lookupAll(paths)
-	}
-	out = make([]Ref, len(paths))
-	for i, p := range paths {
-		if out[i], err = e.Lookup(p); err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, fmt.Errorf("look up %q: %w", p, err)
-		}
-	}
-	return out, nil
-}
-
 // Last returns the time of the last update of one series of e. The error wraps ErrNotFound if ref
 // is no series.
 func Last(ctx context.Context, e LastsReader, ref Ref) (rra.Time, error) {

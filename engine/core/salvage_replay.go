@@ -261,7 +261,7 @@ func (x *salvaging) fits(rec []byte) error {
 	r := record.Reader{Rest: rec[1:]}
 	var keys []string
 	defined := func(p *planned) error {
-		if x.noDefs && !x.s.catalogue.interned(p.def) {
+		if x.noDefs && x.s.catalogue.interned(p.def) == nil {
 			return fmt.Errorf("it makes the series %q, whose definition may be the one that is lost", p.Path)
 		}
 		return nil

@@ -80,11 +80,25 @@ func (c *call) lookAll(ctx context.Context) error {
 		f.Find(ctx, paths, c.answer)
 		return nil
 	}
-	refs, err := core.LookupAll(c.store, paths)
+	refs, err := c.lookup(paths)
 	for i, ref := range refs {
 		c.look(i, ref)
 	}
 	return err
+}
+
+// lookup returns the series of paths; 0: a path is no series.
+func (c *call) lookup(paths []string) (refs []core.Ref, err error) {
+	if s, ok := c.store.(*core.Store); ok {
+		return s.LookupAll(paths)
+	}
+	refs = make([]core.Ref, len(paths))
+	for i, p := range paths {
+		if refs[i], err = c.store.Lookup(p); err != nil && !errors.Is(err, core.ErrNotFound) {
+			return nil, fmt.Errorf("look up %q: %w", p, err)
+		}
+	}
+	return refs, nil
 }
 
 // answer takes what a Finder says of request i.
