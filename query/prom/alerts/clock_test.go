@@ -225,5 +225,8 @@ func TestSlowGroupMisses(t *testing.T) {
 		if c := m.Counts(); c.Evaluations+c.Missed < 55 || c.Evaluations+c.Missed > 60 || c.Evaluations > 17 {
 			t.Errorf("%d evaluations and %d missed in ten minutes, want 60 together", c.Evaluations, c.Missed)
 		}
+		if s := m.Troubles().Slow; len(s) != 1 || s[0] != (Slow{"g", 35 * time.Second, 10 * time.Second}) {
+			t.Errorf("slow groups: %v", s)
+		}
 	})
 }

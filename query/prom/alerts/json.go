@@ -1,7 +1,6 @@
 package alerts
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -132,26 +131,4 @@ func (m *Manager) Alerts() ([]byte, error) {
 		}
 	}
 	return json.Marshal(out)
-}
-
-// A Failing is a rule whose last evaluation failed, and why.
-type Failing struct{ Group, Rule, Err string }
-
-// Failing returns the rules whose last evaluation failed, sorted; a nil Manager has none.
-func (m *Manager) Failing() []Failing {
-	if m == nil {
-		return nil
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var out []Failing
-	for _, g := range m.groups {
-		for _, r := range g.rules {
-			if r.err != nil {
-				out = append(out, Failing{g.name, r.name, r.err.Error()})
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b Failing) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Rule, b.Rule)) })
-	return out
 }

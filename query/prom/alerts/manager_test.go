@@ -168,7 +168,7 @@ func TestRecording(t *testing.T) {
 	if len(w.recorded) != 1 || !labels.Equal(w.recorded[0].Labels, want) || w.recorded[0].Value != 3 {
 		t.Errorf("%v", w.recorded)
 	}
-	if f := m.Failing(); len(f) != 1 || f[0] != (Failing{"g", "High", "too slow"}) {
+	if f := m.Troubles().Failing; len(f) != 1 || f[0] != (Failing{"g", "High", "too slow"}) {
 		t.Errorf("%v", f)
 	}
 	r := httptest.NewRequest(http.MethodGet, "/?type=record", nil)
@@ -187,7 +187,7 @@ func TestRecording(t *testing.T) {
 	}
 	w.answers["sum(m)"] = append(w.answers["sum(m)"], w.answers["sum(m)"][0])
 	m.evaluate(t.Context(), m.groups[0], time.Unix(1_700_000_060, 0))
-	if f := m.Failing(); len(f) != 2 || !strings.Contains(f[1].Err, "several samples") {
+	if f := m.Troubles().Failing; len(f) != 2 || !strings.Contains(f[1].Err, "several samples") {
 		t.Errorf("%v", f)
 	}
 }
@@ -307,6 +307,9 @@ func TestNotSent(t *testing.T) {
 	target.status = http.StatusServiceUnavailable
 	m.evaluate(t.Context(), m.groups[0], time.Now())
 	sent(t, m, target, func() bool { return m.Counts().SendFailures > 0 })
+	if r := m.Troubles().Refusing; len(r) != 1 || r[0].To != m.senders[0].url || !strings.Contains(r[0].Err, "503") {
+		t.Errorf("a webhook that refuses: %+v", r)
+	}
 	if c := m.Counts(); c.SendFailures == 0 || c.Sent != 0 || len(m.senders[0].left()) != 1 {
 		t.Errorf("%+v, %d wait", c, len(m.senders[0].left()))
 	}
@@ -321,6 +324,15 @@ func TestNotSent(t *testing.T) {
 	sent(t, again, target, func() bool { return len(again.senders[0].left()) == 0 })
 	if len(again.senders[0].left()) != 0 {
 		t.Error("what was refused waits still")
+	}
+	if r := again.Troubles().Refusing; len(r) != 1 || !strings.Contains(r[0].Err, "400") {
+		t.Errorf("a webhook that has refused for good: %+v", r)
+	}
+	target.status = http.StatusOK
+	again.senders[0].add([]message{{news: true}})
+	sent(t, again, target, func() bool { return again.Counts().Sent == 1 })
+	if r := again.Troubles().Refusing; r != nil {
+		t.Errorf("a webhook that takes alerts again: %+v", r)
 	}
 }
 

@@ -48,9 +48,10 @@ type sender struct {
 	manager  bool
 	wake     chan struct{}
 
-	mu    sync.Mutex // guards queue and sent
+	mu    sync.Mutex // guards all below
 	queue []message
-	sent  int // the first messages of queue are on their way
+	sent  int   // the first messages of queue are on their way
+	err   error // why the last request failed; nil: it was taken, or there was none
 }
 
 // add queues messages.
@@ -125,6 +126,9 @@ func (s *sender) post(ctx context.Context, batch []message) (done bool) {
 	if ctx.Err() != nil {
 		return false
 	}
+	s.mu.Lock()
+	s.err = err
+	s.mu.Unlock()
 	if err == nil {
 		s.count(uint64(len(batch)), 0, 0)
 	} else {

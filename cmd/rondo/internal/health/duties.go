@@ -42,25 +42,42 @@ func cluster(l *look) {
 	}
 }
 
+// alerting reports alerts that do not arrive, and rules that do not find out what to say.
 func alerting(l *look) {
-	if len(l.Rules) == 0 {
+	for _, r := range l.Alerting.Refusing {
+		l.lasts(Problem{
+			ID: "alert_receiver/" + r.To, Severity: Error,
+			Text:   fmt.Sprintf("%s does not take alerts: %s.", text(r.To), text(r.Err)),
+			Advice: "Look whether it runs at this address. A webhook is tried again for an hour, unless it answers 4xx; an Alertmanager gets each alert every minute.",
+		})
+	}
+	for _, g := range l.Alerting.Slow {
+		l.lasts(Problem{
+			ID: "slow_rules/" + g.Group, Severity: Warning,
+			Text: fmt.Sprintf("The rules of %s take %v, longer than their interval of %v: evaluations are left out.",
+				text(g.Group), g.Took.Round(time.Millisecond), g.Interval),
+			Advice: "Give the group a longer interval, split it, or record what its expressions have in common.",
+		})
+	}
+	failing := l.Alerting.Failing
+	if len(failing) == 0 {
 		return
 	}
 	var names []string
-	for _, r := range l.Rules[:min(len(l.Rules), named)] {
+	for _, r := range failing[:min(len(failing), named)] {
 		names = append(names, fmt.Sprintf("%s in %s: %s", r.Rule, r.Group, r.Err))
 	}
-	if n := len(l.Rules) - named; n > 0 {
+	if n := len(failing) - named; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
 	}
 	fails := "fails"
-	if len(l.Rules) > 1 {
+	if len(failing) > 1 {
 		fails = "fail"
 	}
 	l.lasts(Problem{
 		ID: "rules", Severity: Warning,
-		Text:   fmt.Sprintf("%s %s: %s.", count(uint64(len(l.Rules)), "rule"), fails, strings.Join(names, "; ")),
-		Advice: "Try the expression with rondo query. Alerts of these rules are not told meanwhile.",
+		Text:   fmt.Sprintf("%s %s: %s.", count(uint64(len(failing)), "rule"), fails, strings.Join(names, "; ")),
+		Advice: "Try the expression with rondo query. Alerts of these rules stay as they were meanwhile.",
 	})
 }
 

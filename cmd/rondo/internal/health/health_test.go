@@ -58,7 +58,15 @@ func TestEachProblemIsTold(t *testing.T) {
 		{"sparse", func(s *health.State) {
 			s.Sparse = []sink.Sparse{{Path: "a/b", Source: "value", Heartbeat: 20, Apart: 300}}
 		}, "sparse", "1 series gets samples further apart than the heartbeat, so that rows are unknown: a/b (300 s apart, heartbeat 20 s).", health.Warning},
-		{"rules", func(s *health.State) { s.Rules = []alerts.Failing{{Group: "g", Rule: "High", Err: "too slow"}} }, "rules", "1 rule fails: High in g: too slow.", health.Warning},
+		{"rules", func(s *health.State) {
+			s.Alerting.Failing = []alerts.Failing{{Group: "g", Rule: "High", Err: "too slow"}}
+		}, "rules", "1 rule fails: High in g: too slow.", health.Warning},
+		{"slow rules", func(s *health.State) {
+			s.Alerting.Slow = []alerts.Slow{{Group: "g", Took: 70 * time.Second, Interval: time.Minute}}
+		}, "slow_rules/g", "The rules of g take 1m10s, longer than their interval of 1m0s: evaluations are left out.", health.Warning},
+		{"webhook", func(s *health.State) {
+			s.Alerting.Refusing = []alerts.Refusing{{To: "http://a/hook", Err: "503 Service\nUnavailable"}}
+		}, "alert_receiver/http://a/hook", `http://a/hook does not take alerts: "503 Service\nUnavailable".`, health.Error},
 		{"backup", func(s *health.State) { s.BackupErr = errors.New("no space left") }, "backup", "failed: no space left. None is known", health.Error},
 		{"configuration", func(s *health.State) { s.ConfigBad = true }, "config", "has a mistake", health.Warning},
 		{"restart", func(s *health.State) { s.Restart = 2 }, "restart", "2 changed settings take effect", health.Info},

@@ -37,8 +37,8 @@ type State struct {
 	// newest whole one began; the zero time means that none is known.
 	BackupErr  error
 	BackupLast time.Time
-	// Rules are rules whose last evaluation failed.
-	Rules []alerts.Failing
+	// Alerting is what goes wrong with rules and alerts.
+	Alerting alerts.Troubles
 	// ConfigBad says that the configuration was read again and not taken; Restart counts settings
 	// that wait for a restart.
 	ConfigBad bool

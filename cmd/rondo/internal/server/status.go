@@ -41,7 +41,7 @@ func (s *server) state(now time.Time) health.State {
 	st := health.State{
 		Now: now, Started: s.started, Dir: absolute(s.DB), Store: s.store.Stats(),
 		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Sparse: s.receivers.sink.Sparse(context.Background()), Missed: s.missed.flags(),
-		Rules: s.rules.Failing(), BackupErr: backup.Err, BackupLast: backup.Last,
+		Alerting: s.rules.Troubles(), BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.figures.Reloads.Bad.Load(), Restart: int(s.figures.Reloads.Restart.Load()),
 		HostRefused: s.middleware.HostsRefused(), Shed: s.middleware.Stats().Shed, Spool: s.spooled(),
 		FiguresLate: rra.Time(s.figures.Late.Load()),
