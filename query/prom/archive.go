@@ -8,9 +8,11 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A selector reads one archive of each series: the coarsest one whose rows are fine enough, among
-// those that reach back to the start of the range. If no archive reaches back, the one that reaches
-// back farthest answers.
+// A selector reads the rows of one archive of each series: the coarsest one whose rows are fine
+// enough, among those that reach back to the start of the range. If none reaches back, the one that
+// reaches back farthest answers. If it knows few rows of a range, or none, the next finer one does:
+// the series is young. What it does not know of a row, the other archives fill in (query.Join). The
+// last row ends at the last update.
 //
 // What is fine enough depends on the query. A range query with a step of 5 minutes shows a value
 // every 5 minutes, so that rows of 5 minutes are fine enough; their values are true averages.
@@ -50,18 +52,34 @@ func resolutionOf(hints *storage.SelectHints) int64 {
 	return 1
 }
 
-// choose returns the index of the archive of d that answers, or -1: no archive has a fitting
-// consolidation function. last and start are seconds: of the last update and of the first row.
-func choose(d *rra.Definition, cf rra.CF, forced bool, last, start, resolution int64) int {
+// choose returns the index of the archive of d that answers, and the consolidation function that it
+// answers with, or -1: no archive has a fitting function. last and start are seconds: of the last
+// update and of the first row.
+func choose(d *rra.Definition, cf rra.CF, forced bool, last, start, resolution int64) (int, rra.CF) {
 	for _, c := range [...]rra.CF{cf, rra.Average, rra.Last, rra.Max, rra.Min} {
 		if i, err := d.ChooseFiner(last, c, start, resolution); err == nil {
-			return i
+			return i, c
 		}
 		if forced {
 			break
 		}
 	}
-	return -1
+	return -1, cf
+}
+
+// finer returns the index of the archive of cf whose rows are the next finer ones, or -1.
+func finer(d *rra.Definition, cf rra.CF, archive int) int {
+	best := -1
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		if !a.Serves(cf) || a.PDPs >= d.Archives[archive].PDPs {
+			continue
+		}
+		if best < 0 || a.PDPs > d.Archives[best].PDPs || a.PDPs == d.Archives[best].PDPs && a.Rows > d.Archives[best].Rows {
+			best = i
+		}
+	}
+	return best
 }
 
 // wantsData reports whether a selector wants samples, not only labels.

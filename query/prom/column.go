@@ -18,6 +18,7 @@ type column struct {
 	known   []uint64  // of a counter, a bit for each row that is known; nil: values show it
 	origin  int64     // the time of values[0]
 	step    int64     // of a row
+	tail    int64     // the time of the last value
 	parts   int64     // places a row
 	silent  int64     // the series is silent from this time on
 	held    bool      // the last value is repeated until the series is silent
@@ -50,7 +51,8 @@ func (c *column) at(p int64) (v float64, ok bool) {
 	after, before := c.rowKnown(i), c.rowKnown(i-1)
 	switch {
 	case part > 0 && i == n-1: // as if the last row went on
-		return v + (v-c.values[i-1])*float64(part)/float64(c.parts), before
+		grows := (v - c.values[i-1]) * float64(c.step) / float64(c.tail-c.knee())
+		return v + grows*float64(part)/float64(c.parts), before
 	case part > 0:
 		return v + (c.values[i+1]-v)*float64(part)/float64(c.parts), after
 	case before || after:
@@ -76,21 +78,34 @@ func (c *column) lastKnown() bool {
 	return v == v
 }
 
+// knee returns the time of the value before the last one.
+func (c *column) knee() int64 { return c.origin + int64(len(c.values)-2)*c.step }
+
 // time returns the time of a place.
 func (c *column) time(p int64) int64 {
-	if c.parts == 1 { // nearly always, and division is slow
-		return c.origin + p*c.step
+	i, part, last := p/c.parts, p%c.parts, int64(len(c.values)-1)
+	switch {
+	case i < last-1:
+		return c.origin + i*c.step + part*c.step/c.parts
+	case i < last:
+		return c.knee() + part*(c.tail-c.knee())/c.parts
 	}
-	return c.origin + p/c.parts*c.step + p%c.parts*c.step/c.parts
+	return c.tail + (i-last)*c.step + part*c.step/c.parts
 }
 
 // place returns the first place at or behind the time t.
 func (c *column) place(t int64) int64 {
-	if t <= c.origin {
+	from, i, length := c.origin, int64(0), c.step
+	switch last := int64(len(c.values) - 1); {
+	case last < 0, t <= c.time(0):
 		return 0
+	case t > c.tail:
+		from, i = c.tail, last
+	case t > c.knee():
+		from, i, length = c.knee(), last-1, c.tail-c.knee()
 	}
-	d := t - c.origin
-	p := d/c.step*c.parts + d%c.step*c.parts/c.step
+	d := t - from
+	p := (i+d/length)*c.parts + d%length*c.parts/length
 	for c.time(p) < t {
 		p++
 	}

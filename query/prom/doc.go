@@ -6,7 +6,8 @@
 // virtual counter, the integral of the rows, so that rate() and increase() give the stored rates.
 // names.go says what metrics and labels are called.
 //
-// The rows of one archive are the samples. A row at t covers (t-step, t], and its time is t. The
+// The rows of one archive are the samples, and what it does not know of them other archives fill
+// in. A row at t covers (t-step, t], and its time is t; the last one ends with what is known. The
 // hints of a query choose the archive: see archive.go. Unknown rows are left out, and a staleness
 // marker stands at the first of them. Where rows are wider than the look-back of the engine, the
 // value of a row is repeated until the next row, so that callers need not widen

@@ -92,7 +92,7 @@ func (s *Storage) candidates(ctx context.Context, sel *selector) ([]core.Ref, er
 }
 
 // queries returns the selections by labels that find the series of all protocols for sel.
-func (s *Storage) queries(ctx context.Context, sel *selector) (queries []query, err error) {
+func (s *Storage) queries(ctx context.Context, sel *selector) (queries []selection, err error) {
 	found, err := s.byScheme(ctx, sel)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (s *Storage) others(ctx context.Context, sel *selector) (all []core.Ref, er
 		}
 	}
 	for _, base := range basesOfOther {
-		refs, err := core.Refs(ctx, s.store, u.Below(query(base).with(more...)))
+		refs, err := core.Refs(ctx, s.store, u.Below(selection(base).with(more...)))
 		if err != nil {
 			return nil, err
 		}

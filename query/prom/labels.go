@@ -24,7 +24,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 
 func (q *querier) labelValues(ctx context.Context, name string, ms []*labels.Matcher) ([]string, error) {
 	c := &collecting{q: q, set: make(map[string]bool)}
-	err := c.collect(ctx, ms, func(f *found) { c.add(f.metric.labels.Get(name)) }, func(sel query, sch scheme, names, raws []string) error {
+	err := c.collect(ctx, ms, func(f *found) { c.add(f.metric.labels.Get(name)) }, func(sel selection, sch scheme, names, raws []string) error {
 		if name == rawLabel {
 			for _, raw := range raws {
 				c.add(raw)
@@ -52,7 +52,7 @@ func (q *querier) labelNames(ctx context.Context, ms []*labels.Matcher) ([]strin
 	c := &collecting{q: q, set: make(map[string]bool)}
 	err := c.collect(ctx, ms, func(f *found) {
 		f.metric.labels.Range(func(l labels.Label) { c.add(l.Name) })
-	}, func(sel query, sch scheme, _, raws []string) error {
+	}, func(sel selection, sch scheme, _, raws []string) error {
 		if slices.ContainsFunc(raws, func(raw string) bool { return raw != "" }) {
 			c.add(rawLabel)
 		}
@@ -130,7 +130,7 @@ func (c *collecting) inOrder() []string {
 // collect calls fromIndex for each selection of stored labels if these show exactly what ms select:
 // if ms are about the name only. names are the names of metrics that the selection finds, raws
 // their values of rawLabel. collect calls fromMetric for each metric that no index finds.
-func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetric func(f *found), fromIndex func(sel query, sch scheme, names, raws []string) error) error {
+func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetric func(f *found), fromIndex func(sel selection, sch scheme, names, raws []string) error) error {
 	sel, err := newSelector(ms)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 }
 
 // each calls fn for each metric that sel selects among the series that queries find.
-func (c *collecting) each(ctx context.Context, sel *selector, queries []query, fn func(f *found)) error {
+func (c *collecting) each(ctx context.Context, sel *selector, queries []selection, fn func(f *found)) error {
 	for _, one := range queries {
 		refs, err := core.Refs(ctx, c.q.s.store, one)
 		if err != nil {
@@ -207,7 +207,7 @@ func (c *collecting) metrics(ctx context.Context, sel *selector, refs []core.Ref
 }
 
 // values adds the values of a label of the series of a scheme that sel finds.
-func (c *collecting) values(ctx context.Context, sel query, sch scheme, name string) error {
+func (c *collecting) values(ctx context.Context, sel selection, sch scheme, name string) error {
 	stored, ok := renamed[sch][name]
 	switch {
 	case sch == asSent:
@@ -217,7 +217,7 @@ func (c *collecting) values(ctx context.Context, sel query, sch scheme, name str
 	case sch == collectd && name == "type":
 		sel, stored = sel.with(present("plugin_instance")), "type_instance"
 	case sch == collectd && !ok:
-		return c.eachPlugin(ctx, sel, func(sel query, plugin string) error {
+		return c.eachPlugin(ctx, sel, func(sel selection, plugin string) error {
 			if cleanLabel(plugin) != name {
 				return nil
 			}
@@ -243,7 +243,7 @@ func (c *collecting) values(ctx context.Context, sel query, sch scheme, name str
 }
 
 // addValues adds the values of a stored label, as public returns them; nil: as they are.
-func (c *collecting) addValues(ctx context.Context, sel query, name string, public func(string) string) error {
+func (c *collecting) addValues(ctx context.Context, sel selection, name string, public func(string) string) error {
 	values, err := c.q.s.store.Labels(ctx, core.LabelQuery{Name: name, Matchers: sel})
 	if public == nil {
 		c.sorted = append(c.sorted, values...)
@@ -256,7 +256,7 @@ func (c *collecting) addValues(ctx context.Context, sel query, name string, publ
 }
 
 // eachPlugin calls fn for each plugin of collectd that sel finds, with the selection of its series.
-func (c *collecting) eachPlugin(ctx context.Context, sel query, fn func(sel query, plugin string) error) error {
+func (c *collecting) eachPlugin(ctx context.Context, sel selection, fn func(sel selection, plugin string) error) error {
 	plugins, err := c.q.s.store.Labels(ctx, core.LabelQuery{Name: "plugin", Matchers: sel})
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (c *collecting) eachPlugin(ctx context.Context, sel query, fn func(sel quer
 }
 
 // names adds the names of labels of the series of a scheme that sel finds.
-func (c *collecting) names(ctx context.Context, sel query, sch scheme) error {
+func (c *collecting) names(ctx context.Context, sel selection, sch scheme) error {
 	c.add(model.MetricNameLabel)
 	s := c.q.s.store
 	if sch == asSent {
@@ -281,7 +281,7 @@ func (c *collecting) names(ctx context.Context, sel query, sch scheme) error {
 		return err
 	}
 	// carried adds name if a series has a stored label.
-	carried := func(sel query, stored, name string) error {
+	carried := func(sel selection, stored, name string) error {
 		values, err := s.Labels(ctx, core.LabelQuery{Name: stored, Matchers: sel, Most: 1})
 		if len(values) > 0 {
 			c.add(name)
@@ -301,7 +301,7 @@ func (c *collecting) names(ctx context.Context, sel query, sch scheme) error {
 		if err := carried(sel.with(present("plugin_instance")), "type_instance", "type"); err != nil {
 			return err
 		}
-		return c.eachPlugin(ctx, sel, func(sel query, plugin string) error {
+		return c.eachPlugin(ctx, sel, func(sel selection, plugin string) error {
 			if err := carried(sel, "plugin_instance", cleanLabel(plugin)); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -135,21 +136,36 @@ type part struct {
 	from, to int64 // the rows of (from, to], in seconds
 }
 
-// plan returns which rows to read of a series that was updated last at the second last.
-func (r *reading) plan(e *entry, last int64) (part, bool) {
+// A line is a series that is read: the metrics from first on.
+type line struct {
+	first int
+	open  *query.Open
+	cf    rra.CF
+	part  part
+	join  *query.Join
+	want  []int // data sources of the metrics
+}
+
+// plan says which rows to read of a series. It reports false if there are none.
+func (r *reading) plan(e *entry, l *line) bool {
 	start := floorDiv(r.start, 1000)
-	archive := choose(e.def, r.cf, r.forced, last, start, r.resolution)
-	if archive < 0 {
-		return part{}, false
-	}
+	archive, cf := choose(e.def, r.cf, r.forced, l.open.Last, start, r.resolution)
+	l.cf = cf
+	return archive >= 0 && r.planPart(e, l, archive)
+}
+
+// planPart is plan for an archive.
+func (r *reading) planPart(e *entry, l *line, archive int) bool {
+	start, last := floorDiv(r.start, 1000), l.open.Last
 	w := e.def.Step * e.def.Archives[archive].PDPs
 	p := part{archive: archive, width: w, from: ceilTo(start, w) - 2*w, to: ceilTo(ceilTo(r.end, 1000)/1000, w)}
 	if r.parts(w, false) > 1 {
 		p.from -= ceilTo(heartbeatOf(e.def), w)
 	}
-	oldest, newest := e.def.Window(archive, last)
-	p.from, p.to = max(p.from, oldest), min(p.to, newest)
-	return p, p.from < p.to
+	oldest, _ := e.def.Window(archive, last)
+	p.from, p.to = max(p.from, oldest), min(p.to, ceilTo(last, w))
+	l.part = p
+	return p.from < p.to
 }
 
 func heartbeatOf(d *rra.Definition) int64 {
@@ -162,42 +178,74 @@ func heartbeatOf(d *rra.Definition) int64 {
 
 // read reads the samples of all into out.
 func (r *reading) read(ctx context.Context, all []found, out []series) error {
-	parts := make(map[part][]int) // the first metric of each series
-	lasts := make([]int64, len(all))
 	var refs []core.Ref
 	for i := 0; i < len(all); i = behind(all, i) {
 		refs = append(refs, all[i].ref)
 	}
-	times, err := r.q.s.store.Lasts(ctx, refs)
+	opens, err := query.Opens(ctx, r.q.s.store, refs)
 	if err != nil {
 		return err
 	}
+	lines := make([]line, len(refs))
+	todo := make([]*line, 0, len(refs))
 	for i, k := 0, 0; i < len(all); i, k = behind(all, i), k+1 {
-		p, ok, at := part{}, times[k].There, times[k].Time
-		if ok {
-			p, ok = r.plan(all[i].entry, at.Unix())
-		}
+		l := &lines[k]
+		l.first, l.open = i, &opens[k]
+		ok := l.open.There && r.plan(all[i].entry, l)
 		for j := i; j < behind(all, i); j++ {
 			out[j].gone = !ok
-			lasts[j] = at.Unix()
+			if s := all[j].metric.source; !slices.Contains(l.want, s) && s < len(all[i].entry.def.Sources) {
+				l.want = append(l.want, s)
+			}
 		}
 		if ok {
-			parts[p] = append(parts[p], i)
-			r.q.rows += (p.to - p.from) / p.width * int64(behind(all, i)-i)
+			todo = append(todo, l)
 		}
 	}
-	if r.q.rows > r.q.s.options.MaxRows {
-		return &LimitError{"rows", r.q.s.options.MaxRows}
-	}
-	if err := r.q.charge(); err != nil {
-		return err
-	}
-	for p, firsts := range parts {
-		if err := r.readPart(ctx, p, firsts, all, lasts, out); err != nil {
+	joins := make([]*query.Join, 0, len(todo))
+	for len(todo) > 0 {
+		if todo, err = r.readLines(ctx, todo, all, out); err != nil {
 			return err
 		}
 	}
+	for k := range lines {
+		if lines[k].join != nil {
+			joins = append(joins, lines[k].join)
+		}
+	}
+	if err := query.Fill(ctx, r.q.s.store, joins, func(int64) error { return ctx.Err() }); err != nil {
+		return err
+	}
+	for k := range lines {
+		if lines[k].join != nil {
+			r.finish(&lines[k], all, out)
+		}
+	}
 	return nil
+}
+
+// readLines reads the rows of series. It returns those that know few of them and have finer rows,
+// to be read anew.
+func (r *reading) readLines(ctx context.Context, todo []*line, all []found, out []series) (again []*line, err error) {
+	parts := make(map[part][]*line)
+	for _, l := range todo {
+		parts[l.part] = append(parts[l.part], l)
+		r.q.rows += (l.part.to - l.part.from) / l.part.width * int64(behind(all, l.first)-l.first)
+	}
+	if r.q.rows > r.q.s.options.MaxRows {
+		return nil, &LimitError{"rows", r.q.s.options.MaxRows}
+	}
+	if err := r.q.charge(); err != nil {
+		return nil, err
+	}
+	for p, lines := range parts {
+		young, err := r.readPart(ctx, p, lines, all, out)
+		if err != nil {
+			return nil, err
+		}
+		again = append(again, young...)
+	}
+	return again, nil
 }
 
 // behind returns the index of the first metric of the series behind the series of metric i.
@@ -209,41 +257,75 @@ func behind(all []found, i int) int {
 	return j
 }
 
-// readPart reads the same rows of several series.
-func (r *reading) readPart(ctx context.Context, p part, firsts []int, all []found, lasts []int64, out []series) error {
-	refs := make([]core.Ref, len(firsts))
-	for k, i := range firsts {
-		refs[k] = all[i].ref
+// readPart reads the same rows of several series. It returns those to be read anew.
+func (r *reading) readPart(ctx context.Context, p part, lines []*line, all []found, out []series) (young []*line, err error) {
+	refs := make([]core.Ref, len(lines))
+	for k, l := range lines {
+		refs[k] = all[l.first].ref
 	}
 	var failed error
-	slab := newSlab(p, firsts, all)
-	err := r.q.s.store.FetchMany(ctx, refs, p.archive, p.from, p.to, func(k int, rows *core.Rows, err error) {
-		i := firsts[k]
-		for j := i; j < behind(all, i); j++ {
-			switch {
-			case errors.Is(err, core.ErrNotFound):
+	slab := newSlab(p, lines, all)
+	err = r.q.s.store.FetchMany(ctx, refs, p.archive, p.from, p.to, func(k int, rows *core.Rows, err error) {
+		l := lines[k]
+		e := all[l.first].entry
+		switch {
+		case errors.Is(err, core.ErrNotFound):
+			for j := l.first; j < behind(all, l.first); j++ {
 				out[j].gone = true
-			case err != nil:
-				failed = err
-			default:
-				r.fillColumn(&out[j].column, &slab, all[j].metric, all[j].entry, rows, lasts[j])
 			}
+			return
+		case err != nil:
+			failed = err
+			return
+		case rows.Step != p.width || len(rows.DS) != len(e.def.Sources): // it was altered meanwhile
+			return
+		}
+		if r.few(rows, e, l) {
+			young = append(young, l)
+			return
+		}
+		l.part = p
+		l.join = query.NewJoin(refs[k], e.def, l.cf, p.archive, rows.Start, rows.Step, l.want, l.open)
+		l.join.Rows(rows.Start, rows.Values)
+		for j := l.first; j < behind(all, l.first); j++ {
+			r.fillColumn(&out[j].column, &slab, all[j].metric, e, rows, l.open.Last)
 		}
 	})
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
-		return err
+		return nil, err
 	}
-	return failed
+	return young, failed
+}
+
+// few reports whether so few rows are known that finer ones would give another result, and the next
+// finer archive reaches as far back. It plans to read that then.
+func (r *reading) few(rows *core.Rows, e *entry, l *line) bool {
+	enough := 1
+	if r.span > 0 {
+		enough = rowsInRange
+	}
+	n, known, first := len(rows.DS), 0, int64(math.MaxInt64)
+	for i := 0; i*n < len(rows.Values) && known < enough; i++ {
+		if slices.ContainsFunc(l.want, func(s int) bool { v := rows.Values[i*n+s]; return v == v }) {
+			known, first = known+1, min(first, rows.Start+int64(i)*rows.Step)
+		}
+	}
+	next := finer(e.def, l.cf, l.part.archive)
+	if known == enough || next < 0 {
+		return false
+	}
+	oldest, _ := e.def.Window(next, l.open.Last)
+	return oldest <= first && r.planPart(e, l, next)
 }
 
 // A slab is memory for the values of many columns.
 type slab []float64
 
 // newSlab returns memory for the columns of a part.
-func newSlab(p part, firsts []int, all []found) slab {
+func newSlab(p part, lines []*line, all []found) slab {
 	n := 0
-	for _, i := range firsts {
-		n += (int((p.to-p.from)/p.width) + 1) * (behind(all, i) - i)
+	for _, l := range lines {
+		n += (int((p.to-p.from)/p.width) + 1) * (behind(all, l.first) - l.first)
 	}
 	return make(slab, n)
 }
@@ -258,37 +340,73 @@ func (s *slab) take(n int) []float64 {
 	return values
 }
 
-// fillColumn makes the column of a metric from the rows of its series.
+// fillColumn makes the column of a metric from the rows of its series. The values of a counter are
+// its rates, behind one that is to be the first.
 func (r *reading) fillColumn(c *column, s *slab, m *metric, e *entry, rows *core.Rows, last int64) {
 	n, width := len(rows.DS), rows.Step
 	count := int((rows.End - rows.Start) / width)
 	*c = column{
 		origin: (rows.Start + width) * 1000, step: width * 1000, parts: r.parts(width, m.counter), counter: m.counter,
-		mint: r.start, maxt: r.end, silent: (last + e.def.Sources[m.source].Heartbeat) * 1000,
+		mint: r.start, maxt: r.end, silent: (last + e.def.Sources[m.source].Heartbeat) * 1000, tail: rows.End * 1000,
 	}
 	c.held = c.parts > 1
 	if m.source >= n || count == 0 {
 		return
 	}
+	first := 0
 	if m.counter {
-		c.origin = rows.Start * 1000
-		c.integrate(s.take(count+1), rows.Values[m.source:], n, width)
-		return
+		first, c.origin = 1, rows.Start*1000
 	}
-	c.values = s.take(count)
-	for i := range c.values {
-		c.values[i] = rows.Values[i*n+m.source]
+	c.values = s.take(first + count)
+	for i := range count {
+		c.values[first+i] = rows.Values[i*n+m.source]
 	}
 }
 
-// integrate fills c with the virtual counter of rates, which stand n apart. values has room for one
-// more value than there are rates. A counter never falls: where a rate is negative, it stays.
-func (c *column) integrate(values, rates []float64, n int, width int64) {
-	count := len(values) - 1
-	c.values, c.known = values, make([]uint64, (count+63)/64)
+// finish puts what a join has filled into the columns of its series, and makes counters of rates. A
+// last row that is not over ends where what is known of it ends. Without that it is left out.
+func (r *reading) finish(l *line, all []found, out []series) {
+	width := l.part.width
+	l.join.Each(func(row int64, at int, v float64, known, end int64) {
+		for j := l.first; j < behind(all, l.first); j++ {
+			m, c := all[j].metric, &out[j].column
+			if m.source != l.want[at] {
+				continue
+			}
+			i := int(row)
+			if m.counter {
+				i, v = i+1, v*float64(known)/float64(width) // as if the row were known
+			}
+			c.values[i] = v
+			if i == len(c.values)-1 {
+				c.tail = min(c.tail, end*1000)
+			}
+		}
+	})
+	for j := l.first; j < behind(all, l.first); j++ {
+		c := &out[j].column
+		if n := len(c.values); n > 0 && c.tail > l.open.Last*1000 && c.values[n-1] != c.values[n-1] {
+			c.values, c.tail = c.values[:n-1], c.tail-c.step
+		}
+		if c.counter {
+			c.integrate(width)
+		}
+	}
+}
+
+// integrate makes a virtual counter of the rates in c. A counter never falls: where a rate is
+// negative, it stays.
+func (c *column) integrate(width int64) {
+	if len(c.values) < 2 {
+		c.values = nil
+		return
+	}
+	count := len(c.values) - 1
+	c.known = make([]uint64, (count+63)/64)
 	sum := 0.0
+	c.values[0] = 0
 	for i := range count {
-		if v := rates[i*n]; v == v {
+		if v := c.values[i+1]; v == v {
 			c.known[i/64] |= 1 << (i % 64)
 			sum += max(v, 0) * float64(width)
 		}

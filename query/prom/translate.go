@@ -61,15 +61,15 @@ var renamed = [other]map[string]string{
 	smon:     {"instance": "peer", "index": "index"},
 }
 
-// A query is a selection by stored labels.
-type query []core.Matcher
+// A selection is by stored labels.
+type selection []core.Matcher
 
 // with returns q and more matchers.
-func (q query) with(ms ...core.Matcher) query { return append(slices.Clip(q), ms...) }
+func (q selection) with(ms ...core.Matcher) selection { return append(slices.Clip(q), ms...) }
 
 // translate returns the selections of one scheme for sel; none if no series of it can match.
-func translate(sch scheme, sel *selector) []query {
-	queries := []query{baseOf[sch]}
+func translate(sch scheme, sel *selector) []selection {
+	queries := []selection{baseOf[sch]}
 	for _, m := range sel.matchers {
 		if m.Name == model.MetricNameLabel {
 			continue
@@ -104,7 +104,7 @@ func translate(sch scheme, sel *selector) []query {
 
 // translateCollectd adds a matcher of the label type, or of one that is named after a plugin. The
 // second holds the plugin instance, or the type instance where there is no plugin instance.
-func translateCollectd(queries []query, m *labels.Matcher) []query {
+func translateCollectd(queries []selection, m *labels.Matcher) []selection {
 	if m.Matches("") {
 		return queries
 	}
@@ -119,7 +119,7 @@ func translateCollectd(queries []query, m *labels.Matcher) []query {
 	if len(queries) > 4 {
 		return queries
 	}
-	var out []query
+	var out []selection
 	for _, q := range queries {
 		if !strings.Contains(m.Name, "_") { // else the name may stand for several plugins
 			q = q.with(core.Matcher{Name: "plugin", Value: m.Name})
@@ -130,8 +130,8 @@ func translateCollectd(queries []query, m *labels.Matcher) []query {
 }
 
 // each adds a matcher to each of queries.
-func each(queries []query, m core.Matcher) []query {
-	out := make([]query, len(queries))
+func each(queries []selection, m core.Matcher) []selection {
+	out := make([]selection, len(queries))
 	for i, q := range queries {
 		out[i] = q.with(m)
 	}
@@ -146,7 +146,7 @@ const (
 // byName returns the selections of a scheme for sel that find the given combinations; all says that
 // these are all combinations of the scheme. The selections may find other combinations, too, unless
 // exact.
-func byName(sch scheme, sel *selector, found []*combination, all bool) (out []query, exact bool) {
+func byName(sch scheme, sel *selector, found []*combination, all bool) (out []selection, exact bool) {
 	queries := translate(sch, sel)
 	if all || len(queries) == 0 {
 		return queries, true

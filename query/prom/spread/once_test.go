@@ -17,7 +17,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// growing is an engine that gets another series whenever its rows are read.
+// growing is an engine that gets another series whenever its open rows are read, as each read of
+// rows begins.
 type growing struct {
 	core.Engine
 	t *testing.T
@@ -26,7 +27,9 @@ type growing struct {
 
 func (g *growing) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
 	err := g.Engine.FetchMany(ctx, refs, archive, start, end, fn)
-	g.grow()
+	if archive == core.OpenRow {
+		g.grow()
+	}
 	return err
 }
 
@@ -87,8 +90,10 @@ type held struct {
 }
 
 func (h *held) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
-	h.inside <- struct{}{}
-	<-h.gate
+	if archive == core.OpenRow { // the first read
+		h.inside <- struct{}{}
+		<-h.gate
+	}
 	return h.Engine.FetchMany(ctx, refs, archive, start, end, fn)
 }
 
