@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -49,34 +50,84 @@ func (p *Picker) Path(name string) (string, error) {
 	return path, nil
 }
 
-// One returns the series of a name. The error wraps core.ErrNotFound, and names similar ones.
+// One returns the series of a name. The error wraps core.ErrNotFound, and names series like it.
 func (p *Picker) One(ctx context.Context, name string) (*rondov1.InfoResponse, error) {
+	info, err := p.Exactly(ctx, name)
+	if errors.Is(err, core.ErrNotFound) {
+		err = p.Missing(ctx, name)
+	}
+	return info, err
+}
+
+// Exactly is One without the search for names like it.
+func (p *Picker) Exactly(ctx context.Context, name string) (*rondov1.InfoResponse, error) {
 	path, err := p.Path(name)
 	if err != nil {
 		return nil, err
 	}
-	if path != "" {
-		answer, err := p.API.Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
-		if err == nil {
-			return answer.Msg, nil
-		}
-		if connect.CodeOf(err) != connect.CodeNotFound {
-			return nil, err
-		}
+	if path == "" {
+		return nil, core.ErrNotFound
 	}
-	return nil, p.notFound(ctx, name, path)
+	info, err := p.Info(ctx, path)
+	if connect.CodeOf(err) == connect.CodeNotFound {
+		err = core.ErrNotFound
+	}
+	return info, err
 }
 
-// notFound returns the error that no series has a name, with a similar name if there is one.
-func (p *Picker) notFound(ctx context.Context, name, path string) error {
-	err := fmt.Errorf("there is no series %s", Quoted(name))
-	if below, e := p.Page(ctx, &rondov1.ListRequest{Prefix: FolderOf(path), Limit: 1, Brief: true}); e == nil && len(below) > 0 {
-		return fmt.Errorf("%w; it is a folder: rondo list -r %s prints its series", err, Quoted(name))
+// Missing returns the error that no series has a name, with what may have been meant.
+func (p *Picker) Missing(ctx context.Context, name string) error {
+	hint := ""
+	if path, err := p.Path(name); err == nil {
+		below, err := p.Page(ctx, &rondov1.ListRequest{Prefix: FolderOf(path), Limit: 1, Brief: true})
+		if err == nil && len(below) > 0 {
+			hint = "; it is a folder: rondo list -r " + Quoted(name) + " prints its series"
+		} else if like := p.Like(ctx, path); like != "" {
+			hint = "; " + like
+		}
 	}
+	return &missingError{"there is no series " + Quoted(name) + hint}
+}
+
+// A missingError is core.ErrNotFound in other words.
+type missingError struct{ text string }
+
+func (e *missingError) Error() string { return e.text }
+func (e *missingError) Unwrap() error { return core.ErrNotFound }
+
+// mostLike is how many names like another one a message has.
+const mostLike = 3
+
+// Like returns which series may have been meant by a path that no series has, as a part of a
+// message; "" if none is like it.
+func (p *Picker) Like(ctx context.Context, path string) string {
 	if similar := p.similar(ctx, path); similar != "" {
-		return fmt.Errorf("%w; did you mean %s?", err, Quoted(similar))
+		return "did you mean " + Quoted(similar) + "?"
 	}
-	return err
+	segments := strings.Split(strings.TrimSuffix(path, ".rrd"), "/")
+	var names []string
+	for skip := -1; skip < len(segments) && len(names) < mostLike; skip++ { // -1: no segment
+		words := slices.Clone(segments)
+		if skip >= 0 {
+			words = slices.Delete(words, skip, skip+1)
+		}
+		answer, err := p.API.Search(ctx, connect.NewRequest(&rondov1.SearchRequest{Text: strings.Join(words, " ")}))
+		if err != nil {
+			break // an older server, or a path that is no text for a search: the hint is left out
+		}
+		for _, h := range answer.Msg.GetHits() {
+			if name := Quoted(h.GetPath()); !h.GetFolder() && len(names) < mostLike && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		if skip < 0 && len(names) > 0 {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "names like it: " + strings.Join(names, ", ")
 }
 
 // Metadata returns the metadata of the path that a name means, or nil. The error is of a store that

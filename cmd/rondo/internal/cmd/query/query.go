@@ -159,6 +159,9 @@ func (q *querying) run(ctx context.Context, expr string) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(v) == 0 {
+		q.explainNothing(ctx, o, expr, names)
+	}
 	if q.format == "chart" {
 		return q.draw(expr, v, form)
 	}

@@ -59,15 +59,15 @@ func (f *lineFinder) find(ctx context.Context, name string) error {
 	if strings.ContainsAny(name, "*?") {
 		return f.matching(ctx, name)
 	}
-	info, err := f.pick.One(ctx, name)
+	info, err := f.pick.Exactly(ctx, name)
 	if err == nil {
 		return f.add(info, f.ds)
 	}
-	if !errors.Is(cli.WithoutPrefix(err), core.ErrNotFound) && !notThere(err) {
+	if !errors.Is(err, core.ErrNotFound) {
 		return err
 	}
 	if i := strings.LastIndexByte(name, ':'); i > 0 && i < len(name)-1 {
-		if info, e := f.pick.One(ctx, name[:i]); e == nil {
+		if info, e := f.pick.Exactly(ctx, name[:i]); e == nil {
 			return f.add(info, []string{name[i+1:]})
 		}
 	}
@@ -79,11 +79,8 @@ func (f *lineFinder) find(ctx context.Context, name string) error {
 	if e != nil || len(paths) > 0 {
 		return cmp.Or(e, f.addAll(ctx, name, paths))
 	}
-	return err
+	return f.pick.Missing(ctx, name)
 }
-
-// notThere reports whether an error of a picker says that there is no such series.
-func notThere(err error) bool { return strings.HasPrefix(err.Error(), "there is no series ") }
 
 // matching adds the series whose path a pattern matches. The last colon may be followed by a data
 // source.

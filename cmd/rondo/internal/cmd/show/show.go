@@ -80,11 +80,14 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	info, err := p.One(ctx, name)
+	info, err := p.Exactly(ctx, name)
 	if err != nil {
 		m, failed := p.Metadata(ctx, name)
 		if m != nil {
 			return s.text(m)
+		}
+		if failed == nil && errors.Is(err, core.ErrNotFound) {
+			err = p.Missing(ctx, name)
 		}
 		return cli.WithoutPrefix(cmp.Or(failed, err))
 	}

@@ -65,7 +65,11 @@ func NewCommand(c *cli.Factory, verb string) *cobra.Command {
 			if isHelp(args) {
 				return cmd.Help()
 			}
-			return cli.ExitCode(Run(cmd.Context(), c.Process, c.Target(), append([]string{verb}, args...), false))
+			code := Run(cmd.Context(), c.Process, c.Target(), append([]string{verb}, args...), false)
+			if code != 0 && verb == "fetch" {
+				nameLike(cmd.Context(), c, args)
+			}
+			return cli.ExitCode(code)
 		},
 	}
 	ownHelp(cmd, "\n--db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.\n")
