@@ -115,8 +115,7 @@ func ExampleStore_Fetch() {
 		if err != nil {
 			return err
 		}
-		for i := range rows.Len() {
-			end, values := rows.Row(i)
+		for end, values := range rows.All() {
 			fmt.Println(end.UTC().Format(time.TimeOnly), values)
 		}
 		return nil
@@ -124,6 +123,43 @@ func ExampleStore_Fetch() {
 	// Output:
 	// 22:15:00 [2.5]
 	// 22:16:00 [8.5]
+}
+
+// ExampleGauge makes a series of the usual definition, and finds it again by its path.
+func ExampleGauge() {
+	inTemporary(func(ctx context.Context, s *engine.Store) error {
+		d, err := engine.Gauge("celsius", "humidity")
+		if err != nil {
+			return err
+		}
+		if _, err := s.Create(ctx, engine.Spec{Path: "cellar/climate", Definition: d}); err != nil {
+			return err
+		}
+		ref, err := s.Lookup("cellar/climate")
+		if err != nil {
+			return err
+		}
+		var b engine.Batch
+		now := time.Now().Truncate(10 * time.Second)
+		for i := range 3 {
+			b.Add(ref, now.Add(time.Duration(10*(i-2))*time.Second), engine.Float(21.5), engine.Float(60))
+		}
+		if err := s.Append(ctx, &b); err != nil {
+			return err
+		}
+		rows, err := s.Fetch(ctx, ref, engine.Query{From: now.Add(-10 * time.Second), To: now})
+		if err != nil {
+			return err
+		}
+		for _, values := range rows.All() {
+			fmt.Println(rows.DS, values)
+		}
+		_, err = s.Lookup("attic")
+		return err
+	})
+	// Output:
+	// [celsius humidity] [21.5 60]
+	// "attic": no such series
 }
 
 // ExampleStore_Select finds series by their labels, and by the beginning of their path.
@@ -134,7 +170,7 @@ func ExampleStore_Select() {
 			return err
 		}
 		for _, host := range []string{"web1", "web2", "mail"} {
-			labels := []engine.Label{{Name: "host", Value: host}}
+			labels := engine.Labels(map[string]string{"host": host})
 			if _, err := s.Create(ctx, engine.Spec{Path: host + "/load", Labels: labels, Definition: d}); err != nil {
 				return err
 			}

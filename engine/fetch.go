@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"time"
 
@@ -52,6 +53,17 @@ func (r *Rows) Len() int {
 func (r *Rows) Row(i int) (end time.Time, values []float64) {
 	n := len(r.DS)
 	return r.Start.Add(time.Duration(i+1) * r.Step), r.Values[i*n : (i+1)*n : (i+1)*n]
+}
+
+// All yields the time at which each row ends, and its values.
+func (r *Rows) All() iter.Seq2[time.Time, []float64] {
+	return func(yield func(time.Time, []float64) bool) {
+		for i := range r.Len() {
+			if !yield(r.Row(i)) {
+				return
+			}
+		}
+	}
 }
 
 // Fetch returns rows of a series, of the archive that rrdtool would take: of those that reach back

@@ -82,41 +82,12 @@ func (s *Store) Close() error { return s.core.Close() }
 
 // A Spec is what a series is made from.
 type Spec struct {
-	Path       string // unique, with slashes: host/interface
-	Labels     []Label
-	Definition *rra.Definition // of Define, say
+	Path       string          // unique, with slashes: host/interface
+	Labels     []Label         // Labels makes them of a map
+	Definition *rra.Definition // of Define or Gauge, say
 	// Start is when the series begins: samples at or before Start are refused as late. If Start is
 	// zero, the first sample may have any time.
 	Start time.Time
-}
-
-// Define reads a definition: the step, the time between two samples; what to keep, in plain words;
-// and the data sources in rrdtool's words.
-//
-//	engine.Define(10*time.Second, "10s for 1d, 5m for 1y", "DS:celsius:GAUGE:20:U:U")
-//
-// What to keep is rows and how long they stay, as averages unless names of consolidation functions
-// follow: "5m for 1y average max". Both are a number with a unit behind it: s, m (minute), h, d, w,
-// M (month of 31 days) or y (366 days), or the words sec, min, hour, day, week, month, year. Rows
-// are multiples of the step, which is whole seconds, 1 s at least.
-//
-// The error wraps ErrInvalid.
-func Define(step time.Duration, keep string, sources ...string) (*rra.Definition, error) {
-	switch {
-	case step < time.Second:
-		return nil, invalid("the step %v is less than 1 s", step)
-	case step%time.Second != 0:
-		return nil, invalid("the step %v is not a whole number of seconds", step)
-	}
-	// ParseDefinition would also take rrdtool's words for it
-	if _, err := rra.ParseRetention(keep); err != nil {
-		return nil, invalid("%w", err)
-	}
-	d, err := rra.ParseDefinition(int64(step/time.Second), append([]string{keep}, sources...))
-	if err != nil {
-		return nil, invalid("%w", err)
-	}
-	return d, nil
 }
 
 // Create makes a series and returns once it is durable. If a series of that path exists, Create
@@ -132,7 +103,7 @@ func (s *Store) GetOrCreate(ctx context.Context, spec Spec) (Ref, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	ref, err := s.core.Lookup(spec.Path)
+	ref, err := s.Lookup(spec.Path)
 	if !errors.Is(err, ErrNotFound) {
 		return ref, err
 	}
@@ -158,12 +129,22 @@ type Info struct {
 	LastUpdate time.Time
 }
 
-// Info returns the series of a path.
+// Lookup returns the reference of the series of a path. It reads the database, so keep the
+// reference. The error names the path; it wraps ErrNotFound if there is no such series.
+func (s *Store) Lookup(path string) (Ref, error) {
+	ref, err := s.core.Lookup(path)
+	if err != nil {
+		return 0, fmt.Errorf("%q: %w", path, err)
+	}
+	return ref, nil
+}
+
+// Info returns the series of a path. The error is Lookup's.
 func (s *Store) Info(ctx context.Context, path string) (Info, error) {
 	if err := ctx.Err(); err != nil {
 		return Info{}, err
 	}
-	ref, err := s.core.Lookup(path)
+	ref, err := s.Lookup(path)
 	if err != nil {
 		return Info{}, err
 	}

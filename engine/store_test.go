@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // open returns a store in a folder of its own, which is checked and closed at the end of the test.
@@ -151,6 +152,8 @@ func TestDefineRefuses(t *testing.T) {
 		{time.Minute, "1m for 1moth", "is no duration"},
 		{10 * time.Second, "10s for 1h30m", "is no duration"},
 		{10 * time.Second, "10s for 1d;", "is no duration"},
+		{10 * time.Second, "10s for 100", `"10s for 100": a number needs a unit: 100s, 100m, 100h, 100d`},
+		{10 * time.Second, "10s for 1h,60 for 1d", "needs a unit: 60s"},
 		{10 * time.Second, "7s for 1d", "a row of 7s is no multiple of the step, 10 s"},
 		{10 * time.Second, "RRA:AVERAGE:0.5:1:10", "want ROW for TIME"},
 		{0, "10s for 1d", "less than 1 s"},
@@ -163,6 +166,15 @@ func TestDefineRefuses(t *testing.T) {
 	}
 	if _, err := engine.Define(time.Second, "1s for 1h", "DS:v:GUAGE:20:U:U"); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("a data source of no kind: %v", err)
+	}
+	if _, err := engine.Define(time.Second, "1s for 1h", "celsius"); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "DS:NAME:KIND") {
+		t.Errorf("a name for a data source: %v", err)
+	}
+	if _, err := engine.Gauge("a b"); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("a gauge of a wrong name: %v", err)
+	}
+	if d, err := engine.Counter("in", "out"); err != nil || len(d.Sources) != 2 || d.Sources[1].Name != "out" || d.Sources[1].Kind != rra.Counter {
+		t.Errorf("two counters: %+v, %v", d, err)
 	}
 	d, err := engine.Define(time.Minute, "1m for 1month", ds)
 	if err != nil || d.Archives[0].Rows != 31*24*60 {
@@ -198,6 +210,20 @@ func TestRejectionsNameTheSeries(t *testing.T) {
 		}
 		if got := r.Err.Error(); !strings.HasPrefix(got, name) || strings.Count(got, name) != 1 {
 			t.Errorf("sample %d: %v, want %s…", r.Index, r.Err, name)
+		}
+	}
+}
+
+// TestErrorsNameThePath: Info of a path that no series has said "no such series" alone.
+func TestErrorsNameThePath(t *testing.T) {
+	s, ctx := open(t), t.Context()
+	_, lookup := s.Lookup("no/thing")
+	_, info := s.Info(ctx, "no/thing")
+	for what, err := range map[string]error{
+		"Lookup": lookup, "Info": info, "Drop": s.Drop(ctx, "no/thing"), "Rename": s.Rename(ctx, "no/thing", "x"),
+	} {
+		if !errors.Is(err, engine.ErrNotFound) || strings.Count(err.Error(), `"no/thing"`) != 1 {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

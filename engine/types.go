@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -33,6 +36,15 @@ type (
 	// Index in the batch, from 0, and an Err that names the series and the reason.
 	RejectedError = core.RejectedError
 )
+
+// Labels returns the labels of a map, in the order of their names.
+func Labels(values map[string]string) []Label {
+	labels := make([]Label, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		labels = append(labels, Label{Name: name, Value: values[name]})
+	}
+	return labels
+}
 
 // How a Matcher compares.
 const (
