@@ -1,6 +1,7 @@
 package prom
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -213,7 +214,7 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 			joins = append(joins, lines[k].join)
 		}
 	}
-	if err := query.Fill(ctx, r.q.s.store, joins, func(int64) error { return ctx.Err() }); err != nil {
+	if err := query.Fill(ctx, r.q.s.store, joins, func(values int64) error { return cmp.Or(ctx.Err(), r.q.admit(values)) }); err != nil {
 		return err
 	}
 	for k := range lines {
@@ -227,15 +228,12 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 // readLines reads the rows of series. It returns those that know few of them and have finer rows,
 // to be read anew.
 func (r *reading) readLines(ctx context.Context, todo []*line, all []found, out []series) (again []*line, err error) {
-	parts := make(map[part][]*line)
+	parts, rows := make(map[part][]*line), int64(0)
 	for _, l := range todo {
 		parts[l.part] = append(parts[l.part], l)
-		r.q.rows += (l.part.to - l.part.from) / l.part.width * int64(behind(all, l.first)-l.first)
+		rows += (l.part.to - l.part.from) / l.part.width * int64(behind(all, l.first)-l.first)
 	}
-	if r.q.rows > r.q.s.options.MaxRows {
-		return nil, &LimitError{"rows", r.q.s.options.MaxRows}
-	}
-	if err := r.q.charge(); err != nil {
+	if err := r.q.admit(rows); err != nil {
 		return nil, err
 	}
 	for p, lines := range parts {
@@ -246,6 +244,14 @@ func (r *reading) readLines(ctx context.Context, todo []*line, all []found, out 
 		again = append(again, young...)
 	}
 	return again, nil
+}
+
+// admit counts rows that are to be read, and charges them.
+func (q *querier) admit(rows int64) error {
+	if q.rows += rows; q.rows > q.s.options.MaxRows {
+		return &LimitError{"rows", q.s.options.MaxRows}
+	}
+	return q.charge()
 }
 
 // behind returns the index of the first metric of the series behind the series of metric i.
