@@ -43,7 +43,7 @@ func TestSoundNearMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	st, err := file.Stat()
 	if err != nil {
 		t.Fatal(err)

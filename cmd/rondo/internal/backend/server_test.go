@@ -17,7 +17,7 @@ func TestWhereGraphsAreDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	socket, err := rpc.Dial(t.Context(), "unix:"+name)
 	if err != nil {
 		t.Fatal(err)
