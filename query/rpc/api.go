@@ -31,6 +31,7 @@ type API interface {
 	SaveDashboard(ctx context.Context, req *connect.Request[rondov1.SaveDashboardRequest]) (*connect.Response[rondov1.SaveDashboardResponse], error)
 	DropDashboard(ctx context.Context, req *connect.Request[rondov1.DropDashboardRequest]) (*connect.Response[rondov1.DropDashboardResponse], error)
 	Status(ctx context.Context, req *connect.Request[rondov1.StatusRequest]) (*connect.Response[rondov1.StatusResponse], error)
+	Alerts(ctx context.Context, req *connect.Request[rondov1.AlertsRequest]) (*connect.Response[rondov1.AlertsResponse], error)
 	Latest(ctx context.Context, req *connect.Request[rondov1.LatestRequest]) (*connect.Response[rondov1.LatestResponse], error)
 	Checkpoint(ctx context.Context, req *connect.Request[rondov1.CheckpointRequest]) (*connect.Response[rondov1.CheckpointResponse], error)
 	Alter(ctx context.Context, req *connect.Request[rondov1.AlterRequest]) (*connect.Response[rondov1.AlterResponse], error)

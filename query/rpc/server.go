@@ -32,6 +32,9 @@ type Server struct {
 	// Report returns the answer of Status, with at most so many senders; nil means that there is no
 	// Status.
 	Report func(senders int) *rondov1.StatusResponse
+	// ReportAlerts returns the answer of Alerts, with at most so many of them; nil means that there
+	// are no rules.
+	ReportAlerts func(limit int) *rondov1.AlertsResponse
 	// Pages are the saved dashboards; nil means that the server has none.
 	Pages Pages
 	// MaySave lets clients save and drop dashboards.

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"slices"
 
 	"connectrpc.com/connect"
 
@@ -33,6 +34,41 @@ func (s *Server) Status(ctx context.Context, req *connect.Request[rondov1.Status
 	charge := chargeFor(ctx)
 	for _, x := range answer.GetSenders() {
 		if err := charge.texts(len(x.GetName()) + 2*len(x.GetFolder()) + len(x.GetReceiver())); err != nil {
+			return nil, err
+		}
+	}
+	return connect.NewResponse(answer), nil
+}
+
+// The alerts that one answer of Alerts lists.
+const (
+	defaultAlerts = 1000
+	maxAlerts     = 10_000
+)
+
+// Alerts returns what rules say. Users who are limited to folders are refused: rules are evaluated
+// over all series.
+func (s *Server) Alerts(ctx context.Context, req *connect.Request[rondov1.AlertsRequest]) (*connect.Response[rondov1.AlertsResponse], error) {
+	if err := access.From(ctx).NeedAll(); err != nil {
+		return nil, fail(err, "alerts")
+	}
+	n := int(req.Msg.GetLimit())
+	switch {
+	case s.ReportAlerts == nil:
+		return s.UnimplementedRondoHandler.Alerts(ctx, req)
+	case n < 0:
+		return nil, invalid("limit: %d is negative", n)
+	case n == 0:
+		n = defaultAlerts
+	}
+	answer := s.ReportAlerts(min(n, maxAlerts))
+	charge := chargeFor(ctx)
+	for _, x := range answer.GetAlerts() {
+		size := len(x.GetName()) + len(x.GetGroup()) + len(x.GetExpr()) + len(x.GetCompared())
+		for _, l := range slices.Concat(x.GetLabels(), x.GetAnnotations()) {
+			size += len(l.GetName()) + len(l.GetValue())
+		}
+		if err := charge.texts(size); err != nil {
 			return nil, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 type state string
 
 const (
-	inactive state = "inactive" // resolved; it is still sent for a while
+	inactive state = "inactive" // resolved; it is still sent for a while, and known for longer
 	pending  state = "pending"  // true, not yet for long enough
 	firing   state = "firing"
 )
@@ -19,6 +19,7 @@ const (
 const (
 	resend  = time.Minute      // how often an alert is sent again while nothing changes
 	tell    = 15 * time.Minute // for how long a resolved alert is sent
+	known   = 24 * time.Hour   // for how long it is known
 	outage  = time.Hour        // after a longer pause, pending alerts begin anew
 	missing = 4                // an alert without news for so many intervals counts as resolved
 )
@@ -39,7 +40,7 @@ type alert struct {
 // due reports whether an alert must be sent at a time, and whether that is news: it began to fire,
 // or was resolved, since it was sent last.
 func (a *alert) due(at time.Time) (due, news bool) {
-	if a.State == pending {
+	if a.State == pending || a.State == inactive && at.Sub(a.ResolvedAt) > tell {
 		return false, false
 	}
 	news = a.FiredAt.After(a.SentAt) || a.ResolvedAt.After(a.SentAt)

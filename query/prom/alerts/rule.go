@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -21,6 +22,8 @@ type rule struct {
 	twin        int    // how many alerting rules of the group before it have the same name and labels
 	alerting    bool
 	expr        string
+	compared    string        // what expr compares with threshold; empty: nothing
+	threshold   float64       // a number
 	hold        time.Duration // for
 	keep        time.Duration // keep_firing_for
 	labels      map[string]string
@@ -32,8 +35,12 @@ type rule struct {
 	recordedTo  time.Time // end of the last row that was recorded
 }
 
-// maxAlerts is how many alerts one rule may have. A rule with more is an error, and has none.
-const maxAlerts = 10_000
+// maxAlerts is how many alerts one rule may have. A rule with more is an error, and has none. Of
+// those that were resolved, the last maxResolved are known after they are sent no more.
+const (
+	maxAlerts   = 10_000
+	maxResolved = 100
+)
 
 func newRule(r rulefmt.Rule, shared map[string]string) *rule {
 	ls := maps.Clone(shared)
@@ -47,6 +54,7 @@ func newRule(r rulefmt.Rule, shared map[string]string) *rule {
 	}
 	if r.Alert != "" {
 		out.name, out.alerting, out.active = r.Alert, true, make(map[uint64]*alert)
+		out.compared, out.threshold = comparison(r.Expr)
 	}
 	return out
 }
@@ -157,7 +165,27 @@ func (r *rule) update(found map[uint64]*alert, at time.Time) (changed bool) {
 		}
 		changed = changed || a.State != before
 	}
+	r.forget(at)
 	return changed
+}
+
+// forget removes resolved alerts that are sent no more, but for the last ones.
+func (r *rule) forget(at time.Time) {
+	var old []time.Time
+	for _, a := range r.active {
+		if a.State == inactive && at.Sub(a.ResolvedAt) > tell {
+			old = append(old, a.ResolvedAt)
+		}
+	}
+	if len(old) <= maxResolved {
+		return
+	}
+	slices.SortFunc(old, func(a, b time.Time) int { return b.Compare(a) })
+	for h, a := range r.active {
+		if a.State == inactive && a.ResolvedAt.Before(old[maxResolved-1]) {
+			delete(r.active, h)
+		}
+	}
 }
 
 // gone handles an alert whose expression is no longer true.
@@ -171,7 +199,7 @@ func (r *rule) gone(h uint64, a *alert, at time.Time) {
 		}
 	}
 	switch {
-	case a.State == pending, a.State == inactive && at.Sub(a.ResolvedAt) > tell:
+	case a.State == pending, a.State == inactive && at.Sub(a.ResolvedAt) > known:
 		delete(r.active, h)
 	case a.State == firing:
 		a.State, a.ResolvedAt, a.KeepSince = inactive, at, time.Time{}

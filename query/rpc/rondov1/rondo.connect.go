@@ -89,6 +89,8 @@ const (
 	RondoDropDashboardProcedure = "/rondo.v1.Rondo/DropDashboard"
 	// RondoStatusProcedure is the fully-qualified name of the Rondo's Status RPC.
 	RondoStatusProcedure = "/rondo.v1.Rondo/Status"
+	// RondoAlertsProcedure is the fully-qualified name of the Rondo's Alerts RPC.
+	RondoAlertsProcedure = "/rondo.v1.Rondo/Alerts"
 	// RondoLatestProcedure is the fully-qualified name of the Rondo's Latest RPC.
 	RondoLatestProcedure = "/rondo.v1.Rondo/Latest"
 	// RondoCheckpointProcedure is the fully-qualified name of the Rondo's Checkpoint RPC.
@@ -182,6 +184,8 @@ type RondoClient interface {
 	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
 	// Status returns the state of the server: receivers, senders, and problems in words.
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
+	// Alerts returns the alerts that fire, are pending, or were resolved in the last day.
+	Alerts(context.Context, *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error)
 	// Latest returns the newest rows of many series at once: of given ones, or page by page.
 	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
@@ -363,6 +367,13 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		alerts: wire.NewClient[AlertsRequest, AlertsResponse](
+			httpClient,
+			baseURL+RondoAlertsProcedure,
+			connect.WithSchema(rondoMethods.ByName("Alerts")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		latest: wire.NewClient[LatestRequest, LatestResponse](
 			httpClient,
 			baseURL+RondoLatestProcedure,
@@ -488,6 +499,7 @@ type rondoClient struct {
 	saveDashboard *wire.Client[SaveDashboardRequest, SaveDashboardResponse, *SaveDashboardRequest, *SaveDashboardResponse]
 	dropDashboard *wire.Client[DropDashboardRequest, DropDashboardResponse, *DropDashboardRequest, *DropDashboardResponse]
 	status        *wire.Client[StatusRequest, StatusResponse, *StatusRequest, *StatusResponse]
+	alerts        *wire.Client[AlertsRequest, AlertsResponse, *AlertsRequest, *AlertsResponse]
 	latest        *wire.Client[LatestRequest, LatestResponse, *LatestRequest, *LatestResponse]
 	checkpoint    *wire.Client[CheckpointRequest, CheckpointResponse, *CheckpointRequest, *CheckpointResponse]
 	alter         *wire.Client[AlterRequest, AlterResponse, *AlterRequest, *AlterResponse]
@@ -604,6 +616,11 @@ func (c *rondoClient) DropDashboard(ctx context.Context, req *connect.Request[Dr
 // Status calls rondo.v1.Rondo.Status.
 func (c *rondoClient) Status(ctx context.Context, req *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error) {
 	return c.status.CallUnary(ctx, req)
+}
+
+// Alerts calls rondo.v1.Rondo.Alerts.
+func (c *rondoClient) Alerts(ctx context.Context, req *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error) {
+	return c.alerts.CallUnary(ctx, req)
 }
 
 // Latest calls rondo.v1.Rondo.Latest.
@@ -733,6 +750,8 @@ type RondoHandler interface {
 	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
 	// Status returns the state of the server: receivers, senders, and problems in words.
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
+	// Alerts returns the alerts that fire, are pending, or were resolved in the last day.
+	Alerts(context.Context, *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error)
 	// Latest returns the newest rows of many series at once: of given ones, or page by page.
 	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
@@ -910,6 +929,13 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	rondoAlertsHandler := wire.NewUnaryHandler(
+		RondoAlertsProcedure,
+		svc.Alerts,
+		connect.WithSchema(rondoMethods.ByName("Alerts")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	rondoLatestHandler := wire.NewUnaryHandler(
 		RondoLatestProcedure,
 		svc.Latest,
@@ -1052,6 +1078,8 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 			rondoDropDashboardHandler.ServeHTTP(w, r)
 		case RondoStatusProcedure:
 			rondoStatusHandler.ServeHTTP(w, r)
+		case RondoAlertsProcedure:
+			rondoAlertsHandler.ServeHTTP(w, r)
 		case RondoLatestProcedure:
 			rondoLatestHandler.ServeHTTP(w, r)
 		case RondoCheckpointProcedure:
@@ -1171,6 +1199,10 @@ func (UnimplementedRondoHandler) DropDashboard(context.Context, *connect.Request
 
 func (UnimplementedRondoHandler) Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Status is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Alerts(context.Context, *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Alerts is not implemented"))
 }
 
 func (UnimplementedRondoHandler) Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error) {

@@ -91,7 +91,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{87, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{90, 0}
 }
 
 // A Definition is the definition of a series, in the grammar of rrdtool's create.
@@ -4609,6 +4609,252 @@ func (x *EngineStatus) GetProcessors() float64 {
 	return 0
 }
 
+type AlertsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most alerts to list, at most 10,000; 0 means 1,000.
+	Limit         int32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertsRequest) Reset() {
+	*x = AlertsRequest{}
+	mi := &file_rondo_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertsRequest) ProtoMessage() {}
+
+func (x *AlertsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertsRequest.ProtoReflect.Descriptor instead.
+func (*AlertsRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *AlertsRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type AlertsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those that fire come first, then pending ones, then resolved ones; of each the newest first.
+	Alerts []*Alert `protobuf:"bytes,1,rep,name=alerts,proto3" json:"alerts,omitempty"`
+	// How many there are, those included that are not listed.
+	Firing   int64 `protobuf:"varint,2,opt,name=firing,proto3" json:"firing,omitempty"`
+	Pending  int64 `protobuf:"varint,3,opt,name=pending,proto3" json:"pending,omitempty"`
+	Resolved int64 `protobuf:"varint,4,opt,name=resolved,proto3" json:"resolved,omitempty"`
+	// The server's clock.
+	NowUs         int64 `protobuf:"varint,5,opt,name=now_us,json=nowUs,proto3" json:"now_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertsResponse) Reset() {
+	*x = AlertsResponse{}
+	mi := &file_rondo_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertsResponse) ProtoMessage() {}
+
+func (x *AlertsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertsResponse.ProtoReflect.Descriptor instead.
+func (*AlertsResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *AlertsResponse) GetAlerts() []*Alert {
+	if x != nil {
+		return x.Alerts
+	}
+	return nil
+}
+
+func (x *AlertsResponse) GetFiring() int64 {
+	if x != nil {
+		return x.Firing
+	}
+	return 0
+}
+
+func (x *AlertsResponse) GetPending() int64 {
+	if x != nil {
+		return x.Pending
+	}
+	return 0
+}
+
+func (x *AlertsResponse) GetResolved() int64 {
+	if x != nil {
+		return x.Resolved
+	}
+	return 0
+}
+
+func (x *AlertsResponse) GetNowUs() int64 {
+	if x != nil {
+		return x.NowUs
+	}
+	return 0
+}
+
+// An Alert is what an alerting rule says about one set of labels.
+type Alert struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// firing, pending or resolved.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// Since when it is so.
+	SinceUs int64 `protobuf:"varint,3,opt,name=since_us,json=sinceUs,proto3" json:"since_us,omitempty"`
+	// Of the expression, when it was true last.
+	Value float64 `protobuf:"fixed64,4,opt,name=value,proto3" json:"value,omitempty"`
+	// Without the alert's name.
+	Labels      []*typesv1.Label `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty"`
+	Annotations []*typesv1.Label `protobuf:"bytes,6,rep,name=annotations,proto3" json:"annotations,omitempty"`
+	Group       string           `protobuf:"bytes,7,opt,name=group,proto3" json:"group,omitempty"`
+	Expr        string           `protobuf:"bytes,8,opt,name=expr,proto3" json:"expr,omitempty"`
+	// If the expression compares something with a number, what that is, and the number.
+	Compared      string  `protobuf:"bytes,9,opt,name=compared,proto3" json:"compared,omitempty"`
+	Threshold     float64 `protobuf:"fixed64,10,opt,name=threshold,proto3" json:"threshold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Alert) Reset() {
+	*x = Alert{}
+	mi := &file_rondo_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Alert) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Alert) ProtoMessage() {}
+
+func (x *Alert) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Alert.ProtoReflect.Descriptor instead.
+func (*Alert) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *Alert) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Alert) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Alert) GetSinceUs() int64 {
+	if x != nil {
+		return x.SinceUs
+	}
+	return 0
+}
+
+func (x *Alert) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Alert) GetLabels() []*typesv1.Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *Alert) GetAnnotations() []*typesv1.Label {
+	if x != nil {
+		return x.Annotations
+	}
+	return nil
+}
+
+func (x *Alert) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *Alert) GetExpr() string {
+	if x != nil {
+		return x.Expr
+	}
+	return ""
+}
+
+func (x *Alert) GetCompared() string {
+	if x != nil {
+		return x.Compared
+	}
+	return ""
+}
+
+func (x *Alert) GetThreshold() float64 {
+	if x != nil {
+		return x.Threshold
+	}
+	return 0
+}
+
 type LatestRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The series, at most 1,000, in the order of the answer. Those that do not exist are left out. If
@@ -4630,7 +4876,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4642,7 +4888,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4655,7 +4901,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{62}
+	return file_rondo_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *LatestRequest) GetPaths() []string {
@@ -4717,7 +4963,7 @@ type LatestSeries struct {
 
 func (x *LatestSeries) Reset() {
 	*x = LatestSeries{}
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4729,7 +4975,7 @@ func (x *LatestSeries) String() string {
 func (*LatestSeries) ProtoMessage() {}
 
 func (x *LatestSeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4742,7 +4988,7 @@ func (x *LatestSeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestSeries.ProtoReflect.Descriptor instead.
 func (*LatestSeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{63}
+	return file_rondo_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *LatestSeries) GetPath() string {
@@ -4791,7 +5037,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4803,7 +5049,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4816,7 +5062,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{64}
+	return file_rondo_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *LatestResponse) GetSeries() []*LatestSeries {
@@ -4841,7 +5087,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4853,7 +5099,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4866,7 +5112,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{65}
+	return file_rondo_proto_rawDescGZIP(), []int{68}
 }
 
 type CheckpointResponse struct {
@@ -4878,7 +5124,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4890,7 +5136,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4903,7 +5149,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{66}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -4940,7 +5186,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4952,7 +5198,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4965,7 +5211,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *AlterRequest) GetPath() string {
@@ -5042,7 +5288,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5054,7 +5300,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5067,7 +5313,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *AlterResponse) GetDefinition() *Definition {
@@ -5096,7 +5342,7 @@ type TuneRequest struct {
 
 func (x *TuneRequest) Reset() {
 	*x = TuneRequest{}
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5108,7 +5354,7 @@ func (x *TuneRequest) String() string {
 func (*TuneRequest) ProtoMessage() {}
 
 func (x *TuneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5121,7 +5367,7 @@ func (x *TuneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneRequest.ProtoReflect.Descriptor instead.
 func (*TuneRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *TuneRequest) GetPath() string {
@@ -5147,7 +5393,7 @@ type TuneResponse struct {
 
 func (x *TuneResponse) Reset() {
 	*x = TuneResponse{}
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5159,7 +5405,7 @@ func (x *TuneResponse) String() string {
 func (*TuneResponse) ProtoMessage() {}
 
 func (x *TuneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5172,7 +5418,7 @@ func (x *TuneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneResponse.ProtoReflect.Descriptor instead.
 func (*TuneResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *TuneResponse) GetDefinition() *Definition {
@@ -5194,7 +5440,7 @@ type SetMetadataRequest struct {
 
 func (x *SetMetadataRequest) Reset() {
 	*x = SetMetadataRequest{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5206,7 +5452,7 @@ func (x *SetMetadataRequest) String() string {
 func (*SetMetadataRequest) ProtoMessage() {}
 
 func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5219,7 +5465,7 @@ func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataRequest.ProtoReflect.Descriptor instead.
 func (*SetMetadataRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SetMetadataRequest) GetMetadata() []*typesv1.Metadata {
@@ -5241,7 +5487,7 @@ type SetMetadataResponse struct {
 
 func (x *SetMetadataResponse) Reset() {
 	*x = SetMetadataResponse{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5253,7 +5499,7 @@ func (x *SetMetadataResponse) String() string {
 func (*SetMetadataResponse) ProtoMessage() {}
 
 func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5266,7 +5512,7 @@ func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataResponse.ProtoReflect.Descriptor instead.
 func (*SetMetadataResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *SetMetadataResponse) GetAccepted() int64 {
@@ -5298,7 +5544,7 @@ type ImportFileRequest struct {
 
 func (x *ImportFileRequest) Reset() {
 	*x = ImportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5310,7 +5556,7 @@ func (x *ImportFileRequest) String() string {
 func (*ImportFileRequest) ProtoMessage() {}
 
 func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5323,7 +5569,7 @@ func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileRequest.ProtoReflect.Descriptor instead.
 func (*ImportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ImportFileRequest) GetPath() string {
@@ -5365,7 +5611,7 @@ type ImportFileResponse struct {
 
 func (x *ImportFileResponse) Reset() {
 	*x = ImportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5377,7 +5623,7 @@ func (x *ImportFileResponse) String() string {
 func (*ImportFileResponse) ProtoMessage() {}
 
 func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5390,7 +5636,7 @@ func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileResponse.ProtoReflect.Descriptor instead.
 func (*ImportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{74}
+	return file_rondo_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ImportFileResponse) GetRef() uint64 {
@@ -5419,7 +5665,7 @@ type ExportFileRequest struct {
 
 func (x *ExportFileRequest) Reset() {
 	*x = ExportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5431,7 +5677,7 @@ func (x *ExportFileRequest) String() string {
 func (*ExportFileRequest) ProtoMessage() {}
 
 func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5444,7 +5690,7 @@ func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileRequest.ProtoReflect.Descriptor instead.
 func (*ExportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75}
+	return file_rondo_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ExportFileRequest) GetPath() string {
@@ -5478,7 +5724,7 @@ type ExportFileResponse struct {
 
 func (x *ExportFileResponse) Reset() {
 	*x = ExportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5490,7 +5736,7 @@ func (x *ExportFileResponse) String() string {
 func (*ExportFileResponse) ProtoMessage() {}
 
 func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5503,7 +5749,7 @@ func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileResponse.ProtoReflect.Descriptor instead.
 func (*ExportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{76}
+	return file_rondo_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ExportFileResponse) GetPath() string {
@@ -5541,7 +5787,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5553,7 +5799,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5566,7 +5812,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{77}
+	return file_rondo_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *QueryRequest) GetQuery() string {
@@ -5631,7 +5877,7 @@ type QuerySeries struct {
 
 func (x *QuerySeries) Reset() {
 	*x = QuerySeries{}
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5643,7 +5889,7 @@ func (x *QuerySeries) String() string {
 func (*QuerySeries) ProtoMessage() {}
 
 func (x *QuerySeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5656,7 +5902,7 @@ func (x *QuerySeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySeries.ProtoReflect.Descriptor instead.
 func (*QuerySeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78}
+	return file_rondo_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *QuerySeries) GetLabels() []*typesv1.Label {
@@ -5696,7 +5942,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5708,7 +5954,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5721,7 +5967,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79}
+	return file_rondo_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *QueryResponse) GetType() string {
@@ -5770,7 +6016,7 @@ type XportRequest struct {
 
 func (x *XportRequest) Reset() {
 	*x = XportRequest{}
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5782,7 +6028,7 @@ func (x *XportRequest) String() string {
 func (*XportRequest) ProtoMessage() {}
 
 func (x *XportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5795,7 +6041,7 @@ func (x *XportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportRequest.ProtoReflect.Descriptor instead.
 func (*XportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{80}
+	return file_rondo_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *XportRequest) GetLines() []string {
@@ -5844,7 +6090,7 @@ type XportColumn struct {
 
 func (x *XportColumn) Reset() {
 	*x = XportColumn{}
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5856,7 +6102,7 @@ func (x *XportColumn) String() string {
 func (*XportColumn) ProtoMessage() {}
 
 func (x *XportColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5869,7 +6115,7 @@ func (x *XportColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportColumn.ProtoReflect.Descriptor instead.
 func (*XportColumn) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{81}
+	return file_rondo_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *XportColumn) GetLegend() string {
@@ -5900,7 +6146,7 @@ type XportResponse struct {
 
 func (x *XportResponse) Reset() {
 	*x = XportResponse{}
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5912,7 +6158,7 @@ func (x *XportResponse) String() string {
 func (*XportResponse) ProtoMessage() {}
 
 func (x *XportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5925,7 +6171,7 @@ func (x *XportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportResponse.ProtoReflect.Descriptor instead.
 func (*XportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{82}
+	return file_rondo_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *XportResponse) GetStart() int64 {
@@ -5977,7 +6223,7 @@ type TailRequest struct {
 
 func (x *TailRequest) Reset() {
 	*x = TailRequest{}
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5989,7 +6235,7 @@ func (x *TailRequest) String() string {
 func (*TailRequest) ProtoMessage() {}
 
 func (x *TailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6002,7 +6248,7 @@ func (x *TailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailRequest.ProtoReflect.Descriptor instead.
 func (*TailRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{83}
+	return file_rondo_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *TailRequest) GetPaths() []string {
@@ -6060,7 +6306,7 @@ type TailResponse struct {
 
 func (x *TailResponse) Reset() {
 	*x = TailResponse{}
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6072,7 +6318,7 @@ func (x *TailResponse) String() string {
 func (*TailResponse) ProtoMessage() {}
 
 func (x *TailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6085,7 +6331,7 @@ func (x *TailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailResponse.ProtoReflect.Descriptor instead.
 func (*TailResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{84}
+	return file_rondo_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *TailResponse) GetRows() []*FetchResponse {
@@ -6127,7 +6373,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6139,7 +6385,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6152,7 +6398,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{85}
+	return file_rondo_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -6251,7 +6497,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6263,7 +6509,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6276,7 +6522,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{86}
+	return file_rondo_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -6330,7 +6576,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6342,7 +6588,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6355,7 +6601,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{87}
+	return file_rondo_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -6400,7 +6646,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6412,7 +6658,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6425,7 +6671,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{88}
+	return file_rondo_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -6467,7 +6713,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6479,7 +6725,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6492,7 +6738,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{89}
+	return file_rondo_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *BackupRequest) GetSince() []byte {
@@ -6511,7 +6757,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6523,7 +6769,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6536,7 +6782,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{90}
+	return file_rondo_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -6554,7 +6800,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6566,7 +6812,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6579,7 +6825,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{91}
+	return file_rondo_proto_rawDescGZIP(), []int{94}
 }
 
 type CheckResponse struct {
@@ -6592,7 +6838,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6604,7 +6850,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6617,7 +6863,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{92}
+	return file_rondo_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -6645,7 +6891,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6657,7 +6903,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6670,7 +6916,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{93}
+	return file_rondo_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -6698,7 +6944,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6710,7 +6956,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6723,7 +6969,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{94}
+	return file_rondo_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -6759,7 +7005,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6771,7 +7017,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6784,7 +7030,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{95}
+	return file_rondo_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -6845,7 +7091,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6857,7 +7103,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6870,7 +7116,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{96}
+	return file_rondo_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -6913,7 +7159,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6925,7 +7171,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6938,7 +7184,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{97}
+	return file_rondo_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -6971,7 +7217,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6983,7 +7229,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6996,7 +7242,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{98}
+	return file_rondo_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -7035,7 +7281,7 @@ type ClusterStateRequest struct {
 
 func (x *ClusterStateRequest) Reset() {
 	*x = ClusterStateRequest{}
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7047,7 +7293,7 @@ func (x *ClusterStateRequest) String() string {
 func (*ClusterStateRequest) ProtoMessage() {}
 
 func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7060,7 +7306,7 @@ func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterStateRequest.ProtoReflect.Descriptor instead.
 func (*ClusterStateRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{99}
+	return file_rondo_proto_rawDescGZIP(), []int{102}
 }
 
 // ClusterState is the state of a cluster as one node sees it. What other nodes say is up to a
@@ -7089,7 +7335,7 @@ type ClusterState struct {
 
 func (x *ClusterState) Reset() {
 	*x = ClusterState{}
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7101,7 +7347,7 @@ func (x *ClusterState) String() string {
 func (*ClusterState) ProtoMessage() {}
 
 func (x *ClusterState) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7114,7 +7360,7 @@ func (x *ClusterState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterState.ProtoReflect.Descriptor instead.
 func (*ClusterState) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{100}
+	return file_rondo_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ClusterState) GetName() string {
@@ -7184,7 +7430,7 @@ type ClusterProblem struct {
 
 func (x *ClusterProblem) Reset() {
 	*x = ClusterProblem{}
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7196,7 +7442,7 @@ func (x *ClusterProblem) String() string {
 func (*ClusterProblem) ProtoMessage() {}
 
 func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7209,7 +7455,7 @@ func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterProblem.ProtoReflect.Descriptor instead.
 func (*ClusterProblem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{101}
+	return file_rondo_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ClusterProblem) GetSeverity() string {
@@ -7253,7 +7499,7 @@ type ClusterNode struct {
 
 func (x *ClusterNode) Reset() {
 	*x = ClusterNode{}
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7265,7 +7511,7 @@ func (x *ClusterNode) String() string {
 func (*ClusterNode) ProtoMessage() {}
 
 func (x *ClusterNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7278,7 +7524,7 @@ func (x *ClusterNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterNode.ProtoReflect.Descriptor instead.
 func (*ClusterNode) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{102}
+	return file_rondo_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ClusterNode) GetName() string {
@@ -7380,7 +7626,7 @@ type ClusterPartition struct {
 
 func (x *ClusterPartition) Reset() {
 	*x = ClusterPartition{}
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7392,7 +7638,7 @@ func (x *ClusterPartition) String() string {
 func (*ClusterPartition) ProtoMessage() {}
 
 func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7405,7 +7651,7 @@ func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterPartition.ProtoReflect.Descriptor instead.
 func (*ClusterPartition) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{103}
+	return file_rondo_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ClusterPartition) GetNumber() int32 {
@@ -7484,7 +7730,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7496,7 +7742,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7509,7 +7755,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{104}
+	return file_rondo_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -7565,7 +7811,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7577,7 +7823,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7590,7 +7836,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{105}
+	return file_rondo_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *MoveRequest) GetPartition() int32 {
@@ -7624,7 +7870,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7636,7 +7882,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7649,7 +7895,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{106}
+	return file_rondo_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *MoveResponse) GetNote() string {
@@ -7669,7 +7915,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7681,7 +7927,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7694,7 +7940,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{107}
+	return file_rondo_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *LeadRequest) GetPartition() int32 {
@@ -7719,7 +7965,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7731,7 +7977,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7744,7 +7990,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{108}
+	return file_rondo_proto_rawDescGZIP(), []int{111}
 }
 
 type ReleaseRequest struct {
@@ -7756,7 +8002,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7768,7 +8014,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7781,7 +8027,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{109}
+	return file_rondo_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ReleaseRequest) GetPartition() int32 {
@@ -7799,7 +8045,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7811,7 +8057,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7824,7 +8070,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{110}
+	return file_rondo_proto_rawDescGZIP(), []int{113}
 }
 
 type DrainRequest struct {
@@ -7840,7 +8086,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7852,7 +8098,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7865,7 +8111,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{111}
+	return file_rondo_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *DrainRequest) GetNode() string {
@@ -7897,7 +8143,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7909,7 +8155,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7922,7 +8168,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{112}
+	return file_rondo_proto_rawDescGZIP(), []int{115}
 }
 
 type CheckReplicasRequest struct {
@@ -7937,7 +8183,7 @@ type CheckReplicasRequest struct {
 
 func (x *CheckReplicasRequest) Reset() {
 	*x = CheckReplicasRequest{}
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7949,7 +8195,7 @@ func (x *CheckReplicasRequest) String() string {
 func (*CheckReplicasRequest) ProtoMessage() {}
 
 func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7962,7 +8208,7 @@ func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasRequest.ProtoReflect.Descriptor instead.
 func (*CheckReplicasRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{113}
+	return file_rondo_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *CheckReplicasRequest) GetPartitions() []int32 {
@@ -7995,7 +8241,7 @@ type CheckReplicasResponse struct {
 
 func (x *CheckReplicasResponse) Reset() {
 	*x = CheckReplicasResponse{}
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8007,7 +8253,7 @@ func (x *CheckReplicasResponse) String() string {
 func (*CheckReplicasResponse) ProtoMessage() {}
 
 func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8020,7 +8266,7 @@ func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasResponse.ProtoReflect.Descriptor instead.
 func (*CheckReplicasResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{114}
+	return file_rondo_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *CheckReplicasResponse) GetPartition() int32 {
@@ -8072,7 +8318,7 @@ type ReplicaDigest struct {
 
 func (x *ReplicaDigest) Reset() {
 	*x = ReplicaDigest{}
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8084,7 +8330,7 @@ func (x *ReplicaDigest) String() string {
 func (*ReplicaDigest) ProtoMessage() {}
 
 func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8097,7 +8343,7 @@ func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaDigest.ProtoReflect.Descriptor instead.
 func (*ReplicaDigest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{115}
+	return file_rondo_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ReplicaDigest) GetNode() string {
@@ -8138,7 +8384,7 @@ type AlterRequest_NewName struct {
 
 func (x *AlterRequest_NewName) Reset() {
 	*x = AlterRequest_NewName{}
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8150,7 +8396,7 @@ func (x *AlterRequest_NewName) String() string {
 func (*AlterRequest_NewName) ProtoMessage() {}
 
 func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8163,7 +8409,7 @@ func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest_NewName.ProtoReflect.Descriptor instead.
 func (*AlterRequest_NewName) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{70, 0}
 }
 
 func (x *AlterRequest_NewName) GetDs() string {
@@ -8189,7 +8435,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8201,7 +8447,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8214,7 +8460,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{94, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{97, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -8587,7 +8833,27 @@ const file_rondo_proto_rawDesc = "" +
 	"\x0eappend_seconds\x18\x17 \x01(\x01R\rappendSeconds\x12\x1e\n" +
 	"\n" +
 	"processors\x18\x18 \x01(\x01R\n" +
-	"processors\"\x96\x01\n" +
+	"processors\"%\n" +
+	"\rAlertsRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\x05R\x05limit\"\x9e\x01\n" +
+	"\x0eAlertsResponse\x12'\n" +
+	"\x06alerts\x18\x01 \x03(\v2\x0f.rondo.v1.AlertR\x06alerts\x12\x16\n" +
+	"\x06firing\x18\x02 \x01(\x03R\x06firing\x12\x18\n" +
+	"\apending\x18\x03 \x01(\x03R\apending\x12\x1a\n" +
+	"\bresolved\x18\x04 \x01(\x03R\bresolved\x12\x15\n" +
+	"\x06now_us\x18\x05 \x01(\x03R\x05nowUs\"\xae\x02\n" +
+	"\x05Alert\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x19\n" +
+	"\bsince_us\x18\x03 \x01(\x03R\asinceUs\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\x01R\x05value\x12-\n" +
+	"\x06labels\x18\x05 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x127\n" +
+	"\vannotations\x18\x06 \x03(\v2\x15.rondo.types.v1.LabelR\vannotations\x12\x14\n" +
+	"\x05group\x18\a \x01(\tR\x05group\x12\x12\n" +
+	"\x04expr\x18\b \x01(\tR\x04expr\x12\x1a\n" +
+	"\bcompared\x18\t \x01(\tR\bcompared\x12\x1c\n" +
+	"\tthreshold\x18\n" +
+	" \x01(\x01R\tthreshold\"\x96\x01\n" +
 	"\rLatestRequest\x12\x14\n" +
 	"\x05paths\x18\x01 \x03(\tR\x05paths\x12\x16\n" +
 	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12\x14\n" +
@@ -8855,7 +9121,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
 	"\x05leads\x18\x02 \x01(\bR\x05leads\x12\x16\n" +
 	"\x06digest\x18\x03 \x01(\tR\x06digest\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason2\xc5\x12\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason2\x87\x13\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -8878,6 +9144,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\rSaveDashboard\x12\x1e.rondo.v1.SaveDashboardRequest\x1a\x1f.rondo.v1.SaveDashboardResponse\x12P\n" +
 	"\rDropDashboard\x12\x1e.rondo.v1.DropDashboardRequest\x1a\x1f.rondo.v1.DropDashboardResponse\x12@\n" +
 	"\x06Status\x12\x17.rondo.v1.StatusRequest\x1a\x18.rondo.v1.StatusResponse\"\x03\x90\x02\x01\x12@\n" +
+	"\x06Alerts\x12\x17.rondo.v1.AlertsRequest\x1a\x18.rondo.v1.AlertsResponse\"\x03\x90\x02\x01\x12@\n" +
 	"\x06Latest\x12\x17.rondo.v1.LatestRequest\x1a\x18.rondo.v1.LatestResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\n" +
 	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse\x128\n" +
@@ -8918,7 +9185,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 119)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 122)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Definition)(nil),            // 1: rondo.v1.Definition
@@ -8983,88 +9250,91 @@ var file_rondo_proto_goTypes = []any{
 	(*ReceiverStatus)(nil),        // 60: rondo.v1.ReceiverStatus
 	(*SenderStatus)(nil),          // 61: rondo.v1.SenderStatus
 	(*EngineStatus)(nil),          // 62: rondo.v1.EngineStatus
-	(*LatestRequest)(nil),         // 63: rondo.v1.LatestRequest
-	(*LatestSeries)(nil),          // 64: rondo.v1.LatestSeries
-	(*LatestResponse)(nil),        // 65: rondo.v1.LatestResponse
-	(*CheckpointRequest)(nil),     // 66: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),    // 67: rondo.v1.CheckpointResponse
-	(*AlterRequest)(nil),          // 68: rondo.v1.AlterRequest
-	(*AlterResponse)(nil),         // 69: rondo.v1.AlterResponse
-	(*TuneRequest)(nil),           // 70: rondo.v1.TuneRequest
-	(*TuneResponse)(nil),          // 71: rondo.v1.TuneResponse
-	(*SetMetadataRequest)(nil),    // 72: rondo.v1.SetMetadataRequest
-	(*SetMetadataResponse)(nil),   // 73: rondo.v1.SetMetadataResponse
-	(*ImportFileRequest)(nil),     // 74: rondo.v1.ImportFileRequest
-	(*ImportFileResponse)(nil),    // 75: rondo.v1.ImportFileResponse
-	(*ExportFileRequest)(nil),     // 76: rondo.v1.ExportFileRequest
-	(*ExportFileResponse)(nil),    // 77: rondo.v1.ExportFileResponse
-	(*QueryRequest)(nil),          // 78: rondo.v1.QueryRequest
-	(*QuerySeries)(nil),           // 79: rondo.v1.QuerySeries
-	(*QueryResponse)(nil),         // 80: rondo.v1.QueryResponse
-	(*XportRequest)(nil),          // 81: rondo.v1.XportRequest
-	(*XportColumn)(nil),           // 82: rondo.v1.XportColumn
-	(*XportResponse)(nil),         // 83: rondo.v1.XportResponse
-	(*TailRequest)(nil),           // 84: rondo.v1.TailRequest
-	(*TailResponse)(nil),          // 85: rondo.v1.TailResponse
-	(*ExecRequest)(nil),           // 86: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 87: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 88: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 89: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 90: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 91: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 92: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 93: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 94: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 95: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 96: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 97: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 98: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 99: rondo.v1.ExportResponse
-	(*ClusterStateRequest)(nil),   // 100: rondo.v1.ClusterStateRequest
-	(*ClusterState)(nil),          // 101: rondo.v1.ClusterState
-	(*ClusterProblem)(nil),        // 102: rondo.v1.ClusterProblem
-	(*ClusterNode)(nil),           // 103: rondo.v1.ClusterNode
-	(*ClusterPartition)(nil),      // 104: rondo.v1.ClusterPartition
-	(*ClusterReplica)(nil),        // 105: rondo.v1.ClusterReplica
-	(*MoveRequest)(nil),           // 106: rondo.v1.MoveRequest
-	(*MoveResponse)(nil),          // 107: rondo.v1.MoveResponse
-	(*LeadRequest)(nil),           // 108: rondo.v1.LeadRequest
-	(*LeadResponse)(nil),          // 109: rondo.v1.LeadResponse
-	(*ReleaseRequest)(nil),        // 110: rondo.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),       // 111: rondo.v1.ReleaseResponse
-	(*DrainRequest)(nil),          // 112: rondo.v1.DrainRequest
-	(*DrainResponse)(nil),         // 113: rondo.v1.DrainResponse
-	(*CheckReplicasRequest)(nil),  // 114: rondo.v1.CheckReplicasRequest
-	(*CheckReplicasResponse)(nil), // 115: rondo.v1.CheckReplicasResponse
-	(*ReplicaDigest)(nil),         // 116: rondo.v1.ReplicaDigest
-	(*AlterRequest_NewName)(nil),  // 117: rondo.v1.AlterRequest.NewName
-	nil,                           // 118: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 119: rondo.v1.ControlResponse.Row
-	(*typesv1.Label)(nil),         // 120: rondo.types.v1.Label
-	(*typesv1.Matcher)(nil),       // 121: rondo.types.v1.Matcher
-	(*typesv1.Metadata)(nil),      // 122: rondo.types.v1.Metadata
-	(*typesv1.Note)(nil),          // 123: rondo.types.v1.Note
+	(*AlertsRequest)(nil),         // 63: rondo.v1.AlertsRequest
+	(*AlertsResponse)(nil),        // 64: rondo.v1.AlertsResponse
+	(*Alert)(nil),                 // 65: rondo.v1.Alert
+	(*LatestRequest)(nil),         // 66: rondo.v1.LatestRequest
+	(*LatestSeries)(nil),          // 67: rondo.v1.LatestSeries
+	(*LatestResponse)(nil),        // 68: rondo.v1.LatestResponse
+	(*CheckpointRequest)(nil),     // 69: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 70: rondo.v1.CheckpointResponse
+	(*AlterRequest)(nil),          // 71: rondo.v1.AlterRequest
+	(*AlterResponse)(nil),         // 72: rondo.v1.AlterResponse
+	(*TuneRequest)(nil),           // 73: rondo.v1.TuneRequest
+	(*TuneResponse)(nil),          // 74: rondo.v1.TuneResponse
+	(*SetMetadataRequest)(nil),    // 75: rondo.v1.SetMetadataRequest
+	(*SetMetadataResponse)(nil),   // 76: rondo.v1.SetMetadataResponse
+	(*ImportFileRequest)(nil),     // 77: rondo.v1.ImportFileRequest
+	(*ImportFileResponse)(nil),    // 78: rondo.v1.ImportFileResponse
+	(*ExportFileRequest)(nil),     // 79: rondo.v1.ExportFileRequest
+	(*ExportFileResponse)(nil),    // 80: rondo.v1.ExportFileResponse
+	(*QueryRequest)(nil),          // 81: rondo.v1.QueryRequest
+	(*QuerySeries)(nil),           // 82: rondo.v1.QuerySeries
+	(*QueryResponse)(nil),         // 83: rondo.v1.QueryResponse
+	(*XportRequest)(nil),          // 84: rondo.v1.XportRequest
+	(*XportColumn)(nil),           // 85: rondo.v1.XportColumn
+	(*XportResponse)(nil),         // 86: rondo.v1.XportResponse
+	(*TailRequest)(nil),           // 87: rondo.v1.TailRequest
+	(*TailResponse)(nil),          // 88: rondo.v1.TailResponse
+	(*ExecRequest)(nil),           // 89: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 90: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 91: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 92: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 93: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 94: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 95: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 96: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 97: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 98: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 99: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 100: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 101: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 102: rondo.v1.ExportResponse
+	(*ClusterStateRequest)(nil),   // 103: rondo.v1.ClusterStateRequest
+	(*ClusterState)(nil),          // 104: rondo.v1.ClusterState
+	(*ClusterProblem)(nil),        // 105: rondo.v1.ClusterProblem
+	(*ClusterNode)(nil),           // 106: rondo.v1.ClusterNode
+	(*ClusterPartition)(nil),      // 107: rondo.v1.ClusterPartition
+	(*ClusterReplica)(nil),        // 108: rondo.v1.ClusterReplica
+	(*MoveRequest)(nil),           // 109: rondo.v1.MoveRequest
+	(*MoveResponse)(nil),          // 110: rondo.v1.MoveResponse
+	(*LeadRequest)(nil),           // 111: rondo.v1.LeadRequest
+	(*LeadResponse)(nil),          // 112: rondo.v1.LeadResponse
+	(*ReleaseRequest)(nil),        // 113: rondo.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 114: rondo.v1.ReleaseResponse
+	(*DrainRequest)(nil),          // 115: rondo.v1.DrainRequest
+	(*DrainResponse)(nil),         // 116: rondo.v1.DrainResponse
+	(*CheckReplicasRequest)(nil),  // 117: rondo.v1.CheckReplicasRequest
+	(*CheckReplicasResponse)(nil), // 118: rondo.v1.CheckReplicasResponse
+	(*ReplicaDigest)(nil),         // 119: rondo.v1.ReplicaDigest
+	(*AlterRequest_NewName)(nil),  // 120: rondo.v1.AlterRequest.NewName
+	nil,                           // 121: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 122: rondo.v1.ControlResponse.Row
+	(*typesv1.Label)(nil),         // 123: rondo.types.v1.Label
+	(*typesv1.Matcher)(nil),       // 124: rondo.types.v1.Matcher
+	(*typesv1.Metadata)(nil),      // 125: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),          // 126: rondo.types.v1.Note
 }
 var file_rondo_proto_depIdxs = []int32{
 	2,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
-	120, // 1: rondo.v1.Sample.labels:type_name -> rondo.types.v1.Label
+	123, // 1: rondo.v1.Sample.labels:type_name -> rondo.types.v1.Label
 	3,   // 2: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
 	1,   // 3: rondo.v1.WriteRequest.definition:type_name -> rondo.v1.Definition
 	5,   // 4: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
-	120, // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.types.v1.Label
+	123, // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.types.v1.Label
 	1,   // 6: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
 	14,  // 7: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
-	121, // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.types.v1.Matcher
-	120, // 9: rondo.v1.Series.labels:type_name -> rondo.types.v1.Label
+	124, // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.types.v1.Matcher
+	123, // 9: rondo.v1.Series.labels:type_name -> rondo.types.v1.Label
 	1,   // 10: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
 	17,  // 11: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
 	17,  // 12: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
 	22,  // 13: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
-	122, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
+	125, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
 	23,  // 15: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
-	123, // 16: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
-	122, // 17: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
-	120, // 18: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
+	126, // 16: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	125, // 17: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	123, // 18: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
 	32,  // 19: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
 	35,  // 20: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
 	38,  // 21: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
@@ -9079,121 +9349,126 @@ var file_rondo_proto_depIdxs = []int32{
 	60,  // 30: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
 	61,  // 31: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
 	62,  // 32: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	101, // 33: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
+	104, // 33: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
 	59,  // 34: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	14,  // 35: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	64,  // 36: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	117, // 37: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
-	1,   // 38: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
-	1,   // 39: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
-	122, // 40: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
-	5,   // 41: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
-	120, // 42: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
-	120, // 43: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
-	79,  // 44: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
-	82,  // 45: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
-	121, // 46: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
-	15,  // 47: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
-	118, // 48: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	87,  // 49: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,   // 50: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	88,  // 51: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	119, // 52: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	120, // 53: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
-	102, // 54: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
-	103, // 55: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
-	104, // 56: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
-	105, // 57: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
-	116, // 58: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
-	4,   // 59: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	7,   // 60: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	9,   // 61: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	11,  // 62: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	13,  // 63: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	16,  // 64: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	19,  // 65: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	21,  // 66: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	25,  // 67: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	27,  // 68: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	29,  // 69: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	31,  // 70: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	34,  // 71: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	37,  // 72: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	42,  // 73: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	45,  // 74: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	48,  // 75: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	51,  // 76: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	53,  // 77: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	55,  // 78: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	63,  // 79: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	66,  // 80: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	68,  // 81: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
-	70,  // 82: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
-	72,  // 83: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
-	74,  // 84: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
-	96,  // 85: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
-	76,  // 86: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
-	98,  // 87: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
-	90,  // 88: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
-	92,  // 89: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
-	78,  // 90: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
-	81,  // 91: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
-	84,  // 92: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
-	86,  // 93: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
-	94,  // 94: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
-	100, // 95: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
-	106, // 96: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
-	108, // 97: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
-	110, // 98: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
-	112, // 99: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
-	114, // 100: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
-	6,   // 101: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	8,   // 102: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	10,  // 103: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	12,  // 104: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	15,  // 105: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	18,  // 106: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	20,  // 107: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	24,  // 108: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	26,  // 109: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	28,  // 110: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	30,  // 111: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	33,  // 112: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	36,  // 113: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	40,  // 114: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	44,  // 115: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	47,  // 116: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	50,  // 117: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	52,  // 118: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	54,  // 119: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	56,  // 120: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	65,  // 121: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	67,  // 122: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	69,  // 123: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	71,  // 124: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	73,  // 125: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	75,  // 126: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	97,  // 127: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	77,  // 128: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	99,  // 129: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	91,  // 130: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	93,  // 131: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	80,  // 132: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	83,  // 133: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	85,  // 134: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	89,  // 135: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
-	95,  // 136: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
-	101, // 137: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
-	107, // 138: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
-	109, // 139: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
-	111, // 140: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
-	113, // 141: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
-	115, // 142: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
-	101, // [101:143] is the sub-list for method output_type
-	59,  // [59:101] is the sub-list for method input_type
-	59,  // [59:59] is the sub-list for extension type_name
-	59,  // [59:59] is the sub-list for extension extendee
-	0,   // [0:59] is the sub-list for field type_name
+	65,  // 35: rondo.v1.AlertsResponse.alerts:type_name -> rondo.v1.Alert
+	123, // 36: rondo.v1.Alert.labels:type_name -> rondo.types.v1.Label
+	123, // 37: rondo.v1.Alert.annotations:type_name -> rondo.types.v1.Label
+	14,  // 38: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	67,  // 39: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	120, // 40: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	1,   // 41: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
+	1,   // 42: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
+	125, // 43: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	5,   // 44: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
+	123, // 45: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
+	123, // 46: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
+	82,  // 47: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
+	85,  // 48: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
+	124, // 49: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
+	15,  // 50: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
+	121, // 51: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	90,  // 52: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,   // 53: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	91,  // 54: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	122, // 55: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	123, // 56: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
+	105, // 57: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
+	106, // 58: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
+	107, // 59: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
+	108, // 60: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
+	119, // 61: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
+	4,   // 62: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	7,   // 63: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	9,   // 64: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	11,  // 65: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	13,  // 66: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	16,  // 67: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	19,  // 68: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	21,  // 69: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	25,  // 70: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	27,  // 71: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	29,  // 72: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	31,  // 73: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	34,  // 74: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	37,  // 75: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	42,  // 76: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	45,  // 77: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	48,  // 78: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	51,  // 79: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	53,  // 80: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	55,  // 81: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	63,  // 82: rondo.v1.Rondo.Alerts:input_type -> rondo.v1.AlertsRequest
+	66,  // 83: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	69,  // 84: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	71,  // 85: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
+	73,  // 86: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
+	75,  // 87: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
+	77,  // 88: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
+	99,  // 89: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	79,  // 90: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
+	101, // 91: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	93,  // 92: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
+	95,  // 93: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	81,  // 94: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
+	84,  // 95: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
+	87,  // 96: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
+	89,  // 97: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
+	97,  // 98: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
+	103, // 99: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
+	109, // 100: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
+	111, // 101: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
+	113, // 102: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
+	115, // 103: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
+	117, // 104: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
+	6,   // 105: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	8,   // 106: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	10,  // 107: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	12,  // 108: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	15,  // 109: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	18,  // 110: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	20,  // 111: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	24,  // 112: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	26,  // 113: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	28,  // 114: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	30,  // 115: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	33,  // 116: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	36,  // 117: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	40,  // 118: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	44,  // 119: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	47,  // 120: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	50,  // 121: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	52,  // 122: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	54,  // 123: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	56,  // 124: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	64,  // 125: rondo.v1.Rondo.Alerts:output_type -> rondo.v1.AlertsResponse
+	68,  // 126: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	70,  // 127: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	72,  // 128: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	74,  // 129: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	76,  // 130: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	78,  // 131: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	100, // 132: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	80,  // 133: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	102, // 134: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	94,  // 135: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	96,  // 136: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	83,  // 137: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	86,  // 138: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	88,  // 139: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	92,  // 140: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
+	98,  // 141: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
+	104, // 142: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
+	110, // 143: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
+	112, // 144: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
+	114, // 145: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
+	116, // 146: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
+	118, // 147: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
+	105, // [105:148] is the sub-list for method output_type
+	62,  // [62:105] is the sub-list for method input_type
+	62,  // [62:62] is the sub-list for extension type_name
+	62,  // [62:62] is the sub-list for extension extendee
+	0,   // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -9209,14 +9484,14 @@ func file_rondo_proto_init() {
 	}
 	file_rondo_proto_msgTypes[4].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[38].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[88].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[91].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   119,
+			NumMessages:   122,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

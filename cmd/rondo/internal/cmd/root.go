@@ -42,6 +42,8 @@ const (
 func commands() []entry {
 	all := []entry{
 		{[]string{"serve"}, ofServer, serve.NewCommand},
+		{[]string{"status"}, ofServer, show.NewStatus},
+		{[]string{"alerts"}, ofServer, show.NewAlerts},
 		{[]string{"stats"}, ofServer, show.NewStats},
 		{[]string{"notes"}, ofServer, show.NewNotes},
 		{[]string{"metadata"}, ofServer, show.NewMetadata},

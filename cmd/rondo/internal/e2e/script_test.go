@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ import (
 //	answering PATH    wait until a server accepts at the socket PATH
 //	gone PATH         wait until the file PATH is not there
 //	code N COMMAND    run COMMAND, whose exit code must be N
+//	eventually COMMAND PATTERN
+//	                  run COMMAND until a line that it prints fits PATTERN
 //
 // and lines with [exec:rrdtool] ask the original the same question.
 func TestScripts(t *testing.T) {
@@ -55,6 +58,17 @@ func TestScripts(t *testing.T) {
 			"answering": answering,
 			"gone":      gone,
 			"code":      exitCodeOf,
+			"eventually": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 {
+					ts.Fatalf("usage: eventually COMMAND PATTERN")
+				}
+				last := len(args) - 1
+				fits := regexp.MustCompile("(?m)" + args[last])
+				wait(ts, args[last]+" is never printed", func() bool {
+					_ = ts.Exec(args[0], args[1:last]...) // code looks at exit codes
+					return fits.MatchString(ts.ReadFile("stdout"))
+				})
+			},
 		},
 	})
 }

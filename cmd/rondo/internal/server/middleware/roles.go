@@ -47,6 +47,7 @@ var Permissions = map[string]Permission{
 	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      reads,
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": reads,
 	"/rondo.v1.Rondo/":                reads, // what is no method of it: the answer is 404
+	"/rondo.v1.Rondo/Alerts":          readAll,
 	"/rondo.v1.Rondo/Alter":           admins,
 	"/rondo.v1.Rondo/Backup":          whole,
 	"/rondo.v1.Rondo/Charts":          reads,

@@ -1,0 +1,119 @@
+package show
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/internal/text"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+const statusHelp = `Say how a server does: what is wrong, since when and what to do, then what it stores and what each receiver gets.
+
+  rondo status
+  rondo status --daemon http://HOST:9180 -o json
+
+Rates are of the last minute. JSON is the answer of the RPC's method Status, with the senders, too.`
+
+// statusFormats are the values of --output.
+var statusFormats = table.Formats[:2]
+
+func NewStatus(c *cli.Factory) *cobra.Command {
+	format := statusFormats[0]
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say how a server does, and what is wrong",
+		Long:  statusHelp,
+		Args:  cli.Takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains(statusFormats, format) {
+				return cli.Misused("status", fmt.Errorf("--output %s: want %s", cli.Quoted(format), strings.Join(statusFormats, " or ")))
+			}
+			return served(cmd.Context(), c, func(server *rpc.Client) error {
+				answer, err := server.Status(cmd.Context(), connect.NewRequest(&rondov1.StatusRequest{}))
+				if err != nil {
+					return cli.WithoutPrefix(err)
+				}
+				if format == statusFormats[0] {
+					return printStatus(c, answer.Msg)
+				}
+				b, err := protojson.MarshalOptions{Multiline: true}.Marshal(answer.Msg)
+				if err == nil {
+					_, err = fmt.Fprintf(c.Stdout, "%s\n", b)
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", format, "output `format`: "+strings.Join(statusFormats, ", "))
+	cli.CompleteFlag(cmd, "output", statusFormats)
+	return cmd
+}
+
+func printStatus(c *cli.Factory, m *rondov1.StatusResponse) error {
+	var b strings.Builder
+	up := time.Duration(m.GetNowUs()-m.GetStartedUs()) * time.Microsecond
+	fmt.Fprintf(&b, "rondo %s, up %v, %s: %s\n", m.GetVersion(), up.Round(time.Second), text.Escape(m.GetDatabase()), verdict(m.GetProblems()))
+	for _, p := range m.GetProblems() {
+		fmt.Fprintf(&b, "\n%-8s %s\n         since %s; %s\n", p.GetSeverity(), text.Escape(p.GetText()),
+			time.UnixMicro(p.GetSinceUs()).UTC().Format(time.RFC3339), text.Escape(p.GetAdvice()))
+	}
+	e := m.GetEngine()
+	fmt.Fprintf(&b, "\n%d series of %d at most, %d samples stored, %.1f a second, %d late, %d refused\n",
+		e.GetSeries(), e.GetSeriesLimit(), e.GetSamples(), e.GetSampleRate(), e.GetSamplesLate(), e.GetSamplesRefused())
+	fmt.Fprintf(&b, "%d MiB of memory of %d, %d MiB of log, a database file of %d MiB, %d MiB free on its disk\n\n",
+		e.GetMemoryBytes()>>20, e.GetMemoryBudgetBytes()>>20, e.GetLogBytes()>>20, e.GetDatabaseBytes()>>20, e.GetDiskFreeBytes()>>20)
+	if _, err := fmt.Fprint(c.Stdout, b.String()); err != nil {
+		return err
+	}
+	w, err := table.New(c.Stdout, table.Formats[0], "receiver", "address", "samples", "a second", "series", "senders", "not stored")
+	if err != nil {
+		return err
+	}
+	for _, r := range m.GetReceivers() {
+		var lost []string
+		for _, d := range r.GetDropped() {
+			lost = append(lost, fmt.Sprintf("%d %s", d.GetCount(), d.GetReason()))
+		}
+		if lost == nil {
+			lost = []string{"-"}
+		}
+		if err := w.Row(r.GetName(), r.GetAddr(), r.GetSamples(), fmt.Sprintf("%.1f", r.GetSampleRate()), r.GetSeries(), r.GetSenders(), strings.Join(lost, ", ")); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// verdict says how many problems there are, as the page does.
+func verdict(problems []*rondov1.Problem) string {
+	var words []string
+	for _, severity := range []string{"error", "warning"} {
+		n := 0
+		for _, p := range problems {
+			if p.GetSeverity() == severity {
+				n++
+			}
+		}
+		switch n {
+		case 0:
+		case 1:
+			words = append(words, "1 "+severity)
+		default:
+			words = append(words, fmt.Sprintf("%d %ss", n, severity))
+		}
+	}
+	if words == nil {
+		return "all is well"
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,104 @@
+package alerts
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// listed returns what List has, as "alert state since" with since after at.
+func listed(m *Manager, at time.Time) (out []string) {
+	all, _ := m.List()
+	for _, a := range all {
+		out = append(out, fmt.Sprintf("%s %s %v %v", a.Labels.Get("host"), a.State, a.Since.Sub(at), a.Value))
+	}
+	return out
+}
+
+// TestList: an alert stays in the list for a day after it was resolved, over a restart too, and is
+// sent no longer than before.
+func TestList(t *testing.T) {
+	began := time.Unix(1_700_000_000, 0).UTC()
+	now := began
+	state := t.TempDir() + "/alerts.json"
+	change := func(c *Config) { c.StateFile, c.Now = state, func() time.Time { return now } }
+	m, w := manager(t, "groups: [{name: g, rules: [{alert: High, expr: m > 5, for: 2m}]}]", change)
+	step := func(after time.Duration, hosts map[string]float64) {
+		now = began.Add(after)
+		w.set("m > 5", hosts)
+		m.evaluate(t.Context(), m.groups[0], now)
+	}
+	step(0, map[string]float64{"a": 6, "b": 8})
+	step(time.Minute, map[string]float64{"a": 6, "b": 8, "c": 9})
+	step(2*time.Minute, map[string]float64{"a": 7, "b": 8, "c": 9})
+	step(3*time.Minute, map[string]float64{"a": 7, "c": 9, "d": 6})
+	want := []string{"c firing 3m0s 9", "a firing 2m0s 7", "d pending 3m0s 6", "b resolved 3m0s 8"}
+	if got := listed(m, began); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	all, counts := m.List()
+	if counts[Firing] != 2 || counts[Pending] != 1 || counts[Resolved] != 1 {
+		t.Errorf("counts %v", counts)
+	}
+	if a := all[0]; a.Name != "High" || a.Group != "g" || a.Expr != "m > 5" || a.Compared != "m" || a.Threshold != 5 {
+		t.Errorf("%+v", a)
+	}
+	again, err := New(m.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = again
+	if got := listed(m, began); !reflect.DeepEqual(got, want) {
+		t.Errorf("after a restart: %q, want %q", got, want)
+	}
+	step(20*time.Minute, nil)
+	for _, a := range m.groups[0].rules[0].active {
+		if due, _ := a.due(now); due && now.Sub(a.ResolvedAt) > tell {
+			t.Errorf("%v is still sent", a.Labels)
+		}
+	}
+	step(24*time.Hour+4*time.Minute, nil)
+	if got, want := listed(m, began), []string{"a resolved 20m0s 7", "c resolved 20m0s 9"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("after a day: %q, want %q", got, want)
+	}
+}
+
+// TestResolvedAreBounded: a rule whose labels change all the time would keep a day of them.
+func TestResolvedAreBounded(t *testing.T) {
+	m, w := manager(t, "groups: [{name: g, rules: [{alert: High, expr: m}]}]", nil)
+	at := time.Unix(1_700_000_000, 0)
+	for i := range 3 * maxResolved {
+		w.set("m", map[string]float64{fmt.Sprint("host", i): 1})
+		m.evaluate(t.Context(), m.groups[0], at)
+		at = at.Add(time.Minute)
+	}
+	_, counts := m.List()
+	if n, most := counts[Resolved], maxResolved+int(tell/time.Minute)+1; counts[Firing] != 1 || n > most || n < maxResolved {
+		t.Errorf("%d fire and %d are resolved, want 1 and at most %d", counts[Firing], n, most)
+	}
+}
+
+func TestComparison(t *testing.T) {
+	for expr, want := range map[string]string{
+		"m > 5":               "m 5",
+		"(5 < (sum(m)))":      "(sum(m)) 5",
+		"m <= -(2)":           "m -2",
+		"m == +Inf":           "m +Inf",
+		"rate(m[5m]) != 1e3":  "rate(m[5m]) 1000",
+		"m > bool 5":          "",
+		"m > n":               "",
+		"m > 5 and n":         "",
+		"1 > bool 2":          "",
+		"absent(m)":           "",
+		"vector(1) / 0 > 2+3": "",
+	} {
+		got, n := comparison(expr)
+		if got != "" {
+			got = fmt.Sprint(got, " ", n)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", expr, got, want)
+		}
+	}
+}
