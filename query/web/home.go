@@ -71,3 +71,17 @@ func (s *Server) status(r *http.Request) *page {
 	data.Report, _ = call(r.Context(), s.RPC.Status, &rondov1.StatusRequest{})
 	return &page{title: "status · rondo", name: "status", data: data}
 }
+
+// alerts is the page of what rules say.
+func (s *Server) alerts(r *http.Request) *page {
+	p := &page{title: "alerts · rondo", name: "alerts"}
+	if err := access.From(r.Context()).NeedAll(); err != nil {
+		return &page{title: p.title, code: http.StatusForbidden, name: "refused", data: err.Error()}
+	}
+	answer, err := begin(r.Context(), p, "Alerts", s.RPC.Alerts, &rondov1.AlertsRequest{})
+	p.data = struct {
+		Problem string
+		Alerts  []*rondov1.Alert
+	}{problem(err), answer.GetAlerts()}
+	return p
+}

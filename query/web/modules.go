@@ -21,6 +21,7 @@ var pageModules = map[string]string{
 	"workbench":  "pages/workbench.js",
 	"dashboard":  "pages/dashboard.js",
 	"dashboards": "pages/dashboard.js",
+	"alerts":     "pages/alerts.js",
 	"status":     "pages/status.js",
 }
 

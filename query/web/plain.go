@@ -15,7 +15,7 @@ import (
 // plain returns the contents of pages for readers without script. They are parsed for the first
 // reader: commands, which show no pages, should not wait for that when they start.
 var plain = sync.OnceValue(func() *template.Template {
-	return escaping("plain", homeText+hostText+seriesText+boardText+statusText, template.Funcs{
+	return escaping("plain", homeText+hostText+seriesText+boardText+statusText+alertsText, template.Funcs{
 		"host":   func(path string) string { return pathLink("host", path) },
 		"series": func(path string) string { return pathLink("series", path) },
 		"time":   func(us int64) string { return readableTime(us) },
@@ -24,6 +24,7 @@ var plain = sync.OnceValue(func() *template.Template {
 		"board":  func(name string) string { return pathLink("dashboard", name) },
 		"query":  url.QueryEscape,
 		"dark":   darkLink,
+		"web":    webLink,
 	})
 })
 
@@ -49,6 +50,14 @@ func readableValue(v float64) string {
 		return "–"
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// webLink returns a link that a rule has, or nothing if it leads elsewhere than to a page.
+func webLink(link string) string {
+	if u, err := url.Parse(link); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return link
 }
 
 const homeText = `
@@ -164,3 +173,13 @@ const statusText = `
 <li><a href="/rondo.proto">/rondo.proto</a>: the methods below <code>/rondo.v1.Rondo/</code>, by Connect, gRPC, gRPC-Web or JSON</li>
 </ul>
 {{end}}`
+
+const alertsText = `
+{{define "alerts"}}<h1>Alerts</h1>
+{{template "problem" .Problem}}
+{{range .Alerts}}<section><h2>{{.State}}: {{.Name}}</h2>
+<p>since {{time .SinceUs}}, value {{value .Value}}{{range .Labels}}, {{.Name}}={{.Value}}{{end}}</p>
+{{range .Annotations}}<p>{{.Name}}: {{if web .Value}}<a href="{{web .Value}}" rel="noopener noreferrer">{{.Value}}</a>{{else}}{{.Value}}{{end}}</p>
+{{end}}</section>
+{{else}}<p>nothing fires, is pending, or was resolved in the last day</p>
+{{end}}{{end}}`

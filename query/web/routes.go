@@ -83,6 +83,8 @@ func (s *Server) route(path string) (show func(*http.Request, string) *page, res
 		return alone(s.boards), ""
 	case first == "workbench" && rest == "":
 		return alone(s.workbench), ""
+	case first == "alerts" && rest == "":
+		return alone(s.alerts), ""
 	case first == "status" && rest == "":
 		return alone(s.status), ""
 	}

@@ -36,6 +36,7 @@ const shellText = `<!DOCTYPE html>
 <a href="/">Home</a>
 <a href="/workbench">Workbench</a>
 <a href="/dashboards">Dashboards</a>
+<a href="/alerts">Alerts<b id="firing" hidden></b></a>
 <a href="/status">Status</a>
 </nav>
 <div id="tools"></div>

@@ -1,5 +1,6 @@
 // Cards of hosts and folders: name, age, sparkline, last value.
 
+import { alertsOf, onAlerts } from './alerts.js';
 import { el, setText } from './dom.js';
 import * as format from './format.js';
 import { num } from './rpc.js';
@@ -18,6 +19,7 @@ export class Cards {
     this.#signal = signal;
     this.#titles = receiver;
     this.element = el('ul', { class: 'cards' });
+    onAlerts(() => this.tick(), signal);
   }
 
   /** The number of cards. */
@@ -46,7 +48,7 @@ export class Cards {
   #make(node) {
     const canvas = el('canvas', { class: 'card-spark', 'aria-hidden': 'true' });
     const card = {
-      node, canvas, age: el('span', { class: 'card-age' }), value: el('span', { class: 'card-value' }), more: el('span', { class: 'card-more' }),
+      node, canvas, age: el('span', { class: 'card-age' }), value: el('span', { class: 'card-value' }), more: el('span', { class: 'card-more' }), alerts: el('span', { class: 'alert-mark', hidden: true }),
       dot: el('i', { class: 'dot' }), spark: new Spark(canvas, { upper: node.unit === '%' ? 100 : undefined }), last: NaN,
     };
     this.#signal.addEventListener('abort', () => card.spark.destroy());
@@ -56,7 +58,7 @@ export class Cards {
       el('span', { class: 'card-head' }, el('strong', {}, node.name), el('span', { class: 'card-when' }, card.dot, card.age)),
       canvas,
       el('span', { class: 'card-foot' }, el('span', { class: 'card-title' }, node.sparkTitle || ''), card.value),
-      el('span', { class: 'card-foot' }, card.more, this.#titles && folder ? el('span', { class: 'card-from' }, folder) : null)));
+      el('span', { class: 'card-foot' }, card.more, card.alerts, this.#titles && folder ? el('span', { class: 'card-from' }, folder) : null)));
     return card;
   }
 
@@ -65,6 +67,9 @@ export class Cards {
     const at = num(node.lastUpdateUs) / 1e6;
     setText(card.age, at ? format.ago(at, now) : 'no data yet');
     card.dot.dataset.age = !at || now - at > hour ? 'old' : now - at > 180 ? 'late' : 'fresh';
+    const alerts = alertsOf(node.path).map((a) => a.name);
+    card.alerts.hidden = !alerts.length;
+    setText(card.alerts, [...new Set(alerts)].join(', '));
     const series = num(node.series);
     setText(card.more, series === 1 ? '1 series' : `${format.count(series)} series`);
   }

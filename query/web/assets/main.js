@@ -1,6 +1,7 @@
 // The page starts here: routes, header, keyboard.
 // What a page is stands in pages.js.
 
+import { watchAlerts } from './alerts.js';
 import { el, fill, icon } from './dom.js';
 import { bindKeys, pageKeys, showHelp } from './keys.js';
 import { routes } from './pages.js';
@@ -121,6 +122,7 @@ function start() {
     { key: 'g h', words: 'home', run: () => go('/') },
     { key: 'g w', words: 'workbench', run: () => go('/workbench') },
     { key: 'g d', words: 'dashboards', run: () => go('/dashboards') },
+    { key: 'g a', words: 'alerts', run: () => go('/alerts') },
     { key: 'g s', words: 'status', run: () => go('/status') },
     { key: 't', words: 'dark, light, or as the system', run: turn },
     { key: '?', words: 'this help', run: showHelp },
@@ -133,7 +135,7 @@ function start() {
     clearTimeout(waits);
     waits = setTimeout(() => history.replaceState({ ...history.state, y: scrollY }, ''), 200);
   }, { passive: true });
-  render();
+  render().then(watchAlerts);
 }
 
 start();

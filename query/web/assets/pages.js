@@ -28,5 +28,6 @@ export const routes = [
   { pattern: /^\/series\/.+/, load: () => import('./pages/series.js') },
   { pattern: /^\/workbench$/, load: () => import('./pages/workbench.js') },
   { pattern: /^\/dashboards?(\/.*)?$/, load: () => import('./pages/dashboard.js') },
+  { pattern: /^\/alerts$/, load: () => import('./pages/alerts.js') },
   { pattern: /^\/status$/, load: () => import('./pages/status.js') },
 ];

@@ -38,6 +38,7 @@ func TestHostileTexts(t *testing.T) {
 			"/dashboard/" + escaped(hostileTitle):                                       {},
 			"/workbench?g=" + escaped(`DEF:a=`+hostileText+` LINE1:a#000:`+hostileText): {},
 			"/status": {},
+			"/alerts": {},
 		} {
 			x.expect(`status of 4\d\d`) // there is no such series
 			x.open(path)

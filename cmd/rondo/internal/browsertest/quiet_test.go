@@ -19,6 +19,7 @@ var pages = []struct{ name, path string }{
 	{"series-year", "/series/collectd/web01/interface-eth0/if_octets?from=-1y"},
 	{"series-seasonal", "/series/shop/requests?from=-2d"},
 	{"workbench", "/workbench"},
+	{"alerts", "/alerts"},
 	{"status", "/status"},
 	{"hostile-host", "/host/" + escaped("collectd/"+hostileHost)},
 	{"hostile-series", "/series/" + escaped(hostileSeries)},

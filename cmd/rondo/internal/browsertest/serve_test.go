@@ -29,10 +29,10 @@ type server struct {
 var listening = regexp.MustCompile(`msg=listening for="?([a-z ]+)"? network=\w+ addr=(\S+)`)
 
 // serve starts a server on a folder. It is killed at the end of all tests.
-func serve(t *testing.T, db string) *server {
+func serve(t *testing.T, db string, more ...string) *server {
 	t.Helper()
 	s := &server{db: db, listens: make(map[string]string)}
-	cmd := exec.Command(program(t), "serve", "--db", db, "--http", "127.0.0.1:0", "--collectd", "127.0.0.1:0", "--gmetric", "", "--rrdcached", "")
+	cmd := exec.Command(program(t), append([]string{"serve", "--db", db, "--http", "127.0.0.1:0", "--collectd", "127.0.0.1:0", "--gmetric", "", "--rrdcached", ""}, more...)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -182,7 +182,7 @@ func TestLimitedUserSeesOnlyItsFolders(t *testing.T) {
 		}
 	}
 	for target, want := range map[string]int{
-		"/status": 403, "/metrics": 403, "/dashboard/board": 404, "/graph.svg?dashboard=board": 404, "/graph.svg?dashboard=board&graph=2": 404,
+		"/status": 403, "/alerts": 403, "/metrics": 403, "/dashboard/board": 404, "/graph.svg?dashboard=board": 404, "/graph.svg?dashboard=board&graph=2": 404,
 		"/graph.csv?dashboard=mixed": 200, "/graph.csv?dashboard=mixed&graph=2": 404,
 		"/graph.csv?arg=DEF:v%3Dteam/a/cpu:v:AVERAGE&arg=LINE:v": 200,
 	} {

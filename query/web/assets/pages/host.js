@@ -1,5 +1,6 @@
 // A host, or any other folder of paths: its charts in groups.
 
+import { alertsOf, noteOf, onAlerts } from '../alerts.js';
 import { Cards } from '../cards.js';
 import { ChartSet } from '../chartset.js';
 import { el, fill, setText } from '../dom.js';
@@ -85,7 +86,7 @@ class Host {
     this.#body = el('div', { class: 'host-charts' });
     this.#more = el('p', { class: 'soft' });
     this.#root.append(
-      el('div', { class: 'host-head' }, this.#crumbs(), el('span', { class: 'soft' }, `${format.count(series)} series`), this.#age),
+      el('div', { class: 'host-head' }, this.#crumbs(), el('span', { class: 'soft' }, `${format.count(series)} series`), this.#age, this.#alerts()),
       el('div', { class: 'bar' }, this.#bar.element),
       el('div', { class: 'host-body' }, el('nav', { class: 'side', 'aria-label': 'Groups of charts' }, this.#filter, this.#groups, this.#parts(nodes)), el('div', {}, this.#folders(nodes), this.#body, this.#more)));
     this.#tell();
@@ -95,6 +96,15 @@ class Host {
     const parts = this.#path.split('/');
     const above = parts.slice(0, -1).flatMap((part, i) => [el('a', { href: hostURL(parts.slice(0, i + 1).join('/')) }, part), el('span', { 'aria-hidden': 'true' }, '/')]);
     return el('nav', { class: 'crumbs', 'aria-label': 'Path' }, above, el('h1', {}, parts.at(-1)));
+  }
+
+  // The alerts that fire and name the host.
+  #alerts() {
+    const list = el('span', { class: 'host-alerts' });
+    const write = () => fill(list, alertsOf(this.#path).map((a) => el('a', { class: 'alert-mark', href: '/alerts' }, noteOf(a, 'summary') || a.name)));
+    onAlerts(write, this.#context.signal);
+    write();
+    return list;
   }
 
   // The folders below as cards: in the folder of a receiver they are its hosts.
