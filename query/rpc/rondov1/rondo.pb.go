@@ -6346,7 +6346,8 @@ type ExecRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The verb and its arguments: "fetch", "web1/load", "AVERAGE".
 	Argv []string `protobuf:"bytes,1,rep,name=argv,proto3" json:"argv,omitempty"`
-	// The working folder inside the store, where relative names start; empty means the top.
+	// The working folder inside the store, where relative names start; empty means the top. With a
+	// leading slash: one of the machine outside base, from which relative names may lead into base.
 	Cwd string `protobuf:"bytes,2,opt,name=cwd,proto3" json:"cwd,omitempty"`
 	// The caller's environment variables that verbs use, such as TZ.
 	Environment map[string]string `protobuf:"bytes,3,rep,name=environment,proto3" json:"environment,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

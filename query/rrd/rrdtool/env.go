@@ -58,6 +58,8 @@ type Env struct {
 	// variable TZ names, or time.Local if TZ is empty.
 	Location *time.Location
 	// Dir is the working folder inside the store, where relative names start. Empty means the top.
+	// With a leading slash it is a folder of the machine outside Base: a relative name that leads
+	// from there into Base means the series there, and any other starts at the top.
 	Dir string
 	// Base is the folder that is cut off the front of absolute names; an absolute name outside it
 	// is refused. Without a Base, absolute names lose their leading slash.

@@ -5,6 +5,7 @@ package rrdtool
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -21,9 +22,20 @@ func (c *command) path(name string) (string, error) { return c.Path(name) }
 
 // Path returns the path of the series that a file name means: see [Path].
 func (e *Env) Path(name string) (string, error) {
-	p, err := Path(e.Dir, e.Base, name)
+	dir := e.Dir
+	if strings.HasPrefix(dir, "/") { // outside Base
+		if into := path.Join(dir, name); name != "" && name[0] != '/' {
+			for _, base := range []string{e.Base, e.RealBase} {
+				if p, err := Path("", base, into); base != "" && err == nil {
+					return p, nil
+				}
+			}
+		}
+		dir = ""
+	}
+	p, err := Path(dir, e.Base, name)
 	if err != nil && e.RealBase != "" {
-		p, err = Path(e.Dir, e.RealBase, name)
+		p, err = Path(dir, e.RealBase, name)
 	}
 	return p, err
 }

@@ -14,13 +14,13 @@ import (
 // of a database that stands for no folder of files.
 type Place struct {
 	base, real string // the folder that the database stands for, and the same without symbolic links
-	dir        string // the path of series at which relative names begin
+	dir        string // where relative names begin: Env.Dir
 	hides      bool   // no files are made where programs look for them
 }
 
 // PlaceOf returns the place of the working folder in a database that stands for the folder base;
-// empty: for none. Relative names begin at the top of the database if the working folder is outside
-// base. With hides no files are made where programs look for them.
+// empty: for none. If the working folder is outside base, relative names that do not lead into base
+// begin at the top of the database. With hides no files are made where programs look for them.
 func PlaceOf(base string, hides bool) (Place, error) {
 	if base == "" {
 		return Place{}, nil
@@ -38,10 +38,15 @@ func PlaceOf(base string, hides bool) (Place, error) {
 		return l, nil // a folder that is gone is outside
 	}
 	for _, base := range []string{l.base, l.real} {
-		if rel, err := filepath.Rel(base, wd); base != "" && err == nil && filepath.IsLocal(rel) && rel != "." {
-			l.dir = filepath.ToSlash(rel)
-			break
+		if rel, err := filepath.Rel(base, wd); base != "" && err == nil && filepath.IsLocal(rel) {
+			if rel != "." {
+				l.dir = filepath.ToSlash(rel)
+			}
+			return l, nil
 		}
+	}
+	if filepath.ToSlash(wd)[0] == '/' {
+		l.dir = filepath.ToSlash(wd)
 	}
 	return l, nil
 }
@@ -78,6 +83,9 @@ func (l Place) describe(req *rondov1.ExecRequest) {
 
 // into returns the place where `rrdtool - FOLDER` begins.
 func (l Place) into(folder string) (Place, error) {
+	if folder == "" && strings.HasPrefix(l.dir, "/") {
+		l.dir = "" // pwd and ls know folders of the database only
+	}
 	if folder == "" || l.base == "" {
 		l.dir = strings.Trim(l.dir+"/"+folder, "/")
 		return l, nil
