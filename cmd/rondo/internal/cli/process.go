@@ -24,6 +24,7 @@ type Process struct {
 	LookupEnv      func(string) (string, bool)
 	Now            func() time.Time
 	Settings       fileSettings // zero until configure has read the configuration file
+	passedOver     string       // the configuration file that FindConfig has warned of
 }
 
 func NewProcess() *Process {

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+	"github.com/rondo-db/rondo/internal/conffile"
 	"github.com/rondo-db/rondo/internal/text"
 )
 
@@ -23,7 +23,8 @@ var settingKeys = append([]string{"db", "daemon", "sync", BaseKey}, CredentialKe
 
 // FindConfig returns the name of the configuration file. The flag names it, or else RONDO_CONFIG.
 // If neither is set, the user's own file is read, or else the machine's. The name is "" if no file
-// is to be read.
+// is to be read. A user's own file that cannot be opened is another user's, whose HOME setpriv or
+// runuser has kept: it is passed over with a warning.
 func (p *Process) FindConfig(flag string) string {
 	if flag != "" {
 		return flag
@@ -35,8 +36,13 @@ func (p *Process) FindConfig(flag string) string {
 		if name == "" {
 			continue
 		}
-		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		_, err := conffile.Read(name, 1)
+		switch {
+		case err == nil, name == backend.SystemConfig && !errors.Is(err, fs.ErrNotExist), errors.Is(err, conffile.ErrKind), errors.Is(err, conffile.ErrLong):
 			return name
+		case !errors.Is(err, fs.ErrNotExist) && p.passedOver != name:
+			p.passedOver = name
+			p.waits(fmt.Sprintf("the configuration file is passed over: %v", err))
 		}
 	}
 	return ""
@@ -100,7 +106,7 @@ func (p *Process) HidesFiles() bool { return p.Getenv("RONDO_FILES") == "0" }
 // Place returns what file names mean in the working folder.
 func (p *Process) Place() (backend.Place, error) { return backend.PlaceOf(p.Base(), p.HidesFiles()) }
 
-// waits prints what the command waits for.
+// waits prints what the command waits for, or does without.
 func (p *Process) waits(line string) {
 	_, _ = fmt.Fprintf(p.Stderr, "rondo: %s\n", text.EscapeLines(line)) // the command goes on
 }
