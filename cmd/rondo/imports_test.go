@@ -118,7 +118,7 @@ var rooms = map[string][]string{
 	"engine/internal/record":               {"rra"},
 	"engine/internal/rowblock":             {"engine/internal/record", "rra"},
 	"engine/enginetest":                    {"engine", "rra", "wal", "internal/ramtemp"},
-	"cmd/rondo/internal/cli":               {"cmd/rondo/internal/backend", "cmd/rondo/internal/chart", "cmd/rondo/internal/config", "cmd/rondo/internal/table", "internal/text", "query", "receivers", "engine", "rra", "=wal"},
+	"cmd/rondo/internal/cli":               {"cmd/rondo/internal/backend", "cmd/rondo/internal/chart", "cmd/rondo/internal/config", "cmd/rondo/internal/table", "internal/conffile", "internal/text", "query", "receivers", "engine", "rra", "=wal"},
 	"cmd/rondo/internal/cmd":               {"cmd/rondo/internal", "query"},
 	"cmd/rondo/internal/cmd/*":             {"cmd/rondo/internal/*", "cmd/rondo/internal/server/middleware", "receivers", "query", "internal", "engine", "rra", "=wal"}, // a group of commands: no other one
 	"cmd/rondo/internal/cmd/config":        {"=cmd/rondo/internal/cmd/serve", "cmd/rondo/internal/*", "receivers", "query", "internal", "engine", "rra"},

@@ -106,3 +106,14 @@ func TestServiceUnit(t *testing.T) {
 		t.Errorf("systemd-analyze: %v\n%s", err, out)
 	}
 }
+
+// TestServeSaysWhereThePageIs: on a terminal the start ends with what to open in a browser.
+func TestServeSaysWhereThePageIs(t *testing.T) {
+	t.Parallel()
+	p := onTerminal(t, 160, 40, nil, "--db", t.TempDir(), "serve", "--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "")
+	p.has("open http://127.0.0.1:")
+	p.press("\x03")
+	if code := p.end(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, p.text())
+	}
+}

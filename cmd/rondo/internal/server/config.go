@@ -119,6 +119,7 @@ type Receiver struct {
 // Addresses are the addresses on which a server listens.
 type Addresses struct {
 	HTTP      net.Addr // the first of the HTTP port; nil: off
+	Page      string   // URL of the page there; may be empty
 	AllHTTP   []net.Addr
 	Socket    string
 	Receivers map[string]net.Addr // by protocol

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -98,5 +99,43 @@ func TestCommandsByAddressOfHTTP(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDefaultAddressInUse: a newcomer whose port another program had opened that program's page.
+func TestDefaultAddressInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }() // nothing was accepted
+	addr := taken.Addr()
+	var log bytes.Buffer
+	s := &server{Config: Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
+	if l, err := s.socket("http", Address{Addr: addr.String()}); l != nil || err != nil {
+		t.Fatalf("got %v, %v", l, err)
+	}
+	if !strings.Contains(log.String(), `instead="--http 127.0.0.1:9181"`) {
+		t.Errorf("the log names no other port: %s", log.String())
+	}
+	if l, err := s.socket("http", Address{Addr: addr.String(), Named: true}); l != nil || err == nil {
+		t.Errorf("a named address: %v, %v", l, err)
+	}
+}
+
+// TestPageAt: what a server prints can be opened in a browser.
+func TestPageAt(t *testing.T) {
+	for want, a := range map[string]net.Addr{
+		"http://127.0.0.1:9180/": &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9180},
+		"http://localhost:80/":   &net.TCPAddr{IP: net.IPv6zero, Port: 80},
+		"http://[::1]:9180/":     &net.TCPAddr{IP: net.IPv6loopback, Port: 9180},
+		"":                       &net.UnixAddr{Name: "/run/http", Net: "unix"},
+	} {
+		if got := pageAt(a, false); got != want {
+			t.Errorf("%v: %q, want %q", a, got, want)
+		}
+	}
+	if got := pageAt(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}, true); got != "https://192.0.2.1:443/" {
+		t.Errorf("got %q", got)
 	}
 }

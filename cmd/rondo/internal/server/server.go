@@ -98,6 +98,7 @@ func (s *server) serve(ctx context.Context) error {
 	addrs := Addresses{Socket: filepath.Join(s.DB, rpc.SocketName), Receivers: s.receivers.addrs()}
 	if s.http != nil {
 		addrs.HTTP = s.http.Addr()
+		addrs.Page = pageAt(addrs.HTTP, s.web != nil && s.web.HasTLS())
 		for _, e := range s.httpListeners {
 			addrs.AllHTTP = append(addrs.AllHTTP, e.Addr())
 		}

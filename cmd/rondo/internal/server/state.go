@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -121,7 +123,11 @@ func (s *server) addressInUse(name string, a Address, err error) error {
 	if a.Named {
 		return fmt.Errorf("--%s %s: %w", name, a.Addr, err)
 	}
-	s.Logger.Warn("not listening: the default address cannot be had", "for", name, "addr", a.Addr, "err", err)
+	log := s.Logger
+	if name == "http" {
+		log = log.With("instead", "--http 127.0.0.1:9181")
+	}
+	log.Warn("not listening: the default address cannot be had", "for", name, "addr", a.Addr, "err", err)
 	s.missed.add(name, a.Addr)
 	return nil
 }
@@ -139,6 +145,22 @@ func (s *server) announce(name string, a net.Addr, secured bool) {
 	if middleware.BeyondLoopback(a) && !secured {
 		s.Logger.Warn("reachable from beyond this machine without authentication", "for", name, "addr", addr)
 	}
+}
+
+// pageAt returns the URL of the page at an address of the HTTP port; "" if browsers cannot open it.
+func pageAt(a net.Addr, tls bool) string {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return ""
+	}
+	page := url.URL{Scheme: "http", Host: t.String(), Path: "/"}
+	if t.IP.IsUnspecified() {
+		page.Host = net.JoinHostPort("localhost", strconv.Itoa(t.Port))
+	}
+	if tls {
+		page.Scheme = "https"
+	}
+	return page.String()
 }
 
 // absolute returns the absolute path of a folder.

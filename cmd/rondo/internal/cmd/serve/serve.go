@@ -178,6 +178,11 @@ func (s *Settings) run(ctx context.Context) error {
 	reload, done := s.watchHUP(c.Logger)
 	defer done()
 	c.Reload = reload
+	c.Ready = func(a server.Addresses) {
+		if a.Page != "" && cli.IsTerminal(s.Stderr) {
+			_, _ = fmt.Fprintf(s.Stderr, "open %s\n", a.Page) // the log has the address, too
+		}
+	}
 	return server.Run(ctx, c)
 }
 
