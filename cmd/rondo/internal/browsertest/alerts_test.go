@@ -53,6 +53,7 @@ func TestAlerts(t *testing.T) {
 	if len(links) != 1 || links[0] != "https://runbooks.example/load" {
 		t.Errorf("links of runbooks: %q", links)
 	}
+	x.wait("the expression is drawn with its threshold", firing+`.querySelector('.alert-chart canvas') && ["7.50", "threshold", "5"].every(w => `+firing+`.querySelector('.alert-chart').innerText.includes(w))`)
 	for _, at := range []size{laptop, phone} {
 		x.resize(at)
 		for _, scheme := range []string{"light", "dark"} {

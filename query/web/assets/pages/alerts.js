@@ -1,14 +1,18 @@
 // The alerts: what fires, what is pending, and what was resolved in the last day.
 
 import { lookAtAlerts, noteOf } from '../alerts.js';
+import { Chart } from '../chart.js';
 import { el, fill, setText } from '../dom.js';
 import * as format from '../format.js';
 import { repeat } from '../live.js';
 import { problem } from '../problem.js';
-import { num } from '../rpc.js';
+import { call, floats, num } from '../rpc.js';
 import { styles } from '../styles.js';
 
 const every = 5; // seconds between two looks
+const charted = 8; // alerts with a chart: each asks a query
+const step = 15, length = 3600; // seconds of a point and of a chart
+const renew = 30; // seconds until a chart asks again
 const states = [['firing', 'Firing'], ['pending', 'Pending'], ['resolved', 'Resolved in the last day']];
 
 /** Shows what rules say. @type {import('../pages.js').Show} */
@@ -18,6 +22,7 @@ export async function show(root, url, context) {
   const facts = el('p', { class: 'soft' });
   const body = el('div');
   let was = '';
+  const charts = new Map();
   const update = (answer) => {
     const list = answer.alerts || [];
     const counts = states.map(([state]) => `${format.count(num(answer[state]))} ${state}`);
@@ -25,9 +30,10 @@ export async function show(root, url, context) {
     setText(facts, counts.join(' · ') + (left > 0 ? ` · ${format.count(left)} not listed` : ''));
     const is = JSON.stringify(list);
     const now = num(answer.nowUs) / 1e6;
+    keep(charts, list.filter((a) => a.compared && a.state !== 'resolved').slice(0, charted), context.signal);
     if (is !== was) {
       was = is;
-      fill(body, list.length ? states.map(([state, words]) => section(words, list.filter((a) => a.state === state)))
+      fill(body, list.length ? states.map(([state, words]) => section(words, list.filter((a) => a.state === state), charts))
         : el('p', { class: 'note' }, 'Nothing fires, is pending, or was resolved in the last day. Rules come from files that --rule-file names.'));
     }
     for (const time of body.querySelectorAll('time')) setText(time, `for ${format.duration(Math.max(0, now - Number(time.dataset.at)))}`);
@@ -38,16 +44,52 @@ export async function show(root, url, context) {
     update(answer);
   } catch (error) {
     if (error.name !== 'AbortError') root.append(problem('The alerts cannot be had', error.message));
-    return;
+    return undefined;
   }
   repeat(async () => update(await lookAtAlerts(context.signal)), () => every, context.signal);
+  return () => keep(charts, []);
 }
 
-function section(words, list) {
-  return list.length ? el('section', {}, el('h2', {}, words), el('ul', { class: 'alerts' }, list.map(item))) : null;
+const keyOf = (a) => JSON.stringify([a.name, a.labels]);
+
+// keep makes charts for alerts, renews those that there are, and ends the others.
+function keep(charts, list, signal) {
+  const wanted = new Set(list.map(keyOf));
+  for (const [key, shown] of charts) {
+    if (wanted.has(key)) continue;
+    shown.chart.destroy();
+    charts.delete(key);
+  }
+  for (const a of list) {
+    if (!charts.has(keyOf(a))) {
+      const element = el('div', { class: 'alert-chart' });
+      charts.set(keyOf(a), { element, at: -renew, chart: new Chart(element, { title: a.compared, height: 110 }) });
+    }
+    const shown = charts.get(keyOf(a)), now = performance.now() / 1000;
+    if (now - shown.at < renew) continue;
+    shown.at = now;
+    draw(shown.chart, a, signal).catch(() => {}); // it is drawn again later
+  }
 }
 
-function item(a) {
+// draw shows the last hour of what an expression compares, and the number.
+async function draw(chart, a, signal) {
+  const end = Math.floor(Date.now() / 1000 / step) * step, start = end - length;
+  chart.setRange(start, end);
+  const answer = await call('Query', { query: a.compared, start: String(start), end: String(end - step), step, limit: 1000 }, signal);
+  const labels = new Map((a.labels || []).map((l) => [l.name, l.value]));
+  const found = (answer.series || []).find((s) => (s.labels || []).every((l) => l.name === '__name__' || labels.get(l.name) === l.value));
+  const values = new Float64Array(length / step).fill(NaN);
+  const known = floats(found?.values);
+  (found?.timesUs || []).forEach((at, i) => { values[Math.round((num(at) / 1e6 - start) / step)] = known[i]; });
+  chart.setLines([{ label: 'value', start, step, values }, { label: 'threshold', start, step, values: values.map(() => num(a.threshold)), dash: [4, 4], color: 'faint' }]);
+}
+
+function section(words, list, charts) {
+  return list.length ? el('section', {}, el('h2', {}, words), el('ul', { class: 'alerts' }, list.map((a) => item(a, charts.get(keyOf(a))?.element)))) : null;
+}
+
+function item(a, chart) {
   const at = num(a.sinceUs) / 1e6;
   const runbook = noteOf(a, 'runbook_url') || noteOf(a, 'runbook');
   return el('li', { class: a.state },
@@ -56,5 +98,5 @@ function item(a) {
     ['summary', 'description'].map((name) => noteOf(a, name)).filter(Boolean).map((text) => el('p', {}, text)),
     el('p', { class: 'alert-labels' }, (a.labels || []).map((l) => el('span', { class: 'alert-label' }, `${l.name}=${l.value || ''}`))),
     /^https?:\/\//i.test(runbook) ? el('p', {}, el('a', { href: runbook, target: '_blank', rel: 'noopener noreferrer' }, 'Runbook')) : null,
-    el('p', { class: 'soft' }, el('code', {}, a.expr || ''), ` in ${a.group || ''}`));
+    el('p', { class: 'soft' }, el('code', {}, a.expr || ''), ` in ${a.group || ''}`), chart);
 }
