@@ -211,6 +211,9 @@ func (c *command) created(o *creating, args []string) (d *rra.Definition, err er
 		}
 	} else {
 		d, err = rra.ParseDefinition(cmp.Or(o.step, defaultStep), args)
+		if row, ok := errors.AsType[*rra.RowError](err); ok && o.step == 0 { // the rows say the step
+			d, err = rra.ParseDefinition(row.Fits, args)
+		}
 	}
 	if row, ok := errors.AsType[*rra.RowError](err); ok {
 		return nil, fmt.Errorf("%w; write --step %ds", err, row.Fits)
