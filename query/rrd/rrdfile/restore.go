@@ -124,7 +124,7 @@ func (p *restorer) sourceField(i int, name string) {
 	s, x := &p.f.Definition.Sources[i], &p.f.State.Sources[i]
 	switch name {
 	case "name":
-		s.Name = p.text(nameSize)
+		s.Name = p.sourceName()
 	case "type":
 		kind := p.text(nameSize)
 		var err error
@@ -132,7 +132,7 @@ func (p *restorer) sourceField(i int, name string) {
 			p.x.fail("", "parse_tag_ds_type: Unknown data source type: %s", kind)
 		}
 	case "minimal_heartbeat":
-		s.Heartbeat = int64(p.long())
+		s.Heartbeat = p.heartbeat()
 	case "min":
 		s.Min = p.double()
 	case "max":

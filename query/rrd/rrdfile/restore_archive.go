@@ -57,6 +57,9 @@ func (p *restorer) completeArchive(i int) {
 	a, x := &p.f.Definition.Archives[i], &p.f.State.Archives[i]
 	if a.CF <= rra.Last {
 		a.Partner = -1
+		if p.o.XenServer && a.XFF == 1 {
+			a.XFF = MostUnknown
+		}
 	} else {
 		a.XFF = 0
 	}

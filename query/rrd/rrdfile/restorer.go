@@ -1,6 +1,10 @@
 package rrdfile
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rondo-db/rondo/rra"
+)
 
 // XMLOptions say how a dump is read.
 type XMLOptions struct {
@@ -11,7 +15,16 @@ type XMLOptions struct {
 	// WholeHistory keeps the whole history of FAILURES archives. rrdtool's restore keeps only the
 	// newest ten PDPs.
 	WholeHistory bool
+
+	// XenServer takes what XenServer's daemon xcp-rrdd writes and a series cannot hold or rrdtool
+	// refuses: names of up to [rra.MaxName] bytes, a heartbeat of Infinity, which becomes 2^31 - 1
+	// seconds, and an xff of 1, which becomes [MostUnknown].
+	XenServer bool
 }
+
+// MostUnknown is an xff just below 1, which no series can have: one known PDP of a million is
+// enough for a row.
+const MostUnknown = 0.999999
 
 // A restorer reads the elements of a dump.
 type restorer struct {
@@ -82,6 +95,14 @@ func (p *restorer) text(size int) string {
 		return ""
 	}
 	return string(w)
+}
+
+// sourceName reads the name of a data source.
+func (p *restorer) sourceName() string {
+	if p.o.XenServer {
+		return p.text(rra.MaxName + 1)
+	}
+	return p.text(nameSize)
 }
 
 // refuse makes the dump unusable: ReadXML fails after it has read the whole dump.

@@ -1,6 +1,7 @@
 package rrdfile
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -47,8 +48,18 @@ func scanDouble(w []byte) (v float64, n int) {
 
 // long reads an unsigned integer as C's strtoul does: 0x10, 010 and -1 are numbers, and text behind
 // the number is ignored.
-func (p *restorer) long() uint64 {
+func (p *restorer) long() uint64 { return p.integer(p.word()) }
+
+// heartbeat reads a heartbeat in seconds.
+func (p *restorer) heartbeat() int64 {
 	w := p.word()
+	if p.o.XenServer && bytes.EqualFold(w, []byte("infinity")) {
+		return math.MaxInt32
+	}
+	return int64(p.integer(w))
+}
+
+func (p *restorer) integer(w []byte) uint64 {
 	v, negative, ok := scanInteger(w)
 	if !ok {
 		p.x.fail("ling", "get_xml_ulong from '%s' Numerical result out of range", w)

@@ -69,7 +69,7 @@ const cookie = "RRD\x00"
 func IsNative(b []byte) bool { return bytes.HasPrefix(b, []byte(cookie)) }
 
 func decodeXML(r io.Reader) (*rrdfile.File, error) {
-	f, err := rrdfile.ReadXML(r, rrdfile.XMLOptions{WholeHistory: true})
+	f, err := rrdfile.ReadXML(r, rrdfile.XMLOptions{WholeHistory: true, XenServer: true})
 	if err != nil {
 		return nil, fmt.Errorf("neither a native file nor XML of rrdtool: %w", err)
 	}
