@@ -119,9 +119,12 @@ func importFiles(ctx context.Context, stream *connect.BidiStream[rondov1.ImportR
 // receiveFiles puts files together from the pieces that arrive and sends each to items.
 func receiveFiles(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse], m *rondov1.ImportRequest, items chan<- transfer.Item, most int64) error {
 	var item transfer.Item
-	for {
+	for first := m; ; {
 		if path := m.GetPath(); path != "" {
 			item.Path = path
+			if m != first {
+				item.Labels = types.ReadLabels(m.GetLabels())
+			}
 		}
 		if item.Data == nil {
 			item.Data = m.GetData()

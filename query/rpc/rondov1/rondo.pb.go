@@ -6996,7 +6996,8 @@ type ImportRequest struct {
 	// The last piece of the file.
 	Complete bool `protobuf:"varint,3,opt,name=complete,proto3" json:"complete,omitempty"`
 	// In the first request: whether to replace existing series, the labels of every series, and how
-	// many files to decode at the same time.
+	// many files to decode at the same time. In another request with a path, labels are those of that
+	// series, beside the labels of every series, which count where both have one name.
 	Overwrite     bool             `protobuf:"varint,4,opt,name=overwrite,proto3" json:"overwrite,omitempty"`
 	Labels        []*typesv1.Label `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty"`
 	Jobs          int32            `protobuf:"varint,6,opt,name=jobs,proto3" json:"jobs,omitempty"`

@@ -24,6 +24,14 @@ var foreign = []struct{ begin, what string }{
 	{"PK\x03\x04", "a zip archive: unpack it"},
 	{"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it"},
 	{"SQLite format 3\x00", "a database of SQLite"},
+	{"whisper_compressed", "go-carbon's, compressed: turn it into one of Whisper"},
+	{"\x85\xbd\x40\xdd", "a chunk file of Prometheus"},
+	{"\xba\xaa\xd7\x00", "an index of Prometheus"},
+	{"\x89PNG\r\n\x1a\n", "a picture, PNG"},
+	{"\xff\xd8\xff", "a picture, JPEG"},
+	{"GIF8", "a picture, GIF"},
+	{"%PDF-", "a document, PDF"},
+	{"\x7fELF", "a program or library, ELF"},
 }
 
 // Foreign says what a file is that is neither a native file nor XML, from its first ForeignBytes
@@ -42,8 +50,10 @@ func Foreign(head []byte) string {
 		return "nothing but zeros at its beginning"
 	case bytes.HasPrefix(head, []byte(magic)):
 		return ""
-	case isWhisper(head):
-		return "a file of Whisper: rondo has no importer for it"
+	case IsWhisper(head):
+		return "a file of Whisper: rondo import makes a series of it"
+	case len(head) > 20 && (string(head[16:20]) == "\xed\xda\x0c\xed" || string(head[16:20]) == "\xed\x0c\xda\xed"):
+		return "a database of bbolt, as rondo's own is"
 	case len(head) > 262 && string(head[257:262]) == "ustar":
 		return "a tar archive: unpack it"
 	case len(text) == 0 || text[0] == '<' || isUTF16(head):
@@ -71,9 +81,9 @@ func isText(head []byte) bool {
 	})
 }
 
-// isWhisper reports whether a file begins like one of Graphite's Whisper: a way of aggregation, the
+// IsWhisper reports whether a file begins like one of Graphite's Whisper: a way of aggregation, the
 // longest retention, a fraction, a number of archives, and the first archive right behind them.
-func isWhisper(head []byte) bool {
+func IsWhisper(head []byte) bool {
 	if len(head) < 28 {
 		return false
 	}

@@ -13,12 +13,18 @@ func inJava(s string) string { return "\x00" + strings.Join(strings.Split(s, "")
 // TestForeign: what is no file of rrdtool is named for what it is, and what may be one is not.
 func TestForeign(t *testing.T) {
 	whisper := "\x00\x00\x00\x01\x00\x01\x51\x80\x3f\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x28\x00\x00\x00\x3c\x00\x00\x05\xa0" + strings.Repeat("\x00", 12)
+	bolt := strings.Repeat("\x00", 8) + "\x04" + strings.Repeat("\x00", 7) // a page's head
 	for content, want := range map[string]string{
 		inJava("JRobin, version 0.1"):          "JRobin's: export it as XML",
 		inJava("RRD4J, version 0.2"):           "rrd4j's: export it as XML",
 		"\x1f\x8b\x08\x00rest":                 "compressed with gzip: unpack it",
 		"SQLite format 3\x00\x10":              "a database of SQLite",
-		whisper:                                "a file of Whisper: rondo has no importer for it",
+		whisper:                                "a file of Whisper: rondo import makes a series of it",
+		"\x89PNG\r\n\x1a\n\x00":                "a picture, PNG",
+		"\x7fELF\x02\x01":                      "a program or library, ELF",
+		"\x85\xbd\x40\xdd\x01":                 "a chunk file of Prometheus",
+		"\xba\xaa\xd7\x00\x02":                 "an index of Prometheus",
+		bolt + "\xed\xda\x0c\xed\x02\x00":      "a database of bbolt, as rondo's own is",
 		strings.Repeat("a", 257) + "ustar\x00": "a tar archive: unpack it",
 		"":                                     "empty",
 		strings.Repeat("\x00", 512):            "nothing but zeros at its beginning",

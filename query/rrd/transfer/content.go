@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
@@ -17,6 +18,9 @@ type Item struct {
 	Path  string // path of the series
 	Name  string // name of the file
 	Data  []byte // content of the file; nil: Import reads the file
+	// Labels are further labels of this series. Where the options have a label of the same name,
+	// theirs counts.
+	Labels []core.Label
 	// File, if not nil, is the open file; Name is then used in messages only. Import closes File.
 	File *os.File
 }
@@ -125,6 +129,10 @@ func decodeFrom(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, error
 	}
 	if IsNative(head) {
 		f, err := r.Read(in, size)
+		return f, unnamed(err)
+	}
+	if rrdfile.IsWhisper(head) {
+		f, err := readWhisper(in, size, r.Room)
 		return f, unnamed(err)
 	}
 	if what := rrdfile.Foreign(head); what != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -252,7 +253,7 @@ func (w *worker) add(item *Item, in content, size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	c.Labels = w.o.Labels
+	c.Labels = labelsOf(item, w.o)
 	item.Data = nil
 	b.items, b.copies, b.lasts = append(b.items, *item), append(b.copies, c), append(b.lasts, last)
 	n := 0
@@ -264,6 +265,17 @@ func (w *worker) add(item *Item, in content, size int64) (bool, error) {
 		b.room = b.room[:len(b.room)+n]
 	}
 	return true, nil
+}
+
+// labelsOf returns the labels of an item's series.
+func labelsOf(item *Item, o *Options) []core.Label {
+	labels := slices.Clip(o.Labels)
+	for _, l := range item.Labels {
+		if !slices.ContainsFunc(o.Labels, func(other core.Label) bool { return other.Name == l.Name }) {
+			labels = append(labels, l)
+		}
+	}
+	return labels
 }
 
 // isThere reports whether a series exists with the same time of the last update as its file. If it

@@ -22,8 +22,7 @@ func Upload(ctx context.Context, server *rpc.Client, o transfer.Options, items [
 		sender.Wait()
 	}()
 	stream := server.Far.ImportMany(ctx)
-	first := &rondov1.ImportRequest{Overwrite: o.Overwrite, Jobs: int32(o.Jobs), Labels: types.SentLabels(o.Labels)}
-	s := upload{first: first, send: stream.Send}
+	s := upload{send: stream.Send}
 	var told sync.Mutex
 	tell := func(r transfer.Result) {
 		told.Lock()
@@ -32,6 +31,7 @@ func Upload(ctx context.Context, server *rpc.Client, o transfer.Options, items [
 	}
 	var unsent error // why a message was not, once sender has ended
 	sender.Go(func() {
+		s.err = s.send(&rondov1.ImportRequest{Overwrite: o.Overwrite, Jobs: int32(o.Jobs), Labels: types.SentLabels(o.Labels)})
 		for i := range items {
 			if err := s.file(&items[i]); err != nil {
 				tell(transfer.Result{Item: items[i], Outcome: transfer.Failed, Err: err})
@@ -76,10 +76,9 @@ const pieceBytes = 1 << 20
 
 // An upload sends files.
 type upload struct {
-	first *rondov1.ImportRequest // the options, until they were sent
-	send  func(*rondov1.ImportRequest) error
-	err   error // of send
-	buf   []byte
+	send func(*rondov1.ImportRequest) error
+	err  error // of send
+	buf  []byte
 
 	mu    sync.Mutex      // guards items
 	items []transfer.Item // the files that were sent, by the server's index
@@ -97,11 +96,7 @@ func (s *upload) file(item *transfer.Item) error {
 	}
 	in := io.LimitReader(f, size) // what is appended meanwhile is another's
 	n, err := io.ReadFull(in, s.buf)
-	m := s.first
-	if s.first = nil; m == nil {
-		m = new(rondov1.ImportRequest)
-	}
-	m.Path = item.Path
+	m := &rondov1.ImportRequest{Path: item.Path, Labels: types.SentLabels(item.Labels)}
 	s.mu.Lock()
 	s.items = append(s.items, *item)
 	s.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,10 +34,11 @@ func NewImport(c *cli.Factory) *cobra.Command {
 	i := &importing{Factory: c}
 	cmd := &cobra.Command{
 		Use:   "import FOLDER|FILE…",
-		Short: "Make series of rrdtool's files",
-		Long: `Make series of rrdtool's files, native ones (.rrd) and XML (.xml), with their state and all rows. Of a folder all such
-files are taken, below it too, and a series is called as its file is from there; a file alone has no folder. What lies below
-RONDO_BASE is called as it is from there, as by rrdtool's verbs, unless --prefix is given.
+		Short: "Make series of rrdtool's and Whisper's files",
+		Long: `Make series of rrdtool's files, native ones (.rrd) and XML (.xml), with their state and all rows, and of Whisper's (.wsp).
+Of a folder all such files are taken, below it too, and a series is called as its file is from there; a file alone has no
+folder. What lies below RONDO_BASE is called as it is from there, as by rrdtool's verbs, unless --prefix is given. The series
+of a/b.wsp is graphite/a/b, with labels: the one that the receiver of Graphite makes for a.b.
 
 A series that is there, and as old as its file, is skipped, so that an import that was stopped goes on when it is run again.
 A file that cannot be imported is told on stderr, the others are imported all the same, and the exit code is 1.`,
@@ -71,7 +73,7 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 	}
 	items := files.items
 	if len(items)+len(files.failed) == 0 {
-		return fmt.Errorf("no .rrd and no .xml below %s", strings.Join(args, ", "))
+		return fmt.Errorf("no .rrd, .xml or .wsp below %s", strings.Join(args, ", "))
 	}
 	t.Stays = true
 	if err := t.RefuseDaemon(ctx); err != nil {
@@ -163,7 +165,7 @@ func (f *finder) find(args []string, prefix string) error {
 			return err
 		}
 		if !info.IsDir() {
-			f.add(arg, f.place.Below(arg, path.Join(prefix, filepath.Base(arg))))
+			f.file(arg, prefix, filepath.Base(arg))
 			continue
 		}
 		// The separator makes WalkDir follow a symbolic link to a folder.
@@ -172,7 +174,7 @@ func (f *finder) find(args []string, prefix string) error {
 				f.fail(name, cli.PathError(err))
 				return nil
 			}
-			if x := filepath.Ext(name); e.IsDir() || x != ".rrd" && x != ".xml" {
+			if e.IsDir() || !slices.Contains([]string{".rrd", ".xml", whisperExt}, filepath.Ext(name)) {
 				return nil
 			}
 			if info, err := e.Info(); err == nil && transfer.IsNote(name, info) {
@@ -182,7 +184,7 @@ func (f *finder) find(args []string, prefix string) error {
 			if err != nil {
 				return err
 			}
-			f.add(name, f.place.Below(name, path.Join(prefix, filepath.ToSlash(inside))))
+			f.file(name, prefix, filepath.ToSlash(inside))
 			return nil
 		})
 		if err != nil {
@@ -192,8 +194,22 @@ func (f *finder) find(args []string, prefix string) error {
 	return nil
 }
 
+// file adds a file, which is called inside in its folder.
+func (f *finder) file(name, prefix, inside string) {
+	if filepath.Ext(name) == whisperExt {
+		id, err := identify(prefix, inside)
+		if err != nil {
+			f.fail(name, err)
+			return
+		}
+		f.add(name, id.Path, id.Labels)
+		return
+	}
+	f.add(name, f.place.Below(name, path.Join(prefix, inside)), nil)
+}
+
 // add adds a file, unless it was added before.
-func (f *finder) add(name, series string) {
+func (f *finder) add(name, series string, labels []core.Label) {
 	if s, ok := strings.CutSuffix(series, ".xml"); ok {
 		series = strings.TrimSuffix(s, ".rrd") + ".rrd"
 	}
@@ -208,7 +224,7 @@ func (f *finder) add(name, series string) {
 			f.named = make(map[string]string)
 		}
 		f.named[key] = name
-		f.items = append(f.items, transfer.Item{Index: len(f.items), Path: series, Name: name})
+		f.items = append(f.items, transfer.Item{Index: len(f.items), Path: series, Name: name, Labels: labels})
 	case filepath.Clean(other) != filepath.Clean(name):
 		f.fail(name, fmt.Errorf("is the series of %s, too", other))
 	}
