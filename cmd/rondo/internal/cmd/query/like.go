@@ -20,13 +20,13 @@ import (
 // names like it. It is a hint: what fails here is left out.
 func (q *querying) explainNothing(ctx context.Context, o *backend.Database, expr string, rules []prom.Rule) {
 	e, err := parser.ParseExpr(expr)
-	data, failed := o.PromList(ctx, labels.MetricName, nil, rules)
+	data, failed := o.PromList(ctx, "__name__", nil, rules)
 	var known []string
 	if cmp.Or(err, failed) != nil || json.Unmarshal(data, &known) != nil {
 		return
 	}
 	for _, m := range slices.Concat(parser.ExtractSelectors(e)...) {
-		if m.Name != labels.MetricName || m.Type != labels.MatchEqual || slices.Contains(known, m.Value) {
+		if m.Name != "__name__" || m.Type != labels.MatchEqual || slices.Contains(known, m.Value) {
 			continue
 		}
 		text := "no series " + cli.Quoted(m.Value)
