@@ -26,15 +26,13 @@ const (
 	whisperArchive = 12
 	whisperPoint   = 12
 	whisperPiece   = 4096 * whisperPoint // bytes of points that are read at a time
+	whisperSum     = 2                   // the way of aggregation that adds
 )
 
 // whisperCFs are the consolidations that stand for the ways of aggregation, from 1: average, sum,
 // last, max, min, avg_zero, absmax, absmin. Package receivers/graphite has the same ones for
 // carbon's configuration.
 var whisperCFs = [...]rra.CF{1: rra.Average, rra.Average, rra.Last, rra.Max, rra.Min, rra.Average, rra.Max, rra.Min}
-
-// whisperSum is the way of aggregation that adds.
-const whisperSum = 2
 
 // A whisper reads a file of Whisper.
 type whisper struct {
@@ -81,9 +79,8 @@ func readWhisper(in io.ReaderAt, size int64, room []float64) (*rrdfile.File, err
 	f := w.file(last)
 	for i := range w.archives {
 		a := &w.archives[i]
-		x := &f.State.Archives[i]
-		x.Rows, room = room[:a.points:a.points], room[a.points:]
-		if err := w.rows(i, f.Newest(i), x.Rows); err != nil {
+		f.State.Archives[i].Rows, room = room[:a.points:a.points], room[a.points:]
+		if err := w.rows(i, f.Newest(i), f.State.Archives[i].Rows); err != nil {
 			return nil, err
 		}
 	}
