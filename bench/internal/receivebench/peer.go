@@ -160,8 +160,8 @@ func freePort() (*net.UDPAddr, error) {
 	return conn.LocalAddr().(*net.UDPAddr), conn.Close()
 }
 
-// stop ends collectd and waits for it. With millions of values in its queue collectd does not end by
-// itself soon.
+// stop ends collectd and waits for it. With millions of values in its queue collectd does not end
+// by itself soon.
 func (t *peerTarget) stop() error {
 	_ = t.cmd.Process.Signal(syscall.SIGTERM) // ended returns the error
 	killed := false

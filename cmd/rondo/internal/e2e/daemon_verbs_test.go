@@ -74,6 +74,8 @@ var verbSteps = []struct {
 	{"salvage", nil},        // likewise
 	{"cluster", nil},        // works on a cluster, and needs one: TestOperateCluster
 	{"mono", nil},           // asks agents through a server, and needs one: TestMono
+	{"alerts", nil},         // asks a server, and needs one: testdata/script/show/alerts.txtar
+	{"status", nil},         // likewise
 	{"restore-backup", nil}, // works on files alone: TestDaemonCredentials
 	{"wal", nil},            // likewise
 	{"config", nil},
