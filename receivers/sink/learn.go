@@ -30,6 +30,7 @@ const (
 // that step which has had the first sample, unless somebody else has written to it. Receivers keep
 // the reference of the old series: their samples are redirected.
 type learner struct {
+	turn    sync.Mutex // of take, which may wait for samples to land; it is locked before mu
 	mu      sync.Mutex // guards what follows
 	young   map[core.Ref]*young
 	moved   map[core.Ref]core.Ref // a replaced series → what has replaced it
@@ -118,6 +119,8 @@ func (l *learner) stepOf(group string) int64 {
 // called with the series that take returns.
 func (s *Sink) take(ctx context.Context, b *core.Batch) (on []*young) {
 	l := &s.learn
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := -1
@@ -138,7 +141,9 @@ func (s *Sink) take(ctx context.Context, b *core.Batch) (on []*young) {
 		}
 		y.note(&x)
 	}
-	s.learnSteps(ctx, b, on)
+	if slices.ContainsFunc(on, (*young).ripe) {
+		s.learnSteps(ctx, b, on)
+	}
 	for _, y := range on {
 		if y.seen >= youngSamples && l.young[y.ref] == y {
 			s.grown(y)
@@ -236,8 +241,9 @@ type shown struct {
 	step int64
 }
 
-// learnSteps gives the series of on the steps that their samples show. It waits until all
-// samples before this batch have landed: s.learn.mu is released meanwhile.
+// learnSteps gives the series of on the steps that their samples show. It waits until all samples
+// before this batch have landed. Meanwhile s.learn.mu is released, and s.learn.turn is not: no other
+// batch counts among what has landed, or goes to a series that is about to be replaced.
 func (s *Sink) learnSteps(ctx context.Context, b *core.Batch, on []*young) {
 	ctx, cancel := receivers.Asking(ctx)
 	defer cancel()

@@ -1,8 +1,12 @@
 package sink_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -26,23 +30,34 @@ func newSending(t *testing.T, o sink.Options) *sending {
 	return &sending{T: t, sink: sink.New(store, o), store: store, refs: make(map[string]core.Ref)}
 }
 
-// send sends the value 1 at some seconds, all in one batch.
-func (s *sending) send(path string, at ...int64) {
-	s.Helper()
+// batch returns samples of the value 1 at some seconds.
+func (s *sending) batch(path string, at ...int64) *core.Batch {
 	b := new(core.Batch)
-	if s.refs[path] == 0 {
-		reqs := []receivers.Request{{
-			Identity: receivers.Identity{Path: path}, Time: rra.Seconds(at[0]), Define: receivers.LearnedDefinition, Learn: true, Group: s.group,
-		}}
-		if err := s.sink.Resolve(s.Context(), reqs); err != nil || reqs[0].Err != nil {
-			s.Fatal(err, reqs[0].Err)
-		}
-		s.refs[path] = reqs[0].Ref
-	}
 	for _, sec := range at {
 		b.Add(s.refs[path], rra.Seconds(sec), rra.Float(1))
 	}
-	p, err := s.sink.Submit(s.Context(), b)
+	return b
+}
+
+// resolve has the series of a path made, whose first sample comes at a second.
+func (s *sending) resolve(path string, at int64) {
+	s.Helper()
+	reqs := []receivers.Request{{
+		Identity: receivers.Identity{Path: path}, Time: rra.Seconds(at), Define: receivers.LearnedDefinition, Learn: true, Group: s.group,
+	}}
+	if err := s.sink.Resolve(s.Context(), reqs); err != nil || reqs[0].Err != nil {
+		s.Fatal(err, reqs[0].Err)
+	}
+	s.refs[path] = reqs[0].Ref
+}
+
+// send sends the value 1 at some seconds, all in one batch.
+func (s *sending) send(path string, at ...int64) {
+	s.Helper()
+	if s.refs[path] == 0 {
+		s.resolve(path, at[0])
+	}
+	p, err := s.sink.Submit(s.Context(), s.batch(path, at...))
 	if err == nil {
 		err = p.Wait()
 	}
@@ -159,5 +174,45 @@ func TestStepOfOthersStays(t *testing.T) {
 	s.send("a", at[2])
 	if step, _ := s.step("a"); step != 10 {
 		t.Errorf("the step is %d", step)
+	}
+}
+
+// TestStepIsLearnedBesideOthers: senders that share a series send at once, while its first sample is
+// on its way. The step is learned once, and no sample finds a series that has gone.
+func TestStepIsLearnedBesideOthers(t *testing.T) {
+	s := newSending(t, sink.Options{})
+	const senders = 3
+	for series := range 20 {
+		path := fmt.Sprint(series)
+		s.resolve(path, 1_700_000_060)
+		first, err := s.sink.Submit(t.Context(), s.batch(path, 1_700_000_060))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		var under atomic.Int64
+		for k := range int64(senders) {
+			all.Go(func() {
+				b := s.batch(path, 1_700_000_120+60*k, 1_700_000_600+60*k)
+				under.Add(1)
+				p, err := s.sink.Submit(t.Context(), b)
+				if err == nil {
+					err = p.Wait()
+				}
+				if r, ok := errors.AsType[*core.RejectedError](err); ok && r.Other > 0 || err != nil && !ok {
+					t.Errorf("%s: %v", path, err) // that samples are late is expected
+				}
+			})
+		}
+		for under.Load() < senders {
+			runtime.Gosched()
+		}
+		if err := first.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		if step, _ := s.step(path); step == 10 {
+			t.Errorf("%s: the step is the guess", path)
+		}
 	}
 }
