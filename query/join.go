@@ -187,8 +187,8 @@ const (
 	readNear = 64        // rows between two holes that are read with them
 )
 
-// next calls fn with the reads of the next level that has rows for holes. It reports false if there
-// is none.
+// next calls fn with the reads of the next level that has rows for holes. It reports whether there
+// is such a level.
 func (x *Join) next(fn func(read)) bool {
 	for !x.whole() {
 		if len(x.levels) == 0 && !x.below() {

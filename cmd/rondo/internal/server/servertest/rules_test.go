@@ -31,7 +31,7 @@ func TestRules(t *testing.T) {
 	dir, reload := t.TempDir(), make(chan server.Ways)
 	r := start(t, server.Config{DB: dir, HTTP: anyPorts, Ways: fakeWays(nil), Reload: reload, Rules: server.Rules{Files: []string{file}, Every: time.Minute, Webhooks: []string{hook.URL}}})
 	if body := <-told; !strings.Contains(body, `"alertname":"Always"`) || !strings.Contains(body, `"status":"firing"`) {
-		t.Errorf("the webhook is told %s", body)
+		t.Errorf("the webhook gets %s", body)
 	}
 	eventually(t, "the series is written", func() bool {
 		_, body := get(t, r.url("/api/v1/query?query=a:b"))

@@ -261,7 +261,7 @@ func TestReload(t *testing.T) {
 
 	// The same settings leave the receiver at its port, and its counters as they were.
 	reload <- ways
-	eventually(t, "the reload is told of", func() bool { return strings.Contains(r.log.String(), "configuration read again") })
+	eventually(t, "the log names the reload", func() bool { return strings.Contains(r.log.String(), "configuration read again") })
 	send(t, r.Receivers["fake"], "kept")
 	eventually(t, "the series after the reload is there", hasSeries("kept"))
 
@@ -270,14 +270,14 @@ func TestReload(t *testing.T) {
 	bad = true
 	mu.Unlock()
 	reload <- ways
-	eventually(t, "the reload is told of", func() bool { return strings.Contains(r.log.String(), "the password file has gone") })
+	eventually(t, "the log names the reload", func() bool { return strings.Contains(r.log.String(), "the password file has gone") })
 	send(t, r.Receivers["fake"], "two")
 	eventually(t, "the second series is there", hasSeries("two"))
-	eventually(t, "who did not take it is told", func() bool {
+	eventually(t, "the log names who did not take it", func() bool {
 		return strings.Contains(r.log.String(), `not taken by all receivers" not_by=fake`)
 	})
 	if n := strings.Count(r.log.String(), `msg="configuration read again"`); n != 1 {
-		t.Errorf("%d reloads are told as taken, want 1:\n%s", n, r.log)
+		t.Errorf("the log says of %d reloads that they were taken; want 1:\n%s", n, r.log)
 	}
 
 	// A new address is listened on.
