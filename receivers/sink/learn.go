@@ -242,8 +242,8 @@ type shown struct {
 }
 
 // learnSteps gives the series of on the steps that their samples show. It waits until all samples
-// before this batch have landed. Meanwhile s.learn.mu is released, and s.learn.turn is not: no other
-// batch counts among what has landed, or goes to a series that is about to be replaced.
+// before this batch have landed. Meanwhile s.learn.mu is released, and s.learn.turn is held: no
+// other batch counts among what has landed, or goes to a series that is about to be replaced.
 func (s *Sink) learnSteps(ctx context.Context, b *core.Batch, on []*young) {
 	ctx, cancel := receivers.Asking(ctx)
 	defer cancel()
