@@ -10,10 +10,11 @@
 // what has not changed does not flash. Lines may be older than the range: the chart draws what it has.
 
 import { Crosshair } from './crosshair.js';
-import { extent, middle, newest, shapes, valueAt } from './chart/data.js';
+import { extent, middle, newest, shapes, summary, valueAt } from './chart/data.js';
 import { drawAxes, drawMarks, drawShape, hair, prepare, timeOf, xOf } from './chart/draw.js';
 import { listen } from './chart/input.js';
 import { Legend } from './chart/legend.js';
+import { openMenu } from './chart/menu.js';
 import { axis } from './chart/scale.js';
 import { table } from './chart/table.js';
 import { el, fill, icon, setText } from './dom.js';
@@ -61,6 +62,7 @@ import { colourOf, inks, onTheme, usualNames } from './theme.js';
  *   false while the pointer is still down. The chart itself changes only by setRange
  * @property {() => void} [onBack] double-click: back to the range before
  * @property {Array<{label: string, icon?: string, onclick?: Function, href?: string}>} [actions] small buttons beside the title
+ * @property {() => string[]} [graph] the chart as arguments of rrdgraph, for the entries of its menu
  */
 
 const dirty = new Set();
@@ -135,7 +137,10 @@ export class Chart {
       acts.push(el('button', {
         class: 'act', type: 'button', title: 'Values as a table', 'aria-label': `Values as a table: ${o.title}`,
         'aria-expanded': 'false', onclick: (event) => this.#toggleTable(event.currentTarget),
-      }, icon('table')));
+      }, icon('table')), el('button', {
+        class: 'act', type: 'button', title: 'Save as', 'aria-label': `Save as: ${o.title}`, 'aria-haspopup': 'menu',
+        onclick: (event) => openMenu(event.currentTarget, this),
+      }, icon('more')));
     }
     return el('div', { class: 'chart-head' },
       el('h3', {}, o.href ? el('a', { href: o.href }, o.title) : o.title),
@@ -199,6 +204,22 @@ export class Chart {
   table() {
     return table(this.#visible(), this.#from, this.#to);
   }
+
+  /** What the legend says of the lines that are seen. @returns {{label: string, colour: string, values: string[]}[]} last, min, avg, max */
+  legend() {
+    return this.#visible().map((line) => ({
+      label: line.label, colour: this.#colour(line, this.#lines.indexOf(line)), values: summary(line, this.#from, this.#to).map((v) => this.#text(v, line)),
+    }));
+  }
+
+  /** The name of a file that has what the chart shows, without its kind. */
+  get name() {
+    const subject = document.title.replace(/ · rondo$/, '');
+    return [subject, this.#o.title].filter(Boolean).join(' ').replace(/[^\p{L}\p{N}.-]+/gu, '_').slice(0, 100) || 'chart';
+  }
+
+  /** The width of the plot in pixels. */
+  get width() { return this.#width; }
 
   /** Ends the chart. The element is empty afterwards. */
   destroy() {
@@ -307,14 +328,21 @@ export class Chart {
   }
 
   #drawBase() {
+    const g = prepare(this.#base, this.#width, this.#o.height);
+    const f = this.#frame = this.paint(g, this.#width);
+    this.#legend?.setRange(f.from, f.to, (v, line) => this.#text(v, line, true));
+    const said = this.#visible().slice(0, 8).map((l) => `${l.label} ${this.#legend?.last(l.label) ?? ''}`).join(', ');
+    const label = `${this.#o.title || 'Chart'}, ${format.span(f.from, f.to)}. ${said}`;
+    if (label !== this.#announced) this.#plot.setAttribute('aria-label', this.#announced = label);
+  }
+
+  /** @ignore draws axes and lines, for the page or for a file @returns {import('./chart/draw.js').Frame} */
+  paint(g, width) {
     const o = this.#o, ink = inks();
-    const g = prepare(this.#base, this.#width, o.height);
     const rightLines = this.#visible().some((l) => l.axis === 'right');
     const f = {
-      width: this.#width, left: o.small ? 40 : 54, right: this.#width - (rightLines ? 54 : 10), top: 9, bottom: o.height - 22,
-      from: this.#from, to: this.#to,
+      width, left: o.small ? 40 : 54, right: width - (rightLines ? 54 : 10), top: 9, bottom: o.height - 22, from: this.#from, to: this.#to,
     };
-    this.#frame = f;
     const all = shapes(this.#visible(), Boolean(o.stack));
     const sides = ['left', 'right'].map((side) => all.filter((s) => (s.line.axis || 'left') === side));
     const absolute = this.#lines.some((l) => l.mirror);
@@ -327,10 +355,9 @@ export class Chart {
     g.rect(f.left, 0, f.right - f.left, f.bottom + 1);
     g.clip();
     for (const shape of o.stack ? all : areasFirst(all)) {
-      const index = this.#lines.indexOf(shape.line);
       const pale = this.highlight && this.highlight !== shape.line.label;
       g.globalAlpha = 1;
-      const colour = this.#colour(shape.line, index), stacked = o.stack && shape.bottom;
+      const colour = this.#colour(shape.line, this.#lines.indexOf(shape.line)), stacked = o.stack && shape.bottom;
       drawShape(g, f, shape, shape.line.axis === 'right' ? this.#right.y : this.#left.y, {
         colour, width: this.highlight === shape.line.label ? 2.25 : stacked ? 1 : 1.5,
         areaAlpha: pale ? 0.1 : !stacked ? 0.2 : colour === ink.rest ? 0.2 : 0.62, bandAlpha: pale ? 0.05 : 0.18,
@@ -338,10 +365,7 @@ export class Chart {
     }
     g.restore();
     drawMarks(g, f, this.#marks, ink);
-    this.#legend?.setRange(f.from, f.to, (v, line) => this.#text(v, line, true));
-    const summary = this.#visible().slice(0, 8).map((l) => `${l.label} ${this.#legend?.last(l.label) ?? ''}`).join(', ');
-    const label = `${o.title || 'Chart'}, ${format.span(f.from, f.to)}. ${summary}`;
-    if (label !== this.#announced) this.#plot.setAttribute('aria-label', this.#announced = label);
+    return f;
   }
 
   #drawOver() {

@@ -90,7 +90,7 @@ export class ChartSet {
     cell.chart = new Chart(cell.element, {
       title: this.#o.title || of.title || of.id, href: this.#o.href || (single ? seriesURL(of.lines[0].path) : undefined), unit: of.unit, base: of.base || 1000,
       lower: of.lower, upper: of.upper, stack: of.stack, crosshair: this.#crosshair,
-      onRange: this.#o.onRange, onBack: this.#o.onBack, actions: this.#o.actions?.(of), ...this.#o.options,
+      onRange: this.#o.onRange, onBack: this.#o.onBack, actions: this.#o.actions?.(of), graph: of.arg && (() => of.arg), ...this.#o.options,
     });
     cell.chart.setRange(this.#range.from, this.#range.to);
     const { chart } = cell;

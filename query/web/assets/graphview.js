@@ -1,7 +1,7 @@
 // A graph of the graph language as a live chart; the server computes its values.
 
 import { Chart } from './chart.js';
-import { chartLines, dataArgs, readGraph } from './graphmodel.js';
+import { chartLines, dataArgs, readGraph, writeGraph } from './graphmodel.js';
 import { graphURL } from './graphlang.js';
 import { RPCError } from './rpc.js';
 
@@ -29,7 +29,7 @@ export class GraphView {
     this.#root = root;
     this.#o = options;
     this.#model = readGraph(args);
-    this.#chart = new Chart(root, { ...this.#drawing(), ...options });
+    this.#chart = new Chart(root, { ...this.#drawing(), graph: () => writeGraph(this.#model), ...options });
   }
 
   /** The model. Change it, and call change. */

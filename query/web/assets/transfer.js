@@ -2,9 +2,9 @@
 
 import { el, fill } from './dom.js';
 
-/** Gives the reader a file to save. @param {string} name @param {string} text @param {string} type */
-export function save(name, text, type) {
-  const href = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+/** Gives the reader a file to save. @param {string} name @param {string|Blob} data @param {string} type */
+export function save(name, data, type) {
+  const href = URL.createObjectURL(data instanceof Blob ? data : new Blob([data], { type: `${type};charset=utf-8` }));
   el('a', { href, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(href), 60000);
 }

@@ -64,6 +64,12 @@ export function statistics(line, from, to) {
   return { last: latest, min: low, avg: sum / known, max: high };
 }
 
+/** What a legend says of a line: last, least, average, greatest. A mirrored line is turned over: its least value is the greatest. */
+export function summary(line, from, to) {
+  const { last, min, avg, max } = statistics(line, from, to);
+  return line.mirror ? [last, max, avg, min] : [last, min, avg, max];
+}
+
 /**
  * Makes shapes of lines. Areas of a stacked chart stand on each other, those below zero apart.
  * @param {Line[]} lines those that are not hidden

@@ -3,7 +3,7 @@
 
 import { el, fill, setText } from '../dom.js';
 import { moment } from '../format.js';
-import { seen, statistics, valueAt } from './data.js';
+import { seen, summary, valueAt } from './data.js';
 
 export class Legend {
   #o; #body; #first; #more; #rows = new Map(); #open = false; #text = String; #from = 0; #to = 0; #at = null; #colour = () => '';
@@ -80,11 +80,9 @@ export class Legend {
     [...this.#rows.values()].forEach((row, index) => {
       const { line, cells } = row;
       row.swatch.style.backgroundColor = this.#colour(line, index); // the theme may have changed
-      const s = statistics(line, this.#from, this.#to);
-      // A mirrored line is turned over: its least value is the greatest.
-      const [low, high] = line.mirror ? [s.max, s.min] : [s.min, s.max];
-      row.last = this.#text(s.last, line);
-      [low, s.avg, high].forEach((v, i) => setText(cells[i + 1], this.#text(v, line)));
+      const [last, ...rest] = summary(line, this.#from, this.#to).map((v) => this.#text(v, line));
+      row.last = last;
+      rest.forEach((text, i) => setText(cells[i + 1], text));
     });
     this.point(this.#at);
   }

@@ -79,7 +79,7 @@ class SeriesPage {
       this.#bar.element, this.#pickers(), box, this.#foot);
     this.#chart = new Chart(box, {
       title: this.#title(), unit: this.#unit, height: innerWidth < 720 ? 240 : 340, fold: 12, log: this.#flag('log'),
-      onRange: this.#bar.drag, onBack: this.#bar.back,
+      onRange: this.#bar.drag, onBack: this.#bar.back, graph: () => [...this.#options(), ...this.arguments()],
     });
     const button = box.querySelector('[aria-expanded]');
     if (this.#flag('table')) button.click();
