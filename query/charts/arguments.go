@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/rondo-db/rondo/internal/quantity"
 )
 
 // Arguments returns the chart as arguments of rrdtool's graph: options and lines, without size and
@@ -21,6 +23,9 @@ func (c *Chart) Arguments() []string {
 		args = append(args, "--vertical-label", oneLine(c.Unit))
 	}
 	args = append(args, "--base", strconv.Itoa(c.Base))
+	if !quantity.Prefixed(c.Unit) {
+		args = append(args, "--units-exponent", "0")
+	}
 	if !math.IsNaN(c.Lower) {
 		args = append(args, "--lower-limit", number(c.Lower))
 	}
@@ -140,9 +145,13 @@ func (a *arguments) draw(i int) {
 	default:
 		a.add("LINE1:%s%s:%s", shown, l.Color, label)
 	}
-	a.add("GPRINT:%s:LAST:%%8.2lf%%s last", value)
-	a.add("GPRINT:%s:AVERAGE:%%8.2lf%%s mean", value)
-	a.add(`GPRINT:%s:MAX:%%8.2lf%%s max\l`, value)
+	prefix := ""
+	if quantity.Prefixed(c.Unit) {
+		prefix = "%s"
+	}
+	a.add("GPRINT:%s:LAST:%%8.2lf%s last", value, prefix)
+	a.add("GPRINT:%s:AVERAGE:%%8.2lf%s mean", value, prefix)
+	a.add(`GPRINT:%s:MAX:%%8.2lf%s max\l`, value, prefix)
 }
 
 // maxPadded bounds the width to which labels are filled up with spaces.

@@ -1,7 +1,10 @@
 package charts
 
 import (
+	"cmp"
 	"strings"
+
+	"github.com/rondo-db/rondo/internal/quantity"
 )
 
 // A unit is the unit of the values that a line shows, and how stored values become them.
@@ -31,7 +34,7 @@ var typeUnits = map[string]string{
 func unitOf(s *Series, stem string, ds Source) unit {
 	u := unit{text: s.Unit, base: 1000, factor: 1, known: s.Unit != ""}
 	if !u.known {
-		u.text = typeUnits[stem]
+		u.text = cmp.Or(typeUnits[stem], quantity.UnitOf(stem))
 	}
 	switch strings.ToLower(strings.Trim(u.text, " ()")) {
 	case "":

@@ -2,13 +2,12 @@ package web
 
 import (
 	"html"
-	"math"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/quantity"
 	"github.com/rondo-db/rondo/internal/template"
 )
 
@@ -19,7 +18,7 @@ var plain = sync.OnceValue(func() *template.Template {
 		"host":   func(path string) string { return pathLink("host", path) },
 		"series": func(path string) string { return pathLink("series", path) },
 		"time":   func(us int64) string { return readableTime(us) },
-		"value":  readableValue,
+		"value":  func(v float64) string { return quantity.Text(v, "") },
 		"words":  func(s []string) string { return strings.Join(s, "\n") },
 		"board":  func(name string) string { return pathLink("dashboard", name) },
 		"query":  url.QueryEscape,
@@ -42,14 +41,6 @@ func readableTime(us int64) string {
 		return "never"
 	}
 	return time.UnixMicro(us).UTC().Format("2006-01-02 15:04:05 UTC")
-}
-
-// readableValue returns a value for people.
-func readableValue(v float64) string {
-	if math.IsNaN(v) {
-		return "–"
-	}
-	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
 // webLink returns a link that a rule has, or nothing if it leads elsewhere than to a page.
@@ -107,7 +98,7 @@ const seriesText = `
 <p>{{range .Formats}}<a href="{{.Link}}">{{.Name}}</a> {{end}}</p>
 <h2>Newest rows</h2>
 <table><tr><th>Time</th>{{range .Columns}}<th>{{.}}</th>{{end}}</tr>
-{{range .Rows}}<tr><td>{{time .At}}</td>{{range .Values}}<td>{{value .}}</td>{{end}}</tr>
+{{range .Rows}}<tr><td>{{time .At}}</td>{{range .Values}}<td>{{.}}</td>{{end}}</tr>
 {{end}}</table>
 <h2>Definition</h2>
 <p>A step of {{.Info.Series.Definition.Step}} s, last update {{time .Info.LastUpdateUs}}.</p>

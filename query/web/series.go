@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/rondo-db/rondo/internal/quantity"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
@@ -13,7 +14,7 @@ import (
 // A row is one row of the table of a series.
 type row struct {
 	At     int64 // microseconds since 1970
-	Values []float64
+	Values []string
 }
 
 // series is the page of one series.
@@ -49,7 +50,7 @@ func (s *Server) series(r *http.Request, path string) *page {
 	latest, err := call(ctx, s.RPC.Latest, &rondov1.LatestRequest{Paths: []string{data.Path}, Rows: plainRows})
 	data.Problem = problem(err)
 	for _, x := range latest.GetSeries() {
-		data.Columns, data.Rows = newest(x)
+		data.Columns, data.Rows = newest(x, unitOf(info))
 	}
 	notes, err := call(ctx, s.RPC.Notes, &rondov1.NotesRequest{Key: data.Path})
 	data.Notes, data.Problem = notes.GetNotes(), cmp.Or(data.Problem, problem(err))
@@ -57,18 +58,31 @@ func (s *Server) series(r *http.Request, path string) *page {
 	return p
 }
 
-// newest returns the columns and the rows of a series, the newest row first.
-func newest(x *rondov1.LatestSeries) (columns []string, rows []row) {
+// unitOf returns the unit of a series: as its sender says, or its name.
+func unitOf(info *rondov1.InfoResponse) string {
+	for _, a := range info.GetMetadata().GetAttributes() {
+		if name := strings.ToLower(a.GetName()); name == "units" || name == "unit" {
+			return a.GetValue()
+		}
+	}
+	path := info.GetSeries().GetPath()
+	return quantity.UnitOf(path[strings.LastIndexByte(path, '/')+1:])
+}
+
+// newest returns the columns and the rows of a series, the newest row first. Values of a column
+// have the same prefix and decimals.
+func newest(x *rondov1.LatestSeries, unit string) (columns []string, rows []row) {
 	n := 0
+	var scales []quantity.Scale
 	for _, c := range x.GetColumns() {
-		columns = append(columns, c.GetDs())
+		columns, scales = append(columns, c.GetDs()), append(scales, quantity.Of(unit, 0, c.GetValues()...))
 		n = max(n, len(c.GetValues()))
 	}
 	for i := n - 1; i >= 0; i-- {
 		w := row{At: (x.GetEnd() - int64(n-1-i)*x.GetStep()) * 1e6}
-		for _, c := range x.GetColumns() {
-			if i < len(c.GetValues()) {
-				w.Values = append(w.Values, c.GetValues()[i])
+		for k, c := range x.GetColumns() {
+			if values := c.GetValues(); i < len(values) {
+				w.Values = append(w.Values, scales[k].Text(values[i]))
 			}
 		}
 		rows = append(rows, w)

@@ -10,7 +10,7 @@
 // what has not changed does not flash. Lines may be older than the range: the chart draws what it has.
 
 import { Crosshair } from './crosshair.js';
-import { extent, middle, newest, shapes, summary, valueAt } from './chart/data.js';
+import { extent, middle, newest, shapes, spread, summary, valueAt } from './chart/data.js';
 import { drawAxes, drawMarks, drawShape, hair, prepare, timeOf, xOf } from './chart/draw.js';
 import { listen } from './chart/input.js';
 import { Legend } from './chart/legend.js';
@@ -83,7 +83,7 @@ export class Chart {
   #o; #root; #plot; #base; #over; #message; #flag; #legend; #sheet = null;
   #lines = []; #marks = []; #hidden = new Set();
   #from = 0; #to = 1; #width = 0; #frame = null; #left = null; #right = null;
-  #selection = null; #ends = []; #onlyOver = true; #announced = ''; #begun = false; #pointed = false;
+  #selection = null; #ends = []; #onlyOver = true; #announced = ''; #begun = false; #pointed = false; #scales = {};
 
   /** @param {HTMLElement} root is filled by the chart @param {Options} options */
   constructor(root, options = {}) {
@@ -208,7 +208,7 @@ export class Chart {
   /** What the legend says of the lines that are seen. @returns {{label: string, colour: string, values: string[]}[]} last, min, avg, max */
   legend() {
     return this.#visible().map((line) => ({
-      label: line.label, colour: this.#colour(line, this.#lines.indexOf(line)), values: summary(line, this.#from, this.#to).map((v) => this.#text(v, line)),
+      label: line.label, colour: this.#colour(line, this.#lines.indexOf(line)), values: summary(line, this.#from, this.#to).map((v, i) => this.#text(v, line, 0, i === 2)),
     }));
   }
 
@@ -258,15 +258,30 @@ export class Chart {
   }
 
   #words(at) {
-    const values = this.#visible().map((l) => `${l.label} ${this.#text(valueAt(l, at), l)}`);
+    const values = this.#visible().map((l) => `${l.label} ${this.#text(valueAt(l, at), l, 1)}`);
     return `${format.moment(at, this.#lines[0]?.step)}: ${values.join(', ')}`;
   }
 
-  // The title has the unit: in the legend a long one would only push values out of sight.
-  #text(v, line, legend = false) {
-    const unit = line.axis === 'right' ? this.#o.rightUnit : this.#o.unit;
-    const shown = legend && this.#o.title !== undefined && !format.isShort(unit) ? '' : unit;
-    return format.value(line.mirror ? Math.abs(v) : v, { unit: shown, base: this.#o.base });
+  // Values of one axis share prefix and decimals; a mean of whole numbers has decimals, too. Each value of
+  // a logarithmic axis has its own.
+  #text(v, line, more = 0, mean = false) {
+    const side = line.axis === 'right' ? 'right' : 'left', scale = this.#scales[side];
+    const shown = line.mirror ? Math.abs(v) : v;
+    if (!scale || this.#o.log) return format.value(shown, this.#how(side));
+    return format.scaled(shown, mean ? { ...scale, places: scale.mean } : scale, more);
+  }
+
+  // A unit of many words stands in the title alone: in the legend it would push values out of sight.
+  #how(side) {
+    const unit = (side === 'right' ? this.#o.rightUnit : this.#o.unit) || '';
+    return { unit: unit.length > 12 ? '' : unit, base: side === 'left' ? this.#o.base : undefined };
+  }
+
+  #measure(lines, from, to) {
+    for (const side of ['left', 'right']) {
+      const { low, high, whole } = spread(lines.filter((l) => (l.axis || 'left') === side), from, to);
+      this.#scales[side] = format.scaleOf(low, high, { ...this.#how(side), whole });
+    }
   }
 
   #visible() {
@@ -330,7 +345,7 @@ export class Chart {
   #drawBase() {
     const g = prepare(this.#base, this.#width, this.#o.height);
     const f = this.#frame = this.paint(g, this.#width);
-    this.#legend?.setRange(f.from, f.to, (v, line) => this.#text(v, line, true));
+    this.#legend?.setRange(f.from, f.to, (...of) => this.#text(...of));
     const said = this.#visible().slice(0, 8).map((l) => `${l.label} ${this.#legend?.last(l.label) ?? ''}`).join(', ');
     const label = `${this.#o.title || 'Chart'}, ${format.span(f.from, f.to)}. ${said}`;
     if (label !== this.#announced) this.#plot.setAttribute('aria-label', this.#announced = label);
@@ -343,6 +358,7 @@ export class Chart {
     const f = {
       width, left: o.small ? 40 : 54, right: width - (rightLines ? 54 : 10), top: 9, bottom: o.height - 22, from: this.#from, to: this.#to,
     };
+    this.#measure(this.#visible(), f.from, f.to);
     const all = shapes(this.#visible(), Boolean(o.stack));
     const sides = ['left', 'right'].map((side) => all.filter((s) => (s.line.axis || 'left') === side));
     const absolute = this.#lines.some((l) => l.mirror);

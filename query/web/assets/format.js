@@ -2,29 +2,47 @@
 
 const decimal = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const binary = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
-const small = ['', 'm', 'µ', 'n', 'p'];
+const seconds = ['', 'm', 'µ', 'n'];
 
-// Units that take a prefix: 12 MiB/s. Others follow the number: 12 k packets/s.
-const short = /^(B|B\/s|b|b\/s|bit|bit\/s|bps|s|Hz|W|V|A|J|Wh|VA|pkt\/s|m|g|l)$/;
-
-/** Whether a unit is a letter or two that take a prefix, or per cent. @param {string} [unit] */
-export const isShort = (unit = '') => unit === '' || unit === '%' || short.test(unit);
+// Units that stand behind their prefix: 12 MiB/s. Words follow the number: 12k packets/s.
+const short = /^(B|B\/s|b|b\/s|bit|bit\/s|bps|s|Hz|W|J|Wh|VA|pkt\/s|g|l)$/;
+// Units that take no prefix, as nobody says kilo-hectopascal.
+const never = /^(%|°.*|[CFK]|deg.*|celsius|h?Pa|m?bar|m?[VA]|dBm?|rpm|ratio|pH|ppm|ppb|lx|mm|cm|m|h|d|min|[mµun]s|s\/s|[kKMGT]i?(B|bit|b|Hz|W)(\/s)?)$/i;
 const space = ' '; // narrow, and no line ends there
 
 /**
- * How a value is scaled: all labels of an axis share one scale.
- * @param {number} largest the largest absolute value
- * @param {{base?: number, unit?: string}} [how] base 1000 or 1024
- * @returns {{divisor: number, prefix: string}}
+ * How values that stand together are written: with one prefix, and with as many decimals as tell apart a
+ * hundredth of their spread.
+ * @typedef {{kind: ''|'duration'|'date'|'exponent', divisor: number, prefix: string, places: number, mean: number, unit: string, base: number}} Scale mean: decimals of
+ *   means, which whole numbers have, too
  */
-export function scaleFor(largest, { base = 1000, unit = '' } = {}) {
-  const size = Math.abs(largest);
-  if (!Number.isFinite(size) || size === 0 || unit === '%') return { divisor: 1, prefix: '' };
-  if (size < 1) {
-    if (base === 1024 || !short.test(unit)) return { divisor: 1, prefix: '' };
-    const k = Math.min(small.length - 1, Math.ceil(-Math.log10(size) / 3 - 1e-9));
-    return { divisor: 1000 ** -k, prefix: small[k] };
+
+/**
+ * The scale of values from low to high.
+ * @param {number} low @param {number} high
+ * @param {{base?: number, unit?: string, whole?: boolean}} [how] base 1000 or 1024; whole: all values are whole numbers
+ * @returns {Scale}
+ */
+export function scaleOf(low, high, { unit = '', base = unit === 'B' ? 1024 : 1000, whole = false } = {}) {
+  const size = Math.max(Math.abs(low), Math.abs(high)), alone = !(high > low);
+  const scale = { kind: '', divisor: 1, prefix: '', places: 0, mean: 0, unit, base };
+  if (!Number.isFinite(size) || size === 0) return scale;
+  if (unit === 's' && size >= 60) return { ...scale, kind: low >= 1e9 && high < 5e9 ? 'date' : 'duration' };
+  Object.assign(scale, prefixOf(size, unit, base));
+  if (size / scale.divisor >= 1e15 || size / scale.divisor < 5e-4) return { ...scale, kind: 'exponent' };
+  scale.places = placesOf((alone ? size : high - low) / scale.divisor);
+  if (alone && size / scale.divisor >= 0.0995) scale.places = Math.min(2, scale.places);
+  scale.mean = scale.places;
+  if (scale.divisor === 1 && whole || alone && Number.isInteger(size / scale.divisor)) scale.places = 0;
+  return scale;
+}
+
+function prefixOf(size, unit, base) {
+  if (unit === 's') {
+    const k = size >= 0.9995 ? 0 : Math.min(seconds.length - 1, Math.ceil(-Math.log10(size / 0.9995) / 3));
+    return { divisor: 1000 ** -k, prefix: seconds[k] };
   }
+  if (never.test(unit)) return { divisor: 1, prefix: '' };
   const names = base === 1024 ? binary : decimal;
   let k = 0;
   // 999.5 k is written 1.00 M, not 1000 k.
@@ -32,41 +50,61 @@ export function scaleFor(largest, { base = 1000, unit = '' } = {}) {
   return { divisor: base ** k, prefix: names[k] };
 }
 
-/**
- * A value with three significant digits and its unit: "12.3 MiB/s", "45.6 %", "1.20 k packets/s".
- * An unknown value is a dash.
- * @param {number} value
- * @param {{base?: number, unit?: string}} [how]
- */
-export function value(value, how = {}) {
-  const { unit = '' } = how;
-  if (value === null || value === undefined || Number.isNaN(value)) return '–';
-  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
-  if (unit === 's' && Math.abs(value) >= 300) return duration(value);
-  if (unit === '%') return withUnit(digits(Number(value.toFixed(2))), '', unit);
-  const scale = scaleFor(value, how);
-  return withUnit(digits(value / scale.divisor), scale.prefix, unit);
+/** The scale with the next smaller prefix, or null. @param {Scale} scale */
+export function smaller({ divisor, prefix, base, ...rest }) {
+  const names = base === 1024 ? binary : decimal, k = names.indexOf(prefix);
+  return k > 0 ? { ...rest, base, divisor: divisor / base, prefix: names[k - 1] } : null;
 }
 
-/** A number with about three significant digits: 1.23, 12.3, 123, 0.0012, 1,234,567. */
+const placesOf = (spread) => [0, 1, 2].find((n) => 10 ** -n <= spread / 101) ?? 3;
+
+/**
+ * A value on its scale, with its unit: "1013.2 hPa", "12.3 MiB/s", "1.20k packets/s". An unknown value is a
+ * dash. What is too small for the scale has a prefix of its own.
+ * @param {number} value @param {Scale} scale @param {number} [more] decimals, as for the value under the pointer
+ */
+export function scaled(value, scale, more = 0) {
+  if (value === null || value === undefined || Number.isNaN(value)) return '–';
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
+  const { kind, divisor, prefix, places, unit, base } = scale, size = Math.abs(value);
+  if (kind === 'date') return time(value).slice(0, more ? 19 : 16);
+  if (kind === 'duration') return size < 1 ? withUnit(fixed(value, value ? 3 : 0), '', unit) : duration(value);
+  if (kind === 'exponent') return withUnit(minus(value ? (value / divisor).toExponential(2) : '0'), prefix, unit);
+  if (value && (divisor !== 1 || unit === 's') && size / divisor < 0.5 * 10 ** -places) {
+    const own = scaleOf(value, value, { unit, base });
+    if (own.divisor !== divisor) return scaled(value, own);
+  }
+  return withUnit(fixed(value / divisor, places + (places || divisor !== 1 || !Number.isInteger(value) ? more : 0)), prefix, unit);
+}
+
+/** A value that stands alone, with about three digits. @param {number} value @param {{base?: number, unit?: string}} [how] */
+export function value(value, how = {}) {
+  return scaled(value, scaleOf(value, value, how));
+}
+
+/** A number with commas and so many decimals. */
+export function fixed(number, places) {
+  const [whole, rest] = number.toFixed(places).split('.');
+  const text = whole.replace(/\B(?=(\d{3})+$)/g, whole.replace('-', '').length > 4 ? ',' : '') + (rest ? '.' + rest : '');
+  return minus(/[1-9]/.test(text) ? text : text.replace('-', ''));
+}
+
+const minus = (text) => text.replace('-', '−');
+
+/** A number alone, with about three digits: 1.23, 12.3, 0.0012, 1,234,567. */
 export function digits(number) {
   const size = Math.abs(number);
   if (size === 0) return '0';
-  let text;
-  if (size >= 1e15 || size < 1e-4) text = number.toExponential(2);
-  else if (Number.isInteger(number) && size < 1e5) text = String(number);
-  else if (size >= 99.95) text = Math.round(number).toLocaleString('en-US');
-  else if (size >= 9.995) text = number.toFixed(1);
-  else if (size >= 0.0995) text = number.toFixed(2);
-  else text = String(Number(number.toPrecision(2)));
-  return text.replace('-', '−');
+  if (size >= 1e15 || size < 1e-4) return minus(number.toExponential(2));
+  if (size < 0.0995) return minus(String(Number(number.toPrecision(2))));
+  return fixed(number, Number.isInteger(number) ? 0 : placesOf(size));
 }
 
 /** Puts number, prefix and unit together. */
 export function withUnit(number, prefix, unit) {
   if (!unit) return number + prefix;
-  if (unit.startsWith('1/')) return number + prefix + unit.slice(1); // 2.6k/s
-  if (short.test(unit) || unit === '%') return number + space + prefix + unit;
+  if (/^1?\//.test(unit)) return number + prefix + unit.replace(/^1/, ''); // 2.6k/s
+  if (short.test(unit)) return number + space + prefix + unit;
   return number + prefix + space + unit;
 }
 
@@ -75,19 +113,18 @@ export function count(number) {
   return Math.round(number).toLocaleString('en-US');
 }
 
-/** A duration in two parts at most: "3 d 4 h", "12 min", "4.2 s". @param {number} seconds */
+/** A duration in two parts at most: "12 d 4 h", "1 h 22 min", "4.2 s". @param {number} seconds */
 export function duration(seconds) {
-  const size = Math.abs(seconds);
   const sign = seconds < 0 ? '−' : '';
-  if (size < 60) return sign + digits(size < 10 ? Number(size.toPrecision(2)) : Math.round(size)) + space + 's';
+  let size = Math.abs(seconds);
+  if (size < 59.5) return sign + String(Number(size < 9.95 ? size.toPrecision(2) : size.toFixed(0))) + space + 's';
   const units = [['y', 365 * 86400], ['d', 86400], ['h', 3600], ['min', 60], ['s', 1]];
-  const first = units.findIndex(([, length]) => size >= length);
-  const whole = Math.floor(size / units[first][1]);
-  let text = sign + whole + space + units[first][0];
-  const next = units[first + 1];
-  const rest = next ? Math.floor((size - whole * units[first][1]) / next[1]) : 0;
-  if (rest > 0 && whole < 10) text += space + rest + space + next[0];
-  return text;
+  let first = units.findIndex(([, length]) => size >= length * 0.9999);
+  size = Math.round(size / units[Math.min(first + 1, 4)][1]) * units[Math.min(first + 1, 4)][1];
+  first = units.findIndex(([, length]) => size >= length);
+  const whole = Math.floor(size / units[first][1]), next = units[first + 1];
+  const rest = next ? Math.round((size - whole * units[first][1]) / next[1]) : 0;
+  return sign + whole + space + units[first][0] + (rest > 0 ? space + rest + space + next[0] : '');
 }
 
 /** How long ago: "now", "12 s ago", "3 h ago". @param {number} seconds @param {number} now seconds */

@@ -1,6 +1,6 @@
 // Where an axis has its ticks, and what stands there.
 
-import { digits, scaleFor } from './format.js';
+import { date, digits, duration, fixed, scaleOf, smaller, time } from './format.js';
 
 /**
  * Round values from low to high, about `wanted` of them.
@@ -20,9 +20,16 @@ export function valueTicks(low, high, wanted, base = 1000) {
   return ticks;
 }
 
-/** The round step that is not below the given one: 1, 2, 2.5 or 5 times a power of ten, or a power of two. */
+// Round steps of durations; longer ones are so many days.
+const lengths = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+
+/**
+ * The round step that is not below the given one: 1, 2, 2.5 or 5 times a power of ten, a power of two for
+ * base 1024, a round duration for base 60.
+ */
 export function valueStep(least, base = 1000) {
   if (base === 1024 && least >= 1) return 2 ** Math.ceil(Math.log2(least) - 1e-9);
+  if (base === 60 && least > 0.5) return lengths.find((l) => l >= least * (1 - 1e-9)) || 86400 * valueStep(least / 86400);
   const power = 10 ** Math.floor(Math.log10(least) + 1e-9);
   for (const factor of [1, 2, 2.5, 5]) {
     if (power * factor >= least * (1 - 1e-9)) return power * factor;
@@ -48,17 +55,19 @@ export function logTicks(low, high, wanted, base = 1000) {
  * @param {number[]} ticks @param {{base?: number, unit?: string, absolute?: boolean, log?: boolean}} how
  */
 export function tickLabels(ticks, how) {
-  const largest = Math.max(...ticks.map(Math.abs), 0);
-  const common = scaleFor(largest, how);
-  const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : largest;
-  return ticks.map((tick) => {
-    const shown = how.absolute ? Math.abs(tick) : tick;
-    if (shown === 0) return '0';
-    const scale = how.log ? scaleFor(shown, how) : common;
-    const scaled = shown / scale.divisor;
-    const places = how.log ? 0 : Math.max(0, Math.min(6, decimals(step / scale.divisor)));
-    const text = how.log ? digits(scaled) : scaled.toFixed(places).replace('-', '−');
-    return text + (scale.prefix ? ' ' + scale.prefix : '');
+  const shown = how.absolute ? ticks.map(Math.abs) : ticks;
+  const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : Math.max(...shown, 0);
+  let common = scaleOf(Math.min(...shown), Math.max(...shown), how);
+  if (common.kind === 'duration') return shown.map((v) => (v ? duration(v) : '0'));
+  if (common.kind === 'date') return shown.map((v) => (step >= day ? date(v) : time(v).slice(5, 16)));
+  // 10.002 k says less than 10,002.
+  for (let next = common; next && decimals(step / common.divisor) > 2; next = smaller(common)) common = next;
+  return shown.map((v) => {
+    if (v === 0) return '0';
+    const { divisor, prefix } = how.log ? scaleOf(v, v, how) : common;
+    const places = decimals(step / divisor);
+    const text = how.log || places > 6 ? digits(v / divisor) : fixed(v / divisor, places);
+    return text + (prefix ? ' ' + prefix : '');
   });
 }
 

@@ -64,6 +64,28 @@ export function statistics(line, from, to) {
   return { last: latest, min: low, avg: sum / known, max: high };
 }
 
+/**
+ * The least and the greatest value that lines show in a range, as a legend tells them, and whether all are whole numbers.
+ * @param {Line[]} lines
+ */
+export function spread(lines, from, to) {
+  let low = Infinity, high = -Infinity, whole = true;
+  for (const line of lines) {
+    const sign = line.mirror ? -1 : 1;
+    for (const values of [seen(line), line.min, line.max]) {
+      if (!values) continue;
+      const [first, last] = within(line, from, to, values.length);
+      for (let i = first; i <= last; i++) {
+        const v = sign * values[i];
+        if (v < low) low = v;
+        if (v > high) high = v;
+        if (whole && !Number.isNaN(v) && !Number.isInteger(v)) whole = false;
+      }
+    }
+  }
+  return high >= low ? { low, high, whole } : { low: 0, high: 0, whole: true };
+}
+
 /** What a legend says of a line: last, least, average, greatest. A mirrored line is turned over: its least value is the greatest. */
 export function summary(line, from, to) {
   const { last, min, avg, max } = statistics(line, from, to);

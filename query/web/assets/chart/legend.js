@@ -68,7 +68,7 @@ export class Legend {
     setText(this.#more, this.#open ? 'Show fewer' : `Show all ${rows.length}`);
   }
 
-  /** Writes the values of a range. @param {(value: number, line: object) => string} text */
+  /** Writes the values of a range. @param {(value: number, line: object, more?: number, mean?: boolean) => string} text more: decimals, under the pointer */
   setRange(from, to, text) {
     this.#from = from;
     this.#to = to;
@@ -80,7 +80,7 @@ export class Legend {
     [...this.#rows.values()].forEach((row, index) => {
       const { line, cells } = row;
       row.swatch.style.backgroundColor = this.#colour(line, index); // the theme may have changed
-      const [last, ...rest] = summary(line, this.#from, this.#to).map((v) => this.#text(v, line));
+      const [last, ...rest] = summary(line, this.#from, this.#to).map((v, i) => this.#text(v, line, 0, i === 2));
       row.last = last;
       rest.forEach((text, i) => setText(cells[i + 1], text));
     });
@@ -96,7 +96,7 @@ export class Legend {
     setText(this.#first, inside ? clock(time, rows[0]?.line.step) : 'last');
     for (const { line, cells, element, last } of rows) {
       if (element.hidden) continue;
-      setText(cells[0], inside ? this.#text(valueAt(line, time, seen(line)), line) : last ?? '');
+      setText(cells[0], inside ? this.#text(valueAt(line, time, seen(line)), line, 1) : last ?? '');
     }
   }
 

@@ -26,7 +26,6 @@ export function axis(extent, options, top, bottom) {
 }
 
 function linear(extent, options, top, bottom, wanted) {
-  const { base = 1000 } = options;
   let { low, high } = extent || { low: 0, high: 1 };
   const near = low > 0 && high - low < 0.2 * high && !(extent && extent.zero);
   const far = high < 0 && high - low < 0.2 * -low && !(extent && extent.zero);
@@ -41,6 +40,7 @@ function linear(extent, options, top, bottom, wanted) {
     high = low === 0 ? 1 : low + Math.abs(low) * 0.1;
     if (low !== 0) low -= Math.abs(low) * 0.1;
   }
+  const base = options.unit === 's' && Math.max(-low, high) >= 60 ? 60 : options.base ?? (options.unit === 'B' ? 1024 : 1000);
   const step = valueStep((high - low) / wanted, base);
   if (!fixed) high = Math.ceil(high / step - 0.02) * step;
   low = low === 0 || low === options.lower ? low : Math.floor(low / step + 0.02) * step;

@@ -3,17 +3,23 @@ import { equal, test } from './check.js';
 
 const plain = (text) => text.replace(/\u202f/g, ' '); // the narrow space
 
-test('values have three digits, a prefix and a unit', () => {
-  const cases = [
-    [0, {}, '0'], [1, {}, '1'], [1.234, {}, '1.23'], [12.34, {}, '12.3'], [123.4, {}, '123'], [1234, {}, '1.23k'],
-    [999.4, {}, '999'], [999.6, {}, '1.00k'], [999999, {}, '1.00M'], [-1500, {}, '−1.50k'],
-    [1536, { unit: 'B', base: 1024 }, '1.50 KiB'], [1023.9, { unit: 'B', base: 1024 }, '1.00 KiB'], [2 ** 40, { unit: 'B', base: 1024 }, '1 TiB'],
-    [12.3e6, { unit: 'bit/s' }, '12.3 Mbit/s'], [1200, { unit: 'packets/s' }, '1.20k packets/s'], [45.678, { unit: '%' }, '45.7 %'],
-    [0.0408, { unit: '%' }, '0.04 %'], [1234, { unit: '%' }, '1234 %'], [0.0123, { unit: 's' }, '12.3 ms'], [0.00002, { unit: 's' }, '20.0 µs'],
-    [0.5, {}, '0.50'], [0.0123, {}, '0.012'], [7200, { unit: 's' }, '2 h'], [41.2, { unit: '°C' }, '41.2 °C'], [2610, { unit: '1/s' }, '2.61k/s'],
-    [NaN, { unit: 'B' }, '–'], [undefined, {}, '–'], [Infinity, {}, '∞'], [-Infinity, {}, '−∞'],
-  ];
-  for (const [value, how, want] of cases) equal(plain(format.value(value, how)), want, `${value} ${how.unit || ''}`);
+test('numbers are written as the table says, which Go reads, too', async () => {
+  const { cases } = await (await fetch('../numbers.json')).json();
+  for (const { unit, base, values, want } of cases) {
+    const all = values.map(Number), known = all.filter(Number.isFinite);
+    const scale = format.scaleOf(Math.min(...known), Math.max(...known), { unit, base, whole: known.every(Number.isInteger) });
+    if (scale.kind === 'date') {
+      equal(format.scaled(all[0], scale).length, want[0].length);
+      continue; // in the zone of the reader
+    }
+    equal(all.map((v) => plain(format.scaled(v, scale))), want, `${values} ${unit}`);
+  }
+});
+
+test('a value under the pointer has a decimal more, unless all are whole', () => {
+  const at = (low, high, v, how) => plain(format.scaled(v, format.scaleOf(low, high, how), 1));
+  equal([at(1000, 1020, 1013.257, { unit: 'hPa' }), at(0, 5, 3, { whole: true }), at(0, 5e6, 1234567, { unit: 'bit/s' })], ['1013.26 hPa', '3', '1.235 Mbit/s']);
+  equal(plain(format.value(undefined)), '–');
 });
 
 test('values between one prefix and the next never show four digits', () => {
@@ -24,7 +30,7 @@ test('values between one prefix and the next never show four digits', () => {
 });
 
 test('durations have two parts at most', () => {
-  const cases = [[0, '0 s'], [4.21, '4.20 s'], [59, '59 s'], [60, '1 min'], [90, '1 min 30 s'], [3600 * 26, '1 d 2 h'], [86400 * 12.5, '12 d'], [86400 * 400, '1 y 35 d'], [-120, '−2 min']];
+  const cases = [[0, '0 s'], [4.21, '4.2 s'], [59, '59 s'], [60, '1 min'], [90, '1 min 30 s'], [3600 * 26, '1 d 2 h'], [3599.9, '1 h'], [86400 * 12.5, '12 d 12 h'], [86400 * 400, '1 y 35 d'], [-120, '−2 min']];
   for (const [seconds, want] of cases) equal(plain(format.duration(seconds)), want, seconds);
 });
 

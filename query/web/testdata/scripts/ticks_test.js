@@ -16,6 +16,11 @@ test('labels of ticks share a prefix and their decimals', () => {
   equal(tickLabels([0, 2 ** 32, 2 ** 33], { base: 1024, unit: 'B' }), ['0', '4 Gi', '8 Gi']);
   equal(tickLabels([-2e6, 0, 2e6], { absolute: true }), ['2 M', '0', '2 M']);
   equal(tickLabels([0, 0.0005, 0.001], { unit: 's' }), ['0', '0.5 m', '1.0 m']);
+  equal(tickLabels([1000, 1010, 1020], { unit: 'hPa' }), ['1000', '1010', '1020']);
+  equal(tickLabels([10000, 10002, 10004], {}), ['10,000', '10,002', '10,004']);
+  equal(tickLabels([0, 43200, 86400], { unit: 's' }).map((l) => l.replace(/\u202f/g, ' ')), ['0', '12 h', '1 d']);
+  equal(valueStep(50000, 60), 86400);
+  equal(valueStep(3e5, 60), 5 * 86400);
 });
 
 test('a logarithmic axis has powers', () => {
