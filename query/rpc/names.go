@@ -38,12 +38,12 @@ func (s *Server) Search(ctx context.Context, req *connect.Request[rondov1.Search
 	if limit == 0 {
 		limit = defaultHits
 	}
-	hits, more, err := s.names().Search(ctx, req.Msg.GetText(), limit, access.From(ctx).Folders)
+	hits, found, err := s.names().Search(ctx, req.Msg.GetText(), limit, access.From(ctx).Folders)
 	if err != nil {
 		return nil, coded(err)
 	}
 	charge := chargeFor(ctx)
-	answer := &rondov1.SearchResponse{More: more}
+	answer := &rondov1.SearchResponse{More: found > len(hits), Found: int64(found)}
 	for _, h := range hits {
 		x, err := s.hit(h)
 		if err != nil {

@@ -38,25 +38,31 @@ const (
 	fitsWhole  = 0b1111
 )
 
-// Search returns the best hits for the words of a text: folders first, then series. A folder fits
-// if its path has all words and the path above it lacks one. more says that there are further hits.
-// The error wraps ErrQuery if the text has too many or too long words, and core.ErrMemory if the
-// names do not fit into the store's budget. The hits are at and below the folders in within, or
-// anywhere if it is nil.
-func (x *Index) Search(ctx context.Context, text string, limit int, within []string) (hits []Hit, more bool, err error) {
+// Search returns the best hits for the words of a text: folders first, then series. A folder
+// fits if its path has all words and the path above it lacks one. found is how many hits there
+// are in all. Words with * or ? and words as LABEL=VALUE are patterns: then the hits are series
+// that all of them describe. A pattern is the end of a path from any of its names on: * stands
+// for what may be in a name, ? for one character, and ** for any number of names; in the value
+// of a label * is anything. Case matters in values of labels only. The error wraps ErrQuery if
+// the text has too many or too long words, and core.ErrMemory if the names do not fit into the
+// store's budget. The hits are at and below the folders in within, or anywhere if it is nil.
+func (x *Index) Search(ctx context.Context, text string, limit int, within []string) (hits []Hit, found int, err error) {
+	if isMatch(text) {
+		return x.match(ctx, text, limit, within)
+	}
 	q, err := parseQuery(text)
 	if err != nil || len(q) == 0 {
-		return nil, false, err
+		return nil, 0, err
 	}
 	if err := x.enter(ctx); err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	defer x.leave()
 	limit = min(max(limit, 1), MaxHits)
 	s := x.tree.scope(within)
 	folders, series := best{tree: x.tree, scope: s, most: max(limit/4, 1)}, best{tree: x.tree, scope: s, most: limit}
 	if err := x.scan(ctx, q, &folders, &series); err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	for _, f := range folders.sorted() {
 		hits = append(hits, Hit{x.tree.path(f.node), true})
@@ -67,7 +73,7 @@ func (x *Index) Search(ctx context.Context, text string, limit int, within []str
 		}
 		hits = append(hits, Hit{Path: x.tree.path(f.node)})
 	}
-	return hits, folders.seen+series.seen > len(hits), nil
+	return hits, folders.seen + series.seen, nil
 }
 
 // A query is the words of a search, in lower case.

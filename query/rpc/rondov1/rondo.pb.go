@@ -2097,6 +2097,8 @@ type SearchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Words with spaces between them. A series fits if each word is a part of its path, of a label's
 	// value, of its unit or of its description. Case does not matter. No words fit nothing.
+	// A word with * or ? is a pattern of the end of a path, from any of its names on: "web*/load/*",
+	// where ** is any number of names. LABEL=VALUE wants a label; * in it is anything.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Hits in the answer, at most 200; 0 means 20.
 	Limit         int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
@@ -2232,7 +2234,9 @@ type SearchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Hits  []*SearchHit           `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
 	// More series fit than the answer has.
-	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// Series and folders that fit.
+	Found         int64 `protobuf:"varint,3,opt,name=found,proto3" json:"found,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2279,6 +2283,13 @@ func (x *SearchResponse) GetMore() bool {
 		return x.More
 	}
 	return false
+}
+
+func (x *SearchResponse) GetFound() int64 {
+	if x != nil {
+		return x.Found
+	}
+	return 0
 }
 
 type TreeRequest struct {
@@ -8633,10 +8644,11 @@ const file_rondo_proto_rawDesc = "" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x12\n" +
 	"\x04unit\x18\x03 \x01(\tR\x04unit\x12-\n" +
 	"\x06labels\x18\x04 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x16\n" +
-	"\x06folder\x18\x05 \x01(\bR\x06folder\"M\n" +
+	"\x06folder\x18\x05 \x01(\bR\x06folder\"c\n" +
 	"\x0eSearchResponse\x12'\n" +
 	"\x04hits\x18\x01 \x03(\v2\x13.rondo.v1.SearchHitR\x04hits\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"c\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12\x14\n" +
+	"\x05found\x18\x03 \x01(\x03R\x05found\"c\n" +
 	"\vTreeRequest\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x12\n" +
 	"\x04sort\x18\x02 \x01(\tR\x04sort\x12\x14\n" +

@@ -1,78 +1,46 @@
-// A field that finds series while one types.
+// A field that finds series while one types: by words, by patterns, by labels.
 
-import { el, fill } from './dom.js';
-import { call } from './rpc.js';
+import { el } from './dom.js';
+import { call, num } from './rpc.js';
 import { hitLine } from './search.js';
+import { suggest } from './suggest.js';
 
-let number = 0;
+const most = 200; // hits of one answer
+
+/** True if a text of the search has a pattern or a label: all that fits may be wanted at once. */
+export const isPattern = (text) => /[*?]|(^|\s)[A-Za-z_]\w*=/.test(text);
 
 /**
- * @param {{label: string, placeholder?: string, signal: AbortSignal, onPick: (path: string) => void}} options
+ * @param {{label: string, placeholder?: string, signal: AbortSignal, room: () => number, onPick: (paths: string[]) => void}} options
+ *   room: the series that may be added at once
  * @returns {{element: HTMLElement, focus: () => void}}
  */
-export function finder({ label, placeholder = '', signal, onPick }) {
-  const id = `finder-${++number}`;
-  const input = el('input', {
-    type: 'search', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': id, 'aria-autocomplete': 'list', 'aria-label': label,
-    placeholder, autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false',
-  });
-  const list = el('ul', { id, role: 'listbox', 'aria-label': label, hidden: true });
-  const element = el('div', { class: 'finder' }, input, list);
-  let asked = null, at = -1, timer = 0;
-
-  const close = () => {
-    list.hidden = true;
-    at = -1;
-    input.setAttribute('aria-expanded', 'false');
-    input.removeAttribute('aria-activedescendant');
-  };
-  const mark = (i) => {
-    const items = [...list.querySelectorAll('[role=option]')];
-    if (!items.length) return;
-    at = (i + items.length) % items.length;
-    items.forEach((item, k) => item.setAttribute('aria-selected', String(k === at)));
-    items[at].scrollIntoView({ block: 'nearest' });
-    input.setAttribute('aria-activedescendant', items[at].id);
-  };
-  const pick = (path) => {
+export function finder({ label, placeholder = '', signal, room, onPick }) {
+  const input = el('input', { type: 'search', placeholder });
+  const pick = (...paths) => {
     input.value = '';
-    close();
-    onPick(path);
+    onPick(paths);
   };
-  async function ask() {
-    asked?.abort();
-    const text = input.value.trim();
-    if (!text) return close();
-    asked = new AbortController();
-    try {
-      const answer = await call('Search', { text, limit: 20 }, AbortSignal.any([asked.signal, signal]));
-      const hits = (answer.hits || []).filter((h) => !h.folder);
-      fill(list, hits.length ? hits.map((h, i) => el('li', {
-        role: 'option', id: `${id}-${i}`, 'aria-selected': 'false', onmousedown: (event) => { event.preventDefault(); pick(h.path); },
-      }, hitLine(h, text))) : el('li', { class: 'hits-none' }, 'No series has these words.'));
-    } catch (error) {
-      if (error.name === 'AbortError') return undefined;
-      fill(list, el('li', { class: 'hits-none' }, error.message));
-    }
-    list.hidden = false;
-    input.setAttribute('aria-expanded', 'true');
-    mark(0);
-    return undefined;
-  }
-  input.addEventListener('input', () => {
-    clearTimeout(timer);
-    timer = setTimeout(ask, 80);
+  const { list } = suggest(input, {
+    label, signal,
+    enter() {
+      const text = input.value.trim();
+      if (text && !isPattern(text)) pick(text); // a whole path
+      return Boolean(text);
+    },
+    async ask(stopped) {
+      const text = input.value.trim(), pattern = isPattern(text);
+      if (!text) return null;
+      const answer = await call('Search', { text, limit: pattern ? most : 20 }, stopped);
+      const hits = (answer.hits || []).filter((h) => !h.folder), found = Math.max(num(answer.found), hits.length);
+      const items = hits.slice(0, 20).map((h) => ({ content: hitLine(h, text), pick: () => pick(h.path) }));
+      if (pattern && hits.length > 1) {
+        const taken = hits.slice(0, room()).map((h) => h.path);
+        items.unshift({ content: el('b', {}, taken.length < found ? `Add the first ${taken.length} of ${found} that match` : `Add all ${found} that match`), pick: () => pick(...taken) });
+      }
+      if (!hits.length) return { items, note: pattern ? 'No series matches.' : 'No series has these words.' };
+      return { items, note: !answer.more && hits.length <= 20 ? '' : pattern ? `${Math.min(20, hits.length)} of ${found} are shown` : 'There are more: type on' };
+    },
   });
-  input.addEventListener('focus', () => { if (input.value.trim()) ask(); });
-  input.addEventListener('blur', close);
-  input.addEventListener('keydown', (event) => {
-    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') mark(at + (event.key === 'ArrowDown' ? 1 : -1));
-    else if (event.key === 'Enter' && at >= 0) list.children[at]?.dispatchEvent(new MouseEvent('mousedown', { cancelable: true }));
-    else if (event.key === 'Enter' && input.value.trim()) pick(input.value.trim()); // a whole path
-    else if (event.key === 'Escape' && !list.hidden) close();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  return { element, focus: () => input.focus() };
+  return { element: el('div', { class: 'finder' }, input, list), focus: () => input.focus() };
 }

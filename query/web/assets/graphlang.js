@@ -76,7 +76,7 @@ export function isOption(arg, strict = false) {
 
 /** True for a DEF, a LINE or any other element of a graph. */
 export function isElement(arg) {
-  return /^(DEF|CDEF|VDEF|LINE[\d.]*|AREA|G?PRINT|COMMENT|[VH]RULE|TICK|SHIFT|STACK|TEXTALIGN|XPORT):/.test(arg);
+  return /^(DEF|CDEF|VDEF|PROMQL|LINE[\d.]*|AREA|G?PRINT|COMMENT|[VH]RULE|TICK|SHIFT|STACK|TEXTALIGN|XPORT):/.test(arg);
 }
 
 /**

@@ -6,6 +6,7 @@ import { printed } from './theme.js';
 /**
  * @typedef {{name: string, path: string, ds: string, cf: string, more: string[]}} Series a DEF
  * @typedef {{name: string, kind: 'CDEF'|'VDEF', rpn: string}} Expression
+ * @typedef {{name: string, expr: string}} Query an expression of PromQL, with a line for each series of its result
  * @typedef {object} Draw
  * @property {string} ref the variable, or a number
  * @property {'line'|'area'} style @property {string} width of a line, '1.5'
@@ -17,7 +18,7 @@ import { printed } from './theme.js';
  * @property {string} title @property {string} unit @property {boolean} log @property {1000|1024} base
  * @property {number} [lower] @property {number} [upper]
  * @property {{scale: number, unit: string}|null} right the second axis, whose values are the first axis' values times scale
- * @property {Series[]} series @property {Expression[]} expressions @property {Draw[]} draws
+ * @property {Series[]} series @property {Expression[]} expressions @property {Query[]} queries @property {Draw[]} draws
  * @property {string[]} options others, as they were @property {string[]} rest other elements, as they were
  * @property {boolean} whole a chart can show everything that is drawn
  */
@@ -30,7 +31,7 @@ const placed = new Set(['-s', '--start', '-e', '--end', '-w', '--width', '-h', '
 
 /** A model without anything. @returns {Model} */
 export function emptyModel() {
-  return { title: '', unit: '', log: false, base: 1000, right: null, series: [], expressions: [], draws: [], options: [], rest: [], whole: true };
+  return { title: '', unit: '', log: false, base: 1000, right: null, series: [], expressions: [], queries: [], draws: [], options: [], rest: [], whole: true };
 }
 
 /** Reads arguments of rrdgraph. What is not understood is kept in options and rest. @param {string[]} args @returns {Model} */
@@ -77,6 +78,9 @@ function readElement(m, arg) {
   } else if (what === 'CDEF' || what === 'VDEF') {
     const [name, rpn] = cut(rest, '=');
     m.expressions.push({ name, kind: what, rpn: rpn || '' });
+  } else if (what === 'PROMQL') {
+    const [name, expr] = cut(rest, '=');
+    m.queries.push({ name, expr: expr || '' });
   } else if (line || what === 'AREA') {
     readDraw(m, line ? 'line' : 'area', line ? line[1] || '1' : '', rest);
   } else if (what === 'STACK') {
@@ -130,6 +134,7 @@ export function writeGraph(m) {
   out.push(...m.options);
   for (const s of m.series) out.push([`DEF:${s.name}=${guard(s.path)}`, guard(s.ds), s.cf, ...s.more.map(guard)].join(':'));
   for (const e of m.expressions) out.push(`${e.kind}:${e.name}=${e.rpn}`);
+  for (const q of m.queries) out.push(`PROMQL:${q.name}=${q.expr}`);
   const made = new Set();
   for (const d of m.draws) {
     if (d.right && !made.has(d.ref)) out.push(`CDEF:${d.ref}_right=${d.ref},${scale},/`);
@@ -142,8 +147,11 @@ export function writeGraph(m) {
   return [...out, ...m.rest];
 }
 
+/** The query that a draw draws, or undefined. @param {Model} m @param {Draw} d @returns {Query|undefined} */
+export const queryOf = (m, d) => m.queries.find((q) => q.name === d.ref);
+
 /**
- * Arguments that ask for the values of all that is drawn.
+ * Arguments that ask for the values of all that is drawn but PromQL; none if that is all.
  * @param {Model} m @param {number} step the wished seconds a row
  */
 export function dataArgs(m, step) {
@@ -153,34 +161,64 @@ export function dataArgs(m, step) {
     out.push([`DEF:${s.name}=${guard(s.path)}`, guard(s.ds), s.cf, ...more.map(guard)].join(':'));
   }
   for (const e of m.expressions) out.push(`${e.kind}:${e.name}=${e.rpn}`);
-  m.draws.forEach((d, i) => out.push(`LINE1:${d.ref}#000000:d${i}`));
-  return out;
+  const draws = m.draws.filter((d) => !queryOf(m, d));
+  draws.forEach((d, i) => out.push(`LINE1:${d.ref}#000000:d${i}`));
+  return draws.length ? out : [];
 }
 
 /**
- * The lines of a chart, of an answer to dataArgs. A line with a colour of the printed palette has the
- * same place in the page's palette.
- * @param {Model} m @param {{meta: {step: number}, data: (number|null)[][]}} answer
+ * The lines of a chart, of an answer to dataArgs and of results of PromQL. A line with a colour of the
+ * printed palette has the same place in the page's palette; more lines of a result take the palette's
+ * other colours.
+ * @param {Model} m @param {{meta: {step: number}, data: (number|null)[][]}|null} answer
+ * @param {Map<string, import('./promql.js').Result>} [results] by names of queries
  * @returns {import('./chart.js').Line[]}
  */
-export function chartLines(m, answer) {
-  const { step } = answer.meta;
-  const start = answer.data.length ? answer.data[0][0] - step : 0; // a row's time is its end
+export function chartLines(m, answer, results = new Map()) {
+  const step = answer?.meta.step || 1;
+  const start = answer?.data.length ? answer.data[0][0] - step : 0; // a row's time is its end
   const used = new Set();
-  let below = null; // what a line with STACK stands on; areas are stacked by the chart
-  return m.draws.map((d, i) => {
-    let values = Float64Array.from(answer.data, (row) => row[i + 1] ?? NaN);
+  let below = null, column = 0; // what a line with STACK stands on; areas are stacked by the chart
+  return m.draws.flatMap((d) => {
+    if (queryOf(m, d)) return resultLines(d, results.get(d.ref), used);
+    if (!answer) return [];
+    const at = ++column;
+    let values = Float64Array.from(answer.data, (row) => row[at] ?? NaN);
     const height = d.stack && below ? values.map((v, k) => v + (Number.isNaN(below[k]) ? 0 : below[k])) : values;
     if (d.stack && d.style === 'line') values = height;
     below = height;
-    let label = d.label.trim() || d.ref;
-    for (let k = 2; used.has(label); k++) label = `${d.label.trim() || d.ref} (${k})`;
-    used.add(label);
-    const place = printed.indexOf(d.colour.slice(0, 7).toLowerCase());
-    const restart = d.style === 'area' && !d.stack; // as rrdgraph: an AREA without STACK stands on zero
-    return { label, start, step, values, style: d.style, restart, axis: d.right ? 'right' : 'left', color: place >= 0 ? place : d.colour.slice(0, 9) || undefined };
+    return lineOf(d, { label: d.label.trim() || d.ref, start, step, values }, used);
   });
 }
+
+function lineOf(d, { label: wish, ...rest }, used, k = 0) {
+  let label = wish;
+  for (let n = 2; used.has(label); n++) label = `${wish} (${n})`;
+  used.add(label);
+  const place = printed.indexOf(d.colour.slice(0, 7).toLowerCase());
+  const restart = d.style === 'area' && !d.stack && k === 0; // as rrdgraph: an AREA without STACK stands on zero
+  const color = k > 0 ? Math.max(0, place) + k : place >= 0 ? place : d.colour.slice(0, 9) || undefined;
+  return { label, ...rest, style: d.style, restart, axis: d.right ? 'right' : 'left', color };
+}
+
+function resultLines(d, result, used) {
+  return (result?.series || []).map((s, k) => lineOf(d, { label: legendOf(d.label, s, result.series, d.ref), start: s.start, step: s.step, values: s.values }, used, k));
+}
+
+/**
+ * The legend of a series of a result: the text with {{label}} replaced; without a text, the labels that
+ * tell it from the others.
+ */
+export function legendOf(text, series, all, name) {
+  if (text.includes('{{')) return text.replaceAll(/\{\{\s*([\w.]+)\s*\}\}/g, (_, label) => series.labels[label] ?? '').trim() || name;
+  const own = Object.entries(series.labels).filter(([key, value]) => key !== '__name__' && all.some((o) => o.labels[key] !== value));
+  const words = own.length === 1 ? own[0][1] : own.map(([key, value]) => `${key} ${value}`).join(', ');
+  if (all.length === 1) return text.trim() || series.labels.__name__ || name;
+  return [text.trim(), words || series.labels.__name__ || ''].filter(Boolean).join(' ') || name;
+}
+
+/** What the COMMENTs of a graph say. @param {Model} m */
+export const commentsOf = (m) => m.rest.filter((x) => x.startsWith('COMMENT:')).map((x) => parts(x)[1].replace(/(\\[lrcjgsnu])+$/, '').trim()).filter(Boolean).join(' ');
 
 /** A colour that no line has yet. @param {Model} m */
 export function freeColour(m) {

@@ -1,8 +1,10 @@
 // A graph of the graph language as a live chart; the server computes its values.
 
 import { Chart } from './chart.js';
-import { chartLines, dataArgs, readGraph, writeGraph } from './graphmodel.js';
+import { setText } from './dom.js';
+import { chartLines, dataArgs, queryOf, readGraph, writeGraph } from './graphmodel.js';
 import { graphURL } from './graphlang.js';
+import { queryRange, unitOf } from './promql.js';
 import { RPCError } from './rpc.js';
 
 /** Values of a graph. @param {string[]} args @param {object} range @param {AbortSignal} signal */
@@ -19,7 +21,7 @@ export async function values(args, range, signal) {
 }
 
 export class GraphView {
-  #root; #o; #model; #chart; #turn = 0;
+  #root; #o; #model; #chart; #turn = 0; #results = new Map();
 
   /**
    * @param {HTMLElement} root @param {string[]} args of rrdgraph
@@ -37,6 +39,9 @@ export class GraphView {
 
   /** The chart. */
   get chart() { return this.#chart; }
+
+  /** What the server says of the queries that are shown, by their names. @returns {Map<string, import('./promql.js').Result>} */
+  get results() { return this.#results; }
 
   #drawing() {
     const m = this.#model;
@@ -67,15 +72,35 @@ export class GraphView {
     const busy = quiet ? 0 : setTimeout(() => this.#chart.setBusy(true), 300);
     try {
       const from = Math.floor(range.from), to = Math.ceil(range.to);
-      const answer = await values(dataArgs(m, (to - from) / points), { from, to, width: points }, this.#o.signal);
+      const args = dataArgs(m, (to - from) / points), asked = m.queries.filter((q) => m.draws.some((d) => queryOf(m, d) === q));
+      const mixed = m.expressions.find((e) => e.rpn.split(',').some((word) => m.queries.some((q) => q.name === word)));
+      if (mixed) throw new RPCError('invalid_argument', `${mixed.name} computes with PromQL, which expressions of rrdtool do not know: write it in PromQL`);
+      let failed = null;
+      const [answer, results] = await Promise.all([
+        args.length ? values(args, { from, to, width: points }, this.#o.signal).catch((error) => { failed = error; }) : null,
+        Promise.all(asked.map((q) => queryRange(q.expr, { from, to }, Math.min(points, 1200), this.#o.signal))),
+      ]);
+      if (failed?.name === 'AbortError' || (failed && !asked.length)) throw failed;
       if (mine !== this.#turn) return undefined;
-      const lines = chartLines(m, answer);
+      this.#results = new Map(asked.map((q, i) => [q.name, results[i]]));
+      const lines = chartLines(m, answer, this.#results);
       this.#chart.setLines(lines);
+      if (!lines.length && asked.length) this.#chart.setMessage(results.find((r) => r.error)?.error || (asked.some((q) => q.expr) ? 'No data in this range' : 'An expression is missing'));
+      if (!m.unit && asked.length && !args.length) this.#measure(asked[0].expr, mine);
+      if (failed) throw failed;
       return lines;
     } finally {
       clearTimeout(busy);
       this.#chart.setBusy(false);
     }
+  }
+
+  // The unit of PromQL comes from metadata, a moment after its values.
+  async #measure(expr, turn) {
+    const unit = await unitOf(expr, this.#o.signal);
+    if (turn !== this.#turn || unit === this.#chart.options.unit) return;
+    this.#chart.set({ unit });
+    setText(this.#root.querySelector('.unit'), unit);
   }
 
   /** Moves the chart, and fetches nothing. */

@@ -2,20 +2,23 @@
 
 import { el, fill, icon, setText } from '../dom.js';
 import { freeColour } from '../graphmodel.js';
+import { field } from './workbench-promql.js';
 import { seriesURL } from '../state.js';
 
 const functions = ['AVERAGE', 'MIN', 'MAX', 'LAST'];
 
 export class Editor {
-  #change; #rows = el('ul', { class: 'bench-rows' }); #options; #fields = {}; #note; #model = null; #shown = '';
+  #change; #rows = el('ul', { class: 'bench-rows' }); #options; #fields = {}; #note; #model = null; #shown = ''; #said = new Map(); #signal;
 
-  /** @param {{change: (typing: boolean) => void, addExpression: () => void, find: {element: HTMLElement}}} options */
-  constructor({ change, addExpression, find }) {
+  /** @param {{signal: AbortSignal, change: (typing: boolean) => void, addExpression: () => void, addQuery: () => void, find: {element: HTMLElement}}} options */
+  constructor({ signal, change, addExpression, addQuery, find }) {
+    this.#signal = signal;
     this.#change = change;
     this.#note = el('p', { class: 'soft', hidden: true });
     this.#options = this.#build();
     this.element = el('section', { class: 'bench-editor', 'aria-label': 'What the graph shows' }, this.#rows,
-      el('div', { class: 'bench-add' }, find.element, el('button', { type: 'button', class: 'quiet', onclick: addExpression }, 'Add an expression')),
+      el('div', { class: 'bench-add' }, find.element, el('button', { type: 'button', class: 'quiet', onclick: addQuery }, 'Add PromQL'),
+        el('button', { type: 'button', class: 'quiet', onclick: addExpression }, 'Add an expression')),
       this.#note, this.#options);
   }
 
@@ -48,11 +51,13 @@ export class Editor {
   /** Shows a model; what is being typed stays. @param {import('../graphmodel.js').Model} model */
   show(model) {
     this.#model = model;
-    const is = JSON.stringify([model.series, model.expressions, model.draws]);
+    const is = JSON.stringify([model.series, model.expressions, model.queries, model.draws]);
     if (is !== this.#shown) {
       const focus = document.activeElement?.dataset?.field;
       this.#shown = is;
-      fill(this.#rows, [...model.series.map((s) => this.#row(s, false)), ...model.expressions.map((e) => this.#row(e, true))]);
+      this.#said.clear();
+      fill(this.#rows, [...model.series.map((s) => this.#row(s, (c) => this.#source(s, c))), ...model.expressions.map((e) => this.#row(e, (c) => this.#expression(e, c))),
+        ...model.queries.map((q) => this.#row(q, (c) => this.#query(q, c)))]);
       if (focus) this.#rows.querySelector(`[data-field="${CSS.escape(focus)}"]`)?.focus();
     }
     for (const [name, input] of Object.entries(this.#fields)) {
@@ -68,6 +73,16 @@ export class Editor {
     setText(this.#note, text);
   }
 
+  /** Says beside each query what the server says of it. @param {Map<string, import('../promql.js').Result>} results */
+  results(results) {
+    for (const [name, element] of this.#said) {
+      const { error = '', note = '' } = results.get(name) || {};
+      setText(element, error || note);
+      element.hidden = !error && !note;
+      element.classList.toggle('bad', Boolean(error));
+    }
+  }
+
   /** Puts the cursor into an expression. */
   focus(name) {
     const input = this.#rows.querySelector(`[data-field="${CSS.escape(name)} rpn"]`);
@@ -75,12 +90,12 @@ export class Editor {
     input?.select();
   }
 
-  #row(of, expression) {
+  #row(of, main) {
     const draw = this.#model.draws.find((d) => d.ref === of.name);
     const change = (typing) => this.#change(Boolean(typing));
     const cells = [el('b', { class: 'bench-name', title: 'Its name in expressions' }, of.name)];
     cells.unshift(this.#colour(of, draw, change));
-    cells.push(expression ? this.#expression(of, change) : this.#source(of, change));
+    cells.push(main(change));
     cells.push(this.#label(of, draw, change), this.#look(of, draw, change),
       el('button', { type: 'button', class: 'act', title: `Remove ${of.name}`, 'aria-label': `Remove ${of.name}`, onclick: () => this.#remove(of, change) }, icon('cross')));
     return el('li', {}, cells);
@@ -108,9 +123,15 @@ export class Editor {
     return el('span', { class: 'bench-source' }, of.kind === 'VDEF' ? el('span', { class: 'soft' }, 'VDEF') : null, input);
   }
 
+  #query(of, change) {
+    const said = el('p', { class: 'bench-said soft', role: 'status', hidden: true });
+    this.#said.set(of.name, said);
+    return el('div', { class: 'bench-source bench-query' }, el('span', { class: 'soft' }, 'PromQL'), field(of, this.#signal, change), said);
+  }
+
   #label(of, draw, change) {
     const input = el('input', {
-      value: draw?.label || '', disabled: !draw, placeholder: 'Label', 'aria-label': `Label of ${of.name}`, 'data-field': `${of.name} label`,
+      value: draw?.label || '', disabled: !draw, placeholder: 'expr' in of ? 'Legend: {{instance}}' : 'Label', 'aria-label': `Label of ${of.name}`, 'data-field': `${of.name} label`,
       onchange: () => { draw.label = input.value; change(); },
     });
     return input;
@@ -120,7 +141,7 @@ export class Editor {
     const set = (style) => {
       const i = this.#model.draws.indexOf(draw);
       if (style === 'none') this.#model.draws.splice(i, 1);
-      else if (!draw) this.#model.draws.push({ ref: of.name, style, width: '1.5', colour: freeColour(this.#model), label: of.name, tail: '', stack: false, right: false, more: [] });
+      else if (!draw) this.#model.draws.push({ ref: of.name, style, width: '1.5', colour: freeColour(this.#model), label: 'expr' in of ? '' : of.name, tail: '', stack: false, right: false, more: [] });
       else Object.assign(draw, { style, width: style === 'line' ? draw.width || '1.5' : draw.width });
       change();
     };
@@ -138,6 +159,7 @@ export class Editor {
     const m = this.#model;
     m.series = m.series.filter((x) => x !== of);
     m.expressions = m.expressions.filter((x) => x !== of);
+    m.queries = m.queries.filter((x) => x !== of);
     m.draws = m.draws.filter((d) => d.ref !== of.name);
     change();
   }

@@ -1,6 +1,6 @@
 import { shapes } from '../../assets/chart/data.js';
 import { argsOf, command, freeName, graphURL, guard, linesOfArgs, pageOf, parts, shellWord } from '../../assets/graphlang.js';
-import { chartLines, dataArgs, emptyModel, freeColour, niceScale, readGraph, writeGraph } from '../../assets/graphmodel.js';
+import { chartLines, dataArgs, emptyModel, freeColour, legendOf, niceScale, readGraph, writeGraph } from '../../assets/graphmodel.js';
 import { equal, test } from './check.js';
 
 test('lines become arguments, and arguments lines', () => {
@@ -93,4 +93,26 @@ test('a scale for the second axis, and a free colour', () => {
   equal([niceScale(100, 1), niceScale(1, 350), niceScale(0, 5), niceScale(3, 0)], [0.01, 500, 1, 1]);
   const m = readGraph(['LINE1:a#2264d1:x']);
   equal(freeColour(m), '#b8580c');
+});
+
+test('a line of PromQL is kept as it is, and drawn by the page', () => {
+  const args = ['DEF:a=web1/load:one:AVERAGE', 'PROMQL:b=sum by (host) (rate({__name__="x:y", z="a=b"}[5m]))', 'AREA:a#2264d1:in', 'LINE1.5:b#b8580c:{{host}}'];
+  equal(writeGraph(readGraph(args)), args);
+  equal(argsOf(linesOfArgs(args).join('\n')), args);
+  const m = readGraph(args);
+  equal(dataArgs(m, 10), ['DEF:a=web1/load:one:AVERAGE:step=10', 'LINE1:a#000000:d0']);
+  const series = (host, ...values) => ({ labels: { __name__: 'x', host, zone: 'z' }, start: 0, step: 10, values: Float64Array.from(values) });
+  const lines = chartLines(m, { meta: { step: 10 }, data: [[10, 1], [20, 2]] }, new Map([['b', { series: [series('one', 1, 2), series('two', 3, 4)] }]]));
+  equal(lines.map((l) => [l.label, [...l.values], l.style]), [['in', [1, 2], 'area'], ['one', [1, 2], 'line'], ['two', [3, 4], 'line']]);
+  equal(lines[1].color !== lines[2].color, true);
+  equal(dataArgs(readGraph(['PROMQL:b=up', 'LINE1:b']), 10), []);
+});
+
+test('a legend is the labels that tell one series from the others', () => {
+  const all = [{ labels: { host: 'a', job: 'x' } }, { labels: { host: 'b', job: 'x' } }];
+  equal(legendOf('', all[0], all, 'q'), 'a');
+  equal(legendOf('load', all[0], all, 'q'), 'load a');
+  equal(legendOf('{{ host }} of {{job}}{{nosuch}}', all[1], all, 'q'), 'b of x');
+  equal(legendOf('', { labels: { __name__: 'up', host: 'a' } }, [all[0]], 'q'), 'up');
+  equal(legendOf('all', all[0], [all[0]], 'q'), 'all');
 });

@@ -5,6 +5,7 @@ import './definition_test.js';
 import './draw_test.js';
 import './format_test.js';
 import './graph_test.js';
+import './promql_test.js';
 import './state_test.js';
 import './tail_test.js';
 import './ticks_test.js';
