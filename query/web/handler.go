@@ -25,6 +25,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.graph(w, r, format)
 		return
 	}
+	if r.URL.Path == timesPath {
+		s.times(w, r)
+		return
+	}
 	if r.URL.Path == UpdatesPath {
 		s.updates(w, r)
 		return
@@ -35,7 +39,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // has reports whether the handler answers requests for a path.
 func (s *Server) has(path string) bool {
 	show, _ := s.route(path)
-	return show != nil || Draws(path) || strings.HasPrefix(path, "/assets/")
+	return show != nil || Draws(path) || path == timesPath || strings.HasPrefix(path, "/assets/")
 }
 
 // secure sets the headers that keep a page from loading anything from elsewhere, from running

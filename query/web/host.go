@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -22,7 +23,8 @@ type view struct {
 
 // viewOf reads the range of an address; the last day if it has none.
 func viewOf(q url.Values) view {
-	v := view{clean(q.Get("from")), clean(q.Get("to")), q.Get("row") == "all"}
+	from, to := named(clean(q.Get("from")), clean(q.Get("to")), time.Now().UTC())
+	v := view{from, to, q.Get("row") == "all"}
 	if v.from == "" && v.to == "" {
 		v.from = "-1day"
 	}

@@ -10,7 +10,7 @@
 // what has not changed does not flash. Lines may be older than the range: the chart draws what it has.
 
 import { Crosshair } from './crosshair.js';
-import { extent, middle, newest, shapes, spread, summary, valueAt } from './chart/data.js';
+import { extent, middle, newest, shapes, spread, statistics, summary, valueAt } from './chart/data.js';
 import { drawAxes, drawMarks, drawShape, hair, prepare, timeOf, xOf } from './chart/draw.js';
 import { listen } from './chart/input.js';
 import { Legend } from './chart/legend.js';
@@ -83,7 +83,7 @@ export class Chart {
   #o; #root; #plot; #base; #over; #message; #flag; #legend; #sheet = null;
   #lines = []; #marks = []; #hidden = new Set();
   #from = 0; #to = 1; #width = 0; #frame = null; #left = null; #right = null;
-  #selection = null; #ends = []; #onlyOver = true; #announced = ''; #begun = false; #pointed = false; #scales = {};
+  #selection = null; #ends = []; #onlyOver = true; #announced = ''; #begun = false; #pointed = false; #scales = {}; #before = null;
 
   /** @param {HTMLElement} root is filled by the chart @param {Options} options */
   constructor(root, options = {}) {
@@ -185,6 +185,22 @@ export class Chart {
   setMarks(marks) {
     this.#marks = marks;
     this.#changed();
+  }
+
+  /** Lines of an earlier range, drawn dashed below those of the same label. @param {{words: string, lines: Line[]}|null} before words: "last week" */
+  setBefore(before) {
+    this.#before = before;
+    this.#changed();
+  }
+
+  /** How a line compares with the one before: "27 % more than last week", or ''. */
+  #compared(line) {
+    const other = this.#before?.lines.find((l) => l.label === line.label);
+    const a = statistics(line, this.#from, this.#to).avg, b = other ? statistics(other, this.#from, this.#to).avg : NaN;
+    const percent = Math.round((a / b - 1) * 100);
+    if (!Number.isFinite(percent)) return '';
+    if (percent === 0) return `as much as ${this.#before.words}`;
+    return percent >= 1000 ? `${Math.round(a / b)} times as much as ${this.#before.words}` : `${Math.abs(percent)} % ${percent > 0 ? 'more' : 'less'} than ${this.#before.words}`;
   }
 
   /** Shows a text in place of lines ("no data in this range"); '' takes it away. */
@@ -345,7 +361,7 @@ export class Chart {
   #drawBase() {
     const g = prepare(this.#base, this.#width, this.#o.height);
     const f = this.#frame = this.paint(g, this.#width);
-    this.#legend?.setRange(f.from, f.to, (...of) => this.#text(...of));
+    this.#legend?.setRange(f.from, f.to, (...of) => this.#text(...of), (line) => this.#compared(line));
     const said = this.#visible().slice(0, 8).map((l) => `${l.label} ${this.#legend?.last(l.label) ?? ''}`).join(', ');
     const label = `${this.#o.title || 'Chart'}, ${format.span(f.from, f.to)}. ${said}`;
     if (label !== this.#announced) this.#plot.setAttribute('aria-label', this.#announced = label);
@@ -360,7 +376,8 @@ export class Chart {
     };
     this.#measure(this.#visible(), f.from, f.to);
     const all = shapes(this.#visible(), Boolean(o.stack));
-    const sides = ['left', 'right'].map((side) => all.filter((s) => (s.line.axis || 'left') === side));
+    const before = this.#ghosts();
+    const sides = ['left', 'right'].map((side) => [...all, ...before].filter((s) => (s.line.axis || 'left') === side));
     const absolute = this.#lines.some((l) => l.mirror);
     const scale = (list, unit, limits) => axis(extent(list, f.from, f.to, o.log), { base: o.base, log: o.log, unit, absolute, ...limits }, f.top, f.bottom);
     this.#left = scale(sides[0], o.unit, { lower: o.lower, upper: o.upper });
@@ -370,6 +387,11 @@ export class Chart {
     g.beginPath();
     g.rect(f.left, 0, f.right - f.left, f.bottom + 1);
     g.clip();
+    for (const shape of before) {
+      g.globalAlpha = 0.55;
+      const index = this.#lines.findIndex((l) => l.label === shape.line.label);
+      drawShape(g, f, shape, shape.line.axis === 'right' ? this.#right.y : this.#left.y, { colour: this.#colour(this.#lines[index], index), width: 1.25 });
+    }
     for (const shape of o.stack ? all : areasFirst(all)) {
       const pale = this.highlight && this.highlight !== shape.line.label;
       g.globalAlpha = 1;
@@ -382,6 +404,13 @@ export class Chart {
     g.restore();
     drawMarks(g, f, this.#marks, ink);
     return f;
+  }
+
+  // The shapes of before: where areas stand on each other, their tops.
+  #ghosts() {
+    const seen = this.#visible().map((l) => l.label), lines = this.#before?.lines.filter((l) => seen.includes(l.label)) || [];
+    return shapes(lines, Boolean(this.#o.stack)).filter((s) => s.line.style !== 'band')
+      .map((s) => ({ ...s, bottom: null, line: { ...s.line, style: 'line', dash: [4, 3], min: undefined, max: undefined } }));
   }
 
   #drawOver() {

@@ -1,8 +1,9 @@
 // Charts of the method Charts on a page: drawn when they come into view, fetched together.
 
 import { Chart } from './chart.js';
+import { Before } from './compare.js';
 import { Crosshair } from './crosshair.js';
-import { linesOf, selectionKey, selectionsOf } from './data.js';
+import { fetchMany, linesOf, selectionKey, selectionsOf } from './data.js';
 import { seriesURL } from './state.js';
 import { Tail } from './tail.js';
 
@@ -93,6 +94,7 @@ export class ChartSet {
       onRange: this.#o.onRange, onBack: this.#o.onBack, actions: this.#o.actions?.(of), graph: of.arg && (() => of.arg), ...this.#o.options,
     });
     cell.chart.setRange(this.#range.from, this.#range.to);
+    cell.before = new Before(cell.chart);
     const { chart } = cell;
     setTimeout(() => { if (!chart.lines.length && cell.turn >= 0) chart.setMessage('Loading …'); }, 400);
   }
@@ -113,6 +115,20 @@ export class ChartSet {
     }
     await Promise.all([...groups].map(([points, some]) => this.#request(some, points, turn)));
     performance.mark('charts');
+    await Promise.all([...groups].map(([points, some]) => this.#compare(some, points)));
+  }
+
+  async #compare(cells, points) {
+    const wanting = cells.map((cell) => [cell, cell.before.wants(this.#range)]).filter(([, range]) => range);
+    if (!wanting.length) return;
+    const select = new Map(wanting.flatMap(([cell]) => selectionsOf(cell.of)).map((s) => [selectionKey(s.path, s.cf), { path: s.path, cf: s.cf }]));
+    try {
+      const rows = await fetchMany([...select.values()], { ...wanting[0][1], points }, this.#o.signal);
+      const found = new Map([...select.keys()].map((key, i) => [key, rows[i]]));
+      for (const [cell] of wanting) cell.before.take(linesOf(cell.of, (key) => found.get(key)));
+    } catch {
+      for (const [cell] of wanting) cell.before.fail();
+    }
   }
 
   async #request(cells, points, turn) {

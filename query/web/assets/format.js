@@ -1,5 +1,7 @@
 // Numbers, times and durations as people read them. Times are in the reader's time zone.
 
+import { wall } from './clock.js';
+
 const decimal = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const binary = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const seconds = ['', 'm', 'µ', 'n'];
@@ -147,15 +149,15 @@ const two = (n) => String(n).padStart(2, '0');
 
 /** "2026-11-22 14:03:10". @param {number} seconds since 1970 */
 export function time(seconds) {
-  const d = new Date(seconds * 1000);
+  const d = wall(seconds);
   if (Number.isNaN(d.getTime())) return '–';
-  return `${date(seconds)} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
+  return `${date(seconds)} ${two(d.getUTCHours())}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())}`;
 }
 
 /** "2026-11-22". @param {number} seconds since 1970 */
 export function date(seconds) {
-  const d = new Date(seconds * 1000);
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  const d = wall(seconds);
+  return `${d.getUTCFullYear()}-${two(d.getUTCMonth() + 1)}-${two(d.getUTCDate())}`;
 }
 
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
@@ -165,11 +167,11 @@ const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
  * @param {number} seconds since 1970 @param {number} [step] seconds between two values
  */
 export function moment(seconds, step = 1) {
-  const d = new Date(seconds * 1000);
-  const day = `${weekdays[d.getDay()]} ${date(seconds)}`;
+  const d = wall(seconds);
+  const day = `${weekdays[d.getUTCDay()]} ${date(seconds)}`;
   if (step >= 86400) return day;
-  const minutes = `${two(d.getHours())}:${two(d.getMinutes())}`;
-  return `${day} ${minutes}${step < 60 ? ':' + two(d.getSeconds()) : ''}`;
+  const minutes = `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}`;
+  return `${day} ${minutes}${step < 60 ? ':' + two(d.getUTCSeconds()) : ''}`;
 }
 
 /** A range in words, for a screen reader: "Sun 2026-11-22 13:00 to 14:00". @param {number} from seconds @param {number} to seconds */
@@ -188,16 +190,11 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
  * @param {number} from seconds @param {number} to seconds @param {number} [now] seconds; its year is left out
  */
 export function shortSpan(from, to, now = Date.now() / 1000) {
-  const [a, b, n] = [from, to, now].map((s) => new Date(s * 1000));
-  const year = a.getFullYear() !== n.getFullYear() || b.getFullYear() !== n.getFullYear();
-  const day = (d) => `${d.getDate()} ${months[d.getMonth()]}${year ? ' ' + d.getFullYear() : ''}`;
-  const clock = (d) => `${two(d.getHours())}:${two(d.getMinutes())}${to - from < 600 ? ':' + two(d.getSeconds()) : ''}`;
+  const [a, b, n] = [from, to, now].map(wall);
+  const year = a.getUTCFullYear() !== n.getUTCFullYear() || b.getUTCFullYear() !== n.getUTCFullYear();
+  const day = (d) => `${d.getUTCDate()} ${months[d.getUTCMonth()]}${year ? ' ' + d.getUTCFullYear() : ''}`;
+  const clock = (d) => `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}${to - from < 600 ? ':' + two(d.getUTCSeconds()) : ''}`;
   if (to - from > 60 * 86400) return `${day(a)} – ${day(b)}`;
   if (day(a) === day(b)) return `${day(a)} ${clock(a)} – ${clock(b)}`;
   return `${day(a)} ${clock(a)} – ${day(b)} ${clock(b)}`;
-}
-
-/** The name of the reader's time zone: "UTC", "Europe/Berlin". */
-export function zone() {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone || 'local time';
 }

@@ -1,6 +1,7 @@
 // A graph of the graph language as a live chart; the server computes its values.
 
 import { Chart } from './chart.js';
+import { Before } from './compare.js';
 import { setText } from './dom.js';
 import { chartLines, dataArgs, queryOf, readGraph, writeGraph } from './graphmodel.js';
 import { graphURL } from './graphlang.js';
@@ -21,7 +22,7 @@ export async function values(args, range, signal) {
 }
 
 export class GraphView {
-  #root; #o; #model; #chart; #turn = 0; #results = new Map();
+  #root; #o; #model; #chart; #before; #turn = 0; #results = new Map();
 
   /**
    * @param {HTMLElement} root @param {string[]} args of rrdgraph
@@ -32,6 +33,7 @@ export class GraphView {
     this.#o = options;
     this.#model = readGraph(args);
     this.#chart = new Chart(root, { ...this.#drawing(), graph: () => writeGraph(this.#model), ...options });
+    this.#before = new Before(this.#chart);
   }
 
   /** The model. Change it, and call change. */
@@ -54,6 +56,7 @@ export class GraphView {
   /** Takes other arguments; the chart stays. @param {string[]} args */
   change(args) {
     this.#model = readGraph(args);
+    this.#before.fail(); // its lines are those of the old model
     this.#chart.set(this.#drawing());
   }
 
@@ -71,28 +74,39 @@ export class GraphView {
     const points = Math.max(200, Math.round(this.#root.clientWidth || 800));
     const busy = quiet ? 0 : setTimeout(() => this.#chart.setBusy(true), 300);
     try {
-      const from = Math.floor(range.from), to = Math.ceil(range.to);
-      const args = dataArgs(m, (to - from) / points), asked = m.queries.filter((q) => m.draws.some((d) => queryOf(m, d) === q));
-      const mixed = m.expressions.find((e) => e.rpn.split(',').some((word) => m.queries.some((q) => q.name === word)));
-      if (mixed) throw new RPCError('invalid_argument', `${mixed.name} computes with PromQL, which expressions of rrdtool do not know: write it in PromQL`);
-      let failed = null;
-      const [answer, results] = await Promise.all([
-        args.length ? values(args, { from, to, width: points }, this.#o.signal).catch((error) => { failed = error; }) : null,
-        Promise.all(asked.map((q) => queryRange(q.expr, { from, to }, Math.min(points, 1200), this.#o.signal))),
-      ]);
-      if (failed?.name === 'AbortError' || (failed && !asked.length)) throw failed;
+      const { lines, results, failed, asked, plain } = await this.#ask(range, points);
       if (mine !== this.#turn) return undefined;
       this.#results = new Map(asked.map((q, i) => [q.name, results[i]]));
-      const lines = chartLines(m, answer, this.#results);
       this.#chart.setLines(lines);
       if (!lines.length && asked.length) this.#chart.setMessage(results.find((r) => r.error)?.error || (asked.some((q) => q.expr) ? 'No data in this range' : 'An expression is missing'));
-      if (!m.unit && asked.length && !args.length) this.#measure(asked[0].expr, mine);
+      if (!m.unit && asked.length && !plain) this.#measure(asked[0].expr, mine);
+      this.#compare(range, points);
       if (failed) throw failed;
       return lines;
     } finally {
       clearTimeout(busy);
       this.#chart.setBusy(false);
     }
+  }
+
+  // The lines of a range: of series and expressions, and of PromQL.
+  async #ask(range, points) {
+    const m = this.#model, from = Math.floor(range.from), to = Math.ceil(range.to);
+    const args = dataArgs(m, (to - from) / points), asked = m.queries.filter((q) => m.draws.some((d) => queryOf(m, d) === q));
+    const mixed = m.expressions.find((e) => e.rpn.split(',').some((word) => m.queries.some((q) => q.name === word)));
+    if (mixed) throw new RPCError('invalid_argument', `${mixed.name} computes with PromQL, which expressions of rrdtool do not know: write it in PromQL`);
+    let failed = null;
+    const [answer, results] = await Promise.all([
+      args.length ? values(args, { from, to, width: points }, this.#o.signal).catch((error) => { failed = error; }) : null,
+      Promise.all(asked.map((q) => queryRange(q.expr, { from, to }, Math.min(points, 1200), this.#o.signal))),
+    ]);
+    if (failed?.name === 'AbortError' || (failed && !asked.length)) throw failed;
+    return { lines: chartLines(m, answer, new Map(asked.map((q, i) => [q.name, results[i]]))), results, failed, asked, plain: args.length > 0 };
+  }
+
+  async #compare(range, points) {
+    const before = this.#before.wants(range);
+    if (before) await this.#ask(before, points).then(({ lines }) => this.#before.take(lines), () => this.#before.fail());
   }
 
   // The unit of PromQL comes from metadata, a moment after its values.

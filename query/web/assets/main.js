@@ -2,6 +2,7 @@
 // What a page is stands in pages.js.
 
 import { watchAlerts } from './alerts.js';
+import { useUTC } from './clock.js';
 import { el, fill, icon } from './dom.js';
 import { bindKeys, pageKeys, showHelp } from './keys.js';
 import { routes } from './pages.js';
@@ -23,6 +24,7 @@ export function go(address, { replace = false, anew = false } = {}) {
 
 async function render({ anew = false } = {}) {
   const url = new URL(location.href);
+  useUTC(url.searchParams.get('tz') === 'UTC');
   const route = routes.find((r) => r.pattern.test(url.pathname));
   if (!anew && shown && shown.path === url.pathname && shown.update) {
     shown.update(url);

@@ -1,8 +1,13 @@
-// The bar that chooses a range of time: 1h … 1y, custom, back and forth, live.
+// The bar that chooses a range of time: 1h … 1y, others by name or as they are typed, back and forth, live;
+// the zone, how often a live range moves on, and what it is compared with.
 
+import { isUTC, zone, zoneAt } from './clock.js';
 import { el, icon, setText } from './dom.js';
-import { shortSpan, span, zone } from './format.js';
-import { moved, rangeOf, rangeParams, ranges, withParams, zoomed } from './state.js';
+import { shortSpan, span, time } from './format.js';
+import { comparisons, moved, presets, rangeOf, rangeParams, ranges, withParams, zoomed } from './state.js';
+
+const refreshes = [{ name: '', words: 'Live', seconds: 0 }, { name: '10s', words: '10 s', seconds: 10 }, { name: '1min', words: '1 min', seconds: 60 }, { name: 'off', words: 'Off', seconds: 0 }];
+const young = [['-15min', 900], ['-1h', 3600], ['-3h', 10800], ['-6h', 21600]];
 
 /**
  * A range chooser, and all that belongs to it: the range in the address, the way back after a zoom,
@@ -17,7 +22,7 @@ import { moved, rangeOf, rangeParams, ranges, withParams, zoomed } from './state
  * charts, but fetch nothing. Call `bar.now()` before each live fetch: it gives the range as of now.
  */
 export class RangeBar {
-  #context; #url; #o; #words; #buttons = new Map(); #live; #custom; #before = []; #range; #muted = false;
+  #context; #url; #o; #words; #compared; #buttons = new Map(); #live; #panel = null; #before = []; #range; #muted = false;
 
   /**
    * @param {{go: Function, keys: Function}} context of the page
@@ -51,17 +56,36 @@ export class RangeBar {
     for (const r of ranges) {
       this.#buttons.set(r.name, el('button', { type: 'button', title: `Show ${r.words} (${r.key})`, onclick: () => this.choose(r) }, r.name));
     }
-    this.#live = el('button', { type: 'button', class: 'live', title: 'Follow what comes in (l)', onclick: () => this.follow() }, el('i'), 'Live');
-    this.#words = el('button', { type: 'button', class: 'range-words', title: 'Choose another range', 'aria-haspopup': 'dialog', onclick: () => this.#ask() });
+    this.#live = el('button', { type: 'button', class: 'live', title: 'Follow what comes in (l)', onclick: () => this.follow() }, el('i'), el('span', {}, 'Live'));
+    this.#compared = el('button', { type: 'button', title: 'Compare with nothing', onclick: () => this.#go({ compare: null }) });
+    this.#words = el('button', { type: 'button', class: 'range-words', title: 'Choose another range', 'aria-haspopup': 'dialog', onclick: () => this.#open() });
     return el('div', { class: 'rangebar', role: 'toolbar', 'aria-label': 'Range of time' },
       el('div', { class: 'segments' }, [...this.#buttons.values()]),
       el('div', { class: 'segments' }, button('Earlier (←)', 'left', () => this.move(-0.5)), this.#words, button('Later (→)', 'right', () => this.move(0.5))),
       el('div', { class: 'segments' }, button('Zoom out (−)', 'minus', () => this.zoom(2)), button('Zoom in (+)', 'plus', () => this.zoom(0.5)), button('Back to the range before (Esc)', 'back', this.back)),
-      this.#live, this.#o.extra || []);
+      this.#live, this.#compared, this.#o.extra || []);
   }
 
   /** The range now: {from, to, live, name}. */
   get range() { return this.#range; }
+
+  /** True if the range moves on by itself. */
+  get follows() { return this.#range.live && this.#refresh.name !== 'off'; }
+
+  get #refresh() { return refreshes.find((r) => r.name === this.#url.searchParams.get('refresh')) || refreshes[0]; }
+
+  /** The seconds until the next look at what is new: as the reader wants it, or as the page proposes. */
+  every(proposed) { return this.#refresh.seconds || proposed; }
+
+  /** What is to be shown of something that is so many seconds old. An address that names a range keeps it. */
+  fit(age) {
+    const fallback = young.find(([, length]) => age < length * 0.95)?.[0];
+    if (!fallback || fallback === this.#o.fallback || this.#url.searchParams.has('from') || this.#url.searchParams.has('to')) return false;
+    this.#o.fallback = fallback;
+    this.#range = rangeOf(this.#url, undefined, fallback);
+    this.#show();
+    return true;
+  }
 
   /** True while the page shows other ranges than the bar's: no button looks pressed then. */
   set muted(on) {
@@ -97,7 +121,7 @@ export class RangeBar {
       this.#to(from, to);
       return;
     }
-    this.#range = { from, to, live: false, name: '', query: {} };
+    this.#range = { ...this.#range, from, to, live: false, name: '', query: {} };
     this.#show();
     this.#o.onChange({ ...this.#range, final: false });
   }
@@ -113,10 +137,10 @@ export class RangeBar {
     }
   }
 
-  /** @param {typeof ranges[number]} range one of `ranges` */
+  /** @param {{from: string, to?: string}} range one of `ranges` or `presets` */
   choose(range) {
     this.#remember();
-    this.#go({ from: range.from, to: null });
+    this.#go({ from: range.from, to: range.to });
   }
 
   /** @param {number} part of the length; negative is earlier */
@@ -165,35 +189,64 @@ export class RangeBar {
     for (const [of, button] of this.#buttons) button.setAttribute('aria-pressed', String(of === name && !this.#muted));
     this.#live.setAttribute('aria-pressed', String(live));
     this.#words.disabled = this.#muted;
-    setText(this.#words, shortSpan(from, to));
+    const { seconds, words, name: refresh } = this.#refresh;
+    setText(this.#live.lastChild, seconds ? words : 'Live');
+    this.#live.classList.toggle('paused', refresh === 'off');
+    setText(this.#words, `${shortSpan(from, to)} ${zoneAt(to)}`);
+    const compared = comparisons.find((c) => c.name === this.#range.compare);
+    this.#compared.hidden = !compared;
+    setText(this.#compared, `Compared with ${compared?.words} ×`);
     this.#words.setAttribute('aria-label', `${span(from, to)}. Choose another range`);
   }
 
-  // A dialog for any range, in the reader's time zone.
-  #ask() {
-    this.#custom?.remove();
-    const { from, to } = this.#range;
-    const local = (seconds) => new Date((Math.round(seconds) - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000).toISOString().slice(0, 19);
-    const first = el('input', { type: 'datetime-local', step: '1', required: true, value: local(from) });
-    const last = el('input', { type: 'datetime-local', step: '1', required: true, value: local(to) });
+  // A panel for any range, and for how it is shown. What is chosen takes effect at once.
+  #open() {
+    const { from, to, query, live } = this.#range, { searchParams } = this.#url;
+    const choice = (label, list, now, run) => el('div', { class: 'panel-row', role: 'group', 'aria-label': label }, el('span', {}, label),
+      el('div', { class: 'segments' }, list.map(({ name, words }) => el('button', {
+        type: 'button', 'aria-pressed': String(name === now), onclick: () => { panel.hidePopover(); run(name); },
+      }, words))));
+    const set = (key) => (value) => this.#go({ [key]: value });
+    const first = el('input', { value: query.from === 'now' || !live ? time(from) : query.from, 'aria-label': 'From', autocapitalize: 'off', spellcheck: 'false', size: '19' });
+    const last = el('input', { value: live ? 'now' : time(to), 'aria-label': 'To', autocapitalize: 'off', spellcheck: 'false', size: '19' });
     const wrong = el('p', { class: 'wrong', role: 'alert' });
-    const dialog = el('dialog', { class: 'range-dialog', 'aria-labelledby': 'range-title' }, el('form', { method: 'dialog' },
-      el('h2', { id: 'range-title' }, 'Range of time'),
-      el('label', {}, 'From', first), el('label', {}, 'To', last), el('p', { class: 'soft' }, `Times are in ${zone()}.`), wrong,
-      el('div', { class: 'buttons' }, el('button', { type: 'button', class: 'quiet', onclick: () => dialog.close() }, 'Cancel'), el('button', { class: 'main' }, 'Show'))));
-    dialog.addEventListener('submit', (event) => {
-      const a = new Date(first.value).getTime() / 1000, b = new Date(last.value).getTime() / 1000;
-      if (b - a >= 10) {
-        this.#to(a, b);
-        return;
-      }
+    const form = el('form', { class: 'panel-row' }, el('span', {}, 'From, to'), first, last, el('button', { class: 'main' }, 'Show'));
+    form.addEventListener('submit', (event) => {
       event.preventDefault();
-      setText(wrong, 'The range ends before it begins, or is shorter than 10 seconds.');
+      this.#typed(first.value.trim(), last.value.trim()).then(() => panel.hidePopover(), (error) => setText(wrong, error.message));
     });
-    dialog.addEventListener('close', () => dialog.remove());
-    dialog.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
-    this.#custom = dialog;
-    document.body.append(dialog);
-    dialog.showModal();
+    const pressed = (p) => String(live && !p.to && p.from === query.from || p.from === query.from && p.to === query.to);
+    const panel = this.#panel = el('div', { class: 'range-panel', role: 'dialog', popover: 'auto', 'aria-label': 'Range of time' },
+      el('div', { class: 'presets' }, presets.map((p) => el('button', { type: 'button', 'aria-pressed': pressed(p), onclick: () => { panel.hidePopover(); this.choose(p); } }, p.words))),
+      form, wrong, el('p', { class: 'soft' }, 'Such as -3h, yesterday, noon, 18:00, 2026-11-27 18:00, now'),
+      choice('Zone', [{ name: '', words: this.#local() }, { name: 'UTC', words: 'UTC' }], isUTC() ? 'UTC' : '', (tz) => this.#context.go(withParams(this.#url, { tz }), { anew: true })),
+      choice('Refresh', refreshes, this.#refresh.name, set('refresh')),
+      choice('Compare with', [{ name: '', words: 'nothing' }, ...comparisons], searchParams.get('compare') || '', set('compare')));
+    panel.addEventListener('toggle', (event) => { if (event.newState === 'closed') panel.remove(); });
+    panel.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') panel.hidePopover();
+      event.stopPropagation();
+    });
+    this.element.append(panel);
+    panel.showPopover();
+    const place = this.#words.getBoundingClientRect();
+    panel.style.top = `${place.bottom + scrollY + 6}px`;
+    panel.style.left = `${Math.max(8, Math.min(place.left, innerWidth - panel.offsetWidth - 8))}px`;
+  }
+
+  #local() { return Intl.DateTimeFormat().resolvedOptions().timeZone || 'Local'; }
+
+  // The server reads what the page does not know; the address then has seconds.
+  async #typed(from, to) {
+    const now = Date.now() / 1000, known = rangeOf(new URL(`?${new URLSearchParams({ from, to })}`, location.href), now);
+    if (known.query.from === from && known.query.to === (to || 'now')) {
+      this.choose({ from, to: to === 'now' ? null : to });
+      return;
+    }
+    const answer = await fetch(`/times?${new URLSearchParams({ from, to, tz: zone() })}`, { signal: this.#context.signal });
+    if (!answer.ok) throw new Error((await answer.text()).trim());
+    const read = await answer.json();
+    this.#remember();
+    this.#go(to === 'now' || to === '' ? { from: read.from, to: null } : read);
   }
 }

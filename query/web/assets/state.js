@@ -1,5 +1,7 @@
 // The range of time, and how it stands in the address.
 
+import { secondsOf, wall } from './clock.js';
+
 /** A range as the reader chose it: `-1d` to `now`, or seconds since 1970 as text. */
 export const ranges = [
   { key: '1', name: '1h', from: '-1h', words: 'the last hour' },
@@ -10,6 +12,30 @@ export const ranges = [
   { key: '6', name: '1y', from: '-1y', words: 'the last year' },
 ];
 
+/** Further ranges. Both ends stand in the address; without `to` the range ends now. */
+export const presets = [
+  { words: '15 min', from: '-15min' }, { words: '1 h', from: '-1h' }, { words: '3 h', from: '-3h' }, { words: '6 h', from: '-6h' },
+  { words: 'Today', from: 'midnight' }, { words: 'Yesterday', from: 'midnight-1d', to: 'midnight' }, { words: '24 h', from: '-1d' },
+  { words: '7 d', from: '-1w' }, { words: 'This week', from: 'thisweek' }, { words: '30 d', from: '-30d' },
+  { words: 'Previous month', from: 'lastmonth', to: 'thismonth' }, { words: '1 y', from: '-1y' },
+];
+
+/** What a chart may be compared with. */
+export const comparisons = [
+  { name: 'before', words: 'the period before' }, { name: 'day', words: 'yesterday' }, { name: 'week', words: 'last week' }, { name: 'year', words: 'last year' },
+];
+
+/**
+ * How many seconds before a range the one lies that it is compared with: as many days or years ago at the same
+ * time of the clock.
+ * @param {{from: number, to: number}} range @param {string} name one of `comparisons`
+ */
+export function shiftOf({ from, to }, name) {
+  if (name === 'before') return to - from;
+  const d = wall(from), [years, days] = { day: [0, 1], week: [0, 7], year: [1, 0] }[name];
+  return from - from % 1 - secondsOf(d.getUTCFullYear() - years, d.getUTCMonth(), d.getUTCDate() - days, d.getUTCHours(), d.getUTCMinutes(), d.getUTCSeconds());
+}
+
 const lengths = { s: 1, sec: 1, min: 60, h: 3600, d: 86400, w: 604800, mon: 31 * 86400, M: 31 * 86400, y: 365 * 86400 };
 
 /** The least and the greatest range that a page shows, in seconds. */
@@ -17,12 +43,18 @@ export const shortest = 10;
 export const longest = 100 * 365 * 86400;
 
 /**
- * The seconds that a text of the address means, or NaN. Known are `now`, `-90min`, `-1d`, `now-1d`
- * and seconds since 1970. Anything else is for the server only.
+ * The seconds that a text of the address means, or NaN. Known are `now`, `-90min`, `-1d`, `now-1d`, seconds
+ * since 1970, and what `presets` names. Anything else is for the server only.
  * @param {string} text @param {number} now seconds
  */
 export function seconds(text, now) {
   if (text === 'now' || text === '') return now;
+  const d = wall(now), day = (month, date) => secondsOf(d.getUTCFullYear(), d.getUTCMonth() + month, date);
+  if (text === 'midnight') return day(0, d.getUTCDate());
+  if (text === 'midnight-1d') return day(0, d.getUTCDate() - 1);
+  if (text === 'thisweek') return day(0, d.getUTCDate() - (d.getUTCDay() + 6) % 7);
+  if (text === 'thismonth') return day(0, 1);
+  if (text === 'lastmonth') return day(-1, 1);
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
   const relative = /^(?:now)?-(\d+(?:\.\d+)?)(s|sec|min|h|d|w|mon|M|y)$/.exec(text);
   return relative ? now - Number(relative[1]) * lengths[relative[2]] : NaN;
@@ -31,8 +63,9 @@ export function seconds(text, now) {
 /**
  * The range of an address. What is missing or wrong becomes the last day.
  * @param {URL} url @param {number} [now] seconds @param {string} [fallback] `-1d`
- * @returns {{from: number, to: number, live: boolean, name: string, query: {from: string, to: string}}}
- *   from and to in seconds; live: it ends now and moves on; name: `1d` if it is one of `ranges`
+ * @returns {{from: number, to: number, live: boolean, name: string, compare: string, query: {from: string, to: string}}}
+ *   from and to in seconds; live: it ends now and moves on; name: `1d` if it is one of `ranges`; compare: one of
+ *   `comparisons`, or ''
  */
 export function rangeOf(url, now = Date.now() / 1000, fallback = '-1d') {
   let query = { from: url.searchParams.get('from') || fallback, to: url.searchParams.get('to') || 'now' };
@@ -44,7 +77,8 @@ export function rangeOf(url, now = Date.now() / 1000, fallback = '-1d') {
   }
   const live = query.to === 'now';
   const known = live && ranges.find((r) => r.from === query.from);
-  return { from, to, live, name: known ? known.name : '', query };
+  const compare = comparisons.find((c) => c.name === url.searchParams.get('compare'))?.name || '';
+  return { from, to, live, name: known ? known.name : '', compare, query };
 }
 
 /**

@@ -1,5 +1,6 @@
 // Where an axis has its ticks, and what stands there.
 
+import { secondsOf, wall } from './clock.js';
 import { date, digits, duration, fixed, scaleOf, smaller, time } from './format.js';
 
 /**
@@ -104,19 +105,16 @@ export function timeTicks(from, to, wanted) {
 
 function withinDays(from, to, step) {
   const ticks = [];
-  const d = new Date(from * 1000);
+  const d = wall(from);
   // Counted from midnight, local time, so that a change to summer time moves only its own day.
   for (let guard = 0; guard < 400; guard++) {
-    const midnight = new Date(d.getFullYear(), d.getMonth(), d.getDate() + guard);
-    const next = new Date(d.getFullYear(), d.getMonth(), d.getDate() + guard + 1);
-    const start = midnight.getTime() / 1000;
-    if (start > to) break;
+    const at = (days, s) => secondsOf(d.getUTCFullYear(), d.getUTCMonth(), d.getUTCDate() + days, 0, 0, s);
+    if (at(guard, 0) > to) break;
     for (let s = 0; s < day; s += step) {
-      const at = new Date(midnight.getFullYear(), midnight.getMonth(), midnight.getDate(), 0, 0, s);
-      const time = at.getTime() / 1000;
-      if (time < from || time > to || at >= next) continue;
+      const time = at(guard, s);
+      if (time < from || time > to || time >= at(guard + 1, 0)) continue;
       if (ticks.length && ticks[ticks.length - 1].time >= time) continue;
-      ticks.push(s === 0 ? { time, label: dayName(at), major: true } : { time, label: clock(at, step), major: false });
+      ticks.push(s === 0 ? { time, label: dayName(wall(time)), major: true } : { time, label: clock(wall(time), step), major: false });
     }
   }
   return ticks;
@@ -125,17 +123,16 @@ function withinDays(from, to, step) {
 function days(from, to, least) {
   const every = least <= day * 1.001 ? 1 : least <= 2 * day ? 2 : 7;
   const ticks = [];
-  const d = new Date(from * 1000);
+  const d = wall(from);
   for (let i = 0; i < 800; i++) {
-    const at = new Date(d.getFullYear(), d.getMonth(), d.getDate() + i);
-    const time = at.getTime() / 1000;
+    const time = secondsOf(d.getUTCFullYear(), d.getUTCMonth(), d.getUTCDate() + i), at = wall(time);
     if (time > to) break;
     if (time < from) continue;
-    if (every === 7 && at.getDay() !== 1) continue; // weeks begin on Monday
-    if (every === 2 && at.getDate() % 2 === 0) continue;
-    if (every === 2 && at.getDate() === 31) continue;
-    const major = at.getDate() === 1;
-    ticks.push({ time, label: major ? months[at.getMonth()] : every === 7 ? `${at.getDate()} ${months[at.getMonth()]}` : dayName(at), major });
+    if (every === 7 && at.getUTCDay() !== 1) continue; // weeks begin on Monday
+    if (every === 2 && at.getUTCDate() % 2 === 0) continue;
+    if (every === 2 && at.getUTCDate() === 31) continue;
+    const major = at.getUTCDate() === 1;
+    ticks.push({ time, label: major ? months[at.getUTCMonth()] : every === 7 ? `${at.getUTCDate()} ${months[at.getUTCMonth()]}` : dayName(at), major });
   }
   return ticks;
 }
@@ -143,23 +140,22 @@ function days(from, to, least) {
 function monthTicks(from, to, least) {
   const every = [1, 2, 3, 6, 12, 24, 60, 120].find((n) => n * 30.5 * day >= least * 0.999) || 240;
   const ticks = [];
-  const d = new Date(from * 1000);
-  const first = Math.floor((d.getFullYear() * 12 + d.getMonth()) / every) * every;
+  const d = wall(from);
+  const first = Math.floor((d.getUTCFullYear() * 12 + d.getUTCMonth()) / every) * every;
   for (let m = first; ticks.length < 100; m += every) {
-    const at = new Date(Math.floor(m / 12), m % 12, 1);
-    const time = at.getTime() / 1000;
+    const time = secondsOf(Math.floor(m / 12), m % 12), at = wall(time);
     if (time > to) break;
     if (time < from) continue;
     const major = m % 12 === 0;
-    ticks.push({ time, label: major ? String(at.getFullYear()) : months[at.getMonth()], major });
+    ticks.push({ time, label: major ? String(at.getUTCFullYear()) : months[at.getUTCMonth()], major });
   }
   return ticks;
 }
 
 const two = (n) => String(n).padStart(2, '0');
-const dayName = (d) => `${weekdays[d.getDay()]} ${d.getDate()}`;
+const dayName = (d) => `${weekdays[d.getUTCDay()]} ${d.getUTCDate()}`;
 
 function clock(d, step) {
-  const text = `${two(d.getHours())}:${two(d.getMinutes())}`;
-  return step < minute ? `${text}:${two(d.getSeconds())}` : text;
+  const text = `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}`;
+  return step < minute ? `${text}:${two(d.getUTCSeconds())}` : text;
 }

@@ -6,7 +6,7 @@ import { moment } from '../format.js';
 import { seen, summary, valueAt } from './data.js';
 
 export class Legend {
-  #o; #body; #first; #more; #rows = new Map(); #open = false; #text = String; #from = 0; #to = 0; #at = null; #colour = () => '';
+  #o; #body; #first; #more; #rows = new Map(); #open = false; #text = String; #compared = () => ''; #from = 0; #to = 0; #at = null; #colour = () => '';
 
   /** @param {{title: string, fold: number, onToggle: (label: string, alone: boolean) => void, onHover: (label: string|null) => void}} options */
   constructor(options) {
@@ -42,7 +42,7 @@ export class Legend {
   #row(line) {
     const swatch = el('i', { class: line.style === 'band' ? 'swatch band' : 'swatch' });
     const button = el('button', {
-      type: 'button', title: `${line.label}\nClick: hide or show. Alt-click: only this one.`,
+      type: 'button',
       onclick: (event) => this.#o.onToggle(line.label, event.altKey || event.ctrlKey || event.metaKey),
       onpointerenter: () => this.#o.onHover(line.label), onpointerleave: () => this.#o.onHover(null),
     }, swatch, el('span', {}, line.label));
@@ -68,8 +68,9 @@ export class Legend {
     setText(this.#more, this.#open ? 'Show fewer' : `Show all ${rows.length}`);
   }
 
-  /** Writes the values of a range. @param {(value: number, line: object, more?: number, mean?: boolean) => string} text more: decimals, under the pointer */
-  setRange(from, to, text) {
+  /** Writes the values of a range, and in the hover of a name how it compares with before. @param {(value: number, line: object, more?: number, mean?: boolean) => string} text more: decimals, under the pointer */
+  setRange(from, to, text, compared) {
+    this.#compared = compared;
     this.#from = from;
     this.#to = to;
     this.#text = text;
@@ -82,6 +83,8 @@ export class Legend {
       row.swatch.style.backgroundColor = this.#colour(line, index); // the theme may have changed
       const [last, ...rest] = summary(line, this.#from, this.#to).map((v, i) => this.#text(v, line, 0, i === 2));
       row.last = last;
+      const said = this.#compared(line);
+      row.button.title = [line.label, said, 'Click: hide or show. Alt-click: only this one.'].filter(Boolean).join('\n');
       rest.forEach((text, i) => setText(cells[i + 1], text));
     });
     this.point(this.#at);

@@ -1,6 +1,7 @@
 // A chart as a file: its title, what it draws, and its legend with the values.
 
-import { span, zone } from '../format.js';
+import { zone } from '../clock.js';
+import { span } from '../format.js';
 import { inks } from '../theme.js';
 import { SVG } from './svg.js';
 

@@ -81,8 +81,8 @@ class Dashboard {
     fill(this.#root, this.#head, this.#bar.element, this.#wrong, this.#grid);
     this.#arrange();
     repeat(async () => {
-      if (this.#bar.range.live) await this.#fetch(this.#bar.now(), true);
-    }, () => Math.max(5, Math.min(60, (this.#bar.range.to - this.#bar.range.from) / 400)), this.#context.signal);
+      if (this.#bar.follows) await this.#fetch(this.#bar.now(), true);
+    }, () => this.#bar.every(Math.max(5, Math.min(60, (this.#bar.range.to - this.#bar.range.from) / 400))), this.#context.signal);
   }
 
   update(url) {

@@ -64,7 +64,7 @@ class Host {
     }
     this.#build(nodes);
     this.#show();
-    repeat(() => this.#live(), () => (this.#inRow ? 60 : Math.min(...this.#sets.map((s) => s.every()))), this.#context.signal);
+    repeat(() => this.#live(), () => (this.#inRow ? 60 : this.#bar.every(Math.min(...this.#sets.map((s) => s.every())))), this.#context.signal);
     const clock = setInterval(() => this.#tell(), 1000);
     this.#ends.push(() => clearInterval(clock));
   }
@@ -219,7 +219,7 @@ class Host {
   }
 
   async #live() {
-    if (!this.#inRow && !this.#bar.range.live) return;
+    if (!this.#inRow && !this.#bar.follows) return;
     await this.#range();
     const tree = await call('Tree', { prefix: this.#path, sort: 'activity', limit: 1 }, this.#context.signal);
     this.#last = Math.max(this.#last, num(tree.nodes?.[0]?.lastUpdateUs) / 1e6);

@@ -1,6 +1,8 @@
 // One series: its values with their band, what was expected, notes, definition and state.
 
 import { Chart } from '../chart.js';
+import { Before } from '../compare.js';
+import { fetchMany } from '../data.js';
 import { aligned, archive, csv, expected, functions, json, noteKeys, noteMarks, source, spans, unitFrom } from '../definition.js';
 import { el, fill, painted, setText } from '../dom.js';
 import * as format from '../format.js';
@@ -40,7 +42,7 @@ export async function show(root, url, context) {
 
 class SeriesPage {
   #context; #url; #path; #info; #sources; #step; #uses; #bar; #chart; #notes = []; #marks = []; #root;
-  #about; #foot; #log; #picks = new Map(); #turn = 0; #details = null; #box; #recipe = null; #tail = new Tail();
+  #about; #foot; #log; #picks = new Map(); #turn = 0; #details = null; #box; #recipe = null; #tail = new Tail(); #before;
 
   constructor(root, url, context, path, info) {
     this.#context = context;
@@ -81,6 +83,7 @@ class SeriesPage {
       title: this.#title(), unit: this.#unit, height: innerWidth < 720 ? 240 : 340, fold: 12, log: this.#flag('log'),
       onRange: this.#bar.drag, onBack: this.#bar.back, graph: () => [...this.#options(), ...this.arguments()],
     });
+    this.#before = new Before(this.#chart);
     const button = box.querySelector('[aria-expanded]');
     if (this.#flag('table')) button.click();
     button.addEventListener('click', () => {
@@ -195,8 +198,8 @@ class SeriesPage {
     repeat(async () => {
       this.#info = await call('Info', { path: this.#path }, this.#context.signal);
       this.#write();
-      if (this.#bar.range.live) await this.#fetch(this.#bar.now(), true);
-    }, () => Math.min(60, Math.max(2, this.#step / 2, (this.#bar.range.to - this.#bar.range.from) / 1000)), this.#context.signal);
+      if (this.#bar.follows) await this.#fetch(this.#bar.now(), true);
+    }, () => this.#bar.every(Math.min(60, Math.max(2, this.#step / 2, (this.#bar.range.to - this.#bar.range.from) / 1000))), this.#context.signal);
   }
 
   update(url) {
@@ -237,9 +240,21 @@ class SeriesPage {
     try {
       const rows = await (asked || this.#ask(range));
       if (mine === this.#turn) this.#draw(range, rows);
+      this.#compare(range);
     } finally {
       clearTimeout(busy);
       if (mine === this.#turn) this.#chart.setBusy(false);
+    }
+  }
+
+  async #compare(range) {
+    const before = this.#before.wants(range), { main } = this.#uses;
+    if (!before) return;
+    try {
+      const [{ columns, ...rest }] = await fetchMany([{ path: this.#path, cf: main }], { ...before, points: points() }, this.#context.signal);
+      this.#before.take([...columns].map(([label, values]) => ({ ...rest, label, values })));
+    } catch {
+      this.#before.fail();
     }
   }
 

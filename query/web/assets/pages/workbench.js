@@ -91,11 +91,11 @@ class Workbench {
   start() {
     this.#show();
     repeat(async () => {
-      if (this.#bar.range.live && this.#view.model.draws.length) {
+      if (this.#bar.follows && this.#view.model.draws.length) {
         await this.#view.show(this.#bar.now(), true);
         this.#editor.results(this.#view.results);
       }
-    }, () => Math.max(5, Math.min(60, (this.#bar.range.to - this.#bar.range.from) / 800)), this.#context.signal);
+    }, () => this.#bar.every(Math.max(5, Math.min(60, (this.#bar.range.to - this.#bar.range.from) / 800))), this.#context.signal);
   }
 
   update(url) {

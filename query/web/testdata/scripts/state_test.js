@@ -1,4 +1,5 @@
-import { hostURL, moved, pathOf, rangeOf, rangeParams, seconds, seriesURL, withParams, zoomed } from '../../assets/state.js';
+import { secondsOf } from '../../assets/clock.js';
+import { hostURL, moved, pathOf, rangeOf, rangeParams, seconds, seriesURL, shiftOf, withParams, zoomed } from '../../assets/state.js';
 import { equal, test } from './check.js';
 
 const url = (query) => new URL(`http://x/host/a${query}`);
@@ -47,4 +48,18 @@ test('paths of any kind survive the address', () => {
   }
   equal(new URL(seriesURL('a', 'd&s'), 'http://x').searchParams.get('ds'), 'd&s');
   equal(pathOf(new URL('http://x/host/%zz'), '/host/'), '%zz');
+});
+
+test('presets begin and end at midnights of the reader', () => {
+  const sunday = secondsOf(2026, 10, 29, 13);
+  equal([['midnight'], ['midnight-1d'], ['thisweek'], ['thismonth'], ['lastmonth']].map(([text]) => seconds(text, sunday)),
+    [[10, 29], [10, 28], [10, 23], [10, 1], [9, 1]].map(([m, d]) => secondsOf(2026, m, d)));
+  equal(rangeOf(url('?from=lastmonth&to=thismonth'), sunday).to, secondsOf(2026, 10, 1));
+});
+
+test('a range is compared with the same hours of another day', () => {
+  const from = secondsOf(2026, 2, 9, 13), to = from + 7200; // clocks of New York changed the day before
+  equal([['before', 7200], ['day', from - secondsOf(2026, 2, 8, 13)], ['week', from - secondsOf(2026, 2, 2, 13)], ['year', from - secondsOf(2025, 2, 9, 13)]]
+    .map(([name, want]) => shiftOf({ from: from + 0.5, to: to + 0.5 }, name) - want), [0, 0, 0, 0]);
+  equal([rangeOf(url('?compare=week'), now).compare, rangeOf(url('?compare=junk'), now).compare], ['week', '']);
 });

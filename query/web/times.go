@@ -1,0 +1,75 @@
+package web
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/rondo-db/rondo/query/rrd/attime"
+)
+
+// timesPath is the address at which the script of a page asks what a reader has typed.
+const timesPath = "/times"
+
+// times answers with the seconds since 1970 that from and to mean in the zone tz, as the command
+// line reads them.
+func (s *Server) times(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	zone, err := time.LoadLocation(cmp.Or(q.Get("tz"), "UTC"))
+	if err != nil {
+		zone = time.UTC
+	}
+	var answer struct {
+		From int64 `json:"from"`
+		To   int64 `json:"to"`
+	}
+	from, to := dayAlone(q.Get("from")), dayAlone(cmp.Or(q.Get("to"), "now"))
+	if from, err = attime.FromISO(from, zone); err == nil {
+		to, err = attime.FromISO(to, zone)
+	}
+	if err == nil {
+		answer.From, answer.To, err = attime.ParsePair(from, to, s.Now().In(zone))
+	}
+	switch {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case answer.To <= answer.From:
+		http.Error(w, "the range ends before it begins", http.StatusBadRequest)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		_ = json.NewEncoder(w).Encode(answer) // the client may be gone
+	}
+}
+
+// dayAlone gives a day without a time its midnight; rrdtool's times have no such day.
+func dayAlone(text string) string {
+	switch text {
+	case "today", "yesterday", "tomorrow":
+		return "midnight " + text
+	}
+	return text
+}
+
+// named returns the range that an address names: this week and the month before have no words that
+// graphs know.
+func named(from, to string, now time.Time) (string, string) {
+	at := func(text string) string {
+		switch text {
+		case "thisweek":
+			return seconds(now.Year(), now.Month(), now.Day()-(int(now.Weekday())+6)%7, now.Location())
+		case "thismonth":
+			return seconds(now.Year(), now.Month(), 1, now.Location())
+		case "lastmonth":
+			return seconds(now.Year(), now.Month()-1, 1, now.Location())
+		}
+		return text
+	}
+	return at(from), at(to)
+}
+
+func seconds(year int, month time.Month, day int, zone *time.Location) string {
+	return strconv.FormatInt(time.Date(year, month, day, 0, 0, 0, 0, zone).Unix(), 10)
+}
