@@ -10,10 +10,6 @@ import (
 // ErrSenderLimit is a Request.Err: the sender has made too many new series lately.
 var ErrSenderLimit = errors.New("too many new series of one sender")
 
-// ErrChanged is a Replacement's Err: the series has more than the Samples, or was made otherwise.
-// It stays as it is.
-var ErrChanged = errors.New("the series has changed")
-
 // An Error says why a packet, or the rest of one, was not read.
 type Error struct {
 	Reason Reason

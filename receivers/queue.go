@@ -49,7 +49,8 @@ type Queue struct {
 	flying          atomic.Int32     // batches in flight
 	notes           chan note        // when it is full, notes are shed
 	descriptions    descriptions     // metadata that waits
-	stale           atomic.Bool      // the sink has refused a reference
+	stale           atomic.Bool      // references are to be resolved again
+	renewal         renewal          // of the goroutine that submits
 	told            time.Time        // when Stale returned true last
 	cancel          context.CancelFunc
 	running         sync.WaitGroup
@@ -282,9 +283,9 @@ func (q *Queue) Note(key string, n core.Note) bool {
 	}
 }
 
-// Stale reports whether the sink has refused a reference since Stale last returned true: some
-// series was dropped, and the caller must resolve all its references again. It returns true once a
-// second at most, however many references the sink refuses.
+// Stale reports whether the sink has refused a reference since Stale last returned true, or has
+// used one of a replaced series for a while: the caller must resolve all its references again. It
+// returns true once a second at most.
 func (q *Queue) Stale() bool {
 	if !q.stale.Load() {
 		return false
@@ -327,6 +328,9 @@ func (q *Queue) submit(ctx context.Context, waiting chan<- submitted) {
 			q.failed(b, err)
 			q.recycle(b)
 			continue
+		}
+		if q.renewal.due(p, q.now()) {
+			q.stale.Store(true)
 		}
 		waiting <- submitted{b, p}
 	}

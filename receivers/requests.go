@@ -53,6 +53,7 @@ type Requests struct {
 
 	mu     sync.Mutex // guards what follows
 	closed bool       // no request is let in any more
+	renew  renewal
 	under  sync.WaitGroup
 }
 
@@ -172,9 +173,19 @@ func (q *Requests) Submit(ctx context.Context, b *core.Batch, values int) (Pendi
 		q.c.Drop(FailureReason(err), uint64(b.Len()))
 		return nil, err
 	}
+	q.renewAfter(p)
 	q.c.Samples.Add(uint64(b.Len()))
 	q.c.Values.Add(uint64(values))
 	return p, nil
+}
+
+// renewAfter begins a Generation if it is time after a batch.
+func (q *Requests) renewAfter(p Pending) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.renew.due(p, q.now()) {
+		q.stale.Add(1)
+	}
 }
 
 // Wait is the second half of Store.
@@ -198,8 +209,9 @@ func (q *Requests) Wait(b *core.Batch, p Pending) error {
 	return err
 }
 
-// Generation returns a number that changes when the sink has refused a reference: some series was
-// dropped. References from an earlier generation must be resolved again.
+// Generation returns a number that changes when the sink has refused a reference, because a series
+// was dropped, or has used one of a replaced series for a while. References from an earlier
+// generation must be resolved again.
 func (q *Requests) Generation() uint64 { return q.stale.Load() }
 
 // TryAgain answers a request with 503: the client is to send it again, a second later at the

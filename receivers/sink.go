@@ -1,8 +1,10 @@
 package receivers
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
@@ -34,26 +36,11 @@ type Sink interface {
 	// Last returns the last sample that was applied to a series: its time, or the start of a series
 	// without samples, and the reading of the first data source that takes values; NaN: unknown.
 	Last(ctx context.Context, ref core.Ref) (at rra.Time, reading float64, err error)
-
-	// Replace gives existing series, which have had Samples and nothing else, the definitions that
-	// Define returns and the policy changes. It fills in the requests as Resolve does; the
-	// references are new. A series that anybody else has written or altered is left as it is, with
-	// the Err ErrChanged, even if that happens during the call.
-	Replace(ctx context.Context, rs []Replacement) error
 }
 
-// A Replacement asks for another definition of a series that has had few samples. Request.Time is
-// the one that the series was made with.
-type Replacement struct {
-	Request
-	Samples []Sample // all, in the order of their times
-}
-
-// A Sample is a reading of the one data source of a series.
-type Sample struct {
-	At    rra.Time
-	Value rra.Value
-}
+// Zero is the reading that a receiver puts in where a counter begins. It says nothing of how often
+// samples come, unlike a 0 that was sent. The data source is no GAUGE.
+var Zero = rra.Uint(0)
 
 // Reading returns a value as a GAUGE or DDERIVE takes it. NaN is unknown.
 func Reading(value float64) rra.Value {
@@ -81,6 +68,29 @@ const (
 // applied. Its error is a *core.RejectedError if some samples were refused. Wait is called once.
 type Pending interface{ Wait() error }
 
+// A Moved is a Pending of a Sink that replaces series. Before Wait is called, Moved reports
+// whether samples go to other series than their references say.
+type Moved interface {
+	Pending
+	Moved() bool
+}
+
+// movedEvery is how long references of replaced series are used, at least, before all are resolved
+// again.
+const movedEvery = 30 * time.Second
+
+// A renewal says when references are to be resolved again because their series were replaced.
+type renewal struct{ last time.Time }
+
+// due reports whether they are, by a batch that was handed over now.
+func (r *renewal) due(p Pending, now time.Time) bool {
+	if m, ok := p.(Moved); !ok || !m.Moved() || now.Sub(r.last).Abs() < movedEvery {
+		return false
+	}
+	r.last = now
+	return true
+}
+
 // An Identity names a series: by its path, which is unique and made with [AppendComponent], and by
 // its labels. Empty labels are left out.
 type Identity struct {
@@ -94,9 +104,11 @@ type Request struct {
 	// Sender is whose allowance a new series counts against: the sending host that the protocol
 	// names, or else its address.
 	Sender string
-	// Time is the time of the first sample. A new series starts one second before the whole second
-	// of Time.
+	// Time is the time of the first sample. A new series starts one step before its whole second.
 	Time rra.Time
+	// Since is when a new series starts instead, if the sender says since when its first value
+	// counts; 0: it does not say.
+	Since rra.Time
 	// Define returns the definition of a new series. It is called only if the series does not
 	// exist. step is in seconds, as the policy prescribes; 0: the protocol's own.
 	Define func(step int64) *rra.Definition
@@ -118,9 +130,16 @@ type Request struct {
 
 	// Ref is the reference of the series. Resolve sets it, as it does the fields below.
 	Ref core.Ref
+	// Made says that the series did not exist.
+	Made bool
 	// Definition is the definition of the series. If the series existed, it may differ from what
 	// Define returns. It is shared: do not change it.
 	Definition *rra.Definition
 	// Err says why there is no series: ErrSenderLimit, core.ErrSeriesLimit, an invalid definition.
 	Err error
+}
+
+// Starts returns when the series of a request starts if it is made with the definition d.
+func (r *Request) Starts(d *rra.Definition) rra.Time {
+	return cmp.Or(r.Since, rra.Seconds(max(r.Time.Unix()-d.Step, 1)))
 }

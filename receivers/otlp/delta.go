@@ -30,30 +30,30 @@ const deltaHeartbeat = steps.Most
 // node may have stored what came before. e.mu is held.
 func (e *export) addDelta(s *series, r reading) {
 	e.fill(s, r)
-	if s.first != nil {
-		s.first.zero = begin(s, r)
-	}
 	e.put(s, r.at, r.value)
 	s.last.At, s.last.Value = max(s.last.At, r.at), r.value
 }
 
 // fill puts in readings of 0 for the time before a delta. If there is a gap that is unknown, it
 // begins and ends at whole steps, so that no step is known in part: rrdtool's consolidation would
-// stretch or drop what was counted in it.
+// stretch or drop what was counted in it. Full hours are whole steps of whatever step is learned.
 func (e *export) fill(s *series, r reading) {
-	step, last, from := rra.Seconds(s.def.Step), s.last.At, begin(s, r)
-	switch {
-	case from <= last:
-	case from-last <= heartbeat(s.def):
-		e.fillAt(s, from+1, r.at)
-	default:
-		from -= from % step
-		if end := last + (step-last%step)%step; end > last && end < from {
+	last, from := s.last.At, begin(s, r)
+	if from-last > heartbeat(s.def) {
+		step := rra.Seconds(s.def.Step)
+		if hour := rra.Seconds(steps.Most); hour <= heartbeat(s.def) && hour%step == 0 {
+			step = hour
+		}
+		known := from - from%step
+		if end := last + (step-last%step)%step; end > last && end < known {
 			e.fillAt(s, end, r.at)
 		}
-		if from > last {
-			e.fillAt(s, from, r.at)
+		if known > last && known < from {
+			e.fillAt(s, known, r.at)
 		}
+	}
+	if from > last {
+		e.fillAt(s, from, r.at)
 	}
 }
 
@@ -89,15 +89,14 @@ func heartbeat(d *rra.Definition) rra.Time {
 	return rra.Seconds(ds.Heartbeat)
 }
 
-// firstOf returns the time of the first sample of a new series, so that the series begins at the
-// full hour before its first delta: a step that is known in part would change what is counted in
-// it, and the policy's step is not known yet.
-func firstOf(r reading) rra.Time {
+// sinceOf returns when a new series starts: at the full hour before its first delta. A step that
+// is known in part would change what is counted in it, and the step is not known yet.
+func sinceOf(r reading) rra.Time {
 	from := r.at - 1
 	if 0 < r.start && r.start < r.at {
 		from = max(r.start, r.at-rra.Seconds(steps.Most))
 	}
-	return from - from%rra.Seconds(steps.Most) + rra.Seconds(1)
+	return from - from%rra.Seconds(steps.Most)
 }
 
 // toCounter returns a delta as a reading of a series that an older version made, which is a counter

@@ -28,10 +28,8 @@ type export struct {
 	batch    core.Batch
 	zeros    []int // which samples of batch fill a gap: they may be late
 	news     receivers.Newcomers[key, reading]
-	asked    []*asked // of the requests of news
-	begins   []*first // of series whose first value is in batch
-	seconds  []second
-	name     string // of the metric, as Prometheus has it, if named is dec.fresh
+	asked    []asked // of the requests of news
+	name     string  // of the metric, as Prometheus has it, if named is dec.fresh
 	named    int
 	nameErr  error
 	key      []byte
@@ -44,13 +42,8 @@ type export struct {
 
 // An asked is what is known of a series that is asked for.
 type asked struct {
-	key     key
-	texts   []core.Label // what its metric says of itself
-	job     string
-	first   rra.Time // its first value
-	known   int64    // the step of the flag or of its job; 0: none
-	between int64    // the step that its first values show; 0: none
-	guessed bool     // it was made, and its step is a guess
+	key   key
+	texts []core.Label // what its metric says of itself
 }
 
 // A reading is a value on its way to its series.
@@ -58,13 +51,6 @@ type reading struct {
 	mode      mode
 	at, start rra.Time
 	value     float64 // NaN: unknown
-}
-
-// A second is a value that waits until the step of its series is settled.
-type second struct {
-	series  *series
-	request receivers.Request
-	reading reading
 }
 
 // begin makes e ready for a request.
@@ -75,9 +61,6 @@ func (e *export) begin(ctx context.Context, from string, now time.Time) {
 	e.batch.Reset()
 	e.zeros = e.zeros[:0]
 	e.forgetNews()
-	clear(e.begins)
-	clear(e.seconds)
-	e.begins, e.seconds = e.begins[:0], e.seconds[:0]
 }
 
 // explain keeps a reason for the answer.
@@ -126,12 +109,7 @@ func (e *export) add(s *series, r reading) {
 }
 
 // zero puts a reading of 0 in, at which the counter of a series has begun.
-func (e *export) zero(s *series, at rra.Time) {
-	if s.first != nil {
-		s.first.zero = at
-	}
-	e.put(s, at, 0)
-}
+func (e *export) zero(s *series, at rra.Time) { e.batch.Add(s.Ref, at, receivers.Zero) }
 
 // put adds a sample to the batch.
 func (e *export) put(s *series, at rra.Time, v float64) {
@@ -151,25 +129,3 @@ func (e *export) put(s *series, at rra.Time, v float64) {
 }
 
 const textLate = "values are not after the last ones of their series"
-
-// settle notes that the step of a new series is a guess, or the step that it shows for its job.
-// e.mu is held.
-func (e *export) settle(s *series, a *asked, q *receivers.Request) {
-	switch {
-	case s.Ref == 0:
-	case a.guessed:
-		if s.Kind == rra.Gauge || s.Kind == rra.DDerive || s.Kind == rra.Absolute {
-			s.first = &first{job: a.job, step: q.Definition.Step, begins: q.Time}
-		}
-	case a.between != 0 && a.known == 0:
-		e.learnOf(a.job, a.between)
-	}
-}
-
-// begun notes that a value of a series is in the batch. e.mu is held.
-func (e *export) begun(s *series) {
-	if f := s.first; f != nil && f.at == 0 {
-		f.at, f.value = s.last.At, s.last.Value
-		e.begins = append(e.begins, f)
-	}
-}

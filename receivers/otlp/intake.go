@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 	"math"
@@ -10,27 +11,25 @@ import (
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/resets"
-	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // An intake knows the series. All requests share it.
 type intake struct {
 	receivers.Counters
-	cfg   receivers.Config
-	sink  receivers.Sink
-	asks  *receivers.Resolver
-	step  int64 // of new series, in seconds; 0: learned
-	seeds [2]maphash.Seed
-	lines loglimit.Limit[string]
+	cfg  receivers.Config
+	sink receivers.Sink
+	asks *receivers.Resolver
+	step int64 // of new series, in seconds; 0: learned
+	// define returns the definition of a new series, by mode. A step of 0 is the flag's or a guess.
+	define [modes]func(step int64) *rra.Definition
+	seeds  [2]maphash.Seed
+	lines  loglimit.Limit[string]
 
 	mu         sync.Mutex // guards what follows
 	series     map[key]*series
-	generation uint64       // how often series was emptied
-	forgot     time.Time    // when forget last emptied series
-	learned    steps.Groups // by job: the step of new series
-
-	learning sync.Mutex // is held while series are replaced; taken before mu
+	generation uint64    // how often series was emptied
+	forgot     time.Time // when forget last emptied series
 }
 
 // maxSeries is how many series are remembered. Beyond it all are forgotten, and resolved again.
@@ -43,28 +42,19 @@ type key [2]uint64
 // A series is where the values of a key go.
 type series struct {
 	receivers.Series
-	def   *rra.Definition
-	last  resets.Counter // the last value that was handed over
-	first *first         // nil: its step is settled
-}
-
-// A first is the first value of a series whose step is a guess. It is kept until the second value
-// has shown the step. The labels are not kept: the second value comes with them.
-type first struct {
-	job    string
-	step   int64    // the guess
-	begins rra.Time // the Request.Time that the series was made with
-	zero   rra.Time // of the reading of 0 before it; 0: none
-	at     rra.Time // 0: it has not come yet
-	value  float64
-	stored bool // it is in the store
+	def  *rra.Definition
+	last resets.Counter // the last value that was handed over
 }
 
 func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
-	return &intake{
+	t := &intake{
 		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, "otlp"), step: step, series: make(map[key]*series),
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
+	for m := range modes {
+		t.define[m] = func(own int64) *rra.Definition { return define(m, cmp.Or(own, step)) }
+	}
+	return t
 }
 
 // empty forgets all series. t.mu is held.
@@ -101,12 +91,4 @@ func (d *decoder) appendKey(dst []byte, p *part) []byte {
 // keyOf returns the key of what appendKey has returned.
 func (t *intake) keyOf(b []byte) key {
 	return key{maphash.Bytes(t.seeds[0], b), maphash.Bytes(t.seeds[1], b)}
-}
-
-// learnOf enters the step of a job, and returns the step that its series have. e.mu is held.
-func (t *intake) learnOf(job string, step int64) int64 {
-	if job == "" {
-		return step // such series may come from anywhere
-	}
-	return t.learned.Learn(job, step)
 }

@@ -24,9 +24,12 @@ import (
 // TestStep: the flag or the policy gives the step of new series. Without both, the step is the time
 // between the first two points of a series, and other series of the job get the same step.
 func TestStep(t *testing.T) {
-	steps := func(rec *receivertest.Recorder) map[string]int64 {
+	steps := func(store *core.Store) map[string]int64 {
 		m := make(map[string]int64)
-		for _, s := range rec.Series() {
+		for s, err := range store.Select(t.Context(), core.Query{Order: core.ByPath}) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			m[s.Path] = s.Definition.Step
 			if h, want := s.Definition.Sources[0].Heartbeat, max(120, 2*s.Definition.Step); h != want {
 				t.Errorf("%s has the heartbeat %d, want %d", s.Path, h, want)
@@ -42,50 +45,51 @@ func TestStep(t *testing.T) {
 			t.Errorf("%d %q", a.Status, a.Text)
 		}
 	}
-	want := func(rec *receivertest.Recorder, want map[string]int64) {
+	want := func(store *core.Store, want map[string]int64) {
 		t.Helper()
-		if diff := cmp.Diff(want, steps(rec)); diff != "" {
+		if diff := cmp.Diff(want, steps(store)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
 
-	rec := new(receivertest.Recorder)
-	r := receivertest.Start(t, suite(t), rec, nil)
+	r, store := stored(t, sink.Options{}, nil)
 	send(r, job("a"), gaugeOf("x", "", 0, 1))
 	send(r, job("b"), sumOf("n", cumulative, true, 0, 10, 1, 40, 2, 41, 3))
 	send(r, request(nil), gaugeOf("x", "", 0, 1), gaugeOf("y", "", 0, 1))
-	want(rec, map[string]int64{"otlp/a/-/x": 60, "otlp/b/-/n_total": 30, "otlp/-/-/x": 60, "otlp/-/-/y": 60})
+	want(store, map[string]int64{"otlp/a/-/x": 60, "otlp/b/-/n_total": 30, "otlp/-/-/x": 60, "otlp/-/-/y": 60})
 	send(r, job("a"), gaugeOf("x", "", 10, 1), gaugeOf("y", "", 10, 1))
 	send(r, job("b"), gaugeOf("y", "", 10, 1))
 	send(r, request(nil), gaugeOf("x", "", 10, 1), gaugeOf("y", "", 300, 1))
 	send(r, request(nil), gaugeOf("x", "", 300, 1), gaugeOf("z", "", 300, 1))
-	want(rec, map[string]int64{
+	want(store, map[string]int64{
 		"otlp/a/-/x": 10, "otlp/a/-/y": 60, "otlp/b/-/n_total": 30, "otlp/b/-/y": 30, "otlp/-/-/x": 10, "otlp/-/-/y": 300, "otlp/-/-/z": 60,
 	})
 	send(r, job("a"), gaugeOf("y", "", 70, 1), gaugeOf("z", "", 70, 1))
-	if got := steps(rec); got["otlp/a/-/y"] != 10 || got["otlp/a/-/z"] != 10 {
+	if got := steps(store); got["otlp/a/-/y"] != 10 || got["otlp/a/-/z"] != 10 {
 		t.Errorf("later series of a job do not have its step: %v", got)
 	}
 
-	for name, c := range map[string]receivertest.Case{"flag": suite(t), "policy": suite(t)} {
-		rec := new(receivertest.Recorder)
+	policy, err := sink.NewPolicy([]sink.Rule{{Step: 20}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"flag", "policy"} {
+		var o sink.Options
+		var flags map[string][]string
 		if name == "flag" {
-			c.Options = map[string][]string{"otlp-step": {"20"}}
+			flags = map[string][]string{"otlp-step": {"20"}}
 		} else {
-			var err error
-			if rec.Policy, err = sink.NewPolicy([]sink.Rule{{Step: 20}}, nil); err != nil {
-				t.Fatal(err)
-			}
+			o.Policy = policy
 		}
-		r := receivertest.Start(t, c, rec, nil)
+		r, store := stored(t, o, flags)
 		send(r, job("a"), gaugeOf("x", "", 0, 1))
 		send(r, job("a"), gaugeOf("x", "", 60, 1))
-		want(rec, map[string]int64{"otlp/a/-/x": 20})
+		want(store, map[string]int64{"otlp/a/-/x": 20})
 	}
 }
 
 // stored starts a receiver over a store.
-func stored(t *testing.T) (*receivertest.Running, *core.Store) {
+func stored(t *testing.T, o sink.Options, flags map[string][]string) (*receivertest.Running, *core.Store) {
 	t.Helper()
 	store, err := core.Open(t.TempDir(), core.Options{})
 	if err != nil {
@@ -97,7 +101,8 @@ func stored(t *testing.T) (*receivertest.Running, *core.Store) {
 		}
 	})
 	c := suite(t)
-	s := sink.New(store, sink.Options{})
+	c.Options = flags
+	s := sink.New(store, o)
 	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
 		return otlp.Protocol.New(cfg, s)
 	}
@@ -125,7 +130,7 @@ func rows(t *testing.T, store *core.Store, path string, from, to int) (step int6
 // TestLearnedInStore: a series whose step was guessed is replaced by one of the step that its
 // second point shows. It keeps its first point, and what its counter had counted before.
 func TestLearnedInStore(t *testing.T) {
-	r, store := stored(t)
+	r, store := stored(t, sink.Options{}, nil)
 	const begin = 10 // receivertest.Epoch is 10 s before a full half minute
 	for n := 30; n <= 90; n += 30 {
 		at := begin + n
@@ -137,7 +142,7 @@ func TestLearnedInStore(t *testing.T) {
 		}
 	}
 	for path, want := range map[string][]float64{
-		"otlp/-/-/n_total": {30, 90, 150}, "otlp/-/-/delta_total": {1, 2, 3}, "otlp/-/-/level": {math.NaN(), 60, 90},
+		"otlp/-/-/n_total": {30, 90, 150}, "otlp/-/-/delta_total": {1, 2, 3}, "otlp/-/-/level": {30, 60, 90},
 	} {
 		step, got := rows(t, store, path, begin, begin+90)
 		if step != 30 {
@@ -152,7 +157,7 @@ func TestLearnedInStore(t *testing.T) {
 // TestLearnedTogether: clients that send at the same time, even the same points, lose none of them
 // while the series are replaced.
 func TestLearnedTogether(t *testing.T) {
-	r, store := stored(t)
+	r, store := stored(t, sink.Options{}, nil)
 	const clients, series, points = 4, 20, 5
 	var all sync.WaitGroup
 	for c := range clients {
@@ -242,7 +247,7 @@ func TestSecondPointKeepsOthers(t *testing.T) {
 func TestNewSeriesFail(t *testing.T) {
 	var now atomic.Int64
 	now.Store(receivertest.Now)
-	f := &failing{Sink: new(receivertest.Recorder)}
+	f := failing{new(receivertest.Recorder), new(failure)}
 	c := suite(t)
 	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
 		cfg.Now = func() time.Time { return time.Unix(now.Load(), 0) }

@@ -11,6 +11,7 @@ const (
 	delta               // what was counted since the last value
 	balance             // the same of what may go down
 	info                // always 1
+	modes
 )
 
 // adds reports whether values say what was counted since the last one.

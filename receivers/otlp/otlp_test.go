@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
 	"sort"
 	"strings"
@@ -148,8 +147,8 @@ func samples(rec *receivertest.Recorder) (lines []string) {
 	}
 	for _, s := range rec.Samples() {
 		v := "unknown"
-		if s.Values[0].Tag == rra.TagFloat {
-			v = fmt.Sprint(math.Float64frombits(s.Values[0].Bits))
+		if s.Values[0] != rra.Unknown {
+			v = fmt.Sprint(rra.NumericValue(rra.Gauge, s.Values[0], nil))
 		}
 		lines = append(lines, fmt.Sprintf("%s %v %s", labels[s.Path], float64(s.At-rra.Seconds(receivertest.Epoch))/1e6, v))
 	}
@@ -248,7 +247,7 @@ func TestGoesOn(t *testing.T) {
 		r.Stop()
 		last = samples(rec)
 	}
-	want := []string{"ABSOLUTE __name__=n_total, -20 0", "ABSOLUTE __name__=n_total, 10 5", "ABSOLUTE __name__=n_total, 20 5", "ABSOLUTE __name__=n_total, 30 5"}
+	want := []string{"ABSOLUTE __name__=n_total, 0 0", "ABSOLUTE __name__=n_total, 10 5", "ABSOLUTE __name__=n_total, 20 5", "ABSOLUTE __name__=n_total, 30 5"}
 	if diff := cmp.Diff(want, last); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

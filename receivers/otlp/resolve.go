@@ -3,10 +3,11 @@ package otlp
 import (
 	"cmp"
 	"errors"
+	"math"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/receivers/internal/steps"
+	"github.com/rondo-db/rondo/receivers/internal/resets"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -20,25 +21,13 @@ func (e *export) newcomer(k key, p *part, r reading) {
 			e.reject(err.Error(), 1)
 			return
 		}
-		a := &asked{key: k, texts: e.dec.texts(), job: core.LabelValue(q.Labels, "job"), first: r.at, known: e.step}
-		if a.known == 0 && a.job != "" {
-			a.known = e.learned.Step(a.job)
-		}
-		q.Define = func(step int64) *rra.Definition {
-			step = cmp.Or(step, a.known, a.between)
-			a.guessed = step == 0
-			return define(r.mode, step)
-		}
-		q.Fits = r.mode.fits
 		i = e.news.Ask(k, q)
-		e.asked = append(e.asked, a)
-	} else if a := e.asked[i]; a.between == 0 {
-		a.between = steps.Apart(r.at - a.first)
+		e.asked = append(e.asked, asked{k, e.dec.texts()})
 	}
 	e.news.Wait(i, r, 0, e.now)
 }
 
-// request returns the request for the series of a value, without Define.
+// request returns the request for the series of a value.
 func (e *export) request(p *part, r reading) (receivers.Request, error) {
 	d := &e.dec
 	if e.named != d.fresh {
@@ -60,6 +49,12 @@ func (e *export) request(p *part, r reading) (receivers.Request, error) {
 		Identity: identify(resource, attrs, e.name, receivers.Text(d.name), p, r.mode == info),
 		Sender:   e.from,
 		Time:     r.at,
+		Define:   e.define[r.mode],
+		Fits:     r.mode.fits,
+		Learn:    e.step == 0,
+	}
+	if job := core.LabelValue(q.Labels, "job"); job != "" { // else it may come from anywhere
+		q.Group = "otlp/" + job
 	}
 	for _, a := range resource {
 		if a.name == "host.name" {
@@ -67,9 +62,9 @@ func (e *export) request(p *part, r reading) (receivers.Request, error) {
 		}
 	}
 	if r.mode.adds() {
-		q.Time = firstOf(r)
+		q.Since = sinceOf(r)
 	} else if since := r.at - r.start; r.start > 0 && since > 0 && since <= rra.Seconds(2*cmp.Or(e.step, guessedStep)) {
-		q.Time = r.start // a counter that has just begun is known from its beginning on
+		q.Since = rra.Seconds(r.start.Unix() - 1) // it is known from its beginning on
 	}
 	return q, nil
 }
@@ -137,7 +132,6 @@ func (e *export) resolve() error {
 			continue // another request has resolved it meanwhile
 		}
 		e.series[a.key] = &found[i]
-		e.settle(&found[i], a, &reqs[i])
 	}
 	e.Series.Store(int64(len(e.series)))
 	e.news.Replay(&e.Counters, func(r *reading, i int, q *receivers.Request) {
@@ -145,9 +139,7 @@ func (e *export) resolve() error {
 			e.reject(q.Err.Error(), 1)
 			return
 		}
-		s := e.series[e.asked[i].key]
-		e.add(s, *r)
-		e.begun(s)
+		e.add(e.series[e.asked[i].key], *r)
 	})
 	return err
 }
@@ -156,7 +148,9 @@ func (e *export) resolve() error {
 // the sink has failed.
 func (e *export) found(s *series, q *receivers.Request) (err error) {
 	s.Series, s.def = q.Series(e.tick), q.Definition
-	if s.Ref != 0 {
+	if q.Made {
+		s.last = resets.Counter{At: q.Starts(q.Definition), Value: math.NaN()}
+	} else if s.Ref != 0 {
 		s.last.At, s.last.Value, err = e.sink.Last(e.ctx, s.Ref)
 	} else if errors.Is(q.Err, receivers.ErrSources) {
 		if _, ok := receivers.OnlySource(q.Definition); ok {

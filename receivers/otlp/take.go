@@ -39,7 +39,7 @@ func (e *export) value(p *part, m mode, v float64) error {
 	}
 	e.key = d.appendKey(e.key[:0], p)
 	e.find(e.keyOf(e.key), p, reading{mode: m, at: d.point.at, start: d.point.start, value: v})
-	if e.batch.Len() >= batchSamples || e.news.Full() || len(e.seconds) >= receivers.MaxNewcomers {
+	if e.batch.Len() >= batchSamples || e.news.Full() {
 		e.flush()
 	}
 	if e.failed != nil {
@@ -59,9 +59,7 @@ func (e *export) find(k key, p *part, r reading) {
 	}
 	switch {
 	case s != nil && s.Ref != 0:
-		if !e.second(s, p, r) {
-			e.add(s, r)
-		}
+		e.add(s, r)
 	case s == nil || s.Due(e.tick):
 		e.newcomer(k, p, r)
 	default:
@@ -70,7 +68,7 @@ func (e *export) find(k key, p *part, r reading) {
 	}
 }
 
-// flush resolves the newcomers, learns steps, and stores the batch.
+// flush resolves the newcomers, and stores the batch.
 func (e *export) flush() {
 	if e.failed = e.resolve(); e.failed != nil {
 		if e.batch.Len() > 0 { // what was handed over is not stored
@@ -78,7 +76,6 @@ func (e *export) flush() {
 		}
 		return
 	}
-	e.learn()
 	n := e.batch.Len()
 	if n == 0 {
 		return
@@ -93,7 +90,6 @@ func (e *export) flush() {
 	var rejected *core.RejectedError
 	switch {
 	case err == nil:
-		e.stored()
 	case errors.As(err, &rejected):
 		if rejected.Late > 0 {
 			e.reject(textLate, int64(rejected.Late))

@@ -45,12 +45,3 @@ func (*Nowhere) Metadata(context.Context, string) (core.Metadata, error) {
 func (*Nowhere) Last(context.Context, core.Ref) (rra.Time, float64, error) {
 	return 0, math.NaN(), nil
 }
-
-// Replace gives every series the next reference.
-func (n *Nowhere) Replace(_ context.Context, rs []receivers.Replacement) error {
-	for i := range rs {
-		n.refs++
-		rs[i].Ref, rs[i].Definition = n.refs, rs[i].Define(0)
-	}
-	return nil
-}

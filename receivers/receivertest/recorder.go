@@ -67,7 +67,7 @@ func (r *Recorder) Resolve(_ context.Context, reqs []receivers.Request) error {
 			r.refs[q.Path] = ref
 			r.series = append(r.series, core.Series{Ref: ref, Path: q.Path, Labels: q.Labels, Definition: d})
 		}
-		q.Ref, q.Definition, q.Err = ref, r.series[ref-1].Definition, nil
+		q.Ref, q.Made, q.Definition, q.Err = ref, !ok, r.series[ref-1].Definition, nil
 	}
 	return nil
 }
@@ -154,34 +154,6 @@ func (r *Recorder) Last(_ context.Context, ref core.Ref) (rra.Time, float64, err
 		}
 	}
 	return 0, math.NaN(), nil
-}
-
-// Replace gives series other definitions, if they have had as many samples. The references stay.
-func (r *Recorder) Replace(_ context.Context, rs []receivers.Replacement) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	defer r.change()
-	for i := range rs {
-		q := &rs[i].Request
-		if q.Ref = r.refs[q.Path]; q.Ref == 0 {
-			q.Err = core.ErrNotFound
-			continue
-		}
-		n := 0
-		for _, s := range r.samples {
-			if s.Path == q.Path {
-				n++
-			}
-		}
-		if n != len(rs[i].Samples) {
-			q.Err = receivers.ErrChanged
-			continue
-		}
-		if q.Definition, q.Err = r.Policy.DefineRequest(q); q.Err == nil {
-			r.series[q.Ref-1].Definition = q.Definition
-		}
-	}
-	return nil
 }
 
 // Stall makes Submit wait until release is called or the context of Submit ends.

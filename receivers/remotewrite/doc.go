@@ -7,5 +7,5 @@
 // against the last one of their series and handed to the sink (take.go). The answer waits until
 // they are durable.
 //
-// Series that are not known are made by kind and step: newcomers.go, kind.go, learn.go.
+// Series that are not known are made by kind: newcomers.go, kind.go. The sink learns their steps.
 package remotewrite

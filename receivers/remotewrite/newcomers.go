@@ -8,7 +8,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -20,12 +19,7 @@ const recent = 10 * time.Minute
 type newcomer struct {
 	of     []int // indices of the series in the request
 	labels []core.Label
-	job    string
 	counts bool
-	step   int64 // unless the policy says another
-	guess  bool  // step is a guess
-	made   bool  // the series did not exist: Define was called,
-	own    bool  // and without a step
 }
 
 // newcomers sets w.news to the next series of w that are to be found or made, and w.reqs to what
@@ -59,7 +53,15 @@ func (s *server) newcomers(w *work, sender string, now time.Time) {
 		}
 		byPath[id.Path] = len(w.news)
 		w.news = append(w.news, x)
-		w.reqs = append(w.reqs, receivers.Request{Identity: id, Sender: sender, Time: s.begins(w, i, s.cfg.Latest(now)), Untyped: true, Define: x.define})
+		q := receivers.Request{Identity: id, Sender: sender, Untyped: true, Define: s.set.levels, Learn: s.set.step == 0}
+		if x.counts {
+			q.Define = s.set.counters
+		}
+		if job := core.LabelValue(x.labels, "job"); job != "" {
+			q.Group = "prometheus/" + job
+		}
+		q.Time, q.Since = w.begins(i, s.cfg.Latest(now))
+		w.reqs = append(w.reqs, q)
 	}
 }
 
@@ -104,22 +106,11 @@ func (s *server) newcomer(w *work, i int, now time.Time) (x *newcomer, ok bool) 
 	if k == kindUnknown {
 		k = s.families.kind(name)
 	}
-	x = &newcomer{of: []int{i}, labels: labels, job: core.LabelValue(labels, "job"), counts: k.counts(name)}
-	x.step = cmp.Or(s.set.step, s.table.learned.Step(x.job), w.distance(i, s.cfg.Latest(now)))
-	if x.step == 0 {
-		x.step, x.guess = guessedStep, true
-	}
-	return x, true
+	return &newcomer{of: []int{i}, labels: labels, counts: k.counts(name)}, true
 }
 
-// define returns the definition of the series.
-func (x *newcomer) define(step int64) *rra.Definition {
-	x.made = true
-	if step == 0 {
-		step, x.own = x.step, true
-	}
-	return definition(step, x.counts)
-}
+// staleBits is the value that marks the end of a series, a NaN of its own.
+const staleBits = 0x7ff0000000000002
 
 // living reports whether series i of w has a sample that is not the mark of its end, and whose time
 // is possible. A series that has ended and is not known is not made, and no sample that is refused
@@ -133,49 +124,20 @@ func (w *work) living(i int, latest rra.Time) bool {
 	return false
 }
 
-// staleBits is the value that marks the end of a series, a NaN of its own.
-const staleBits = 0x7ff0000000000002
-
-// firstTwo returns the first two samples of series i of w whose time is possible; nil: there are
-// fewer.
-func (w *work) firstTwo(i int, latest rra.Time) (first, second *wireSample) {
-	for j := w.series[i].from; j < w.series[i].to; j++ {
-		switch x := &w.samples[j]; {
-		case x.untimely(latest) != nil:
-		case first == nil:
-			first = x
-		default:
-			return first, x
-		}
-	}
-	return first, nil
-}
-
-// distance returns the time between the first two samples of series i in whole seconds; 0: it has
-// fewer.
-func (w *work) distance(i int, latest rra.Time) int64 {
-	first, second := w.firstTwo(i, latest)
-	if second == nil {
-		return 0
-	}
-	return steps.Apart(milli(second.ms) - milli(first.ms))
-}
-
-// begins returns the time of the first sample of series i of w, or that at which its counter began
-// a moment before. If times are cut to the step, which the policy may yet change, the series begins
-// earlier. The series is living.
-func (s *server) begins(w *work, i int, latest rra.Time) rra.Time {
+// begins returns the time of the first sample of series i of w, and since when it counts, if its
+// counter began a moment before. The series is living.
+func (w *work) begins(i int, latest rra.Time) (at, since rra.Time) {
 	x := &w.series[i]
-	first, _ := w.firstTwo(i, latest)
-	at := milli(first.ms)
-	if s.set.round == toStep {
-		return max(at-rra.Seconds(steps.Most), 2e6)
+	first := x.from
+	for w.samples[first].untimely(latest) != nil {
+		first++
 	}
-	created := milli(cmp.Or(first.start, x.created))
+	at = milli(w.samples[first].ms)
+	created := milli(cmp.Or(w.samples[first].start, x.created))
 	if created > at-rra.Time(recent.Microseconds()) && created < at && created > 2e6 {
-		return created
+		since = rra.Seconds(created.Unix() - 1)
 	}
-	return at
+	return at, since
 }
 
 // later notes that the series of w.news, and those that were to come after them, could not be asked
@@ -215,9 +177,6 @@ func (s *server) resolved(w *work, x *newcomer, r *receivers.Request, now time.T
 		number = s.admit(w.entry[x.of[0]], x, r)
 		w.fresh = append(w.fresh, fresh{number, x.of[0]})
 	}
-	if !x.guess {
-		t.learned.Learn(x.job, r.Definition.Step)
-	}
 	s.enterKeys(w, x.of, number)
 }
 
@@ -235,13 +194,12 @@ func (s *server) admit(was uint32, x *newcomer, r *receivers.Request) uint32 {
 	if source.Kind == rra.DDerive && source.Min >= 0 {
 		e.state |= zeroes
 	}
-	if x.own && x.guess {
-		e.state |= guess
-		t.guessed[number] = r.Time
-	}
-	if x.made { // the store need not be asked
-		e.last = sample{rra.Seconds(r.Time.Unix() - 1), math.NaN()}
+	if r.Made { // the store need not be asked
+		e.last = sample{r.Starts(r.Definition), math.NaN()}
 		e.state |= lastKnown
+		if r.Learn {
+			e.state |= guess
+		}
 	}
 	t.byRef[r.Ref] = number
 	name := core.LabelValue(x.labels, NameLabel)

@@ -10,6 +10,7 @@ import (
 	"github.com/golang/snappy"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/receivers/remotewrite"
 	"github.com/rondo-db/rondo/rra"
@@ -336,9 +337,12 @@ func TestResets(t *testing.T) {
 // TestStep: the flag gives the step of new series, else the time between the first two samples
 // of the job, which may come in one request or in two.
 func TestStep(t *testing.T) {
-	steps := func(r running) map[string]int64 {
+	steps := func(store *core.Store) map[string]int64 {
 		m := make(map[string]int64)
-		for _, s := range r.Recorder.Series() {
+		for s, err := range store.Select(t.Context(), core.Query{Order: core.ByPath}) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			m[s.Path] = s.Definition.Step
 			if h := s.Definition.Sources[0].Heartbeat; h != 3*s.Definition.Step {
 				t.Errorf("%s has the heartbeat %d, step %d", s.Path, h, s.Definition.Step)
@@ -346,28 +350,28 @@ func TestStep(t *testing.T) {
 		}
 		return m
 	}
-	want := func(r running, want map[string]int64) {
+	want := func(store *core.Store, want map[string]int64) {
 		t.Helper()
-		if diff := cmp.Diff(want, steps(r)); diff != "" {
+		if diff := cmp.Diff(want, steps(store)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	r := start(t)
+	r, store := stored(t, t.TempDir(), nil)
 	r.send(204, "", ts("x job=a", sample(0, 1)), ts("x_total job=b", sample(0, 1), sample(30, 1)), ts("x job=c", sample(0, 1)))
-	want(r, map[string]int64{"prometheus/a/-/x": 15, "prometheus/b/-/x_total": 30, "prometheus/c/-/x": 15})
+	want(store, map[string]int64{"prometheus/a/-/x": 15, "prometheus/b/-/x_total": 30, "prometheus/c/-/x": 15})
 	r.send(204, "", ts("x job=a", milli(60_030, 2)), ts("y job=a", sample(60, 1)), ts("y job=b", sample(60, 1)), ts("x job=c", sample(15, 1)))
-	want(r, map[string]int64{
+	want(store, map[string]int64{
 		"prometheus/a/-/x": 60, "prometheus/a/-/y": 15, "prometheus/b/-/x_total": 30, "prometheus/b/-/y": 30, "prometheus/c/-/x": 15,
 	})
 	r.send(204, "", ts("y job=a", sample(180, 1)), ts("z job=a", sample(180, 1)))
-	if got := steps(r); got["prometheus/a/-/y"] != 60 || got["prometheus/a/-/z"] != 60 {
+	if got := steps(store); got["prometheus/a/-/y"] != 60 || got["prometheus/a/-/z"] != 60 {
 		t.Errorf("later series of a job do not have its step: %v", got)
 	}
 
-	r = start(t, "remotewrite-step", "20")
+	r, store = stored(t, t.TempDir(), map[string][]string{"remotewrite-step": {"20"}})
 	r.send(204, "", ts("x job=a", sample(0, 1)))
 	r.send(204, "", ts("x job=a", sample(60, 1)))
-	want(r, map[string]int64{"prometheus/a/-/x": 20})
+	want(store, map[string]int64{"prometheus/a/-/x": 20})
 }
 
 // TestTimes: times that have a constant offset within a second, or a step, lose it.

@@ -1,6 +1,7 @@
 package remotewrite
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -20,6 +21,9 @@ var (
 type settings struct {
 	step  int64 // seconds; 0: learned
 	round rounding
+
+	// The definitions of new series. A step of 0 is the flag's, or a guess.
+	levels, counters func(step int64) *rra.Definition
 }
 
 // A rounding says to what the times of samples are cut.
@@ -35,6 +39,9 @@ func configure(c receivers.Config) (s settings, err error) {
 	if s.step, err = c.Step(flagStep); err != nil {
 		return s, err
 	}
+	own := s.step
+	s.levels = func(step int64) *rra.Definition { return definition(cmp.Or(step, own), false) }
+	s.counters = func(step int64) *rra.Definition { return definition(cmp.Or(step, own), true) }
 	switch v := c.Option(flagRound); v {
 	case "second":
 		s.round = toSecond

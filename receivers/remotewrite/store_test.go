@@ -15,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/receivers/remotewrite"
 	"github.com/rondo-db/rondo/receivers/sink"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // stored starts a receiver over the store in dir. The store is closed when the test ends.
@@ -90,6 +91,29 @@ func TestLearnedInStore(t *testing.T) {
 	}
 	if diff := cmp.Diff([]float64{1, 2}, rows.Values); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// TestLearnedRound: times are cut to the step that was learned.
+func TestLearnedRound(t *testing.T) {
+	r, store := stored(t, t.TempDir(), map[string][]string{"remotewrite-round": {"step"}})
+	for _, step := range []int{60, 15} { // which is the guess
+		name := fmt.Sprint("x", step)
+		for n := range 6 {
+			r.send(204, "", ts(name+" job="+name, milli(1000*step*n+7_347, float64(n))))
+		}
+		ref, err := store.Lookup("prometheus/" + name + "/-/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := store.Info(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := rra.Seconds(int64(step))
+		if at := info.Machine.LastUpdate(info.State.W); info.Definition.Step != int64(step) || at%whole != 0 {
+			t.Errorf("the step is %d, want %d; the last sample is %v behind it", info.Definition.Step, step, (at % whole).Std())
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/receivers/internal/successor"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -37,8 +36,6 @@ type table struct {
 	series  []series // by number
 	byRef   map[core.Ref]uint32
 	byName  map[string][]uint32 // by the name of the metric
-	learned steps.Groups        // by job: the step of new series
-	guessed map[uint32]rra.Time // series that may need another step → Request.Time
 	refused map[uint32]refusal  // by number of the series
 }
 
@@ -72,7 +69,7 @@ const (
 	offsetKnown                   // offset is
 	asSent                        // its times are not rounded: their offset is not constant
 	zeroes                        // a fall is a reset: see package resets
-	guess                         // its step was guessed: it is in table.guessed
+	guess                         // its step is a guess, which its second sample may change
 	offered                       // a sample of it was handed to the store
 )
 
@@ -88,7 +85,7 @@ func newTable(most int) *table {
 	return t
 }
 
-// forget forgets all keys and series. What was learned of jobs stays.
+// forget forgets all keys and series.
 func (t *table) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,7 +96,6 @@ func (t *table) forget() {
 	t.byRef = make(map[core.Ref]uint32)
 	t.byName = make(map[string][]uint32)
 	t.refused = make(map[uint32]refusal)
-	t.guessed = make(map[uint32]rra.Time)
 }
 
 // find sets w.entry to the series of the keys of w, and w.epoch. It reports whether all are known.

@@ -107,9 +107,6 @@ func (s *server) refresh(w *work) (changed bool) {
 // the sink took nothing; p is nil if it was given nothing.
 func (s *server) check(ctx context.Context, w *work, sender string, now time.Time) (p receivers.Pending, err error) {
 	latest := s.cfg.Latest(now)
-	if len(s.table.guessed) > 0 {
-		s.learn(ctx, w, sender, latest)
-	}
 	s.learnMetadata(w)
 	s.flight++
 	w.flight = s.flight
@@ -282,7 +279,7 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 			created = x.start
 		}
 		if zero, ok := (resets.Counter{At: e.last.at, Value: e.last.value}).Zero(at, value, milli(created)); ok {
-			w.batch.Add(e.ref, zero, rra.Float(0))
+			w.batch.Add(e.ref, zero, receivers.Zero)
 		}
 	}
 	w.batch.Add(e.ref, at, v)
@@ -293,6 +290,9 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 		return nil
 	}
 	e.last, e.flight = sample{at, value}, w.flight
+	if e.state&offered != 0 {
+		e.state &^= guess // if it was wrong, a Generation gives the series anew
+	}
 	e.state |= offered
 	return nil
 }

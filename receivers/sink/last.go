@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,18 +37,25 @@ func (s *Sink) Last(_ context.Context, ref core.Ref) (at rra.Time, reading float
 // replaceAtOnce is how many series are replaced at a time: they share the waits for the disk.
 const replaceAtOnce = 128
 
-// Replace is receivers.Sink's.
-func (s *Sink) Replace(ctx context.Context, rs []receivers.Replacement) error {
-	s.replaceMany(ctx, rs)
-	reqs := make([]receivers.Request, len(rs))
-	for i := range rs {
-		reqs[i] = rs[i].Request
-	}
-	s.roll.enter(reqs, s.o.Now())
-	return nil
+// errChanged says that a series has more than the samples of a replacement, or was made otherwise.
+var errChanged = errors.New("the series has changed")
+
+// A replacement asks for another definition of a series that has had samples and nothing else. A
+// series that anybody else has written or altered is left as it is, with the Err errChanged. Time
+// and Since are what the series was made with.
+type replacement struct {
+	receivers.Request
+	Samples []Sample // all, in the order of their times
 }
 
-func (s *Sink) replaceMany(ctx context.Context, rs []receivers.Replacement) {
+// A Sample is a reading of the one data source of a series.
+type Sample struct {
+	At    rra.Time
+	Value rra.Value
+}
+
+// replaceMany replaces series, and fills in the requests as Resolve does. The references are new.
+func (s *Sink) replaceMany(ctx context.Context, rs []replacement) {
 	var all sync.WaitGroup
 	var next atomic.Int64
 	for range min(replaceAtOnce, len(rs)) {
@@ -63,7 +71,7 @@ func (s *Sink) replaceMany(ctx context.Context, rs []receivers.Replacement) {
 // replace replaces one series. Whether it has had the samples and nothing else is seen by its state
 // and its rows, which show each sample and each other change; the store calls the function again if
 // they change before it is replaced.
-func (s *Sink) replace(ctx context.Context, r *receivers.Replacement) {
+func (s *Sink) replace(ctx context.Context, r *replacement) {
 	r.Ref, r.Definition, r.Err = 0, nil, ctx.Err()
 	if r.Err != nil {
 		return
@@ -76,7 +84,7 @@ func (s *Sink) replace(ctx context.Context, r *receivers.Replacement) {
 	r.Ref, r.Err = s.store.Alter(ctx, r.Path, func(c core.Copy) (core.Copy, error) {
 		state, rows, err := filled(c.Definition, r)
 		if err != nil || !slices.Equal(c.State.W, state.W) || !slices.Equal(c.State.Text, state.Text) || !sameRows(c.Rows, rows) {
-			return core.Copy{}, receivers.ErrChanged
+			return core.Copy{}, errChanged
 		}
 		c.Definition = d
 		c.State, c.Rows, err = filled(d, r)
@@ -88,12 +96,12 @@ func (s *Sink) replace(ctx context.Context, r *receivers.Replacement) {
 }
 
 // filled returns a series as it is if it was made with a definition and has had the samples of r.
-func filled(d *rra.Definition, r *receivers.Replacement) (rra.State, [][]float64, error) {
+func filled(d *rra.Definition, r *replacement) (rra.State, [][]float64, error) {
 	m, err := rra.Compile(d)
 	if err != nil {
 		return rra.State{}, nil, err
 	}
-	state := m.NewState(starts(&r.Request))
+	state := m.NewState(r.Starts(d))
 	rows := make([][]float64, len(d.Archives))
 	for _, x := range r.Samples {
 		runs, err := m.Step(&state, x.At, []rra.Value{x.Value}, nil, nil)

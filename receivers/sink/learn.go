@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	maxYoung     = 1 << 18 // series that are watched at a time
+	maxYoung     = 1 << 20 // series that are watched at a time
 	youngSamples = 8       // samples for which a series is watched
 	learnSamples = 4       // samples from which the step of a series is learned
+	keptSamples  = 16      // samples that are kept for it, silent ones among them
 	maxSparse    = 4096    // series that are remembered because their samples come too far apart
 )
 
@@ -44,23 +45,26 @@ type young struct {
 	ref       core.Ref
 	step      int64 // seconds
 	heartbeat rra.Time
+	end       rra.Time // time of the last sample
 
-	// The samples of the series since it is watched.
-	seen int      // how many came
-	far  int      // how many came further behind the one before than the heartbeat
-	gap  rra.Time // the shortest of these distances
+	// The samples of the series since it is watched, but for silent ones.
 	last rra.Time // time of the last one
+	gap  rra.Time // the shortest distance between two that is longer than the heartbeat
+	seen int32    // how many came
+	far  int32    // how many came further behind the one before than the heartbeat
 
 	// What its step is learned by.
-	define  func(step int64) *rra.Definition // nil: nothing is learned, or nothing any more
-	group   string
-	untyped bool
-	begins  rra.Time           // Request.Time
-	settled bool               // the second sample has shown the step
-	samples []receivers.Sample // the first that came
-	taken   bool               // the batch at hand has samples of it
-	fresh   int                // how many of samples are of the batch at hand
-	flying  int                // how many batches with samples of the series are on their way
+	define      func(step int64) *rra.Definition // nil: nothing is learned, or nothing any more
+	group       string
+	time, since rra.Time // of the Request
+	samples     []Sample // the first that came, silent ones too
+	loud        int8     // how many of samples are not silent
+	fresh       int8     // how many of samples are of the batch at hand
+	untyped     bool
+	kind        rra.Kind
+	settled     bool  // the second sample has shown the step
+	taken       bool  // the batch at hand has samples of it
+	flying      int32 // how many batches with samples of the series are on their way
 }
 
 // A Sparse is a series whose samples come further apart than its heartbeat, so that its rows are
@@ -79,9 +83,9 @@ func youngOf(r *receivers.Request, learn bool) *young {
 	if !ok {
 		return nil
 	}
-	y := &young{ref: r.Ref, step: r.Definition.Step, heartbeat: rra.Seconds(ds.Heartbeat)}
+	y := &young{ref: r.Ref, step: r.Definition.Step, heartbeat: rra.Seconds(ds.Heartbeat), kind: ds.Kind}
 	if learn {
-		y.define, y.group, y.untyped, y.begins = r.Define, r.Group, r.Untyped, r.Time
+		y.define, y.group, y.untyped, y.time, y.since = r.Define, r.Group, r.Untyped, r.Time, r.Since
 	}
 	return y
 }
@@ -116,8 +120,8 @@ func (l *learner) stepOf(group string) int64 {
 
 // take notes the samples of b that are of young series, learns steps by them, and redirects samples
 // of series that were replaced. The batch then goes into the store, and once it is there, landed is
-// called with the series that take returns.
-func (s *Sink) take(ctx context.Context, b *core.Batch) (on []*young) {
+// called with the series that take returns. moved reports whether samples are redirected.
+func (s *Sink) take(ctx context.Context, b *core.Batch) (on []*young, moved bool) {
 	l := &s.learn
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -130,7 +134,10 @@ func (s *Sink) take(ctx context.Context, b *core.Batch) (on []*young) {
 			continue
 		}
 		ref := l.now(x.Ref)
-		b.Redirect(i, ref)
+		if ref != x.Ref {
+			b.Redirect(i, ref)
+			moved = true
+		}
 		y := l.young[ref]
 		if y == nil {
 			continue
@@ -142,7 +149,7 @@ func (s *Sink) take(ctx context.Context, b *core.Batch) (on []*young) {
 		y.note(&x)
 	}
 	if slices.ContainsFunc(on, (*young).ripe) {
-		s.learnSteps(ctx, b, on)
+		moved = s.learnSteps(ctx, b, on) || moved
 	}
 	for _, y := range on {
 		if y.seen >= youngSamples && l.young[y.ref] == y {
@@ -151,7 +158,7 @@ func (s *Sink) take(ctx context.Context, b *core.Batch) (on []*young) {
 		y.taken, y.fresh = false, 0
 		y.flying++
 	}
-	return on
+	return on, moved
 }
 
 // now returns the series that ref stands for. l.mu is held.
@@ -167,23 +174,47 @@ func (l *learner) now(ref core.Ref) core.Ref {
 
 // note notes a sample. One that is not after the last one changes nothing: the store refuses it.
 func (y *young) note(x *core.BatchSample) {
-	if y.seen > 0 && x.At <= y.last {
+	if x.At <= y.end {
 		return
 	}
-	y.distance(x.At)
-	switch {
-	case y.define == nil:
-	case len(x.Values) != 1 || x.Values[0].Tag == rra.TagText || x.Values[0].Tag == rra.TagInvalid:
-		y.define = nil
-	case len(y.samples) < learnSamples:
-		y.samples = append(y.samples, receivers.Sample{At: x.At, Value: x.Values[0]})
-		y.fresh++
+	y.end = x.At
+	plain := len(x.Values) == 1 && x.Values[0].Tag != rra.TagText && x.Values[0].Tag != rra.TagInvalid
+	loud := !plain || !y.silent(x.Values[0])
+	if loud {
+		y.distance(x.At)
 	}
+	switch {
+	case y.define == nil || y.loud == learnSamples:
+	case !plain || len(y.samples) == keptSamples:
+		y.define = nil
+	default:
+		y.samples = append(y.samples, Sample{x.At, x.Values[0]})
+		y.fresh++
+		if loud {
+			y.loud++
+		}
+	}
+}
+
+// silent reports whether a value says nothing of how often samples come: a receiver has put it in,
+// or it says that the series has ended.
+func (y *young) silent(v rra.Value) bool {
+	return v.Tag == rra.TagUnknown || v == receivers.Zero && y.kind != rra.Gauge
+}
+
+// times returns when the loud samples came that are kept.
+func (y *young) times() (at []rra.Time) {
+	for _, x := range y.samples {
+		if !y.silent(x.Value) {
+			at = append(at, x.At)
+		}
+	}
+	return at
 }
 
 // distance notes that a sample comes at a time.
 func (y *young) distance(at rra.Time) {
-	if d := at - y.last; y.seen > 0 && d > y.heartbeat {
+	if d := at - y.last; y.seen > 0 && d > y.heartbeat && y.kind != rra.Absolute { // see shows
 		if y.far++; y.far == 1 || d < y.gap {
 			y.gap = d
 		}
@@ -235,44 +266,60 @@ func (s *shared) landed(on []*young, err error) {
 	}
 }
 
-// A shown is a series whose samples show a step, in seconds.
+// A shown is a series whose samples show a step.
 type shown struct {
 	*young
-	step int64
+	step  int64 // seconds
+	first bool  // the second sample shows it, so that the group may learn by it
 }
 
-// learnSteps gives the series of on the steps that their samples show. It waits until all samples
-// before this batch have landed. Meanwhile s.learn.mu is released, and s.learn.turn is held: no
-// other batch counts among what has landed, or goes to a series that is about to be replaced.
-func (s *Sink) learnSteps(ctx context.Context, b *core.Batch, on []*young) {
+// learnSteps gives the series of on the steps that their samples show, and redirects samples of b.
+// It waits until all samples before this batch have landed. Meanwhile s.learn.mu is released, and
+// s.learn.turn is held: no other batch counts among what has landed, or goes to a series that is
+// about to be replaced.
+func (s *Sink) learnSteps(ctx context.Context, b *core.Batch, on []*young) (moved bool) {
 	ctx, cancel := receivers.Asking(ctx)
 	defer cancel()
+	l := &s.learn
 	var all []shown
+	var told steps.Groups // what the samples show of groups, if their series have no others
 	for _, y := range on {
-		if !y.ripe() || !s.learn.quiet(ctx, y) {
+		if !y.ripe() || !l.quiet(ctx, y) {
 			continue
 		}
-		if step := s.learn.shows(y); step != y.step {
-			all = append(all, shown{y, step})
-		}
+		x := shown{y, l.shows(y, &told), !y.settled}
 		y.settled = true
+		if x.step != y.step {
+			all = append(all, x)
+		} else if x.first {
+			l.learned(y.group, x.step)
+		}
 	}
 	if len(all) == 0 {
-		return
+		return false
 	}
 	s.relearn(ctx, all)
 	for i := range b.Len() {
-		if ref := b.Ref(i); s.roll.flagged(ref) {
-			b.Redirect(i, s.learn.now(ref))
+		was := b.Ref(i)
+		if ref := l.now(was); ref != was {
+			b.Redirect(i, ref)
+			moved = true
 		}
+	}
+	return moved
+}
+
+// learned notes the step of a group, unless it has one. l.mu is held.
+func (l *learner) learned(group string, step int64) {
+	if group != "" {
+		l.groups.Learn(group, step)
 	}
 }
 
 // ripe reports whether the samples of y show something of its step. The second does, and so does
 // the fourth.
 func (y *young) ripe() bool {
-	n := len(y.samples)
-	return y.define != nil && y.fresh > 0 && (!y.settled && n >= 2 || n == learnSamples)
+	return y.define != nil && y.fresh > 0 && (!y.settled && y.loud >= 2 || y.loud == learnSamples)
 }
 
 // quiet waits until no batch with samples of y is on its way, and reports whether its step can be
@@ -297,55 +344,75 @@ func (l *learner) quiet(ctx context.Context, y *young) bool {
 }
 
 // shows returns the step that the samples of y show, in seconds. l.mu is held.
-func (l *learner) shows(y *young) int64 {
-	x := y.samples
+func (l *learner) shows(y *young, told *steps.Groups) int64 {
+	x := y.times()
+	seldom := y.kind == rra.Absolute // no delta comes while nothing is counted
 	if y.settled {
 		x = x[learnSamples-3:]
-		if x[1].At-x[0].At > y.heartbeat && x[2].At-x[1].At > y.heartbeat {
-			return steps.Apart(x[2].At - x[1].At)
+		if !seldom && x[1]-x[0] > y.heartbeat && x[2]-x[1] > y.heartbeat {
+			return steps.Apart(x[2] - x[1])
 		}
 		return y.step
 	}
-	between := x[1].At - x[0].At
-	if step := l.groups.Step(y.group); step != 0 && between <= rra.Seconds(receivers.LearnedHeartbeat(step)) {
-		return step
+	between := x[1] - x[0]
+	if step := cmp.Or(l.groups.Step(y.group), told.Step(y.group)); step != 0 {
+		if ds, _ := receivers.OnlySource(y.define(step)); seldom || between <= rra.Seconds(ds.Heartbeat) {
+			return step
+		}
 	}
 	step := steps.Apart(between)
 	if y.group != "" {
-		l.groups.Learn(y.group, step)
+		told.Learn(y.group, step)
 	}
 	return step
 }
 
 // relearn replaces series by ones with the steps that they show, which have had the samples that
-// have landed. A series that somebody else has written to keeps its step. s.learn.mu is held.
+// have landed. A series that somebody else has written to, such as another node, keeps its step.
+// s.learn.mu is released meanwhile, and s.learn.turn is held.
 func (s *Sink) relearn(ctx context.Context, all []shown) {
 	refs := make([]core.Ref, len(all))
 	for i, x := range all {
 		refs[i] = x.ref
 	}
-	var rs []receivers.Replacement
-	var of []*young
+	l := &s.learn
+	l.mu.Unlock()
+	var rs []replacement
+	var of []shown
 	failed := s.store.Resolve(ctx, refs, func(i int, series core.Series) bool {
 		x := all[i]
-		rs, of = append(rs, receivers.Replacement{
+		rs, of = append(rs, replacement{
 			Request: receivers.Request{
-				Identity: receivers.Identity{Path: series.Path, Labels: series.Labels}, Time: x.begins, Untyped: x.untyped,
+				Identity: receivers.Identity{Path: series.Path, Labels: series.Labels}, Time: x.time, Since: x.since, Untyped: x.untyped,
 				Define: func(own int64) *rra.Definition { return x.define(cmp.Or(own, x.step)) },
 			},
-			Samples: x.samples[:len(x.samples)-x.fresh],
-		}), append(of, x.young)
+			Samples: x.samples[:len(x.samples)-int(x.fresh)],
+		}), append(of, x)
 		return true
 	})
 	s.replaceMany(ctx, rs)
-	for i := range rs {
-		r, y := &rs[i], of[i]
-		if r.Err == nil {
-			s.succeed(y, r)
-			continue
+	for i := range of {
+		if x := &of[i]; x.first && errors.Is(rs[i].Err, errChanged) { // its last sample shows more
+			if at, _, err := s.Last(ctx, x.ref); err == nil {
+				x.step = cmp.Or(steps.Apart(x.times()[1]-at), x.step)
+			}
 		}
-		if y.define = nil; !errors.Is(r.Err, receivers.ErrChanged) {
+	}
+	l.mu.Lock()
+	for i, x := range of {
+		r := &rs[i]
+		changed := errors.Is(r.Err, errChanged)
+		switch {
+		case r.Err == nil:
+			s.succeed(x.young, r)
+		case !changed:
 			failed = cmp.Or(failed, r.Err)
+			fallthrough
+		default:
+			x.define = nil
+		}
+		if x.first && (r.Err == nil || changed) {
+			l.learned(x.group, x.step)
 		}
 	}
 	if failed == nil {
@@ -357,7 +424,7 @@ func (s *Sink) relearn(ctx context.Context, all []shown) {
 }
 
 // succeed puts the series of r into the place of y. s.learn.mu is held.
-func (s *shared) succeed(y *young, r *receivers.Replacement) {
+func (s *shared) succeed(y *young, r *replacement) {
 	l := &s.learn
 	ds, _ := receivers.OnlySource(r.Definition)
 	delete(l.young, y.ref)
@@ -368,8 +435,8 @@ func (s *shared) succeed(y *young, r *receivers.Replacement) {
 	s.roll.succeed(y.ref, r.Ref)
 	y.ref, y.step, y.heartbeat = r.Ref, r.Definition.Step, rra.Seconds(ds.Heartbeat)
 	y.seen, y.far = 0, 0
-	for _, x := range y.samples {
-		y.distance(x.At)
+	for _, at := range y.times() {
+		y.distance(at)
 	}
 	l.young[y.ref] = y
 }

@@ -23,6 +23,8 @@ type sending struct {
 	store *core.Store
 	refs  map[string]core.Ref
 	group string
+	// define returns the definition of a new series; nil: receivers.LearnedDefinition.
+	define func(step int64) *rra.Definition
 }
 
 func newSending(t *testing.T, o sink.Options) *sending {
@@ -42,8 +44,12 @@ func (s *sending) batch(path string, at ...int64) *core.Batch {
 // resolve has the series of a path made, whose first sample comes at a second.
 func (s *sending) resolve(path string, at int64) {
 	s.Helper()
+	define := s.define
+	if define == nil {
+		define = receivers.LearnedDefinition
+	}
 	reqs := []receivers.Request{{
-		Identity: receivers.Identity{Path: path}, Time: rra.Seconds(at), Define: receivers.LearnedDefinition, Learn: true, Group: s.group,
+		Identity: receivers.Identity{Path: path}, Time: rra.Seconds(at), Define: define, Learn: true, Group: s.group,
 	}}
 	if err := s.sink.Resolve(s.Context(), reqs); err != nil || reqs[0].Err != nil {
 		s.Fatal(err, reqs[0].Err)
@@ -57,13 +63,21 @@ func (s *sending) send(path string, at ...int64) {
 	if s.refs[path] == 0 {
 		s.resolve(path, at[0])
 	}
-	p, err := s.sink.Submit(s.Context(), s.batch(path, at...))
+	s.submit(s.batch(path, at...))
+}
+
+// submit stores a batch, and reports whether samples of it were moved.
+func (s *sending) submit(b *core.Batch) (moved bool) {
+	s.Helper()
+	p, err := s.sink.Submit(s.Context(), b)
 	if err == nil {
+		moved = p.(receivers.Moved).Moved()
 		err = p.Wait()
 	}
 	if err != nil {
-		s.Fatalf("%s at %d: %v", path, at, err)
+		s.Fatal(err)
 	}
+	return moved
 }
 
 // step returns the step of a series, and how many of its finest rows are known.
@@ -83,6 +97,55 @@ func (s *sending) step(path string) (step int64, known int) {
 		}
 	}
 	return c.Definition.Step, known
+}
+
+// TestSilentSamples: a 0 that a receiver puts in before the samples of a counter, and a sample that
+// is unknown, do not show the step of a series.
+func TestSilentSamples(t *testing.T) {
+	s := newSending(t, sink.Options{})
+	s.define = func(step int64) *rra.Definition {
+		d := receivers.LearnedDefinition(step)
+		d.Sources[0].Kind, d.Sources[0].Min = rra.DDerive, 0
+		return d
+	}
+	at := times(6, 60)
+	for _, path := range []string{"new", "again", "ends"} {
+		s.resolve(path, at[0]-20)
+		for i, sec := range at {
+			b := new(core.Batch)
+			switch {
+			case path == "new" && i == 0: // it has begun a moment ago
+				b.Add(s.refs[path], rra.Seconds(sec-20), receivers.Zero)
+			case path == "again" && i == 1: // it has begun again
+				b.Add(s.refs[path], rra.Seconds(at[0])+1, receivers.Zero)
+			case path == "ends" && i == 1:
+				b.Add(s.refs[path], rra.Seconds(at[0]+7), rra.Unknown)
+			}
+			b.Add(s.refs[path], rra.Seconds(sec), rra.Float(float64(60*i)))
+			s.submit(b)
+		}
+		if step, known := s.step(path); step != 60 || known < 4 {
+			t.Errorf("%s: the step is %d, %d rows are known", path, step, known)
+		}
+	}
+}
+
+// TestMoved: the sink says that samples go to another series than their references say, until the
+// reference is resolved again.
+func TestMoved(t *testing.T) {
+	s := newSending(t, sink.Options{})
+	at := times(5, 60)
+	for i, sec := range at {
+		if i == 0 || i == 4 {
+			s.resolve("a", sec)
+		}
+		if got, want := s.submit(s.batch("a", sec)), i > 0 && i < 4; got != want {
+			t.Errorf("sample %d: moved %v, want %v", i, got, want)
+		}
+	}
+	if step, known := s.step("a"); step != 60 || known != 5 {
+		t.Errorf("the step is %d, %d rows are known", step, known)
+	}
 }
 
 // times returns n times that are apart so many seconds.
@@ -146,7 +209,7 @@ func TestPolicyNamesStep(t *testing.T) {
 	}
 	s := newSending(t, sink.Options{Policy: p})
 	s.send("a", times(10, 300)...)
-	if step, known := s.step("a"); step != 20 || known != 0 {
+	if step, known := s.step("a"); step != 20 || known != 1 { // the first
 		t.Errorf("the step is %d, %d rows are known", step, known)
 	}
 	if got := fmt.Sprint(s.sink.Sparse(t.Context())); got != "[{a value 80 300}]" {

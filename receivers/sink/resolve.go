@@ -119,7 +119,7 @@ func (c *call) answer(i int, s core.Series, err error) {
 // the same path.
 func (c *call) begin(i int) bool {
 	r := &c.reqs[i]
-	r.Ref, r.Definition, r.Err = 0, nil, nil
+	r.Ref, r.Made, r.Definition, r.Err = 0, false, nil, nil
 	c.heard.from(r)
 	j, ok := c.same[r.Path]
 	if ok {
@@ -167,7 +167,7 @@ func (c *call) missing(i int) {
 		return
 	}
 	c.same[r.Path] = i
-	c.specs = append(c.specs, core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: starts(r)})
+	c.specs = append(c.specs, core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: r.Starts(d)})
 	c.specOf = append(c.specOf, i)
 }
 
@@ -192,9 +192,6 @@ func (c *call) define(i int) (*rra.Definition, error) {
 	}
 	return d, err
 }
-
-// starts returns when a new series starts.
-func starts(r *receivers.Request) rra.Time { return rra.Seconds(r.Time.Unix() - 1) }
 
 // found fills in a request for a series that exists.
 func (c *call) found(r *receivers.Request, ref core.Ref) error {
@@ -232,7 +229,7 @@ func (c *call) create(ctx context.Context) error {
 		r := &c.reqs[c.specOf[i]]
 		switch {
 		case made.Err == nil:
-			r.Ref, r.Definition = made.Ref, c.specs[i].Definition
+			r.Ref, r.Made, r.Definition = made.Ref, true, c.specs[i].Definition
 			c.granted[r.Sender]--
 			c.made.Add(1)
 			c.o.Logger.Debug("series made", "path", r.Path, "sender", r.Sender, "step", r.Definition.Step)

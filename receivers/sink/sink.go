@@ -125,8 +125,8 @@ func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, er
 	if !ok {
 		t = &ticket{shared: s.shared}
 	}
-	if t.young = nil; s.roll.count(b, s.o.Now()) { // before the store has b
-		t.young = s.take(ctx, b)
+	if t.young, t.moved = nil, false; s.roll.count(b, s.o.Now()) { // before the store has b
+		t.young, t.moved = s.take(ctx, b)
 	}
 	if err := s.store.Submit(ctx, b, &t.Ticket); err != nil {
 		s.landed(t.young, err)
@@ -140,7 +140,11 @@ type ticket struct {
 	core.Ticket
 	*shared
 	young []*young // series that are watched, with samples in the batch
+	moved bool
 }
+
+// Moved is receivers.Moved's.
+func (t *ticket) Moved() bool { return t.moved }
 
 func (t *ticket) Wait() error {
 	err := t.Ticket.Wait()

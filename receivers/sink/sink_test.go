@@ -128,8 +128,8 @@ func TestSinkResolve(t *testing.T) {
 	if diff := cmp.Diff([][]string{{"a", "b", "raced"}}, store.batches); diff != "" {
 		t.Errorf("made (-want +got):\n%s", diff)
 	}
-	if got := store.specs[0].Start; got != rra.Seconds(1_699_999_999) {
-		t.Errorf("start %v, want one second before the whole second of the first sample", got.Std())
+	if got := store.specs[0].Start; got != rra.Seconds(1_699_999_990) {
+		t.Errorf("start %v, want one step before the whole second of the first sample", got.Std())
 	}
 	if diff := cmp.Diff([]core.Label{{Name: "host", Value: "h"}}, store.specs[0].Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)

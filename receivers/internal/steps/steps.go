@@ -1,20 +1,10 @@
-// Package steps learns the steps of series from the times between their samples.
-//
-// Senders of Prometheus' and OpenTelemetry's protocols do not say how often they send. So a new
-// series begins with a step that is a guess. Its second sample shows the step. If that is another
-// one, the series is replaced by one of the right step, which has had the first sample, unless
-// somebody else has written to it; see [Replace]. The step is also kept for other series that the
-// same source sends; see [Groups].
+// Package steps finds the steps of series by the times between their samples.
 package steps
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"math"
-	"slices"
 
-	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -70,32 +60,4 @@ func (g *Groups) Learn(group string, step int64) int64 {
 		g.steps[group] = step
 	}
 	return step
-}
-
-// Replacement returns what replaces a series when its second sample shows its step. q asks for the
-// series as it was made, but for its step. The series has had its first sample, and before it, if
-// zero is not 0, a reading of 0 at that time, because its counter has begun then.
-func Replacement(q receivers.Request, zero, at rra.Time, value float64) receivers.Replacement {
-	samples := []receivers.Sample{{At: at, Value: receivers.Reading(value)}}
-	if zero != 0 {
-		samples = slices.Insert(samples, 0, receivers.Sample{At: zero, Value: rra.Float(0)})
-	}
-	return receivers.Replacement{Request: q, Samples: samples}
-}
-
-// Replace has the sink replace series, and waits for it as long as receivers.Asking says. done is
-// called with the outcome of each: nil if it was replaced. failed, which may be nil, is the first
-// thing that went wrong. That somebody else has written a series is nothing wrong.
-func Replace(ctx context.Context, sink receivers.Sink, rs []receivers.Replacement, done func(i int, err error)) (failed error) {
-	ctx, cancel := receivers.Asking(ctx)
-	defer cancel()
-	all := sink.Replace(ctx, rs)
-	for i := range rs {
-		err := cmp.Or(all, rs[i].Err)
-		if failed == nil && !errors.Is(err, receivers.ErrChanged) {
-			failed = err
-		}
-		done(i, err)
-	}
-	return failed
 }
