@@ -10,8 +10,9 @@
 // what has not changed does not flash. Lines may be older than the range: the chart draws what it has.
 
 import { Crosshair } from './crosshair.js';
-import { extent, middle, newest, shapes, spread, statistics, summary, valueAt } from './chart/data.js';
+import { extent, middle, newest, seen, shapes, spread, statistics, summary, valueAt } from './chart/data.js';
 import { drawAxes, drawMarks, drawShape, hair, prepare, timeOf, xOf } from './chart/draw.js';
+import { Hover } from './chart/hover.js';
 import { listen } from './chart/input.js';
 import { Legend } from './chart/legend.js';
 import { openMenu } from './chart/menu.js';
@@ -19,7 +20,7 @@ import { axis } from './chart/scale.js';
 import { table } from './chart/table.js';
 import { el, fill, icon, setText } from './dom.js';
 import * as format from './format.js';
-import { colourOf, inks, onTheme, usualNames } from './theme.js';
+import { colourOf, inks, onPaper, onTheme, usualNames } from './theme.js';
 
 /**
  * One line of a chart. Value i stands for the time from start+i*step to start+(i+1)*step.
@@ -80,15 +81,16 @@ function schedule(chart) {
 }
 
 export class Chart {
-  #o; #root; #plot; #base; #over; #message; #flag; #legend; #sheet = null;
+  #o; #root; #plot; #base; #over; #message; #hover = new Hover(); #legend; #sheet = null;
   #lines = []; #marks = []; #hidden = new Set();
   #from = 0; #to = 1; #width = 0; #frame = null; #left = null; #right = null;
-  #selection = null; #ends = []; #onlyOver = true; #announced = ''; #begun = false; #pointed = false; #scales = {}; #before = null;
+  #selection = null; #ends = []; #onlyOver = true; #announced = ''; #begun = false; #pointed = false; #scales = {}; #before = null; #mine = false;
 
   /** @param {HTMLElement} root is filled by the chart @param {Options} options */
   constructor(root, options = {}) {
     this.#o = { height: 180, fold: 6, crosshair: new Crosshair(), ...options };
     this.#root = root;
+    drawn.add(this);
     this.#build();
     const sized = new ResizeObserver(([entry]) => {
       const width = Math.round(entry.contentRect.width);
@@ -99,7 +101,7 @@ export class Chart {
     });
     sized.observe(this.#plot);
     this.#ends.push(() => sized.disconnect(), onTheme(() => this.#changed()),
-      this.#o.crosshair.on((time) => { this.#legend?.point(time); schedule(this); }),
+      this.#o.crosshair.on((time, source) => { this.#mine = source === this; this.#legend?.point(time); schedule(this); }),
       listen(this.#plot, this));
   }
 
@@ -108,9 +110,8 @@ export class Chart {
     this.#base = el('canvas');
     this.#over = el('canvas');
     this.#message = el('p', { class: 'chart-message', hidden: true });
-    this.#flag = el('div', { class: 'chart-flag', hidden: true });
     this.#plot = el('div', { class: 'chart-plot', tabindex: '0', role: 'img', 'aria-label': o.title || 'chart' },
-      this.#base, this.#over, this.#flag, this.#message);
+      this.#base, this.#over, this.#hover.elements, this.#message);
     this.#plot.style.height = `${o.height}px`;
     const parts = [this.#plot];
     if (o.title !== undefined) parts.unshift(this.#head());
@@ -241,6 +242,7 @@ export class Chart {
   destroy() {
     for (const end of this.#ends) end();
     dirty.delete(this);
+    drawn.delete(this);
     this.#root.textContent = '';
   }
 
@@ -416,7 +418,7 @@ export class Chart {
   #drawOver() {
     const f = this.#frame, ink = inks(), at = this.#o.crosshair.at;
     const shown = at !== null && at >= f.from && at <= f.to;
-    this.#flag.hidden = !shown;
+    if (!shown) this.#hover.hide();
     if (!shown && !this.#selection && !this.#pointed) return; // a canvas that stays empty costs nothing
     this.#pointed = shown || Boolean(this.#selection);
     const g = prepare(this.#over, this.#width, this.#o.height);
@@ -439,7 +441,7 @@ export class Chart {
     g.lineTo(x, f.bottom);
     g.stroke();
     this.#dots(g, f, at, ink);
-    this.#showFlag(f, x, at);
+    this.#point(f, x, at);
   }
 
   #dots(g, f, at, ink) {
@@ -458,14 +460,41 @@ export class Chart {
     }
   }
 
-  #showFlag(f, x, at) {
-    const near = this.#marks.filter((m) => (m.to ? at >= m.time && at <= m.to : Math.abs(xOf(f, m.time) - x) < 6));
-    const texts = [format.moment(at, this.#lines[0]?.step || 1), ...near.slice(0, 3).map((m) => m.text)];
-    setText(this.#flag, texts.join(' · '));
-    const half = this.#flag.offsetWidth / 2;
-    this.#flag.style.transform = `translateX(${Math.round(Math.min(f.width - half * 2 - 2, Math.max(2, x - half)))}px)`;
+  #point(f, x, at) {
+    const marks = this.#marks.filter((m) => (m.to ? at >= m.time && at <= m.to : Math.abs(xOf(f, m.time) - x) < 6)).slice(0, 3).map((m) => m.text);
+    const rows = this.#mine ? this.#visible().map((line) => {
+      const value = valueAt(line, at, seen(line)), old = this.#before?.lines.find((l) => l.label === line.label);
+      return {
+        label: line.label, colour: this.#colour(line, this.#lines.indexOf(line)), value: line.mirror ? -value : value, text: this.#text(value, line, 1),
+        before: old && this.#text(valueAt(old, at, seen(old)), line, 1),
+      };
+    }) : [];
+    this.#hover.show({ x, width: f.width, time: at, step: this.#lines[0]?.step || 1, marks, mine: this.#mine, before: this.#before?.words, rows });
+  }
+
+  /** @ignore draws at once, for paper: as wide as that, and sharp; 0 is for the screen again */
+  print(width) {
+    this.#width = (!this.#o.small && width) || Math.round(this.#plot.clientWidth);
+    this.#begun = true;
+    this.#onlyOver = false;
+    this.#hover.hide();
+    this.draw();
   }
 }
+
+/** The width of a chart on paper in CSS pixels. */
+export const paper = 700;
+
+// On paper all charts are drawn anew, in light colours.
+const drawn = new Set();
+globalThis.addEventListener?.('beforeprint', () => {
+  onPaper(true);
+  for (const chart of drawn) chart.print(paper);
+});
+globalThis.addEventListener?.('afterprint', () => {
+  onPaper(false);
+  for (const chart of drawn) chart.print(0);
+});
 
 const areasFirst = (list) => [...list].sort((a, b) => weight(a) - weight(b));
 const weight = (s) => (s.line.style === 'band' ? 0 : s.line.style === 'area' ? 1 : 2);

@@ -1,9 +1,9 @@
 // Charts of the method Charts on a page: drawn when they come into view, fetched together.
 
-import { Chart } from './chart.js';
+import { Chart, paper } from './chart.js';
 import { Before } from './compare.js';
 import { Crosshair } from './crosshair.js';
-import { fetchMany, linesOf, selectionKey, selectionsOf } from './data.js';
+import { fetchMany, fetchNow, linesOf, selectionKey, selectionsOf } from './data.js';
 import { seriesURL } from './state.js';
 import { Tail } from './tail.js';
 
@@ -27,6 +27,8 @@ export class ChartSet {
     this.#o = options;
     this.#seen = new IntersectionObserver((entries) => this.#scrolled(entries), { rootMargin: '250px 400px' });
     options.signal.addEventListener('abort', () => this.clear());
+    this.print = this.print.bind(this);
+    addEventListener('beforeprint', this.print);
   }
 
   /** Adds a chart, which is made when its element comes into view. @param {HTMLElement} element @param {object} of */
@@ -38,6 +40,7 @@ export class ChartSet {
   /** Takes all charts away. */
   clear() {
     this.#seen.disconnect();
+    removeEventListener('beforeprint', this.print, true);
     cancelAnimationFrame(this.#planned);
     for (const cell of this.#cells.values()) cell.chart?.destroy();
     this.#cells.clear();
@@ -55,6 +58,18 @@ export class ChartSet {
     this.#turn++;
     this.#look();
     return this.#fetch();
+  }
+
+  /** When the oldest value was stored that is seen, in seconds since 1970; Infinity if there is none. */
+  get oldest() {
+    let first = Infinity;
+    for (const { chart } of this.#cells.values()) {
+      for (const { start, step, values } of chart?.lines || []) {
+        const i = values.findIndex((v) => !Number.isNaN(v));
+        if (i >= 0) first = Math.min(first, start + i * step);
+      }
+    }
+    return first;
   }
 
   /** The seconds after which new rows are worth a look: a pixel or two of the range. */
@@ -121,7 +136,7 @@ export class ChartSet {
   async #compare(cells, points) {
     const wanting = cells.map((cell) => [cell, cell.before.wants(this.#range)]).filter(([, range]) => range);
     if (!wanting.length) return;
-    const select = new Map(wanting.flatMap(([cell]) => selectionsOf(cell.of)).map((s) => [selectionKey(s.path, s.cf), { path: s.path, cf: s.cf }]));
+    const select = wantedBy(wanting.map(([cell]) => cell));
     try {
       const rows = await fetchMany([...select.values()], { ...wanting[0][1], points }, this.#o.signal);
       const found = new Map([...select.keys()].map((key, i) => [key, rows[i]]));
@@ -131,16 +146,21 @@ export class ChartSet {
     }
   }
 
-  async #request(cells, points, turn) {
-    const wanted = new Map();
+  /** Fetches what was not seen yet, and waits for it: paper has all charts. */
+  print() {
+    const cells = [...this.#cells.values()].filter((c) => !c.chart?.lines.length && c.element.checkVisibility());
+    if (!cells.length || !this.#range) return;
+    const wanted = wantedBy(cells), rows = fetchNow([...wanted.values()], { ...this.#range, points: 600 });
+    const found = new Map([...wanted.keys()].map((key, i) => [key, rows[i]]));
     for (const cell of cells) {
-      for (const s of selectionsOf(cell.of)) {
-        const key = selectionKey(s.path, s.cf);
-        const known = wanted.get(key);
-        if (known) known.ds = [...new Set([...known.ds, ...s.ds])];
-        else wanted.set(key, s);
-      }
+      if (!cell.chart) this.#make(cell);
+      this.#fill(cell, found);
+      cell.chart.print(paper);
     }
+  }
+
+  async #request(cells, points, turn) {
+    const wanted = wantedBy(cells);
     try {
       const keys = [...wanted.keys()];
       const rows = await this.#tail.fetch([...wanted.values()], this.#range, points, this.#o.signal);
@@ -167,4 +187,18 @@ export class ChartSet {
     const failed = selectionsOf(cell.of).map((s) => found.get(selectionKey(s.path, s.cf))).find((r) => r instanceof Error);
     cell.chart.setMessage(lines.length || !failed ? 'No data in this range' : failed.message);
   }
+}
+
+// What cells need of each series, once.
+function wantedBy(cells) {
+  const wanted = new Map();
+  for (const cell of cells) {
+    for (const s of selectionsOf(cell.of)) {
+      const key = selectionKey(s.path, s.cf);
+      const known = wanted.get(key);
+      if (known) known.ds = [...new Set([...known.ds, ...s.ds])];
+      else wanted.set(key, s);
+    }
+  }
+  return wanted;
 }

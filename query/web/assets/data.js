@@ -1,6 +1,6 @@
 // Rows for charts: what several charts want at one moment goes to the server in one FetchMany.
 
-import { call, floats, num, RPCError } from './rpc.js';
+import { call, callNow, floats, num, RPCError } from './rpc.js';
 import { recipeColour } from './theme.js';
 
 /** The selections that one request takes. */
@@ -27,12 +27,26 @@ export function readRows(rows) {
  * @param {AbortSignal} [signal]
  * @returns {Promise<(Rows|RPCError)[]>} in the order of select; an error where one series has no such rows
  */
-export async function fetchMany(select, { from, to, points = 400, after }, signal) {
+export async function fetchMany(select, range, signal) {
+  const parts = partsOf(select, range);
+  return results(parts, await Promise.all(parts.map((part) => call('FetchMany', part, signal))));
+}
+
+/** The same at once, for a page that is being printed. @returns {(Rows|RPCError)[]} */
+export function fetchNow(select, range) {
+  const parts = partsOf(select, range);
+  return results(parts, parts.map((part) => callNow('FetchMany', part) || {}));
+}
+
+function partsOf(select, { from, to, points = 400, after }) {
   const parts = [];
-  for (let i = 0; i < select.length; i += most) parts.push(select.slice(i, i + most));
   const range = { start: String(Math.floor(from)), end: String(Math.ceil(to)), maxPoints: Math.round(points), after: after ? String(Math.floor(after)) : undefined };
-  const answers = await Promise.all(parts.map((part) => call('FetchMany', { select: part, ...range }, signal)));
-  return answers.flatMap((answer, i) => parts[i].map((_, j) => {
+  for (let i = 0; i < select.length; i += most) parts.push({ select: select.slice(i, i + most), ...range });
+  return parts;
+}
+
+function results(parts, answers) {
+  return answers.flatMap((answer, i) => parts[i].select.map((_, j) => {
     const result = answer.results?.[j] || {};
     return result.error ? new RPCError(result.code || 'unknown', result.error) : readRows(result.rows || {});
   }));

@@ -22,7 +22,7 @@ const young = [['-15min', 900], ['-1h', 3600], ['-3h', 10800], ['-6h', 21600]];
  * charts, but fetch nothing. Call `bar.now()` before each live fetch: it gives the range as of now.
  */
 export class RangeBar {
-  #context; #url; #o; #words; #compared; #buttons = new Map(); #live; #panel = null; #before = []; #range; #muted = false;
+  #context; #url; #o; #words; #compared; #printed = el('p', { class: 'printed' }); #buttons = new Map(); #live; #panel = null; #before = []; #range; #muted = false;
 
   /**
    * @param {{go: Function, keys: Function}} context of the page
@@ -63,7 +63,7 @@ export class RangeBar {
       el('div', { class: 'segments' }, [...this.#buttons.values()]),
       el('div', { class: 'segments' }, button('Earlier (←)', 'left', () => this.move(-0.5)), this.#words, button('Later (→)', 'right', () => this.move(0.5))),
       el('div', { class: 'segments' }, button('Zoom out (−)', 'minus', () => this.zoom(2)), button('Zoom in (+)', 'plus', () => this.zoom(0.5)), button('Back to the range before (Esc)', 'back', this.back)),
-      this.#live, this.#compared, this.#o.extra || []);
+      this.#live, this.#compared, this.#o.extra || [], this.#printed);
   }
 
   /** The range now: {from, to, live, name}. */
@@ -193,6 +193,7 @@ export class RangeBar {
     setText(this.#live.lastChild, seconds ? words : 'Live');
     this.#live.classList.toggle('paused', refresh === 'off');
     setText(this.#words, `${shortSpan(from, to)} ${zoneAt(to)}`);
+    setText(this.#printed, `${span(from, to)}, ${zone()}`);
     const compared = comparisons.find((c) => c.name === this.#range.compare);
     this.#compared.hidden = !compared;
     setText(this.#compared, `Compared with ${compared?.words} ×`);

@@ -48,6 +48,19 @@ async function reach(method, body, signal) {
   }
 }
 
+/** Calls a method and waits for the answer, as a page must that is being printed. @returns {any} undefined if there is none */
+export function callNow(method, message) {
+  const request = new XMLHttpRequest();
+  request.open('POST', `/rondo.v1.Rondo/${method}`, false);
+  request.setRequestHeader('Content-Type', 'application/json');
+  try {
+    request.send(JSON.stringify(message));
+    return request.status === 200 ? JSON.parse(request.responseText) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 let written = null; // the answers in the page, by question; each is taken once
 
 function take(method, message) {

@@ -96,6 +96,15 @@ export function setTheme(name) {
   changed();
 }
 
+/** Light colours for paper, whatever the theme is; and back. @param {boolean} on */
+export function onPaper(on) {
+  const { dataset } = document.documentElement;
+  if (on) dataset.screen = theme();
+  if (!on && dataset.screen === 'auto') delete dataset.theme;
+  else dataset.theme = on ? 'light' : dataset.screen;
+  cached = null;
+}
+
 /** Calls listener after each change of the theme; returns a function that ends that. */
 export function onTheme(listener) {
   listeners.add(listener);

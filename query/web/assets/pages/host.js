@@ -209,7 +209,12 @@ class Host {
   #range() {
     const now = Date.now() / 1000;
     if (this.#inRow) return Promise.all(this.#sets.map((set, i) => set.show(rangeOf(new URL(`?from=${row[i][1]}`, location.href), now))));
-    return this.#sets[0].show(this.#bar.now());
+    const range = this.#bar.now();
+    return this.#sets[0].show(range).then(() => {
+      const { oldest } = this.#sets[0];
+      if (oldest < Infinity && this.#bar.fit(range.to - oldest)) return this.#sets[0].show(this.#bar.range);
+      return undefined;
+    });
   }
 
   #changed(range) {
