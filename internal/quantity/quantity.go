@@ -23,6 +23,9 @@ var (
 	parts   = []string{"", "m", "µ", "n"}
 )
 
+// lengths are the seconds of longer units of time.
+var lengths = map[string]float64{"min": 60, "h": 3600, "d": 86400}
+
 // space is narrow, and no line ends there.
 const space = "\u202f"
 
@@ -79,6 +82,9 @@ func Of(unit string, base int, values ...float64) Scale {
 	size, alone := max(math.Abs(low), math.Abs(high)), low == high
 	switch {
 	case low > high || size == 0:
+		return s
+	case lengths[unit] > 0:
+		s.kind, s.divisor = duration, 1/lengths[unit]
 		return s
 	case unit == "s" && low >= 1e9 && high < 5e9:
 		s.kind = date
@@ -148,10 +154,13 @@ func (s Scale) Text(v float64) string {
 		return "−∞"
 	case s.kind == date:
 		return time.Unix(int64(v), 0).UTC().Format("2006-01-02 15:04")
-	case s.kind == duration && math.Abs(v) >= 1:
-		return Duration(v)
-	case s.kind == duration && v != 0:
-		s.places = 3
+	case s.kind == duration:
+		if s.unit = "s"; math.Abs(v/s.divisor) >= 1 {
+			return Duration(v / s.divisor)
+		}
+		if v != 0 {
+			s.places = 3
+		}
 	case s.kind == exponent && v != 0:
 		digits, power, _ := strings.Cut(strconv.FormatFloat(v/s.divisor, 'e', 2, 64), "e")
 		return s.with(minus(digits + "e" + strings.TrimLeft(power[:1], "") + strings.TrimLeft(power[1:], "0")))

@@ -40,6 +40,9 @@ func (s *Server) series(r *http.Request, path string) *page {
 		return p
 	}
 	s.firstRows(r, p, path, info)
+	if i := strings.LastIndexByte(path, '/'); i > 0 { // for unit and colours, which may be missing
+		_, _ = begin(ctx, p, "Charts", s.RPC.Charts, &rondov1.ChartsRequest{Prefix: path[:i], Limit: 200})
+	}
 	data.Info, data.Path = info, info.GetSeries().GetPath()
 	data.Args = seriesGraph(info)
 	data.Choices = choices(pathLink("series", path), v.from, v.row)

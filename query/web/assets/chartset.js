@@ -20,7 +20,8 @@ export class ChartSet {
 
   /**
    * @param {{signal: AbortSignal, onRange?: Function, onBack?: Function, points?: number, actions?: (chart: object) => Array,
-   *   options?: import('./chart.js').Options, title?: string, href?: string}} options points: rows of a line; left out, as the
+   *   options?: import('./chart.js').Options, title?: string, href?: string, onZero?: (element: HTMLElement, of: object, zero: boolean) => void}} options
+   *   onZero: whether all values that are seen are zero; such a chart is fetched though it is hidden; points: rows of a line; left out, as the
    *   widest chart needs
    */
   constructor(options) {
@@ -83,6 +84,7 @@ export class ChartSet {
   #look() {
     for (const cell of this.#cells.values()) {
       if (cell.visible !== null) continue;
+      if (!cell.element.checkVisibility()) continue; // folded
       const { top, left } = cell.element.getBoundingClientRect();
       if (top > innerHeight) break;
       cell.visible = left < innerWidth && top > -1000;
@@ -118,7 +120,7 @@ export class ChartSet {
   async #fetch() {
     if (!this.#range) return;
     const turn = this.#turn;
-    const cells = [...this.#cells.values()].filter((c) => c.visible && c.turn !== turn);
+    const cells = [...this.#cells.values()].filter((c) => (c.visible || c.zero) && c.turn !== turn);
     if (!cells.length) return;
     // Charts of one width share a request: more rows than pixels would only be noise.
     const groups = new Map();
@@ -180,13 +182,21 @@ export class ChartSet {
   #fill(cell, found) {
     if (!cell.chart) return;
     const lines = linesOf(cell.of, (key) => found.get(key));
-    for (const line of lines) line.href = seriesURL(line.path, line.ds);
+    for (const line of lines) line.href = line.sum ? undefined : seriesURL(line.path, line.ds);
     cell.chart.setLines(lines);
     cell.turn = this.#turn;
+    cell.zero = lines.length > 0 && isZero(lines);
+    this.#o.onZero?.(cell.element, cell.of, cell.zero);
     if (lines.some((l) => l.values.some((v) => !Number.isNaN(v)))) return;
     const failed = selectionsOf(cell.of).map((s) => found.get(selectionKey(s.path, s.cf))).find((r) => r instanceof Error);
     cell.chart.setMessage(lines.length || !failed ? 'No data in this range' : failed.message);
   }
+}
+
+// isZero reports whether something is known, and all of it is zero.
+function isZero(lines) {
+  const known = lines.flatMap((l) => [l.values, l.max || []]).map((values) => values.filter((v) => !Number.isNaN(v)));
+  return known.some((v) => v.length) && known.every((values) => values.every((v) => v === 0));
 }
 
 // What cells need of each series, once.

@@ -59,12 +59,14 @@ function results(parts, answers) {
 export function selectionsOf(chart) {
   const found = new Map();
   for (const line of chart.lines || []) {
-    for (const cf of new Set([line.cf || 'AVERAGE', line.maxCf, line.minCf])) {
-      if (!cf) continue;
-      const key = selectionKey(line.path, cf);
-      if (!found.has(key)) found.set(key, { path: line.path, ds: [], cf });
-      const { ds } = found.get(key);
-      if (!ds.includes(line.ds)) ds.push(line.ds);
+    for (const one of [line, ...(line.sum || [])]) {
+      for (const cf of new Set(one === line ? [line.cf || 'AVERAGE', line.maxCf, line.minCf] : [line.cf || 'AVERAGE'])) {
+        if (!cf) continue;
+        const key = selectionKey(one.path, cf);
+        if (!found.has(key)) found.set(key, { path: one.path, ds: [], cf });
+        const { ds } = found.get(key);
+        if (!ds.includes(one.ds)) ds.push(one.ds);
+      }
     }
   }
   return [...found.values()];
@@ -86,6 +88,7 @@ export function linesOf(chart, rows) {
   for (const of of chart.lines || []) {
     const main = take(of, of.cf || 'AVERAGE', rows);
     if (!main) continue;
+    for (const one of of.sum || []) add(main, take(one, of.cf || 'AVERAGE', rows));
     let max = take(of, of.maxCf, rows), min = take(of, of.minCf, rows);
     if (!fits(max, main) || !fits(min, main) || chart.stack) max = min = null;
     if (of.factor < 0) [min, max] = [max, min];
@@ -94,7 +97,7 @@ export function linesOf(chart, rows) {
     labels.add(label);
     lines.push({
       label, style: of.style === 'area' ? 'area' : 'line', ...main, min: min?.values, max: max?.values,
-      color: recipeColour(of.color, of.label), mirror: of.factor < 0, restart: Boolean(of.restart), path: of.path, ds: of.ds,
+      color: recipeColour(of.color, of.label), mirror: of.factor < 0, restart: Boolean(of.restart), path: of.path, ds: of.ds, sum: Boolean(of.sum),
     });
   }
   return chart.percent ? shares(lines) : lines;
@@ -105,6 +108,15 @@ function take({ path, ds, factor = 1, offset = 0 }, cf, rows) {
   const values = r && r.columns && r.columns.get(ds);
   if (!values) return null;
   return { start: r.start, step: r.step, end: r.end, values: factor === 1 && offset === 0 ? values : values.map((v) => v * factor + offset) };
+}
+
+// add adds other values to those of a line, where one of the two is known.
+function add(main, other) {
+  if (!fits(other, main)) return;
+  main.values = main.values.map((v, i) => {
+    const w = other.values[i] ?? NaN;
+    return Number.isNaN(v) ? w : Number.isNaN(w) ? v : v + w;
+  });
 }
 
 const fits = (other, main) => Boolean(other) && other.start === main.start && other.step === main.step;

@@ -10,6 +10,7 @@ const seconds = ['', 'm', 'µ', 'n'];
 const short = /^(B|B\/s|b|b\/s|bit|bit\/s|bps|s|Hz|W|J|Wh|VA|pkt\/s|g|l)$/;
 // Units that take no prefix, as nobody says kilo-hectopascal.
 const never = /^(%|°.*|[CFK]|deg.*|celsius|h?Pa|m?bar|m?[VA]|dBm?|rpm|ratio|pH|ppm|ppb|lx|mm|cm|m|h|d|min|[mµun]s|s\/s|[kKMGT]i?(B|bit|b|Hz|W)(\/s)?)$/i;
+const lengths = { min: 60, h: 3600, d: 86400 };
 const space = ' '; // narrow, and no line ends there
 
 /**
@@ -29,6 +30,7 @@ export function scaleOf(low, high, { unit = '', base = unit === 'B' ? 1024 : 100
   const size = Math.max(Math.abs(low), Math.abs(high)), alone = !(high > low);
   const scale = { kind: '', divisor: 1, prefix: '', places: 0, mean: 0, unit, base };
   if (!Number.isFinite(size) || size === 0) return scale;
+  if (lengths[unit]) return { ...scale, kind: 'duration', divisor: 1 / lengths[unit] };
   if (unit === 's' && size >= 60) return { ...scale, kind: low >= 1e9 && high < 5e9 ? 'date' : 'duration' };
   Object.assign(scale, prefixOf(size, unit, base));
   if (size / scale.divisor >= 1e15 || size / scale.divisor < 5e-4) return { ...scale, kind: 'exponent' };
@@ -70,7 +72,7 @@ export function scaled(value, scale, more = 0) {
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
   const { kind, divisor, prefix, places, unit, base } = scale, size = Math.abs(value);
   if (kind === 'date') return time(value).slice(0, more ? 19 : 16);
-  if (kind === 'duration') return size < 1 ? withUnit(fixed(value, value ? 3 : 0), '', unit) : duration(value);
+  if (kind === 'duration') return size / divisor < 1 ? withUnit(fixed(value / divisor, value ? 3 : 0), '', 's') : duration(value / divisor);
   if (kind === 'exponent') return withUnit(minus(value ? (value / divisor).toExponential(2) : '0'), prefix, unit);
   if (value && (divisor !== 1 || unit === 's') && size / divisor < 0.5 * 10 ** -places) {
     const own = scaleOf(value, value, { unit, base });

@@ -1,7 +1,7 @@
 // A graph as the workbench changes it: read from arguments of rrdgraph, and written as such.
 
 import { guard, isElement, isOption, parts } from './graphlang.js';
-import { printed } from './theme.js';
+import { printed, recipeColour } from './theme.js';
 
 /**
  * @typedef {{name: string, path: string, ds: string, cf: string, more: string[]}} Series a DEF
@@ -197,7 +197,8 @@ function lineOf(d, { label: wish, ...rest }, used, k = 0) {
   used.add(label);
   const place = printed.indexOf(d.colour.slice(0, 7).toLowerCase());
   const restart = d.style === 'area' && !d.stack && k === 0; // as rrdgraph: an AREA without STACK stands on zero
-  const color = k > 0 ? Math.max(0, place) + k : place >= 0 ? place : d.colour.slice(0, 9) || undefined;
+  const recipe = recipeColour(d.colour) === undefined ? undefined : recipeColour(d.colour, label);
+  const color = k > 0 ? Math.max(0, place) + k : place >= 0 ? place : recipe ?? (d.colour.slice(0, 9) || undefined);
   return { label, ...rest, style: d.style, restart, axis: d.right ? 'right' : 'left', color };
 }
 

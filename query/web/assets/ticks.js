@@ -59,7 +59,7 @@ export function tickLabels(ticks, how) {
   const shown = how.absolute ? ticks.map(Math.abs) : ticks;
   const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : Math.max(...shown, 0);
   let common = scaleOf(Math.min(...shown), Math.max(...shown), how);
-  if (common.kind === 'duration') return shown.map((v) => (v ? duration(v) : '0'));
+  if (common.kind === 'duration') return shown.map((v) => (v ? duration(v / common.divisor) : '0'));
   if (common.kind === 'date') return shown.map((v) => (step >= day ? date(v) : time(v).slice(5, 16)));
   // 10.002 k says less than 10,002.
   for (let next = common; next && decimals(step / common.divisor) > 2; next = smaller(common)) common = next;

@@ -53,7 +53,7 @@ func TestEachProblemIsTold(t *testing.T) {
 		{"kernel", func(s *health.State) { s.Receivers[0].Stats.KernelDropped = 1 }, "kernel_dropped/collectd", "before rondo can read them", health.Error},
 		{"clock", func(s *health.State) { s.Receivers[0].Stats.Dropped[receivers.State] = 1 }, "state/collectd", "in the future", health.Warning},
 		{"overload", func(s *health.State) { s.Receivers[0].Stats.Dropped[receivers.Overload] = 1 }, "overload/collectd", "faster than", health.Error},
-		{"nothing yet", func(s *health.State) { s.Receivers[0].Stats = receivers.Stats{} }, "nothing/collectd", "nothing has been received at 127.0.0.1:25826", health.Info},
+		{"nothing yet", func(s *health.State) { s.Receivers[0].Stats = receivers.Stats{} }, "nothing", "received so far by collectd at 127.0.0.1:25826", health.Info},
 		{"silent", func(s *health.State) { s.Senders[0].Last = began }, "silent", "1 sender has been silent for more than 10 minutes: web1.", health.Warning},
 		{"sparse", func(s *health.State) {
 			s.Sparse = []sink.Sparse{{Path: "a/b", Source: "value", Heartbeat: 20, Apart: 300}}

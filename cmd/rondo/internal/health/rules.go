@@ -169,14 +169,17 @@ func inputs(l *look) {
 
 // silence reports receivers that have heard nothing, and of senders that have stopped.
 func silence(l *look) {
+	var idle []string
 	for _, r := range l.Receivers {
 		if r.Stats.Packets == 0 && l.Now.Sub(l.Started) > patience {
-			l.lasts(Problem{
-				ID: "nothing/" + r.Name, Severity: Info,
-				Text:   fmt.Sprintf("%s: nothing has been received at %s so far.", r.Name, r.Addr),
-				Advice: "Point a sender there, or turn the receiver off if you do not need it.",
-			})
+			idle = append(idle, fmt.Sprintf("%s at %s", r.Name, r.Addr))
 		}
+	}
+	if len(idle) > 0 { // unused receivers are usual: one line for all
+		l.lasts(Problem{
+			ID: "nothing", Severity: Info, Text: "Nothing has been received so far by " + strings.Join(idle, ", ") + ".",
+			Advice: "Point a sender there, or turn receivers off that you do not need.",
+		})
 	}
 	var gone []sink.Sender
 	for _, s := range l.Senders {

@@ -3,6 +3,7 @@
 import { alertsOf, noteOf, onAlerts } from '../alerts.js';
 import { Cards } from '../cards.js';
 import { ChartSet } from '../chartset.js';
+import { foldCores } from '../cores.js';
 import { el, fill, setText } from '../dom.js';
 import * as format from '../format.js';
 import { repeat } from '../live.js';
@@ -36,7 +37,7 @@ function nothing(root, path, signal) {
 }
 
 class Host {
-  #root; #url; #context; #path; #charts = []; #next = ''; #sets = []; #bar; #rows; #body; #groups; #filter; #age; #last = 0; #ends = []; #more;
+  #root; #url; #context; #path; #charts = []; #next = ''; #sets = []; #bar; #rows; #body; #groups; #filter; #age; #last = 0; #ends = []; #more; #words = new Map();
 
   constructor(root, url, context, path) {
     this.#root = root;
@@ -135,7 +136,8 @@ class Host {
     const words = this.#filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = (c) => words.every((w) => `${c.title} ${c.group} ${c.id}`.toLowerCase().includes(w));
     const groups = new Map();
-    for (const chart of this.#charts.filter(fits)) {
+    const { charts, cores } = words.length ? { charts: this.#charts.filter(fits), cores: [] } : foldCores(this.#charts);
+    for (const chart of charts) {
       const name = chart.group || 'Other';
       if (!groups.has(name)) groups.set(name, []);
       groups.get(name).push(chart);
@@ -143,20 +145,40 @@ class Host {
     const { signal } = this.#context;
     this.#sets = this.#inRow ? row.map(([name, from]) => new ChartSet({
       signal, points: 200, title: name, href: withParams(this.#url, { from, row: null }), options: { small: true, height: 130 },
-    })) : [new ChartSet({ signal, onRange: this.#bar.drag, onBack: this.#bar.back, actions: (chart) => this.#actions(chart) })];
+    })) : [new ChartSet({
+      signal, onRange: this.#bar.drag, onBack: this.#bar.back, actions: (chart) => this.#actions(chart), onZero: words.length ? undefined : (...of) => this.#zero(...of),
+    })];
     this.#bar.muted = this.#inRow;
     this.#rows.setAttribute('aria-pressed', String(this.#inRow));
-    fill(this.#body, [...groups].map(([name, charts]) => this.#section(name, charts)));
+    fill(this.#body, [...groups].map(([name, list]) => this.#section(name, list, name === 'CPU' ? cores : [])));
     if (!groups.size && this.#charts.length) fill(this.#body, el('p', { class: 'note' }, 'No chart fits the filter.'));
-    fill(this.#groups, [...groups].map(([name, charts]) => el('li', {}, el('a', { href: `#${anchor(name)}` }, name, el('small', {}, charts.length)))));
+    fill(this.#groups, [...groups].map(([name, list]) => el('li', {}, el('a', { href: `#${anchor(name)}` }, name, el('small', {}, list.length)))));
     this.#spy();
     this.#follow();
     this.#range().catch(() => {}); // the charts say it
   }
 
-  #section(name, charts) {
-    const cells = charts.map((chart) => (this.#inRow ? this.#rowOf(chart) : this.#cell(this.#sets[0], chart)));
-    return el('section', { class: 'group', id: anchor(name), 'aria-label': name }, el('h2', {}, name), el('div', { class: this.#inRow ? 'rows' : 'charts' }, cells));
+  #section(name, charts, cores) {
+    const cells = (list) => el('div', { class: this.#inRow ? 'rows' : 'charts' }, list.map((chart) => (this.#inRow ? this.#rowOf(chart) : this.#cell(this.#sets[0], chart))));
+    return el('section', { class: 'group', id: anchor(name), 'aria-label': name }, el('h2', {}, name), cells(charts),
+      cores.length ? el('details', { class: 'cores' }, el('summary', {}, `Each of ${cores.length} cores`), cells(cores)) : null);
+  }
+
+  // A chart of zeros stands as a word in a line below the others, until it has something to say.
+  #zero(element, chart, zero) {
+    const group = element.closest('.charts');
+    let line = group.querySelector('.zeros'), word = this.#words.get(element);
+    if (zero && !word) {
+      line ||= group.appendChild(el('p', { class: 'zeros soft' }, 'Only zeros: '));
+      word = el('button', { type: 'button', title: 'Show the chart', onclick: () => { element.hidden = false; word.hidden = true; } }, chart.title);
+      this.#words.set(element, line.appendChild(word));
+      element.hidden = true;
+    } else if (!zero && word) {
+      word.remove();
+      this.#words.delete(element);
+      element.hidden = false;
+    }
+    if (line) line.hidden = ![...line.children].some((w) => !w.hidden);
   }
 
   #actions(chart) {

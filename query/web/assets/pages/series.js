@@ -14,7 +14,7 @@ import { call, num } from '../rpc.js';
 import { hostURL, pathOf, points, rememberPoints, withParams } from '../state.js';
 import { styles } from '../styles.js';
 import { Tail } from '../tail.js';
-import { printed } from '../theme.js';
+import { printed, recipeColour } from '../theme.js';
 import { copyButton, save } from '../transfer.js';
 import { unknown } from '../unknown.js';
 import { details } from './series-details.js';
@@ -25,9 +25,11 @@ export async function show(root, url, context) {
   const name = path.split('/').pop();
   context.title(name);
   const styled = Promise.all([styles(new URL('../sheet.css', import.meta.url)), styles(new URL('series.css', import.meta.url))]);
-  let info;
+  let info, charts = [];
   try {
     info = await call('Info', { path }, context.signal);
+    const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    if (folder) ({ charts = [] } = await call('Charts', { prefix: folder, limit: 200 }, context.signal).catch(() => ({})));
   } catch (error) {
     if (error.name === 'AbortError') return undefined;
     if (error.code !== 'not_found') root.append(problem('The series cannot be had', error.message));
@@ -35,16 +37,16 @@ export async function show(root, url, context) {
     return undefined;
   }
   await styled;
-  const page = new SeriesPage(root, url, context, path, info);
+  const page = new SeriesPage(root, url, context, path, info, charts);
   await page.start();
   return page;
 }
 
 class SeriesPage {
   #context; #url; #path; #info; #sources; #step; #uses; #bar; #chart; #notes = []; #marks = []; #root;
-  #about; #foot; #log; #picks = new Map(); #turn = 0; #details = null; #box; #recipe = null; #tail = new Tail(); #before;
+  #about; #foot; #log; #picks = new Map(); #turn = 0; #details = null; #box; #recipe = null; #colours; #tail = new Tail(); #before;
 
-  constructor(root, url, context, path, info) {
+  constructor(root, url, context, path, info, charts) {
     this.#context = context;
     this.#url = url;
     this.#path = path;
@@ -53,6 +55,9 @@ class SeriesPage {
     const { definition = {} } = info.series;
     this.#step = num(definition.step);
     this.#sources = (definition.ds || []).map(source);
+    // What a sender does not say, the recipe of its charts does: the unit, and the colours that other pages show.
+    this.#recipe = unitFrom(charts, path, this.#sources.map((s) => s.name));
+    this.#colours = new Map(charts.flatMap((c) => c.lines || []).filter((l) => l.path === path).map((l) => [l.ds, recipeColour(l.color, l.label)]));
     this.archives = (definition.rra || []).map((r) => archive(r, this.#step));
     this.#uses = functions(this.archives);
     this.#bar = new RangeBar(context, url, { onChange: (range) => this.#range(range), extra: [this.#tools()] });
@@ -80,7 +85,7 @@ class SeriesPage {
         el('h1', {}, this.#attribute('title') || crumbs.at(-1)), this.#about),
       this.#bar.element, this.#pickers(), box, this.#foot);
     this.#chart = new Chart(box, {
-      title: this.#title(), unit: this.#unit, height: innerWidth < 720 ? 240 : 340, fold: 12, log: this.#flag('log'),
+      title: this.#title(), unit: this.#unit, base: this.#recipe?.base, height: innerWidth < 720 ? 240 : 340, fold: 12, log: this.#flag('log'),
       onRange: this.#bar.drag, onBack: this.#bar.back, graph: () => [...this.#options(), ...this.arguments()],
     });
     this.#before = new Before(this.#chart);
@@ -194,7 +199,6 @@ class SeriesPage {
     this.#root.append(this.#details.element);
     this.#write();
     this.#readNotes();
-    this.#readUnit().catch(() => {}); // the values are shown without a unit
     repeat(async () => {
       this.#info = await call('Info', { path: this.#path }, this.#context.signal);
       this.#write();
@@ -271,7 +275,7 @@ class SeriesPage {
       const min = aligned(main, take('min', ds), Math.min), max = aligned(main, take('max', ds), Math.max);
       const band = expected(take('predicted', ds), take('deviation', ds), this.#deltas());
       if (band) lines.push({ ...band, label: `${ds} expected`, style: 'band', color: 4 });
-      lines.push({ ...main, label: ds, color: this.shown.length > 1 ? undefined : this.#sources.findIndex((s) => s.name === ds), min: min && max && min, max: min && max && max, place: i });
+      lines.push({ ...main, label: ds, color: this.#colours.get(ds) ?? (this.shown.length > 1 ? undefined : this.#sources.findIndex((s) => s.name === ds)), min: min && max && min, max: min && max && max, place: i });
       for (const s of spans(take('failures', ds))) marks.push({ ...s, severity: 'failure', text: `${ds}: not as expected` });
     });
     this.#chart.setLines(lines);
@@ -297,18 +301,6 @@ class SeriesPage {
     if (main.step > this.#step && lines.some((l) => l.min && l.style !== 'band')) words.push('The band is from the least to the greatest.');
     if (failures) words.push(`Hatched: ${failures === 1 ? 'a time' : `${failures} times`} when values were not as expected.`);
     setText(this.#foot, words.join(' '));
-  }
-
-  // A sender that tells no unit has one by the recipe of its charts.
-  async #readUnit() {
-    const folder = this.#path.slice(0, Math.max(0, this.#path.lastIndexOf('/')));
-    if (this.#unit || !folder) return;
-    const { charts = [] } = await call('Charts', { prefix: folder, limit: 200 }, this.#context.signal);
-    this.#recipe = unitFrom(charts, this.#path, this.shown);
-    if (!this.#recipe) return;
-    this.#chart.set(this.#recipe);
-    setText(this.#box.querySelector('.unit'), this.#recipe.unit);
-    this.#write();
   }
 
   async #readNotes() {

@@ -1,5 +1,6 @@
 import { run } from './check.js';
 import './chart_test.js';
+import './cores_test.js';
 import './data_test.js';
 import './definition_test.js';
 import './draw_test.js';
