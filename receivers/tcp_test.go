@@ -115,6 +115,7 @@ func (l *lines) line(c *sockets.Conn, line string) error {
 // TestTCPSuite: the suite holds of a receiver over TCP that does what the contract says.
 func TestTCPSuite(t *testing.T) {
 	receivertest.Run(t, receivertest.Case{
+		Fixed:    true,
 		Protocol: linesProtocol,
 		Opening:  []byte("hello\n"),
 		Message:  func(n int) []byte { return fmt.Appendf(nil, "%d %d\n", receivertest.Epoch+n, n) },

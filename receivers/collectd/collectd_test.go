@@ -23,10 +23,13 @@ import (
 )
 
 // message is one gauge of the host "suite": the value n at n seconds past the epoch of the suite.
-func message(n int) []byte {
+func message(n int) []byte { return every(n, 1) }
+
+// every is the message of a sender with an interval in seconds.
+func every(n, interval int) []byte {
 	v := ValueList{
 		Host: []byte("suite"), Plugin: []byte("p"), Type: []byte("gauge"),
-		Time: (receivertest.Epoch + Stamp(n)) << 30, Interval: 1 << 30,
+		Time: (receivertest.Epoch + Stamp(n)) << 30, Interval: Stamp(interval) << 30,
 	}
 	v.AddGauge(float64(n))
 	var e Encoder
@@ -38,6 +41,7 @@ func suite(t testing.TB) receivertest.Case {
 	return receivertest.Case{
 		Protocol: Protocol,
 		Message:  message,
+		Every:    every,
 		Garbage:  receivertest.Hex(t, filepath.Join(captures, "*.hex")),
 	}
 }
@@ -53,6 +57,7 @@ func TestReceiverEncrypted(t *testing.T) {
 		flagAuthFile.Name: {filepath.Join(captures, "auth")},
 	}
 	c.Message = func(n int) []byte { return nest(t, message(n), "e") }
+	c.Every = func(n, apart int) []byte { return nest(t, every(n, apart), "e") }
 	receivertest.Run(t, c)
 }
 

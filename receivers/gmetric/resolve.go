@@ -86,6 +86,7 @@ func (s *server) request(v *newcomer, t *described) receivers.Request {
 		Identity: identify(host, name, &t.metric),
 		Sender:   v.sender,
 		Time:     v.at,
+		Widen:    true,
 		Define: func(step int64) *rra.Definition {
 			t.relabel = false // the series is made with these labels
 			if step == 0 {

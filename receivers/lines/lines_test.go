@@ -18,6 +18,7 @@ import (
 // TestSuite: it does what every receiver must do.
 func TestSuite(t *testing.T) {
 	receivertest.Run(t, receivertest.Case{
+		Fixed:    true,
 		Protocol: lines.Protocol,
 		Message:  func(n int) []byte { return fmt.Appendf(nil, "a %d %d\n", n, receivertest.Epoch+n) },
 		Garbage: [][]byte{

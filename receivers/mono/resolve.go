@@ -71,7 +71,7 @@ var errTwice = errors.New("two counters have one name")
 func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
 	kept := *c
 	return receivers.Request{
-		Identity: Identify(a.peer, c), Sender: a.host, Time: at, Relabel: true,
+		Identity: Identify(a.peer, c), Sender: a.host, Time: at, Relabel: true, Widen: true,
 		Define: func(step int64) *rra.Definition {
 			if step == 0 {
 				step = a.s.set.step

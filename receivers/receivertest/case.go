@@ -38,6 +38,11 @@ type Case struct {
 	// Message returns message n of a sender. It holds one sample of one series, at n seconds after
 	// Epoch, with the value n.
 	Message func(n int) []byte
+	// Every returns message n of a sender that says that it sends every apart seconds; nil: Message
+	// does.
+	Every func(n, apart int) []byte
+	// Fixed says that the receiver is a test's own, whose series have one step.
+	Fixed bool
 	// Arrival says that messages have no time: a sample has the time of its arrival, which is Now.
 	Arrival bool
 	// Named says that messages name their series: all peers write the same one.

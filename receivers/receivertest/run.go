@@ -39,6 +39,9 @@ func Run(t *testing.T, c Case) {
 	if c.Protocol.Network == "tcp" {
 		steps = append(steps, tcpSteps(c)...)
 	}
+	if !c.Fixed {
+		steps = append(steps, step{"has rows of slow senders", slow})
+	}
 	for _, s := range steps {
 		t.Run(s.name, func(t *testing.T) { s.run(t, c) })
 	}

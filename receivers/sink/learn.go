@@ -62,7 +62,7 @@ type young struct {
 	fresh       int8     // how many of samples are of the batch at hand
 	untyped     bool
 	kind        rra.Kind
-	settled     bool  // the second sample has shown the step
+	settled     bool  // nothing is learned by the second sample, or nothing any more
 	taken       bool  // the batch at hand has samples of it
 	flying      int32 // how many batches with samples of the series are on their way
 }
@@ -77,7 +77,7 @@ type Sparse struct {
 }
 
 // youngOf returns how the series of a request is watched; nil: it is not. learn says that its step
-// was guessed, and is to be learned.
+// may be learned.
 func youngOf(r *receivers.Request, learn bool) *young {
 	ds, ok := receivers.OnlySource(r.Definition)
 	if !ok {
@@ -86,6 +86,7 @@ func youngOf(r *receivers.Request, learn bool) *young {
 	y := &young{ref: r.Ref, step: r.Definition.Step, heartbeat: rra.Seconds(ds.Heartbeat), kind: ds.Kind}
 	if learn {
 		y.define, y.group, y.untyped, y.time, y.since = r.Define, r.Group, r.Untyped, r.Time, r.Since
+		y.settled = !r.Learn
 	}
 	return y
 }

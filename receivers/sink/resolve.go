@@ -67,7 +67,7 @@ type call struct {
 	same      map[string]int    // the path of each of specs → the index of its request
 	repeated  map[int]int       // index of a request → of the earlier one with the same path
 	granted   map[string]int    // sender → new series taken from its allowance and not made yet
-	learn     map[int]bool      // index of a request → whether its step is a guess
+	learn     map[int]bool      // index of a request → whether its step may be learned
 }
 
 // lookAll looks the series of all requests up.
@@ -174,11 +174,14 @@ func (c *call) missing(i int) {
 // define returns the definition of the series that is made for request i.
 func (c *call) define(i int) (*rra.Definition, error) {
 	r := &c.reqs[i]
-	if !r.Learn {
+	if !r.Learn && !r.Widen {
 		return c.Policy().DefineRequest(r)
 	}
 	guess := *r
-	group, named := c.shared.learn.stepOf(r.Group), false
+	group, named := int64(0), false
+	if r.Learn {
+		group = c.shared.learn.stepOf(r.Group)
+	}
 	guess.Define = func(step int64) *rra.Definition {
 		named = step != 0
 		return r.Define(cmp.Or(step, group))

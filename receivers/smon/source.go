@@ -253,6 +253,7 @@ func (c *source) request(e *entry) receivers.Request {
 		Identity: Identify(c.peer, t, c.refs.at(e)),
 		Sender:   c.host,
 		Time:     c.at,
+		Widen:    true,
 		Define: func(step int64) *rra.Definition {
 			if step == 0 {
 				step = c.s.set.step
