@@ -107,6 +107,9 @@ func Of(unit string, base int, values ...float64) Scale {
 	if alone && size >= 0.0995 {
 		s.places = min(2, s.places)
 	}
+	if alone && !Prefixed(unit) && size < 1e4 { // 1013.2 hPa
+		s.places = max(1, s.places)
+	}
 	if whole && s.divisor == 1 || alone && size == math.Trunc(size) {
 		s.places = 0
 	}

@@ -127,7 +127,7 @@ export class ChartSet {
     for (const cell of cells) {
       cell.turn = turn;
       if (!cell.chart) this.#make(cell);
-      const points = this.#o.points || Math.min(1000, Math.max(300, Math.round(cell.element.clientWidth / 125) * 100));
+      const points = this.#o.points || Math.min(sums(cell.of) ? 500 : 1000, Math.max(300, Math.round(cell.element.clientWidth / 125) * 100));
       groups.set(points, [...(groups.get(points) || []), cell]);
     }
     await Promise.all([...groups].map(([points, some]) => this.#request(some, points, turn)));
@@ -192,6 +192,9 @@ export class ChartSet {
     cell.chart.setMessage(lines.length || !failed ? 'No data in this range' : failed.message);
   }
 }
+
+// A chart that adds up many series is no finer than it has to be.
+const sums = (of) => (of.lines || []).some((l) => l.sum?.length);
 
 // isZero reports whether something is known, and all of it is zero.
 function isZero(lines) {

@@ -36,6 +36,7 @@ export function scaleOf(low, high, { unit = '', base = unit === 'B' ? 1024 : 100
   if (size / scale.divisor >= 1e15 || size / scale.divisor < 5e-4) return { ...scale, kind: 'exponent' };
   scale.places = placesOf((alone ? size : high - low) / scale.divisor);
   if (alone && size / scale.divisor >= 0.0995) scale.places = Math.min(2, scale.places);
+  if (alone && never.test(unit) && size < 1e4) scale.places = Math.max(1, scale.places); // 1013.2 hPa
   scale.mean = scale.places;
   if (scale.divisor === 1 && whole || alone && Number.isInteger(size / scale.divisor)) scale.places = 0;
   return scale;
