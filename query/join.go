@@ -2,87 +2,52 @@ package query
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Reader is what joined reads need of a store, such as a [core.Engine].
-type Reader interface {
-	core.Fetcher
-	core.LastsReader
-}
-
-// An Open is what a series knows behind its last step, in the seconds (From, Last], where Last is
-// its last update: see [core.OpenRow]. The zero Open is of no series.
-type Open struct {
-	From, Last int64
-	Values     []float64 // by data source; nil: nothing is known
-	There      bool      // the series exists
-}
-
-// Opens returns the open rows of series, in the order of refs. All that is read later of a series
-// is cut at its last update, so that everything is of that moment.
-func Opens(ctx context.Context, s Reader, refs []core.Ref) ([]Open, error) {
-	out := make([]Open, len(refs))
-	var failed error
-	older := false // a node of the cluster does not know open rows
-	values := make([]float64, 0, len(refs))
-	err := s.FetchMany(ctx, refs, core.OpenRow, 0, 0, func(i int, r *core.Rows, err error) {
-		switch {
-		case errors.Is(err, core.ErrNotFound):
-		case errors.Is(err, core.ErrInvalid):
-			older = true
-		case err != nil:
-			failed = err
-		default:
-			at := len(values)
-			values = append(values, r.Values...)
-			out[i] = Open{From: r.Start, Last: r.End, Values: values[at:len(values):len(values)], There: true}
-		}
-	})
-	if older {
-		times, err := s.Lasts(ctx, refs)
-		if err != nil {
-			return nil, err
-		}
-		for i, t := range times {
-			if !out[i].There {
-				out[i] = Open{From: t.Time.Unix(), Last: t.Time.Unix(), There: t.There}
-			}
-		}
-	}
-	if failed == nil && !errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrInvalid) {
-		failed = err
-	}
-	return out, failed
-}
-
-// A Join fills what one archive of a series, the base, does not know of a range from the other
-// archives of the same consolidation function.
+// A Join reads one archive of a series, the base, and fills what that does not know of a range from
+// the other archives of the same consolidation function.
 //
 // A hole is a part of the range that the base does not know, of one data source. Levels are looked
 // at in turn, each only for what is still a hole: finer archives, the coarsest first; the open row;
 // coarser archives, the finest first. A row counts for the part of its time that is a hole. MIN and
 // MAX take rows of AVERAGE for points that would be unknown otherwise.
+//
+// The rows behind the last one of the base are read with the base: which archive knows them follows
+// from the last update. All other holes are read at once, of all levels, if they are not too many.
 type Join struct {
-	ref    core.Ref
-	def    *rra.Definition
-	cf     rra.CF
-	base   int
-	start  int64 // where the first point begins
-	width  int64 // of a point, in seconds
-	want   []int // data sources
-	open   *Open
-	levels []int    // archives to look at, and core.OpenRow
-	holes  [][]span // by place in want, in order
-	spare  []span
-	points map[slot]*point
-	filled bool // MIN or MAX has come to the rows of AVERAGE
+	Err error // why rows cannot be had; ErrNotFound: the series does not exist any more
+
+	ref        core.Ref
+	def        *rra.Definition
+	cf         rra.CF
+	base       int
+	start, end int64 // where the points begin, and where the last one is over
+	width      int64 // of a point, in seconds
+	want       []int // data sources
+	open       *Open
+	rows       func(*core.Rows)
+	levels     []level
+	holes      [][]span // by place in want, in order
+	known      []int64  // by place in want: where the last known row of the base ends
+	spare      []span
+	points     map[slot]*point
+	reading    int  // levels that are read at once
+	straight   bool // of one level, whose rows fill holes as they come
+	bare       bool // the holes are of points that would be unknown without the rows of AVERAGE
+	begun      bool // all rows of the base are there
+	dry        bool // holes are filled only to see what is left
+}
+
+// A level is an archive to look at, or core.OpenRow.
+type level struct {
+	archive int
+	average bool        // it is looked at for points of MIN or MAX that would be unknown otherwise
+	after   int64       // what the rows know up to then does not count
+	rows    []core.Rows // that were read
 }
 
 // A span is the seconds (from, to].
@@ -94,17 +59,29 @@ type slot struct {
 	at    int
 }
 
-// NewJoin returns a Join of points from start on that are width seconds long. want lists data
-// sources. Hole is called for what the base does not know, and then [Fill].
-func NewJoin(ref core.Ref, d *rra.Definition, cf rra.CF, base int, start, width int64, want []int, o *Open) *Join {
-	x := &Join{ref: ref, def: d, cf: cf, base: base, start: start, width: width, want: want, open: o}
+// NewJoin returns a Join of points from start to end that are width seconds long. want lists data
+// sources. rows is called with the rows of the base that are known, in the order of time, and must
+// not keep them. The others are holes.
+func NewJoin(ref core.Ref, d *rra.Definition, cf rra.CF, base int, start, end, width int64, want []int, o *Open, rows func(*core.Rows)) *Join {
+	x := &Join{ref: ref, def: d, cf: cf, base: base, start: start, end: end, width: width, want: want, open: o, rows: rows}
 	x.holes = make([][]span, len(want))
-	x.levels = x.others(cf, nil)
+	x.known = slices.Repeat([]int64{start}, len(want))
+	for _, i := range x.others(cf, func(*rra.Archive) bool { return false }) {
+		x.levels = append(x.levels, level{archive: i, after: start})
+	}
+	if cf == rra.Min || cf == rra.Max {
+		for _, i := range x.others(rra.Average, func(a *rra.Archive) bool { return a.Serves(cf) }) {
+			if i != core.OpenRow {
+				x.levels = append(x.levels, level{archive: i, average: true, after: start})
+			}
+		}
+	}
 	return x
 }
 
 // others returns the archives of cf other than the base, and the open row between the finer and the
-// coarser ones. It leaves out those that know no more than the base or than another one.
+// coarser ones. It leaves out archives for which not returns true, and archives that know no more
+// than the base or than another one.
 func (x *Join) others(cf rra.CF, not func(*rra.Archive) bool) []int {
 	if cf > rra.Last {
 		return nil // rows of predictions are no readings
@@ -117,7 +94,7 @@ func (x *Join) others(cf rra.CF, not func(*rra.Archive) bool) []int {
 		return same && (a.Rows > b.Rows || a.Rows == b.Rows && (i == x.base || other != x.base && i < other))
 	}
 	for i := range all {
-		left := i == x.base || !all[i].Serves(cf) || not != nil && not(&all[i])
+		left := i == x.base || !all[i].Serves(cf) || not(&all[i])
 		for k := range all {
 			left = left || k != i && all[k].Serves(cf) && knows(k, i)
 		}
@@ -143,32 +120,30 @@ func (x *Join) others(cf rra.CF, not func(*rra.Archive) bool) []int {
 	return levels
 }
 
-// Hole notes that the base does not know the seconds (from, to] of the data source at a place in
+// hole notes that the base does not know the seconds (from, to] of the data source at a place in
 // want. It is called in the order of time.
-func (x *Join) Hole(at int, from, to int64) {
-	if to = min(to, x.open.Last); from >= to || len(x.levels) == 0 {
-		return
+func (x *Join) hole(at int, from, to int64) {
+	if to = min(to, x.open.Last); from < to && len(x.levels) > 0 {
+		x.holes[at] = append(x.holes[at], span{from, to})
 	}
-	h := x.holes[at]
-	if n := len(h); n > 0 && h[n-1].to == from {
-		h[n-1].to = to
-		return
-	}
-	x.holes[at] = append(h, span{from, to})
 }
 
-// Rows notes the unknown values of rows of the base, which begin at start and have a value of each
-// data source of the series.
-func (x *Join) Rows(start int64, values []float64) {
-	n, step := len(x.def.Sources), x.def.Step*x.def.Archives[x.base].PDPs
+// take takes rows of the base: what lies between known rows is a hole.
+func (x *Join) take(r *core.Rows) {
+	n := len(x.def.Sources)
 	for at, ds := range x.want {
-		end := start
-		for i := ds; i < len(values); i += n {
-			if end += step; values[i] != values[i] {
-				x.Hole(at, end-step, end)
+		known, end := x.known[at], r.Start
+		for i := ds; i < len(r.Values); i += n {
+			if end += r.Step; r.Values[i] == r.Values[i] {
+				if known < end-r.Step {
+					x.hole(at, known, end-r.Step)
+				}
+				known = end
 			}
 		}
+		x.known[at] = known
 	}
+	x.rows(r)
 }
 
 // whole reports whether there is no hole.
@@ -176,47 +151,141 @@ func (x *Join) whole() bool {
 	return !slices.ContainsFunc(x.holes, func(h []span) bool { return len(h) > 0 })
 }
 
-// A read is rows of an archive.
-type read struct {
-	archive  int
-	from, to int64
-}
+// length returns the seconds of a row of an archive.
+func (x *Join) length(archive int) int64 { return x.def.Step * x.def.Archives[archive].PDPs }
 
 const (
 	readRows = pieceRows // of one read, at most
 	readNear = 64        // rows between two holes that are read with them
 )
 
-// next calls fn with the reads of the next level that has rows for holes. It reports whether there
-// is such a level.
-func (x *Join) next(fn func(read)) bool {
-	for !x.whole() {
-		if len(x.levels) == 0 && !x.below() {
-			return false
+// read calls fn with the rows (from, to] of an archive, in pieces.
+func (x *Join) read(archive int, from, to int64, fn func(core.Span)) {
+	for most := readRows * x.length(archive); from < to; from += most {
+		fn(core.Span{Ref: x.ref, Archive: archive, Start: from, End: min(to, from+most), Known: true})
+	}
+}
+
+// begin calls base with the rows of the base to read, and fn with the rows of finer archives behind
+// them, and their levels.
+func (x *Join) begin(base func(core.Span), fn func(int, core.Span)) {
+	oldest, newest := x.def.Window(x.base, x.open.Last)
+	x.read(x.base, max(x.start, oldest), min(x.end, newest), base)
+	at, end := max(x.start, newest), min(x.end, x.open.Last)
+	for i := range x.levels {
+		l := &x.levels[i]
+		l.after = at
+		if l.archive == core.OpenRow {
+			break
 		}
-		i := x.levels[0]
-		x.levels = x.levels[1:]
-		if i == core.OpenRow {
-			if x.open.Values != nil {
-				x.cover(x.open.From, x.open.Last-x.open.From, x.open.Values)
-			}
-			continue
+		oldest, newest := x.def.Window(l.archive, x.open.Last)
+		if at < min(end, newest) {
+			x.read(l.archive, max(oldest, at), min(-floor(-end, x.length(l.archive)), newest), func(s core.Span) { fn(i, s) })
+			at = newest
 		}
-		if x.reads(i, fn) {
+	}
+}
+
+// next calls fn with what to read of the next levels that have rows for holes: of several, if that
+// is at most most values. If there is nothing to read, it fills the holes, and reports false.
+func (x *Join) next(most int64, fn func(int, core.Span)) bool {
+	if !x.begun {
+		x.begun = true
+		for at, known := range x.known {
+			x.hole(at, known, x.end)
+		}
+	}
+	for !x.whole() && len(x.levels) > 0 {
+		if x.plan(most, fn) {
 			return true
 		}
+		x.nexted()
 	}
 	return false
 }
 
-// below turns to the rows of AVERAGE for unknown points of MIN or MAX. It reports false if it has
-// done so already, or there are no such points.
-func (x *Join) below() bool {
-	if x.filled || x.cf != rra.Min && x.cf != rra.Max {
-		return false
+// plan is next for what is left when the rows that were read have filled the holes.
+func (x *Join) plan(most int64, fn func(int, core.Span)) bool {
+	holes := x.holes
+	x.holes, x.spare, x.dry = make([][]span, len(holes)), nil, true
+	for at := range holes {
+		x.holes[at] = slices.Clone(holes[at])
 	}
-	x.filled = true
-	x.levels = x.others(rra.Average, func(a *rra.Archive) bool { return a.Serves(x.cf) })
+	for i := range x.levels {
+		x.coverOf(&x.levels[i])
+	}
+	values, read, last := int64(0), 0, 0
+	for x.reading = 0; x.reading < len(x.levels); x.reading++ {
+		spans, n := x.reads(x.levels[x.reading].archive)
+		if values > 0 && values+n > most {
+			break
+		}
+		for _, s := range spans {
+			fn(x.reading, s)
+		}
+		if values += n; n > 0 {
+			read, last = read+1, x.reading
+		}
+	}
+	x.holes, x.spare, x.dry = holes, nil, false
+	if x.straight = read == 1; x.straight {
+		for i := range x.levels[:last] {
+			x.coverOf(&x.levels[i])
+		}
+	}
+	return read > 0
+}
+
+// nexted takes what next has read.
+func (x *Join) nexted() {
+	for i := range x.reading {
+		x.coverOf(&x.levels[i])
+	}
+	x.levels = x.levels[x.reading:]
+}
+
+// taken takes rows of a level.
+func (x *Join) taken(l *level, r *core.Rows) {
+	if x.straight {
+		x.coverRows(l, r, x.start)
+		return
+	}
+	kept := *r
+	kept.Values = slices.Clone(r.Values)
+	l.rows = append(l.rows, kept)
+}
+
+// coverOf fills holes with what was read of a level.
+func (x *Join) coverOf(l *level) {
+	after := x.start
+	if x.dry {
+		after = l.after
+	}
+	if l.archive == core.OpenRow && x.open.Values != nil {
+		x.cover(x.open.From, x.open.Last-x.open.From, x.open.Values, after)
+	}
+	if !x.dry {
+		slices.SortFunc(l.rows, func(a, b core.Rows) int { return cmp.Compare(a.Start, b.Start) })
+	}
+	for i := range l.rows {
+		x.coverRows(l, &l.rows[i], after)
+	}
+}
+
+// coverRows fills holes with rows of a level.
+func (x *Join) coverRows(l *level, r *core.Rows, after int64) {
+	if l.average && !x.bare && !x.dry {
+		x.onlyBare()
+	}
+	x.cover(r.Start, r.Step, r.Values, after)
+}
+
+// onlyBare leaves holes only in points that would be unknown without the rows of AVERAGE.
+func (x *Join) onlyBare() {
+	x.bare = true
+	if len(x.points) == 0 {
+		return
+	}
 	for at := range x.holes {
 		var bare []span
 		for _, h := range x.holes[at] {
@@ -230,7 +299,38 @@ func (x *Join) below() bool {
 		}
 		x.holes[at] = bare
 	}
-	return !x.whole()
+}
+
+// reads returns what to read of an archive for the holes, and how many values that is.
+func (x *Join) reads(archive int) (spans []core.Span, values int64) {
+	if archive == core.OpenRow {
+		return nil, 0
+	}
+	oldest, newest := x.def.Window(archive, x.open.Last)
+	step := x.length(archive)
+	all := x.holes[0]
+	if len(x.holes) > 1 {
+		all = slices.Concat(x.holes...)
+		slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	}
+	var r span
+	flush := func() {
+		x.read(archive, r.from, r.to, func(s core.Span) { spans = append(spans, s) })
+		values += (r.to - r.from) / step * int64(len(x.def.Sources))
+	}
+	for _, h := range all {
+		from, to := max(floor(h.from, step), oldest), min(-floor(-h.to, step), newest)
+		switch {
+		case from >= to:
+		case r.from < r.to && from <= r.to+readNear*step:
+			r.to = max(r.to, to)
+		default:
+			flush()
+			r = span{from, to}
+		}
+	}
+	flush()
+	return spans, values
 }
 
 // pointOf returns the point in which the second behind t lies, and its end.
@@ -239,49 +339,20 @@ func (x *Join) pointOf(t int64) (p, end int64) {
 	return p, x.start + (p+1)*x.width
 }
 
-// reads calls fn with what to read of an archive. It reports whether that is anything.
-func (x *Join) reads(archive int, fn func(read)) bool {
-	oldest, newest := x.def.Window(archive, x.open.Last)
-	step := x.def.Step * x.def.Archives[archive].PDPs
-	all := x.holes[0]
-	if len(x.holes) > 1 {
-		all = slices.Concat(x.holes...)
-		slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	}
-	r := read{archive: archive}
-	flush := func() {
-		for from := r.from; from < r.to; from += readRows * step {
-			fn(read{archive, from, min(r.to, from+readRows*step)})
-		}
-	}
-	any := false
-	for _, h := range all {
-		from, to := max(floor(h.from, step), oldest), min(-floor(-h.to, step), newest)
-		switch {
-		case from >= to:
-		case any && from <= r.to+readNear*step:
-			r.to = max(r.to, to)
-		default:
-			flush()
-			r.from, r.to, any = from, to, true
-		}
-	}
-	flush()
-	return any
-}
-
-// cover fills holes with rows that begin at start.
-func (x *Join) cover(start, step int64, values []float64) {
+// cover fills holes behind the second after with rows that begin at start.
+func (x *Join) cover(start, step int64, values []float64, after int64) {
 	n := len(x.def.Sources)
 	end := start + int64(len(values)/n)*step
 	for at, ds := range x.want {
 		left := x.spare[:0]
 		for _, h := range x.holes[at] {
-			from := max(start, h.from)
+			from := max(start, h.from, min(after, h.to))
 			for i := (from - start) / step; h.from < h.to && from < min(h.to, end); i++ {
 				to := min(h.to, start+(i+1)*step)
 				if v := values[int(i)*n+ds]; v == v {
-					x.add(at, from, to, v)
+					if !x.dry {
+						x.add(at, from, to, v)
+					}
 					if h.from < from {
 						left = append(left, span{h.from, from})
 					}
@@ -327,97 +398,4 @@ func (x *Join) Each(fn func(p int64, at int, v float64, known, end int64)) {
 	for s, of := range x.points {
 		fn(s.point, s.at, of.value(x.cf), of.seconds+of.n*of.each, of.end)
 	}
-}
-
-// A point is what is known of a point so far.
-type point struct {
-	sum     float64 // of n parts of each seconds; the value, if it is no mean
-	n, each int64
-	total   float64 // of values times seconds, of parts before
-	seconds int64
-	end     int64 // of the last known part
-}
-
-// add adds n parts of each seconds, up to end, by their sum or value.
-func (p *point) add(cf rra.CF, sum float64, each, n, end int64) {
-	if p.n > 0 && p.each != each {
-		p.total, p.seconds = p.total+p.sum*float64(p.each), p.seconds+p.n*p.each
-		if meanCF(cf) {
-			p.sum = 0
-		}
-		p.n = 0
-	}
-	p.each = each
-	switch none := p.n+p.seconds == 0; {
-	case meanCF(cf):
-		p.sum += sum
-	case none, cf == rra.Min && sum < p.sum, cf == rra.Max && sum > p.sum, cf == rra.Last && end > p.end:
-		p.sum = sum
-	}
-	p.n, p.end = p.n+n, max(p.end, end)
-}
-
-// value returns the value of p. Parts that are equally long give their mean as rows do.
-func (p *point) value(cf rra.CF) float64 {
-	switch {
-	case !meanCF(cf):
-		return p.sum
-	case p.seconds == 0:
-		return p.sum / float64(p.n)
-	}
-	return (p.total + p.sum*float64(p.each)) / float64(p.seconds+p.n*p.each)
-}
-
-// Fill reads what all need for their holes. It reads the same rows of several series together.
-// admit is called before rows are read, with how many values there are. Its error ends Fill. A
-// series that does not exist any more has no more rows.
-func Fill(ctx context.Context, s core.Fetcher, all []*Join, admit func(values int64) error) error {
-	for {
-		reads := make(map[read][]*Join)
-		going := all[:0:0]
-		for _, x := range all {
-			if x.next(func(r read) { reads[r] = append(reads[r], x) }) {
-				going = append(going, x)
-			}
-		}
-		if all = going; len(all) == 0 {
-			return nil
-		}
-		// A join covers its holes with any of its reads first: they do not overlap.
-		for r, of := range reads {
-			if err := fill(ctx, s, r, of, admit); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// fill reads the same rows of several series.
-func fill(ctx context.Context, s core.Fetcher, r read, of []*Join, admit func(values int64) error) error {
-	refs := make([]core.Ref, len(of))
-	values := int64(0)
-	for i, x := range of {
-		refs[i] = x.ref
-		values += (r.to - r.from) / (x.def.Step * x.def.Archives[r.archive].PDPs) * int64(len(x.def.Sources))
-	}
-	if err := admit(values); err != nil {
-		return err
-	}
-	var failed error
-	err := s.FetchMany(ctx, refs, r.archive, r.from, r.to, func(i int, rows *core.Rows, err error) {
-		x := of[i]
-		switch {
-		case errors.Is(err, core.ErrNotFound):
-		case err != nil:
-			failed = err
-		case rows.Step != x.def.Step*x.def.Archives[r.archive].PDPs || len(rows.DS) != len(x.def.Sources):
-			failed = fmt.Errorf("archive %d changed while it was read", r.archive)
-		default:
-			x.cover(rows.Start, rows.Step, rows.Values)
-		}
-	})
-	if failed == nil && !errors.Is(err, core.ErrNotFound) {
-		failed = err
-	}
-	return failed
 }

@@ -46,12 +46,39 @@ func appended(t testing.TB, s *core.Store, ref core.Ref, last int64) {
 
 func points(t testing.TB, s core.Engine, ref core.Ref, r query.Request, most int64) *query.Table {
 	t.Helper()
-	p, err := query.NewPoints(t.Context(), s, ref, r, most)
+	return pointsOf(t, s, []core.Ref{ref}, r, most)[0]
+}
+
+// plans plans the same chart of several series.
+func plans(t testing.TB, s core.Engine, refs []core.Ref, r query.Request, most int64) (all []*query.Points) {
+	t.Helper()
+	opens, err := query.Opens(t.Context(), s, refs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.Read(t.Context(), func(int64) error { return nil })
-	if err != nil {
+	for i, ref := range refs {
+		x, err := core.SeriesOf(t.Context(), s, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := query.NewPoints(x, &opens[i], r, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func pointsOf(t testing.TB, s core.Engine, refs []core.Ref, r query.Request, most int64) []*query.Table {
+	t.Helper()
+	return read(t, s, plans(t, s, refs, r, most)...)
+}
+
+func read(t testing.TB, s core.Engine, all ...*query.Points) []*query.Table {
+	t.Helper()
+	got, errs, err := query.ReadPoints(t.Context(), s, all, func(int64) error { return nil })
+	if err = errors.Join(append(errs, err)...); err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -242,17 +269,14 @@ func (m *model) parts(order []int, ds int, from, to int64) (parts []part) {
 }
 
 func (m *model) compare(r query.Request, most int64) {
-	p, err := query.NewPoints(m.Context(), m.s, m.ref, r, most)
+	p, err := query.NewPoints(core.Series{Ref: m.ref, Definition: m.d}, &m.open, r, most)
 	if errors.Is(err, query.ErrNoArchive) {
 		return
 	}
 	if err != nil {
 		m.Fatal(err)
 	}
-	got, err := p.Read(m.Context(), func(int64) error { return nil })
-	if err != nil {
-		m.Fatal(err)
-	}
+	got := read(m, m.s, p)[0]
 	base := got.Archive
 	order := append([]int{base}, m.order(base, r.CF)...)
 	newest := int64(0)

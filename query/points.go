@@ -18,55 +18,54 @@ const MinPoints = 3
 // rows of one archive, put together by the consolidation function; what that archive does not know
 // of its time, others do: see [Join]. Of predictions it is the mean of the rows.
 type Points struct {
-	Plan  *Plan // the rows that are read
-	Every int64 // rows of Plan in a point
-	CF    rra.CF
-	// Want lists the data sources to read, as places in Plan.DS. NewPoints lists all.
+	Archive    int
+	Start, End int64 // the points cover (Start, End], in seconds since 1970
+	Step       int64 // seconds a point
+	Every      int64 // rows of the archive in a point
+	CF         rra.CF
+	DS         []string // names of the data sources
+	// Want lists the data sources to read, as places in DS. NewPoints lists all.
 	Want []int
 
-	store Reader
-	def   *rra.Definition
-	open  Open
+	ref  core.Ref
+	def  *rra.Definition
+	open *Open
 }
 
 // NewPoints plans at most most points for r, but at least [MinPoints], from the coarsest archive
 // that has enough rows. The resolution and the alignment of r do not matter then. If most is 0, the
 // points are the rows that [NewPlan] takes. No point begins at or behind the last update of the
-// series. The error is ErrNoArchive if no archive has the CF, or an error of the store.
-func NewPoints(ctx context.Context, s core.Engine, ref core.Ref, r Request, most int64) (*Points, error) {
-	store := core.Simple{Engine: s}
-	series, err := store.Series(ref)
-	if err != nil {
-		return nil, err
+// series. o is the open row of the series. The error is ErrNoArchive if no archive has the CF,
+// ErrNotFound, or o's.
+func NewPoints(series core.Series, o *Open, r Request, most int64) (*Points, error) {
+	if o.Err != nil {
+		return nil, o.Err
 	}
-	open, err := Opens(ctx, s, []core.Ref{ref})
-	if err != nil {
-		return nil, err
-	}
-	if !open[0].There {
+	if !o.There {
 		return nil, fmt.Errorf("series %.200q: %w", series.Path, core.ErrNotFound)
 	}
-	p := &Points{Every: 1, CF: r.CF, store: s, def: series.Definition, open: open[0]}
-	last := p.open.Last
+	p := &Points{Every: 1, CF: r.CF, ref: series.Ref, def: series.Definition, open: o}
 	choose := p.def.Choose
 	if r.Resolution = max(r.Resolution, 1); most > 0 {
 		most = max(most, MinPoints)
 		r.Resolution, choose = max((r.End-r.Start)/most, 1), p.def.ChooseFiner
 	}
-	archive, err := choose(last, r.CF, r.Start, r.Resolution)
+	archive, err := choose(o.Last, r.CF, r.Start, r.Resolution)
 	if err != nil {
 		return nil, err
 	}
-	p.Plan = planOf(store, ref, p.def, archive, last, r)
-	if most > 0 && p.Plan.Rows() > most {
+	plan := planOf(nil, p.ref, p.def, archive, o.Last, r)
+	p.Archive, p.Start, p.End, p.Step, p.DS = archive, plan.Start, plan.End, plan.Step, plan.DS
+	if most > 0 && plan.Rows() > most {
 		// A range touches at most two rows more than fit into it.
-		room := (most - 2) * p.Plan.Step
+		room := (most - 2) * plan.Step
 		p.Every = max((r.End-r.Start+room-1)/room, 2)
-		p.Plan.Start = floor(r.Start, p.Step())
-		p.Plan.End = floor(r.End-1, p.Step()) + p.Step()
+		p.Step *= p.Every
+		p.Start = floor(r.Start, p.Step)
+		p.End = floor(r.End-1, p.Step) + p.Step
 	}
-	p.Plan.End = max(p.Plan.Start, min(p.Plan.End, -floor(-last, p.Step())))
-	for i := range p.Plan.DS {
+	p.End = max(p.Start, min(p.End, -floor(-o.Last, p.Step)))
+	for i := range p.DS {
 		p.Want = append(p.Want, i)
 	}
 	return p, nil
@@ -74,46 +73,38 @@ func NewPoints(ctx context.Context, s core.Engine, ref core.Ref, r Request, most
 
 // After leaves out the points that end at t, in seconds since 1970, or before. The other points are
 // the same as without it.
-func (p *Points) After(t int64) {
-	p.Plan.Start = max(p.Plan.Start, min(floor(t, p.Step()), p.Plan.End))
-}
+func (p *Points) After(t int64) { p.Start = max(p.Start, min(floor(t, p.Step), p.End)) }
 
-// Step returns the seconds of a point.
-func (p *Points) Step() int64 { return p.Plan.Step * p.Every }
+// Len returns the number of points.
+func (p *Points) Len() int64 { return (p.End - p.Start) / p.Step }
 
-// Rows returns the number of points.
-func (p *Points) Rows() int64 { return p.Plan.Rows() / p.Every }
+// Rows returns the number of rows of the archive.
+func (p *Points) Rows() int64 { return p.Len() * p.Every }
 
-// Read reads the points. The last one may be shorter than the others: it ends where what is known
-// of it ends, which is the End of the table. admit is called with the number of values before rows
-// of other archives than Plan's are read, and its error ends Read.
-func (p *Points) Read(ctx context.Context, admit func(values int64) error) (*Table, error) {
-	n := len(p.Want)
-	t := &Table{Start: p.Plan.Start, End: p.Plan.End, Step: p.Step(), Archive: p.Plan.Archive}
-	for _, i := range p.Want {
-		t.DS = append(t.DS, p.Plan.DS[i])
+// ReadPoints reads the points of many plans together. The last point of one may be shorter than the
+// others: it ends where what is known of it ends, which is the End of the table. admit is called
+// with the number of values before rows of other archives than a plan's own are read, and its error
+// is the plan's. errs has the errors of single plans.
+func ReadPoints(ctx context.Context, s core.Fetcher, all []*Points, admit func(values int64) error) (out []*Table, errs []error, err error) {
+	foldings, joins := make([]folding, len(all)), make([]*Join, len(all))
+	for i, p := range all {
+		foldings[i].begin(p)
+		joins[i] = foldings[i].join
 	}
-	t.Values = make([]float64, p.Rows()*int64(n))
-	f := &folding{p: p, values: t.Values, join: NewJoin(p.Plan.ref, p.def, p.CF, p.Plan.Archive, t.Start, t.Step, p.Want, &p.open)}
-	f.counts, f.ends = make([]int64, n), make([]int64, n)
-	for piece, err := range p.Plan.Pieces(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		f.rows(piece)
+	if err := ReadBases(ctx, s, joins, admit); err != nil {
+		return nil, nil, err
 	}
-	if err := Fill(ctx, p.store, []*Join{f.join}, admit); err != nil {
-		return nil, err
+	for i := range foldings {
+		foldings[i].finish()
 	}
-	newest := slices.Max(append(f.ends, t.Start))
-	f.join.Each(func(row int64, at int, v float64, _, end int64) {
-		t.Values[row*int64(n)+int64(at)] = v
-		newest = max(newest, end)
-	})
-	if newest > t.End-t.Step {
-		t.End = newest
+	if err := Fill(ctx, s, joins, admit); err != nil {
+		return nil, nil, err
 	}
-	return t, nil
+	out, errs = make([]*Table, len(all)), make([]error, len(all))
+	for i := range foldings {
+		out[i], errs[i] = foldings[i].table(), joins[i].Err
+	}
+	return out, errs, nil
 }
 
 // A folding puts rows together as points.
@@ -121,50 +112,83 @@ type folding struct {
 	p      *Points
 	join   *Join
 	values []float64 // the points
-	row    int64     // the point at hand
-	in     int64     // rows of it so far
-	counts []int64   // known ones, by place in Want
+	rows   []int64   // the point at hand, by place in Want
+	counts []int64   // known rows of it
 	ends   []int64   // where the last known row ends
 }
 
-// rows takes the next rows of the archive.
-func (f *folding) rows(piece *Table) {
-	n := len(f.counts)
-	for i := range piece.Len() {
-		end, some := piece.Row(i)
-		values := f.values[f.row*int64(n):][:n]
-		for at, ds := range f.p.Want {
-			v := some[ds]
-			if f.in == 0 {
-				values[at], f.counts[at] = math.NaN(), 0
-			}
+func (f *folding) begin(p *Points) {
+	n := len(p.Want)
+	f.p, f.values = p, make([]float64, p.Len()*int64(n))
+	for i := range f.values {
+		f.values[i] = math.NaN()
+	}
+	state := make([]int64, 3*n)
+	f.rows, f.counts, f.ends = state[:n], state[n:2*n], state[2*n:]
+	f.join = NewJoin(p.ref, p.def, p.CF, p.Archive, p.Start, p.End, p.Step, p.Want, p.open, f.take)
+}
+
+// take takes the next rows of the archive.
+func (f *folding) take(r *core.Rows) {
+	n, from := len(f.counts), len(r.DS)
+	for at, ds := range f.p.Want {
+		end := r.Start
+		for i := ds; i < len(r.Values); i += from {
+			end += r.Step
+			v := r.Values[i]
 			if v != v {
-				f.join.Hole(at, end-piece.Step, end)
 				continue
 			}
-			values[at], f.counts[at] = consolidate(f.p.CF, values[at], f.counts[at], v)
+			row := (end - 1 - f.p.Start) / f.p.Step
+			if row != f.rows[at] {
+				f.point(at)
+				f.rows[at], f.counts[at] = row, 0
+			}
+			of := &f.values[row*int64(n)+int64(at)]
+			*of, f.counts[at] = consolidate(f.p.CF, *of, f.counts[at], v)
 			f.ends[at] = end
-		}
-		if f.in++; f.in == f.p.Every {
-			f.point(values)
 		}
 	}
 }
 
 // point ends a point. One that the archive knows in part may get more.
-func (f *folding) point(values []float64) {
-	for at, n := range f.counts {
-		if n == 0 {
-			continue
-		}
-		if n < f.p.Every {
-			f.join.point(f.row, at).add(f.p.CF, values[at], f.p.Plan.Step, n, f.ends[at])
-		}
-		if meanCF(f.p.CF) && f.p.Every > 1 {
-			values[at] /= float64(n)
-		}
+func (f *folding) point(at int) {
+	n := f.counts[at]
+	if n == 0 || f.p.Every == 1 {
+		return
 	}
-	f.row, f.in = f.row+1, 0
+	of := &f.values[f.rows[at]*int64(len(f.counts))+int64(at)]
+	if n < f.p.Every {
+		f.join.point(f.rows[at], at).add(f.p.CF, *of, f.p.Step/f.p.Every, n, f.ends[at])
+	}
+	if meanCF(f.p.CF) {
+		*of /= float64(n)
+	}
+}
+
+// finish ends the last points.
+func (f *folding) finish() {
+	for at := range f.counts {
+		f.point(at)
+	}
+}
+
+// table returns the points.
+func (f *folding) table() *Table {
+	p, n := f.p, int64(len(f.counts))
+	t := &Table{Start: p.Start, End: p.End, Step: p.Step, Archive: p.Archive, Values: f.values}
+	for _, i := range p.Want {
+		t.DS = append(t.DS, p.DS[i])
+	}
+	newest := slices.Max(append(f.ends, t.Start))
+	f.join.Each(func(row int64, at int, v float64, _, end int64) {
+		t.Values[row*n+int64(at)] = v
+		newest = max(newest, end)
+	})
+	if newest > t.End-t.Step {
+		t.End = newest
+	}
+	return t
 }
 
 // consolidate adds v to what n known values have given so far: their sum for a mean, else the

@@ -3,6 +3,7 @@ package query_test
 import (
 	"testing"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra"
@@ -43,13 +44,10 @@ func TestPointsKeepsToItsLimit(t *testing.T) {
 		for start := int64(1900); start < 2100; start += 7 {
 			for _, length := range []int64{0, 1, 10, 99, 400, 1000, 9900} {
 				r := query.Request{Start: start, End: start + length}
-				p, err := query.NewPoints(t.Context(), s, ref, r, most)
-				if err != nil {
-					t.Fatal(err)
-				}
-				end := p.Plan.Start + p.Rows()*p.Step()
-				if p.Rows() > max(most, query.MinPoints) || p.Rows() < 1 || p.Plan.Start > start || end < start+length || end != p.Plan.End {
-					t.Fatalf("%d points of (%d, %d]: %d rows of %d s from %d", most, start, start+length, p.Rows(), p.Step(), p.Plan.Start)
+				p := plans(t, s, []core.Ref{ref}, r, most)[0]
+				end := p.Start + p.Len()*p.Step
+				if p.Len() > max(most, query.MinPoints) || p.Len() < 1 || p.Start > start || end < start+length || end != p.End {
+					t.Fatalf("%d points of (%d, %d]: %d rows of %d s from %d", most, start, start+length, p.Len(), p.Step, p.Start)
 				}
 			}
 		}

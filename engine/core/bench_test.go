@@ -106,7 +106,7 @@ func BenchmarkFetch(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(8 * 360 * 1000)
 		for b.Loop() {
-			if err := s.FetchMany(ctx, refs, 0, programStart+400, programStart+4000, func(int, *core.Rows, error) {}); err != nil {
+			if err := s.FetchMany(ctx, core.Spans(refs, 0, programStart+400, programStart+4000), func(int, *core.Rows, error) {}); err != nil {
 				b.Fatal(err)
 			}
 		}

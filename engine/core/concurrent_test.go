@@ -102,7 +102,7 @@ func TestEverythingAtOnce(t *testing.T) {
 				return err
 			}
 		}
-		err := s.FetchMany(ctx, refs, 0, programStart, programStart+1000, func(int, *core.Rows, error) {})
+		err := s.FetchMany(ctx, core.Spans(refs, 0, programStart, programStart+1000), func(int, *core.Rows, error) {})
 		if errors.Is(err, core.ErrNotFound) {
 			err = nil
 		}
@@ -214,7 +214,7 @@ func TestReadersDuringCheckpoints(t *testing.T) {
 				default:
 				}
 				n := acked.Load()
-				err := s.FetchMany(ctx, refs, 0, programStart, programStart+10*n, func(_ int, got *core.Rows, err error) {
+				err := s.FetchMany(ctx, core.Spans(refs, 0, programStart, programStart+10*n), func(_ int, got *core.Rows, err error) {
 					if err != nil {
 						return
 					}

@@ -154,7 +154,7 @@ func childReads(s *core.Store) {
 		}
 		last, err := s.Last(refs[0])
 		if err == nil {
-			err = s.FetchMany(ctx, refs, 0, last.Unix()-1200, last.Unix(), func(int, *core.Rows, error) {})
+			err = s.FetchMany(ctx, core.Spans(refs, 0, last.Unix()-1200, last.Unix()), func(int, *core.Rows, error) {})
 		}
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			childFatal("fetch: %v", err)

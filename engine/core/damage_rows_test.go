@@ -129,7 +129,7 @@ func TestFetchManyRefusesAllSeriesOfDamagedBlock(t *testing.T) {
 	s, refs, _ := rotten(t)
 	rot(t, s, "rows", func(_, v []byte) []byte { v[1] ^= 1; return v })
 	failed := 0
-	err := s.FetchMany(context.Background(), refs, 0, programStart, programStart+640, func(_ int, _ *core.Rows, err error) {
+	err := s.FetchMany(context.Background(), core.Spans(refs, 0, programStart, programStart+640), func(_ int, _ *core.Rows, err error) {
 		if errors.Is(err, core.ErrDamaged) {
 			failed++
 		}

@@ -147,8 +147,8 @@ type LastsReader interface {
 
 // A Fetcher reads rows.
 type Fetcher interface {
-	// FetchMany returns rows of one archive: see Store.FetchMany.
-	FetchMany(ctx context.Context, refs []Ref, archive int, start, end int64, fn func(i int, r *Rows, err error)) error
+	// FetchMany returns rows of series: see Store.FetchMany.
+	FetchMany(ctx context.Context, spans []Span, fn func(i int, r *Rows, err error)) error
 }
 
 // A MetadataLister reads metadata.
@@ -204,7 +204,7 @@ func Fetch(ctx context.Context, e Fetcher, ref Ref, archive int, start, end int6
 	if s, ok := e.(*Store); ok {
 		return s.Fetch(ctx, ref, archive, start, end)
 	}
-	err = e.FetchMany(ctx, []Ref{ref}, archive, start, end, func(_ int, r *Rows, err error) {
+	err = e.FetchMany(ctx, []Span{{Ref: ref, Archive: archive, Start: start, End: end}}, func(_ int, r *Rows, err error) {
 		if err == nil {
 			rows = *r
 		}

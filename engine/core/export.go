@@ -102,7 +102,7 @@ func (s *Store) exportArchive(ctx context.Context, ref Ref, archive int, start, 
 	rows := max(exportPiece/int64(sources), 1)
 	for from := start; from < end; from += rows * span {
 		to := min(from+rows*span, end)
-		err := s.FetchMany(ctx, []Ref{ref}, archive, from, to, func(_ int, r *Rows, e error) {
+		err := s.FetchMany(ctx, []Span{{Ref: ref, Archive: archive, Start: from, End: to}}, func(_ int, r *Rows, e error) {
 			if e != nil || len(out) == 0 && !slices.ContainsFunc(r.Values, func(v float64) bool { return v == v }) {
 				return
 			}

@@ -44,7 +44,7 @@ func (s *Store) Fetch(ctx context.Context, ref Ref, archive int, start, end int6
 		return Rows{}, err
 	}
 	defer f.leave()
-	if err := f.fetch(ref, archive, start, end); err != nil {
+	if err := f.fetch(&Span{Ref: ref, Archive: archive, Start: start, End: end}); err != nil {
 		return Rows{}, err
 	}
 	return f.rows, nil
@@ -98,24 +98,25 @@ type slotBlock struct {
 	sub  uint16
 }
 
-// FetchMany is Fetch for many series. It reads the blocks that they share once. It calls fn once
-// for each series, in an order of its own; fn must not keep the rows, unless refs has one series
-// only. FetchMany returns the first error that it gave to fn, or ctx's error.
-func (s *Store) FetchMany(ctx context.Context, refs []Ref, archive int, start, end int64, fn func(i int, r *Rows, err error)) error {
-	f, err := s.fetcher(ctx, len(refs) == 1)
+// FetchMany is Fetch for many spans. It reads the blocks that they share once. It calls fn once for
+// each span, in an order of its own, in which spans of one archive of a series follow each other by
+// time; fn must not keep the rows, unless there is one span only. FetchMany returns the first error
+// that it gave to fn, or ctx's error.
+func (s *Store) FetchMany(ctx context.Context, spans []Span, fn func(i int, r *Rows, err error)) error {
+	f, err := s.fetcher(ctx, len(spans) == 1)
 	if err != nil {
 		return err
 	}
 	defer f.leave()
 	var first error
-	for n, i := range inOrder(refs) {
+	for n, i := range inOrder(spans) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if n%1024 == 1023 {
 			f.close() // transactions are short: a long one would pin pages
 		}
-		err := f.fetch(refs[i], archive, start, end)
+		err := f.fetch(&spans[i])
 		fn(i, &f.rows, err)
 		if err != nil && first == nil {
 			first = err
@@ -124,14 +125,24 @@ func (s *Store) FetchMany(ctx context.Context, refs []Ref, archive int, start, e
 	return first
 }
 
-// inOrder returns the indices of refs in the order of class and number, so that series of one group
-// follow each other.
-func inOrder(refs []Ref) []int {
-	order := make([]int, len(refs))
+// inOrder returns the indices of spans in the order of class and number, so that series of one
+// group follow each other, and within that by archive and time, so that spans of the same blocks
+// do.
+func inOrder(spans []Span) []int {
+	order := make([]int, len(spans))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(refs[a], refs[b]) })
+	slices.SortFunc(order, func(i, k int) int {
+		a, b := &spans[i], &spans[k]
+		if c := cmp.Compare(a.Ref>>groupShift, b.Ref>>groupShift); c != 0 {
+			return c
+		}
+		if a.Archive != b.Archive || a.Start != b.Start {
+			return cmp.Or(cmp.Compare(a.Archive, b.Archive), cmp.Compare(a.Start, b.Start))
+		}
+		return cmp.Compare(a.Ref, b.Ref)
+	})
 	return order
 }
 
@@ -184,9 +195,9 @@ func (f *fetcher) close() {
 	f.blocks = f.blocks[:0]
 }
 
-// fetch reads the rows of one series into f.rows.
-func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
-	s := f.s
+// fetch reads the rows of one span into f.rows.
+func (f *fetcher) fetch(x *Span) error {
+	s, ref := f.s, x.Ref
 	c := s.catalogue.class(ref.class())
 	if c == nil {
 		return notFound(ref)
@@ -196,9 +207,12 @@ func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 		return notFound(ref)
 	}
 	for {
-		err := f.read(g, c.index(ref.number()), archive, start, end)
+		err := f.read(g, c.index(ref.number()), x.Archive, x.Start, x.End)
 		switch err {
 		case nil:
+			if x.Known {
+				f.rows.cut()
+			}
 			return nil
 		case errDatabase:
 			tx, err := s.db.Begin()
@@ -296,6 +310,16 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 	}
 	f.prepare(def, from, to, span)
 	return w, f.memory(g, index, stream, last, w.from, w.to)
+}
+
+// cut leaves out the rows in front of the first one with a known value.
+func (r *Rows) cut() {
+	known := slices.IndexFunc(r.Values, func(v float64) bool { return v == v })
+	if known < 0 {
+		known = len(r.Values)
+	}
+	rows := known / max(1, len(r.DS))
+	r.Start, r.Values = r.Start+int64(rows)*r.Step, r.Values[rows*len(r.DS):]
 }
 
 // prepare sets up f.rows with unknown values.

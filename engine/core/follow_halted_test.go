@@ -146,7 +146,7 @@ func (l *fedLog) reads(t *testing.T, what string, s *core.Store) {
 			rows, err := s.Fetch(ctx, ref, 0, programStart, programStart+1200)
 			out = append(out, fmt.Sprint(info.Path, info.State.W, rows.Start, rows.Values, err))
 		}
-		err := s.FetchMany(ctx, l.feeder.refs, 1, programStart, programStart+1200, func(i int, r *core.Rows, err error) {
+		err := s.FetchMany(ctx, core.Spans(l.feeder.refs, 1, programStart, programStart+1200), func(i int, r *core.Rows, err error) {
 			out = append(out, fmt.Sprint(i, r.Values, err))
 		})
 		out = append(out, fmt.Sprint(err))

@@ -191,7 +191,7 @@ func (f *followReader) many(ctx context.Context) error {
 		return err
 	}
 	end := int64(programStart + 10*len(f.l.ticks))
-	err = f.s.FetchMany(ctx, f.l.refs, 0, programStart, end, func(i int, r *core.Rows, e error) {
+	err = f.s.FetchMany(ctx, core.Spans(f.l.refs, 0, programStart, end), func(i int, r *core.Rows, e error) {
 		if e == nil {
 			e = f.rows(i, r, from)
 		}

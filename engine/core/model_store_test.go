@@ -391,7 +391,7 @@ func (m *modelRun) compareMany(n int) {
 	end := x.last().Unix() + m.r.Int64N(10*span)
 	start := end - m.r.Int64N(200*span) - 1
 	seen := 0
-	err := m.s.FetchMany(m.ctx, refs, 0, start, end, func(i int, rows *core.Rows, err error) {
+	err := m.s.FetchMany(m.ctx, core.Spans(refs, 0, start, end), func(i int, rows *core.Rows, err error) {
 		seen++
 		m.must(err, "fetch many")
 		if d := who[i].diffRows(0, start, end, rows); d != "" {

@@ -312,7 +312,7 @@ func TestUseAfterClose(t *testing.T) {
 		"Digest":      func() error { _, err := s.Digest(ctx); return err },
 		"Fetch":       func() error { _, err := s.Fetch(ctx, f.refs[0], 0, 0, 10); return err },
 		"FetchMany": func() error {
-			return s.FetchMany(ctx, f.refs, 0, 0, 10, func(int, *core.Rows, error) { t.Error("called") })
+			return s.FetchMany(ctx, core.Spans(f.refs, 0, 0, 10), func(int, *core.Rows, error) { t.Error("called") })
 		},
 		"Info":        func() error { _, err := s.Info(f.refs[0]); return err },
 		"Last":        func() error { _, err := s.Last(f.refs[0]); return err },

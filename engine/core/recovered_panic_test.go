@@ -41,7 +41,7 @@ func TestClosesAfterARecoveredPanic(t *testing.T) {
 		"Flush, no context":  func() { _ = s.Flush(none, []core.Ref{ref}) },
 		"Fetch, no context":  func() { _, _ = s.Fetch(none, ref, 0, 0, 10) },
 		"FetchMany, fn fails": func() {
-			_ = s.FetchMany(t.Context(), []core.Ref{ref}, 0, 0, 10, func(int, *core.Rows, error) { panic("x") })
+			_ = s.FetchMany(t.Context(), []core.Span{{Ref: ref, End: 10}}, func(int, *core.Rows, error) { panic("x") })
 		},
 		"Alter, change fails": func() { _, _ = s.Alter(t.Context(), "a", func(core.Copy) (core.Copy, error) { panic("x") }) },
 	} {

@@ -188,7 +188,7 @@ func TestReadersKeepTheirPages(t *testing.T) {
 	})
 	done := make(chan error, 1)
 	read := 0
-	err := s.FetchMany(t.Context(), f.refs, 0, programStart, programStart+3000, func(i int, r *core.Rows, err error) {
+	err := s.FetchMany(t.Context(), core.Spans(f.refs, 0, programStart, programStart+3000), func(i int, r *core.Rows, err error) {
 		if err != nil {
 			t.Error(err)
 		}

@@ -68,6 +68,24 @@ type Matcher struct {
 	Folders []string       // of MatchBelow; clean; Below sets them
 }
 
+// A Span is rows of one archive of a series: those that end after Start and at End or before it, in
+// seconds since 1970, widened to whole rows. For the archive [OpenRow] the range does not matter.
+type Span struct {
+	Ref        Ref
+	Archive    int
+	Start, End int64
+	Known      bool // leave out the unknown rows in front of the first known one
+}
+
+// Spans returns the same rows of several series.
+func Spans(refs []Ref, archive int, start, end int64) []Span {
+	out := make([]Span, len(refs))
+	for i, ref := range refs {
+		out[i] = Span{Ref: ref, Archive: archive, Start: start, End: end}
+	}
+	return out
+}
+
 // Rows are consecutive rows of one archive. Row i of data source j is Values[i*len(DS)+j] and ends
 // at Start + (i+1)*Step. Unknown values are NaN.
 type Rows struct {

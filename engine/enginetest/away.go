@@ -80,12 +80,12 @@ func (a *awayEngine) Resolve(ctx context.Context, refs []core.Ref, fn func(i int
 	return a.Engine.Resolve(ctx, refs, fn)
 }
 
-func (a *awayEngine) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
+func (a *awayEngine) FetchMany(ctx context.Context, spans []core.Span, fn func(i int, r *core.Rows, err error)) error {
 	err := a.err()
 	if err == nil {
-		return a.Engine.FetchMany(ctx, refs, archive, start, end, fn)
+		return a.Engine.FetchMany(ctx, spans, fn)
 	}
-	for i := range refs {
+	for i := range spans {
 		fn(i, nil, err)
 	}
 	return err

@@ -23,14 +23,30 @@ func (r *recording) fetch() {
 	}
 	for _, archive := range []int{0, core.OpenRow} {
 		out := make([]string, 4)
-		err := r.e.FetchMany(ctx, []core.Ref{eth1, eth0, noRef, cpu}, archive, begin, begin+700, func(i int, rows *core.Rows, err error) {
+		err := r.e.FetchMany(ctx, core.Spans([]core.Ref{eth1, eth0, noRef, cpu}, archive, begin, begin+700), func(i int, rows *core.Rows, err error) {
 			if out[i] = r.fault(err); err == nil {
 				out[i] = fmt.Sprint(*rows)
 			}
 		})
 		r.say("FetchMany", "%q %s", out, r.fault(err))
 	}
-	r.say("FetchMany", "%s", r.fault(r.e.FetchMany(ctx, nil, 0, begin, begin+700, nil)))
+	r.say("FetchMany", "%s", r.fault(r.e.FetchMany(ctx, nil, nil)))
+	spans := []core.Span{
+		{Ref: eth0, Start: begin, End: begin + 700},
+		{Ref: eth1, Archive: 1, Start: begin, End: begin + 2000},
+		{Ref: noRef, End: 10},
+		{Ref: eth0, Archive: core.OpenRow},
+		{Ref: eth0, Start: begin - 900, End: begin + 300, Known: true},
+		{Ref: eth0, Start: begin - 900, End: begin - 300, Known: true},
+		{Ref: cpu, Start: 7, End: 3, Known: true},
+	}
+	out := make([]string, len(spans))
+	err := r.e.FetchMany(ctx, spans, func(i int, rows *core.Rows, err error) {
+		if out[i] += r.fault(err); err == nil {
+			out[i] += fmt.Sprint(*rows)
+		}
+	})
+	r.say("FetchMany", "%q %t", out, err != nil)
 }
 
 func (r *recording) annotate() {

@@ -91,7 +91,7 @@ func (l *load) fetchThousands(ctx context.Context, readings int, pick func() []i
 			var seen int
 			var bad error
 			begin := time.Now()
-			err := l.store.FetchMany(ctx, refs, 0, end-hourRows*step, end, func(i int, rows *core.Rows, err error) {
+			err := l.store.FetchMany(ctx, core.Spans(refs, 0, end-hourRows*step, end), func(i int, rows *core.Rows, err error) {
 				seen++
 				if err == nil {
 					err = checkHour(rows, readings-1)

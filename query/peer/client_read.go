@@ -62,9 +62,6 @@ func (c *Client) entries(ctx context.Context, req *peerv1.EntriesRequest, fn fun
 	return more, err
 }
 
-// maxRefs is how many references one request has.
-const maxRefs = 1 << 20
-
 // Resolve is core.Engine's.
 func (c *Client) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
 	if len(refs) == 1 {

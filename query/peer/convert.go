@@ -14,6 +14,9 @@ func readRefs(refs []uint64) []core.Ref {
 	return out
 }
 
+// maxRefs is how many references one request has.
+const maxRefs = 1 << 20
+
 func sentRefs(refs []core.Ref) []uint64 {
 	out := make([]uint64, len(refs))
 	for i, r := range refs {

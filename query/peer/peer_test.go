@@ -253,7 +253,7 @@ func TestLongRowsArriveWhole(t *testing.T) {
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%d values, want %d: %v", len(got.Values), len(want.Values), err)
 	}
-	err = c.FetchMany(t.Context(), []core.Ref{ref, ref, ref}, 0, 1000, 1000+10*160_000, func(i int, r *core.Rows, err error) {
+	err = c.FetchMany(t.Context(), core.Spans([]core.Ref{ref, ref, ref}, 0, 1000, 1000+10*160_000), func(i int, r *core.Rows, err error) {
 		if err != nil || fmt.Sprint(*r) != fmt.Sprint(want) {
 			t.Errorf("series %d: %d values, want %d: %v", i, len(r.Values), len(want.Values), err)
 		}

@@ -23,9 +23,13 @@ const fetchValues = 64 << 10
 func (s *Server) Fetch(ctx context.Context, req *connect.Request[peerv1.FetchRequest], stream *connect.ServerStream[peerv1.FetchResponse]) error {
 	m := req.Msg
 	w := rowWriter{stream: stream}
-	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
-		return e.FetchMany(ctx, readRefs(m.GetRefs()), int(m.GetArchive()), m.GetStart(), m.GetEnd(), w.add)
-	})
+	spans := core.Spans(readRefs(m.GetRefs()), int(m.GetArchive()), m.GetStart(), m.GetEnd())
+	for _, x := range m.GetSpans() {
+		for _, ref := range x.GetRefs() {
+			spans = append(spans, core.Span{Ref: core.Ref(ref), Archive: int(x.GetArchive()), Start: x.GetStart(), End: x.GetEnd(), Known: x.GetKnown()})
+		}
+	}
+	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error { return e.FetchMany(ctx, spans, w.add) })
 	if w.failed == nil {
 		w.out.Standing = st
 		w.flush()

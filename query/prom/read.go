@@ -130,12 +130,14 @@ func (r *reading) parts(width int64, counter bool) int64 {
 	return 1
 }
 
-// A part is rows of one archive that are read from several series.
+// A part is rows of one archive.
 type part struct {
 	archive  int
 	width    int64 // of a row, in seconds
 	from, to int64 // the rows of (from, to], in seconds
 }
+
+func (p *part) rows() int64 { return (p.to - p.from) / p.width }
 
 // A line is a series that is read: the metrics from first on.
 type line struct {
@@ -145,6 +147,8 @@ type line struct {
 	part  part
 	join  *query.Join
 	want  []int // data sources of the metrics
+	known int   // rows of the archive, as far as that matters
+	since int64 // where the first of them begins
 }
 
 // plan says which rows to read of a series. It reports false if there are none.
@@ -192,6 +196,9 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 	for i, k := 0, 0; i < len(all); i, k = behind(all, i), k+1 {
 		l := &lines[k]
 		l.first, l.open = i, &opens[k]
+		if l.open.Err != nil {
+			return l.open.Err
+		}
 		ok := l.open.There && r.plan(all[i].entry, l)
 		for j := i; j < behind(all, i); j++ {
 			out[j].gone = !ok
@@ -203,47 +210,71 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 			todo = append(todo, l)
 		}
 	}
-	joins := make([]*query.Join, 0, len(todo))
-	for len(todo) > 0 {
-		if todo, err = r.readLines(ctx, todo, all, out); err != nil {
+	admit := func(values int64) error { return cmp.Or(ctx.Err(), r.q.admit(values)) }
+	for young := todo; len(young) > 0; {
+		if young, err = r.readBases(ctx, young, all, out, admit); err != nil {
 			return err
 		}
 	}
-	for k := range lines {
-		if lines[k].join != nil {
-			joins = append(joins, lines[k].join)
-		}
+	joins := make([]*query.Join, len(todo))
+	for k, l := range todo {
+		joins[k] = l.join
 	}
-	if err := query.Fill(ctx, r.q.s.store, joins, func(values int64) error { return cmp.Or(ctx.Err(), r.q.admit(values)) }); err != nil {
+	if err := query.Fill(ctx, r.q.s.store, joins, admit); err != nil {
 		return err
 	}
-	for k := range lines {
-		if lines[k].join != nil {
-			r.finish(&lines[k], all, out)
+	for _, l := range todo {
+		switch {
+		case errors.Is(l.join.Err, core.ErrNotFound):
+			for j := l.first; j < behind(all, l.first); j++ {
+				out[j].gone = true
+			}
+		case l.join.Err != nil:
+			return l.join.Err
+		default:
+			r.finish(l, all, out)
 		}
 	}
 	return nil
 }
 
-// readLines reads the rows of series. It returns those that know few of them and have finer rows,
+// readBases reads the rows of series. It returns those that know few of them and have finer rows,
 // to be read anew.
-func (r *reading) readLines(ctx context.Context, todo []*line, all []found, out []series) (again []*line, err error) {
-	parts, rows := make(map[part][]*line), int64(0)
+func (r *reading) readBases(ctx context.Context, todo []*line, all []found, out []series, admit func(int64) error) (young []*line, err error) {
+	values, rows := int64(0), int64(0)
 	for _, l := range todo {
-		parts[l.part] = append(parts[l.part], l)
-		rows += (l.part.to - l.part.from) / l.part.width * int64(behind(all, l.first)-l.first)
+		n, metrics := l.part.rows(), int64(behind(all, l.first)-l.first)
+		rows += n * metrics
+		values += (n + 1) * metrics
 	}
 	if err := r.q.admit(rows); err != nil {
 		return nil, err
 	}
-	for p, lines := range parts {
-		young, err := r.readPart(ctx, p, lines, all, out)
-		if err != nil {
-			return nil, err
+	slab := make(slab, values)
+	joins := make([]*query.Join, len(todo))
+	for k, l := range todo {
+		e, p := all[l.first].entry, &l.part
+		for j := l.first; j < behind(all, l.first); j++ {
+			r.emptyColumn(&out[j].column, &slab, all[j].metric, e, l)
 		}
-		again = append(again, young...)
+		l.known, l.since = 0, math.MaxInt64
+		l.join = query.NewJoin(all[l.first].ref, e.def, l.cf, p.archive, p.from, p.to, p.width, l.want, l.open, func(rows *core.Rows) {
+			l.count(rows)
+			for j := l.first; j < behind(all, l.first); j++ {
+				out[j].column.fill(all[j].metric, rows)
+			}
+		})
+		joins[k] = l.join
 	}
-	return again, nil
+	if err := query.ReadBases(ctx, r.q.s.store, joins, admit); err != nil {
+		return nil, err
+	}
+	for _, l := range todo {
+		if l.join.Err == nil && r.few(all[l.first].entry, l) {
+			young = append(young, l)
+		}
+	}
+	return young, nil
 }
 
 // admit counts rows that are to be read, and charges them.
@@ -263,109 +294,72 @@ func behind(all []found, i int) int {
 	return j
 }
 
-// readPart reads the same rows of several series. It returns those to be read anew.
-func (r *reading) readPart(ctx context.Context, p part, lines []*line, all []found, out []series) (young []*line, err error) {
-	refs := make([]core.Ref, len(lines))
-	for k, l := range lines {
-		refs[k] = all[l.first].ref
+// count counts the rows that have a value of a metric, and notes where the first of them begins.
+func (l *line) count(rows *core.Rows) {
+	n := len(rows.DS)
+	for i := 0; i*n < len(rows.Values) && l.known < rowsInRange; i++ {
+		if slices.ContainsFunc(l.want, func(s int) bool { v := rows.Values[i*n+s]; return v == v }) {
+			l.known, l.since = l.known+1, min(l.since, rows.Start+int64(i)*rows.Step)
+		}
 	}
-	var failed error
-	slab := newSlab(p, lines, all)
-	err = r.q.s.store.FetchMany(ctx, refs, p.archive, p.from, p.to, func(k int, rows *core.Rows, err error) {
-		l := lines[k]
-		e := all[l.first].entry
-		switch {
-		case errors.Is(err, core.ErrNotFound):
-			for j := l.first; j < behind(all, l.first); j++ {
-				out[j].gone = true
-			}
-			return
-		case err != nil:
-			failed = err
-			return
-		case rows.Step != p.width || len(rows.DS) != len(e.def.Sources): // it was altered meanwhile
-			return
-		}
-		if r.few(rows, e, l) {
-			young = append(young, l)
-			return
-		}
-		l.part = p
-		l.join = query.NewJoin(refs[k], e.def, l.cf, p.archive, rows.Start, rows.Step, l.want, l.open)
-		l.join.Rows(rows.Start, rows.Values)
-		for j := l.first; j < behind(all, l.first); j++ {
-			r.fillColumn(&out[j].column, &slab, all[j].metric, e, rows, l.open.Last)
-		}
-	})
-	if err != nil && !errors.Is(err, core.ErrNotFound) {
-		return nil, err
-	}
-	return young, failed
 }
 
 // few reports whether so few rows are known that finer ones would give another result, and the next
 // finer archive reaches as far back. It plans to read that then.
-func (r *reading) few(rows *core.Rows, e *entry, l *line) bool {
+func (r *reading) few(e *entry, l *line) bool {
 	enough := 1
 	if r.span > 0 {
 		enough = rowsInRange
 	}
-	n, known, first := len(rows.DS), 0, int64(math.MaxInt64)
-	for i := 0; i*n < len(rows.Values) && known < enough; i++ {
-		if slices.ContainsFunc(l.want, func(s int) bool { v := rows.Values[i*n+s]; return v == v }) {
-			known, first = known+1, min(first, rows.Start+int64(i)*rows.Step)
-		}
-	}
 	next := finer(e.def, l.cf, l.part.archive)
-	if known == enough || next < 0 {
+	if l.known >= enough || next < 0 {
 		return false
 	}
 	oldest, _ := e.def.Window(next, l.open.Last)
-	return oldest <= first && r.planPart(e, l, next)
+	before := l.part
+	if oldest <= l.since && r.planPart(e, l, next) {
+		return true
+	}
+	l.part = before
+	return false
 }
 
 // A slab is memory for the values of many columns.
 type slab []float64
 
-// newSlab returns memory for the columns of a part.
-func newSlab(p part, lines []*line, all []found) slab {
-	n := 0
-	for _, l := range lines {
-		n += (int((p.to-p.from)/p.width) + 1) * (behind(all, l.first) - l.first)
-	}
-	return make(slab, n)
-}
-
 // take returns n values of the slab.
 func (s *slab) take(n int) []float64 {
-	if n > len(*s) {
-		return make([]float64, n) // the archive has changed meanwhile
-	}
 	values := (*s)[:n:n]
 	*s = (*s)[n:]
 	return values
 }
 
-// fillColumn makes the column of a metric from the rows of its series. The values of a counter are
-// its rates, behind one that is to be the first.
-func (r *reading) fillColumn(c *column, s *slab, m *metric, e *entry, rows *core.Rows, last int64) {
-	n, width := len(rows.DS), rows.Step
-	count := int((rows.End - rows.Start) / width)
+// emptyColumn makes the column of a metric, whose values are unknown so far. The values of a
+// counter are its rates, behind one that is to be the first.
+func (r *reading) emptyColumn(c *column, s *slab, m *metric, e *entry, l *line) {
+	p, width := &l.part, l.part.width
 	*c = column{
-		origin: (rows.Start + width) * 1000, step: width * 1000, parts: r.parts(width, m.counter), counter: m.counter,
-		mint: r.start, maxt: r.end, silent: (last + e.def.Sources[m.source].Heartbeat) * 1000, tail: rows.End * 1000,
+		origin: (p.from + width) * 1000, step: width * 1000, parts: r.parts(width, m.counter), counter: m.counter,
+		mint: r.start, maxt: r.end, silent: (l.open.Last + e.def.Sources[m.source].Heartbeat) * 1000, tail: p.to * 1000,
 	}
 	c.held = c.parts > 1
-	if m.source >= n || count == 0 {
-		return
-	}
 	first := 0
 	if m.counter {
-		first, c.origin = 1, rows.Start*1000
+		first, c.origin = 1, p.from*1000
 	}
-	c.values = s.take(first + count)
-	for i := range count {
-		c.values[first+i] = rows.Values[i*n+m.source]
+	c.values = s.take(first + int(p.rows()))
+	for i := range c.values {
+		c.values[i] = math.NaN()
+	}
+}
+
+// fill takes the values of a metric from rows of its series.
+func (c *column) fill(m *metric, rows *core.Rows) {
+	n := len(rows.DS)
+	first := int((rows.Start + rows.Step - c.origin/1000) / rows.Step)
+	for i := m.source; i < len(rows.Values); i += n {
+		c.values[first] = rows.Values[i]
+		first++
 	}
 }
 

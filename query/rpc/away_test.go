@@ -73,19 +73,19 @@ func (o *outage) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, e
 	return o.Engine.Lasts(ctx, refs)
 }
 
-func (o *outage) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
+func (o *outage) FetchMany(ctx context.Context, spans []core.Span, fn func(i int, r *core.Rows, err error)) error {
 	if !o.rows.Load() {
-		return o.Engine.FetchMany(ctx, refs, archive, start, end, fn)
+		return o.Engine.FetchMany(ctx, spans, fn)
 	}
 	var failed error
-	for i, ref := range refs {
-		if ref == o.b {
+	for i := range spans {
+		if spans[i].Ref == o.b {
 			o.hits.Add(1)
 			failed = enginetest.ErrAway
 			fn(i, &core.Rows{}, failed)
 			continue
 		}
-		if err := o.Engine.FetchMany(ctx, refs[i:i+1], archive, start, end, func(_ int, r *core.Rows, err error) { fn(i, r, err) }); err != nil {
+		if err := o.Engine.FetchMany(ctx, spans[i:i+1], func(_ int, r *core.Rows, err error) { fn(i, r, err) }); err != nil {
 			return err
 		}
 	}

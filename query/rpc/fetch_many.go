@@ -1,12 +1,14 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -26,15 +28,12 @@ func (s *Server) FetchMany(ctx context.Context, req *connect.Request[rondov1.Fet
 	charge := chargeFor(ctx)
 	answer := &rondov1.FetchManyResponse{Results: make([]*rondov1.FetchResult, len(m.GetSelect()))}
 	read := &manyReader{server: s, points: most, after: m.GetAfter(), fixed: m.GetMaxPoints() == 0, read: maxReadValues, given: maxFetchValues, charge: &charge}
-	for i, sel := range m.GetSelect() {
-		rows, err := read.selection(ctx, sel, r)
-		if ctx.Err() != nil {
-			return nil, fail(ctx.Err(), "fetch")
-		}
-		answer.Results[i] = &rondov1.FetchResult{Rows: rows}
-		if err != nil {
-			answer.Results[i] = &rondov1.FetchResult{Error: messageOf(err), Code: connect.CodeOf(err).String()}
-		}
+	of, err := read.plan(ctx, m.GetSelect(), r, answer.Results)
+	if err == nil {
+		err = read.fill(ctx, of, answer.Results)
+	}
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return nil, fail(err, "fetch")
 	}
 	return connect.NewResponse(answer), nil
 }
@@ -71,52 +70,113 @@ type manyReader struct {
 	charge *answerCharge
 }
 
-// selection returns the rows of one selection.
-func (x *manyReader) selection(ctx context.Context, sel *rondov1.Selection, r query.Request) (*rondov1.FetchResponse, error) {
-	var err error
-	if r.CF, err = parseCF(sel.GetCf()); err != nil {
+// A selected is a selection that can be read.
+type selected struct {
+	at     int // in the request
+	path   string
+	points *query.Points
+}
+
+// plan plans what to read of selections. What is wrong with one goes into its result.
+func (x *manyReader) plan(ctx context.Context, all []*rondov1.Selection, r query.Request, results []*rondov1.FetchResult) ([]selected, error) {
+	series, errs := make([]core.Series, len(all)), make([]error, len(all))
+	places := make(map[string]int) // of a path, in refs
+	var refs []core.Ref
+	for i, sel := range all {
+		k, ok := places[sel.GetPath()]
+		if ok {
+			series[i] = series[k]
+			continue
+		}
+		if series[i], errs[i] = x.server.series(ctx, sel.GetPath(), 0); errs[i] == nil {
+			places[sel.GetPath()] = i
+			refs = append(refs, series[i].Ref)
+		}
+	}
+	opens, err := query.Opens(ctx, x.server.Store, refs)
+	if err != nil {
 		return nil, err
 	}
-	e, err := x.server.series(ctx, sel.GetPath(), 0)
-	if err != nil {
+	byRef := make(map[core.Ref]*query.Open)
+	for k, ref := range refs {
+		byRef[ref] = &opens[k]
+	}
+	var of []selected
+	for i, sel := range all {
+		p, err := (*query.Points)(nil), errs[i]
+		if err == nil {
+			p, err = x.selection(sel, series[i], byRef[series[i].Ref], r)
+		}
+		if err == nil {
+			err = x.admit(p)
+		}
+		if results[i] = resultOf(nil, err); err == nil {
+			of = append(of, selected{i, series[i].Path, p})
+		}
+	}
+	return of, nil
+}
+
+// selection plans what to read of one selection.
+func (x *manyReader) selection(sel *rondov1.Selection, e core.Series, o *query.Open, r query.Request) (p *query.Points, err error) {
+	if r.CF, err = parseCF(sel.GetCf()); err != nil {
 		return nil, err
 	}
 	points := x.points
 	if x.fixed {
 		points = 0
 	}
-	p, err := query.NewPoints(ctx, x.server.Store, e.Ref, r, points)
-	if err != nil {
+	if p, err = query.NewPoints(e, o, r, points); err != nil {
 		return nil, fail(err, "fetch %.200q", e.Path)
 	}
 	p.After(x.after)
-	if p.Want, err = sourcesOf(p.Plan.DS, sel.GetDs(), e.Path); err != nil {
-		return nil, err
+	p.Want, err = sourcesOf(p.DS, sel.GetDs(), e.Path)
+	return p, err
+}
+
+// fill reads selections into their results.
+func (x *manyReader) fill(ctx context.Context, of []selected, results []*rondov1.FetchResult) error {
+	plans := make([]*query.Points, len(of))
+	for k := range of {
+		plans[k] = of[k].points
 	}
-	if err := x.admit(p); err != nil {
-		return nil, err
-	}
-	t, err := p.Read(ctx, x.reads)
-	if refused, ok := errors.AsType[*connect.Error](err); ok {
-		return nil, refused
-	}
+	tables, errs, err := query.ReadPoints(ctx, x.server.Store, plans, x.reads)
 	if err != nil {
-		return nil, fail(err, "fetch %.200q", e.Path)
+		return err
 	}
-	rows := &rondov1.FetchResponse{Path: e.Path, Start: t.Start, End: t.End, Step: t.Step}
+	for k, s := range of {
+		if _, refused := errors.AsType[*connect.Error](errs[k]); errs[k] != nil && !refused {
+			errs[k] = fail(errs[k], "fetch %.200q", s.path)
+		}
+		results[s.at] = resultOf(rowsOf(s.path, tables[k]), errs[k])
+	}
+	return nil
+}
+
+// resultOf returns the result of a selection.
+func resultOf(rows *rondov1.FetchResponse, err error) *rondov1.FetchResult {
+	if err != nil {
+		return &rondov1.FetchResult{Error: messageOf(err), Code: connect.CodeOf(err).String()}
+	}
+	return &rondov1.FetchResult{Rows: rows}
+}
+
+// rowsOf returns the rows of a table, column by column.
+func rowsOf(path string, t *query.Table) *rondov1.FetchResponse {
+	rows := &rondov1.FetchResponse{Path: path, Start: t.Start, End: t.End, Step: t.Step}
 	for i, name := range t.DS {
-		values := make([]float64, 0, p.Rows())
+		values := make([]float64, 0, len(t.Values)/len(t.DS))
 		for at := i; at < len(t.Values); at += len(t.DS) {
 			values = append(values, t.Values[at])
 		}
 		rows.Columns = append(rows.Columns, &rondov1.Column{Ds: name, Values: values})
 	}
-	return rows, nil
+	return rows
 }
 
 // admit takes a selection's rows out of what the request may read and be given, and charges them.
 func (x *manyReader) admit(p *query.Points) error {
-	read, given, columns := p.Plan.Rows(), p.Rows(), int64(len(p.Want))
+	read, given, columns := p.Rows(), p.Len(), int64(len(p.Want))
 	if x.fixed && read > maxPoints {
 		return exhausted("%d rows asked, at most %d are given of a series", read, maxPoints)
 	}
@@ -126,7 +186,7 @@ func (x *manyReader) admit(p *query.Points) error {
 	if read > x.read {
 		return x.reads(read)
 	}
-	if err := x.reads(read * int64(len(p.Plan.DS))); err != nil {
+	if err := x.reads(read * int64(len(p.DS))); err != nil {
 		return err
 	}
 	x.given -= given * columns

@@ -178,7 +178,7 @@ func (r *latestReader) archive(d *rra.Definition) int {
 func (r *latestReader) read(ctx context.Context) error {
 	for k, g := range r.spans {
 		var unread error
-		failed := r.server.Store.FetchMany(ctx, g.refs, k.archive, k.start, k.end, func(i int, rows *core.Rows, err error) {
+		failed := r.server.Store.FetchMany(ctx, core.Spans(g.refs, k.archive, k.start, k.end), func(i int, rows *core.Rows, err error) {
 			switch {
 			case err == nil && rows.Step == k.step:
 				g.items[i].Columns = columnsOf(rows)

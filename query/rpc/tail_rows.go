@@ -72,7 +72,7 @@ func (t *tail) piece(ctx context.Context) (sent, more bool, err error) {
 // its rows are damaged, goes on behind them. A series whose rows could not be read for another
 // reason stays where it is: its rows are there, and will come.
 func (t *tail) read(ctx context.Context, k latestSpan, refs []core.Ref, of []*tailed, answer *rondov1.TailResponse) (unread error) {
-	failed := t.server.Store.FetchMany(ctx, refs, k.archive, k.start, k.end, func(i int, rows *core.Rows, err error) {
+	failed := t.server.Store.FetchMany(ctx, core.Spans(refs, k.archive, k.start, k.end), func(i int, rows *core.Rows, err error) {
 		x := of[i]
 		if err != nil && !hasNone(err) {
 			unread = err

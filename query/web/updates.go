@@ -290,7 +290,7 @@ func (e *export) read(ctx context.Context) error {
 		}
 		var failed error
 		// The function gets the errors.
-		_ = e.store.FetchMany(ctx, refs, archive, e.start-e.step, e.end, func(k int, rows *core.Rows, err error) {
+		_ = e.store.FetchMany(ctx, core.Spans(refs, archive, e.start-e.step, e.end), func(k int, rows *core.Rows, err error) {
 			switch {
 			case errors.Is(err, core.ErrNotFound): // it was dropped meanwhile
 			case err != nil:

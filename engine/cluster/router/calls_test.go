@@ -311,7 +311,7 @@ func (p *program) fetchMany(ctx context.Context) {
 	archive, start, end := p.times()
 	p.both("FetchMany", func(i int, e core.Engine) (any, error) {
 		out := make([]any, len(ts))
-		err := e.FetchMany(ctx, refsOf(i, ts), archive, start, end, func(k int, r *core.Rows, err error) {
+		err := e.FetchMany(ctx, core.Spans(refsOf(i, ts), archive, start, end), func(k int, r *core.Rows, err error) {
 			if out[k] != nil {
 				p.t.Error("told twice")
 			}

@@ -257,7 +257,7 @@ func TestBatchForPartitionsOutOfReachIsRefused(t *testing.T) {
 		"labels": func() error { _, err := r.Labels(t.Context(), core.LabelQuery{}); return err },
 		"fetch": func() error {
 			told := 0
-			err := r.FetchMany(t.Context(), refs, 0, begin, begin+10, func(_ int, _ *core.Rows, err error) {
+			err := r.FetchMany(t.Context(), core.Spans(refs, 0, begin, begin+10), func(_ int, _ *core.Rows, err error) {
 				if errors.Is(err, core.ErrUnavailable) {
 					told++
 				}

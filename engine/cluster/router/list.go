@@ -224,13 +224,16 @@ func (r *Store) resolve(ctx context.Context, refs []core.Ref) ([]core.Series, er
 
 // sharesOf is shares of references. References of no partition are left out.
 func (r *Store) sharesOf(refs []core.Ref) []share {
-	return r.shares(len(refs), func(i int) int {
-		p, _, ok := r.inner(refs[i])
-		if !ok {
-			return -1
-		}
-		return p
-	})
+	return r.shares(len(refs), func(i int) int { return r.place(refs[i]) })
+}
+
+// place returns the partition of a series, or -1.
+func (r *Store) place(ref core.Ref) int {
+	p, _, ok := r.inner(ref)
+	if !ok {
+		return -1
+	}
+	return p
 }
 
 // innerRefs returns the references of a share as the partition knows them.

@@ -45,8 +45,8 @@ func (e *farEngine) LookupLeading(path string) (core.Ref, error) {
 	return e.Lookup(path)
 }
 
-func (e *farEngine) FetchMany(_ context.Context, refs []core.Ref, _ int, _, _ int64, fn func(i int, r *core.Rows, err error)) error {
-	for i := range refs {
+func (e *farEngine) FetchMany(_ context.Context, spans []core.Span, fn func(i int, r *core.Rows, err error)) error {
+	for i := range spans {
 		fn(i, nil, core.ErrNotFound)
 	}
 	return core.ErrNotFound

@@ -201,21 +201,28 @@ func (r *Store) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 
 // FetchMany is core.Store's. It reads several partitions at the same time, and calls fn for one
 // series at a time. That one series alone does not exist is certain.
-func (r *Store) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
-	if len(refs) == 1 {
-		rows, err := of(ctx, r, refs[0], func(e core.Engine, _ int, in core.Ref) (core.Rows, error) {
-			return core.Fetch(ctx, e, in, archive, start, end)
+func (r *Store) FetchMany(ctx context.Context, spans []core.Span, fn func(i int, r *core.Rows, err error)) error {
+	if len(spans) == 1 {
+		rows, err := of(ctx, r, spans[0].Ref, func(e core.Engine, _ int, in core.Ref) (rows core.Rows, err error) {
+			x := spans[0]
+			x.Ref = in
+			err = e.FetchMany(ctx, []core.Span{x}, func(_ int, r *core.Rows, err error) {
+				if err == nil {
+					rows = *r
+				}
+			})
+			return rows, err
 		})
 		fn(0, &rows, err)
 		return err
 	}
-	f := &fetching{r: r, refs: refs, archive: archive, start: start, end: end, fn: fn}
+	f := &fetching{r: r, spans: spans, fn: fn}
 	var first error
-	for i, ref := range refs {
-		if _, _, ok := r.inner(ref); ok {
+	for i := range spans {
+		if _, _, ok := r.inner(spans[i].Ref); ok {
 			continue
 		}
-		err := notFound(ref)
+		err := notFound(spans[i].Ref)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -224,7 +231,7 @@ func (r *Store) FetchMany(ctx context.Context, refs []core.Ref, archive int, sta
 			first = err
 		}
 	}
-	parts := r.sharesOf(refs)
+	parts := r.shares(len(spans), func(i int) int { return r.place(spans[i].Ref) })
 	errs := make([]error, len(parts))
 	each(len(parts), func(k int) { errs[k] = f.read(ctx, parts[k]) })
 	if err := ctx.Err(); err != nil {
@@ -240,10 +247,8 @@ func (r *Store) FetchMany(ctx context.Context, refs []core.Ref, archive int, sta
 
 // A fetching is a call of FetchMany.
 type fetching struct {
-	r          *Store
-	refs       []core.Ref
-	archive    int
-	start, end int64
+	r     *Store
+	spans []core.Span
 
 	mu sync.Mutex // held while fn is called
 	fn func(i int, r *core.Rows, err error)
@@ -258,12 +263,12 @@ func (f *fetching) read(ctx context.Context, sh share) error {
 	err := f.r.read(ctx, sh.p, func(e core.Engine) error {
 		asked := left
 		clear(told)
-		err := e.FetchMany(ctx, innerRefs(f.refs, asked), f.archive, f.start, f.end, func(k int, rows *core.Rows, err error) {
+		err := e.FetchMany(ctx, f.inner(asked), func(k int, rows *core.Rows, err error) {
 			if lost(err) {
 				return
 			}
 			told[k] = true
-			f.send(asked.at[k], rows, asOuter(f.refs[asked.at[k]], err), &first)
+			f.send(asked.at[k], rows, asOuter(f.spans[asked.at[k]].Ref, err), &first)
 		})
 		left = share{p: sh.p}
 		for k, i := range asked.at {
@@ -285,6 +290,16 @@ func (f *fetching) read(ctx context.Context, sh share) error {
 		}
 	}
 	return first
+}
+
+// inner returns the spans of a share as the partition knows them.
+func (f *fetching) inner(sh share) []core.Span {
+	out := make([]core.Span, len(sh.at))
+	for k, i := range sh.at {
+		out[k] = f.spans[i]
+		out[k].Ref &= 1<<partitionShift - 1
+	}
+	return out
 }
 
 // send calls fn and keeps the first error.

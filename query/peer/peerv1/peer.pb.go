@@ -2692,6 +2692,8 @@ func (x *DropSilentRequest) GetBefore() []int64 {
 	return nil
 }
 
+// A FetchRequest asks for the same rows of refs, or for those of spans. A node that does not know
+// spans answers without rows.
 type FetchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
@@ -2699,6 +2701,7 @@ type FetchRequest struct {
 	Archive       int64                  `protobuf:"varint,3,opt,name=archive" json:"archive,omitempty"`
 	Start         int64                  `protobuf:"varint,4,opt,name=start" json:"start,omitempty"`
 	End           int64                  `protobuf:"varint,5,opt,name=end" json:"end,omitempty"`
+	Spans         []*FetchSpan           `protobuf:"bytes,6,rep,name=spans" json:"spans,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2768,10 +2771,94 @@ func (x *FetchRequest) GetEnd() int64 {
 	return 0
 }
 
+func (x *FetchRequest) GetSpans() []*FetchSpan {
+	if x != nil {
+		return x.Spans
+	}
+	return nil
+}
+
+// A FetchSpan is the same rows of several series.
+type FetchSpan struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Refs          []uint64               `protobuf:"fixed64,1,rep,packed,name=refs" json:"refs,omitempty"`
+	Archive       int64                  `protobuf:"varint,2,opt,name=archive" json:"archive,omitempty"`
+	Start         int64                  `protobuf:"varint,3,opt,name=start" json:"start,omitempty"`
+	End           int64                  `protobuf:"varint,4,opt,name=end" json:"end,omitempty"`
+	Known         bool                   `protobuf:"varint,5,opt,name=known" json:"known,omitempty"` // leave out the unknown rows in front of the first known one
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchSpan) Reset() {
+	*x = FetchSpan{}
+	mi := &file_peer_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchSpan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchSpan) ProtoMessage() {}
+
+func (x *FetchSpan) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchSpan.ProtoReflect.Descriptor instead.
+func (*FetchSpan) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *FetchSpan) GetRefs() []uint64 {
+	if x != nil {
+		return x.Refs
+	}
+	return nil
+}
+
+func (x *FetchSpan) GetArchive() int64 {
+	if x != nil {
+		return x.Archive
+	}
+	return 0
+}
+
+func (x *FetchSpan) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *FetchSpan) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+func (x *FetchSpan) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
+}
+
 // Rows are rows of one series, or a piece of them.
 type Rows struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Index         int64                  `protobuf:"varint,1,opt,name=index" json:"index,omitempty"`
+	Index         int64                  `protobuf:"varint,1,opt,name=index" json:"index,omitempty"` // of the series among all refs
 	Failure       *Failure               `protobuf:"bytes,2,opt,name=failure" json:"failure,omitempty"`
 	Start         int64                  `protobuf:"varint,3,opt,name=start" json:"start,omitempty"`
 	End           int64                  `protobuf:"varint,4,opt,name=end" json:"end,omitempty"`
@@ -2785,7 +2872,7 @@ type Rows struct {
 
 func (x *Rows) Reset() {
 	*x = Rows{}
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2797,7 +2884,7 @@ func (x *Rows) String() string {
 func (*Rows) ProtoMessage() {}
 
 func (x *Rows) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2810,7 +2897,7 @@ func (x *Rows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rows.ProtoReflect.Descriptor instead.
 func (*Rows) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{43}
+	return file_peer_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Rows) GetIndex() int64 {
@@ -2879,7 +2966,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2891,7 +2978,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2904,7 +2991,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{44}
+	return file_peer_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *FetchResponse) GetStanding() *Standing {
@@ -2934,7 +3021,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2946,7 +3033,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2959,7 +3046,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{45}
+	return file_peer_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *InfoResponse) GetStanding() *Standing {
@@ -3009,7 +3096,7 @@ type LastsResponse struct {
 
 func (x *LastsResponse) Reset() {
 	*x = LastsResponse{}
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3021,7 +3108,7 @@ func (x *LastsResponse) String() string {
 func (*LastsResponse) ProtoMessage() {}
 
 func (x *LastsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3034,7 +3121,7 @@ func (x *LastsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastsResponse.ProtoReflect.Descriptor instead.
 func (*LastsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{46}
+	return file_peer_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LastsResponse) GetStanding() *Standing {
@@ -3075,7 +3162,7 @@ type EvaluateRequest struct {
 
 func (x *EvaluateRequest) Reset() {
 	*x = EvaluateRequest{}
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3087,7 +3174,7 @@ func (x *EvaluateRequest) String() string {
 func (*EvaluateRequest) ProtoMessage() {}
 
 func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3100,7 +3187,7 @@ func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{47}
+	return file_peer_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *EvaluateRequest) GetTarget() *Target {
@@ -3171,7 +3258,7 @@ type EvaluateResponse struct {
 
 func (x *EvaluateResponse) Reset() {
 	*x = EvaluateResponse{}
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3183,7 +3270,7 @@ func (x *EvaluateResponse) String() string {
 func (*EvaluateResponse) ProtoMessage() {}
 
 func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3196,7 +3283,7 @@ func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{48}
+	return file_peer_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EvaluateResponse) GetStanding() *Standing {
@@ -3240,7 +3327,7 @@ type Evaluated struct {
 
 func (x *Evaluated) Reset() {
 	*x = Evaluated{}
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3252,7 +3339,7 @@ func (x *Evaluated) String() string {
 func (*Evaluated) ProtoMessage() {}
 
 func (x *Evaluated) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3265,7 +3352,7 @@ func (x *Evaluated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluated.ProtoReflect.Descriptor instead.
 func (*Evaluated) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{49}
+	return file_peer_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Evaluated) GetExpression() uint32 {
@@ -3306,7 +3393,7 @@ type PieceResponse struct {
 
 func (x *PieceResponse) Reset() {
 	*x = PieceResponse{}
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3318,7 +3405,7 @@ func (x *PieceResponse) String() string {
 func (*PieceResponse) ProtoMessage() {}
 
 func (x *PieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3331,7 +3418,7 @@ func (x *PieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceResponse.ProtoReflect.Descriptor instead.
 func (*PieceResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{50}
+	return file_peer_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *PieceResponse) GetStanding() *Standing {
@@ -3359,7 +3446,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3371,7 +3458,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3384,7 +3471,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{51}
+	return file_peer_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *MetadataRequest) GetTarget() *Target {
@@ -3418,7 +3505,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3430,7 +3517,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3443,7 +3530,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{52}
+	return file_peer_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *MetadataResponse) GetStanding() *Standing {
@@ -3470,7 +3557,7 @@ type NoteRequest struct {
 
 func (x *NoteRequest) Reset() {
 	*x = NoteRequest{}
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3482,7 +3569,7 @@ func (x *NoteRequest) String() string {
 func (*NoteRequest) ProtoMessage() {}
 
 func (x *NoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3495,7 +3582,7 @@ func (x *NoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteRequest.ProtoReflect.Descriptor instead.
 func (*NoteRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{53}
+	return file_peer_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *NoteRequest) GetTarget() *Target {
@@ -3522,7 +3609,7 @@ type NotesResponse struct {
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3534,7 +3621,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3547,7 +3634,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{54}
+	return file_peer_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *NotesResponse) GetStanding() *Standing {
@@ -3574,7 +3661,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3586,7 +3673,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3599,7 +3686,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{55}
+	return file_peer_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *WatchRequest) GetTarget() *Target {
@@ -3629,7 +3716,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3641,7 +3728,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3654,7 +3741,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{56}
+	return file_peer_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Change) GetWas() string {
@@ -3703,7 +3790,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3715,7 +3802,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3728,7 +3815,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{57}
+	return file_peer_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *WatchResponse) GetStanding() *Standing {
@@ -3762,7 +3849,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3774,7 +3861,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3787,7 +3874,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{58}
+	return file_peer_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *BackupRequest) GetTarget() *Target {
@@ -3814,7 +3901,7 @@ type DigestResponse struct {
 
 func (x *DigestResponse) Reset() {
 	*x = DigestResponse{}
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3826,7 +3913,7 @@ func (x *DigestResponse) String() string {
 func (*DigestResponse) ProtoMessage() {}
 
 func (x *DigestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3839,7 +3926,7 @@ func (x *DigestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestResponse.ProtoReflect.Descriptor instead.
 func (*DigestResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{59}
+	return file_peer_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *DigestResponse) GetStanding() *Standing {
@@ -4052,13 +4139,20 @@ const file_peer_proto_rawDesc = "" +
 	"\x11DropSilentRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
 	"\x04refs\x18\x02 \x03(\x06R\x04refs\x12\x16\n" +
-	"\x06before\x18\x03 \x03(\x10R\x06before\"\x93\x01\n" +
+	"\x06before\x18\x03 \x03(\x10R\x06before\"\xc3\x01\n" +
 	"\fFetchRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
 	"\x04refs\x18\x02 \x03(\x06R\x04refs\x12\x18\n" +
 	"\aarchive\x18\x03 \x01(\x03R\aarchive\x12\x14\n" +
 	"\x05start\x18\x04 \x01(\x03R\x05start\x12\x10\n" +
-	"\x03end\x18\x05 \x01(\x03R\x03end\"\xc6\x01\n" +
+	"\x03end\x18\x05 \x01(\x03R\x03end\x12.\n" +
+	"\x05spans\x18\x06 \x03(\v2\x18.rondo.peer.v1.FetchSpanR\x05spans\"w\n" +
+	"\tFetchSpan\x12\x12\n" +
+	"\x04refs\x18\x01 \x03(\x06R\x04refs\x12\x18\n" +
+	"\aarchive\x18\x02 \x01(\x03R\aarchive\x12\x14\n" +
+	"\x05start\x18\x03 \x01(\x03R\x05start\x12\x10\n" +
+	"\x03end\x18\x04 \x01(\x03R\x03end\x12\x14\n" +
+	"\x05known\x18\x05 \x01(\bR\x05known\"\xc6\x01\n" +
 	"\x04Rows\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x03R\x05index\x120\n" +
 	"\afailure\x18\x02 \x01(\v2\x16.rondo.peer.v1.FailureR\afailure\x12\x14\n" +
@@ -4185,7 +4279,7 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_peer_proto_goTypes = []any{
 	(EntriesRequest_Kind)(0),     // 0: rondo.peer.v1.EntriesRequest.Kind
 	(*Target)(nil),               // 1: rondo.peer.v1.Target
@@ -4231,28 +4325,29 @@ var file_peer_proto_goTypes = []any{
 	(*RelabelRequest)(nil),       // 41: rondo.peer.v1.RelabelRequest
 	(*DropSilentRequest)(nil),    // 42: rondo.peer.v1.DropSilentRequest
 	(*FetchRequest)(nil),         // 43: rondo.peer.v1.FetchRequest
-	(*Rows)(nil),                 // 44: rondo.peer.v1.Rows
-	(*FetchResponse)(nil),        // 45: rondo.peer.v1.FetchResponse
-	(*InfoResponse)(nil),         // 46: rondo.peer.v1.InfoResponse
-	(*LastsResponse)(nil),        // 47: rondo.peer.v1.LastsResponse
-	(*EvaluateRequest)(nil),      // 48: rondo.peer.v1.EvaluateRequest
-	(*EvaluateResponse)(nil),     // 49: rondo.peer.v1.EvaluateResponse
-	(*Evaluated)(nil),            // 50: rondo.peer.v1.Evaluated
-	(*PieceResponse)(nil),        // 51: rondo.peer.v1.PieceResponse
-	(*MetadataRequest)(nil),      // 52: rondo.peer.v1.MetadataRequest
-	(*MetadataResponse)(nil),     // 53: rondo.peer.v1.MetadataResponse
-	(*NoteRequest)(nil),          // 54: rondo.peer.v1.NoteRequest
-	(*NotesResponse)(nil),        // 55: rondo.peer.v1.NotesResponse
-	(*WatchRequest)(nil),         // 56: rondo.peer.v1.WatchRequest
-	(*Change)(nil),               // 57: rondo.peer.v1.Change
-	(*WatchResponse)(nil),        // 58: rondo.peer.v1.WatchResponse
-	(*BackupRequest)(nil),        // 59: rondo.peer.v1.BackupRequest
-	(*DigestResponse)(nil),       // 60: rondo.peer.v1.DigestResponse
-	nil,                          // 61: rondo.peer.v1.DigestResponse.GroupsEntry
-	(*typesv1.Matcher)(nil),      // 62: rondo.types.v1.Matcher
-	(*typesv1.Label)(nil),        // 63: rondo.types.v1.Label
-	(*typesv1.Metadata)(nil),     // 64: rondo.types.v1.Metadata
-	(*typesv1.Note)(nil),         // 65: rondo.types.v1.Note
+	(*FetchSpan)(nil),            // 44: rondo.peer.v1.FetchSpan
+	(*Rows)(nil),                 // 45: rondo.peer.v1.Rows
+	(*FetchResponse)(nil),        // 46: rondo.peer.v1.FetchResponse
+	(*InfoResponse)(nil),         // 47: rondo.peer.v1.InfoResponse
+	(*LastsResponse)(nil),        // 48: rondo.peer.v1.LastsResponse
+	(*EvaluateRequest)(nil),      // 49: rondo.peer.v1.EvaluateRequest
+	(*EvaluateResponse)(nil),     // 50: rondo.peer.v1.EvaluateResponse
+	(*Evaluated)(nil),            // 51: rondo.peer.v1.Evaluated
+	(*PieceResponse)(nil),        // 52: rondo.peer.v1.PieceResponse
+	(*MetadataRequest)(nil),      // 53: rondo.peer.v1.MetadataRequest
+	(*MetadataResponse)(nil),     // 54: rondo.peer.v1.MetadataResponse
+	(*NoteRequest)(nil),          // 55: rondo.peer.v1.NoteRequest
+	(*NotesResponse)(nil),        // 56: rondo.peer.v1.NotesResponse
+	(*WatchRequest)(nil),         // 57: rondo.peer.v1.WatchRequest
+	(*Change)(nil),               // 58: rondo.peer.v1.Change
+	(*WatchResponse)(nil),        // 59: rondo.peer.v1.WatchResponse
+	(*BackupRequest)(nil),        // 60: rondo.peer.v1.BackupRequest
+	(*DigestResponse)(nil),       // 61: rondo.peer.v1.DigestResponse
+	nil,                          // 62: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*typesv1.Matcher)(nil),      // 63: rondo.types.v1.Matcher
+	(*typesv1.Label)(nil),        // 64: rondo.types.v1.Label
+	(*typesv1.Metadata)(nil),     // 65: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),         // 66: rondo.types.v1.Note
 }
 var file_peer_proto_depIdxs = []int32{
 	3,   // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
@@ -4281,18 +4376,18 @@ var file_peer_proto_depIdxs = []int32{
 	3,   // 23: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
 	1,   // 24: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
 	0,   // 25: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
-	62,  // 26: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.types.v1.Matcher
-	63,  // 27: rondo.peer.v1.Entry.labels:type_name -> rondo.types.v1.Label
+	63,  // 26: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.types.v1.Matcher
+	64,  // 27: rondo.peer.v1.Entry.labels:type_name -> rondo.types.v1.Label
 	2,   // 28: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
 	25,  // 29: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
 	1,   // 30: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
-	62,  // 31: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.types.v1.Matcher
+	63,  // 31: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.types.v1.Matcher
 	2,   // 32: rondo.peer.v1.TextsResponse.standing:type_name -> rondo.peer.v1.Standing
 	1,   // 33: rondo.peer.v1.CombinationsRequest.target:type_name -> rondo.peer.v1.Target
-	62,  // 34: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.types.v1.Matcher
+	63,  // 34: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.types.v1.Matcher
 	2,   // 35: rondo.peer.v1.CombinationsResponse.standing:type_name -> rondo.peer.v1.Standing
 	30,  // 36: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
-	63,  // 37: rondo.peer.v1.Spec.labels:type_name -> rondo.types.v1.Label
+	64,  // 37: rondo.peer.v1.Spec.labels:type_name -> rondo.types.v1.Label
 	1,   // 38: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
 	32,  // 39: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
 	3,   // 40: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
@@ -4302,96 +4397,97 @@ var file_peer_proto_depIdxs = []int32{
 	1,   // 44: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
 	2,   // 45: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
 	1,   // 46: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
-	63,  // 47: rondo.peer.v1.PathLabels.labels:type_name -> rondo.types.v1.Label
+	64,  // 47: rondo.peer.v1.PathLabels.labels:type_name -> rondo.types.v1.Label
 	1,   // 48: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
 	40,  // 49: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
 	1,   // 50: rondo.peer.v1.DropSilentRequest.target:type_name -> rondo.peer.v1.Target
 	1,   // 51: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
-	3,   // 52: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
-	2,   // 53: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
-	44,  // 54: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
-	2,   // 55: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
-	25,  // 56: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
-	2,   // 57: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 58: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 59: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
-	50,  // 60: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
-	63,  // 61: rondo.peer.v1.Evaluated.labels:type_name -> rondo.types.v1.Label
-	2,   // 62: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 63: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
-	64,  // 64: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
-	2,   // 65: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
-	64,  // 66: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
-	1,   // 67: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
-	65,  // 68: rondo.peer.v1.NoteRequest.note:type_name -> rondo.types.v1.Note
-	2,   // 69: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
-	65,  // 70: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
-	1,   // 71: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
-	63,  // 72: rondo.peer.v1.Change.labels:type_name -> rondo.types.v1.Label
-	2,   // 73: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
-	57,  // 74: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
-	1,   // 75: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 76: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
-	61,  // 77: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
-	8,   // 78: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
-	10,  // 79: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
-	13,  // 80: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
-	16,  // 81: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
-	18,  // 82: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
-	24,  // 83: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
-	27,  // 84: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
-	29,  // 85: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
-	33,  // 86: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
-	36,  // 87: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
-	37,  // 88: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
-	39,  // 89: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
-	41,  // 90: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
-	18,  // 91: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
-	42,  // 92: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
-	43,  // 93: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
-	17,  // 94: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
-	16,  // 95: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
-	48,  // 96: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
-	17,  // 97: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	19,  // 98: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
-	52,  // 99: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	54,  // 100: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	18,  // 101: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	56,  // 102: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	59,  // 103: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	8,   // 104: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	9,   // 105: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	11,  // 106: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14,  // 107: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	20,  // 108: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	21,  // 109: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	26,  // 110: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	28,  // 111: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
-	31,  // 112: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
-	35,  // 113: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	35,  // 114: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	38,  // 115: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	20,  // 116: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	23,  // 117: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	20,  // 118: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
-	22,  // 119: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
-	45,  // 120: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	46,  // 121: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	47,  // 122: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	49,  // 123: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	51,  // 124: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	53,  // 125: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	23,  // 126: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	20,  // 127: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	55,  // 128: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	58,  // 129: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	51,  // 130: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	60,  // 131: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	105, // [105:132] is the sub-list for method output_type
-	78,  // [78:105] is the sub-list for method input_type
-	78,  // [78:78] is the sub-list for extension type_name
-	78,  // [78:78] is the sub-list for extension extendee
-	0,   // [0:78] is the sub-list for field type_name
+	44,  // 52: rondo.peer.v1.FetchRequest.spans:type_name -> rondo.peer.v1.FetchSpan
+	3,   // 53: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
+	2,   // 54: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
+	45,  // 55: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
+	2,   // 56: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
+	25,  // 57: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
+	2,   // 58: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 59: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 60: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
+	51,  // 61: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
+	64,  // 62: rondo.peer.v1.Evaluated.labels:type_name -> rondo.types.v1.Label
+	2,   // 63: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 64: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
+	65,  // 65: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	2,   // 66: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
+	65,  // 67: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	1,   // 68: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
+	66,  // 69: rondo.peer.v1.NoteRequest.note:type_name -> rondo.types.v1.Note
+	2,   // 70: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
+	66,  // 71: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	1,   // 72: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
+	64,  // 73: rondo.peer.v1.Change.labels:type_name -> rondo.types.v1.Label
+	2,   // 74: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
+	58,  // 75: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
+	1,   // 76: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 77: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
+	62,  // 78: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
+	8,   // 79: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
+	10,  // 80: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
+	13,  // 81: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
+	16,  // 82: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
+	18,  // 83: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
+	24,  // 84: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
+	27,  // 85: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
+	29,  // 86: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
+	33,  // 87: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
+	36,  // 88: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
+	37,  // 89: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
+	39,  // 90: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
+	41,  // 91: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
+	18,  // 92: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
+	42,  // 93: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
+	43,  // 94: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
+	17,  // 95: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
+	16,  // 96: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
+	49,  // 97: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
+	17,  // 98: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
+	19,  // 99: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
+	53,  // 100: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	55,  // 101: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	18,  // 102: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	57,  // 103: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	60,  // 104: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	8,   // 105: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	9,   // 106: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	11,  // 107: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14,  // 108: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	20,  // 109: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	21,  // 110: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	26,  // 111: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	28,  // 112: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
+	31,  // 113: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
+	35,  // 114: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	35,  // 115: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
+	38,  // 116: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	20,  // 117: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	23,  // 118: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	20,  // 119: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
+	22,  // 120: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
+	46,  // 121: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	47,  // 122: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	48,  // 123: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	50,  // 124: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	52,  // 125: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	54,  // 126: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	23,  // 127: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	20,  // 128: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	56,  // 129: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	59,  // 130: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	52,  // 131: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	61,  // 132: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	106, // [106:133] is the sub-list for method output_type
+	79,  // [79:106] is the sub-list for method input_type
+	79,  // [79:79] is the sub-list for extension type_name
+	79,  // [79:79] is the sub-list for extension extendee
+	0,   // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -4405,7 +4501,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   61,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

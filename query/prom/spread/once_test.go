@@ -25,9 +25,9 @@ type growing struct {
 	n int
 }
 
-func (g *growing) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
-	err := g.Engine.FetchMany(ctx, refs, archive, start, end, fn)
-	if archive == core.OpenRow {
+func (g *growing) FetchMany(ctx context.Context, spans []core.Span, fn func(i int, r *core.Rows, err error)) error {
+	err := g.Engine.FetchMany(ctx, spans, fn)
+	if spans[0].Archive == core.OpenRow {
 		g.grow()
 	}
 	return err
@@ -89,12 +89,12 @@ type held struct {
 	inside, gate chan struct{}
 }
 
-func (h *held) FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error {
-	if archive == core.OpenRow { // the first read
+func (h *held) FetchMany(ctx context.Context, spans []core.Span, fn func(i int, r *core.Rows, err error)) error {
+	if spans[0].Archive == core.OpenRow { // the first read
 		h.inside <- struct{}{}
 		<-h.gate
 	}
-	return h.Engine.FetchMany(ctx, refs, archive, start, end, fn)
+	return h.Engine.FetchMany(ctx, spans, fn)
 }
 
 // TestRulesHavePlacesInPartitions: the questions of rules waited behind the clients', and other
