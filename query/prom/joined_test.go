@@ -1,12 +1,21 @@
 package prom_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/seeds"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -83,4 +92,90 @@ func (w *world) last(ref core.Ref) int64 {
 		w.Fatal(err)
 	}
 	return at.Unix() - t0
+}
+
+// Whatever the archives, the age of the series, and the range: the newest sample is at most two
+// steps old, and the last moment of a range query has a value.
+func TestNewestSampleIsNew(t *testing.T) {
+	for _, seed := range seeds.Many(t, 20) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			w := newWorld(t, prom.Options{})
+			d := definition(rra.Gauge, []int64{1, 10, 60}[r.IntN(3)])
+			for n := 1 + r.IntN(5); len(d.Archives) < n; {
+				d.Archives = append(d.Archives, rra.Archive{
+					CF: rra.CF(r.IntN(4) * r.IntN(2)), XFF: []float64{0, 0.1, 0.5}[r.IntN(3)], PDPs: []int64{1, 6, 7, 50, 223, 2635}[r.IntN(6)], Rows: 1 + r.Int64N(1500),
+				})
+			}
+			// Of a step that has just ended, only its row knows a rate.
+			if r.IntN(2) == 0 && slices.ContainsFunc(d.Archives, func(a rra.Archive) bool { return a.PDPs == 1 }) {
+				d.Sources[0].Kind = rra.Derive
+			}
+			ref := w.create("m", "__name__=m", d)
+			age := min([]int64{2, 12, 90, 700, 9000, 30 * 86400 / d.Step}[r.IntN(6)], 60_000) * d.Step
+			at := r.Int64N(d.Step)
+			var b core.Batch
+			for ; at <= age; at += d.Step {
+				b.Add(ref, rra.Seconds(t0+at+3), rra.Int(at*7))
+			}
+			if err := w.store.Append(t.Context(), &b); err != nil {
+				t.Fatal(err)
+			}
+			now := w.last(ref)
+			for _, length := range []int64{900, 3600, 6 * 3600, 86400, 7 * 86400, 31 * 86400, 366 * 86400} {
+				step := max(1, length/(1+r.Int64N(1200)))
+				for how, got := range map[string]int64{
+					"instant": w.newest("timestamp(m)", now, now, 1), "range": w.newest("timestamp(m)", now-length/step*step, now, step),
+					"raw": w.newestRead(now-length, now, 0), "read": w.newestRead(now-length, now, step),
+				} {
+					if now-got > 2*d.Step {
+						t.Errorf("%v, %d s old, %d s in steps of %d, %s: the newest is %d s old", d.Archives, age, length, step, how, now-got)
+					}
+				}
+			}
+		})
+	}
+}
+
+// newest returns the value of the last moment of a query, as a second after t0.
+func (w *world) newest(expr string, from, to, step int64) int64 {
+	w.Helper()
+	q, err := w.engine.NewRangeQuery(w.Context(), w.prom, nil, expr, time.Unix(t0+from, 0), time.Unix(t0+to, 0), time.Duration(step)*time.Second)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer q.Close()
+	m, err := q.Exec(w.Context()).Matrix()
+	if err != nil || len(m) != 1 || len(m[0].Floats) == 0 {
+		w.Errorf("%s from %d to %d every %d s: %v, %v", expr, from, to, step, m, err)
+		return math.MinInt64 / 2
+	}
+	last := m[0].Floats[len(m[0].Floats)-1]
+	if last.T != (t0+to)*1000 {
+		w.Errorf("%s from %d to %d every %d s: no value at the end, but %d s before", expr, from, to, step, t0+to-last.T/1000)
+	}
+	return int64(last.F) - t0
+}
+
+// newestRead returns when the last sample of a remote read is, in seconds after t0.
+func (w *world) newestRead(from, to, step int64) int64 {
+	w.Helper()
+	q, err := w.prom.Querier((t0+from)*1000, (t0+to)*1000)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = q.Close() }()
+	var hints *storage.SelectHints
+	if step > 0 {
+		hints = &storage.SelectHints{Start: (t0 + from) * 1000, End: (t0 + to) * 1000, Step: step * 1000}
+	}
+	last := int64(math.MinInt64 / 2)
+	set := q.Select(w.Context(), true, hints, labels.MustNewMatcher(labels.MatchEqual, "__name__", "m"))
+	for set.Next() {
+		it := set.At().Iterator(nil)
+		for it.Next() != chunkenc.ValNone {
+			last = it.AtT()/1000 - t0
+		}
+	}
+	return last
 }
