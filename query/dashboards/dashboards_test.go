@@ -44,6 +44,12 @@ func TestParseSaysWhere(t *testing.T) {
 		{"LINE:1", `line 1: "LINE:1" stands before the first graph`},
 		{"title: a\n\ngraph: b\nLINE:1#f00:\x01", "line 4: holds a control character"},
 		{"title: \xff", "line 1: is no UTF-8"},
+		{"variable: host\nvariable: a-b", `line 2: a variable "a-b"`},
+		{"variable:", `line 1: a variable ""`},
+		{"variable: a\nvariable: a", "line 2: the variable a is there twice"},
+		{"variable: a\nvariable: b\nvariable: c\nvariable: d\nvariable: e", "line 5: more than 4 variables"},
+		{"graph:\nPROMQL:a b=up", `line 2: "PROMQL:a b=up": want PROMQL:NAME=EXPRESSION`},
+		{"graph:\nPROMQL:a=" + strings.Repeat("x", 4096), "line 2: a line of PromQL of 4105 bytes"},
 		{"title: " + strings.Repeat("x", 201), "line 1: a title of 201 bytes"},
 		{strings.Repeat("graph:\n", dashboards.MaxGraphs+1), "line 65: more than 64 graphs"},
 		{"graph:\n" + strings.Repeat("LINE:1\n", 513), "line 514: a graph of more than 512 arguments"},
@@ -52,6 +58,23 @@ func TestParseSaysWhere(t *testing.T) {
 		_, err := dashboards.Parse(tt.text)
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || !errors.As(err, new(*dashboards.ParseError)) {
 			t.Errorf("%.40q: got %v, want %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+func TestFilled(t *testing.T) {
+	p, err := dashboards.Parse("variable: host\ngraph: Load of $host\n--title ${host}\nDEF:l=web/$host/load:one$hostel:AVERAGE\nPROMQL:q=up{instance=\"$host\"}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := p.Filled(p.Graphs[0], map[string]string{"host": `a:b\c`})
+	want := []string{"--title", `a:b\c`, `DEF:l=web/a\:b\\c/load:one$hostel:AVERAGE`, `PROMQL:q=up{instance="a:b\\c"}`}
+	if err != nil || g.Title != `Load of a:b\c` || !slices.Equal(g.Args, want) || !g.Queries() {
+		t.Errorf("got %+v, %v", g, err)
+	}
+	for _, v := range []string{"", "a\nb", "\xff", strings.Repeat("x", 257)} {
+		if g, err := p.Filled(p.Graphs[0], map[string]string{"host": v}); err == nil {
+			t.Errorf("%.10q: %+v", v, g)
 		}
 	}
 }

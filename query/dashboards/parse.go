@@ -17,8 +17,9 @@ const (
 
 // A Page is a page of graphs.
 type Page struct {
-	Title  string
-	Graphs []Graph
+	Title     string
+	Variables []string // labels whose values stand in the graphs for $NAME
+	Graphs    []Graph
 }
 
 // A Graph is one graph of a page.
@@ -44,8 +45,10 @@ func (e *ParseError) Error() string {
 func (e *ParseError) Unwrap() error { return e.Err }
 
 const (
-	titleWord = "title:"
-	graphWord = "graph:"
+	titleWord    = "title:"
+	variableWord = "variable:"
+	graphWord    = "graph:"
+	queryWord    = "PROMQL:"
 )
 
 // Parse reads the text of a page. The error is a [*ParseError].
@@ -80,11 +83,17 @@ func (p *Page) add(n int, line string) error {
 		return setTitle(&p.Graphs[len(p.Graphs)-1].Title, title)
 	}
 	if len(p.Graphs) == 0 {
+		if name, ok := strings.CutPrefix(line, variableWord); ok {
+			return p.addVariable(name)
+		}
 		title, ok := strings.CutPrefix(line, titleWord)
 		if !ok {
-			return fmt.Errorf("%.100q stands before the first graph: want title:, graph: or a comment that begins with #", line)
+			return fmt.Errorf("%.100q stands before the first graph: want title:, variable:, graph: or a comment that begins with #", line)
 		}
 		return setTitle(&p.Title, title)
+	}
+	if err := checkQuery(line); err != nil {
+		return err
 	}
 	g := &p.Graphs[len(p.Graphs)-1]
 	if g.Args = append(g.Args, words(line)...); len(g.Args) > maxArgs {

@@ -19,12 +19,38 @@ func (s *Server) boards(r *http.Request) *page {
 	}{problem(err), answer.GetDashboards()}}
 }
 
+// maxChoices is how many values of a variable a page without scripts offers.
+const maxChoices = 1000
+
+// A variable is a choice in the page of a dashboard.
+type variable struct {
+	Name, Key, Value string
+	Values           []string
+}
+
+// variables returns what a page offers for its variables. The first value stands for one that the
+// address lacks.
+func (s *Server) variables(r *http.Request, names []string) (all []variable, err error) {
+	for _, name := range names {
+		answer, failed := call(r.Context(), s.RPC.Labels, &rondov1.LabelsRequest{Name: name})
+		err = cmp.Or(err, failed)
+		v := variable{Name: name, Key: variableKey + name, Value: clean(r.URL.Query().Get(variableKey + name)), Values: answer.GetValues()}
+		v.Values = v.Values[:min(len(v.Values), maxChoices)]
+		if v.Value == "" && len(v.Values) > 0 {
+			v.Value = v.Values[0]
+		}
+		all = append(all, v)
+	}
+	return all, err
+}
+
 // board is the page of one dashboard.
 func (s *Server) board(r *http.Request, name string) *page {
 	name, v := clean(name), viewOf(r.URL.Query())
 	data := struct {
 		Title, Problem, Text string
 		Choices              []choice
+		Variables            []variable
 		Charts               []section
 	}{Title: name}
 	p := &page{title: name + " · rondo", name: "board"}
@@ -41,13 +67,32 @@ func (s *Server) board(r *http.Request, name string) *page {
 	if data.Problem != "" {
 		data.Text = answer.GetText()
 	}
-	data.Choices = choices(pathLink("dashboard", name), v.from, v.row)
-	for i, g := range answer.GetGraphs() {
-		all := images(cmp.Or(g.GetTitle(), name), nil, v.from, v.to, v.row)
-		for k := range all {
-			all[k].Link += "&dashboard=" + url.QueryEscape(name) + "&graph=" + strconv.Itoa(i+1)
+	written, err := dashboards.Parse(answer.GetText())
+	if err != nil { // that is the problem
+		written = &dashboards.Page{}
+	}
+	values := make(url.Values)
+	data.Variables, err = s.variables(r, written.Variables)
+	data.Problem = cmp.Or(data.Problem, problem(err))
+	for _, v := range data.Variables {
+		values.Set(v.Key, v.Value)
+	}
+	at, more := pathLink("dashboard", name), "&dashboard="+url.QueryEscape(name)
+	if len(values) > 0 {
+		at, more = at+"?"+values.Encode(), more+"&"+values.Encode()
+	}
+	data.Choices = choices(at, v.from, v.row)
+	for i, g := range written.Graphs {
+		filled, err := written.Filled(g, variablesIn(values))
+		if err != nil || g.Queries() {
+			data.Charts = append(data.Charts, section{Title: filled.Title, Text: cmp.Or(problem(err), "PromQL is shown by the page with scripts.")})
+			continue
 		}
-		data.Charts = append(data.Charts, section{g.GetTitle(), all})
+		all := images(cmp.Or(filled.Title, name), nil, v.from, v.to, v.row)
+		for k := range all {
+			all[k].Link += more + "&graph=" + strconv.Itoa(i+1)
+		}
+		data.Charts = append(data.Charts, section{Title: filled.Title, Images: all})
 	}
 	p.data = data
 	return p

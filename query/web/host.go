@@ -13,6 +13,7 @@ import (
 type section struct {
 	Title  string
 	Images []image
+	Text   string // in place of images
 }
 
 // A view is the range that a page shows.
@@ -50,7 +51,7 @@ func (s *Server) host(r *http.Request, path string) *page {
 	data.Problem = problem(err)
 	for _, c := range answer.GetCharts() {
 		if all := images(c.GetTitle(), c.GetArg(), v.from, v.to, v.row); len(all[0].Link) <= maxChartLink {
-			data.Charts = append(data.Charts, section{c.GetTitle(), all})
+			data.Charts = append(data.Charts, section{Title: c.GetTitle(), Images: all})
 		}
 	}
 	if next := answer.GetNextPage(); next != "" {

@@ -73,10 +73,15 @@ type choice struct {
 }
 
 // choices returns the links of a page to itself with other ranges. at is the page's address without
-// a query.
+// a range.
 func choices(at, from string, row bool) (all []choice) {
-	for _, s := range spans {
-		all = append(all, choice{s.Name, at + "?from=" + s.From, !row && s.From == from})
+	if strings.Contains(at, "?") {
+		at += "&"
+	} else {
+		at += "?"
 	}
-	return append(all, choice{"all", at + "?row=all", row})
+	for _, s := range spans {
+		all = append(all, choice{s.Name, at + "from=" + s.From, !row && s.From == from})
+	}
+	return append(all, choice{"all", at + "row=all", row})
 }

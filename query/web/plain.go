@@ -122,8 +122,9 @@ const boardText = `
 {{define "board"}}<h1>{{.Title}}</h1>
 {{template "choices" .Choices}}
 {{template "problem" .Problem}}
+{{with .Variables}}<form method="get"><p>{{range .}}{{$v := .Value}}<label>{{.Name}} <select name="{{.Key}}">{{range .Values}}<option{{if eq . $v}} selected{{end}}>{{.}}</option>{{end}}</select></label> {{end}}<button>Show</button></p></form>{{end}}
 {{range .Charts}}<section>{{with .Title}}<h2>{{.}}</h2>{{end}}
-{{template "images" .Images}}</section>
+{{with .Text}}<p>{{.}}</p>{{end}}{{template "images" .Images}}</section>
 {{end}}{{if .Text}}<h2>Text</h2>
 <pre>{{.Text}}</pre>{{end}}
 {{end}}

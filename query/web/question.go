@@ -60,7 +60,8 @@ func (s *Server) ask(u *access.User, format, query string) (*question, error) {
 	}
 	for key, v := range values {
 		known := slices.Contains([]string{"arg", "tz", "theme", "dashboard", "graph", "_"}, key) ||
-			slices.ContainsFunc(short, func(o [2]string) bool { return o[0] == key })
+			slices.ContainsFunc(short, func(o [2]string) bool { return o[0] == key }) ||
+			strings.HasPrefix(key, variableKey) && values.Has("dashboard")
 		switch {
 		case !known:
 			return nil, wrong("the key %q means nothing: the keys of a graph are arg, from, to, width, height, title, tz, theme, dashboard and graph", key)
@@ -104,7 +105,7 @@ func (s *Server) subject(u *access.User, q *question, values url.Values) error {
 	case name != "" && len(q.args) > 0:
 		return wrong("arg and dashboard are given: one of them says what the graph is")
 	case name != "":
-		return s.saved(u, q, name, values.Get("graph"))
+		return s.saved(u, q, name, values)
 	case values.Get("graph") != "":
 		return wrong("graph is given without dashboard")
 	case len(q.args) > maxArgs:
@@ -117,7 +118,7 @@ func (s *Server) subject(u *access.User, q *question, values url.Values) error {
 
 // saved takes the arguments of one graph of a dashboard, by its number among those that the user
 // may see; the first is 1.
-func (s *Server) saved(u *access.User, q *question, name, number string) error {
+func (s *Server) saved(u *access.User, q *question, name string, values url.Values) error {
 	if s.Pages == nil {
 		return dashboards.ErrNotFound
 	}
@@ -129,7 +130,7 @@ func (s *Server) saved(u *access.User, q *question, name, number string) error {
 		return err
 	}
 	n := 1
-	if number != "" {
+	if number := values.Get("graph"); number != "" {
 		if n, err = strconv.Atoi(number); err != nil {
 			return wrong("graph %q is no number", number)
 		}
@@ -137,11 +138,31 @@ func (s *Server) saved(u *access.User, q *question, name, number string) error {
 	if n < 1 || n > len(page.Graphs) {
 		return fmt.Errorf("%w: %s has %d graphs, and no graph %d", dashboards.ErrNotFound, name, len(page.Graphs), n)
 	}
-	g := page.Graphs[n-1]
+	g, err := page.Filled(page.Graphs[n-1], variablesIn(values))
+	if err != nil {
+		return wrong("dashboard %s: %w: give %sNAME=VALUE", name, err, variableKey)
+	}
+	if g.Queries() {
+		return wrong("graph %d of dashboard %s has PromQL, which only the page shows", n, name)
+	}
 	if q.args = g.Args; g.Title != "" {
 		q.args = append([]string{"--title", g.Title}, g.Args...)
 	}
 	return nil
+}
+
+// variableKey begins the key of a dashboard's variable in an address, as in Grafana's.
+const variableKey = "var-"
+
+// variablesIn returns the values of variables in an address.
+func variablesIn(q url.Values) map[string]string {
+	values := make(map[string]string)
+	for key := range q {
+		if name, ok := strings.CutPrefix(key, variableKey); ok {
+			values[name] = q.Get(key)
+		}
+	}
+	return values
 }
 
 // checkText returns an error if a text of an address is not UTF-8 or holds control characters other

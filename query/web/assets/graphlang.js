@@ -81,19 +81,30 @@ export function isElement(arg) {
 
 /**
  * A page of graphs, as docs/dashboards.md has it.
- * @param {string} text @returns {{title: string, graphs: {title: string, args: string[]}[]}}
+ * @param {string} text @returns {{title: string, variables: string[], graphs: {title: string, args: string[]}[]}}
  */
 export function pageOf(text) {
-  const page = { title: '', graphs: [] };
+  const page = { title: '', variables: [], graphs: [] };
   let lines = null;
   for (const line of text.split(/\r?\n/)) {
-    const head = /^\s*(title|graph):\s*(.*?)\s*$/.exec(line);
+    const head = /^\s*(title|variable|graph):\s*(.*?)\s*$/.exec(line);
     if (head?.[1] === 'graph') page.graphs.push({ title: head[2], lines: lines = [] });
+    else if (head?.[1] === 'variable' && !lines) page.variables.push(head[2]);
     else if (head && !lines) page.title = head[2];
     else lines?.push(line);
   }
   page.graphs = page.graphs.map((g) => ({ title: g.title, args: argsOf(g.lines.join('\n')) }));
   return page;
+}
+
+/** A text with values in place of $NAME and ${NAME}. @param {string} text @param {Map<string, string>} values @param {(value: string) => string} [as] */
+export function filled(text, values, as = (v) => v) {
+  return text.replaceAll(/\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g, (found, a, b) => (values.has(a ?? b) ? as(values.get(a ?? b)) : found));
+}
+
+/** Arguments of a graph with values of variables: in a path as a part of it, in PromQL as a part of a string. */
+export function filledArgs(args, values) {
+  return args.map((a) => filled(a, values, a.startsWith('PROMQL:') ? (v) => v.replace(/[\\"]/g, '\\$&') : isElement(a) ? guard : undefined));
 }
 
 /** Names of variables: a, b … z, a1, b1 … that are not taken. @param {Set<string>} taken */

@@ -4,6 +4,7 @@
 import { watchAlerts } from './alerts.js';
 import { useUTC } from './clock.js';
 import { el, fill, icon } from './dom.js';
+import { addEntries } from './entries.js';
 import { bindKeys, pageKeys, showHelp } from './keys.js';
 import { routes } from './pages.js';
 import { problem } from './problem.js';
@@ -129,6 +130,7 @@ function start() {
     { key: 't', words: 'dark, light, or as the system', run: turn },
     { key: '?', words: 'this help', run: showHelp },
   ]);
+  addEntries(() => ({ signal: shown.controller.signal, go }));
   history.scrollRestoration = 'manual';
   document.addEventListener('click', follow);
   addEventListener('popstate', () => render());

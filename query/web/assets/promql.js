@@ -49,7 +49,7 @@ export async function queryRange(expr, { from, to }, points, signal) {
     said = await ask('query_range', { query, start, end, step, limit: mostAsked }, signal);
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    return { series: [], note: '', error: error.message };
+    return { series: [], note: '', error: error.message.replace(/^invalid parameter "query": /, '') };
   }
   const { resultType, result } = said.data;
   if (resultType !== 'matrix') return { series: [], note: '', error: `a chart cannot show a ${resultType}` };

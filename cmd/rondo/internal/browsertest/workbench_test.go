@@ -54,7 +54,7 @@ func TestWorkbench(t *testing.T) {
 	x.wait("the command is copied", "window.copied")
 	runCopied(t, s, eval[string](x, "window.copied"))
 
-	x.clickText("Save as dashboard")
+	x.clickText("Add to dashboard")
 	x.wait("a dialog asks for the name", `document.querySelector('dialog[open] input[required]')`)
 	x.click("dialog[open] input[required]")
 	x.key("night-shift")

@@ -2,8 +2,8 @@
 
 import { Crosshair } from '../crosshair.js';
 import { el, fill, setText } from '../dom.js';
-import { graphURL, linesOfArgs, pageOf } from '../graphlang.js';
-import { readGraph } from '../graphmodel.js';
+import { filled, filledArgs, graphURL, linesOfArgs, pageOf } from '../graphlang.js';
+import { commentsOf, readGraph } from '../graphmodel.js';
 import { GraphView } from '../graphview.js';
 import { repeat } from '../live.js';
 import { problem } from '../problem.js';
@@ -13,6 +13,7 @@ import { pathOf, withParams } from '../state.js';
 import { styles } from '../styles.js';
 import { inks } from '../theme.js';
 
+const mostChoices = 1000; // values of a variable
 const atOnce = 4; // graphs that are asked for at the same time
 
 /** Shows dashboards, or one of them. @type {import('../pages.js').Show} */
@@ -59,7 +60,7 @@ function list(root, context, { dashboards = [], maySave = false }) {
 const example = (name) => `title: ${name}\n\ngraph: Samples stored\n  --vertical-label samples/s\n  --lower-limit 0\n  DEF:s=rondo/samples:value:AVERAGE\n  AREA:s#2264d1:stored\n`;
 
 class Dashboard {
-  #context; #url; #name; #saved; #maySave; #root; #bar; #grid; #cells = []; #crosshair = new Crosshair(); #editor = null; #head; #wrong;
+  #context; #url; #name; #saved; #maySave; #root; #bar; #grid; #cells = []; #crosshair = new Crosshair(); #editor = null; #head; #wrong; #page = null; #known = new Map(); #shownValues = new Map(); #choices = el('div', { class: 'board-choices' });
 
   constructor(root, url, context, name, saved, maySave) {
     this.#root = root;
@@ -89,6 +90,7 @@ class Dashboard {
     const before = this.#editing;
     this.#url = url;
     if (before !== this.#editing) this.#arrange();
+    else if (this.#page?.variables.some((name) => this.#values.get(name) !== this.#shownValues.get(name))) this.#show(this.#page);
     this.#bar.update(url);
   }
 
@@ -98,7 +100,7 @@ class Dashboard {
     this.#root.classList.toggle('board-edits', editing);
     this.#editor?.element.remove();
     this.#editor = null;
-    const page = this.#saved ? { title: this.#saved.title, graphs: (this.#saved.graphs || []).map((g) => ({ title: g.title || '', args: g.arg || [] })) } : { title: '', graphs: [] };
+    const page = this.#saved ? { ...pageOf(this.#saved.text || ''), title: this.#saved.title || '', graphs: (this.#saved.graphs || []).map((g) => ({ title: g.title || '', args: g.arg || [] })) } : pageOf('');
     if (!editing) {
       this.#say(this.#saved?.problem ? `The file has a mistake: ${this.#saved.problem}.` : '');
       this.#show(page);
@@ -108,9 +110,9 @@ class Dashboard {
       this.#show(pageOf(this.#editor.text()));
     }
     const dashboards = el('nav', { class: 'crumbs', 'aria-label': 'Dashboards' }, el('a', { href: '/dashboards' }, 'Dashboards'), el('span', { 'aria-hidden': 'true' }, '/'));
-    fill(this.#head, el('div', {}, dashboards, el('h1', {}, page.title || this.#name)),
+    fill(this.#head, el('div', {}, dashboards, el('h1', {}, filled(page.title || this.#name, this.#values))), this.#choices,
       this.#maySave && !editing ? el('button', { type: 'button', class: 'quiet', onclick: () => this.#edit(true) }, 'Edit') : null);
-    this.#context.title(page.title || this.#name);
+    this.#context.title(filled(page.title || this.#name, this.#values));
   }
 
   #edit(on) {
@@ -175,8 +177,50 @@ class Dashboard {
     fill(this.#grid);
   }
 
+  // What the address says of the variables; else the first value of each.
+  get #values() {
+    return new Map((this.#page?.variables || []).map((name) => [name, this.#url.searchParams.get(`var-${name}`) || this.#known.get(name)?.[0] || '']).filter(([, v]) => v && v.length <= 256));
+  }
+
+  // The values of a variable are asked for once, when a page first has it.
+  async #learn(page) {
+    const fresh = page.variables.filter((name) => /^[A-Za-z_]\w*$/.test(name) && !this.#known.has(name)).slice(0, 4);
+    if (!fresh.length) return;
+    for (const name of fresh) this.#known.set(name, null);
+    await Promise.all(fresh.map(async (name) => {
+      const answer = await call('Labels', { name }, this.#context.signal).catch((error) => error);
+      if (answer instanceof Error && answer.name !== 'AbortError') this.#say(`The values of ${name} cannot be had: ${answer.message}.`);
+      this.#known.set(name, answer.values || []);
+    }));
+    if (this.#context.signal.aborted) return;
+    if (this.#page === page) this.#show(page);
+  }
+
+  #choose() {
+    const shown = this.#values;
+    fill(this.#choices, this.#page.variables.filter((name) => this.#known.get(name)).map((name) => {
+      const value = shown.get(name) || '', all = this.#known.get(name), offered = all.slice(0, mostChoices);
+      if (value && !offered.includes(value)) offered.unshift(value);
+      const box = el('select', { 'aria-label': name, onchange: () => this.#context.go(withParams(this.#url, { [`var-${name}`]: box.value })) },
+        offered.map((v) => el('option', { selected: v === value }, v)));
+      return el('label', {}, el('span', { class: 'soft' }, name), box,
+        all.length > mostChoices ? el('span', { class: 'soft' }, `${mostChoices} of ${all.length}: the address takes others`) : null,
+        all.length ? null : el('span', { class: 'soft' }, 'no series has this label'));
+    }));
+  }
+
   // Graphs that have not changed keep their charts.
   #show(page) {
+    this.#page = page;
+    this.#learn(page);
+    this.#shownValues = this.#values;
+    this.#choose();
+    const title = filled(page.title || this.#name, this.#shownValues);
+    const head = this.#head.querySelector('h1');
+    if (head) setText(head, title);
+    this.#context.title(title);
+    if (page.variables.some((name) => this.#known.get(name) === null)) return; // in a moment
+    page = { ...page, graphs: page.graphs.map((g) => ({ title: filled(g.title, this.#shownValues), args: filledArgs(g.args, this.#shownValues) })) };
     const old = new Map(this.#cells.map((c) => [c.key, c]));
     this.#cells = page.graphs.map((g, i) => {
       const key = JSON.stringify([g, page.graphs.slice(0, i).filter((o) => JSON.stringify(o) === JSON.stringify(g)).length]);
@@ -194,16 +238,24 @@ class Dashboard {
     const model = readGraph(g.args);
     const title = g.title || model.title || 'Graph';
     const bench = withParams(new URL('/workbench', location.origin), { g: linesOfArgs(g.args).join('\n') });
-    if (!model.whole || !model.draws.length) return { key, element, ...picture(element, title, bench, g.args) };
+    if (!model.queries.length && (!model.whole || !model.draws.length)) return { key, element, ...picture(element, title, bench, g.args) };
     const view = new GraphView(element, g.args, {
       signal: this.#context.signal, title, height: 200, fold: 8, crosshair: this.#crosshair, onRange: this.#bar.drag, onBack: this.#bar.back,
       actions: [{ label: 'Open in the workbench', icon: 'series', href: bench }],
     });
+    const remark = el('p', { class: 'soft board-remark', hidden: true });
+    element.append(remark);
+    const say = () => {
+      const said = [...view.results.values()].map((r) => (view.chart.lines.length ? r.error || r.note : r.note));
+      setText(remark, [commentsOf(model), ...said].filter(Boolean).join(' '));
+      remark.hidden = !remark.textContent;
+    };
     return {
       key, element, view, move: (range) => view.move(range),
       show: async (range, quiet) => {
         try {
           await view.show(range, quiet);
+          say();
         } catch (error) {
           if (error.name === 'AbortError') throw error;
           view.chart.setLines([]);

@@ -10,11 +10,11 @@ import { GraphView } from '../graphview.js';
 import { repeat } from '../live.js';
 import { RangeBar } from '../rangebar.js';
 import { call, num } from '../rpc.js';
+import { saveDialog } from '../savegraph.js';
 import { withParams } from '../state.js';
 import { styles } from '../styles.js';
 import { copyButton } from '../transfer.js';
 import { Editor } from './workbench-editor.js';
-import { saveDialog } from './workbench-save.js';
 
 const most = 40; // lines of one graph
 
@@ -66,7 +66,7 @@ class Workbench {
     this.#asGraph = [copyButton(command, 'Copy as rrdtool graph'), svg];
     this.#asQuery = copyButton(() => this.#query(), 'Copy as rondo query');
     return el('div', { class: 'bench-ways' }, this.#asGraph[0], this.#asQuery, copyButton(() => location.href, 'Copy link'), svg,
-      el('button', { type: 'button', class: 'main', onclick: () => saveDialog(this.#context, this.#view.model, this.#args()) }, 'Save as dashboard'));
+      el('button', { type: 'button', class: 'main', onclick: () => saveDialog(this.#context, this.#view.model.title, this.#args()) }, 'Add to dashboard'));
   }
 
   #args() { return argsOf(this.#url.searchParams.get('g') || ''); }

@@ -1,7 +1,7 @@
 import { aligned, archive, csv, expected, functions, json, noteKeys, noteMarks, source, spans, unitFrom } from '../../assets/definition.js';
 import { rateOf, verdict } from '../../assets/pages/status.js';
 import { shortName } from '../../assets/pages/workbench.js';
-import { graphText } from '../../assets/pages/workbench-save.js';
+import { graphText } from '../../assets/savegraph.js';
 import { equal, test } from './check.js';
 
 test('data sources', () => {

@@ -1,6 +1,8 @@
 import { shapes } from '../../assets/chart/data.js';
-import { argsOf, command, freeName, graphURL, guard, linesOfArgs, pageOf, parts, shellWord } from '../../assets/graphlang.js';
+import { argsOf, command, filled, filledArgs, freeName, graphURL, guard, linesOfArgs, pageOf, parts, shellWord } from '../../assets/graphlang.js';
 import { chartLines, dataArgs, emptyModel, freeColour, legendOf, niceScale, readGraph, writeGraph } from '../../assets/graphmodel.js';
+import { acrossHosts, withHost } from '../../assets/hosts.js';
+import { added } from '../../assets/savegraph.js';
 import { equal, test } from './check.js';
 
 test('lines become arguments, and arguments lines', () => {
@@ -33,7 +35,7 @@ test('names that are free', () => {
 
 test('a page of graphs', () => {
   const page = pageOf('# of the shop\ntitle: Web: all\n\ngraph: Load\n  --rigid\n  title: of no page\ngraph:\nHRULE:5#f00\n');
-  equal(page, { title: 'Web: all', graphs: [{ title: 'Load', args: ['--rigid', 'title: of no page'] }, { title: '', args: ['HRULE:5#f00'] }] });
+  equal(page, { title: 'Web: all', variables: [], graphs: [{ title: 'Load', args: ['--rigid', 'title: of no page'] }, { title: '', args: ['HRULE:5#f00'] }] });
 });
 
 const whole = [
@@ -115,4 +117,26 @@ test('a legend is the labels that tell one series from the others', () => {
   equal(legendOf('{{ host }} of {{job}}{{nosuch}}', all[1], all, 'q'), 'b of x');
   equal(legendOf('', { labels: { __name__: 'up', host: 'a' } }, [all[0]], 'q'), 'up');
   equal(legendOf('all', all[0], [all[0]], 'q'), 'all');
+});
+
+test('variables of a page', () => {
+  const page = pageOf('title: All of $host\nvariable: host\n\ngraph: Load\n DEF:a=x/${host}/load:one$hosted:AVERAGE\n PROMQL:q=up{instance="$host"}[$__interval]\n variable: none\n');
+  equal(page.variables, ['host']);
+  const values = new Map([['host', 'a:b"c']]);
+  equal(filled(page.title, values), 'All of a:b"c');
+  equal(filledArgs(page.graphs[0].args, values), ['DEF:a=x/a\\:b"c/load:one$hosted:AVERAGE', 'PROMQL:q=up{instance="a:b\\"c"}[$__interval]', 'variable: none']);
+  equal(filled('$constructor $__proto__', values), '$constructor $__proto__');
+});
+
+test('one line of a graph for other hosts', () => {
+  const args = ['--vertical-label', 'bit/s', 'DEF:in=collectd/web1/net-web1x/oct:rx:AVERAGE', 'DEF:out=collectd/web1/net/oct:tx:AVERAGE', 'CDEF:bits=in,8,*', 'LINE1:bits#2264d1:in', 'LINE1:out#b8580c:out'];
+  const m = readGraph(args);
+  equal(writeGraph(acrossHosts(m, m.draws[0], 'web1', ['a', 'b'])), ['--vertical-label', 'bit/s', 'DEF:in_0=collectd/a/net-web1x/oct:rx:AVERAGE', 'DEF:in_1=collectd/b/net-web1x/oct:rx:AVERAGE',
+    'CDEF:bits_0=in_0,8,*', 'CDEF:bits_1=in_1,8,*', 'LINE1.5:bits_0#2264d1:a', 'LINE1.5:bits_1#b8580c:b']);
+  equal(withHost(['DEF:a=x,host=web1/b\\:c:v:LAST', 'LINE1:a:web1'], 'web1', '$host'), ['DEF:a=x,host=$host/b\\:c:v:LAST', 'LINE1:a:web1']);
+});
+
+test('a graph is added to a dashboard, with the variable that it needs', () => {
+  equal(added('title: a\n', 'graph: b\n', 'host'), 'variable: host\ntitle: a\n\ngraph: b\n');
+  equal(added('variable: host\ntitle: a\ngraph: x\n', 'graph: b\n', 'host'), 'variable: host\ntitle: a\ngraph: x\n\ngraph: b\n');
 });
