@@ -105,3 +105,14 @@ func TestPlainSeries(t *testing.T) {
 		t.Errorf("an unknown dashboard: %s", r.Status)
 	}
 }
+
+// TestPlainValuesHaveUnits: a unit that nobody sent is taken from the charts of the folder.
+func TestPlainValuesHaveUnits(t *testing.T) {
+	s, store, _, _ := newGraphs(t)
+	c := s.Config
+	c.RPC = &rpc.Server{Store: store, Now: c.Now}
+	fill(t, store, create(t, store, "h/room_celsius"), begin, begin+3600)
+	if _, body := ask(t, web.New(c), "GET", "/series/h/room_celsius"); !strings.Contains(body, "\u202f°C</td>") {
+		t.Errorf("no value has °C:\n%s", body)
+	}
+}

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 
@@ -40,8 +41,9 @@ func (s *Server) series(r *http.Request, path string) *page {
 		return p
 	}
 	s.firstRows(r, p, path, info)
+	var charts *rondov1.ChartsResponse
 	if i := strings.LastIndexByte(path, '/'); i > 0 { // for unit and colours, which may be missing
-		_, _ = begin(ctx, p, "Charts", s.RPC.Charts, &rondov1.ChartsRequest{Prefix: path[:i], Limit: 200})
+		charts, _ = begin(ctx, p, "Charts", s.RPC.Charts, &rondov1.ChartsRequest{Prefix: path[:i], Limit: 200})
 	}
 	data.Info, data.Path = info, info.GetSeries().GetPath()
 	data.Args = seriesGraph(info)
@@ -53,7 +55,7 @@ func (s *Server) series(r *http.Request, path string) *page {
 	latest, err := call(ctx, s.RPC.Latest, &rondov1.LatestRequest{Paths: []string{data.Path}, Rows: plainRows})
 	data.Problem = problem(err)
 	for _, x := range latest.GetSeries() {
-		data.Columns, data.Rows = newest(x, unitOf(info))
+		data.Columns, data.Rows = newest(x, unitOf(info, charts))
 	}
 	notes, err := call(ctx, s.RPC.Notes, &rondov1.NotesRequest{Key: data.Path})
 	data.Notes, data.Problem = notes.GetNotes(), cmp.Or(data.Problem, problem(err))
@@ -61,15 +63,21 @@ func (s *Server) series(r *http.Request, path string) *page {
 	return p
 }
 
-// unitOf returns the unit of a series: as its sender says, or its name.
-func unitOf(info *rondov1.InfoResponse) string {
+// unitOf returns the unit of a series: as its sender says, or the charts of its folder.
+func unitOf(info *rondov1.InfoResponse, charts *rondov1.ChartsResponse) string {
 	for _, a := range info.GetMetadata().GetAttributes() {
 		if name := strings.ToLower(a.GetName()); name == "units" || name == "unit" {
 			return a.GetValue()
 		}
 	}
-	path := info.GetSeries().GetPath()
-	return quantity.UnitOf(path[strings.LastIndexByte(path, '/')+1:])
+	for _, c := range charts.GetCharts() {
+		for _, l := range c.GetLines() {
+			if l.GetPath() == info.GetSeries().GetPath() && !c.GetPercent() && l.GetOffset() == 0 && math.Abs(l.GetFactor()) == 1 {
+				return c.GetUnit()
+			}
+		}
+	}
+	return ""
 }
 
 // newest returns the columns and the rows of a series, the newest row first. Values of a column
