@@ -61,7 +61,12 @@ func TestPromQLInTheWorkbench(t *testing.T) {
 	x.key(kb.Enter)
 	x.wait("the server's error is beside the line", `document.querySelector('.bench-said.bad')?.textContent.includes('unclosed')`)
 	x.wait("the series is still drawn", `document.querySelectorAll('.legend tbody tr').length === 1`)
-	x.keep("promql-error")
+	for _, at := range []size{laptop, phone, {"wall", 3840, 2160, false}} {
+		x.resize(at)
+		x.scheme("dark")
+		x.settle()
+		x.keepWhole("promql-error-" + at.name)
+	}
 }
 
 // TestPatternsInTheFinder adds all that a pattern matches at once, and one step back removes them.
