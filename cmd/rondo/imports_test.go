@@ -125,7 +125,7 @@ var rooms = map[string][]string{
 	"cmd/rondo/internal/cmd/config":        {"=cmd/rondo/internal/cmd/serve", "cmd/rondo/internal/*", "receivers", "query", "internal", "engine", "rra"},
 	"cmd/rondo/internal/rondotest":         {"cmd/rondo/internal", "internal/rrdtooltest"},
 	"cmd/rondo/internal":                   {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
-	"cmd/rondo/internal/backups":           {"internal/owner", "internal/replace", "internal/sleep", "engine"},
+	"cmd/rondo/internal/backups":           {"internal/conffile", "internal/owner", "internal/replace", "internal/sleep", "query/dashboards", "query/prom/alerts", "engine"},
 	"cmd/rondo/internal/clustered":         {"cmd/rondo/internal/operator", "engine", "internal/loglimit", "internal/natsconn", "internal/owner", "internal/replace", "internal/sleep", "query/partial", "query/peer", "wal"},
 	"cmd/rondo/internal/server/figures":    {"cmd/rondo/internal/backups", "cmd/rondo/internal/clustered", "cmd/rondo/internal/metrics", "cmd/rondo/internal/server/middleware", "engine", "internal", "query", "receivers", "rra"},
 	"cmd/rondo/internal/server/middleware": {"internal/access", "internal/histogram", "internal/limit", "internal/sockets", "query/prom/api", "query/rpc", "query/web", "receivers"},

@@ -68,6 +68,9 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	if err := s.backupHead(b, head); err != nil {
 		return err
 	}
+	if err := s.backupBeside(ctx, b); err != nil {
+		return err
+	}
 	if err := spool.copyTo(b.write); err != nil {
 		return err
 	}
@@ -270,6 +273,7 @@ type backupPlan struct {
 
 	// Of the file that is read:
 	newest bool
+	beside string // the last text
 	head   *BackupHead
 	log    wal.Pos // the last record
 	began  bool    // a group has come

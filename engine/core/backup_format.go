@@ -29,7 +29,7 @@ import (
 //
 // The stream is a zstd frame. It holds a magic string, the head, then parts. Each part begins with
 // its kind: a pair has bucket, key and value, a group says which of its pairs follow, a record has
-// its position and its bytes, and the end has the checksum of everything before it. Each string has
+// its position and its bytes, a text its name and its content, and the end has the checksum of everything before it. Each string has
 // its length in front. Part of the format.
 //
 // An increment is a backup of what has changed since another one, its base. Of a group whose
@@ -42,6 +42,7 @@ const (
 	backupEnd    = 3
 	backupGroup  = 4
 	backupSame   = 5 // a group that is as in the base
+	backupBeside = 6 // a text besides the database
 	maxPart      = 256 << 20
 	maxDirectory = 16 << 20
 	backupWindow = 8 << 20 // of zstd: how much a reader must remember
@@ -258,6 +259,8 @@ func (b *backupReader) number() (uint64, error) {
 type backupSink interface {
 	// pair takes a pair: bucket, key, value. keep: it belongs into the database.
 	pair(p [3][]byte, keep bool) error
+	// beside takes a text besides the database. keep: it belongs into the folder.
+	beside(name string, content []byte, keep bool) error
 	// record takes a record of the log. keep: it belongs into the log.
 	record(p wal.Pos, rec []byte, keep bool) error
 }
@@ -279,6 +282,8 @@ func (b *backupReader) parts(ctx context.Context, plan *backupPlan, to backupSin
 			err = b.pair(plan, to)
 		case backupRecord:
 			err = b.record(plan, to)
+		case backupBeside:
+			err = b.beside(plan, to)
 		case backupGroup, backupSame:
 			err = b.group(plan, kind)
 		case backupEnd:
@@ -369,6 +374,7 @@ func (b *backupReader) end(sum uint32) error {
 // A BackupContent is what VerifyBackup has found in a backup.
 type BackupContent struct {
 	Entries int64 // entries of the database
+	Beside  int64 // texts besides it
 	Records int64 // records of the log
 	Bytes   int64 // of entries and records, before compression
 }
@@ -409,6 +415,12 @@ func (v *verifier) pair(p [3][]byte, keep bool) error {
 	v.got.Bytes += int64(len(p[0]) + len(p[1]) + len(p[2]))
 	v.version = v.version || keep && bytes.Equal(p[0], bucketMeta) && bytes.Equal(p[1], metaVersion)
 	return soundEntry(p[0], p[1], p[2])
+}
+
+func (v *verifier) beside(_ string, content []byte, _ bool) error {
+	v.got.Beside++
+	v.got.Bytes += int64(len(content))
+	return nil
 }
 
 func (v *verifier) record(_ wal.Pos, rec []byte, _ bool) error {

@@ -53,6 +53,10 @@ type Options struct {
 	// position after+1 on. OpenLog is used by Promote. The store is not the only one that has the
 	// log, so that checkpoints do not truncate it: see Store.Truncate. Default: nil.
 	Follow func(after wal.Pos) (Source, error) `json:"-"`
+	// Beside calls put with each text that backups hold besides the database: its name,
+	// dashboards/FILE or rules/FILE, and its content of at most 4 MiB, in the order of the names.
+	// Restore puts them into the database's folder. nil: there are none.
+	Beside func(put func(name string, content []byte) error) error `json:"-"`
 
 	salvage *salvaging // set by Salvage, which reads a store with missing parts
 

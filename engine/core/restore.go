@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,9 +48,9 @@ func RestoreFiles(dir string, names ...string) error {
 
 // restoreFiles is Restore, or RestoreReplica if replica is true.
 func restoreFiles(files []backupFile, dir string, replica bool) error {
-	names := []string{dirLog, fileDB}
+	names := append(slices.Clone(besideFolders), dirLog, fileDB)
 	if replica {
-		names = names[1:]
+		names = []string{fileDB}
 	}
 	err := fillFolder(dir, names, func(inside string) error { return restoreInto(files, inside, replica) })
 	if err != nil {
@@ -102,7 +103,11 @@ func fillLocked(dir string, names []string, fill func(inside string) error) erro
 		return err
 	}
 	for _, name := range names {
-		if err := os.Rename(filepath.Join(inside, name), filepath.Join(dir, name)); err != nil {
+		err := os.Rename(filepath.Join(inside, name), filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) && slices.Contains(besideFolders, name) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		if err := owner.SyncFolder(dir); err != nil {
@@ -123,11 +128,11 @@ func checkEmpty(dir string) error {
 	}
 	left := []string{fileLock}
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == dirRestore }) {
-		left = append(left, dirRestore, dirLog)
+		left = append(append(left, dirRestore, dirLog), besideFolders...)
 	}
 	for _, e := range entries {
 		if !slices.Contains(left, e.Name()) {
-			return errors.New("the folder is not empty")
+			return errors.New("the folder is not empty: name another one, or stop the server on it, move it away, and do it again")
 		}
 	}
 	return nil
@@ -139,9 +144,12 @@ func removeRestored(dir string) {
 	if _, err := os.Lstat(inside); err != nil {
 		return
 	}
-	for _, name := range []string{filepath.Join(dir, dirLog), filepath.Join(dir, fileDB), filepath.Join(inside, dirLog), filepath.Join(inside, fileDB), filepath.Join(inside, fileWork), filepath.Join(inside, fileLock)} {
-		_ = os.RemoveAll(name) // what stays is found by the next Restore
+	for _, name := range append(slices.Clone(besideFolders), dirLog, fileDB) {
+		_ = os.RemoveAll(filepath.Join(dir, name)) // what stays is found by the next Restore
+		_ = os.RemoveAll(filepath.Join(inside, name))
 	}
+	_ = os.Remove(filepath.Join(inside, fileWork))
+	_ = os.Remove(filepath.Join(inside, fileLock))
 	_ = os.Remove(inside) // fails if it holds files of somebody else
 }
 
@@ -164,8 +172,10 @@ func HalfRestored(dir string) error {
 		return nil // all was moved
 	}
 	left := inside
-	if moved := filepath.Join(dir, dirLog); exists(moved) {
-		left += " and " + moved // the log alone would become a database that lacks what the backup had
+	for _, name := range append(slices.Clone(besideFolders), dirLog) {
+		if moved := filepath.Join(dir, name); exists(moved) {
+			left += " and " + moved // the log alone would become a database that lacks what the backup had
+		}
 	}
 	return fmt.Errorf("%w: do it again, or remove %s", ErrRestoring, left)
 }

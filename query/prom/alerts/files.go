@@ -17,7 +17,7 @@ import (
 
 // Limits of the files.
 const (
-	maxFile  = 4 << 20 // bytes of one file
+	MaxFile  = 4 << 20 // bytes of one file
 	maxRules = 10_000  // rules in all files
 )
 
@@ -62,13 +62,13 @@ func Parse(names []string, every time.Duration) error {
 	return err
 }
 
-func parse(names []string, every time.Duration) ([]*group, error) {
-	var files []string
-	var errs []error
+// Files returns the files that names and patterns stand for, sorted, each once. The error names the
+// patterns that are none.
+func Files(names []string) (files []string, err error) {
 	for _, name := range names {
-		found, err := filepath.Glob(name)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		found, wrong := filepath.Glob(name)
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
 		}
 		if len(found) == 0 && !hasMeta(name) {
 			found = []string{name} // reading it says why not
@@ -76,9 +76,15 @@ func parse(names []string, every time.Duration) ([]*group, error) {
 		files = append(files, found...)
 	}
 	slices.Sort(files)
+	return slices.Compact(files), err
+}
+
+func parse(names []string, every time.Duration) ([]*group, error) {
+	files, err := Files(names)
+	errs := []error{err}
 	var groups []*group
 	rules := 0
-	for _, file := range slices.Compact(files) {
+	for _, file := range files {
 		gs, err := parseFile(file, every)
 		errs = append(errs, err)
 		for _, g := range gs {
@@ -98,7 +104,7 @@ func hasMeta(name string) bool {
 }
 
 func parseFile(file string, every time.Duration) ([]*group, error) {
-	content, err := conffile.Read(file, maxFile)
+	content, err := conffile.Read(file, MaxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func space(l *look) {
 	if bytes, free := l.Store.DatabaseBytes, l.Store.DatabaseFree; MuchFree(bytes, free) {
 		l.lasts(Problem{
 			ID: "space", Severity: Info,
-			Text:   fmt.Sprintf("%s of the %s of the database file are free pages, which only rondo uses again.", size(free), size(bytes)),
+			Text:   fmt.Sprintf("%s of the %s of the database file are free pages, which only rondo uses again.", Size(free), Size(bytes)),
 			Advice: "If the disk's other users need the space, stop the server and run rondo compact. A server that starts compacts by itself if more than half of the file is free.",
 		})
 	}
@@ -102,7 +102,7 @@ func spooled(l *look) {
 	p := Problem{
 		ID: "spool", Severity: Info,
 		Text: fmt.Sprintf("Samples of %s wait for a leader, the oldest for %v: %s of %s.",
-			count(uint64(x.Partitions), "partition"), x.Oldest.Round(time.Second), size(x.Bytes), size(x.Capacity)),
+			count(uint64(x.Partitions), "partition"), x.Oldest.Round(time.Second), Size(x.Bytes), Size(x.Capacity)),
 		Advice: "They are delivered when the partitions have leaders. If that takes longer than half a minute, look at the other nodes and at the servers of NATS.",
 	}
 	if x.Oldest > time.Minute || x.Bytes > x.Capacity/2 {

@@ -52,7 +52,7 @@ func disk(l *look) {
 	const little, none = 1 << 30, 128 << 20
 	p := Problem{
 		ID: "disk", Severity: Warning,
-		Text:   fmt.Sprintf("The disk of %s has only %s left.", l.Dir, size(l.DiskFree)),
+		Text:   fmt.Sprintf("The disk of %s has only %s left.", l.Dir, Size(l.DiskFree)),
 		Advice: "Make room: when the disk is full, no sample is stored.",
 	}
 	if l.DiskSize > 0 && l.DiskFree < none {
@@ -67,7 +67,7 @@ func memory(l *look) {
 	if b := l.Store.MemoryBudget; b > 0 && l.Store.MemoryBytes > b/10*9 {
 		l.lasts(Problem{
 			ID: "memory", Severity: Warning,
-			Text:   fmt.Sprintf("States and rows fill %s of the %s of memory they may have: writers wait for checkpoints.", size(l.Store.MemoryBytes), size(b)),
+			Text:   fmt.Sprintf("States and rows fill %s of the %s of memory they may have: writers wait for checkpoints.", Size(l.Store.MemoryBytes), Size(b)),
 			Advice: "Raise --memory.",
 		})
 	}

@@ -38,8 +38,8 @@ func takes(n int) string {
 	return count(uint64(n), "changed setting") + " take effect"
 }
 
-// size returns bytes as people read them.
-func size(n int64) string {
+// Size returns bytes as people read them.
+func Size(n int64) string {
 	const unit = 1024
 	if n < unit {
 		return fmt.Sprintf("%d B", n)

@@ -29,7 +29,11 @@ func (s *server) openStore(ctx context.Context, fail context.CancelCauseFunc) (e
 	if backend.IsNode(s.DB) {
 		return fmt.Errorf("%s is the folder of a node: name its cluster with --cluster", absolute(s.DB))
 	}
-	if s.folder, err = core.Open(s.DB, s.Engine); err != nil {
+	o := s.Engine
+	o.Beside = backups.Beside(s.DB, s.Config.Rules.Files, func(what string, err error) {
+		s.Logger.Warn("left out of the backup: "+what, "err", err)
+	})
+	if s.folder, err = core.Open(s.DB, o); err != nil {
 		return s.opening(err)
 	}
 	s.store = s.folder

@@ -8,14 +8,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/replace"
+	"github.com/rondo-db/rondo/internal/text"
 )
 
 func NewBackup(c *cli.Factory) *cobra.Command {
@@ -26,7 +33,8 @@ func NewBackup(c *cli.Factory) *cobra.Command {
 		Short: "Write a consistent copy of the database to a file",
 		Long: `Write a consistent copy of the database, compressed with zstd, to FILE or, with "-", to standard output.
 A running server goes on serving meanwhile. FILE appears only when the copy is whole and on disk; until then it is
-FILE.partial. A FILE that exists is left alone, unless --force replaces it.
+FILE.partial. A FILE that exists is left alone, unless --force replaces it. It holds the dashboards, too, and the files
+of rules that the server has; without a server, those that the configuration names.
 
 With --since the copy holds only what has changed since the backup BASE, which may itself be one since another. It is
 restored together with all of them: rondo restore-backup FULL FILE...
@@ -66,7 +74,8 @@ func backup(ctx context.Context, c *cli.Factory, name, since string, force bool)
 	if err != nil {
 		return err
 	}
-	o, err := c.Target().Must(ctx, core.Options{ReadOnly: true})
+	t := c.Target()
+	o, err := t.Must(ctx, core.Options{ReadOnly: true, Beside: beside(c, t)})
 	if err != nil {
 		return err
 	}
@@ -74,7 +83,36 @@ func backup(ctx context.Context, c *cli.Factory, name, since string, force bool)
 	if name == "-" {
 		return o.Backup(ctx, c.Stdout, base)
 	}
-	return replace.File(name, func(w io.Writer) error { return o.Backup(ctx, w, base) })
+	if err := replace.File(name, func(w io.Writer) error { return o.Backup(ctx, w, base) }); err != nil {
+		return err
+	}
+	info, err := os.Stat(name)
+	if err == nil {
+		_, err = fmt.Fprintf(c.Stdout, "%s: %s\n", text.Escape(name), health.Size(info.Size()))
+	}
+	return err
+}
+
+// beside returns what a backup holds besides the database that this process opens: its dashboards,
+// and the files of rules that variable and configuration file name for a server.
+func beside(c *cli.Factory, t backend.Target) func(func(string, []byte) error) error {
+	warn := func(what string, err error) {
+		_, _ = fmt.Fprintf(c.Stderr, "rondo: left out of the backup: %s: %v\n", what, err) // the backup goes on
+	}
+	const key = "rule-file"
+	rules := strings.FieldsFunc(c.Getenv(config.Variable(key)), func(r rune) bool { return r == ',' })
+	if file := c.FindConfig(c.ConfigFile); file != "" && len(rules) == 0 {
+		err := config.Parse(file, config.Section{Key: key, Parse: func(n *yaml.Node) error {
+			if n.Kind == yaml.ScalarNode {
+				n = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{n}}
+			}
+			return n.Decode(&rules)
+		}})
+		if err != nil {
+			warn(key, err)
+		}
+	}
+	return backups.Beside(t.DB, rules, warn)
 }
 
 // readBase reads the head of the backup in a file; nil: name is empty.
@@ -104,7 +142,8 @@ func NewRestoreBackup(c *cli.Factory) *cobra.Command {
 		Use:   "restore-backup FILE...|-",
 		Short: "Make a database from a backup",
 		Long: `Make the database's folder, which must be empty or absent, from what rondo backup wrote; "-" is standard input.
-Several FILEs are one backup of everything and those of what changed since, in the order in which they were made.`,
+Several FILEs are one backup of everything and those of what changed since, in the order in which they were made.
+Dashboards are put back; files of rules go to the folder rules in that of the database, and --rule-file names them.`,
 		Args: someBackups,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := c.Target()
@@ -119,12 +158,36 @@ Several FILEs are one backup of everything and those of what changed since, in t
 			if err := t.Makeable(); err != nil {
 				return err
 			}
+			var err error
 			if args[0] == "-" {
-				return core.Restore(bufio.NewReaderSize(c.Stdin, 1<<20), t.DB) // its errors name the folder
+				err = core.Restore(bufio.NewReaderSize(c.Stdin, 1<<20), t.DB) // its errors name the folder
+			} else {
+				err = core.RestoreFiles(t.DB, args...)
 			}
-			return core.RestoreFiles(t.DB, args...)
+			if err != nil {
+				return err
+			}
+			return sayRestored(c, t.DB)
 		},
 	}
+}
+
+// sayRestored prints what is in a database that was made, and what is to be done with files of rules.
+func sayRestored(c *cli.Factory, dir string) error {
+	store, err := core.Open(dir, core.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	st := store.Stats()
+	if err := store.Close(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s: %d series, %s\n", text.Escape(dir), st.Series, health.Size(st.DatabaseBytes+st.LogBytes))
+	rules := filepath.Join(dir, backups.RulesFolder)
+	if _, e := os.Stat(rules); err == nil && e == nil {
+		_, err = fmt.Fprintf(c.Stdout, "The rules are in %s: rondo serve --rule-file '%s'\n", text.Escape(rules), text.Escape(filepath.Join(rules, "*")))
+	}
+	return err
 }
 
 // someBackups returns an error unless there are files, or only standard input.
