@@ -3,10 +3,12 @@ package show
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
@@ -14,6 +16,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/rra"
 )
 
 func NewStats(c *cli.Factory) *cobra.Command {
@@ -21,7 +24,9 @@ func NewStats(c *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Print the store's counters",
-		Args:  cli.Takes(0, 0),
+		Long: `Print what the store has counted since it was opened, and how large it is. Numbers are exact with -o json, jsonl, csv
+or tsv, where the name of a counter ends in its unit.`,
+		Args: cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o, err := c.Target().Must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
@@ -57,13 +62,40 @@ func printStats(c *cli.Factory, format string, m *rondov1.StatsResponse) error {
 	}
 	fields := m.ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {
-		if err := printField(w, m.ProtoReflect(), fields.Get(i)); err != nil {
+		name, value := string(fields.Get(i).Name()), m.ProtoReflect().Get(fields.Get(i)).Interface()
+		if format == table.Formats[0] {
+			name, value = forPeople(name, value)
+		}
+		if err := w.Row(name, value); err != nil {
 			return err
 		}
 	}
 	return w.Close()
 }
 
-func printField(w table.Writer, m protoreflect.Message, f protoreflect.FieldDescriptor) error {
-	return w.Row(string(f.Name()), m.Get(f).Interface())
+// forPeople returns a counter with its unit, which is the end of its name, in the value.
+func forPeople(name string, value any) (string, any) {
+	switch v := value.(type) {
+	case float64: // seconds
+		name = strings.Replace(name, "_seconds", "", 1)
+		if v >= 1 {
+			return name, rra.FormatDuration(int64(v + 0.5))
+		}
+		return name, fmt.Sprintf("%.1f ms", v*1000)
+	case int64:
+		if bare, ok := strings.CutSuffix(name, "_us"); ok {
+			if v == 0 { // no server runs
+				return bare, "-"
+			}
+			return bare, ago(time.Now(), v/1e6)
+		}
+		if strings.HasSuffix(name, "_bytes") {
+			return name, health.Size(v)
+		}
+	case uint64:
+		if strings.HasSuffix(name, "_bytes") {
+			return name, health.Size(int64(min(v, math.MaxInt64)))
+		}
+	}
+	return name, value
 }
