@@ -37,7 +37,13 @@ func Define(step time.Duration, keep string, sources ...string) (*rra.Definition
 	}
 	for _, s := range sources {
 		if !strings.HasPrefix(s, "DS:") {
-			return nil, invalid("%q is no data source: want DS:NAME:KIND:HEARTBEAT:MIN:MAX", s)
+			return nil, invalid("%q is no data source: want "+wantedSource, s)
+		}
+		if strings.Contains(s, ":COMPUTE:") { // it needs the others
+			continue
+		}
+		if _, err := rra.ParseDataSource(s, int64(step/time.Second)); err != nil {
+			return nil, invalid("%q: %w: want "+wantedSource, s, err)
 		}
 	}
 	d, err := rra.ParseDefinition(int64(step/time.Second), append([]string{keep}, sources...))
@@ -46,6 +52,8 @@ func Define(step time.Duration, keep string, sources ...string) (*rra.Definition
 	}
 	return d, nil
 }
+
+const wantedSource = "DS:NAME:KIND:HEARTBEAT:MIN:MAX"
 
 // What Gauge and Counter keep.
 const (

@@ -7,6 +7,8 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -82,7 +84,7 @@ func (s *Store) Close() error { return s.core.Close() }
 
 // A Spec is what a series is made from.
 type Spec struct {
-	Path       string          // unique, with slashes: host/interface
+	Path       string          // unique, with single slashes within: host/interface
 	Labels     []Label         // Labels makes them of a map
 	Definition *rra.Definition // of Define or Gauge, say
 	// Start is when the series begins: samples at or before Start are refused as late. If Start is
@@ -93,6 +95,9 @@ type Spec struct {
 // Create makes a series and returns once it is durable. If a series of that path exists, Create
 // returns the reference of that series and an error that wraps ErrExists.
 func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
+	if err := plain("create", spec.Path); err != nil {
+		return 0, err
+	}
 	return s.core.Create(ctx, core.Spec{Path: spec.Path, Labels: spec.Labels, Definition: spec.Definition, Start: timeOf(spec.Start)})
 }
 
@@ -101,6 +106,9 @@ func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
 // Info returns what it has.
 func (s *Store) GetOrCreate(ctx context.Context, spec Spec) (Ref, error) {
 	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := plain("create", spec.Path); err != nil {
 		return 0, err
 	}
 	ref, err := s.Lookup(spec.Path)
@@ -113,12 +121,23 @@ func (s *Store) GetOrCreate(ctx context.Context, spec Spec) (Ref, error) {
 	return ref, err
 }
 
+// plain refuses a new path that the store would change, as a//b, which it calls a/b.
+func plain(verb, p string) error {
+	if clean := path.Clean(strings.TrimLeft(p, "/")); p != "" && p != clean {
+		return invalid("%s: the path %q has slashes or dots too many: want %q", verb, p, clean)
+	}
+	return nil
+}
+
 // Drop removes a series with its rows.
 func (s *Store) Drop(ctx context.Context, path string) error { return s.core.Drop(ctx, path) }
 
 // Rename gives a series another path. Its reference stays the same.
-func (s *Store) Rename(ctx context.Context, path, to string) error {
-	return s.core.Rename(ctx, path, to)
+func (s *Store) Rename(ctx context.Context, from, to string) error {
+	if err := plain("rename", to); err != nil {
+		return err
+	}
+	return s.core.Rename(ctx, from, to)
 }
 
 // An Info is a series with the time of its last update.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -164,8 +165,10 @@ func TestDefineRefuses(t *testing.T) {
 			t.Errorf("%v, %q: got %v, want %s", tt.step, tt.keep, err, tt.want)
 		}
 	}
-	if _, err := engine.Define(time.Second, "1s for 1h", "DS:v:GUAGE:20:U:U"); !errors.Is(err, engine.ErrInvalid) {
-		t.Errorf("a data source of no kind: %v", err)
+	for _, source := range []string{"DS:v:GUAGE:20:U:U", "DS:v:GAUGE", "DS::GAUGE:20:U:U", "DS:v:GAUGE:x:U:U"} {
+		if _, err := engine.Define(time.Second, "1s for 1h", source); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), source) {
+			t.Errorf("the data source %q: %v", source, err)
+		}
 	}
 	if _, err := engine.Define(time.Second, "1s for 1h", "celsius"); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "DS:NAME:KIND") {
 		t.Errorf("a name for a data source: %v", err)
@@ -224,6 +227,27 @@ func TestErrorsNameThePath(t *testing.T) {
 	} {
 		if !errors.Is(err, engine.ErrNotFound) || strings.Count(err.Error(), `"no/thing"`) != 1 {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestPathsAreAsTheStoreCallsThem: Create made a/b of a//b and of /a/b, without a word.
+func TestPathsAreAsTheStoreCallsThem(t *testing.T) {
+	s, ctx := open(t), t.Context()
+	d, err := engine.Gauge("v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Create(ctx, engine.Spec{Path: "a/b", Definition: d}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"c//d", "/c/d", "c/d/", "c/./d", "c/x/../d", "a//b"} {
+		_, create := s.Create(ctx, engine.Spec{Path: path, Definition: d})
+		_, get := s.GetOrCreate(ctx, engine.Spec{Path: path, Definition: d})
+		for what, err := range map[string]error{"Create": create, "GetOrCreate": get, "Rename": s.Rename(ctx, "a/b", path)} {
+			if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), strconv.Quote(path)) {
+				t.Errorf("%s of %q: %v", what, path, err)
+			}
 		}
 	}
 }
