@@ -29,8 +29,8 @@ import (
 //
 // The stream is a zstd frame. It holds a magic string, the head, then parts. Each part begins with
 // its kind: a pair has bucket, key and value, a group says which of its pairs follow, a record has
-// its position and its bytes, a text its name and its content, and the end has the checksum of everything before it. Each string has
-// its length in front. Part of the format.
+// its position and its bytes, a text its name and its content, and the end has the checksum of
+// everything before it. Each string has its length in front. Part of the format.
 //
 // An increment is a backup of what has changed since another one, its base. Of a group whose
 // position is at or below the base's it has the position only. Of another group it has everything

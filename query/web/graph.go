@@ -206,7 +206,7 @@ func (s source) Open(_ context.Context, name, daemon string) (query.Store, core.
 	}
 	ref, err := s.view.Lookup(strings.TrimPrefix(path, "/"))
 	if errors.Is(err, core.ErrNotFound) {
-		err = fmt.Errorf("there is no series %.200q (a graph over HTTP shows series of the database, and no files): %w", name, core.ErrNotFound)
+		err = fmt.Errorf("%w: %.200q (a graph over HTTP shows series of the database, and no files)", core.ErrNotFound, name)
 	}
 	return core.Simple{Engine: s.store}, ref, err
 }

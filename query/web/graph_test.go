@@ -228,7 +228,7 @@ func TestGraphRefuses(t *testing.T) {
 		{"a time zone that is a file", 400, "no time zone", append([]string{"tz", "../../etc/passwd"}, line...)},
 		{"a wrong line", 400, "", []string{"arg", "LIME:5"}},
 		{"a wrong option", 400, "", append([]string{"arg", "--nosuch"}, line...)},
-		{"no such series", 404, `there is no series "nosuch"`, []string{"arg", "DEF:a=nosuch:in:AVERAGE", "arg", "LINE:a#ff0000"}},
+		{"no such series", 404, `no such series: "nosuch" (a graph over HTTP shows series of the database, and no files)`, []string{"arg", "DEF:a=nosuch:in:AVERAGE", "arg", "LINE:a#ff0000"}},
 		{"a file", 404, "no files", []string{"arg", "DEF:a=/etc/passwd:in:AVERAGE", "arg", "LINE:a#ff0000"}},
 		{"above the top", 400, "names no series", []string{"arg", "DEF:a=../x:in:AVERAGE", "arg", "LINE:a#ff0000"}},
 		{"--daemon", 400, "does not ask others", append([]string{"arg", "--daemon", "arg", "127.0.0.1:1"}, line...)},

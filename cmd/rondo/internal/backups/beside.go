@@ -14,9 +14,9 @@ import (
 // RulesFolder is the folder in a restored database's folder that has the files of rules.
 const RulesFolder = "rules"
 
-// Beside returns what core.Options.Beside is for the database in the folder db, of a server that
-// has these --rule-file: its dashboards and the files of rules. What cannot be read is given to warn
-// and left out. Files of one name get numbers in front.
+// Beside returns the Options.Beside of the database in the folder db, whose server has these
+// --rule-file: its dashboards and the files of rules. What cannot be read is given to warn and left
+// out. Files of one name get numbers in front.
 func Beside(db string, rules []string, warn func(what string, err error)) func(func(string, []byte) error) error {
 	return func(put func(name string, content []byte) error) error {
 		folder := dashboards.In(db)

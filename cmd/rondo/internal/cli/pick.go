@@ -292,7 +292,7 @@ func WithoutPrefix(err error) error {
 		return err
 	}
 	if e.Code() == connect.CodeNotFound {
-		return fmt.Errorf("%s: %w", e.Message(), core.ErrNotFound)
+		return &missingError{e.Message()}
 	}
 	return errors.New(e.Message())
 }

@@ -51,6 +51,24 @@ func CheckUsage(cmd *cobra.Command) {
 	}
 }
 
+// GlobalFlagsOnce makes the help of the commands below root name the flags that every command has,
+// and leaves their list to root's.
+func GlobalFlagsOnce(root *cobra.Command) {
+	usage := root.UsageFunc()
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		if !cmd.HasParent() {
+			return usage(cmd)
+		}
+		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
+		err := usage(cmd)
+		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = false })
+		if err == nil {
+			_, err = fmt.Fprintln(cmd.OutOrStderr(), "\nFor the flags of every command, such as --db and --daemon: rondo --help")
+		}
+		return err
+	})
+}
+
 // Misused turns err into a usage error of a command such as "send collectd"; nil stays nil. An
 // error about a file stays unchanged, because it is no mistake in the way the command was written.
 func Misused(command string, err error) error {

@@ -22,7 +22,12 @@ import (
 const rootHelp = `Rondo keeps time series in round-robin archives: disk stays bounded, numbers are rrdtool's.
 
 ` + "`rondo serve`" + ` receives samples and answers queries. The other commands work on the same
-database: through the server's socket while one runs, directly when none does.`
+database: through the server's socket while one runs, directly when none does.
+
+Start here: rondo serve in one terminal; in another
+
+  curl -d 'room,place=cellar celsius=21.5' http://127.0.0.1:9180/write
+  rondo list; rondo show influx/room/place=cellar/celsius     and http://127.0.0.1:9180/ in a browser`
 
 // An entry is a command: its names, its group in the list of commands, and what makes it.
 type entry struct {
@@ -152,5 +157,6 @@ func newRoot(p *cli.Process, entries []entry) *cobra.Command {
 		root.InitDefaultCompletionCmd() // before CheckUsage, which then covers it, too
 	}
 	cli.CheckUsage(root)
+	cli.GlobalFlagsOnce(root)
 	return root
 }

@@ -93,11 +93,11 @@ func backup(ctx context.Context, c *cli.Factory, name, since string, force bool)
 	return err
 }
 
-// beside returns what a backup holds besides the database that this process opens: its dashboards,
-// and the files of rules that variable and configuration file name for a server.
+// beside returns what a backup holds besides the database that this process opens: dashboards, and
+// the files of rules that variable and configuration file name for a server.
 func beside(c *cli.Factory, t backend.Target) func(func(string, []byte) error) error {
-	warn := func(what string, err error) {
-		_, _ = fmt.Fprintf(c.Stderr, "rondo: left out of the backup: %s: %v\n", what, err) // the backup goes on
+	warn := func(what string, err error) { // the backup goes on
+		_, _ = fmt.Fprintf(c.Stderr, "rondo: left out of the backup: %s: %v\n", what, err)
 	}
 	const key = "rule-file"
 	rules := strings.FieldsFunc(c.Getenv(config.Variable(key)), func(r rune) bool { return r == ',' })
@@ -172,7 +172,7 @@ Dashboards are put back; files of rules go to the folder rules in that of the da
 	}
 }
 
-// sayRestored prints what is in a database that was made, and what is to be done with files of rules.
+// sayRestored prints what is in a database that was made, and what to do with its rules.
 func sayRestored(c *cli.Factory, dir string) error {
 	store, err := core.Open(dir, core.Options{ReadOnly: true})
 	if err != nil {

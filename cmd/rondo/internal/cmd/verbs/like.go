@@ -13,6 +13,21 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
+// hint prints, behind rrdtool's message of a verb that failed, what rondo has to say about it. If
+// that cannot be printed, the message before it says what is wrong.
+func hint(ctx context.Context, c *cli.Factory, verb string, args []string) {
+	names, owed := rrdtool.Positional(verb, args)
+	switch {
+	case verb == "list" && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--json") || a == "-o" }):
+		_, _ = fmt.Fprintln(c.Stderr, "list prints names as rrdtool does; rondo query -o json and the RPC's List answer in JSON")
+	case verb != "fetch" || owed:
+	case len(names) == 1:
+		_, _ = fmt.Fprintf(c.Stderr, "name the function of the rows, too: rondo fetch %s AVERAGE, or MIN, MAX, LAST; rondo show %[1]s prints the newest\n", cli.Quoted(names[0]))
+	default:
+		nameLike(ctx, c, args)
+	}
+}
+
 // nameLike prints, behind rrdtool's message of a fetch that failed, which series may have been
 // meant. It prints nothing if the series exists, or if the arguments or the environment name a
 // daemon of another database.

@@ -39,6 +39,25 @@ var summaries = map[string]string{
 	"resize":      "Copy a series with more or fewer rows",
 }
 
+// examples follow the help of a verb.
+var examples = map[string]string{
+	"create": `
+Examples:
+  rondo create cellar/temperature DS:celsius:GAUGE:2min:-50:80 '10s for 1d, 5m for 1y average max'
+  rondo create uplink.rrd -s 60 DS:in:COUNTER:120:0:U DS:out:COUNTER:120:0:U RRA:AVERAGE:0.5:1m:1d RRA:MAX:0.5:1h:1y
+`,
+	"update": `
+Examples:
+  rondo update cellar/temperature N:21.5
+  rondo update uplink.rrd -t in:out 1795262400:1024:2048 1795262460:2048:U
+`,
+	"fetch": `
+Examples:
+  rondo fetch cellar/temperature AVERAGE -s -1h
+  rondo fetch uplink.rrd MAX -s 'midnight-7d' -e midnight -r 1h
+`,
+}
+
 // ownHelp makes the help of a command its text and what follows, without cobra's list of flags: the
 // text of a verb has its own list, in which -h may be an option. A template of cobra would link
 // text/template, which keeps all methods of all types in the program.
@@ -66,13 +85,13 @@ func NewCommand(c *cli.Factory, verb string) *cobra.Command {
 				return cmd.Help()
 			}
 			code := Run(cmd.Context(), c.Process, c.Target(), append([]string{verb}, args...), false)
-			if code != 0 && verb == "fetch" {
-				nameLike(cmd.Context(), c, args)
+			if code != 0 {
+				hint(cmd.Context(), c, verb, args)
 			}
 			return cli.ExitCode(code)
 		},
 	}
-	ownHelp(cmd, "\n--db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.\n")
+	ownHelp(cmd, examples[verb]+"\n--db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.\n")
 	return cmd
 }
 
