@@ -11,11 +11,12 @@ rondo-bench: build
 deb rpm tar image:
 	contrib/packages/build $@
 
-# All of them for both processors, and their sums.
+# All of them for all processors, and their sums.
 release:
 	rm -rf dist
 	GOARCH=amd64 contrib/packages/build
 	GOARCH=arm64 contrib/packages/build
+	GOARCH=arm contrib/packages/build
 	cd dist && sha256sum rondo* > SHA256SUMS
 
 # What CI runs, and nothing else.

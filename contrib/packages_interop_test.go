@@ -104,15 +104,15 @@ func installsDeb(t *testing.T, deb string) {
 		rrdtooltest.Lacks(t, "only root can install packages")
 	}
 	root := cleanRoot(t)
-	dpkg := func(args ...string) {
+	dpkg := func(says string, args ...string) {
 		t.Helper()
 		cmd := exec.Command("dpkg", append([]string{"--root=" + root, "--force-script-chrootless"}, args...)...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("dpkg %s: %v\n%s", args, err, out)
+		if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(says)) {
+			t.Fatalf("dpkg %s: %v\n%s\nwant %s", args, err, out, says)
 		}
 	}
-	dpkg("--install", deb)
+	dpkg("open http://127.0.0.1:9180/", "--install", deb)
 	for _, name := range installed {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			t.Error(err)
@@ -130,12 +130,12 @@ func installsDeb(t *testing.T, deb string) {
 	if err := os.WriteFile(config, mine, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	dpkg("--force-confold", "--install", deb)
-	dpkg("--remove", "rondo")
+	dpkg("", "--force-confold", "--install", deb)
+	dpkg("", "--remove", "rondo")
 	if got, err := os.ReadFile(config); err != nil || !bytes.Equal(got, mine) {
 		t.Errorf("the configuration is %q (%v)", got, err)
 	}
-	dpkg("--purge", "rondo")
+	dpkg("data kept in /var/lib/rondo", "--purge", "rondo")
 	if _, err := os.Stat(config); err == nil {
 		t.Error("purge leaves the configuration")
 	}
