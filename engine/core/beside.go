@@ -40,7 +40,7 @@ func (s *Store) backupBeside(ctx context.Context, b *backupWriter) error {
 	})
 }
 
-// isBeside reports whether a name is that of a file directly in one of besideFolders.
+// isBeside reports whether a name is a file's, directly in one of besideFolders.
 func isBeside(name string) bool {
 	folder, file, _ := strings.Cut(name, "/")
 	return slices.Contains(besideFolders, folder) && len(name) <= maxBesideName &&

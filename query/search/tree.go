@@ -90,7 +90,8 @@ func segments(path string) iter.Seq[string] {
 
 // room returns an error if a path of n bytes may not fit.
 func (t *tree) room(n int) error {
-	if len(t.names.folded)+4*n > maxTextBytes || len(t.extras.folded)+4*n+4*maxExtra > maxTextBytes || len(t.parent)+n > 1<<31 {
+	full := func(has, more int) bool { return int64(has)+int64(more) > maxTextBytes } // for 32 bits
+	if full(len(t.names.folded), 4*n) || full(len(t.extras.folded), 4*n+4*maxExtra) || full(len(t.parent), n) {
 		return fmt.Errorf("search: the names of %d series take more than an index can hold: %w", t.series, core.ErrMemory)
 	}
 	return nil

@@ -223,7 +223,7 @@ func sparse(l *look) {
 	l.lasts(Problem{
 		ID: "sparse", Severity: Warning,
 		Text: fmt.Sprintf("%s samples further apart than the heartbeat, so that rows are unknown: %s.", gets(n), strings.Join(names, ", ")),
-		Advice: fmt.Sprintf("rondo tune %s -h %s:%d mends one. For new series name step and heartbeat in a rule of --policy.",
+		Advice: fmt.Sprintf("rondo tune %s -h %s:%d mends one. For new series name step and heartbeat in a rule of the configuration's key policy.",
 			text(first.Path), first.Source, max(4*first.Apart, 60)),
 	})
 }
