@@ -29,6 +29,8 @@ type Server struct {
 	MaxFuture time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// ProblemsOf returns what is the matter with a series; nil means that nothing is known.
+	ProblemsOf func(s core.Series) []*rondov1.Problem
 	// Report returns the answer of Status, with at most so many senders; nil means that there is no
 	// Status.
 	Report func(senders int) *rondov1.StatusResponse

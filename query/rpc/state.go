@@ -49,6 +49,9 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequ
 		a := &info.Definition.Archives[i]
 		answer.Archives = append(answer.Archives, &rondov1.ArchiveState{DeltaPos: a.DeltaPos, DeltaNeg: a.DeltaNeg})
 	}
+	if s.ProblemsOf != nil {
+		answer.Problems = s.ProblemsOf(info.Series)
+	}
 	return connect.NewResponse(answer), nil
 }
 

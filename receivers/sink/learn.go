@@ -443,7 +443,7 @@ func (s *shared) succeed(y *young, r *replacement) {
 }
 
 // Sparse returns the series whose samples come further apart than their heartbeat, in the order of
-// their paths. Those that were dropped or replaced since are left out.
+// their paths. Those that were dropped, replaced or mended since are left out.
 func (s *Sink) Sparse(ctx context.Context) []Sparse {
 	l := &s.learn
 	l.mu.Lock()
@@ -453,8 +453,8 @@ func (s *Sink) Sparse(ctx context.Context) []Sparse {
 		return nil
 	}
 	there := make(map[core.Ref]bool, len(refs))
-	err := s.store.Resolve(ctx, refs, func(i int, _ core.Series) bool {
-		there[refs[i]] = true
+	err := s.store.Resolve(ctx, refs, func(i int, series core.Series) bool {
+		_, there[refs[i]] = s.SparseOf(series)
 		return true
 	})
 	l.mu.Lock()
@@ -469,4 +469,14 @@ func (s *Sink) Sparse(ctx context.Context) []Sparse {
 	}
 	slices.SortFunc(out, func(a, b Sparse) int { return strings.Compare(a.Path, b.Path) })
 	return out
+}
+
+// SparseOf reports whether samples of a series come further apart than its heartbeat.
+func (s *Sink) SparseOf(series core.Series) (x Sparse, ok bool) {
+	l := &s.learn
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x, ok = l.sparse[series.Ref]
+	ds, _ := receivers.OnlySource(series.Definition)
+	return x, ok && ds.Heartbeat < x.Apart
 }

@@ -1551,7 +1551,9 @@ type InfoResponse struct {
 	// Absent if the path has no metadata.
 	Metadata *typesv1.Metadata `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// In the order of the definition's archives.
-	Archives      []*ArchiveState `protobuf:"bytes,5,rep,name=archives,proto3" json:"archives,omitempty"`
+	Archives []*ArchiveState `protobuf:"bytes,5,rep,name=archives,proto3" json:"archives,omitempty"`
+	// What the node that answers knows to be the matter with the series itself.
+	Problems      []*Problem `protobuf:"bytes,6,rep,name=problems,proto3" json:"problems,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1617,6 +1619,13 @@ func (x *InfoResponse) GetMetadata() *typesv1.Metadata {
 func (x *InfoResponse) GetArchives() []*ArchiveState {
 	if x != nil {
 		return x.Archives
+	}
+	return nil
+}
+
+func (x *InfoResponse) GetProblems() []*Problem {
+	if x != nil {
+		return x.Problems
 	}
 	return nil
 }
@@ -8589,13 +8598,14 @@ const file_rondo_proto_rawDesc = "" +
 	"\x0funknown_seconds\x18\x04 \x01(\x03R\x0eunknownSeconds\"H\n" +
 	"\fArchiveState\x12\x1b\n" +
 	"\tdelta_pos\x18\x01 \x01(\x01R\bdeltaPos\x12\x1b\n" +
-	"\tdelta_neg\x18\x02 \x01(\x01R\bdeltaNeg\"\xf9\x01\n" +
+	"\tdelta_neg\x18\x02 \x01(\x01R\bdeltaNeg\"\xa8\x02\n" +
 	"\fInfoResponse\x12(\n" +
 	"\x06series\x18\x01 \x01(\v2\x10.rondo.v1.SeriesR\x06series\x12$\n" +
 	"\x0elast_update_us\x18\x02 \x01(\x03R\flastUpdateUs\x12/\n" +
 	"\asources\x18\x03 \x03(\v2\x15.rondo.v1.SourceStateR\asources\x124\n" +
 	"\bmetadata\x18\x04 \x01(\v2\x18.rondo.types.v1.MetadataR\bmetadata\x122\n" +
-	"\barchives\x18\x05 \x03(\v2\x16.rondo.v1.ArchiveStateR\barchives\"\x0e\n" +
+	"\barchives\x18\x05 \x03(\v2\x16.rondo.v1.ArchiveStateR\barchives\x12-\n" +
+	"\bproblems\x18\x06 \x03(\v2\x11.rondo.v1.ProblemR\bproblems\"\x0e\n" +
 	"\fStatsRequest\"\xf5\x06\n" +
 	"\rStatsResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1d\n" +
@@ -9346,143 +9356,144 @@ var file_rondo_proto_depIdxs = []int32{
 	22,  // 13: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
 	125, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
 	23,  // 15: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
-	126, // 16: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
-	125, // 17: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
-	123, // 18: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
-	32,  // 19: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
-	35,  // 20: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
-	38,  // 21: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
-	39,  // 22: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
-	41,  // 23: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
-	15,  // 24: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
-	43,  // 25: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
-	46,  // 26: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
-	49,  // 27: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
-	57,  // 28: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
-	58,  // 29: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
-	60,  // 30: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
-	61,  // 31: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
-	62,  // 32: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	104, // 33: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
-	59,  // 34: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	65,  // 35: rondo.v1.AlertsResponse.alerts:type_name -> rondo.v1.Alert
-	123, // 36: rondo.v1.Alert.labels:type_name -> rondo.types.v1.Label
-	123, // 37: rondo.v1.Alert.annotations:type_name -> rondo.types.v1.Label
-	14,  // 38: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	67,  // 39: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	120, // 40: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
-	1,   // 41: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
-	1,   // 42: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
-	125, // 43: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
-	5,   // 44: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
-	123, // 45: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
-	123, // 46: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
-	82,  // 47: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
-	85,  // 48: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
-	124, // 49: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
-	15,  // 50: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
-	121, // 51: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	90,  // 52: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,   // 53: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	91,  // 54: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	122, // 55: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	123, // 56: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
-	105, // 57: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
-	106, // 58: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
-	107, // 59: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
-	108, // 60: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
-	119, // 61: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
-	4,   // 62: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	7,   // 63: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	9,   // 64: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	11,  // 65: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	13,  // 66: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	16,  // 67: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	19,  // 68: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	21,  // 69: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	25,  // 70: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	27,  // 71: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	29,  // 72: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	31,  // 73: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	34,  // 74: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	37,  // 75: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	42,  // 76: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	45,  // 77: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	48,  // 78: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	51,  // 79: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	53,  // 80: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	55,  // 81: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	63,  // 82: rondo.v1.Rondo.Alerts:input_type -> rondo.v1.AlertsRequest
-	66,  // 83: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	69,  // 84: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	71,  // 85: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
-	73,  // 86: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
-	75,  // 87: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
-	77,  // 88: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
-	99,  // 89: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
-	79,  // 90: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
-	101, // 91: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
-	93,  // 92: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
-	95,  // 93: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
-	81,  // 94: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
-	84,  // 95: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
-	87,  // 96: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
-	89,  // 97: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
-	97,  // 98: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
-	103, // 99: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
-	109, // 100: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
-	111, // 101: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
-	113, // 102: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
-	115, // 103: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
-	117, // 104: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
-	6,   // 105: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	8,   // 106: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	10,  // 107: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	12,  // 108: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	15,  // 109: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	18,  // 110: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	20,  // 111: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	24,  // 112: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	26,  // 113: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	28,  // 114: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	30,  // 115: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	33,  // 116: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	36,  // 117: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	40,  // 118: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	44,  // 119: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	47,  // 120: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	50,  // 121: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	52,  // 122: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	54,  // 123: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	56,  // 124: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	64,  // 125: rondo.v1.Rondo.Alerts:output_type -> rondo.v1.AlertsResponse
-	68,  // 126: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	70,  // 127: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	72,  // 128: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	74,  // 129: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	76,  // 130: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	78,  // 131: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	100, // 132: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	80,  // 133: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	102, // 134: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	94,  // 135: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	96,  // 136: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	83,  // 137: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	86,  // 138: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	88,  // 139: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	92,  // 140: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
-	98,  // 141: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
-	104, // 142: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
-	110, // 143: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
-	112, // 144: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
-	114, // 145: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
-	116, // 146: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
-	118, // 147: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
-	105, // [105:148] is the sub-list for method output_type
-	62,  // [62:105] is the sub-list for method input_type
-	62,  // [62:62] is the sub-list for extension type_name
-	62,  // [62:62] is the sub-list for extension extendee
-	0,   // [0:62] is the sub-list for field type_name
+	57,  // 16: rondo.v1.InfoResponse.problems:type_name -> rondo.v1.Problem
+	126, // 17: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	125, // 18: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	123, // 19: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
+	32,  // 20: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
+	35,  // 21: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
+	38,  // 22: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
+	39,  // 23: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
+	41,  // 24: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
+	15,  // 25: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
+	43,  // 26: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
+	46,  // 27: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
+	49,  // 28: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
+	57,  // 29: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
+	58,  // 30: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
+	60,  // 31: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
+	61,  // 32: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
+	62,  // 33: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
+	104, // 34: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
+	59,  // 35: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
+	65,  // 36: rondo.v1.AlertsResponse.alerts:type_name -> rondo.v1.Alert
+	123, // 37: rondo.v1.Alert.labels:type_name -> rondo.types.v1.Label
+	123, // 38: rondo.v1.Alert.annotations:type_name -> rondo.types.v1.Label
+	14,  // 39: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	67,  // 40: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	120, // 41: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	1,   // 42: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
+	1,   // 43: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
+	125, // 44: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	5,   // 45: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
+	123, // 46: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
+	123, // 47: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
+	82,  // 48: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
+	85,  // 49: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
+	124, // 50: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
+	15,  // 51: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
+	121, // 52: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	90,  // 53: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,   // 54: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	91,  // 55: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	122, // 56: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	123, // 57: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
+	105, // 58: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
+	106, // 59: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
+	107, // 60: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
+	108, // 61: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
+	119, // 62: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
+	4,   // 63: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	7,   // 64: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	9,   // 65: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	11,  // 66: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	13,  // 67: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	16,  // 68: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	19,  // 69: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	21,  // 70: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	25,  // 71: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	27,  // 72: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	29,  // 73: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	31,  // 74: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	34,  // 75: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	37,  // 76: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	42,  // 77: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	45,  // 78: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	48,  // 79: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	51,  // 80: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	53,  // 81: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	55,  // 82: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	63,  // 83: rondo.v1.Rondo.Alerts:input_type -> rondo.v1.AlertsRequest
+	66,  // 84: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	69,  // 85: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	71,  // 86: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
+	73,  // 87: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
+	75,  // 88: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
+	77,  // 89: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
+	99,  // 90: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	79,  // 91: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
+	101, // 92: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	93,  // 93: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
+	95,  // 94: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	81,  // 95: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
+	84,  // 96: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
+	87,  // 97: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
+	89,  // 98: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
+	97,  // 99: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
+	103, // 100: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
+	109, // 101: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
+	111, // 102: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
+	113, // 103: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
+	115, // 104: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
+	117, // 105: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
+	6,   // 106: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	8,   // 107: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	10,  // 108: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	12,  // 109: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	15,  // 110: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	18,  // 111: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	20,  // 112: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	24,  // 113: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	26,  // 114: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	28,  // 115: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	30,  // 116: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	33,  // 117: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	36,  // 118: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	40,  // 119: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	44,  // 120: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	47,  // 121: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	50,  // 122: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	52,  // 123: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	54,  // 124: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	56,  // 125: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	64,  // 126: rondo.v1.Rondo.Alerts:output_type -> rondo.v1.AlertsResponse
+	68,  // 127: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	70,  // 128: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	72,  // 129: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	74,  // 130: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	76,  // 131: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	78,  // 132: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	100, // 133: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	80,  // 134: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	102, // 135: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	94,  // 136: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	96,  // 137: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	83,  // 138: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	86,  // 139: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	88,  // 140: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	92,  // 141: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
+	98,  // 142: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
+	104, // 143: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
+	110, // 144: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
+	112, // 145: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
+	114, // 146: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
+	116, // 147: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
+	118, // 148: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
+	106, // [106:149] is the sub-list for method output_type
+	63,  // [63:106] is the sub-list for method input_type
+	63,  // [63:63] is the sub-list for extension type_name
+	63,  // [63:63] is the sub-list for extension extendee
+	0,   // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }

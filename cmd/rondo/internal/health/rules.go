@@ -219,13 +219,21 @@ func sparse(l *look) {
 	if n > named {
 		names = append(names, fmt.Sprintf("%d more", n-named))
 	}
-	first := l.Sparse[0]
 	l.lasts(Problem{
 		ID: "sparse", Severity: Warning,
-		Text: fmt.Sprintf("%s samples further apart than the heartbeat, so that rows are unknown: %s.", gets(n), strings.Join(names, ", ")),
-		Advice: fmt.Sprintf("rondo tune %s -h %s:%d mends one. For new series name step and heartbeat in a rule of the configuration's key policy.",
-			text(first.Path), first.Source, max(4*first.Apart, 60)),
+		Text:   fmt.Sprintf("%s samples further apart than the heartbeat, so that rows are unknown: %s.", gets(n), strings.Join(names, ", ")),
+		Advice: Sparse(l.Sparse[0]).Advice,
 	})
+}
+
+// Sparse returns the problem of one series whose samples come too far apart.
+func Sparse(x sink.Sparse) Problem {
+	return Problem{
+		ID: "sparse", Severity: Warning,
+		Text: fmt.Sprintf("Samples come %d s apart, and the heartbeat is %d s: rows are unknown.", x.Apart, x.Heartbeat),
+		Advice: fmt.Sprintf("rondo tune %s -h %s:%d mends one. For new series name step and heartbeat in a rule of the configuration's key policy.",
+			text(x.Path), x.Source, max(4*x.Apart, 60)),
+	}
 }
 
 func settings(l *look) {

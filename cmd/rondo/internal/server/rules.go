@@ -53,8 +53,7 @@ func (s *server) recordRule(ctx context.Context, at time.Time, step time.Duratio
 		var ls []core.Label
 		sample.Labels.Range(func(l labels.Label) { ls = append(ls, core.Label{Name: l.Name, Value: l.Value}) })
 		reqs[i] = receivers.Request{
-			Identity: remotewrite.Identify(ls), Sender: rulesClient,
-			Time: rra.TimeOf(at.Add(time.Second - step)), // the first sample is a whole row
+			Identity: remotewrite.Identify(ls), Sender: rulesClient, Time: rra.TimeOf(at),
 			Define: func(policy int64) *rra.Definition {
 				if policy == 0 {
 					policy = int64(step / time.Second)

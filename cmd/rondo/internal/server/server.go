@@ -227,7 +227,7 @@ func (s *server) newRPC() *rpc.Server {
 		pages = s.shared
 	}
 	return &rpc.Server{
-		Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, Report: s.report, ReportAlerts: s.reportAlerts,
+		Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, ProblemsOf: s.problemsOf, Report: s.report, ReportAlerts: s.reportAlerts,
 		Pages: pages, MaySave: !beyond(s.httpListeners),
 		Make: s.makeNewcomers, Evaluate: s.evaluate, Ending: s.middleware.Ended(),
 	}

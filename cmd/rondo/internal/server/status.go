@@ -13,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/engine/cluster/operate"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -33,6 +34,20 @@ func (s *server) observe(ctx context.Context) {
 		}
 		s.watch.Observe(s.state(time.Now()))
 	}
+}
+
+// problem returns a problem as it is sent, without its beginning.
+func problem(p health.Problem) *rondov1.Problem {
+	return &rondov1.Problem{Id: p.ID, Severity: p.Severity.String(), Text: p.Text, Advice: p.Advice}
+}
+
+// problemsOf returns what is the matter with a series.
+func (s *server) problemsOf(series core.Series) []*rondov1.Problem {
+	x, ok := s.receivers.sink.SparseOf(series)
+	if !ok {
+		return nil
+	}
+	return []*rondov1.Problem{problem(health.Sparse(x))}
 }
 
 // state returns the figures of the server at now.
@@ -147,9 +162,9 @@ func (s *server) report(senders int) *rondov1.StatusResponse {
 		answer.Listeners = append(answer.Listeners, l.Listener)
 	}
 	for _, p := range s.watch.Problems(now) {
-		answer.Problems = append(answer.Problems, &rondov1.Problem{
-			Id: p.ID, Severity: p.Severity.String(), Text: p.Text, Advice: p.Advice, SinceUs: p.Since.UnixMicro(),
-		})
+		x := problem(p)
+		x.SinceUs = p.Since.UnixMicro()
+		answer.Problems = append(answer.Problems, x)
 	}
 	protocols := make(map[string]string) // the prefix of its paths → the receiver
 	for i, r := range s.receivers.all() {

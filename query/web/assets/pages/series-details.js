@@ -69,7 +69,7 @@ function state(page) {
       const now = new Map((page.info.sources || []).map((s) => [s.name, s]));
       const kind = page.sources.length === 1 ? `, ${kinds[page.sources[0].kind] || ''}` : '';
       const at = num(page.info.lastUpdateUs) / 1e6;
-      setText(facts, `A step of ${format.duration(page.step)}${kind}. The last update was at ${format.time(at)}.`);
+      setText(facts, `A step of ${format.duration(page.step)}${kind}. The last update was at ${format.time(at)}.${(page.info.problems || []).map((p) => ` ${p.text} ${p.advice}`).join('')}`);
       sheet.update(page.sources.map((s) => {
         const x = now.get(s.name) || {};
         return { ...s, last: x.lastReading ?? 'U', value: Number(x.value ?? 0), unknown: num(x.unknownSeconds) };

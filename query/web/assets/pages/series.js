@@ -283,7 +283,7 @@ class SeriesPage {
     this.#marks = marks;
     this.#mark();
     const known = lines.some((l) => l.values.some((v) => !Number.isNaN(v)));
-    if (!known) this.#chart.setMessage('Nothing is known in this range.');
+    if (!known) this.#chart.setMessage((this.#info.problems || []).map((p) => `${p.text} ${p.advice}`)[0] || 'Nothing is known in this range.');
     this.#say(range, rows.main, lines, marks.length);
   }
 

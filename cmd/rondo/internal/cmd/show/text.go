@@ -26,11 +26,9 @@ func (v *view) print() error {
 
 // header prints the name, the definition and the age of the series.
 func (v *view) header(b *strings.Builder) {
-	s := v.info.GetSeries()
+	s, last := v.info.GetSeries(), v.info.GetLastUpdateUs()/1_000_000
 	d := s.GetDefinition()
-	last := v.info.GetLastUpdateUs() / 1_000_000
-	fmt.Fprintf(b, "%s\n", cli.OneLine(s.GetPath()))
-	fmt.Fprintf(b, "  updated  %s, %s\n", cli.Stamp(last, v.location), ago(v.Now(), last))
+	fmt.Fprintf(b, "%s\n  updated  %s, %s\n", cli.OneLine(s.GetPath()), cli.Stamp(last, v.location), ago(v.Now(), last))
 	if len(s.GetLabels()) > 0 {
 		var labels []string
 		for _, l := range s.GetLabels() {
@@ -41,6 +39,9 @@ func (v *view) header(b *strings.Builder) {
 	aboutPath(b, v.info.GetMetadata())
 	fmt.Fprintf(b, "  sources  %s\n", strings.Join(kinds(d.GetDs()), ", "))
 	fmt.Fprintf(b, "  keeps    %s\n", strings.Join(retentions(d.GetStep(), d.GetRra()), "; "))
+	for _, p := range v.info.GetProblems() {
+		fmt.Fprintf(b, "  %-8s %s\n           %s\n", p.GetSeverity(), cli.OneLine(p.GetText()), cli.OneLine(p.GetAdvice()))
+	}
 }
 
 // ago returns how long before now a time was, as a text.

@@ -77,3 +77,39 @@ func TestSlowSenders(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstSample: one value of a sender that says nothing of its step can be seen at once, and a
+// series whose samples come too far apart says what mends it.
+func TestFirstSample(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "rondo.db")
+	d := rondotest.Serve(t, db, "--graphite", "127.0.0.1:0", "--influx-step", "10")
+	line, err := net.Dial("tcp", d.Listens["graphite"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = line.Close() }()
+	now := time.Now().Unix()
+	if _, err := fmt.Fprintf(line, "den.temp 22.5 %d\n", now); err != nil {
+		t.Fatal(err)
+	}
+	d.Post(t, "/write?precision=s", "text/plain", fmt.Sprintf("room,host=a temp=21.5 %d\n", now))
+	d.Post(t, "/v1/metrics", "application/json", fmt.Sprintf(`{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},
+		"scopeMetrics":[{"metrics":[{"name":"g","gauge":{"dataPoints":[{"timeUnixNano":"%d123000000","asDouble":23.5}]}}]}]}]}`, now))
+	for path, value := range map[string]string{"graphite/den/temp": "22.5", "influx/room/host=a/temp": "21.5", "otlp/shop/-/g": "23.5"} {
+		rondotest.WaitFor(t, path, func() bool {
+			rows := d.Call(t, "FetchMany", fmt.Sprintf(`{"select":[{"path":%q,"cf":"AVERAGE"}],"start":"%d","end":"%d","maxPoints":300}`, path, now-86400, now))
+			return strings.Contains(rows, value)
+		})
+	}
+	for i := range int64(10) {
+		d.Post(t, "/write?precision=s", "text/plain", fmt.Sprintf("slow,host=a v=%d %d\n", i, now-3000+300*i))
+	}
+	if out, want := rondotest.Run(t, db, "show", "influx/slow/host=a/v"), "rondo tune influx/slow/host=a/v -h value:1200"; !strings.Contains(out, want) {
+		t.Errorf("%s\nwant %s", out, want)
+	}
+	rondotest.Run(t, db, "tune", "influx/slow/host=a/v", "-h", "value:1200")
+	if out := rondotest.Run(t, db, "show", "influx/slow/host=a/v"); strings.Contains(out, "rondo tune") {
+		t.Errorf("it was mended: %s", out)
+	}
+}
