@@ -8,12 +8,18 @@ import (
 // A Series is a series that charts are made of.
 type Series struct {
 	Path    string
+	Folder  string // the folder above that is about its host; may be empty
 	Sources []Source
 	CFs     []string // the consolidation functions of its archives
 	Unit    string   // as its sender says; may be empty
 	Title   string   // likewise
 	Group   string   // likewise
+	Metric  string   // the name that Prometheus gives it; may be empty
+	Labels  []Label
 }
+
+// A Label is a name and a value that distinguish series of one metric.
+type Label struct{ Name, Value string }
 
 // A Source is a data source of a series.
 type Source struct {

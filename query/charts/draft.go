@@ -18,14 +18,17 @@ type draft struct {
 	base  string // the folder that the chart is about, such as a host
 	rank  int    // of its group
 	place int    // among the charts of its group
-	about string // what its title begins with: the part of base that is below the prefix
+	about string // what its title ends with: the part of base that is below the folder
 	// byUnit says that the title has only the unit; a line that stands alone gives a better one.
 	byUnit bool
+
+	labels  [][]Label // of the lines of a metric
+	several bool      // one of its series has several data sources
 }
 
 // A builder collects drafts by their IDs.
 type builder struct {
-	prefix string
+	folder string // of the series at hand
 	drafts map[string]*draft
 }
 
@@ -35,8 +38,8 @@ func (b *builder) draft(id string, make func() *draft) *draft {
 	if d == nil {
 		d = make()
 		d.ID = id
-		if rest := below(d.base, b.prefix); rest != "" {
-			d.about = rest + ": "
+		if rest := below(d.base, b.folder); rest != "" {
+			d.about = ", " + rest
 		}
 		b.drafts[id] = d
 	}
@@ -62,7 +65,7 @@ func (b *builder) sorted() []*draft {
 		out = append(out, d)
 	}
 	slices.SortFunc(out, func(x, y *draft) int {
-		return cmp.Or(natural(x.base, y.base), cmp.Compare(x.rank, y.rank), natural(x.Group, y.Group), cmp.Compare(x.place, y.place),
+		return cmp.Or(natural(x.about, y.about), cmp.Compare(x.rank, y.rank), natural(x.Group, y.Group), cmp.Compare(x.place, y.place),
 			natural(x.Title, y.Title), strings.Compare(x.ID, y.ID))
 	})
 	return out
@@ -74,7 +77,7 @@ func (d *draft) charts() []Chart {
 	if d.byUnit && len(d.Lines) == 1 {
 		d.Title = words(d.Lines[0].Label)
 	}
-	d.Title = d.about + d.Title
+	d.Title += d.about
 	most := maxLines
 	if d.Stack {
 		most = maxStacked

@@ -24,6 +24,7 @@ type API interface {
 	Metadata(ctx context.Context, req *connect.Request[rondov1.MetadataRequest]) (*connect.Response[rondov1.MetadataResponse], error)
 	Search(ctx context.Context, req *connect.Request[rondov1.SearchRequest]) (*connect.Response[rondov1.SearchResponse], error)
 	Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequest]) (*connect.Response[rondov1.TreeResponse], error)
+	Hosts(ctx context.Context, req *connect.Request[rondov1.HostsRequest]) (*connect.Response[rondov1.HostsResponse], error)
 	Charts(ctx context.Context, req *connect.Request[rondov1.ChartsRequest]) (*connect.Response[rondov1.ChartsResponse], error)
 	FetchMany(ctx context.Context, req *connect.Request[rondov1.FetchManyRequest]) (*connect.Response[rondov1.FetchManyResponse], error)
 	Dashboards(ctx context.Context, req *connect.Request[rondov1.DashboardsRequest]) (*connect.Response[rondov1.DashboardsResponse], error)

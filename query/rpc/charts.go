@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/charts"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/search"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -35,12 +36,10 @@ func (s *Server) Charts(ctx context.Context, req *connect.Request[rondov1.Charts
 		limit = defaultCharts
 	}
 	limit = min(limit, maxCharts)
-	prefix := strings.Trim(m.GetPrefix(), "/")
-	series, err := s.charted(ctx, prefix)
+	all, err := s.assembled(ctx, strings.Trim(m.GetPrefix(), "/"))
 	if err != nil {
 		return nil, err
 	}
-	all := charts.Assemble(prefix, series)
 	charge := chargeFor(ctx)
 	var answer rondov1.ChartsResponse
 	for i := from; i < len(all); i++ {
@@ -57,47 +56,96 @@ func (s *Server) Charts(ctx context.Context, req *connect.Request[rondov1.Charts
 	return connect.NewResponse(&answer), nil
 }
 
-// charted returns the series at and below a folder.
-func (s *Server) charted(ctx context.Context, prefix string) ([]charts.Series, error) {
+// assembled returns all charts of a host, or of a folder if no host is called so.
+func (s *Server) assembled(ctx context.Context, prefix string) ([]charts.Chart, error) {
 	var out []charts.Series
 	sources := 0 // each may be a line, or a chart of its own
-	add := func(e core.Series) error {
+	add := func(e core.Series, folder string) error {
 		if sources += len(e.Definition.Sources); sources > maxCharted {
 			return exhausted("more than %d data sources are below %.200q: choose a folder below it", maxCharted, prefix)
 		}
 		x, err := s.charting(e)
+		x.Folder = folder
 		out = append(out, x)
 		return err
 	}
+	err := s.ofHost(ctx, prefix, add)
+	if errors.Is(err, search.ErrHost) {
+		err = s.charted(ctx, prefix, func(e core.Series) error { return add(e, "") })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return charts.Assemble(prefix, out), nil
+}
+
+// ofHost calls add with the series of a host, and the folders that are about it.
+func (s *Server) ofHost(ctx context.Context, host string, add func(e core.Series, folder string) error) error {
+	var refs []core.Ref
+	var folders []string
+	err := s.names().Members(ctx, host, access.From(ctx).Folders, func(m search.Member) bool {
+		refs, folders = append(refs, m.Ref), append(folders, m.Folder)
+		return len(refs) <= maxCharted
+	})
+	if errors.Is(err, search.ErrHost) {
+		return err
+	}
+	if err != nil {
+		return coded(err)
+	}
+	found := make([]core.Series, len(refs)) // what add reads may need a transaction of its own
+	err = s.Store.Resolve(ctx, refs, func(i int, e core.Series) bool {
+		found[i] = e
+		return true
+	})
+	if err != nil && !errors.Is(err, core.ErrDamaged) {
+		return fail(err, "charts of %.200q", host)
+	}
+	for i, e := range found {
+		if e.Definition == nil { // dropped meanwhile
+			continue
+		}
+		if err := add(e, folders[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// charted calls add with the series at and below a folder.
+func (s *Server) charted(ctx context.Context, prefix string, add func(core.Series) error) error {
+	found := 0
 	below := prefix + "/"
 	if prefix == "" {
 		below = ""
 	} else if ref, err := s.view(ctx).Lookup(prefix); err == nil {
 		e, err := s.view(ctx).Series(ref)
 		if err != nil {
-			return nil, fail(err, "charts of %.200q", prefix)
+			return fail(err, "charts of %.200q", prefix)
 		}
+		found++
 		if err := add(e); err != nil {
-			return nil, err
+			return err
 		}
 	} else if !errors.Is(err, core.ErrNotFound) && !errors.Is(err, access.ErrDenied) {
-		return nil, fail(err, "charts of %.200q", prefix)
+		return fail(err, "charts of %.200q", prefix)
 	}
 	for e, err := range s.view(ctx).Select(ctx, core.Query{Prefix: below, Order: core.ByPath}) {
 		if errors.Is(err, core.ErrDamaged) {
 			break // the others have their charts
 		}
 		if err != nil {
-			return nil, fail(err, "charts of %.200q", prefix)
+			return fail(err, "charts of %.200q", prefix)
 		}
+		found++
 		if err := add(e); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(out) == 0 {
-		return nil, connect.NewError(connect.CodeNotFound, errNothingBelow(prefix))
+	if found == 0 {
+		return connect.NewError(connect.CodeNotFound, errNothingBelow(prefix))
 	}
-	return out, nil
+	return nil
 }
 
 // charting describes a series for its chart.
@@ -114,9 +162,13 @@ func (s *Server) charting(e core.Series) (charts.Series, error) {
 		}
 	}
 	for _, l := range e.Labels {
-		if l.Name == "group" {
+		switch l.Name {
+		case "group":
 			x.Group = l.Value
+		case "__name__":
+			x.Metric = l.Value
 		}
+		x.Labels = append(x.Labels, charts.Label(l))
 	}
 	m, err := core.MetadataOf(context.Background(), s.Store, e.Path)
 	if err != nil && !errors.Is(err, core.ErrDamaged) {

@@ -15,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/dashboards"
+	"github.com/rondo-db/rondo/query/hosts"
 	"github.com/rondo-db/rondo/query/search"
 )
 
@@ -33,6 +34,8 @@ var codes = []struct {
 	{core.ErrNotFound, connect.CodeNotFound},
 	{query.ErrNoArchive, connect.CodeNotFound},
 	{search.ErrFolder, connect.CodeNotFound},
+	{search.ErrHost, connect.CodeNotFound},
+	{hosts.ErrSort, connect.CodeInvalidArgument},
 	{search.ErrQuery, connect.CodeInvalidArgument},
 	{search.ErrPage, connect.CodeInvalidArgument},
 	{core.ErrExists, connect.CodeAlreadyExists},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query/hosts"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/search"
 )
@@ -25,6 +26,7 @@ func (s *Server) names() *search.Index {
 		if s.Index == nil {
 			s.Index = search.New(s.Store)
 		}
+		s.board = &hosts.Board{Store: s.Store, Index: s.Index}
 	})
 	return s.Index
 }
@@ -105,12 +107,10 @@ func (s *Server) Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequ
 	switch {
 	case limit < 0:
 		return nil, invalid("limit %d is negative", limit)
-	case m.GetSort() != "" && m.GetSort() != "name" && m.GetSort() != "activity":
-		return nil, invalid("sort %q is neither name nor activity", cut(m.GetSort()))
 	case limit == 0:
 		limit = defaultNodes
 	}
-	level, err := s.names().Level(ctx, m.GetPrefix(), m.GetSort() == "activity", limit, m.GetPage(), s.now(), access.From(ctx).Folders)
+	level, err := s.names().Level(ctx, m.GetPrefix(), limit, m.GetPage(), access.From(ctx).Folders)
 	if err != nil {
 		return nil, coded(err)
 	}

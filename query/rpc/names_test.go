@@ -33,7 +33,7 @@ func TestSearchTreeAndCharts(t *testing.T) {
 	}
 	var got []string
 	for page := ""; ; {
-		r, err := c.Tree(t.Context(), connect.NewRequest(&rondov1.TreeRequest{Sort: "activity", Limit: 1, Page: page}))
+		r, err := c.Tree(t.Context(), connect.NewRequest(&rondov1.TreeRequest{Limit: 1, Page: page}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,6 @@ func TestSearchTreeAndChartsRefuse(t *testing.T) {
 		{search(&rondov1.SearchRequest{Text: "1 2 3 4 5 6 7 8 9"}), connect.CodeInvalidArgument, "more than 8 words"},
 		{search(&rondov1.SearchRequest{Text: strings.Repeat("a", 300)}), connect.CodeInvalidArgument, "a word of 300 bytes"},
 		{tree(&rondov1.TreeRequest{Limit: -1}), connect.CodeInvalidArgument, "limit -1"},
-		{tree(&rondov1.TreeRequest{Sort: "size"}), connect.CodeInvalidArgument, `sort "size"`},
 		{tree(&rondov1.TreeRequest{Page: "9 x"}), connect.CodeInvalidArgument, "not a next page"},
 		{tree(&rondov1.TreeRequest{Prefix: "nosuch"}), connect.CodeNotFound, `"nosuch": no series has this path`},
 		{chart(&rondov1.ChartsRequest{Prefix: "nosuch"}), connect.CodeNotFound, `no series is "nosuch" or below it`},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query/hosts"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/search"
 )
@@ -64,6 +65,7 @@ type Server struct {
 	tailed atomic.Int64 // series of all Tails
 
 	indexOnce sync.Once
+	board     *hosts.Board // made with the index
 }
 
 // A service is the service Rondo at one entrance.

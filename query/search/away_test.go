@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"testing"
-	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
@@ -29,7 +28,7 @@ func TestLevelSaysThatUnitsAreOutOfReach(t *testing.T) {
 	made(t, s, "a/b")
 	x := search.New(dumb{s})
 	t.Cleanup(x.Close)
-	if l, err := x.Level(t.Context(), "", false, 10, "", time.Unix(epoch, 0), nil); !errors.Is(err, core.ErrUnavailable) {
+	if l, err := x.Level(t.Context(), "", 10, "", nil); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("the level is %+v, %v", l, err)
 	}
 }

@@ -17,7 +17,7 @@ func hostsTree(b *testing.B, n int) *Index {
 	for i := range n {
 		host, k := i/100, i%100
 		path := fmt.Sprintf("collectd/web%d.example.org/cpu-%d/cpu-%s", host, k/5, []string{"user", "system", "idle", "wait", "nice"}[k%5])
-		if err := x.tree.add(path, "", core.Ref(i+1)); err != nil {
+		if err := x.tree.add(path, "", nil, core.Ref(i+1)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -30,7 +30,7 @@ func distinctTree(b *testing.B, n int) *Index {
 	x := &Index{tree: newTree(), turn: make(chan struct{}, 1), share: new(core.MemoryShare)}
 	for i := range n {
 		path := fmt.Sprintf("app/%08x-%04x-%04x-requests-total", uint32(i)*2654435761, uint16(i), uint16(i>>4))
-		if err := x.tree.add(path, fmt.Sprintf("what series %d counts", i), core.Ref(i+1)); err != nil {
+		if err := x.tree.add(path, fmt.Sprintf("what series %d counts", i), nil, core.Ref(i+1)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkHome is what home and a search cost in a store of 10,000 hosts with 100 series each,
+// BenchmarkHome is what the list of hosts costs in a store of 10,000 hosts with 100 series each,
 // once the index is made.
 func BenchmarkHome(b *testing.B) {
 	s := enginetest.OpenDir(b, b.TempDir(), core.Options{})
@@ -78,20 +78,19 @@ func BenchmarkHome(b *testing.B) {
 	b.Cleanup(x.Close)
 	now := time.Unix(1_700_000_100, 0)
 	fillHosts(b, s, 10_000, now)
-	if _, err := x.Level(b.Context(), "", true, 60, "", now, nil); err != nil {
-		b.Fatal(err)
+	for b.Loop() {
+		if _, err := x.Hosts(b.Context(), nil); err != nil {
+			b.Fatal(err)
+		}
 	}
-	for name, later := range map[string]time.Duration{"now": 0, "active": time.Second, "silent": time.Hour} {
-		b.Run("level="+name, func(b *testing.B) {
-			at := now
-			for b.Loop() {
-				at = at.Add(later)
-				if _, err := x.Level(b.Context(), "", true, 60, "", at, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
+}
+
+// BenchmarkFind is what a search costs there.
+func BenchmarkFind(b *testing.B) {
+	s := enginetest.OpenDir(b, b.TempDir(), core.Options{})
+	x := New(s)
+	b.Cleanup(x.Close)
+	fillHosts(b, s, 10_000, time.Unix(1_700_000_100, 0))
 	for _, text := range []string{"e", "c", "web7", "cpu idle"} {
 		b.Run("search="+text, func(b *testing.B) {
 			for b.Loop() {

@@ -32,13 +32,7 @@ type Index struct {
 
 	// How well a search's words fit: by node, by name, and by number in tree.extra.
 	masks, inName, inExtra []uint32
-
-	ranks map[uint32]rank // by node
-	reads int             // of last updates
 }
-
-// A rank is when a node was updated, as was read at a time.
-type rank struct{ last, read time.Time }
 
 // New returns the index of a store. It takes no memory until it is asked.
 func New(s core.Engine) *Index {
@@ -92,7 +86,7 @@ func (x *Index) release() {
 		x.timer.Stop()
 	}
 	x.tree, x.watch, x.timer = nil, nil, nil
-	x.masks, x.inName, x.inExtra, x.ranks = nil, nil, nil, nil
+	x.masks, x.inName, x.inExtra = nil, nil, nil
 	_ = x.share.Resize(0) // giving back does not fail
 }
 
@@ -135,7 +129,7 @@ func (x *Index) build(ctx context.Context) error {
 			return fmt.Errorf("index of names: %w", err)
 		}
 		words := described[strings.TrimSuffix(e.Path, ".rrd")]
-		if err := x.tree.add(e.Path, extraText(e.Path, e.Labels, words), e.Ref); err != nil {
+		if err := x.tree.add(e.Path, extraText(e.Path, e.Labels, words), e.Labels, e.Ref); err != nil {
 			return err
 		}
 		if n++; n%chargeEach == 0 {
@@ -208,11 +202,8 @@ func (x *Index) change(c *core.Change) error {
 	switch {
 	case c.Was == "":
 	case c.Was == c.Path: // replaced
-		if node, ok := x.tree.find(c.Was); ok {
-			x.forget(node)
-		}
-	case !x.remove(c.Was):
-		x.remove(c.Was + ".rrd")
+	case !x.tree.remove(c.Was):
+		x.tree.remove(c.Was + ".rrd")
 	}
 	if c.Path == "" {
 		return nil
@@ -221,22 +212,7 @@ func (x *Index) change(c *core.Change) error {
 	if err != nil && !errors.Is(err, core.ErrDamaged) {
 		return err
 	}
-	return x.tree.add(c.Path, extraText(c.Path, c.Labels, descriptionOf(m.Attributes)), c.Ref)
-}
-
-// remove takes a series out of the tree, and reports whether it was in it.
-func (x *Index) remove(path string) bool {
-	if node, ok := x.tree.find(path); ok {
-		x.forget(node)
-	}
-	return x.tree.remove(path)
-}
-
-// forget takes the ranks of a node and of those above it away: a series below them is gone.
-func (x *Index) forget(node uint32) {
-	for ; node != 0 && len(x.ranks) > 0; node = x.tree.parent[node] {
-		delete(x.ranks, node)
-	}
+	return x.tree.add(c.Path, extraText(c.Path, c.Labels, descriptionOf(m.Attributes)), c.Labels, c.Ref)
 }
 
 // describe takes the attributes of a path anew, if it is a series.

@@ -1,19 +1,21 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // The limits of a level.
 const (
-	MaxNodes  = 1000   // nodes of one answer
-	maxRanked = 20_000 // nodes of a level that is put in order of activity
+	MaxNodes = 1000 // nodes of one answer
+	lastOf   = 100  // series of a node whose last updates are its own
 )
 
 // receivers is the first names of paths below which hosts stand.
@@ -42,33 +44,25 @@ var ErrFolder = errors.New("no series has this path or is below it")
 // ErrPage says that a page is not one that a Level named.
 var ErrPage = errors.New("the page is not a next page of this folder and order")
 
-// Level returns a page of the children of a folder. Without a prefix these are hosts: the folders
-// below a receiver's name, and every other first name of a path. By activity, those come first that
-// were updated in the ten minutes before now, then the hour, the day, the week and the month, each
-// in order of their names; a folder with more than 20,000 children stays in order of names. page is
-// the Next of the page before, or empty. The error wraps ErrFolder, ErrPage, core.ErrMemory, or is
-// one of the store or ctx's.
+// Level returns a page of the children of a folder, in order of their paths, or of the folders of a
+// host. Without a prefix these are the folders below a receiver's name, and every other first name
+// of a path. page is the Next of the page before, or empty. The error wraps ErrFolder, ErrPage,
+// core.ErrMemory, or is one of the store or ctx's.
 //
 // If within is not nil, nothing else than the folders in it and what is below them is shown. Above
 // them, and without a prefix, the children are these folders themselves.
-func (x *Index) Level(ctx context.Context, prefix string, activity bool, limit int, page string, now time.Time, within []string) (Level, error) {
-	after, err := parsePage(page)
-	if err != nil {
-		return Level{}, err
+func (x *Index) Level(ctx context.Context, prefix string, limit int, page string, within []string) (Level, error) {
+	after, ok := strings.CutPrefix(page, pageMark)
+	if page != "" && !ok {
+		return Level{}, ErrPage
 	}
 	if err := x.enter(ctx); err != nil {
 		return Level{}, err
 	}
 	defer x.leave()
-	folder, err := x.folder(prefix)
+	level, err := x.below(prefix, within)
 	if err != nil {
 		return Level{}, err
-	}
-	level := x.tree.level(folder)
-	if s := x.tree.scope(within); !s.has(x.tree, folder) {
-		if level = s.level(x.tree, folder); folder != 0 && !some(level) {
-			return Level{}, fmt.Errorf("%.200q: %w", prefix, ErrFolder)
-		}
 	}
 	var out Level
 	for range level {
@@ -76,24 +70,17 @@ func (x *Index) Level(ctx context.Context, prefix string, activity bool, limit i
 	}
 	limit = min(max(limit, 1), MaxNodes)
 	children := smallest{most: limit + 1, after: after}
-	ranked := activity && out.Total <= maxRanked
 	seen := 0
 	for node, path := range level {
 		if seen++; seen%1024 == 0 && ctx.Err() != nil {
 			return Level{}, ctx.Err()
 		}
-		class := 0
-		if ranked {
-			if class, err = x.rank(node, now); err != nil {
-				return Level{}, err
-			}
-		}
-		children.add(node, class, path)
+		children.add(node, path)
 	}
 	first := children.sorted()
 	if len(first) > limit {
 		first = first[:limit]
-		out.Next = fmt.Sprintf("%d %s", first[limit-1].class, first[limit-1].path)
+		out.Next = pageMark + first[limit-1].path
 	}
 	for _, c := range first {
 		n, err := x.node(c)
@@ -105,15 +92,26 @@ func (x *Index) Level(ctx context.Context, prefix string, activity bool, limit i
 	return out, ctx.Err()
 }
 
-// parsePage returns the last child of the page before: the class of its age, a space and its path.
-func parsePage(page string) (child, error) {
-	if page == "" {
-		return child{class: -1}, nil
+// pageMark begins the name of a page, before the path of the last child of the page before.
+const pageMark = "after "
+
+// below returns the children of a folder, or the folders of a host whose folder is another one.
+func (x *Index) below(prefix string, within []string) (iter.Seq2[uint32, []byte], error) {
+	t, s := x.tree, x.tree.scope(within)
+	if anchors := t.anchorsOf(prefix); len(anchors) > 0 && (len(anchors) > 1 || t.path(anchors[0]) != prefix) {
+		if level := t.folders(anchors, s); some(level) {
+			return level, nil
+		}
 	}
-	if len(page) < 2 || page[0] < '0' || page[0] >= '0'+ageClasses || page[1] != ' ' {
-		return child{}, ErrPage
+	folder, err := x.folder(prefix)
+	if err != nil || s.has(t, folder) {
+		return t.level(folder), err
 	}
-	return child{class: int(page[0] - '0'), path: page[2:]}, nil
+	level := s.level(t, folder)
+	if folder != 0 && !some(level) {
+		return nil, fmt.Errorf("%.200q: %w", prefix, ErrFolder)
+	}
+	return level, nil
 }
 
 // folder returns the node of a prefix.
@@ -153,38 +151,30 @@ func (t *tree) level(folder uint32) iter.Seq2[uint32, []byte] {
 
 // A child is a node in a level.
 type child struct {
-	node  uint32
-	class int    // of its age, 0 for the youngest; always 0 in order of names
-	path  string // from the top
+	node uint32
+	path string // from the top
 }
 
-func (c child) compare(d child) int {
-	return cmp.Or(cmp.Compare(c.class, d.class), cmp.Compare(c.path, d.path))
-}
+func (c child) compare(d child) int { return strings.Compare(c.path, d.path) }
 
-// A smallest keeps the first children in order behind one.
+// A smallest keeps the first children in order behind a path.
 type smallest struct {
 	most  int
-	after child
+	after string
 	kept  []child // at most twice as many
 	full  bool    // no child behind bound is among the first
-	bound child
+	bound string
 }
 
-func (s *smallest) add(node uint32, class int, path []byte) {
-	if before(class, path, s.after) || s.full && !before(class, path, s.bound) {
+func (s *smallest) add(node uint32, path []byte) {
+	if string(path) <= s.after || s.full && string(path) > s.bound {
 		return
 	}
-	s.kept = append(s.kept, child{node, class, string(path)})
+	s.kept = append(s.kept, child{node, string(path)})
 	if len(s.kept) == 2*s.most {
 		s.kept = s.sorted()
-		s.full, s.bound = true, s.kept[s.most-1]
+		s.full, s.bound = true, s.kept[s.most-1].path
 	}
-}
-
-// before reports whether a class and a path are not behind a child.
-func before(class int, path []byte, c child) bool {
-	return class < c.class || class == c.class && string(path) <= c.path
 }
 
 func (s *smallest) sorted() []child {
@@ -200,9 +190,24 @@ func (x *Index) node(c child) (Node, error) {
 		IsSeries: t.isSeries(c.node), IsFolder: t.isFolder(c.node),
 	}
 	var err error
-	if n.Last, err = x.last(c.node, lastOf, time.Time{}); err != nil {
+	if n.Last, err = x.last(c.node); err != nil {
 		return n, err
 	}
 	n.Spark, err = x.spark(c.node)
 	return n, err
+}
+
+// last returns the newest update of series at and below a node.
+func (x *Index) last(node uint32) (newest time.Time, err error) {
+	for _, s := range x.tree.below(node, lastOf) {
+		at, err := core.Last(context.Background(), x.store, x.tree.links[s].ref)
+		switch {
+		case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrDamaged): // dropped, or lost
+		case err != nil:
+			return newest, err
+		case at > 0 && at.Std().After(newest):
+			newest = at.Std()
+		}
+	}
+	return newest, nil
 }

@@ -206,7 +206,7 @@ func compareTree(t *testing.T, s *core.Store, x *search.Index) {
 	walk = func(prefix string) {
 		page, last, total := "", "", 0
 		for {
-			l, err := x.Level(t.Context(), prefix, false, 2, page, time.Unix(epoch, 0), nil)
+			l, err := x.Level(t.Context(), prefix, 2, page, nil)
 			if err != nil {
 				t.Fatalf("%q: %v", prefix, err)
 			}
@@ -235,7 +235,7 @@ func compareTree(t *testing.T, s *core.Store, x *search.Index) {
 	}
 }
 
-func TestLevelShowsHostsByActivity(t *testing.T) {
+func TestLevelShowsTops(t *testing.T) {
 	s := enginetest.Open(t)
 	x := made(t, s, "collectd/old/load/load", "collectd/new/load/load", "collectd/new/cpu-0/cpu-idle", "ganglia/new/load_one", "top", "app/x/y")
 	now := time.Unix(epoch+1_000_000, 0)
@@ -252,7 +252,7 @@ func TestLevelShowsHostsByActivity(t *testing.T) {
 	}
 	var got []string
 	for page := ""; ; {
-		l, err := x.Level(t.Context(), "", true, 2, page, now, nil)
+		l, err := x.Level(t.Context(), "", 2, page, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,11 +274,11 @@ func TestLevelShowsHostsByActivity(t *testing.T) {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}
 	for _, prefix := range []string{"nosuch", "collectd/old/load/load/x"} {
-		if _, err := x.Level(t.Context(), prefix, false, 10, "", now, nil); !errors.Is(err, search.ErrFolder) {
+		if _, err := x.Level(t.Context(), prefix, 10, "", nil); !errors.Is(err, search.ErrFolder) {
 			t.Errorf("%q: %v", prefix, err)
 		}
 	}
-	if _, err := x.Level(t.Context(), "", false, 10, "x", now, nil); !errors.Is(err, search.ErrPage) {
+	if _, err := x.Level(t.Context(), "", 10, "x", nil); !errors.Is(err, search.ErrPage) {
 		t.Errorf("a page that was not given: %v", err)
 	}
 }
@@ -343,7 +343,7 @@ func FuzzSearch(f *testing.F) {
 				t.Errorf("%q: %v", h.Path, err)
 			}
 		}
-		if l, err := x.Level(t.Context(), text, true, 5, text, time.Unix(epoch, 0), nil); err == nil && len(l.Nodes) > 5 {
+		if l, err := x.Level(t.Context(), text, 5, text, nil); err == nil && len(l.Nodes) > 5 {
 			t.Errorf("%d nodes", len(l.Nodes))
 		}
 	})

@@ -38,6 +38,8 @@ var tellings = []telling{
 	{"cpu0", "", "CPU 0", "%", 100, 0},
 	{"load/load", "shortterm", "Load", "", 1, 0},
 	{"load_one", "", "Load", "", 1, 0},
+	{"node_load1", "", "Load", "", 1, 0},
+	{"system_cpu_load_average_1m", "", "Load", "", 1, 0},
 	{"loadavg", "", "Load", "", 1, 0},
 	{"% Processor Time", "", "CPU", "%", 1, 0},
 	{"percent-idle", "", "CPU", "%", -1, 100},
@@ -64,16 +66,19 @@ func (t *telling) matches(path string) bool {
 	if prefix {
 		return strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], want)
 	}
+	path, _, _ = strings.Cut(path, "{") // labels
 	rest, ok := strings.CutSuffix(strings.TrimSuffix(path, ".rrd"), want)
 	return ok && (rest == "" || rest[len(rest)-1] == '/')
 }
 
 // spark returns what says most about a node: the best of tellings among the series at and below it,
 // or else any series. Of several that are equally good it is the one with the least path.
-func (x *Index) spark(node uint32) (Spark, error) {
+func (x *Index) spark(node uint32) (Spark, error) { return x.sparkAmong(x.tree.below(node, sparkFrom)) }
+
+func (x *Index) sparkAmong(nodes []uint32) (Spark, error) {
 	best, chosen := len(tellings), uint32(0)
 	first := ""
-	for _, s := range x.tree.below(node, sparkFrom) {
+	for _, s := range nodes {
 		path := x.tree.path(s)
 		if chosen == 0 || best == len(tellings) && path < first {
 			chosen, first = s, path

@@ -30,6 +30,7 @@ type tree struct {
 	extra  []uint32 // 0: no series; 1: a series without extra text; else the text's number plus 1
 	depth  []uint8  // names in the path of a node, at most maxDepth
 	links  []link
+	hosts  hostTable
 	series int
 	// nodes without series, and texts in extras that series have lost, at most
 	dead, replaced int
@@ -43,7 +44,7 @@ type link struct {
 }
 
 func newTree() *tree {
-	return &tree{parent: []uint32{0}, name: []uint32{0}, extra: []uint32{0}, depth: []uint8{0}, links: []link{{}}, dead: 1}
+	return &tree{parent: []uint32{0}, name: []uint32{0}, extra: []uint32{0}, depth: []uint8{0}, links: []link{{}}, dead: 1, hosts: newHostTable()}
 }
 
 // isSeries reports whether a node is a series.
@@ -97,8 +98,8 @@ func (t *tree) room(n int) error {
 	return nil
 }
 
-// add puts a series into the tree, or changes its reference and extra text.
-func (t *tree) add(path, extra string, ref core.Ref) error {
+// add puts a series into the tree, or changes its reference, its extra text and its host.
+func (t *tree) add(path, extra string, labels []core.Label, ref core.Ref) error {
 	if err := t.room(len(path)); err != nil {
 		return err
 	}
@@ -125,6 +126,7 @@ func (t *tree) add(path, extra string, ref core.Ref) error {
 	if extra != "" {
 		t.extra[node] = t.extras.add(extra) + 1
 	}
+	t.place(node, path, labels)
 	return nil
 }
 
@@ -254,7 +256,7 @@ func (t *tree) below(node uint32, n int) []uint32 {
 // memory returns the bytes that the tree takes.
 func (t *tree) memory() int64 {
 	const perLink = 24
-	return t.names.memory() + t.extras.memory() + int64(4*cap(t.table.slots)) +
+	return t.names.memory() + t.extras.memory() + t.hosts.memory() + int64(4*cap(t.table.slots)) +
 		int64(4*cap(t.parent)+4*cap(t.name)+4*cap(t.extra)+cap(t.depth)+perLink*cap(t.links))
 }
 

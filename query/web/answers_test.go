@@ -49,10 +49,10 @@ func TestPagesBeginWithAnswers(t *testing.T) {
 		{"/series/nosuch", `Info {"path":"nosuch"}`, "not_found"},
 		{"/host/net", `Charts {"prefix":"net"}`, `"lines"`},
 		{"/host/net/", `Charts {"prefix":"net"}`, `"lines"`},
-		{"/host/net", `Tree {"prefix":"net","sort":"name","limit":200}`, `"net/eth0"`},
+		{"/host/net", `Tree {"prefix":"net","limit":200}`, `"net/eth0"`},
 		{"/host/nosuch", `Charts {"prefix":"nosuch"}`, "not_found"},
-		{"/", `Tree {"sort":"activity","limit":60}`, `"net"`},
-		{"/?sort=name", `Tree {"sort":"name","limit":60}`, `"net"`},
+		{"/", `Hosts {"limit":60}`, `"net"`},
+		{"/?view=cards&sort=-cpu", `Hosts {"sort":"-cpu","limit":60,"sparks":true}`, `"sparkPath":"net/eth0"`},
 	} {
 		_, body := ask(t, s, "GET", c.at)
 		if got, ok := answers(t, body)[c.question]; !ok || !strings.Contains(got, c.answer) {

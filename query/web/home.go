@@ -3,6 +3,8 @@ package web
 import (
 	"cmp"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,32 +21,77 @@ const (
 	maxQuery  = 4096 // bytes of a text in an address
 )
 
+// A homePage is what the plain home shows.
+type homePage struct {
+	Query, Problem     string
+	Filter, Pin        string
+	Columns            []choice
+	Hosts              []*rondov1.Host
+	Domain, Next, Less string
+	Hits               []*rondov1.SearchHit
+	More               bool
+	Boards             []*rondov1.DashboardEntry
+}
+
+// hostColumns are the columns of the table of hosts by their names in an address.
+var hostColumns = [][2]string{
+	{"name", "Host"},
+	{"seen", "Last seen"},
+	{"cpu", "CPU"},
+	{"load", "Load per core"},
+	{"memory", "Memory"},
+	{"disk", "Fullest disk"},
+	{"in", "In"},
+	{"out", "Out"},
+	{"pin", "Column"},
+	{"alerts", "Alerts"},
+}
+
 // home is the page at /: hosts and dashboards, or the hits of a search.
 func (s *Server) home(r *http.Request) *page {
 	ctx, q := r.Context(), r.URL.Query()
-	data := struct {
-		Query, Problem, Next string
-		Nodes                []*rondov1.TreeNode
-		Hits                 []*rondov1.SearchHit
-		More                 bool
-		Boards               []*rondov1.DashboardEntry
-	}{Query: clean(q.Get("q"))}
+	data := homePage{Query: clean(q.Get("q")), Filter: clean(q.Get("f")), Pin: clean(q.Get("pin"))}
 	p := &page{title: "rondo", name: "home"}
 	if data.Query != "" {
 		found, err := call(ctx, s.RPC.Search, &rondov1.SearchRequest{Text: data.Query, Limit: plainHits})
 		data.Hits, data.More, data.Problem = found.GetHits(), found.GetMore(), problem(err)
 	} else {
-		sort := "activity"
-		if q.Get("sort") == "name" {
-			sort = "name"
+		offset, _ := strconv.ParseInt(q.Get("offset"), 10, 31) // what is no number is the first page
+		ask := &rondov1.HostsRequest{
+			Filter: data.Filter, Sort: clean(q.Get("sort")), Pin: data.Pin, Offset: int32(max(0, offset)), Limit: homeNodes,
+			Sparks: q.Get("view") == "cards" || data.Pin != "",
 		}
-		tree, err := begin(ctx, p, "Tree", s.RPC.Tree, &rondov1.TreeRequest{Sort: sort, Limit: homeNodes, Page: clean(q.Get("page"))})
-		data.Nodes, data.Next, data.Problem = tree.GetNodes(), tree.GetNextPage(), problem(err)
+		answer, err := begin(ctx, p, "Hosts", s.RPC.Hosts, ask)
+		data.Hosts, data.Domain, data.Problem = answer.GetHosts(), answer.GetDomain(), problem(err)
+		if next := int64(ask.GetOffset()) + homeNodes; next < answer.GetTotal() {
+			data.Next = homeLink(q, "offset", strconv.FormatInt(next, 10))
+		}
+		for _, c := range hostColumns {
+			if c[0] == "pin" && data.Pin == "" {
+				continue
+			}
+			by := c[0]
+			if by == cmp.Or(ask.GetSort(), "name") {
+				by = "-" + by
+			}
+			data.Columns = append(data.Columns, choice{Name: c[1], Link: homeLink(q, "sort", by), On: strings.TrimPrefix(cmp.Or(ask.GetSort(), "name"), "-") == c[0]})
+		}
 	}
 	boards, err := call(ctx, s.RPC.Dashboards, &rondov1.DashboardsRequest{})
 	data.Boards, data.Problem = boards.GetDashboards(), cmp.Or(data.Problem, problem(err))
 	p.data = data
 	return p
+}
+
+// homeLink returns the address of home with another value for a key.
+func homeLink(q url.Values, key, value string) string {
+	next := url.Values{key: {value}}
+	for _, k := range []string{"f", "pin", "sort"} {
+		if v := q.Get(k); v != "" && k != key {
+			next.Set(k, clean(v))
+		}
+	}
+	return "/?" + next.Encode()
 }
 
 // clean returns a text of an address for a message, which must be UTF-8.

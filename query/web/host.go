@@ -58,7 +58,7 @@ func (s *Server) host(r *http.Request, path string) *page {
 		q.Set("page", next)
 		data.Next = at + "?" + q.Encode()
 	}
-	tree, err := begin(ctx, p, "Tree", s.RPC.Tree, &rondov1.TreeRequest{Prefix: prefix, Sort: "name", Limit: hostNodes})
+	tree, err := begin(ctx, p, "Tree", s.RPC.Tree, &rondov1.TreeRequest{Prefix: prefix, Limit: hostNodes})
 	if err != nil && data.Problem == "" {
 		data.Problem = problem(err)
 	}

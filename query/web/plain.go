@@ -21,7 +21,8 @@ var plain = sync.OnceValue(func() *template.Template {
 		"value":  func(v float64) string { return quantity.Text(v, "") },
 		"words":  func(s []string) string { return strings.Join(s, "\n") },
 		"board":  func(name string) string { return pathLink("dashboard", name) },
-		"query":  url.QueryEscape,
+		"figure": figure,
+		"short":  strings.TrimSuffix,
 		"dark":   darkLink,
 		"web":    webLink,
 	})
@@ -41,6 +42,14 @@ func readableTime(us int64) string {
 		return "never"
 	}
 	return time.UnixMicro(us).UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// figure returns a value of the plain table of hosts; it is empty where nothing is sent.
+func figure(v *float64, unit string) string {
+	if v == nil {
+		return ""
+	}
+	return quantity.Text(*v, unit)
 }
 
 // webLink returns a link that a rule has, or nothing if it leads elsewhere than to a page.
@@ -69,8 +78,12 @@ const homeText = `
 <ul>{{range .Hits}}<li>{{if .Folder}}<a href="{{host .Path}}">{{.Path}}</a>{{else}}<a href="{{series .Path}}">{{.Path}}</a>{{end}} {{.Description}} {{.Unit}}</li>{{else}}<li>nothing</li>{{end}}</ul>
 {{if .More}}<p>There are more: search for more words.</p>{{end}}
 {{else}}<h2>Hosts</h2>
-{{template "nodes" .Nodes}}
-{{if .Next}}<p><a href="/?page={{query .Next}}">more</a></p>{{end}}
+<form action="/" method="get"><p><label>Words or label=value <input name="f" value="{{.Filter}}"></label> <label>Column <input name="pin" value="{{.Pin}}"></label> <button>Show</button></p></form>
+{{$pin := .Pin}}{{$domain := .Domain}}<table>
+<tr><th>State</th>{{range .Columns}}<th><a href="{{.Link}}">{{if .On}}<b>{{.Name}}</b>{{else}}{{.Name}}{{end}}</a></th>{{end}}</tr>
+{{range .Hosts}}<tr><td>{{if .Alerts}}<b>firing</b>{{else}}{{if .Silent}}silent{{end}}{{end}}</td><td><a href="{{host .Node.Path}}" title="{{.Node.Path}}">{{short .Node.Name $domain}}</a></td><td>{{time .Node.LastUpdateUs}}</td><td>{{figure .Cpu "%"}}</td><td>{{figure .Load ""}}</td><td>{{figure .Memory "%"}}</td><td>{{figure .Disk "%"}}</td><td>{{figure .In "bit/s"}}</td><td>{{figure .Out "bit/s"}}</td>{{if $pin}}<td>{{figure .Pin .Node.Unit}}</td>{{end}}<td>{{range .Alerts}}{{.}} {{end}}</td></tr>
+{{end}}</table>
+{{if .Next}}<p><a href="{{.Next}}">more</a></p>{{end}}
 {{end}}{{if .Boards}}<h2>Dashboards</h2>
 <ul>{{range .Boards}}<li><a href="{{board .Name}}">{{or .Title .Name}}</a></li>{{end}}</ul>{{end}}
 {{end}}`

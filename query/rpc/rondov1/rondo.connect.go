@@ -75,6 +75,8 @@ const (
 	RondoSearchProcedure = "/rondo.v1.Rondo/Search"
 	// RondoTreeProcedure is the fully-qualified name of the Rondo's Tree RPC.
 	RondoTreeProcedure = "/rondo.v1.Rondo/Tree"
+	// RondoHostsProcedure is the fully-qualified name of the Rondo's Hosts RPC.
+	RondoHostsProcedure = "/rondo.v1.Rondo/Hosts"
 	// RondoChartsProcedure is the fully-qualified name of the Rondo's Charts RPC.
 	RondoChartsProcedure = "/rondo.v1.Rondo/Charts"
 	// RondoFetchManyProcedure is the fully-qualified name of the Rondo's FetchMany RPC.
@@ -167,7 +169,10 @@ type RondoClient interface {
 	Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error)
 	// Tree returns one level of the tree of paths, page by page.
 	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
-	// Charts returns charts of the series below a prefix.
+	// Hosts returns machines and how they do: those about which alerts fire come first, then those
+	// that are silent.
+	Hosts(context.Context, *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error)
+	// Charts returns charts of the series below a prefix, or of a host.
 	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
 	// FetchMany returns rows of several series, with as many rows as a chart has points. What the
 	// archive that is taken does not know of a row, other archives and the readings of the step under
@@ -317,6 +322,13 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			httpClient,
 			baseURL+RondoTreeProcedure,
 			connect.WithSchema(rondoMethods.ByName("Tree")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		hosts: wire.NewClient[HostsRequest, HostsResponse](
+			httpClient,
+			baseURL+RondoHostsProcedure,
+			connect.WithSchema(rondoMethods.ByName("Hosts")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -492,6 +504,7 @@ type rondoClient struct {
 	metadata      *wire.Client[MetadataRequest, MetadataResponse, *MetadataRequest, *MetadataResponse]
 	search        *wire.Client[SearchRequest, SearchResponse, *SearchRequest, *SearchResponse]
 	tree          *wire.Client[TreeRequest, TreeResponse, *TreeRequest, *TreeResponse]
+	hosts         *wire.Client[HostsRequest, HostsResponse, *HostsRequest, *HostsResponse]
 	charts        *wire.Client[ChartsRequest, ChartsResponse, *ChartsRequest, *ChartsResponse]
 	fetchMany     *wire.Client[FetchManyRequest, FetchManyResponse, *FetchManyRequest, *FetchManyResponse]
 	dashboards    *wire.Client[DashboardsRequest, DashboardsResponse, *DashboardsRequest, *DashboardsResponse]
@@ -581,6 +594,11 @@ func (c *rondoClient) Search(ctx context.Context, req *connect.Request[SearchReq
 // Tree calls rondo.v1.Rondo.Tree.
 func (c *rondoClient) Tree(ctx context.Context, req *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error) {
 	return c.tree.CallUnary(ctx, req)
+}
+
+// Hosts calls rondo.v1.Rondo.Hosts.
+func (c *rondoClient) Hosts(ctx context.Context, req *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error) {
+	return c.hosts.CallUnary(ctx, req)
 }
 
 // Charts calls rondo.v1.Rondo.Charts.
@@ -733,7 +751,10 @@ type RondoHandler interface {
 	Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error)
 	// Tree returns one level of the tree of paths, page by page.
 	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
-	// Charts returns charts of the series below a prefix.
+	// Hosts returns machines and how they do: those about which alerts fire come first, then those
+	// that are silent.
+	Hosts(context.Context, *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error)
+	// Charts returns charts of the series below a prefix, or of a host.
 	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
 	// FetchMany returns rows of several series, with as many rows as a chart has points. What the
 	// archive that is taken does not know of a row, other archives and the readings of the step under
@@ -879,6 +900,13 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		RondoTreeProcedure,
 		svc.Tree,
 		connect.WithSchema(rondoMethods.ByName("Tree")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoHostsHandler := wire.NewUnaryHandler(
+		RondoHostsProcedure,
+		svc.Hosts,
+		connect.WithSchema(rondoMethods.ByName("Hosts")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -1064,6 +1092,8 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 			rondoSearchHandler.ServeHTTP(w, r)
 		case RondoTreeProcedure:
 			rondoTreeHandler.ServeHTTP(w, r)
+		case RondoHostsProcedure:
+			rondoHostsHandler.ServeHTTP(w, r)
 		case RondoChartsProcedure:
 			rondoChartsHandler.ServeHTTP(w, r)
 		case RondoFetchManyProcedure:
@@ -1171,6 +1201,10 @@ func (UnimplementedRondoHandler) Search(context.Context, *connect.Request[Search
 
 func (UnimplementedRondoHandler) Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Tree is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Hosts(context.Context, *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Hosts is not implemented"))
 }
 
 func (UnimplementedRondoHandler) Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error) {

@@ -91,7 +91,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{90, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{93, 0}
 }
 
 // A Definition is the definition of a series, in the grammar of rrdtool's create.
@@ -2303,12 +2303,11 @@ func (x *SearchResponse) GetFound() int64 {
 
 type TreeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The folder whose children are wanted, such as "collectd/web1". Empty gives the tops of the
-	// tree, which are hosts: the folders below a receiver's name ("collectd/web1", "ganglia/web1"),
-	// and every other first segment of a path.
+	// The folder whose children are wanted, such as "collectd/web1", or the name of a host, whose
+	// folders are. Empty gives the tops of the
+	// tree: the folders below a receiver's name ("collectd/web1", "ganglia/web1"), and every other
+	// first segment of a path.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	// "name" (or empty), or "activity": the node that was updated last comes first.
-	Sort string `protobuf:"bytes,2,opt,name=sort,proto3" json:"sort,omitempty"`
 	// Nodes in a page, at most 1,000; 0 means 100.
 	Limit int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The next_page of the answer before.
@@ -2350,13 +2349,6 @@ func (*TreeRequest) Descriptor() ([]byte, []int) {
 func (x *TreeRequest) GetPrefix() string {
 	if x != nil {
 		return x.Prefix
-	}
-	return ""
-}
-
-func (x *TreeRequest) GetSort() string {
-	if x != nil {
-		return x.Sort
 	}
 	return ""
 }
@@ -2588,9 +2580,298 @@ func (x *TreeResponse) GetTotal() int64 {
 	return 0
 }
 
+type HostsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Words that a host's name or its senders have, such as "web ganglia", and label=value that one of
+	// its series has. A host must fit all.
+	Filter string `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
+	// The column by which hosts of equal urgency are put in order: seen, cpu, load, memory, disk, in,
+	// out, alerts or pin, the greatest value first; with a minus before it the least. Empty: name.
+	Sort string `protobuf:"bytes,2,opt,name=sort,proto3" json:"sort,omitempty"`
+	// Words of the path of a series, whose newest value is a column.
+	Pin string `protobuf:"bytes,3,opt,name=pin,proto3" json:"pin,omitempty"`
+	// Hosts to pass over.
+	Offset int32 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Hosts in the answer, at most 1,000; 0 means 100.
+	Limit int32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Find what says most about each host, or what is pinned.
+	Sparks        bool `protobuf:"varint,6,opt,name=sparks,proto3" json:"sparks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostsRequest) Reset() {
+	*x = HostsRequest{}
+	mi := &file_rondo_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostsRequest) ProtoMessage() {}
+
+func (x *HostsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostsRequest.ProtoReflect.Descriptor instead.
+func (*HostsRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *HostsRequest) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
+func (x *HostsRequest) GetSort() string {
+	if x != nil {
+		return x.Sort
+	}
+	return ""
+}
+
+func (x *HostsRequest) GetPin() string {
+	if x != nil {
+		return x.Pin
+	}
+	return ""
+}
+
+func (x *HostsRequest) GetOffset() int32 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *HostsRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *HostsRequest) GetSparks() bool {
+	if x != nil {
+		return x.Sparks
+	}
+	return false
+}
+
+// A Host is a machine that series are about. What nothing sends is left out.
+type Host struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name, as path and name; what says most only where it is asked for.
+	Node *TreeNode `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The first names of the paths of its series, such as collectd.
+	Senders []string `protobuf:"bytes,2,rep,name=senders,proto3" json:"senders,omitempty"`
+	// None of its series was updated for four of its steps and a minute.
+	Silent bool `protobuf:"varint,3,opt,name=silent,proto3" json:"silent,omitempty"`
+	// The names of alerts that fire and name the host.
+	Alerts []string `protobuf:"bytes,4,rep,name=alerts,proto3" json:"alerts,omitempty"`
+	// In percent of all cores.
+	Cpu *float64 `protobuf:"fixed64,5,opt,name=cpu,proto3,oneof" json:"cpu,omitempty"`
+	// Of the last minute, by core.
+	Load *float64 `protobuf:"fixed64,6,opt,name=load,proto3,oneof" json:"load,omitempty"`
+	// In percent.
+	Memory *float64 `protobuf:"fixed64,7,opt,name=memory,proto3,oneof" json:"memory,omitempty"`
+	// Of the fullest file system, in percent.
+	Disk *float64 `protobuf:"fixed64,8,opt,name=disk,proto3,oneof" json:"disk,omitempty"`
+	// Of the network, in bit/s.
+	In  *float64 `protobuf:"fixed64,9,opt,name=in,proto3,oneof" json:"in,omitempty"`
+	Out *float64 `protobuf:"fixed64,10,opt,name=out,proto3,oneof" json:"out,omitempty"`
+	// What is pinned, as it is stored.
+	Pin           *float64 `protobuf:"fixed64,11,opt,name=pin,proto3,oneof" json:"pin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Host) Reset() {
+	*x = Host{}
+	mi := &file_rondo_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Host) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Host) ProtoMessage() {}
+
+func (x *Host) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Host.ProtoReflect.Descriptor instead.
+func (*Host) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *Host) GetNode() *TreeNode {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *Host) GetSenders() []string {
+	if x != nil {
+		return x.Senders
+	}
+	return nil
+}
+
+func (x *Host) GetSilent() bool {
+	if x != nil {
+		return x.Silent
+	}
+	return false
+}
+
+func (x *Host) GetAlerts() []string {
+	if x != nil {
+		return x.Alerts
+	}
+	return nil
+}
+
+func (x *Host) GetCpu() float64 {
+	if x != nil && x.Cpu != nil {
+		return *x.Cpu
+	}
+	return 0
+}
+
+func (x *Host) GetLoad() float64 {
+	if x != nil && x.Load != nil {
+		return *x.Load
+	}
+	return 0
+}
+
+func (x *Host) GetMemory() float64 {
+	if x != nil && x.Memory != nil {
+		return *x.Memory
+	}
+	return 0
+}
+
+func (x *Host) GetDisk() float64 {
+	if x != nil && x.Disk != nil {
+		return *x.Disk
+	}
+	return 0
+}
+
+func (x *Host) GetIn() float64 {
+	if x != nil && x.In != nil {
+		return *x.In
+	}
+	return 0
+}
+
+func (x *Host) GetOut() float64 {
+	if x != nil && x.Out != nil {
+		return *x.Out
+	}
+	return 0
+}
+
+func (x *Host) GetPin() float64 {
+	if x != nil && x.Pin != nil {
+		return *x.Pin
+	}
+	return 0
+}
+
+type HostsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Hosts []*Host                `protobuf:"bytes,1,rep,name=hosts,proto3" json:"hosts,omitempty"`
+	// Hosts that fit the filter.
+	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// What all names with a domain end in, with the dot before it; empty if they differ.
+	Domain        string `protobuf:"bytes,3,opt,name=domain,proto3" json:"domain,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostsResponse) Reset() {
+	*x = HostsResponse{}
+	mi := &file_rondo_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostsResponse) ProtoMessage() {}
+
+func (x *HostsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostsResponse.ProtoReflect.Descriptor instead.
+func (*HostsResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *HostsResponse) GetHosts() []*Host {
+	if x != nil {
+		return x.Hosts
+	}
+	return nil
+}
+
+func (x *HostsResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *HostsResponse) GetDomain() string {
+	if x != nil {
+		return x.Domain
+	}
+	return ""
+}
+
 type ChartsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A folder, such as "collectd/web1", or a series.
+	// The name of a host, or a folder, such as "collectd/web1", or a series.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// Charts in a page, at most 200; 0 means 50.
 	Limit int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
@@ -2602,7 +2883,7 @@ type ChartsRequest struct {
 
 func (x *ChartsRequest) Reset() {
 	*x = ChartsRequest{}
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2614,7 +2895,7 @@ func (x *ChartsRequest) String() string {
 func (*ChartsRequest) ProtoMessage() {}
 
 func (x *ChartsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2627,7 +2908,7 @@ func (x *ChartsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChartsRequest.ProtoReflect.Descriptor instead.
 func (*ChartsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{36}
+	return file_rondo_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ChartsRequest) GetPrefix() string {
@@ -2678,7 +2959,7 @@ type ChartLine struct {
 
 func (x *ChartLine) Reset() {
 	*x = ChartLine{}
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2690,7 +2971,7 @@ func (x *ChartLine) String() string {
 func (*ChartLine) ProtoMessage() {}
 
 func (x *ChartLine) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2703,7 +2984,7 @@ func (x *ChartLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChartLine.ProtoReflect.Descriptor instead.
 func (*ChartLine) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{37}
+	return file_rondo_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ChartLine) GetPath() string {
@@ -2809,7 +3090,7 @@ type Chart struct {
 
 func (x *Chart) Reset() {
 	*x = Chart{}
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2821,7 +3102,7 @@ func (x *Chart) String() string {
 func (*Chart) ProtoMessage() {}
 
 func (x *Chart) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2834,7 +3115,7 @@ func (x *Chart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chart.ProtoReflect.Descriptor instead.
 func (*Chart) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{38}
+	return file_rondo_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Chart) GetId() string {
@@ -2925,7 +3206,7 @@ type ChartsResponse struct {
 
 func (x *ChartsResponse) Reset() {
 	*x = ChartsResponse{}
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2937,7 +3218,7 @@ func (x *ChartsResponse) String() string {
 func (*ChartsResponse) ProtoMessage() {}
 
 func (x *ChartsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2950,7 +3231,7 @@ func (x *ChartsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChartsResponse.ProtoReflect.Descriptor instead.
 func (*ChartsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{39}
+	return file_rondo_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ChartsResponse) GetCharts() []*Chart {
@@ -2981,7 +3262,7 @@ type Selection struct {
 
 func (x *Selection) Reset() {
 	*x = Selection{}
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2993,7 +3274,7 @@ func (x *Selection) String() string {
 func (*Selection) ProtoMessage() {}
 
 func (x *Selection) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3006,7 +3287,7 @@ func (x *Selection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Selection.ProtoReflect.Descriptor instead.
 func (*Selection) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{40}
+	return file_rondo_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Selection) GetPath() string {
@@ -3053,7 +3334,7 @@ type FetchManyRequest struct {
 
 func (x *FetchManyRequest) Reset() {
 	*x = FetchManyRequest{}
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3065,7 +3346,7 @@ func (x *FetchManyRequest) String() string {
 func (*FetchManyRequest) ProtoMessage() {}
 
 func (x *FetchManyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3078,7 +3359,7 @@ func (x *FetchManyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchManyRequest.ProtoReflect.Descriptor instead.
 func (*FetchManyRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{41}
+	return file_rondo_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *FetchManyRequest) GetSelect() []*Selection {
@@ -3136,7 +3417,7 @@ type FetchResult struct {
 
 func (x *FetchResult) Reset() {
 	*x = FetchResult{}
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3148,7 +3429,7 @@ func (x *FetchResult) String() string {
 func (*FetchResult) ProtoMessage() {}
 
 func (x *FetchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3161,7 +3442,7 @@ func (x *FetchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResult.ProtoReflect.Descriptor instead.
 func (*FetchResult) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{42}
+	return file_rondo_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *FetchResult) GetRows() *FetchResponse {
@@ -3195,7 +3476,7 @@ type FetchManyResponse struct {
 
 func (x *FetchManyResponse) Reset() {
 	*x = FetchManyResponse{}
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +3488,7 @@ func (x *FetchManyResponse) String() string {
 func (*FetchManyResponse) ProtoMessage() {}
 
 func (x *FetchManyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +3501,7 @@ func (x *FetchManyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchManyResponse.ProtoReflect.Descriptor instead.
 func (*FetchManyResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{43}
+	return file_rondo_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *FetchManyResponse) GetResults() []*FetchResult {
@@ -3238,7 +3519,7 @@ type DashboardsRequest struct {
 
 func (x *DashboardsRequest) Reset() {
 	*x = DashboardsRequest{}
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3250,7 +3531,7 @@ func (x *DashboardsRequest) String() string {
 func (*DashboardsRequest) ProtoMessage() {}
 
 func (x *DashboardsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3263,7 +3544,7 @@ func (x *DashboardsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardsRequest.ProtoReflect.Descriptor instead.
 func (*DashboardsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{44}
+	return file_rondo_proto_rawDescGZIP(), []int{47}
 }
 
 // A DashboardEntry is a saved dashboard in a list.
@@ -3277,7 +3558,7 @@ type DashboardEntry struct {
 
 func (x *DashboardEntry) Reset() {
 	*x = DashboardEntry{}
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3289,7 +3570,7 @@ func (x *DashboardEntry) String() string {
 func (*DashboardEntry) ProtoMessage() {}
 
 func (x *DashboardEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3302,7 +3583,7 @@ func (x *DashboardEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardEntry.ProtoReflect.Descriptor instead.
 func (*DashboardEntry) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{45}
+	return file_rondo_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *DashboardEntry) GetName() string {
@@ -3330,7 +3611,7 @@ type DashboardsResponse struct {
 
 func (x *DashboardsResponse) Reset() {
 	*x = DashboardsResponse{}
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3342,7 +3623,7 @@ func (x *DashboardsResponse) String() string {
 func (*DashboardsResponse) ProtoMessage() {}
 
 func (x *DashboardsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3355,7 +3636,7 @@ func (x *DashboardsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardsResponse.ProtoReflect.Descriptor instead.
 func (*DashboardsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{46}
+	return file_rondo_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DashboardsResponse) GetDashboards() []*DashboardEntry {
@@ -3381,7 +3662,7 @@ type DashboardRequest struct {
 
 func (x *DashboardRequest) Reset() {
 	*x = DashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[47]
+	mi := &file_rondo_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3393,7 +3674,7 @@ func (x *DashboardRequest) String() string {
 func (*DashboardRequest) ProtoMessage() {}
 
 func (x *DashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[47]
+	mi := &file_rondo_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3406,7 +3687,7 @@ func (x *DashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardRequest.ProtoReflect.Descriptor instead.
 func (*DashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{47}
+	return file_rondo_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DashboardRequest) GetName() string {
@@ -3430,7 +3711,7 @@ type DashboardGraph struct {
 
 func (x *DashboardGraph) Reset() {
 	*x = DashboardGraph{}
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3442,7 +3723,7 @@ func (x *DashboardGraph) String() string {
 func (*DashboardGraph) ProtoMessage() {}
 
 func (x *DashboardGraph) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +3736,7 @@ func (x *DashboardGraph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardGraph.ProtoReflect.Descriptor instead.
 func (*DashboardGraph) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{48}
+	return file_rondo_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *DashboardGraph) GetTitle() string {
@@ -3495,7 +3776,7 @@ type DashboardResponse struct {
 
 func (x *DashboardResponse) Reset() {
 	*x = DashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[49]
+	mi := &file_rondo_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3507,7 +3788,7 @@ func (x *DashboardResponse) String() string {
 func (*DashboardResponse) ProtoMessage() {}
 
 func (x *DashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[49]
+	mi := &file_rondo_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3520,7 +3801,7 @@ func (x *DashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardResponse.ProtoReflect.Descriptor instead.
 func (*DashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{49}
+	return file_rondo_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DashboardResponse) GetName() string {
@@ -3568,7 +3849,7 @@ type SaveDashboardRequest struct {
 
 func (x *SaveDashboardRequest) Reset() {
 	*x = SaveDashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[50]
+	mi := &file_rondo_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3580,7 +3861,7 @@ func (x *SaveDashboardRequest) String() string {
 func (*SaveDashboardRequest) ProtoMessage() {}
 
 func (x *SaveDashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[50]
+	mi := &file_rondo_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3593,7 +3874,7 @@ func (x *SaveDashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveDashboardRequest.ProtoReflect.Descriptor instead.
 func (*SaveDashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{50}
+	return file_rondo_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SaveDashboardRequest) GetName() string {
@@ -3618,7 +3899,7 @@ type SaveDashboardResponse struct {
 
 func (x *SaveDashboardResponse) Reset() {
 	*x = SaveDashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[51]
+	mi := &file_rondo_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3630,7 +3911,7 @@ func (x *SaveDashboardResponse) String() string {
 func (*SaveDashboardResponse) ProtoMessage() {}
 
 func (x *SaveDashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[51]
+	mi := &file_rondo_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3643,7 +3924,7 @@ func (x *SaveDashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveDashboardResponse.ProtoReflect.Descriptor instead.
 func (*SaveDashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{51}
+	return file_rondo_proto_rawDescGZIP(), []int{54}
 }
 
 type DropDashboardRequest struct {
@@ -3655,7 +3936,7 @@ type DropDashboardRequest struct {
 
 func (x *DropDashboardRequest) Reset() {
 	*x = DropDashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[52]
+	mi := &file_rondo_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3667,7 +3948,7 @@ func (x *DropDashboardRequest) String() string {
 func (*DropDashboardRequest) ProtoMessage() {}
 
 func (x *DropDashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[52]
+	mi := &file_rondo_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3680,7 +3961,7 @@ func (x *DropDashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropDashboardRequest.ProtoReflect.Descriptor instead.
 func (*DropDashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{52}
+	return file_rondo_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *DropDashboardRequest) GetName() string {
@@ -3698,7 +3979,7 @@ type DropDashboardResponse struct {
 
 func (x *DropDashboardResponse) Reset() {
 	*x = DropDashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[53]
+	mi := &file_rondo_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3710,7 +3991,7 @@ func (x *DropDashboardResponse) String() string {
 func (*DropDashboardResponse) ProtoMessage() {}
 
 func (x *DropDashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[53]
+	mi := &file_rondo_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3723,7 +4004,7 @@ func (x *DropDashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropDashboardResponse.ProtoReflect.Descriptor instead.
 func (*DropDashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{53}
+	return file_rondo_proto_rawDescGZIP(), []int{56}
 }
 
 type StatusRequest struct {
@@ -3736,7 +4017,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_rondo_proto_msgTypes[54]
+	mi := &file_rondo_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3748,7 +4029,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[54]
+	mi := &file_rondo_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3761,7 +4042,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{54}
+	return file_rondo_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *StatusRequest) GetSenders() int32 {
@@ -3800,7 +4081,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_rondo_proto_msgTypes[55]
+	mi := &file_rondo_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3812,7 +4093,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[55]
+	mi := &file_rondo_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3825,7 +4106,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{55}
+	return file_rondo_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -3930,7 +4211,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_rondo_proto_msgTypes[56]
+	mi := &file_rondo_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3942,7 +4223,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[56]
+	mi := &file_rondo_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3955,7 +4236,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{56}
+	return file_rondo_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Problem) GetSeverity() string {
@@ -4008,7 +4289,7 @@ type Listener struct {
 
 func (x *Listener) Reset() {
 	*x = Listener{}
-	mi := &file_rondo_proto_msgTypes[57]
+	mi := &file_rondo_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4020,7 +4301,7 @@ func (x *Listener) String() string {
 func (*Listener) ProtoMessage() {}
 
 func (x *Listener) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[57]
+	mi := &file_rondo_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4033,7 +4314,7 @@ func (x *Listener) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Listener.ProtoReflect.Descriptor instead.
 func (*Listener) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{57}
+	return file_rondo_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Listener) GetName() string {
@@ -4079,7 +4360,7 @@ type DropCount struct {
 
 func (x *DropCount) Reset() {
 	*x = DropCount{}
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4091,7 +4372,7 @@ func (x *DropCount) String() string {
 func (*DropCount) ProtoMessage() {}
 
 func (x *DropCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4104,7 +4385,7 @@ func (x *DropCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropCount.ProtoReflect.Descriptor instead.
 func (*DropCount) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{58}
+	return file_rondo_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *DropCount) GetReason() string {
@@ -4158,7 +4439,7 @@ type ReceiverStatus struct {
 
 func (x *ReceiverStatus) Reset() {
 	*x = ReceiverStatus{}
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4170,7 +4451,7 @@ func (x *ReceiverStatus) String() string {
 func (*ReceiverStatus) ProtoMessage() {}
 
 func (x *ReceiverStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4183,7 +4464,7 @@ func (x *ReceiverStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReceiverStatus.ProtoReflect.Descriptor instead.
 func (*ReceiverStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{59}
+	return file_rondo_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ReceiverStatus) GetName() string {
@@ -4308,7 +4589,7 @@ type SenderStatus struct {
 
 func (x *SenderStatus) Reset() {
 	*x = SenderStatus{}
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4320,7 +4601,7 @@ func (x *SenderStatus) String() string {
 func (*SenderStatus) ProtoMessage() {}
 
 func (x *SenderStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4333,7 +4614,7 @@ func (x *SenderStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SenderStatus.ProtoReflect.Descriptor instead.
 func (*SenderStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{60}
+	return file_rondo_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SenderStatus) GetName() string {
@@ -4433,7 +4714,7 @@ type EngineStatus struct {
 
 func (x *EngineStatus) Reset() {
 	*x = EngineStatus{}
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4445,7 +4726,7 @@ func (x *EngineStatus) String() string {
 func (*EngineStatus) ProtoMessage() {}
 
 func (x *EngineStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4458,7 +4739,7 @@ func (x *EngineStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineStatus.ProtoReflect.Descriptor instead.
 func (*EngineStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{61}
+	return file_rondo_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *EngineStatus) GetSeries() int64 {
@@ -4639,7 +4920,7 @@ type AlertsRequest struct {
 
 func (x *AlertsRequest) Reset() {
 	*x = AlertsRequest{}
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4651,7 +4932,7 @@ func (x *AlertsRequest) String() string {
 func (*AlertsRequest) ProtoMessage() {}
 
 func (x *AlertsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4664,7 +4945,7 @@ func (x *AlertsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlertsRequest.ProtoReflect.Descriptor instead.
 func (*AlertsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{62}
+	return file_rondo_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *AlertsRequest) GetLimit() int32 {
@@ -4690,7 +4971,7 @@ type AlertsResponse struct {
 
 func (x *AlertsResponse) Reset() {
 	*x = AlertsResponse{}
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4702,7 +4983,7 @@ func (x *AlertsResponse) String() string {
 func (*AlertsResponse) ProtoMessage() {}
 
 func (x *AlertsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4715,7 +4996,7 @@ func (x *AlertsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlertsResponse.ProtoReflect.Descriptor instead.
 func (*AlertsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{63}
+	return file_rondo_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *AlertsResponse) GetAlerts() []*Alert {
@@ -4777,7 +5058,7 @@ type Alert struct {
 
 func (x *Alert) Reset() {
 	*x = Alert{}
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4789,7 +5070,7 @@ func (x *Alert) String() string {
 func (*Alert) ProtoMessage() {}
 
 func (x *Alert) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4802,7 +5083,7 @@ func (x *Alert) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alert.ProtoReflect.Descriptor instead.
 func (*Alert) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{64}
+	return file_rondo_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Alert) GetName() string {
@@ -4896,7 +5177,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4908,7 +5189,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4921,7 +5202,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{65}
+	return file_rondo_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *LatestRequest) GetPaths() []string {
@@ -4983,7 +5264,7 @@ type LatestSeries struct {
 
 func (x *LatestSeries) Reset() {
 	*x = LatestSeries{}
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4995,7 +5276,7 @@ func (x *LatestSeries) String() string {
 func (*LatestSeries) ProtoMessage() {}
 
 func (x *LatestSeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5008,7 +5289,7 @@ func (x *LatestSeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestSeries.ProtoReflect.Descriptor instead.
 func (*LatestSeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{66}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *LatestSeries) GetPath() string {
@@ -5057,7 +5338,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5069,7 +5350,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5082,7 +5363,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *LatestResponse) GetSeries() []*LatestSeries {
@@ -5107,7 +5388,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5119,7 +5400,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5132,7 +5413,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
 type CheckpointResponse struct {
@@ -5144,7 +5425,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5156,7 +5437,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5169,7 +5450,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -5206,7 +5487,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5218,7 +5499,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5231,7 +5512,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *AlterRequest) GetPath() string {
@@ -5308,7 +5589,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5320,7 +5601,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5333,7 +5614,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *AlterResponse) GetDefinition() *Definition {
@@ -5362,7 +5643,7 @@ type TuneRequest struct {
 
 func (x *TuneRequest) Reset() {
 	*x = TuneRequest{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5374,7 +5655,7 @@ func (x *TuneRequest) String() string {
 func (*TuneRequest) ProtoMessage() {}
 
 func (x *TuneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5387,7 +5668,7 @@ func (x *TuneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneRequest.ProtoReflect.Descriptor instead.
 func (*TuneRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *TuneRequest) GetPath() string {
@@ -5413,7 +5694,7 @@ type TuneResponse struct {
 
 func (x *TuneResponse) Reset() {
 	*x = TuneResponse{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5425,7 +5706,7 @@ func (x *TuneResponse) String() string {
 func (*TuneResponse) ProtoMessage() {}
 
 func (x *TuneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5438,7 +5719,7 @@ func (x *TuneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneResponse.ProtoReflect.Descriptor instead.
 func (*TuneResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *TuneResponse) GetDefinition() *Definition {
@@ -5460,7 +5741,7 @@ type SetMetadataRequest struct {
 
 func (x *SetMetadataRequest) Reset() {
 	*x = SetMetadataRequest{}
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5472,7 +5753,7 @@ func (x *SetMetadataRequest) String() string {
 func (*SetMetadataRequest) ProtoMessage() {}
 
 func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5485,7 +5766,7 @@ func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataRequest.ProtoReflect.Descriptor instead.
 func (*SetMetadataRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{74}
+	return file_rondo_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *SetMetadataRequest) GetMetadata() []*typesv1.Metadata {
@@ -5507,7 +5788,7 @@ type SetMetadataResponse struct {
 
 func (x *SetMetadataResponse) Reset() {
 	*x = SetMetadataResponse{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5519,7 +5800,7 @@ func (x *SetMetadataResponse) String() string {
 func (*SetMetadataResponse) ProtoMessage() {}
 
 func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5532,7 +5813,7 @@ func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataResponse.ProtoReflect.Descriptor instead.
 func (*SetMetadataResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75}
+	return file_rondo_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *SetMetadataResponse) GetAccepted() int64 {
@@ -5564,7 +5845,7 @@ type ImportFileRequest struct {
 
 func (x *ImportFileRequest) Reset() {
 	*x = ImportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5576,7 +5857,7 @@ func (x *ImportFileRequest) String() string {
 func (*ImportFileRequest) ProtoMessage() {}
 
 func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5589,7 +5870,7 @@ func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileRequest.ProtoReflect.Descriptor instead.
 func (*ImportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{76}
+	return file_rondo_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ImportFileRequest) GetPath() string {
@@ -5631,7 +5912,7 @@ type ImportFileResponse struct {
 
 func (x *ImportFileResponse) Reset() {
 	*x = ImportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5643,7 +5924,7 @@ func (x *ImportFileResponse) String() string {
 func (*ImportFileResponse) ProtoMessage() {}
 
 func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5656,7 +5937,7 @@ func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileResponse.ProtoReflect.Descriptor instead.
 func (*ImportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{77}
+	return file_rondo_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ImportFileResponse) GetRef() uint64 {
@@ -5685,7 +5966,7 @@ type ExportFileRequest struct {
 
 func (x *ExportFileRequest) Reset() {
 	*x = ExportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5697,7 +5978,7 @@ func (x *ExportFileRequest) String() string {
 func (*ExportFileRequest) ProtoMessage() {}
 
 func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5710,7 +5991,7 @@ func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileRequest.ProtoReflect.Descriptor instead.
 func (*ExportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78}
+	return file_rondo_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ExportFileRequest) GetPath() string {
@@ -5744,7 +6025,7 @@ type ExportFileResponse struct {
 
 func (x *ExportFileResponse) Reset() {
 	*x = ExportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5756,7 +6037,7 @@ func (x *ExportFileResponse) String() string {
 func (*ExportFileResponse) ProtoMessage() {}
 
 func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5769,7 +6050,7 @@ func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileResponse.ProtoReflect.Descriptor instead.
 func (*ExportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79}
+	return file_rondo_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ExportFileResponse) GetPath() string {
@@ -5807,7 +6088,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5819,7 +6100,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5832,7 +6113,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{80}
+	return file_rondo_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *QueryRequest) GetQuery() string {
@@ -5897,7 +6178,7 @@ type QuerySeries struct {
 
 func (x *QuerySeries) Reset() {
 	*x = QuerySeries{}
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5909,7 +6190,7 @@ func (x *QuerySeries) String() string {
 func (*QuerySeries) ProtoMessage() {}
 
 func (x *QuerySeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5922,7 +6203,7 @@ func (x *QuerySeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySeries.ProtoReflect.Descriptor instead.
 func (*QuerySeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{81}
+	return file_rondo_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *QuerySeries) GetLabels() []*typesv1.Label {
@@ -5962,7 +6243,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5974,7 +6255,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5987,7 +6268,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{82}
+	return file_rondo_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *QueryResponse) GetType() string {
@@ -6036,7 +6317,7 @@ type XportRequest struct {
 
 func (x *XportRequest) Reset() {
 	*x = XportRequest{}
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6048,7 +6329,7 @@ func (x *XportRequest) String() string {
 func (*XportRequest) ProtoMessage() {}
 
 func (x *XportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6061,7 +6342,7 @@ func (x *XportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportRequest.ProtoReflect.Descriptor instead.
 func (*XportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{83}
+	return file_rondo_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *XportRequest) GetLines() []string {
@@ -6110,7 +6391,7 @@ type XportColumn struct {
 
 func (x *XportColumn) Reset() {
 	*x = XportColumn{}
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6122,7 +6403,7 @@ func (x *XportColumn) String() string {
 func (*XportColumn) ProtoMessage() {}
 
 func (x *XportColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6135,7 +6416,7 @@ func (x *XportColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportColumn.ProtoReflect.Descriptor instead.
 func (*XportColumn) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{84}
+	return file_rondo_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *XportColumn) GetLegend() string {
@@ -6166,7 +6447,7 @@ type XportResponse struct {
 
 func (x *XportResponse) Reset() {
 	*x = XportResponse{}
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6178,7 +6459,7 @@ func (x *XportResponse) String() string {
 func (*XportResponse) ProtoMessage() {}
 
 func (x *XportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6191,7 +6472,7 @@ func (x *XportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportResponse.ProtoReflect.Descriptor instead.
 func (*XportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{85}
+	return file_rondo_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *XportResponse) GetStart() int64 {
@@ -6243,7 +6524,7 @@ type TailRequest struct {
 
 func (x *TailRequest) Reset() {
 	*x = TailRequest{}
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6255,7 +6536,7 @@ func (x *TailRequest) String() string {
 func (*TailRequest) ProtoMessage() {}
 
 func (x *TailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6268,7 +6549,7 @@ func (x *TailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailRequest.ProtoReflect.Descriptor instead.
 func (*TailRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{86}
+	return file_rondo_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *TailRequest) GetPaths() []string {
@@ -6326,7 +6607,7 @@ type TailResponse struct {
 
 func (x *TailResponse) Reset() {
 	*x = TailResponse{}
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6338,7 +6619,7 @@ func (x *TailResponse) String() string {
 func (*TailResponse) ProtoMessage() {}
 
 func (x *TailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6351,7 +6632,7 @@ func (x *TailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailResponse.ProtoReflect.Descriptor instead.
 func (*TailResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{87}
+	return file_rondo_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *TailResponse) GetRows() []*FetchResponse {
@@ -6394,7 +6675,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6406,7 +6687,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6419,7 +6700,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{88}
+	return file_rondo_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -6518,7 +6799,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6530,7 +6811,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6543,7 +6824,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{89}
+	return file_rondo_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -6597,7 +6878,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6609,7 +6890,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6622,7 +6903,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{90}
+	return file_rondo_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -6667,7 +6948,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6679,7 +6960,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6692,7 +6973,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{91}
+	return file_rondo_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -6734,7 +7015,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6746,7 +7027,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6759,7 +7040,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{92}
+	return file_rondo_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *BackupRequest) GetSince() []byte {
@@ -6778,7 +7059,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6790,7 +7071,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6803,7 +7084,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{93}
+	return file_rondo_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -6821,7 +7102,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6833,7 +7114,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6846,7 +7127,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{94}
+	return file_rondo_proto_rawDescGZIP(), []int{97}
 }
 
 type CheckResponse struct {
@@ -6859,7 +7140,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6871,7 +7152,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6884,7 +7165,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{95}
+	return file_rondo_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -6912,7 +7193,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6924,7 +7205,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6937,7 +7218,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{96}
+	return file_rondo_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -6965,7 +7246,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6977,7 +7258,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6990,7 +7271,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{97}
+	return file_rondo_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -7027,7 +7308,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7039,7 +7320,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7052,7 +7333,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{98}
+	return file_rondo_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -7113,7 +7394,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7125,7 +7406,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7138,7 +7419,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{99}
+	return file_rondo_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -7181,7 +7462,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7193,7 +7474,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7206,7 +7487,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{100}
+	return file_rondo_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -7239,7 +7520,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7251,7 +7532,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7264,7 +7545,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{101}
+	return file_rondo_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -7303,7 +7584,7 @@ type ClusterStateRequest struct {
 
 func (x *ClusterStateRequest) Reset() {
 	*x = ClusterStateRequest{}
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7315,7 +7596,7 @@ func (x *ClusterStateRequest) String() string {
 func (*ClusterStateRequest) ProtoMessage() {}
 
 func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7328,7 +7609,7 @@ func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterStateRequest.ProtoReflect.Descriptor instead.
 func (*ClusterStateRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{102}
+	return file_rondo_proto_rawDescGZIP(), []int{105}
 }
 
 // ClusterState is the state of a cluster as one node sees it. What other nodes say is up to a
@@ -7357,7 +7638,7 @@ type ClusterState struct {
 
 func (x *ClusterState) Reset() {
 	*x = ClusterState{}
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7369,7 +7650,7 @@ func (x *ClusterState) String() string {
 func (*ClusterState) ProtoMessage() {}
 
 func (x *ClusterState) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7382,7 +7663,7 @@ func (x *ClusterState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterState.ProtoReflect.Descriptor instead.
 func (*ClusterState) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{103}
+	return file_rondo_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ClusterState) GetName() string {
@@ -7452,7 +7733,7 @@ type ClusterProblem struct {
 
 func (x *ClusterProblem) Reset() {
 	*x = ClusterProblem{}
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7464,7 +7745,7 @@ func (x *ClusterProblem) String() string {
 func (*ClusterProblem) ProtoMessage() {}
 
 func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7477,7 +7758,7 @@ func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterProblem.ProtoReflect.Descriptor instead.
 func (*ClusterProblem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{104}
+	return file_rondo_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ClusterProblem) GetSeverity() string {
@@ -7521,7 +7802,7 @@ type ClusterNode struct {
 
 func (x *ClusterNode) Reset() {
 	*x = ClusterNode{}
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7533,7 +7814,7 @@ func (x *ClusterNode) String() string {
 func (*ClusterNode) ProtoMessage() {}
 
 func (x *ClusterNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7546,7 +7827,7 @@ func (x *ClusterNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterNode.ProtoReflect.Descriptor instead.
 func (*ClusterNode) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{105}
+	return file_rondo_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ClusterNode) GetName() string {
@@ -7648,7 +7929,7 @@ type ClusterPartition struct {
 
 func (x *ClusterPartition) Reset() {
 	*x = ClusterPartition{}
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7660,7 +7941,7 @@ func (x *ClusterPartition) String() string {
 func (*ClusterPartition) ProtoMessage() {}
 
 func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7673,7 +7954,7 @@ func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterPartition.ProtoReflect.Descriptor instead.
 func (*ClusterPartition) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{106}
+	return file_rondo_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ClusterPartition) GetNumber() int32 {
@@ -7752,7 +8033,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7764,7 +8045,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7777,7 +8058,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{107}
+	return file_rondo_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -7833,7 +8114,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7845,7 +8126,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7858,7 +8139,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{108}
+	return file_rondo_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *MoveRequest) GetPartition() int32 {
@@ -7892,7 +8173,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7904,7 +8185,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7917,7 +8198,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{109}
+	return file_rondo_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *MoveResponse) GetNote() string {
@@ -7937,7 +8218,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7949,7 +8230,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7962,7 +8243,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{110}
+	return file_rondo_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *LeadRequest) GetPartition() int32 {
@@ -7987,7 +8268,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7999,7 +8280,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8012,7 +8293,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{111}
+	return file_rondo_proto_rawDescGZIP(), []int{114}
 }
 
 type ReleaseRequest struct {
@@ -8024,7 +8305,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8036,7 +8317,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8049,7 +8330,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{112}
+	return file_rondo_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ReleaseRequest) GetPartition() int32 {
@@ -8067,7 +8348,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8079,7 +8360,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8092,7 +8373,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{113}
+	return file_rondo_proto_rawDescGZIP(), []int{116}
 }
 
 type DrainRequest struct {
@@ -8108,7 +8389,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8120,7 +8401,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8133,7 +8414,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{114}
+	return file_rondo_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *DrainRequest) GetNode() string {
@@ -8165,7 +8446,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8177,7 +8458,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8190,7 +8471,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{115}
+	return file_rondo_proto_rawDescGZIP(), []int{118}
 }
 
 type CheckReplicasRequest struct {
@@ -8205,7 +8486,7 @@ type CheckReplicasRequest struct {
 
 func (x *CheckReplicasRequest) Reset() {
 	*x = CheckReplicasRequest{}
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8217,7 +8498,7 @@ func (x *CheckReplicasRequest) String() string {
 func (*CheckReplicasRequest) ProtoMessage() {}
 
 func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8230,7 +8511,7 @@ func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasRequest.ProtoReflect.Descriptor instead.
 func (*CheckReplicasRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{116}
+	return file_rondo_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *CheckReplicasRequest) GetPartitions() []int32 {
@@ -8263,7 +8544,7 @@ type CheckReplicasResponse struct {
 
 func (x *CheckReplicasResponse) Reset() {
 	*x = CheckReplicasResponse{}
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8275,7 +8556,7 @@ func (x *CheckReplicasResponse) String() string {
 func (*CheckReplicasResponse) ProtoMessage() {}
 
 func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8288,7 +8569,7 @@ func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasResponse.ProtoReflect.Descriptor instead.
 func (*CheckReplicasResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{117}
+	return file_rondo_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *CheckReplicasResponse) GetPartition() int32 {
@@ -8340,7 +8621,7 @@ type ReplicaDigest struct {
 
 func (x *ReplicaDigest) Reset() {
 	*x = ReplicaDigest{}
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8352,7 +8633,7 @@ func (x *ReplicaDigest) String() string {
 func (*ReplicaDigest) ProtoMessage() {}
 
 func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8365,7 +8646,7 @@ func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaDigest.ProtoReflect.Descriptor instead.
 func (*ReplicaDigest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{118}
+	return file_rondo_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *ReplicaDigest) GetNode() string {
@@ -8406,7 +8687,7 @@ type AlterRequest_NewName struct {
 
 func (x *AlterRequest_NewName) Reset() {
 	*x = AlterRequest_NewName{}
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8418,7 +8699,7 @@ func (x *AlterRequest_NewName) String() string {
 func (*AlterRequest_NewName) ProtoMessage() {}
 
 func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8431,7 +8712,7 @@ func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest_NewName.ProtoReflect.Descriptor instead.
 func (*AlterRequest_NewName) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{73, 0}
 }
 
 func (x *AlterRequest_NewName) GetDs() string {
@@ -8457,7 +8738,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[121]
+	mi := &file_rondo_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8469,7 +8750,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[121]
+	mi := &file_rondo_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8482,7 +8763,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{97, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{100, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -8658,12 +8939,11 @@ const file_rondo_proto_rawDesc = "" +
 	"\x0eSearchResponse\x12'\n" +
 	"\x04hits\x18\x01 \x03(\v2\x13.rondo.v1.SearchHitR\x04hits\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\x12\x14\n" +
-	"\x05found\x18\x03 \x01(\x03R\x05found\"c\n" +
+	"\x05found\x18\x03 \x01(\x03R\x05found\"U\n" +
 	"\vTreeRequest\x12\x16\n" +
-	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x12\n" +
-	"\x04sort\x18\x02 \x01(\tR\x04sort\x12\x14\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\x05R\x05limit\x12\x12\n" +
-	"\x04page\x18\x04 \x01(\tR\x04page\"\xfa\x02\n" +
+	"\x04page\x18\x04 \x01(\tR\x04pageJ\x04\b\x02\x10\x03\"\xfa\x02\n" +
 	"\bTreeNode\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -8684,7 +8964,38 @@ const file_rondo_proto_rawDesc = "" +
 	"\fTreeResponse\x12(\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x12.rondo.v1.TreeNodeR\x05nodes\x12\x1b\n" +
 	"\tnext_page\x18\x02 \x01(\tR\bnextPage\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"Q\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\x92\x01\n" +
+	"\fHostsRequest\x12\x16\n" +
+	"\x06filter\x18\x01 \x01(\tR\x06filter\x12\x12\n" +
+	"\x04sort\x18\x02 \x01(\tR\x04sort\x12\x10\n" +
+	"\x03pin\x18\x03 \x01(\tR\x03pin\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x05R\x06offset\x12\x14\n" +
+	"\x05limit\x18\x05 \x01(\x05R\x05limit\x12\x16\n" +
+	"\x06sparks\x18\x06 \x01(\bR\x06sparks\"\xdd\x02\n" +
+	"\x04Host\x12&\n" +
+	"\x04node\x18\x01 \x01(\v2\x12.rondo.v1.TreeNodeR\x04node\x12\x18\n" +
+	"\asenders\x18\x02 \x03(\tR\asenders\x12\x16\n" +
+	"\x06silent\x18\x03 \x01(\bR\x06silent\x12\x16\n" +
+	"\x06alerts\x18\x04 \x03(\tR\x06alerts\x12\x15\n" +
+	"\x03cpu\x18\x05 \x01(\x01H\x00R\x03cpu\x88\x01\x01\x12\x17\n" +
+	"\x04load\x18\x06 \x01(\x01H\x01R\x04load\x88\x01\x01\x12\x1b\n" +
+	"\x06memory\x18\a \x01(\x01H\x02R\x06memory\x88\x01\x01\x12\x17\n" +
+	"\x04disk\x18\b \x01(\x01H\x03R\x04disk\x88\x01\x01\x12\x13\n" +
+	"\x02in\x18\t \x01(\x01H\x04R\x02in\x88\x01\x01\x12\x15\n" +
+	"\x03out\x18\n" +
+	" \x01(\x01H\x05R\x03out\x88\x01\x01\x12\x15\n" +
+	"\x03pin\x18\v \x01(\x01H\x06R\x03pin\x88\x01\x01B\x06\n" +
+	"\x04_cpuB\a\n" +
+	"\x05_loadB\t\n" +
+	"\a_memoryB\a\n" +
+	"\x05_diskB\x05\n" +
+	"\x03_inB\x06\n" +
+	"\x04_outB\x06\n" +
+	"\x04_pin\"c\n" +
+	"\rHostsResponse\x12$\n" +
+	"\x05hosts\x18\x01 \x03(\v2\x0e.rondo.v1.HostR\x05hosts\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x16\n" +
+	"\x06domain\x18\x03 \x01(\tR\x06domain\"Q\n" +
 	"\rChartsRequest\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\x05R\x05limit\x12\x12\n" +
@@ -9145,7 +9456,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
 	"\x05leads\x18\x02 \x01(\bR\x05leads\x12\x16\n" +
 	"\x06digest\x18\x03 \x01(\tR\x06digest\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason2\x87\x13\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason2\xc6\x13\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -9159,7 +9470,8 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05Notes\x12\x16.rondo.v1.NotesRequest\x1a\x17.rondo.v1.NotesResponse\"\x03\x90\x02\x01\x12F\n" +
 	"\bMetadata\x12\x19.rondo.v1.MetadataRequest\x1a\x1a.rondo.v1.MetadataResponse\"\x03\x90\x02\x01\x12@\n" +
 	"\x06Search\x12\x17.rondo.v1.SearchRequest\x1a\x18.rondo.v1.SearchResponse\"\x03\x90\x02\x01\x12:\n" +
-	"\x04Tree\x12\x15.rondo.v1.TreeRequest\x1a\x16.rondo.v1.TreeResponse\"\x03\x90\x02\x01\x12@\n" +
+	"\x04Tree\x12\x15.rondo.v1.TreeRequest\x1a\x16.rondo.v1.TreeResponse\"\x03\x90\x02\x01\x12=\n" +
+	"\x05Hosts\x12\x16.rondo.v1.HostsRequest\x1a\x17.rondo.v1.HostsResponse\"\x03\x90\x02\x01\x12@\n" +
 	"\x06Charts\x12\x17.rondo.v1.ChartsRequest\x1a\x18.rondo.v1.ChartsResponse\"\x03\x90\x02\x01\x12I\n" +
 	"\tFetchMany\x12\x1a.rondo.v1.FetchManyRequest\x1a\x1b.rondo.v1.FetchManyResponse\"\x03\x90\x02\x01\x12L\n" +
 	"\n" +
@@ -9209,7 +9521,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 122)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 125)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Definition)(nil),            // 1: rondo.v1.Definition
@@ -9248,252 +9560,259 @@ var file_rondo_proto_goTypes = []any{
 	(*TreeRequest)(nil),           // 34: rondo.v1.TreeRequest
 	(*TreeNode)(nil),              // 35: rondo.v1.TreeNode
 	(*TreeResponse)(nil),          // 36: rondo.v1.TreeResponse
-	(*ChartsRequest)(nil),         // 37: rondo.v1.ChartsRequest
-	(*ChartLine)(nil),             // 38: rondo.v1.ChartLine
-	(*Chart)(nil),                 // 39: rondo.v1.Chart
-	(*ChartsResponse)(nil),        // 40: rondo.v1.ChartsResponse
-	(*Selection)(nil),             // 41: rondo.v1.Selection
-	(*FetchManyRequest)(nil),      // 42: rondo.v1.FetchManyRequest
-	(*FetchResult)(nil),           // 43: rondo.v1.FetchResult
-	(*FetchManyResponse)(nil),     // 44: rondo.v1.FetchManyResponse
-	(*DashboardsRequest)(nil),     // 45: rondo.v1.DashboardsRequest
-	(*DashboardEntry)(nil),        // 46: rondo.v1.DashboardEntry
-	(*DashboardsResponse)(nil),    // 47: rondo.v1.DashboardsResponse
-	(*DashboardRequest)(nil),      // 48: rondo.v1.DashboardRequest
-	(*DashboardGraph)(nil),        // 49: rondo.v1.DashboardGraph
-	(*DashboardResponse)(nil),     // 50: rondo.v1.DashboardResponse
-	(*SaveDashboardRequest)(nil),  // 51: rondo.v1.SaveDashboardRequest
-	(*SaveDashboardResponse)(nil), // 52: rondo.v1.SaveDashboardResponse
-	(*DropDashboardRequest)(nil),  // 53: rondo.v1.DropDashboardRequest
-	(*DropDashboardResponse)(nil), // 54: rondo.v1.DropDashboardResponse
-	(*StatusRequest)(nil),         // 55: rondo.v1.StatusRequest
-	(*StatusResponse)(nil),        // 56: rondo.v1.StatusResponse
-	(*Problem)(nil),               // 57: rondo.v1.Problem
-	(*Listener)(nil),              // 58: rondo.v1.Listener
-	(*DropCount)(nil),             // 59: rondo.v1.DropCount
-	(*ReceiverStatus)(nil),        // 60: rondo.v1.ReceiverStatus
-	(*SenderStatus)(nil),          // 61: rondo.v1.SenderStatus
-	(*EngineStatus)(nil),          // 62: rondo.v1.EngineStatus
-	(*AlertsRequest)(nil),         // 63: rondo.v1.AlertsRequest
-	(*AlertsResponse)(nil),        // 64: rondo.v1.AlertsResponse
-	(*Alert)(nil),                 // 65: rondo.v1.Alert
-	(*LatestRequest)(nil),         // 66: rondo.v1.LatestRequest
-	(*LatestSeries)(nil),          // 67: rondo.v1.LatestSeries
-	(*LatestResponse)(nil),        // 68: rondo.v1.LatestResponse
-	(*CheckpointRequest)(nil),     // 69: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),    // 70: rondo.v1.CheckpointResponse
-	(*AlterRequest)(nil),          // 71: rondo.v1.AlterRequest
-	(*AlterResponse)(nil),         // 72: rondo.v1.AlterResponse
-	(*TuneRequest)(nil),           // 73: rondo.v1.TuneRequest
-	(*TuneResponse)(nil),          // 74: rondo.v1.TuneResponse
-	(*SetMetadataRequest)(nil),    // 75: rondo.v1.SetMetadataRequest
-	(*SetMetadataResponse)(nil),   // 76: rondo.v1.SetMetadataResponse
-	(*ImportFileRequest)(nil),     // 77: rondo.v1.ImportFileRequest
-	(*ImportFileResponse)(nil),    // 78: rondo.v1.ImportFileResponse
-	(*ExportFileRequest)(nil),     // 79: rondo.v1.ExportFileRequest
-	(*ExportFileResponse)(nil),    // 80: rondo.v1.ExportFileResponse
-	(*QueryRequest)(nil),          // 81: rondo.v1.QueryRequest
-	(*QuerySeries)(nil),           // 82: rondo.v1.QuerySeries
-	(*QueryResponse)(nil),         // 83: rondo.v1.QueryResponse
-	(*XportRequest)(nil),          // 84: rondo.v1.XportRequest
-	(*XportColumn)(nil),           // 85: rondo.v1.XportColumn
-	(*XportResponse)(nil),         // 86: rondo.v1.XportResponse
-	(*TailRequest)(nil),           // 87: rondo.v1.TailRequest
-	(*TailResponse)(nil),          // 88: rondo.v1.TailResponse
-	(*ExecRequest)(nil),           // 89: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 90: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 91: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 92: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 93: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 94: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 95: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 96: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 97: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 98: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 99: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 100: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 101: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 102: rondo.v1.ExportResponse
-	(*ClusterStateRequest)(nil),   // 103: rondo.v1.ClusterStateRequest
-	(*ClusterState)(nil),          // 104: rondo.v1.ClusterState
-	(*ClusterProblem)(nil),        // 105: rondo.v1.ClusterProblem
-	(*ClusterNode)(nil),           // 106: rondo.v1.ClusterNode
-	(*ClusterPartition)(nil),      // 107: rondo.v1.ClusterPartition
-	(*ClusterReplica)(nil),        // 108: rondo.v1.ClusterReplica
-	(*MoveRequest)(nil),           // 109: rondo.v1.MoveRequest
-	(*MoveResponse)(nil),          // 110: rondo.v1.MoveResponse
-	(*LeadRequest)(nil),           // 111: rondo.v1.LeadRequest
-	(*LeadResponse)(nil),          // 112: rondo.v1.LeadResponse
-	(*ReleaseRequest)(nil),        // 113: rondo.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),       // 114: rondo.v1.ReleaseResponse
-	(*DrainRequest)(nil),          // 115: rondo.v1.DrainRequest
-	(*DrainResponse)(nil),         // 116: rondo.v1.DrainResponse
-	(*CheckReplicasRequest)(nil),  // 117: rondo.v1.CheckReplicasRequest
-	(*CheckReplicasResponse)(nil), // 118: rondo.v1.CheckReplicasResponse
-	(*ReplicaDigest)(nil),         // 119: rondo.v1.ReplicaDigest
-	(*AlterRequest_NewName)(nil),  // 120: rondo.v1.AlterRequest.NewName
-	nil,                           // 121: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 122: rondo.v1.ControlResponse.Row
-	(*typesv1.Label)(nil),         // 123: rondo.types.v1.Label
-	(*typesv1.Matcher)(nil),       // 124: rondo.types.v1.Matcher
-	(*typesv1.Metadata)(nil),      // 125: rondo.types.v1.Metadata
-	(*typesv1.Note)(nil),          // 126: rondo.types.v1.Note
+	(*HostsRequest)(nil),          // 37: rondo.v1.HostsRequest
+	(*Host)(nil),                  // 38: rondo.v1.Host
+	(*HostsResponse)(nil),         // 39: rondo.v1.HostsResponse
+	(*ChartsRequest)(nil),         // 40: rondo.v1.ChartsRequest
+	(*ChartLine)(nil),             // 41: rondo.v1.ChartLine
+	(*Chart)(nil),                 // 42: rondo.v1.Chart
+	(*ChartsResponse)(nil),        // 43: rondo.v1.ChartsResponse
+	(*Selection)(nil),             // 44: rondo.v1.Selection
+	(*FetchManyRequest)(nil),      // 45: rondo.v1.FetchManyRequest
+	(*FetchResult)(nil),           // 46: rondo.v1.FetchResult
+	(*FetchManyResponse)(nil),     // 47: rondo.v1.FetchManyResponse
+	(*DashboardsRequest)(nil),     // 48: rondo.v1.DashboardsRequest
+	(*DashboardEntry)(nil),        // 49: rondo.v1.DashboardEntry
+	(*DashboardsResponse)(nil),    // 50: rondo.v1.DashboardsResponse
+	(*DashboardRequest)(nil),      // 51: rondo.v1.DashboardRequest
+	(*DashboardGraph)(nil),        // 52: rondo.v1.DashboardGraph
+	(*DashboardResponse)(nil),     // 53: rondo.v1.DashboardResponse
+	(*SaveDashboardRequest)(nil),  // 54: rondo.v1.SaveDashboardRequest
+	(*SaveDashboardResponse)(nil), // 55: rondo.v1.SaveDashboardResponse
+	(*DropDashboardRequest)(nil),  // 56: rondo.v1.DropDashboardRequest
+	(*DropDashboardResponse)(nil), // 57: rondo.v1.DropDashboardResponse
+	(*StatusRequest)(nil),         // 58: rondo.v1.StatusRequest
+	(*StatusResponse)(nil),        // 59: rondo.v1.StatusResponse
+	(*Problem)(nil),               // 60: rondo.v1.Problem
+	(*Listener)(nil),              // 61: rondo.v1.Listener
+	(*DropCount)(nil),             // 62: rondo.v1.DropCount
+	(*ReceiverStatus)(nil),        // 63: rondo.v1.ReceiverStatus
+	(*SenderStatus)(nil),          // 64: rondo.v1.SenderStatus
+	(*EngineStatus)(nil),          // 65: rondo.v1.EngineStatus
+	(*AlertsRequest)(nil),         // 66: rondo.v1.AlertsRequest
+	(*AlertsResponse)(nil),        // 67: rondo.v1.AlertsResponse
+	(*Alert)(nil),                 // 68: rondo.v1.Alert
+	(*LatestRequest)(nil),         // 69: rondo.v1.LatestRequest
+	(*LatestSeries)(nil),          // 70: rondo.v1.LatestSeries
+	(*LatestResponse)(nil),        // 71: rondo.v1.LatestResponse
+	(*CheckpointRequest)(nil),     // 72: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 73: rondo.v1.CheckpointResponse
+	(*AlterRequest)(nil),          // 74: rondo.v1.AlterRequest
+	(*AlterResponse)(nil),         // 75: rondo.v1.AlterResponse
+	(*TuneRequest)(nil),           // 76: rondo.v1.TuneRequest
+	(*TuneResponse)(nil),          // 77: rondo.v1.TuneResponse
+	(*SetMetadataRequest)(nil),    // 78: rondo.v1.SetMetadataRequest
+	(*SetMetadataResponse)(nil),   // 79: rondo.v1.SetMetadataResponse
+	(*ImportFileRequest)(nil),     // 80: rondo.v1.ImportFileRequest
+	(*ImportFileResponse)(nil),    // 81: rondo.v1.ImportFileResponse
+	(*ExportFileRequest)(nil),     // 82: rondo.v1.ExportFileRequest
+	(*ExportFileResponse)(nil),    // 83: rondo.v1.ExportFileResponse
+	(*QueryRequest)(nil),          // 84: rondo.v1.QueryRequest
+	(*QuerySeries)(nil),           // 85: rondo.v1.QuerySeries
+	(*QueryResponse)(nil),         // 86: rondo.v1.QueryResponse
+	(*XportRequest)(nil),          // 87: rondo.v1.XportRequest
+	(*XportColumn)(nil),           // 88: rondo.v1.XportColumn
+	(*XportResponse)(nil),         // 89: rondo.v1.XportResponse
+	(*TailRequest)(nil),           // 90: rondo.v1.TailRequest
+	(*TailResponse)(nil),          // 91: rondo.v1.TailResponse
+	(*ExecRequest)(nil),           // 92: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 93: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 94: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 95: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 96: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 97: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 98: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 99: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 100: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 101: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 102: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 103: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 104: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 105: rondo.v1.ExportResponse
+	(*ClusterStateRequest)(nil),   // 106: rondo.v1.ClusterStateRequest
+	(*ClusterState)(nil),          // 107: rondo.v1.ClusterState
+	(*ClusterProblem)(nil),        // 108: rondo.v1.ClusterProblem
+	(*ClusterNode)(nil),           // 109: rondo.v1.ClusterNode
+	(*ClusterPartition)(nil),      // 110: rondo.v1.ClusterPartition
+	(*ClusterReplica)(nil),        // 111: rondo.v1.ClusterReplica
+	(*MoveRequest)(nil),           // 112: rondo.v1.MoveRequest
+	(*MoveResponse)(nil),          // 113: rondo.v1.MoveResponse
+	(*LeadRequest)(nil),           // 114: rondo.v1.LeadRequest
+	(*LeadResponse)(nil),          // 115: rondo.v1.LeadResponse
+	(*ReleaseRequest)(nil),        // 116: rondo.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 117: rondo.v1.ReleaseResponse
+	(*DrainRequest)(nil),          // 118: rondo.v1.DrainRequest
+	(*DrainResponse)(nil),         // 119: rondo.v1.DrainResponse
+	(*CheckReplicasRequest)(nil),  // 120: rondo.v1.CheckReplicasRequest
+	(*CheckReplicasResponse)(nil), // 121: rondo.v1.CheckReplicasResponse
+	(*ReplicaDigest)(nil),         // 122: rondo.v1.ReplicaDigest
+	(*AlterRequest_NewName)(nil),  // 123: rondo.v1.AlterRequest.NewName
+	nil,                           // 124: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 125: rondo.v1.ControlResponse.Row
+	(*typesv1.Label)(nil),         // 126: rondo.types.v1.Label
+	(*typesv1.Matcher)(nil),       // 127: rondo.types.v1.Matcher
+	(*typesv1.Metadata)(nil),      // 128: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),          // 129: rondo.types.v1.Note
 }
 var file_rondo_proto_depIdxs = []int32{
 	2,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
-	123, // 1: rondo.v1.Sample.labels:type_name -> rondo.types.v1.Label
+	126, // 1: rondo.v1.Sample.labels:type_name -> rondo.types.v1.Label
 	3,   // 2: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
 	1,   // 3: rondo.v1.WriteRequest.definition:type_name -> rondo.v1.Definition
 	5,   // 4: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
-	123, // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.types.v1.Label
+	126, // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.types.v1.Label
 	1,   // 6: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
 	14,  // 7: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
-	124, // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.types.v1.Matcher
-	123, // 9: rondo.v1.Series.labels:type_name -> rondo.types.v1.Label
+	127, // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.types.v1.Matcher
+	126, // 9: rondo.v1.Series.labels:type_name -> rondo.types.v1.Label
 	1,   // 10: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
 	17,  // 11: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
 	17,  // 12: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
 	22,  // 13: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
-	125, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
+	128, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
 	23,  // 15: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
-	57,  // 16: rondo.v1.InfoResponse.problems:type_name -> rondo.v1.Problem
-	126, // 17: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
-	125, // 18: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
-	123, // 19: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
+	60,  // 16: rondo.v1.InfoResponse.problems:type_name -> rondo.v1.Problem
+	129, // 17: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	128, // 18: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	126, // 19: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
 	32,  // 20: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
 	35,  // 21: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
-	38,  // 22: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
-	39,  // 23: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
-	41,  // 24: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
-	15,  // 25: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
-	43,  // 26: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
-	46,  // 27: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
-	49,  // 28: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
-	57,  // 29: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
-	58,  // 30: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
-	60,  // 31: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
-	61,  // 32: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
-	62,  // 33: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	104, // 34: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
-	59,  // 35: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	65,  // 36: rondo.v1.AlertsResponse.alerts:type_name -> rondo.v1.Alert
-	123, // 37: rondo.v1.Alert.labels:type_name -> rondo.types.v1.Label
-	123, // 38: rondo.v1.Alert.annotations:type_name -> rondo.types.v1.Label
-	14,  // 39: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	67,  // 40: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	120, // 41: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
-	1,   // 42: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
-	1,   // 43: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
-	125, // 44: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
-	5,   // 45: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
-	123, // 46: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
-	123, // 47: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
-	82,  // 48: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
-	85,  // 49: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
-	124, // 50: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
-	15,  // 51: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
-	121, // 52: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	90,  // 53: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,   // 54: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	91,  // 55: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	122, // 56: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	123, // 57: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
-	105, // 58: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
-	106, // 59: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
-	107, // 60: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
-	108, // 61: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
-	119, // 62: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
-	4,   // 63: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	7,   // 64: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	9,   // 65: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	11,  // 66: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	13,  // 67: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	16,  // 68: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	19,  // 69: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	21,  // 70: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	25,  // 71: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	27,  // 72: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	29,  // 73: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	31,  // 74: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	34,  // 75: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	37,  // 76: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	42,  // 77: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	45,  // 78: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	48,  // 79: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	51,  // 80: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	53,  // 81: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	55,  // 82: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	63,  // 83: rondo.v1.Rondo.Alerts:input_type -> rondo.v1.AlertsRequest
-	66,  // 84: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	69,  // 85: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	71,  // 86: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
-	73,  // 87: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
-	75,  // 88: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
-	77,  // 89: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
-	99,  // 90: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
-	79,  // 91: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
-	101, // 92: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
-	93,  // 93: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
-	95,  // 94: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
-	81,  // 95: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
-	84,  // 96: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
-	87,  // 97: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
-	89,  // 98: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
-	97,  // 99: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
-	103, // 100: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
-	109, // 101: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
-	111, // 102: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
-	113, // 103: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
-	115, // 104: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
-	117, // 105: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
-	6,   // 106: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	8,   // 107: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	10,  // 108: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	12,  // 109: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	15,  // 110: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	18,  // 111: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	20,  // 112: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	24,  // 113: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	26,  // 114: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	28,  // 115: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	30,  // 116: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	33,  // 117: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	36,  // 118: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	40,  // 119: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	44,  // 120: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	47,  // 121: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	50,  // 122: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	52,  // 123: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	54,  // 124: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	56,  // 125: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	64,  // 126: rondo.v1.Rondo.Alerts:output_type -> rondo.v1.AlertsResponse
-	68,  // 127: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	70,  // 128: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	72,  // 129: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	74,  // 130: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	76,  // 131: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	78,  // 132: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	100, // 133: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	80,  // 134: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	102, // 135: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	94,  // 136: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	96,  // 137: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	83,  // 138: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	86,  // 139: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	88,  // 140: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	92,  // 141: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
-	98,  // 142: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
-	104, // 143: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
-	110, // 144: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
-	112, // 145: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
-	114, // 146: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
-	116, // 147: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
-	118, // 148: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
-	106, // [106:149] is the sub-list for method output_type
-	63,  // [63:106] is the sub-list for method input_type
-	63,  // [63:63] is the sub-list for extension type_name
-	63,  // [63:63] is the sub-list for extension extendee
-	0,   // [0:63] is the sub-list for field type_name
+	35,  // 22: rondo.v1.Host.node:type_name -> rondo.v1.TreeNode
+	38,  // 23: rondo.v1.HostsResponse.hosts:type_name -> rondo.v1.Host
+	41,  // 24: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
+	42,  // 25: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
+	44,  // 26: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
+	15,  // 27: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
+	46,  // 28: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
+	49,  // 29: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
+	52,  // 30: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
+	60,  // 31: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
+	61,  // 32: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
+	63,  // 33: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
+	64,  // 34: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
+	65,  // 35: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
+	107, // 36: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
+	62,  // 37: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
+	68,  // 38: rondo.v1.AlertsResponse.alerts:type_name -> rondo.v1.Alert
+	126, // 39: rondo.v1.Alert.labels:type_name -> rondo.types.v1.Label
+	126, // 40: rondo.v1.Alert.annotations:type_name -> rondo.types.v1.Label
+	14,  // 41: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	70,  // 42: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	123, // 43: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	1,   // 44: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
+	1,   // 45: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
+	128, // 46: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	5,   // 47: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
+	126, // 48: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
+	126, // 49: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
+	85,  // 50: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
+	88,  // 51: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
+	127, // 52: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
+	15,  // 53: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
+	124, // 54: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	93,  // 55: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,   // 56: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	94,  // 57: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	125, // 58: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	126, // 59: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
+	108, // 60: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
+	109, // 61: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
+	110, // 62: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
+	111, // 63: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
+	122, // 64: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
+	4,   // 65: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	7,   // 66: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	9,   // 67: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	11,  // 68: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	13,  // 69: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	16,  // 70: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	19,  // 71: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	21,  // 72: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	25,  // 73: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	27,  // 74: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	29,  // 75: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	31,  // 76: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	34,  // 77: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	37,  // 78: rondo.v1.Rondo.Hosts:input_type -> rondo.v1.HostsRequest
+	40,  // 79: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	45,  // 80: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	48,  // 81: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	51,  // 82: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	54,  // 83: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	56,  // 84: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	58,  // 85: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	66,  // 86: rondo.v1.Rondo.Alerts:input_type -> rondo.v1.AlertsRequest
+	69,  // 87: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	72,  // 88: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	74,  // 89: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
+	76,  // 90: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
+	78,  // 91: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
+	80,  // 92: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
+	102, // 93: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	82,  // 94: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
+	104, // 95: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	96,  // 96: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
+	98,  // 97: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	84,  // 98: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
+	87,  // 99: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
+	90,  // 100: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
+	92,  // 101: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
+	100, // 102: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
+	106, // 103: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
+	112, // 104: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
+	114, // 105: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
+	116, // 106: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
+	118, // 107: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
+	120, // 108: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
+	6,   // 109: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	8,   // 110: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	10,  // 111: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	12,  // 112: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	15,  // 113: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	18,  // 114: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	20,  // 115: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	24,  // 116: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	26,  // 117: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	28,  // 118: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	30,  // 119: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	33,  // 120: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	36,  // 121: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	39,  // 122: rondo.v1.Rondo.Hosts:output_type -> rondo.v1.HostsResponse
+	43,  // 123: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	47,  // 124: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	50,  // 125: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	53,  // 126: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	55,  // 127: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	57,  // 128: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	59,  // 129: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	67,  // 130: rondo.v1.Rondo.Alerts:output_type -> rondo.v1.AlertsResponse
+	71,  // 131: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	73,  // 132: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	75,  // 133: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	77,  // 134: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	79,  // 135: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	81,  // 136: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	103, // 137: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	83,  // 138: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	105, // 139: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	97,  // 140: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	99,  // 141: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	86,  // 142: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	89,  // 143: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	91,  // 144: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	95,  // 145: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
+	101, // 146: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
+	107, // 147: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
+	113, // 148: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
+	115, // 149: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
+	117, // 150: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
+	119, // 151: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
+	121, // 152: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
+	109, // [109:153] is the sub-list for method output_type
+	65,  // [65:109] is the sub-list for method input_type
+	65,  // [65:65] is the sub-list for extension type_name
+	65,  // [65:65] is the sub-list for extension extendee
+	0,   // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -9508,15 +9827,16 @@ func file_rondo_proto_init() {
 		(*Value_Text)(nil),
 	}
 	file_rondo_proto_msgTypes[4].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[38].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[91].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[37].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[41].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[94].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   122,
+			NumMessages:   125,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -52,22 +52,22 @@ export class Cards {
       dot: el('i', { class: 'dot' }), spark: new Spark(canvas, { upper: node.unit === '%' ? 100 : undefined }), last: NaN,
     };
     this.#signal.addEventListener('abort', () => card.spark.destroy());
-    const folder = node.path.slice(0, -node.name.length - 1);
     const href = node.isSeries && !node.isFolder ? seriesURL(node.path) : hostURL(node.path);
     card.element = el('li', {}, el('a', { class: 'card', href, title: node.path },
       el('span', { class: 'card-head' }, el('strong', {}, node.name), el('span', { class: 'card-when' }, card.dot, card.age)),
       canvas,
       el('span', { class: 'card-foot' }, el('span', { class: 'card-title' }, node.sparkTitle || ''), card.value),
-      el('span', { class: 'card-foot' }, card.more, card.alerts, this.#titles && folder ? el('span', { class: 'card-from' }, folder) : null)));
+      el('span', { class: 'card-foot' }, card.more, card.alerts, this.#titles ? el('span', { class: 'card-from' }, (node.senders || []).join(', ')) : null)));
     return card;
   }
 
   #write(card, now) {
     const { node } = card;
     const at = num(node.lastUpdateUs) / 1e6;
-    setText(card.age, at ? format.ago(at, now) : 'no data yet');
-    card.dot.dataset.age = !at || now - at > hour ? 'old' : now - at > 180 ? 'late' : 'fresh';
-    const alerts = alertsOf(node.path).map((a) => a.name);
+    setText(card.age, node.silent ? `silent for ${format.ago(at, now).replace(' ago', '')}` : at ? format.ago(at, now) : 'no data yet');
+    const steady = node.silent === false; // by its own steps
+    card.dot.dataset.age = !at || node.silent || !steady && now - at > hour ? 'old' : steady || now - at <= 180 ? 'fresh' : 'late';
+    const alerts = [...(node.alerts || []), ...alertsOf(node.path).map((a) => a.name)];
     card.alerts.hidden = !alerts.length;
     setText(card.alerts, [...new Set(alerts)].join(', '));
     const series = num(node.series);
@@ -95,8 +95,9 @@ export class Cards {
     const tops = topsOf(cards, lines);
     lines.forEach((line, i) => {
       if (!line) return;
-      const { node, spark, value } = cards[i];
-      spark.set({ ...line, top: tops.get(kindOf(node)) });
+      const { node, spark, canvas, value } = cards[i];
+      const top = tops.get(kindOf(node)), cut = spark.set({ ...line, top });
+      canvas.title = cut ? `Cut off at three times the middle host's; it goes up to ${format.value(cut, { unit: node.unit })}` : '';
       const last = line.values.findLast((v) => !Number.isNaN(v));
       setText(value, last === undefined ? '–' : format.value(last, { unit: node.unit, base: /^B/.test(node.unit || '') ? 1024 : 1000 }));
     });

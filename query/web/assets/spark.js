@@ -19,11 +19,15 @@ export class Spark {
 
   /**
    * @param {{start: number, step: number, values: ArrayLike<number>, from: number, to: number, top?: number}} line
-   *   top: the value at the upper edge, shared by sparklines that are compared; greater values are cut off
+   *   top: the value at the upper edge, shared by sparklines that are compared; greater values are cut
+   *   off, and marked there
+   * @returns {number} the greatest value if it is cut off, else 0
    */
   set(line) {
     this.#line = line;
     this.#draw();
+    const greatest = Math.max(0, ...Array.from(line.values).filter((v) => v > 0));
+    return line.top > 0 && greatest > Math.max(line.top, this.#upper || 0) ? greatest : 0;
   }
 
   /** Ends it. */
@@ -65,6 +69,8 @@ export class Spark {
       g.globalAlpha = 0.13;
       g.fill(path);
       g.globalAlpha = 1;
+      g.fillStyle = ink.bad;
+      for (let i = first; i <= last; i++) if (values[i] > high) g.fillRect(x(i - 0.5), 0, x(i + 0.5) - x(i - 0.5) + 0.5, 2.5);
     }
   }
 }

@@ -52,7 +52,7 @@ const answersSeen = `(() => {
 // asks for the rows behind those that it has.
 func TestLivePagesFetchTheTail(t *testing.T) {
 	s := hosting(t)
-	for path, came := range map[string]bool{"/series/collectd/web12/load/load?from=-2h": true, "/host/collectd/web12?from=-30min": false, "/": false} {
+	for path, came := range map[string]bool{"/series/collectd/web12/load/load?from=-2h": true, "/host/collectd/web12?from=-30min": false, "/?view=cards": false} {
 		x := newTab(t, s.url)
 		if _, err := chromedp.Call(x.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: answersSeen}); err != nil {
 			t.Fatal(err)

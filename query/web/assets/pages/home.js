@@ -1,5 +1,6 @@
-// Home: hosts and other tops of the tree as cards; or what a search found.
+// Home: hosts as a table or as cards, those that need attention first; or what a search found.
 
+import { onAlerts } from '../alerts.js';
 import { Cards } from '../cards.js';
 import { el, fill, setText } from '../dom.js';
 import * as format from '../format.js';
@@ -8,98 +9,193 @@ import { problem } from '../problem.js';
 import { call, num } from '../rpc.js';
 import { hitLine, hitURL } from '../search.js';
 import { withParams } from '../state.js';
+import { styles } from '../styles.js';
 import { waiting } from '../waiting.js';
+import { HostTable, shortName } from './home-table.js';
 import { welcome } from './welcome.js';
 
 const own = 'rondo'; // the series in which a server measures itself: no reason to hide the first steps
-const first = 60; // cards at the beginning; the server has written so many into the page
+const first = 60; // hosts at the beginning; the server has written so many into the page
 
 /** Shows hosts, dashboards, or what a search found. @type {import('../pages.js').Show} */
 export async function show(root, url, context) {
   const words = url.searchParams.get('q');
   if (words) return results(root, words, context);
-  const sort = url.searchParams.get('sort') === 'name' ? 'name' : 'activity';
-  const request = { prefix: '', sort, limit: first };
-  let answer;
+  const home = new Home(root, url, context);
   try {
-    answer = await waiting(root, call('Tree', request, context.signal), context.signal);
+    await home.start();
   } catch (error) {
     if (error.name !== 'AbortError') root.append(problem('The server does not answer as it should', error.message));
     return undefined;
   }
-  const others = (nodes = []) => nodes.some((n) => n.path !== own);
-  let isNew = !others(answer.nodes);
-  const holder = isNew ? welcome(context) : root;
-  if (isNew) root.append(holder);
+  return { update: (next) => home.update(next), end: () => home.end() };
+}
 
-  const cards = new Cards(context.signal, { receiver: true });
-  const facts = el('p', { class: 'soft facts' });
-  const orders = [['activity', 'Active first'], ['name', 'By name']].map(([name, text]) => el('button', {
-    type: 'button', 'aria-pressed': String(name === sort), onclick: () => context.go(withParams(url, { sort: name === 'activity' ? null : name })),
-  }, text));
-  const more = el('button', { class: 'quiet more', type: 'button', hidden: true, onclick: () => next() }, 'Show more');
-  const boards = el('div', { class: 'boards', hidden: true });
-  const title = isNew ? el('h2', {}, 'Meanwhile, the server measures itself') : el('h1', {}, 'Hosts');
-  facts.hidden = isNew;
-  if (!isNew || answer.nodes) holder.append(el('div', { class: 'page-head' }, el('div', {}, title, facts), isNew ? null : el('div', { class: 'segments', role: 'group', 'aria-label': 'Order' }, orders)),
-    boards, cards.element, more);
+const others = ({ hosts = [] }) => hosts.some((h) => h.node.path !== own);
 
-  let { nextPage } = answer;
-  const state = { hosts: num(answer.total), stats: null, at: 0 };
-  const arrived = (nodes) => {
-    cards.set(nodes);
-    more.hidden = !nextPage;
-    return cards.fetch();
-  };
-  async function next() {
-    more.disabled = true;
-    const page = await call('Tree', { ...request, page: nextPage }, context.signal);
-    nextPage = page.nextPage;
-    more.disabled = false;
-    await arrived(page.nodes || []);
+class Home {
+  #root; #url; #context; #isNew = false; #cards = null; #table = null; #list; #facts; #more; #views; #fields = {}; #next = 0; #total = 0; #stats = null; #at = 0; #clock; #seen; #wait; #turn = 0; #view = new AbortController();
+
+  constructor(root, url, context) {
+    this.#root = root;
+    this.#url = url;
+    this.#context = context;
   }
-  const seen = new IntersectionObserver((entries) => { if (entries.some((e) => e.isIntersecting) && !more.disabled) next(); }, { rootMargin: '600px' });
-  seen.observe(more);
-  arrived(answer.nodes || []).catch(() => {});
-  performance.mark('home');
-  counts(state, facts, context.signal).catch(() => {});
-  dashboards(boards, context.signal).catch(() => {});
 
-  repeat(async () => {
-    const limit = Math.min(1000, Math.max(first, cards.size));
-    const now = await call('Tree', { ...request, limit }, context.signal);
-    if (isNew && others(now.nodes)) { // the first data: home as it will be from now on
-      isNew = false;
-      context.go(url.href, { replace: true, anew: true });
+  get #asCards() { return this.#isNew || this.#url.searchParams.get('view') === 'cards'; }
+
+  #ask(offset, limit) {
+    const at = (name) => this.#url.searchParams.get(name) || undefined;
+    const message = { filter: at('f'), sort: at('sort'), pin: at('pin'), offset: offset || undefined, limit, sparks: this.#asCards || Boolean(at('pin')) || undefined };
+    return call('Hosts', message, this.#context.signal);
+  }
+
+  async start() {
+    const { signal } = this.#context;
+    const sheet = styles(new URL('home.css', import.meta.url));
+    let answer = await waiting(this.#root, this.#ask(0, first), signal);
+    await sheet;
+    this.#isNew = !this.#url.searchParams.get('f') && !others(answer);
+    if (this.#isNew) answer = await this.#ask(0, first); // as cards
+    const holder = this.#isNew ? welcome(this.#context) : this.#root;
+    if (this.#isNew) this.#root.append(holder);
+    const boards = el('div', { class: 'boards', hidden: true });
+    this.#facts = el('p', { class: 'soft facts', hidden: this.#isNew });
+    this.#list = el('div');
+    this.#more = el('button', { class: 'quiet more', type: 'button', hidden: true, onclick: () => this.#append() }, 'Show more');
+    const title = this.#isNew ? el('h2', {}, 'Meanwhile, the server measures itself') : el('h1', {}, 'Hosts');
+    holder.append(el('div', { class: 'page-head' }, el('div', {}, title, this.#facts), this.#isNew ? null : this.#bar()), boards, this.#list, this.#more);
+    this.#seen = new IntersectionObserver((entries) => { if (entries.some((e) => e.isIntersecting) && !this.#more.disabled) this.#append().catch(() => {}); }, { rootMargin: '600px' });
+    this.#seen.observe(this.#more);
+    this.#show(answer);
+    performance.mark('home');
+    this.#counts().catch(() => {});
+    dashboards(boards, signal).catch(() => {});
+    onAlerts(() => this.#tick(), signal);
+    repeat(() => this.#look(), () => (this.#isNew ? 2 : 10), signal);
+    this.#clock = setInterval(() => this.#tick(), 1000);
+  }
+
+  #bar() {
+    const field = (name, placeholder, label) => el('input', {
+      type: 'search', placeholder, 'aria-label': label, title: label, value: this.#url.searchParams.get(name) || '', oninput: (event) => {
+        clearTimeout(this.#wait);
+        this.#wait = setTimeout(() => this.#context.go(withParams(this.#url, { [name]: event.target.value.trim() }), { replace: true }), 250);
+      },
+    });
+    this.#fields = { f: field('f', 'Filter: words, label=value', 'Filter the hosts'), pin: field('pin', 'Column: load midterm', 'Words of a metric, which becomes a column') };
+    this.#views = [['Table', null], ['Cards', 'cards']].map(([text, view]) => el('button', { type: 'button', value: view || '', onclick: () => this.#context.go(withParams(this.#url, { view })) }, text));
+    this.#context.keys([{ key: 'f', words: 'filter the hosts', run: () => this.#fields.f.focus() }]);
+    return el('div', { class: 'home-bar' }, this.#fields.f, this.#fields.pin, el('div', { class: 'segments', role: 'group', 'aria-label': 'View' }, this.#views));
+  }
+
+  // show shows the first hosts of an order, in the view that the address names.
+  #show(answer) {
+    const { signal } = this.#context;
+    for (const button of this.#views || []) button.setAttribute('aria-pressed', String((button.value === 'cards') === this.#asCards));
+    this.#total = num(answer.total);
+    this.#more.hidden = true;
+    if (this.#asCards) {
+      this.#table = null;
+      this.#view.abort();
+      this.#view = new AbortController();
+      this.#cards = new Cards(AbortSignal.any([signal, this.#view.signal]), { receiver: true });
+      fill(this.#list, this.#cards.element);
+      this.#next = 0;
+      this.#arrived(answer).catch(() => {});
+    } else {
+      this.#cards = null;
+      if (!this.#table) {
+        this.#table = new HostTable((offset, limit) => this.#load(offset, limit).catch(() => {}), signal);
+        fill(this.#list, this.#table.element);
+      }
+      this.#table.set(this.#url, 0, answer, true);
+    }
+    if (!this.#total && !this.#isNew) this.#list.prepend(el('p', { class: 'note' }, 'No host fits the filter.'));
+    else this.#list.querySelector(':scope > .note')?.remove();
+  }
+
+  #arrived({ hosts = [], domain }) {
+    this.#next += hosts.length;
+    this.#cards.set(hosts.map((h) => ({ ...h.node, name: shortName(h.node.name, domain), senders: h.senders, silent: Boolean(h.silent), alerts: h.alerts })));
+    this.#more.hidden = this.#next >= this.#total;
+    return this.#cards.fetch();
+  }
+
+  async #append() {
+    this.#more.disabled = true;
+    const answer = await this.#ask(this.#next, first).finally(() => { this.#more.disabled = false; });
+    await this.#arrived(answer);
+  }
+
+  async #load(offset, limit, anew = false) {
+    const turn = ++this.#turn;
+    const answer = await this.#ask(offset, limit);
+    if (turn !== this.#turn || !this.#table) return;
+    this.#total = num(answer.total);
+    this.#table.set(this.#url, offset, answer, anew);
+  }
+
+  // look asks again for what is in sight.
+  async #look() {
+    if (this.#isNew) {
+      if (others(await this.#ask(0, first))) await this.#context.go(this.#url.href, { replace: true, anew: true }); // home as it will be from now on
       return;
     }
-    state.hosts = num(now.total);
-    cards.set(now.nodes || []);
-    await Promise.all([cards.fetch(), counts(state, facts, context.signal).catch(unlessDenied)]);
-  }, () => (isNew ? 2 : 10), context.signal);
-  const clock = setInterval(() => cards.tick(), 1000);
-  return () => {
-    clearInterval(clock);
-    seen.disconnect();
-  };
+    const counted = this.#counts().catch(unlessDenied);
+    if (this.#table) await this.#load(...this.#table.sight, true);
+    else {
+      const answer = await this.#ask(0, Math.min(1000, Math.max(first, this.#cards.size)));
+      this.#total = num(answer.total);
+      this.#next = 0;
+      await this.#arrived(answer);
+    }
+    await counted;
+  }
+
+  /** The query of the address has changed. */
+  async update(url) {
+    if (url.searchParams.get('q') || this.#url.searchParams.get('q')) {
+      this.#context.go(url.href, { replace: true, anew: true });
+      return;
+    }
+    this.#url = url;
+    for (const [name, input] of Object.entries(this.#fields)) if (document.activeElement !== input) input.value = url.searchParams.get(name) || '';
+    const turn = ++this.#turn;
+    const answer = await this.#ask(0, first).catch((error) => {
+      if (error.name !== 'AbortError') fill(this.#list, problem('The hosts cannot be shown', error.message));
+    });
+    if (answer && turn === this.#turn) this.#show(answer);
+  }
+
+  // counts says how much there is, and from the second time on how much comes in.
+  async #counts() {
+    const stats = await call('Stats', {}, this.#context.signal);
+    const at = performance.now() / 1000;
+    const parts = [`${format.count(this.#total)} ${this.#total === 1 ? 'host' : 'hosts'}`, `${format.count(num(stats.series))} series`];
+    if (this.#stats) {
+      const rate = (num(stats.samplesAccepted) - num(this.#stats.samplesAccepted)) / (at - this.#at);
+      parts.push(`${rate < 10 ? rate.toFixed(1) : format.count(rate)} samples a second`);
+    }
+    this.#stats = stats;
+    this.#at = at;
+    setText(this.#facts, parts.join(' · '));
+  }
+
+  #tick() {
+    this.#cards?.tick();
+    this.#table?.draw();
+  }
+
+  end() {
+    clearInterval(this.#clock);
+    this.#seen?.disconnect();
+  }
 }
 
 // A user who is limited to some folders is not told how much there is in all.
 function unlessDenied(error) {
   if (error.code !== 'permission_denied') throw error;
-}
-
-// counts says how much there is, and from the second time on how much comes in.
-async function counts(state, element, signal) {
-  const stats = await call('Stats', {}, signal);
-  const at = performance.now() / 1000;
-  const parts = [`${format.count(state.hosts)} ${state.hosts === 1 ? 'host' : 'hosts'}`, `${format.count(num(stats.series))} series`];
-  if (state.stats) {
-    const rate = (num(stats.samplesAccepted) - num(state.stats.samplesAccepted)) / (at - state.at);
-    parts.push(`${rate < 10 ? rate.toFixed(1) : format.count(rate)} samples a second`);
-  }
-  Object.assign(state, { stats, at });
-  setText(element, parts.join(' · '));
 }
 
 async function dashboards(element, signal) {

@@ -51,7 +51,7 @@ class Host {
   async start() {
     const [charts, tree] = await waiting(this.#root, Promise.all([
       call('Charts', { prefix: this.#path }, this.#context.signal),
-      call('Tree', { prefix: this.#path, sort: 'name', limit: 200 }, this.#context.signal).catch((error) => {
+      call('Tree', { prefix: this.#path, limit: 200 }, this.#context.signal).catch((error) => {
         if (error.name === 'AbortError') throw error;
         return {};
       }),
@@ -111,7 +111,7 @@ class Host {
   // The folders below as cards: in the folder of a receiver they are its hosts.
   #folders(nodes) {
     const folders = nodes.filter((n) => n.isFolder);
-    if (!folders.length || (this.#path.includes('/') && this.#charts.length)) return null;
+    if (!folders.length || (this.#path.includes('/') || !this.#below(folders[0])) && this.#charts.length) return null;
     const cards = new Cards(this.#context.signal);
     cards.set(folders);
     cards.fetch().catch(() => {});
@@ -119,10 +119,13 @@ class Host {
     return el('section', { class: 'group' }, cards.element);
   }
 
+  // The folders of a machine may be anywhere.
+  #below(node) { return node.path.startsWith(`${this.#path}/`); }
+
   #parts(nodes) {
     if (!nodes.length) return null;
     return el('details', {}, el('summary', {}, `Folders and series (${nodes.length})`), el('ul', { class: 'parts' }, nodes.map((n) => el('li', {},
-      el('a', { href: n.isFolder || !n.isSeries ? hostURL(n.path) : seriesURL(n.path), title: n.path }, n.name)))));
+      el('a', { href: n.isFolder || !n.isSeries ? hostURL(n.path) : seriesURL(n.path), title: n.path }, this.#below(n) ? n.name : n.path)))));
   }
 
   #tell() {
@@ -248,8 +251,8 @@ class Host {
   async #live() {
     if (!this.#inRow && !this.#bar.follows) return;
     await this.#range();
-    const tree = await call('Tree', { prefix: this.#path, sort: 'activity', limit: 1 }, this.#context.signal);
-    this.#last = Math.max(this.#last, num(tree.nodes?.[0]?.lastUpdateUs) / 1e6);
+    const tree = await call('Tree', { prefix: this.#path, limit: 200 }, this.#context.signal);
+    this.#last = Math.max(this.#last, ...(tree.nodes || []).map((n) => num(n.lastUpdateUs) / 1e6));
     this.#tell();
   }
 

@@ -64,6 +64,7 @@ var Permissions = map[string]Permission{
 	"/rondo.v1.Rondo/ExportMany":      reads,
 	"/rondo.v1.Rondo/Fetch":           reads,
 	"/rondo.v1.Rondo/FetchMany":       reads,
+	"/rondo.v1.Rondo/Hosts":           reads,
 	"/rondo.v1.Rondo/Import":          writes, // with overwrite it needs admin, as Create does
 	"/rondo.v1.Rondo/ImportMany":      writes, // likewise
 	"/rondo.v1.Rondo/Info":            reads,
