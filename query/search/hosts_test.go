@@ -72,6 +72,7 @@ func TestHostsComeFromLabels(t *testing.T) {
 		`otlp/app/4f2a/target_info{host_name="web1"} __name__=target_info job=app instance=4f2a host_name=web1`,
 		"otlp/api/7c/requests __name__=requests job=api instance=7c",
 		"otlp/api/-/requests __name__=requests job=api",
+		"otlp/-/web1/system_memory_usage_bytes __name__=system_memory_usage_bytes instance=web1",
 		"influx/mem/host=web1/free __name__=mem_free host=web1",
 		"influx/disk/hostname=web1,p=a/free __name__=disk_free hostname=web1 p=a",
 		"influx/room/place=attic/humidity __name__=room_humidity place=attic",
@@ -85,7 +86,7 @@ func TestHostsComeFromLabels(t *testing.T) {
 	want := []string{
 		"10.0.0.7 1 prometheus", "7c 1 otlp", "api 1 otlp", "batch 1 prometheus", "fe80::1 1 prometheus", "graphite 1 graphite",
 		"lonely 1 lonely.rrd", "other 1 other", "room 1 influx", "servers 1 graphite", "shop 2 statsd", "shop.example.org 1 prometheus",
-		"web1 11 collectd,ganglia,graphite,influx,otlp,prometheus,web1",
+		"web1 12 collectd,ganglia,graphite,influx,otlp,prometheus,web1",
 	}
 	if diff := cmp.Diff(want, hostsIn(t, x, nil)); diff != "" {
 		t.Errorf("hosts (-want +got):\n%s", diff)
@@ -111,7 +112,7 @@ func TestHostsComeFromLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := hostsIn(t, x, nil)
-	if slices.Contains(got, want[7]) || !slices.Contains(got, "web2 1 graphite") || !slices.Contains(got, "web1 10 collectd,ganglia,influx,otlp,prometheus,web1") {
+	if slices.Contains(got, want[7]) || !slices.Contains(got, "web2 1 graphite") || !slices.Contains(got, "web1 11 collectd,ganglia,influx,otlp,prometheus,web1") {
 		t.Errorf("after a relabel and a drop: %q", got)
 	}
 }

@@ -23,7 +23,7 @@ type decoder struct {
 	warn func(what string)                      // is called for what is not stored of a data point
 
 	resource []byte // the attributes of the resource, each with its length before it
-	named    bool   // one of them names the service or its instance,
+	named    bool   // one of them names the service, its instance or its machine,
 	more     bool   // and one is something else
 	name     []byte // of the metric
 	help     []byte // what describes it
@@ -101,6 +101,8 @@ func (d *decoder) resourceAttribute(kv []byte) error {
 		switch string(f.bytes) {
 		case serviceName, serviceInstance:
 			d.named = true
+		case hostName, hostID:
+			d.named, d.more = true, true
 		case serviceNamespace:
 		default:
 			d.more = true

@@ -24,11 +24,13 @@ type part struct {
 	bound  float64 // the label's value
 }
 
-// The attributes of a resource that become labels of all its series.
+// The attributes of a resource that become the labels job and instance of all its series.
 const (
 	serviceName      = "service.name"
 	serviceNamespace = "service.namespace"
 	serviceInstance  = "service.instance.id"
+	hostName         = "host.name" // the instance if there is no other; a label of target_info too
+	hostID           = "host.id"   // the same if there is no name
 )
 
 // A metricType is the number of the field of a metric that says what it is.

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -178,12 +179,13 @@ func formatFloat(f float64) string {
 
 // identify returns the path of a series, otlp/JOB/INSTANCE/NAME{LABELS}, and its labels: __name__,
 // job and instance, the attributes of the data point, and le or quantile. Names are those that
-// Prometheus gives.
+// Prometheus gives. Where a resource has no instance, its machine is the instance, so that the
+// machines of a service do not share series.
 //
 // Prometheus' names have no letters outside ASCII. Where sent has such letters, it is the label
 // raw_name, so that names that differ are not one series.
 func identify(resource, attrs []attribute, name, sent string, p *part, withResource bool) receivers.Identity {
-	job, instance := "", ""
+	job, instance, host, id := "", "", "", ""
 	var others []attribute
 	for _, a := range resource {
 		switch a.name {
@@ -193,10 +195,15 @@ func identify(resource, attrs []attribute, name, sent string, p *part, withResou
 			job = a.value + "/" + job
 		case serviceInstance:
 			instance = a.value
+		case hostName:
+			host, others = a.value, append(others, a)
+		case hostID:
+			id, others = a.value, append(others, a)
 		default:
 			others = append(others, a)
 		}
 	}
+	instance = cmp.Or(instance, host, id)
 	job = strings.TrimSuffix(job, "/") // a namespace alone
 	ls := []core.Label{{Name: "__name__", Value: name + p.suffix}}
 	add := func(name, value string) {

@@ -266,7 +266,8 @@ func TestTargetInfo(t *testing.T) {
 		}
 	}
 	want := []string{
-		"GAUGE __name__=a,job=shop, 10 1", "GAUGE __name__=b,job=shop, 10 1", "GAUGE __name__=target_info,host_name=web1,job=shop,os_type=linux, 10 1",
+		"GAUGE __name__=a,instance=web1,job=shop, 10 1", "GAUGE __name__=b,instance=web1,job=shop, 10 1",
+		"GAUGE __name__=target_info,host_name=web1,instance=web1,job=shop,os_type=linux, 10 1",
 	}
 	if diff := cmp.Diff(want, samples(rec)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

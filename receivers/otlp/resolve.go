@@ -57,7 +57,7 @@ func (e *export) request(p *part, r reading) (receivers.Request, error) {
 		q.Group = "otlp/" + job
 	}
 	for _, a := range resource {
-		if a.name == "host.name" {
+		if a.name == hostName {
 			q.Sender = receivers.LabelText(a.value)
 		}
 	}
