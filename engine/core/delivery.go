@@ -170,6 +170,7 @@ func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
 	if d.g.seen(pos) {
 		return
 	}
+	d.g.leaveAll(&sh.coder)
 	d.fn(sh, d.g)
 	d.g.changed(pos)
 }
