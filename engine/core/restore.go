@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/record"
@@ -171,13 +172,14 @@ func HalfRestored(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, fileDB)); err == nil {
 		return nil // all was moved
 	}
-	left := inside
+	var left strings.Builder
+	left.WriteString(inside)
 	for _, name := range append(slices.Clone(besideFolders), dirLog) {
 		if moved := filepath.Join(dir, name); exists(moved) {
-			left += " and " + moved // the log alone would become a database that lacks what the backup had
+			left.WriteString(" and " + moved) // the log alone would become a database that lacks what the backup had
 		}
 	}
-	return fmt.Errorf("%w: do it again, or remove %s", ErrRestoring, left)
+	return fmt.Errorf("%w: do it again, or remove %s", ErrRestoring, left.String())
 }
 
 // exists reports whether there is a file or a folder of a name.

@@ -241,11 +241,16 @@ func (g *group) settleWith(co *bufferCoder) {
 	g.settle(co, list)
 }
 
-// settle steps series, which have a cadence each, through the readings that wait for them.
+// settle steps series through the readings that wait for them. A series that has left its cadence
+// meanwhile is passed over.
 func (g *group) settle(co *bufferCoder, list []int32) {
 	t := g.table()
 	for len(list) > 0 {
 		i, n := list[0], 1
+		if g.beats[i] == 0 {
+			list = list[1:]
+			continue
+		}
 		for n < len(list) && n < rra.StrideSeries && g.beats[list[n]] == g.beats[i] && t.LastUpdate(int(list[n])) == t.LastUpdate(int(i)) {
 			n++
 		}

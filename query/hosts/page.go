@@ -170,7 +170,7 @@ func (r *Row) class() int {
 
 // filtered returns the hosts that a filter leaves.
 func (b *Board) filtered(ctx context.Context, all []search.Host, filter string, within []string) ([]search.Host, error) {
-	for _, word := range strings.Fields(filter) {
+	for word := range strings.FieldsSeq(filter) {
 		name, value, isLabel := strings.Cut(word, "=")
 		if !isLabel || name == "" {
 			word = strings.ToLower(word)
