@@ -176,7 +176,8 @@ func HalfRestored(dir string) error {
 	left.WriteString(inside)
 	for _, name := range append(slices.Clone(besideFolders), dirLog) {
 		if moved := filepath.Join(dir, name); exists(moved) {
-			left.WriteString(" and " + moved) // the log alone would become a database that lacks what the backup had
+			// The log alone would become a database that lacks what the backup had.
+			left.WriteString(" and " + moved)
 		}
 	}
 	return fmt.Errorf("%w: do it again, or remove %s", ErrRestoring, left.String())

@@ -275,7 +275,7 @@ func newModel(t *testing.T, store *core.Store, s state) *model {
 	for i := range rows {
 		rows[i] = make(map[int64][]float64)
 	}
-	return &model{rra.NewSeries(m, "", rra.Seconds(s.At-1)), rows}
+	return &model{rra.NewSeries(m, "", rra.Seconds(s.At-m.Definition().Step)), rows}
 }
 
 func infoOf(t *testing.T, store *core.Store, path string) core.Info {
