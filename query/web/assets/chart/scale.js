@@ -36,7 +36,7 @@ function linear(extent, options, top, bottom, wanted) {
   if (options.lower !== undefined) low = Math.min(low, options.lower);
   const fixed = options.upper !== undefined && high <= options.upper * 1.02;
   if (options.upper !== undefined) high = fixed ? options.upper : high;
-  if (high === low) {
+  if (high - low <= 1e-9 * Math.abs(low)) { // the same but for rounding
     high = low === 0 ? 1 : low + Math.abs(low) * 0.1;
     if (low !== 0) low -= Math.abs(low) * 0.1;
   }

@@ -31,10 +31,14 @@ export async function show(root, url, context) {
   return { update: (next) => home.update(next), end: () => home.end() };
 }
 
+// tells reports whether there are many hosts, or one has a figure or an alert for the table. Else cards say more.
+const tells = ({ hosts = [], total }) => num(total) > first || hosts.some((h) => h.node.path !== own && (h.alerts?.length || figures.some((name) => h[name] !== undefined)));
+const figures = ['cpu', 'load', 'memory', 'disk', 'in', 'out'];
+
 const others = ({ hosts = [] }) => hosts.some((h) => h.node.path !== own);
 
 class Home {
-  #root; #url; #context; #isNew = false; #cards = null; #table = null; #list; #facts; #more; #views; #fields = {}; #next = 0; #total = 0; #stats = null; #at = 0; #clock; #seen; #wait; #turn = 0; #view = new AbortController();
+  #root; #url; #context; #isNew = false; #bare = false; #cards = null; #table = null; #list; #facts; #more; #views; #fields = {}; #next = 0; #total = 0; #stats = null; #at = 0; #clock; #seen; #wait; #turn = 0; #view = new AbortController();
 
   constructor(root, url, context) {
     this.#root = root;
@@ -42,7 +46,10 @@ class Home {
     this.#context = context;
   }
 
-  get #asCards() { return this.#isNew || this.#url.searchParams.get('view') === 'cards'; }
+  get #asCards() {
+    const view = this.#url.searchParams.get('view');
+    return this.#isNew || view === 'cards' || this.#bare && view !== 'table';
+  }
 
   #ask(offset, limit) {
     const at = (name) => this.#url.searchParams.get(name) || undefined;
@@ -56,7 +63,8 @@ class Home {
     let answer = await waiting(this.#root, this.#ask(0, first), signal);
     await sheet;
     this.#isNew = !this.#url.searchParams.get('f') && !others(answer);
-    if (this.#isNew) answer = await this.#ask(0, first); // as cards
+    this.#bare = !this.#isNew && !tells(answer);
+    if (this.#asCards) answer = await this.#ask(0, first); // with what cards show
     const holder = this.#isNew ? welcome(this.#context) : this.#root;
     if (this.#isNew) this.#root.append(holder);
     const boards = el('div', { class: 'boards', hidden: true });
@@ -84,7 +92,7 @@ class Home {
       },
     });
     this.#fields = { f: field('f', 'Filter: words, label=value', 'Filter the hosts'), pin: field('pin', 'Column: load midterm', 'Words of a metric, which becomes a column') };
-    this.#views = [['Table', null], ['Cards', 'cards']].map(([text, view]) => el('button', { type: 'button', value: view || '', onclick: () => this.#context.go(withParams(this.#url, { view })) }, text));
+    this.#views = [['Table', null], ['Cards', 'cards']].map(([text, view]) => el('button', { type: 'button', value: view || '', onclick: () => this.#context.go(withParams(this.#url, { view: view || (this.#bare ? 'table' : null) })) }, text));
     this.#context.keys([{ key: 'f', words: 'filter the hosts', run: () => this.#fields.f.focus() }]);
     return el('div', { class: 'home-bar' }, this.#fields.f, this.#fields.pin, el('div', { class: 'segments', role: 'group', 'aria-label': 'View' }, this.#views));
   }
