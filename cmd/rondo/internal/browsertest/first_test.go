@@ -31,7 +31,7 @@ func TestFirstQuestion(t *testing.T) {
 	}{
 		{"/series/collectd/web01/load/load?from=-1y", "Notes", []string{"Info", "FetchMany"}},
 		{"/host/collectd/web01?from=-2d&to=-1d", "FetchMany", []string{"Charts", "Tree"}},
-		{"/", "FetchMany", []string{"Tree"}},
+		{"/?view=cards", "FetchMany", []string{"Tree"}},
 	} {
 		x := newTab(t, s.url)
 		x.open(c.path)

@@ -60,11 +60,12 @@ class Home {
   async start() {
     const { signal } = this.#context;
     const sheet = styles(new URL('home.css', import.meta.url));
+    const asked = this.#asCards;
     let answer = await waiting(this.#root, this.#ask(0, first), signal);
     await sheet;
     this.#isNew = !this.#url.searchParams.get('f') && !others(answer);
     this.#bare = !this.#isNew && !tells(answer);
-    if (this.#asCards) answer = await this.#ask(0, first); // with what cards show
+    if (this.#asCards && !asked) answer = await this.#ask(0, first); // with what cards show
     const holder = this.#isNew ? welcome(this.#context) : this.#root;
     if (this.#isNew) this.#root.append(holder);
     const boards = el('div', { class: 'boards', hidden: true });
