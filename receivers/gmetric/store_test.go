@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,11 +20,12 @@ import (
 )
 
 // stored runs a receiver without a socket into a store, at the second at.
-func stored(t *testing.T, store *core.Store, options map[string][]string, at int64) (s offlineServer, clock *int64) {
+func stored(t *testing.T, store *core.Store, options map[string][]string, at int64) (s offlineServer, clock *atomic.Int64) {
 	t.Helper()
-	clock = &at
+	clock = new(atomic.Int64)
+	clock.Store(at)
 	s = offline(sink.New(store, sink.Options{}), receivers.Config{
-		Options: options, Now: func() time.Time { return time.Unix(*clock, 0) },
+		Options: options, Now: func() time.Time { return time.Unix(clock.Load(), 0) },
 	})
 	return s, clock
 }
@@ -47,9 +49,9 @@ func TestStoreCaptures(t *testing.T) {
 					s.datagram(b, loopback)
 					s.resolve(t.Context())
 					s.tick(t.Context())
-					*clock++
+					clock.Add(1)
 				}
-				at = *clock
+				at = clock.Load()
 				if s.held.len() > 0 {
 					t.Errorf("%d values wait for metadata", s.held.len())
 				}
@@ -100,7 +102,7 @@ func TestStoreExpiry(t *testing.T) {
 		t.Run(expire, func(t *testing.T) {
 			store := enginetest.Open(t)
 			s, clock := stored(t, store, map[string][]string{flagExpire.Name: {expire}}, began)
-			sweeper := sink.NewSweeper(store, func() time.Time { return time.Unix(*clock, 0) })
+			sweeper := sink.NewSweeper(store, func() time.Time { return time.Unix(clock.Load(), 0) })
 			others, err := store.Create(t.Context(), core.Spec{Path: "others", Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)})
 			if err != nil {
 				t.Fatal(err)
@@ -108,7 +110,7 @@ func TestStoreExpiry(t *testing.T) {
 			sweep := func() sink.Swept {
 				t.Helper()
 				var b core.Batch // somebody else still sends
-				b.Add(others, rra.Seconds(*clock), rra.Float(1))
+				b.Add(others, rra.Seconds(clock.Load()), rra.Float(1))
 				if err := store.Append(t.Context(), &b); err != nil {
 					t.Fatal(err)
 				}
@@ -135,7 +137,7 @@ func TestStoreExpiry(t *testing.T) {
 			}
 			// has reports whether all of what was sent last is stored.
 			has := func(text string) func() bool {
-				at := rra.Seconds(*clock)
+				at := rra.Seconds(clock.Load())
 				return func() bool {
 					md, err := store.Metadata(path)
 					if err != nil {
@@ -155,16 +157,16 @@ func TestStoreExpiry(t *testing.T) {
 			}
 			send(1, true)
 			until(t, "they are there", has("1"))
-			*clock += 60
+			clock.Add(60)
 			send(2, false)
 			there := has("2")
 			until(t, "they still come", there)
-			*clock += 60
+			clock.Add(60)
 			sweep()
 			if !there() {
 				t.Error("what still comes has expired")
 			}
-			*clock += 90
+			clock.Add(90)
 			done := sweep()
 			want := sink.Swept{Expired: 2}
 			if expire == expiryDelete {
@@ -173,15 +175,15 @@ func TestStoreExpiry(t *testing.T) {
 			if diff := cmp.Diff(want, done); diff != "" {
 				t.Errorf("swept (-want +got):\n%s", diff)
 			}
-			*clock += 10
+			clock.Add(10)
 			send(3, true)
 			until(t, "the series is back", func() bool {
-				*clock += 2 // a sample for a dropped series shows that it is gone
+				clock.Add(2) // a sample for a dropped series shows that it is gone
 				send(4, true)
 				_, err := store.Lookup(path)
 				return err == nil
 			})
-			*clock += 2
+			clock.Add(2)
 			send(5, true)
 			until(t, "all is back", has("5"))
 			s.close()
