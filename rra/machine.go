@@ -97,6 +97,7 @@ type Machine struct {
 	stepMagic  uint64
 	pairs      []rowPair
 	lanes      []lane
+	gathers    [Last + 1][]int32 // by CF: the cdpValue words of data source 0 in the lanes
 }
 
 // An own is the stream of an archive with one PDP in a row that shares its rows with no other.

@@ -24,13 +24,13 @@ func TestStraight(t *testing.T) {
 		p.each(func(at Time, values []Value, texts []string) {
 			if fast.straight {
 				w := slices.Clone(a.W)
-				if runs, ok := fast.stepStraight(&mo, Table{w, 1}, 0, at, values, nil); ok {
+				if runs, ok := fast.stepStraight(&mo, w, at, values, nil); ok {
 					straight++
 					if at.Micro() != 0 {
 						micros++
 					}
 					again := slices.Clone(a.W) // a moment later
-					if runs2, ok := fast.stepStraight(&mo, Table{again, 1}, 0, at, values, nil); !ok || !sameRuns(runs, runs2) || !slices.Equal(w, again) {
+					if runs2, ok := fast.stepStraight(&mo, again, at, values, nil); !ok || !sameRuns(runs, runs2) || !slices.Equal(w, again) {
 						t.Fatalf("%v: at %d, %v: not the same when the moment is used again", p.args, at, values)
 					}
 				} else if !slices.Equal(w, a.W) {

@@ -10,13 +10,13 @@ const maxLanes = 64
 // reciprocal(d) (Lemire, Kaser, Kurz 2019: "Faster remainder by direct computation").
 func reciprocal(d int64) uint64 { return ^uint64(0)/uint64(d) + 1 }
 
-// A moment caches what depends only on the times of a step. Series of one shape that step from the
-// same time to the same time share it. It is filled in again when the times differ. The zero value
-// is ready.
+// A moment caches what depends only on the times of a step. Series of one Machine that step from
+// the same time to the same time share it. It is filled in again when the times differ. The zero
+// value is ready.
 type moment struct {
-	shape string
-	at    Time
-	last  uint64 // time of the last update, as in the state
+	m    *Machine
+	at   Time
+	last uint64 // time of the last update, as in the state
 
 	sec, from uint64  // seconds of at and last
 	iv        float64 // seconds from last to at
@@ -29,7 +29,7 @@ type moment struct {
 
 // make fills mo in for a step from last to at.
 func (mo *moment) make(m *Machine, last uint64, at Time) {
-	*mo = moment{shape: m.shape, at: at, last: last, sec: uint64(at) / 1e6, from: last / 1e6}
+	*mo = moment{m: m, at: at, last: last, sec: uint64(at) / 1e6, from: last / 1e6}
 	if uint64(at) <= last || mo.sec >= 1<<32 {
 		return
 	}

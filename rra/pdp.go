@@ -17,7 +17,7 @@ const scratch = 16
 // changed as rrdtool changes it.
 func (m *Machine) Step(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
 	var mo moment
-	if out, ok := m.stepStraight(&mo, Table{s.W, 1}, 0, at, values, out); ok {
+	if out, ok := m.stepStraight(&mo, s.W, at, values, out); ok {
 		s.Text = nil
 		return out, nil
 	}

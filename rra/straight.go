@@ -8,8 +8,8 @@ import (
 // The straight path is a fast version of Step for the common case: the series has neither COMPUTE
 // nor Holt-Winters, the readings are numbers and no texts, the heartbeats are kept, and at most one
 // PDP ends. It performs the floating-point operations of the general path in the same order, and
-// leaves out everything else. TestStraight compares the two. A Stride takes the same path through
-// several readings of a series.
+// leaves out everything else. TestStraight compares the two. A Block takes the same path for many
+// series.
 
 // maxStraight is how many data sources the straight path handles.
 const maxStraight = 32
@@ -35,82 +35,120 @@ func (m *Machine) prepare() {
 				folding: a.folding, magic: reciprocal(a.n),
 				off: a.off, rows: uint32(a.rows), stream: a.stream,
 			})
+			g := &m.gathers[a.cf]
+			*g = append(*g, int32(a.off+cdpValue))
 		}
 	}
 	m.straight = len(m.sources) <= maxStraight && len(m.lanes) <= maxLanes && m.inputs == len(m.sources) && !m.family && m.own == nil
 }
 
-// stepStraight is Step for the common case, for series i of t: no COMPUTE, no archive of the
-// Holt-Winters family, at most one PDP ends, readings that are numbers. In any other case it
-// returns false and changes nothing. After a step the series has no last readings kept as text: the
-// caller must drop State.Text. mo caches the times.
-func (m *Machine) stepStraight(mo *moment, t Table, i int, at Time, values []Value, out []Run) ([]Run, bool) {
+// stepStraight is Step for the common case: no COMPUTE, no archive of the Holt-Winters family,
+// at most one PDP ends, readings that are numbers. In any other case it returns false and changes
+// nothing. After a step the state has no last readings kept as text: the caller must drop
+// State.Text. mo caches the times.
+func (m *Machine) stepStraight(mo *moment, w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
 	if !m.straight || m.noStraight || len(values) != len(m.sources) {
 		return out, false
 	}
-	w, n := t.W[i:], t.N
-	if mo.at != at || mo.last != w[wordLast*n] || mo.shape != m.shape {
-		mo.make(m, w[wordLast*n], at)
+	if mo.at != at || mo.last != w[wordLast] || mo.m != m {
+		mo.make(m, w[wordLast], at)
 	}
 	if !mo.ok {
 		return out, false
 	}
-	var few [2]float64
-	pdps := few[:]
-	if len(values) > len(few) {
-		var many [maxStraight]float64
-		pdps = many[:]
+	if len(values) == 1 {
+		return m.straightOne(mo, w, &values[0], out)
 	}
-	pdps = pdps[:len(values)]
-	for d := range values {
-		ds := w[(wordSources+dsWords*d)*n:]
-		amount, ok := m.sources[d].straight(ds[dsBits*n], ds[dsMeta*n], &values[d], mo.iv)
+	return m.straightMany(mo, w, values, out)
+}
+
+// straightOne is stepStraight for one data source.
+func (m *Machine) straightOne(mo *moment, w []uint64, v *Value, out []Run) ([]Run, bool) {
+	ds := w[wordSources : wordSources+dsWords]
+	n, ok := m.sources[0].straight(ds[dsBits], ds[dsMeta], v, mo.iv)
+	if !ok {
+		return out, false
+	}
+	w[wordLast] = uint64(mo.at)
+	if mo.sec < mo.end {
+		keepOpen(ds, v, n, mo.iv)
+		return out, true
+	}
+	pdp := m.straightPDP(ds, v, n, mo)
+	if m.one != 0 {
+		w[m.one+onePrimary] = math.Float64bits(pdp)
+		out = appendRow(out, m.oneID, 0, int64(mo.k), pdp)
+		m.advancePairs(w)
+	}
+	if mo.closing == 0 {
+		m.gatherAll(w, pdp)
+		return out, true
+	}
+	for i := range m.lanes {
+		l := &m.lanes[i]
+		c := w[l.off : l.off+cdpWords]
+		if mo.closing>>i&1 == 0 {
+			l.gatherOne(c, pdp)
+			continue
+		}
+		l.finish(c, pdp, 1, 0)
+		out = appendRow(out, l.stream, 0, int64(mo.k/uint64(l.n)), math.Float64frombits(c[cdpPrimary]))
+		l.advance(&c[cdpMeta])
+	}
+	return out, true
+}
+
+// straightMany is stepStraight for several data sources.
+func (m *Machine) straightMany(mo *moment, w []uint64, values []Value, out []Run) ([]Run, bool) {
+	var buf [maxStraight]float64
+	pdps := buf[:len(values)]
+	for i := range values {
+		ds := m.ds(w, i)
+		n, ok := m.sources[i].straight(ds[dsBits], ds[dsMeta], &values[i], mo.iv)
 		if !ok {
 			return out, false
 		}
-		pdps[d] = amount
+		pdps[i] = n
 	}
-	w[wordLast*n] = uint64(mo.at)
+	w[wordLast] = uint64(mo.at)
 	if mo.sec < mo.end {
-		for d := range values {
-			keepOpen(w[(wordSources+dsWords*d)*n:], n, &values[d], pdps[d], mo.iv)
+		for i := range values {
+			keepOpen(m.ds(w, i), &values[i], pdps[i], mo.iv)
 		}
 		return out, true
 	}
-	for d := range values {
-		pdp := m.straightPDP(w[(wordSources+dsWords*d)*n:], n, &values[d], pdps[d], mo)
+	for i := range values {
+		pdp := m.straightPDP(m.ds(w, i), &values[i], pdps[i], mo)
 		if m.one != 0 {
-			w[(m.one+oneWords*d+onePrimary)*n] = math.Float64bits(pdp)
-			out = appendRow(out, m.oneID, int32(d), int64(mo.k), pdp)
+			w[m.one+oneWords*i+onePrimary] = math.Float64bits(pdp)
+			out = appendRow(out, m.oneID, int32(i), int64(mo.k), pdp)
 		}
-		pdps[d] = pdp
+		pdps[i] = pdp
 	}
-	m.advancePairs(w, n, 1)
-	return m.foldStraight(mo, w, n, pdps, out), true
-}
-
-// foldStraight folds a PDP of each data source into the lanes. Word j of the state stands at
-// w[j*n].
-func (m *Machine) foldStraight(mo *moment, w []uint64, n int, pdps []float64, out []Run) []Run {
+	m.advancePairs(w)
+	if mo.closing == 0 {
+		for d, pdp := range pdps {
+			m.gatherAll(w[cdpWords*d:], pdp)
+		}
+		return out, true
+	}
 	for i := range m.lanes {
 		l := &m.lanes[i]
 		closes := mo.closing>>i&1 != 0
 		for d, pdp := range pdps {
-			c := w[(l.off+cdpWords*d)*n:]
+			c := w[l.off+cdpWords*d : l.off+cdpWords*d+cdpWords]
 			if !closes {
-				l.gatherOne(c, n, pdp)
+				l.gatherOne(c, pdp)
 				continue
 			}
-			x := [cdpWords]uint64{cdpValue: c[cdpValue*n], cdpMeta: c[cdpMeta*n]}
-			l.finish(x[:], pdp, 1, 0)
-			if d == 0 {
-				l.advance(&x[cdpMeta])
-			}
-			c[cdpValue*n], c[cdpPrimary*n], c[cdpSecondary*n], c[cdpMeta*n] = x[cdpValue], x[cdpPrimary], x[cdpSecondary], x[cdpMeta]
-			out = appendRow(out, l.stream, int32(d), int64(mo.k/uint64(l.n)), math.Float64frombits(x[cdpPrimary]))
+			l.finish(c, pdp, 1, 0)
+			out = appendRow(out, l.stream, int32(d), int64(mo.k/uint64(l.n)), math.Float64frombits(c[cdpPrimary]))
+		}
+		if closes {
+			l.advance(&w[l.off+cdpMeta])
 		}
 	}
-	return out
+	return out, true
 }
 
 // straight returns what reading v adds to the open PDP over iv seconds: rate times seconds, or NaN
@@ -127,8 +165,15 @@ func (s *source) straight(old, meta uint64, v *Value, iv float64) (n float64, ok
 	var rate float64
 	switch s.kind {
 	case Gauge, Absolute:
-		if n, ok = v.plainNumber(); !ok {
+		switch {
+		case v.Tag == TagFloat:
+			n = math.Float64frombits(v.Bits)
+		case isDecimal(*v):
+			n = decimalNumber(*v)
+		case v.Tag == TagInt && v.Bits+1<<53 > 1<<54, v.Tag == TagUint && v.Bits > 1<<53, v.Tag > TagFloat:
 			return 0, false
+		default:
+			n = float64(int64(v.Bits))
 		}
 		if s.kind == Absolute {
 			rate = n / iv
@@ -162,49 +207,33 @@ func (s *source) straight(old, meta uint64, v *Value, iv float64) (n float64, ok
 	return n, true
 }
 
-// plainNumber returns a reading of a GAUGE or an ABSOLUTE as a double. ok is false if it needs the
-// general path.
-func (v *Value) plainNumber() (x float64, ok bool) {
-	switch {
-	case v.Tag == TagFloat:
-		return math.Float64frombits(v.Bits), true
-	case isDecimal(*v):
-		return decimalNumber(*v), true
-	case v.Tag == TagInt && v.Bits+1<<53 > 1<<54, v.Tag == TagUint && v.Bits > 1<<53, v.Tag > TagFloat, v.Tag == TagUnknown:
-		return 0, false
-	}
-	return float64(int64(v.Bits)), true
-}
-
-// keepOpen does what Machine.gather and Machine.keep do for a PDP that stays open. The words of the
-// data source lie step apart in ds.
-func keepOpen(ds []uint64, step int, v *Value, n, iv float64) {
-	ds[dsBits*step] = v.Bits
-	meta := ds[dsMeta*step]&^0xff | uint64(v.Tag)
+// keepOpen does what Machine.gather and Machine.keep do for a PDP that stays open.
+func keepOpen(ds []uint64, v *Value, n, iv float64) {
+	ds[dsBits] = v.Bits
+	meta := ds[dsMeta]&^0xff | uint64(v.Tag)
 	if n != n {
-		ds[dsMeta*step] = moreUnknownSec(meta, uint64(iv)) // cut to whole seconds, as rrdtool does
+		ds[dsMeta] = moreUnknownSec(meta, uint64(iv)) // cut to whole seconds, as rrdtool does
 		return
 	}
-	ds[dsMeta*step] = meta
-	if val := math.Float64frombits(ds[dsValue*step]); val == val {
+	ds[dsMeta] = meta
+	if val := math.Float64frombits(ds[dsValue]); val == val {
 		n += val
 	}
-	ds[dsValue*step] = math.Float64bits(n)
+	ds[dsValue] = math.Float64bits(n)
 }
 
-// straightPDP does what closePDP and keep do, for one PDP. The words of the data source lie step
-// apart in ds.
-func (m *Machine) straightPDP(ds []uint64, step int, v *Value, n float64, mo *moment) float64 {
-	val := math.Float64frombits(ds[dsValue*step])
-	unknown := int64(ds[dsMeta*step] >> 8)
-	ds[dsBits*step] = v.Bits
+// straightPDP does what closePDP and keep do, for one PDP.
+func (m *Machine) straightPDP(ds []uint64, v *Value, n float64, mo *moment) float64 {
+	val := math.Float64frombits(ds[dsValue])
+	unknown := int64(ds[dsMeta] >> 8)
+	ds[dsBits] = v.Bits
 	pdp := math.NaN()
 	if n != n {
 		if unknown <= m.step/2 {
 			pdp = val / (float64(m.step-unknown) - mo.pre)
 		}
-		ds[dsValue*step] = nanBits
-		ds[dsMeta*step] = uint64(mo.post)<<8 | uint64(v.Tag)
+		ds[dsValue] = nanBits
+		ds[dsMeta] = uint64(mo.post)<<8 | uint64(v.Tag)
 		return pdp
 	}
 	if val != val {
@@ -215,8 +244,8 @@ func (m *Machine) straightPDP(ds []uint64, step int, v *Value, n float64, mo *mo
 	if unknown <= m.step/2 {
 		pdp = val / float64(m.step-unknown)
 	}
-	ds[dsValue*step] = math.Float64bits(float64(rate * mo.post))
-	ds[dsMeta*step] = uint64(v.Tag)
+	ds[dsValue] = math.Float64bits(float64(rate * mo.post))
+	ds[dsMeta] = uint64(v.Tag)
 	return pdp
 }
 

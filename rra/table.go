@@ -40,7 +40,7 @@ func (t Table) Fill(i, n int, w []uint64) {
 // LastUpdate returns the time of the last reading folded into the state of a series.
 func (t Table) LastUpdate(i int) Time { return Time(t.W[wordLast*t.N+i]) }
 
-// Tabular reports whether series of m's shape may lie in a Table. The answer depends on the shape
+// Tabular reports whether series of m's shape may step in blocks. The answer depends on the shape
 // alone.
 func (m *Machine) Tabular() bool {
 	return len(m.sources) <= maxStraight && len(m.lanes) <= maxLanes && !m.family && m.own == nil

@@ -9,19 +9,20 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Append and recovery apply samples in the same way, in the order of the log. The samples of a run
-// wait in their cells where they can, and else go through shard.step. The rows that they close go
-// into the buffers of the group. The outcome depends on the log and on the state of the group
-// alone.
+// Append and recovery apply samples in the same way. The samples of a run go through rra.Block, or
+// one by one through shard.step, in the order of the log. The rows that they close go into the
+// buffers of the group. The outcome depends on the log and on the state of the group alone.
 
-// applySamples applies the samples [from, to) of b to g, and counts their outcome in o. The caller
-// holds g.mu.
+// applySamples applies the samples [from, to) of b to g, and counts their outcome in o. Plain
+// ones of one time step together, in blocks. The caller holds g.mu.
 func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 	// Without a window, samples that an earlier window held go first.
-	waits := g.c.waits && sh.reorder == 0 && len(g.held) == 0
+	holds := sh.reorder != 0 || len(g.held) > 0
+	blocks := g.c.tabular && !holds
+	sh.reach = rra.BlockSeries
 	for from < to {
-		if waits {
-			from = sh.wait(g, b, from, to, o)
+		if blocks {
+			from = sh.applyBlock(g, b, from, to, o)
 		}
 		if from < to {
 			sh.applyOdd(g, b, from, o)
@@ -30,7 +31,73 @@ func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 	}
 }
 
-// applyOdd applies a sample that does not wait.
+// applyBlock applies the samples of b from one on that can step together, in one block or in
+// several. It returns the first one that must be applied by itself.
+func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uint32 {
+	bl := &sh.block
+	for from < to {
+		at := b.samples[from].at
+		bl.Begin(g.table(), at)
+		for from < to && bl.Len() < rra.BlockSeries && b.samples[from].at == at {
+			d, n := sh.plain(g, b.samples[from:min(to, from+uint32(min(sh.reach, rra.BlockSeries-bl.Len())))])
+			if n == 0 {
+				break
+			}
+			first := b.samples[from].first
+			taken, texts := bl.Take(d.m, sh.index, b.values[first:first+uint32(n*d.values)], b.texts)
+			for _, t := range texts {
+				g.setText(int(t.Index), t.Texts)
+			}
+			from += uint32(taken)
+			if taken < n {
+				sh.reach = max(1, taken) // samples in a row that do not fit are not looked at again and again
+				break
+			}
+			sh.reach = min(2*sh.reach, rra.BlockSeries)
+		}
+		if bl.Len() == 0 {
+			break
+		}
+		o.accepted += bl.Len()
+		rows := bl.End()
+		for i := range rows {
+			g.pushBlock(&sh.coder, bl.Index(), &rows[i])
+		}
+	}
+	return from
+}
+
+// plain returns how many samples, from the first on, are of series of one definition that nothing
+// is the matter with. Their indices are in sh.index then, and their values one behind the other.
+func (sh *shard) plain(g *group, samples []sample) (*definition, int) {
+	c := g.c
+	flags, defs, refused := g.flags[:g.n], g.defs[:g.n], len(g.refused) > 0
+	mask := uint32(1)<<c.shift - 1
+	list := sh.index[:0]
+	var d *definition
+	first, at := samples[0].first, samples[0].at
+	for i := range samples {
+		sm := &samples[i]
+		index := sm.ref.number() & mask
+		if int(index) >= len(flags) || flags[index] != flagAlive || refused && g.refused[int(index)] != nil {
+			break
+		}
+		if d == nil {
+			if d = c.defs.byID(defs[index]); d == nil || int(sm.n) != d.values {
+				return nil, 0
+			}
+		}
+		if d.id != defs[index] || sm.first != first || sm.at != at {
+			break
+		}
+		first += uint32(sm.n)
+		list = append(list, int32(index))
+	}
+	sh.index = list
+	return d, len(list)
+}
+
+// applyOdd applies a sample that does not step together with others.
 func (sh *shard) applyOdd(g *group, b *Batch, i uint32, o *outcome) {
 	sm := &b.samples[i]
 	index := g.c.index(sm.ref.number())

@@ -235,7 +235,6 @@ func (cp *checkpointer) snapshot(g *group) *snapshot {
 	if !g.loaded || (!g.dirty && len(g.frozen) == 0) {
 		return nil
 	}
-	g.settleAll()
 	if !g.pend.Empty() {
 		p := g.pend
 		g.frozen = append(slices.Clip(g.frozen), &p)

@@ -51,12 +51,10 @@ type class struct {
 	sources  int   // data sources
 	seasonal bool
 	tabular  bool // states lie word by word: see rra.Table
-	waits    bool // readings may wait: see rhythm
 	streams  []rowblock.Geometry
 	cols     int   // columns of rows: one for each stream and data source
 	colOff   []int // by column: its first row among the rows of the buffers
 	bufRows  int   // rows of all buffers of a series
-	oneCol   int   // if waits: the column of the PDPs of the first source
 	shift    uint  // a group has 1<<shift series
 
 	// machine belongs to the first definition of the class. It reads the words that have the same
@@ -100,9 +98,6 @@ func newClass(id uint32, m *rra.Machine, space *groupSpace, defs *definitions) *
 		c.streams = append(c.streams, rowblock.NewGeometry(s, d.Step, finest))
 	}
 	c.layout()
-	if one, ok := m.OneStream(); ok && c.streams[one].Buffer == rra.MaxStride {
-		c.waits, c.oneCol = true, one*c.sources
-	}
 	empty := []*group{}
 	c.groups.Store(&empty)
 	return c

@@ -170,7 +170,6 @@ func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
 	if d.g.seen(pos) {
 		return
 	}
-	d.g.leaveAll(&sh.coder)
 	d.fn(sh, d.g)
 	d.g.changed(pos)
 }

@@ -111,7 +111,6 @@ func (s *Store) UnloadIdle() int64 {
 // EditState changes the words of a series' state behind the store's back, as damage would.
 func (s *Store) EditState(ref Ref, edit func(w []uint64)) error {
 	return s.withSeries(ref, func(g *group, index int) {
-		g.leave(new(bufferCoder), index)
 		w := g.loadWords(index, nil)
 		edit(w)
 		g.storeWords(index, w)
@@ -206,7 +205,6 @@ func (s *Store) digest(ctx context.Context, g *group) (uint64, error) {
 	if err := s.loader.lockGroup(g); err != nil {
 		return 0, err
 	}
-	g.settleAll()
 	for i := range g.n {
 		if !g.alive(i) {
 			continue

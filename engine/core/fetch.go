@@ -271,7 +271,6 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 	if err := g.usable(index); err != nil {
 		return w, err
 	}
-	g.settleOne(index)
 	d := g.definition(index)
 	def := d.m.Definition()
 	if archive == OpenRow {

@@ -132,7 +132,6 @@ func TestPageState(t *testing.T) {
 	var o outcome
 	g.follow(&batch, 0, 2)
 	(&shard{}).applySamples(g, &batch, 0, 2, &o)
-	g.settleAll()
 	g.pos = 3
 	if got := endState(g.appendState(nil), g.dir.Clone(len(c.streams)), g.stateKey()); !bytes.Equal(got, b) {
 		t.Errorf("state: %x, the page says %x", got, b)

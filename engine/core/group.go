@@ -38,7 +38,6 @@ type group struct {
 	applying wal.Pos // the last record that this process has applied; 0 after loading
 
 	arrays
-	rhythm
 
 	// These are by index of the series.
 	texts   map[int][]string // last readings that are kept as text
@@ -99,11 +98,6 @@ type arrays struct {
 	ctxTag   []uint8
 	hints    []rows.Hint // likewise
 	flags    []uint8
-
-	// Of readings that wait: see rhythm.
-	beats []beat
-	plain []rra.Tag // the newest reading had this tag, and one with it is its own cell
-	tags  []rra.Tag // of the newest reading of each source
 }
 
 // A column is what the buffers of one column know beside their rows, by series.
@@ -124,88 +118,6 @@ func (a *arrays) column(col int) column {
 func (a *arrays) buffered(i, col int) (n int, base uint32) {
 	at := col*a.capacity + i
 	return int(a.bufN[at]), a.bufBase[at]
-}
-
-// A reading that ends one PDP waits: its bits stand in the cell where the row of that PDP will
-// stand, in the buffer of the finest archives. Some readings later the series steps through all
-// that wait, which costs half as much as a step for each: see rra.Stride.
-//
-// Series of a group that get readings at the same times have a cadence together, which has the
-// times. A series leaves its cadence with a reading that cannot wait, and joins one with the next
-// reading that can. Who reads the state of a series settles it first. A snapshot settles all, so
-// that nothing of this is part of the format, and the outcome of a reading is known when it comes:
-// only readings wait that the step must accept.
-type rhythm struct {
-	cadences []cadence
-	joins    int   // series that joined a cadence while joinsIn was the block of rows
-	joinsIn  int64 // which grows by one when a block ends
-}
-
-// A cadence is the times of readings that ended one PDP each.
-type cadence struct {
-	members   int
-	first     int64                  // PDP of the first time
-	last      int64                  // PDP of the last one
-	heartbeat rra.Time               // the shortest of the members
-	times     [cadenceTimes]rra.Time // by PDP
-}
-
-// A beat is where a series stands in its cadence: the number of the cadence plus 1 in the high
-// half, 0 for none, and in the low half the number of the PDP which the newest reading ends.
-type beat uint16
-
-func beatOf(cadence int, k int64) beat { return beat(cadence+1)<<8 | beat(uint8(k)) }
-
-const (
-	// cadenceTimes is how many times a cadence keeps. Readings have waited for fewer: see settles.
-	cadenceTimes = 2 * rra.MaxStride
-	// notPlain is no tag of a reading.
-	notPlain rra.Tag = 0xff
-	// maxCadences bounds the cadences of a group. Series beyond them step at once.
-	maxCadences = 32
-	// maxJoins bounds how often a series joins a cadence in one block of rows, on average: times
-	// that change all the time are better off without.
-	maxJoins = 2
-)
-
-// at returns the time of the reading that ended a PDP.
-func (c *cadence) at(k int64) *rra.Time { return &c.times[k&(cadenceTimes-1)] }
-
-// recent reports whether c has the times of the readings that ended k and the PDP before, and a
-// series may still come to them.
-func (c *cadence) recent(k int64) bool {
-	return k <= c.last && k >= c.first && k > c.last-rra.MaxStride
-}
-
-// waitingBytes returns how many bytes a group takes for the readings of a series that wait.
-func (c *class) waitingBytes() int {
-	if !c.waits {
-		return 0
-	}
-	return 3 + c.sources
-}
-
-// newestTime returns the time of the newest reading of the series at an index, whose state is of
-// last.
-func (g *group) newestTime(i int, last rra.Time) rra.Time {
-	if !g.c.waits || g.beats[i] == 0 {
-		return last
-	}
-	if _, n, cadence := g.waiters(i, last); n > 0 {
-		return *cadence.at(cadence.pdp(g.beats[i]))
-	}
-	return last
-}
-
-// pdp returns the PDP of a beat of c.
-func (c *cadence) pdp(x beat) int64 { return c.last - int64(uint8(c.last)-uint8(x)) }
-
-// waiters returns how many readings wait for the series at an index, whose state is of last, and
-// the PDP before the first of them.
-func (g *group) waiters(i int, last rra.Time) (before int64, n int, c *cadence) {
-	c = &g.cadences[g.beats[i]>>8-1]
-	before = last.Unix() / g.c.step
-	return before, int(c.pdp(g.beats[i]) - before), c
 }
 
 // flagAlive is the flag of a series in a group, part of the format: a series lives here; else the
@@ -243,9 +155,6 @@ func (g *group) resize(n int) {
 	copy(g.defs, old.defs)
 	copy(g.ctxTag, old.ctxTag)
 	copy(g.flags, old.flags)
-	copy(g.beats, old.beats)
-	copy(g.plain, old.plain)
-	copy(g.tags, old.tags)
 	g.c.space.Release(old.mem)
 }
 
@@ -272,7 +181,7 @@ func (c *class) stateWords(capacity int) int {
 
 func (c *class) groupBytes(capacity int) int {
 	return 8*(c.stateWords(capacity)+pitch(capacity)*c.bufRows) +
-		capacity*(8*c.sources+4*(2*c.cols+1)+c.cols+c.sources+1+c.waitingBytes())
+		capacity*(8*c.sources+4*(2*c.cols+1)+c.cols+c.sources+1)
 }
 
 // carve lays the arrays over b, widest elements first.
@@ -294,23 +203,16 @@ func (g *group) carve(b []byte, capacity int) {
 	g.bufBase = memory.View[uint32](take(4*n), n)
 	g.hints = memory.View[rows.Hint](take(4*n), n)
 	g.defs = memory.View[uint32](take(4*capacity), capacity)
-	if c.waits {
-		g.beats = memory.View[beat](take(2*capacity), capacity)
-	}
 	g.bufN = take(n)
 	g.ctxTag = take(capacity * c.sources)
 	g.flags = take(capacity)
-	if c.waits {
-		g.plain = memory.View[rra.Tag](take(capacity), capacity)
-		g.tags = memory.View[rra.Tag](take(capacity*c.sources), capacity*c.sources)
-	}
 }
 
 // unload releases the memory of the arrays. The database must hold their content.
 func (g *group) unload() {
 	g.c.space.Release(g.mem)
 	g.forgetLongRuns()
-	g.arrays, g.rhythm = arrays{}, rhythm{}
+	g.arrays = arrays{}
 	g.texts, g.held, g.refused = nil, nil, nil
 	g.loaded = false
 }
@@ -403,7 +305,7 @@ func (g *group) definition(i int) *definition { return g.c.defs.byID(g.defs[i]) 
 // lastUpdate returns the time of the last update of the series at index i.
 func (g *group) lastUpdate(i int) rra.Time {
 	if g.c.tabular {
-		return g.newestTime(i, g.table().LastUpdate(i))
+		return g.table().LastUpdate(i)
 	}
 	return g.c.machine.LastUpdate(g.loadWords(i, nil))
 }
@@ -493,16 +395,10 @@ func (g *group) openRows(dst []float64, i, col, n int, base uint32) []float64 {
 	return dst
 }
 
-// A bufferCoder is the working memory with which a shard takes readings that have waited, and codes
-// the rows of full buffers.
+// A bufferCoder is the working memory with which a shard codes the rows of full buffers.
 type bufferCoder struct {
 	rows.Coder
 	vals []float64 // the rows at hand, series by series
-
-	stride   rra.Stride
-	times    [rra.MaxStride]rra.Time
-	machines [rra.StrideSeries]*rra.Machine
-	rows     []int
 }
 
 // room returns room for n rows.
@@ -577,4 +473,55 @@ func (g *group) flush(co *bufferCoder, i, col, n int) {
 	base := g.bufBase[at]
 	vals := g.openRows(co.room(n)[:0], i, col, n, base)
 	g.waiting().Add(&co.Coder, i, col, base, vals, g.c.streams[col/g.c.sources].PDPs, &g.hints[at])
+}
+
+// pushBlock takes a row of a column of many series into their buffers.
+func (g *group) pushBlock(co *bufferCoder, index []int32, r *rra.BlockRows) {
+	c := g.c
+	col := int(r.Stream)*c.sources + int(r.DS)
+	st := &c.streams[r.Stream]
+	mask := st.Buffer - 1
+	line := g.buffer(col, st, r.K)
+	b := g.column(col)
+	k := uint32(r.K)
+	for j, i := range index {
+		v := r.Values[j]
+		switch n := b.n[i]; {
+		case n == 0:
+			if v == v {
+				b.base[i], b.n[i], line[i] = k, 1, v
+			}
+		case b.base[i]+uint32(n) == k:
+			line[i] = v
+			b.n[i] = n + 1
+		default:
+			g.push(co, int(i), &rra.Run{Stream: r.Stream, DS: r.DS, First: r.K, Count: 1, Value: v})
+		}
+	}
+	if r.K&mask != mask {
+		return
+	}
+	g.flushBlock(co, index, col, st)
+}
+
+// flushBlock codes the buffers of a column of many series, whose last rows have come, and empties
+// them. It reads the buffers row by row, as they lie in memory.
+func (g *group) flushBlock(co *bufferCoder, index []int32, col int, st *rowblock.Geometry) {
+	size := int(st.Buffer)
+	vals := co.room(size * len(index))
+	for j := range size {
+		line := g.buffer(col, st, int64(j))
+		at := j
+		for _, i := range index {
+			vals[at] = line[i]
+			at += size
+		}
+	}
+	b, waiting := g.column(col), g.waiting()
+	for j, i := range index {
+		if n := int(b.n[i]); n > 0 {
+			waiting.Add(&co.Coder, int(i), col, b.base[i], vals[(j+1)*size-n:(j+1)*size], st.PDPs, &b.hints[i])
+			b.n[i] = 0
+		}
+	}
 }

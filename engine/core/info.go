@@ -58,7 +58,6 @@ func (s *Store) withSeries(ref Ref, fn func(g *group, index int)) error {
 	index := c.index(ref.number())
 	err := g.usable(index)
 	if err == nil {
-		g.settleOne(index)
 		fn(g, index)
 	}
 	g.mu.Unlock()

@@ -406,7 +406,6 @@ func (d *digests) copyIn(c *groupCopy) (stale bool, err error) {
 			return nil
 		})
 	}
-	g.settleAll()
 	dir := g.dir
 	if g.nextTx != 0 && g.nextTx <= c.tx.ID() {
 		dir = g.next

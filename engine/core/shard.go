@@ -28,7 +28,9 @@ type shard struct {
 
 	// The goroutine alone uses what follows, and keeps it from record to record.
 	runs  []rra.Run // rows of one step
-	index []int32   // series whose readings have waited enough
+	block rra.Block // series that step together
+	index []int32   // of the series that may join it
+	reach int       // how many samples are looked at for it
 	words []uint64  // a copy of the state at hand
 	state rra.State // of the series at hand: a local variable would escape to the heap
 	batch Batch     // decoded records
@@ -52,14 +54,6 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 	if last := g.lastUpdate(index); at <= last {
 		return &rra.TimeError{At: at, Last: last} // what Step says, without a copy of the state
 	}
-	g.leave(&sh.coder, index)
-	if g.c.tabular && (g.texts == nil || g.texts[index] == nil) {
-		runs, ok := sh.coder.stride.One(d.m, g.table(), index, at, values, sh.runs[:0])
-		if ok {
-			sh.close(g, index, runs, trace)
-			return nil
-		}
-	}
 	st := &sh.state
 	st.W, st.Text = g.loadWords(index, sh.words), nil
 	if g.c.tabular {
@@ -73,20 +67,15 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 	if g.c.tabular {
 		g.storeWords(index, st.W)
 	}
+	sh.keepRuns(runs)
 	if hadText || st.Text != nil {
 		g.setText(index, st.Text)
 	}
-	sh.close(g, index, runs, trace)
-	return err
-}
-
-// close pushes the rows that a step has closed.
-func (sh *shard) close(g *group, index int, runs []rra.Run, trace func([]rra.Run)) {
-	sh.keepRuns(runs)
 	for i := range runs {
 		g.push(&sh.coder, index, &runs[i])
 	}
 	if trace != nil {
 		trace(runs)
 	}
+	return err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A cadenceSender makes the readings of hosts: series that are read together most of the time.
-type cadenceSender struct {
+// A machine makes the readings of series that are read together most of the time.
+type machine struct {
 	r     *rand.Rand
 	refs  []core.Ref
 	kinds []rra.Kind
@@ -23,10 +23,10 @@ type cadenceSender struct {
 
 // batch returns the readings of one step: in some order, some of them left out, late, doubled,
 // unknown or of an odd time.
-func (x *cadenceSender) batch(at rra.Time, sources int) []beatReading {
-	var out []beatReading
+func (x *machine) batch(at rra.Time, sources int) []machineReading {
+	var out []machineReading
 	for i, ref := range x.refs {
-		y := beatReading{ref: ref, at: at + x.phase}
+		y := machineReading{ref: ref, at: at + x.phase}
 		for range sources {
 			y.values = append(y.values, x.value(i))
 		}
@@ -52,7 +52,7 @@ func (x *cadenceSender) batch(at rra.Time, sources int) []beatReading {
 }
 
 // value returns the next reading of a series.
-func (x *cadenceSender) value(i int) rra.Value {
+func (x *machine) value(i int) rra.Value {
 	x.count[i] += x.r.Uint64N(1000)
 	if x.kinds[i] != rra.Gauge && x.kinds[i] != rra.Absolute {
 		if x.r.IntN(300) == 0 {
@@ -70,16 +70,16 @@ func (x *cadenceSender) value(i int) rra.Value {
 	return rra.Float(float64(x.count[i]%1000) / 4)
 }
 
-type beatReading struct {
+type machineReading struct {
 	ref    core.Ref
 	at     rra.Time
 	values []rra.Value
 }
 
-// TestWaitingReadings gives the same readings to three stores: in batches, so that they wait for
-// each other; in batches with questions between, so that they do not wait long; and one by one as
-// update commands, which never wait. States and rows must be the same, and what is refused.
-func TestWaitingReadings(t *testing.T) {
+// TestBatchesStepAsCommands gives the same readings to three stores: in batches, in batches with
+// questions between, and one by one as update commands. States and rows must be the same, and what
+// is refused.
+func TestBatchesStepAsCommands(t *testing.T) {
 	r := seeds.Rand(t)
 	for range 4 {
 		sources := 1 + r.IntN(2)
@@ -87,11 +87,11 @@ func TestWaitingReadings(t *testing.T) {
 		for i := range stores {
 			stores[i] = mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
 		}
-		var hosts []*cadenceSender
+		var hosts []*machine
 		for h := range 5 {
-			x := &cadenceSender{r: r, phase: rra.Time(r.IntN(10_000_000)), count: make([]uint64, 70)}
+			x := &machine{r: r, phase: rra.Time(r.IntN(10_000_000)), count: make([]uint64, 70)}
 			for i := range x.count {
-				d := cadenceDefinition(r, i, sources)
+				d := machineDefinition(r, i, sources)
 				x.kinds = append(x.kinds, d.Sources[0].Kind)
 				for _, s := range stores {
 					ref := mustCreateAt(t, s, fmt.Sprintf("h%d/s%d", h, i), d, programStart)
@@ -120,8 +120,8 @@ func TestWaitingReadings(t *testing.T) {
 	}
 }
 
-// cadenceDefinition returns one of several definitions of one shape.
-func cadenceDefinition(r *rand.Rand, i, sources int) *rra.Definition {
+// machineDefinition returns one of several definitions of one shape.
+func machineDefinition(r *rand.Rand, i, sources int) *rra.Definition {
 	d := &rra.Definition{Step: 10, Archives: []rra.Archive{
 		{CF: rra.Average, XFF: 0.5, PDPs: 1, Rows: 50, Partner: -1},
 		{CF: rra.Average, XFF: 0.2, PDPs: 6, Rows: 40, Partner: -1},
@@ -144,7 +144,7 @@ func cadenceDefinition(r *rand.Rand, i, sources int) *rra.Definition {
 }
 
 // step sends one batch of a host to each store.
-func (x *cadenceSender) step(t *testing.T, stores []*core.Store, at rra.Time, sources int) {
+func (x *machine) step(t *testing.T, stores []*core.Store, at rra.Time, sources int) {
 	t.Helper()
 	readings := x.batch(at, sources)
 	var accepted [3]int
@@ -187,7 +187,7 @@ func mustReject(t *testing.T, err error) *core.RejectedError {
 }
 
 // ask reads some series, or stores all.
-func (x *cadenceSender) ask(t *testing.T, s *core.Store) {
+func (x *machine) ask(t *testing.T, s *core.Store) {
 	t.Helper()
 	var err error
 	ref := x.refs[x.r.IntN(len(x.refs))]

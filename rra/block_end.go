@@ -1,0 +1,126 @@
+package rra
+
+import "math"
+
+// End folds the PDPs that have ended into the archives, and returns the rows that end: of a stream
+// and a data source either one row of every series in the block, or none.
+func (b *Block) End() []BlockRows {
+	b.rows, b.out = b.rows[:0], b.out[:0]
+	m, mo := b.m, &b.mo
+	if len(b.index) == 0 || mo.sec < mo.end {
+		return nil
+	}
+	if m.one != 0 {
+		for d := range m.sources {
+			pdps := b.pdps(d)
+			primary := b.t.column(m.one + oneWords*d + onePrimary)
+			for j, i := range b.index {
+				primary[i] = math.Float64bits(pdps[j])
+			}
+			b.rows = append(b.rows, BlockRows{m.oneID, int32(d), int64(mo.k), pdps})
+		}
+		for i := range m.pairs {
+			b.advancePair(&m.pairs[i])
+		}
+	}
+	if most := len(m.lanes) * len(m.sources) * BlockSeries; cap(b.out) < most && mo.closing != 0 {
+		b.out = make([]float64, 0, most)
+	}
+	for i := range m.lanes {
+		l := &m.lanes[i]
+		for d := range m.sources {
+			if mo.closing>>i&1 == 0 {
+				b.gather(l, d)
+				continue
+			}
+			b.rows = append(b.rows, BlockRows{l.stream, int32(d), int64(mo.k / uint64(l.n)), b.finish(l, d)})
+		}
+	}
+	return b.rows
+}
+
+// pdps returns the PDPs of a data source, by series of the block.
+func (b *Block) pdps(d int) []float64 {
+	return b.pdp[d*BlockSeries:][:len(b.index)]
+}
+
+// advancePair moves the current rows of two archives with one PDP in a row.
+func (b *Block) advancePair(o *rowPair) {
+	words := b.t.column(o.cur)
+	for _, i := range b.index {
+		p := words[i]
+		if low, high := uint32(p)+1, uint32(p>>32)+1; low < o.low && high < o.high {
+			words[i] = p + o.step
+			continue
+		}
+		words[i] = o.turn(p)
+	}
+}
+
+// gather is lane.gatherOne for every series of the block.
+func (b *Block) gather(l *lane, d int) {
+	off := l.off + cdpWords*d
+	vals := b.t.column(off + cdpValue)
+	pdps := b.pdps(d)
+	if l.cf == Average {
+		for j, i := range b.index {
+			pdp, val := pdps[j], math.Float64frombits(vals[i])
+			if pdp != pdp {
+				b.gatherUnknown(off, i)
+				continue
+			}
+			if val == val {
+				pdp += val
+			}
+			vals[i] = math.Float64bits(pdp)
+		}
+		return
+	}
+	for j, i := range b.index {
+		pdp, val := pdps[j], math.Float64frombits(vals[i])
+		if pdp != pdp {
+			b.gatherUnknown(off, i)
+			continue
+		}
+		// No branches: which of two numbers is the larger one is hard to predict.
+		next := math.Float64bits(pdp)
+		switch l.cf {
+		case Max:
+			if pdp <= val {
+				next = math.Float64bits(val)
+			}
+		case Min:
+			if pdp >= val {
+				next = math.Float64bits(val)
+			}
+		}
+		vals[i] = next
+	}
+}
+
+// gatherUnknown counts an unknown PDP. off is the first word of a data source in a lane.
+func (b *Block) gatherUnknown(off int, i int32) {
+	meta := &b.t.column(off + cdpMeta)[i]
+	*meta = moreUnknownPDPs(*meta, 1)
+}
+
+// finish ends a row of a lane for every series of the block, and returns these rows.
+func (b *Block) finish(l *lane, d int) []float64 {
+	n := len(b.out)
+	b.out = b.out[:n+len(b.index)]
+	out := b.out[n:]
+	pdps := b.pdps(d)
+	off := l.off + cdpWords*d
+	vals, metas := b.t.column(off+cdpValue), b.t.column(off+cdpMeta)
+	primary, secondary := b.t.column(off+cdpPrimary), b.t.column(off+cdpSecondary)
+	for j, i := range b.index {
+		c := [cdpWords]uint64{cdpValue: vals[i], cdpMeta: metas[i]}
+		l.finish(c[:], pdps[j], 1, 0)
+		out[j] = math.Float64frombits(c[cdpPrimary])
+		if d == 0 {
+			l.advance(&c[cdpMeta])
+		}
+		vals[i], primary[i], secondary[i], metas[i] = c[cdpValue], c[cdpPrimary], c[cdpSecondary], c[cdpMeta]
+	}
+	return out
+}
