@@ -226,7 +226,7 @@ func (t *tally) add(r role, key string, v float64) {
 	t.n[r]++
 }
 
-// mean returns the mean of a role's values, NaN if there are none.
+// mean returns the mean of a role's values, or NaN without values.
 func (t *tally) mean(r role) float64 { return t.sum[r] / float64(t.n[r]) }
 
 // figures returns the figures, NaN where nothing is sent.

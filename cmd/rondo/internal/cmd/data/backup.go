@@ -142,8 +142,8 @@ func NewRestoreBackup(c *cli.Factory) *cobra.Command {
 		Use:   "restore-backup FILE...|-",
 		Short: "Make a database from a backup",
 		Long: `Make the database's folder, which must be empty or absent, from what rondo backup wrote; "-" is standard input.
-Several FILEs are one backup of everything and those of what changed since, in the order in which they were made.
-Dashboards are put back; files of rules go to the folder rules in that of the database, and --rule-file names them.`,
+Several FILEs are a full backup and its increments, in the order in which they were made.
+Restore puts dashboards back. Rule files go to the folder rules of the database: start the server with --rule-file.`,
 		Args: someBackups,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := c.Target()
