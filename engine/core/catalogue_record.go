@@ -3,7 +3,7 @@ package core
 import (
 	"encoding/binary"
 
-	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/record"
 )
 
 // The records of the catalogue in the log.

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
-	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
+	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
-	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 

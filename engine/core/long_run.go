@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
+	"github.com/rondo-db/rondo/internal/record"
 )
 
 // A reading after a long silence, still within the heartbeat, closes many rows of one value at

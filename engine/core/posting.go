@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/rondo-db/rondo/engine/internal/damage"
-	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/record"
 )
 
 // The label index says, for a label and a group, which series of the group carry the label. The key

@@ -3,7 +3,7 @@ package core
 import (
 	"fmt"
 
-	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/query/peer"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/peer"
 )
 
 // catchUp stops a node, sends readings, starts the node again, and measures how it catches up.

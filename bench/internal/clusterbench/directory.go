@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/natskv"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/natskv"
+	"github.com/rondo-db/rondo/cluster/peer"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/peer"
 )
 
 // askTime bounds a question to the servers: an answer may be lost.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/router"
+	"github.com/rondo-db/rondo/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/client"
 )

@@ -10,11 +10,11 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/router"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/peer"
+	"github.com/rondo-db/rondo/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/enginebench"
-	"github.com/rondo-db/rondo/query/peer"
 	"github.com/rondo-db/rondo/wal"
 )
 

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/rondo-db/rondo/cluster/peer"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/peer"
 )
 
 // ServeStore serves a store in dir at address, as a node of a cluster serves a partition, until ctx

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/rondo-db/rondo/engine/internal/damage"
-	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/record"
 )
 
 // The first two pages of bbolt's file are its meta pages. Each transaction ends by writing one of

@@ -2,7 +2,7 @@ package boltfile
 
 import (
 	"github.com/rondo-db/rondo/engine/internal/damage"
-	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/record"
 )
 
 // Get returns the value of key without its checksum, or nil if bucket does not hold key. The error

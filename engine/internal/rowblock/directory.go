@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/record"
 )
 
 // A Directory says which blocks of a group the database holds. Once other goroutines see a

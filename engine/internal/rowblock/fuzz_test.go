@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra/rows"
 )
 

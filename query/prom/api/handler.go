@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
 
+	"github.com/rondo-db/rondo/cluster/spread"
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/prom"
-	"github.com/rondo-db/rondo/query/prom/spread"
 )
 
 // Prefix is what the paths of the API begin with.

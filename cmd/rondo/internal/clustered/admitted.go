@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/peer"
 	"github.com/rondo-db/rondo/internal/sleep"
-	"github.com/rondo-db/rondo/query/peer"
 )
 
 const (

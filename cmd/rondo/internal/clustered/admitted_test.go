@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord/coordtest"
+	"github.com/rondo-db/rondo/cluster/peer"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig/webconfigtest"
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/peer"
 )
 
 // certified returns what --cluster-node-tls makes of certificates of an authority.

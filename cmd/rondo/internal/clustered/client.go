@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/natskv"
-	"github.com/rondo-db/rondo/engine/cluster/router"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/natskv"
+	"github.com/rondo-db/rondo/cluster/peer"
+	"github.com/rondo-db/rondo/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/peer"
 )
 
 // DialOptions say how a process that is no node reaches a cluster.

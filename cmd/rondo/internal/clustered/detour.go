@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/rondo-db/rondo/engine/cluster/detour"
-	"github.com/rondo-db/rondo/engine/cluster/spool"
+	"github.com/rondo-db/rondo/cluster/detour"
+	"github.com/rondo-db/rondo/cluster/spool"
 )
 
 // openDetour opens the spool and the way of samples whose senders get no answer.

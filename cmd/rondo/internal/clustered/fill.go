@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/copying"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/copying"
 	"github.com/rondo-db/rondo/engine/core"
 )
 

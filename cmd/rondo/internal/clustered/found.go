@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/placement"
 	"github.com/rondo-db/rondo/internal/sleep"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord/coordtest"
 )
 
 // TestFound starts a node while the servers do not answer. It waits for them, and gives up after a

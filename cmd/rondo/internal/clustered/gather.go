@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/copying"
+	"github.com/rondo-db/rondo/cluster/copying"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/owner"
 )

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/engine/core"
 )
 

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/natskv"
-	"github.com/rondo-db/rondo/engine/cluster/operate"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/natskv"
+	"github.com/rondo-db/rondo/cluster/operate"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/wal/jetstream"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord/coordtest"
 )
 
 // TestNoSecondCluster: a node without a cluster makes none where a node says that it is in one, or

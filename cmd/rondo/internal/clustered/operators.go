@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/natskv"
+	"github.com/rondo-db/rondo/cluster/node"
+	"github.com/rondo-db/rondo/cluster/operate"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/natskv"
-	"github.com/rondo-db/rondo/engine/cluster/node"
-	"github.com/rondo-db/rondo/engine/cluster/operate"
 	"github.com/rondo-db/rondo/internal/natsconn"
 )
 

@@ -20,9 +20,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/natskv"
-	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/natskv"
+	"github.com/rondo-db/rondo/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/natsconn"
 	"github.com/rondo-db/rondo/query/partial"

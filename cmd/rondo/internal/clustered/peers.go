@@ -9,10 +9,10 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/node"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/node"
+	"github.com/rondo-db/rondo/cluster/peer"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/peer"
 	"github.com/rondo-db/rondo/wal"
 )
 

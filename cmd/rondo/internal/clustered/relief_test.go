@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/node"
-	"github.com/rondo-db/rondo/engine/cluster/operate"
+	"github.com/rondo-db/rondo/cluster/node"
+	"github.com/rondo-db/rondo/cluster/operate"
 	"github.com/rondo-db/rondo/engine/core"
 )
 

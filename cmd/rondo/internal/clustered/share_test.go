@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
-	"github.com/rondo-db/rondo/engine/cluster/node"
-	"github.com/rondo-db/rondo/engine/cluster/placement"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord/coordtest"
+	"github.com/rondo-db/rondo/cluster/node"
+	"github.com/rondo-db/rondo/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
 )

@@ -3,7 +3,7 @@ package clustered
 import (
 	"context"
 
-	"github.com/rondo-db/rondo/engine/cluster/node"
+	"github.com/rondo-db/rondo/cluster/node"
 )
 
 // A State is what a node knows of its cluster and of itself.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/internal/sleep"

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord/coordtest"
 )
 
 // takes fails unless a node learns that a group is its, or is not, and what was kept.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine/cluster/operate"
+	"github.com/rondo-db/rondo/cluster/operate"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/cluster/coord/coordtest"
+	"github.com/rondo-db/rondo/cluster/operate"
+	"github.com/rondo-db/rondo/cluster/placement"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
-	"github.com/rondo-db/rondo/engine/cluster/coord"
-	"github.com/rondo-db/rondo/engine/cluster/coord/coordtest"
-	"github.com/rondo-db/rondo/engine/cluster/operate"
-	"github.com/rondo-db/rondo/engine/cluster/placement"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )

@@ -4,12 +4,12 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/rondo-db/rondo/cluster/spread"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
-	"github.com/rondo-db/rondo/query/prom/spread"
 	"github.com/rondo-db/rondo/query/web"
 )
 

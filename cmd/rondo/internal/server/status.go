@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rondo-db/rondo/cluster/operate"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
-	"github.com/rondo-db/rondo/engine/cluster/operate"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/rpc"

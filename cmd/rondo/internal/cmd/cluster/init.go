@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cluster/copying"
+	"github.com/rondo-db/rondo/cluster/shared"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
-	"github.com/rondo-db/rondo/engine/cluster/copying"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/dashboards"
-	"github.com/rondo-db/rondo/query/dashboards/shared"
 )
 
 // A clusterFilling is a run of rondo cluster init.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rondo-db/rondo/cluster/copying"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
-	"github.com/rondo-db/rondo/engine/cluster/copying"
 )
 
 // TestEndOfInit: a run that was interrupted has failed in nothing, and that it goes on where it was

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rondo-db/rondo/cluster/copying"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clusterflags"
-	"github.com/rondo-db/rondo/engine/cluster/copying"
 )
 
 // reachFlags are the flags of commands that reach a cluster from outside.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/rondo-db/rondo/cluster/detour"
+	"github.com/rondo-db/rondo/cluster/operate"
+	"github.com/rondo-db/rondo/cluster/spool"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
-	"github.com/rondo-db/rondo/engine/cluster/detour"
-	"github.com/rondo-db/rondo/engine/cluster/operate"
-	"github.com/rondo-db/rondo/engine/cluster/spool"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )

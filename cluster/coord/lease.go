@@ -1,0 +1,76 @@
+package coord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/rondo-db/rondo/cluster/placement"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A Lease says which node should lead a partition. It is for liveness only: what keeps a second
+// writer out is the stream of the partition, which refuses the records of whoever has not claimed
+// it last. See the package's comment.
+type Lease struct {
+	Node    string `json:"node"` // empty: nobody
+	Session string `json:"session"`
+	Term    uint64 `json:"term"` // grows by one when it is given to another one, for logs and eyes
+
+	// Log is the identity of the partition's log, a [wal.ID] as text, which the first leader names;
+	// empty: nobody has led the partition yet. A log that is empty, or another one, is not the
+	// partition's.
+	Log string `json:"log,omitempty"`
+
+	Revision uint64 `json:"-"` // in the store; 0: there was never a lease
+	Damaged  bool   `json:"-"` // in the store: the other fields were known before, or are empty
+}
+
+// WriteLease gives the lease of a partition to a node in place of a former one, as it was read.
+// An empty node and session give the lease up. The error wraps ErrConflict if the lease is
+// another one meanwhile; after another error the lease may have been written.
+func WriteLease(ctx context.Context, s Store, partition int, former Lease, node, session string) (Lease, error) {
+	return writeLease(ctx, s, partition, former, Lease{Node: node, Session: session, Term: former.Term + 1, Log: former.Log})
+}
+
+// NameLog notes in a lease which log the partition has. It returns the errors of WriteLease.
+func NameLog(ctx context.Context, s Store, partition int, former Lease, log wal.ID) (Lease, error) {
+	l := former
+	l.Log = log.String()
+	return writeLease(ctx, s, partition, former, l)
+}
+
+// HasLeases reports whether a store has leases of a cluster, whose map it may have lost.
+func HasLeases(ctx context.Context, s Store) (bool, error) {
+	all, err := s.List(ctx, leaseList(0))
+	return len(all) > 0, err
+}
+
+func writeLease(ctx context.Context, s Store, partition int, former, l Lease) (Lease, error) {
+	value, err := json.Marshal(l)
+	if err == nil {
+		l.Damaged = false
+		l.Revision, err = s.CompareAndSet(ctx, leaseKey(partition), value, former.Revision)
+	}
+	if err != nil {
+		return former, fmt.Errorf("lease of partition %d: %w", partition, err)
+	}
+	return l, nil
+}
+
+// WriteMap writes the map of partitions in place of the one with a revision, or the first one with
+// 0. The error wraps ErrConflict if the map is another one meanwhile; after another error the map
+// may have been written.
+func WriteMap(ctx context.Context, s Store, m placement.Map, revision uint64) (uint64, error) {
+	err := m.Validate()
+	if err == nil {
+		var value []byte
+		if value, err = json.Marshal(m); err == nil {
+			revision, err = s.CompareAndSet(ctx, keyMap, value, revision)
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("map of partitions: %w", err)
+	}
+	return revision, nil
+}

@@ -1,0 +1,188 @@
+package detour
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/cluster/router"
+	"github.com/rondo-db/rondo/cluster/spool"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
+)
+
+// Options configure a Detour. The zero value of each field but Spool is what production runs.
+type Options struct {
+	// Spool keeps what cannot be delivered; nil: that is dropped and counted.
+	Spool *spool.Spool
+	// Patience is how long a leader may take for a part of a batch, and a partition for a question;
+	// 0: 1 s.
+	Patience time.Duration
+	// PromiseBytes bounds the memory of promises; 0: 64 MiB.
+	PromiseBytes int64
+	// Names is of how many series the paths are remembered; 0: 4 Mi.
+	Names int64
+	// Logger takes a line when samples are dropped; nil: silent.
+	Logger *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.Patience <= 0 {
+		o.Patience = time.Second
+	}
+	if o.PromiseBytes <= 0 {
+		o.PromiseBytes = 64 << 20
+	}
+	if o.Names <= 0 {
+		o.Names = 4 << 20
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// A Detour is a core.Engine for receivers whose senders get no answer. Methods that it does not
+// have itself are the router's.
+type Detour struct {
+	*router.Store
+	dir   router.Directory
+	spool *spool.Spool
+	o     Options
+
+	lanes    []lane
+	journeys sync.Pool // of *journey
+	names    names
+	promises promises
+	lost     losses
+	lines    loglimit.Limit[string]
+
+	stop   context.CancelFunc
+	ended  chan struct{}  // closed when the spool delivers nothing more
+	lanewg sync.WaitGroup // of lanes that run
+	closed atomic.Bool
+}
+
+var _ core.Engine = (*Detour)(nil)
+
+// New returns a Detour over the partitions of dir, which are also r's. It delivers what the spool
+// has until Stop.
+func New(r *router.Store, dir router.Directory, o Options) *Detour {
+	d := &Detour{Store: r, dir: dir, o: o.withDefaults(), lanes: make([]lane, r.Partitions()), ended: make(chan struct{})}
+	d.spool = o.Spool
+	for p := range d.lanes {
+		d.lanes[p].d, d.lanes[p].p = d, p
+	}
+	d.names.most, d.promises.most = d.o.Names, d.o.PromiseBytes
+	ctx, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	go func() {
+		defer close(d.ended)
+		if d.spool != nil {
+			d.spool.Run(ctx, d.leader)
+		}
+	}()
+	return d
+}
+
+// Stop ends the delivery of what is spooled. Samples that are submitted afterwards go into the
+// spool. It does not wait.
+func (d *Detour) Stop() {
+	d.closed.Store(true)
+	d.stop()
+}
+
+// Close stops the Detour and closes the spool. Nobody submits samples any more, and the engines of
+// the partitions are closed or answer. What is in the spool stays there.
+func (d *Detour) Close() error {
+	d.Stop()
+	d.lanewg.Wait()
+	<-d.ended
+	if d.spool == nil {
+		return nil
+	}
+	return d.spool.Close()
+}
+
+// A Loss is why a sample was dropped before it came into the spool.
+type Loss int
+
+const (
+	// NoSpool: there is no spool.
+	NoSpool Loss = iota
+	// NoName: the path of the series was not known, and could not be asked for.
+	NoName
+
+	numLosses
+)
+
+// String returns the name of the reason in metrics.
+func (l Loss) String() string { return [...]string{"no_spool", "no_name"}[l] }
+
+type losses [numLosses]atomic.Uint64
+
+// Stats are figures of a Detour.
+type Stats struct {
+	spool.Stats
+	// Lost counts samples by Loss, beside those that the spool has dropped.
+	Lost [numLosses]uint64
+}
+
+// Figures returns a snapshot of the figures of the Detour and its spool. Stats is the router's.
+func (d *Detour) Figures() Stats {
+	var st Stats
+	if d.spool != nil {
+		st.Stats = d.spool.Stats()
+	}
+	for i := range st.Lost {
+		st.Lost[i] = d.lost[i].Load()
+	}
+	return st
+}
+
+// drop counts samples that are lost.
+func (d *Detour) drop(p int, why Loss, n int) {
+	d.lost[why].Add(uint64(n))
+	d.warn(p, n, why.String())
+}
+
+// warn logs that samples were dropped, once a minute for each reason.
+func (d *Detour) warn(p, n int, why string) {
+	if ok, held := d.lines.Allow(why, time.Now()); ok {
+		d.o.Logger.Error("samples were dropped: their partition does not take them now, as while it has no leader or its log is full", "partition", p, "samples", n, "why", why, "held_back_lines", held)
+	}
+}
+
+// leader returns what takes the samples that the spool has of a partition.
+func (d *Detour) leader(ctx context.Context, p int) (spool.Target, error) {
+	t := &target{Store: d.Store, p: p}
+	if p >= len(d.lanes) { // of another cluster: the paths say where the samples belong
+		return t, nil
+	}
+	var err error
+	t.leader, err = d.dir.Leader(ctx, p)
+	return t, err
+}
+
+// A target takes the samples that the spool has of a partition.
+type target struct {
+	*router.Store
+	p      int
+	leader core.Engine // nil: not known
+}
+
+// Lookup asks the leader: a replica may lag behind. Only one that leads for certain knows that a
+// series is missing; samples of a missing series are dropped.
+func (t *target) Lookup(path string) (core.Ref, error) {
+	if t.leader == nil || t.PartitionOf(path) != t.p {
+		return t.Store.Lookup(path)
+	}
+	ref, err := t.leader.Lookup(path)
+	if errors.Is(err, core.ErrNotFound) {
+		return t.Store.Lookup(path)
+	}
+	return router.Outer(t.p, ref), err
+}

@@ -1,0 +1,101 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/rondo-db/rondo/cluster/coord"
+)
+
+// measure compares the replicas with what a view says of the others. n.mu is held.
+func (n *Node) measure(v *coord.View) {
+	now := n.o.now()
+	fresh := n.fresh()
+	for _, l := range n.locals {
+		l.standing, l.current = Standing{}, false
+		if l.replica == nil {
+			continue
+		}
+		s := l.replica.Standing()
+		l.standing, l.digest = s, l.replica.LastDigest()
+		switch {
+		case !s.Leads:
+			l.led = time.Time{}
+			clear(l.holds)
+		case l.led.IsZero():
+			l.led = now
+		}
+		switch {
+		case s.Leads || !l.unwanted:
+			l.spare = time.Time{}
+		case l.spare.IsZero():
+			l.spare = now
+		}
+		reference, empty := s.Newest, false
+		for _, m := range v.Members {
+			if st, ok := m.Standing(l.partition); ok && m.Name != n.o.Name && st.Quarantine == "" {
+				reference = max(reference, st.Position)
+				empty = empty || m.Live && st.Leads && st.Position == 0
+				l.lost = l.lost && !(m.Live && st.Leads) // that one has the log
+			}
+		}
+		// A replica that holds nothing, in touch with nobody, would be level with everybody.
+		knows := s.Position > 0 || empty
+		l.current = s.Leads || l.measured && fresh && s.Err == nil && !s.Halted && knows && s.Position >= l.reference
+		l.current = l.current && l.hurt == "" && (s.Leads || !l.unwanted)
+		l.measured, l.reference = true, max(l.reference, reference)
+	}
+}
+
+// fresh reports whether the node has seen the others within the time after which it would be silent
+// to them. If not, it was stopped or cut off, and does not know how far the others have come
+// meanwhile. n.mu is held.
+func (n *Node) fresh() bool { return n.o.now().Sub(n.seen) < n.o.Times.Lease }
+
+// isCurrent reports whether the replica here of a partition is current.
+func (n *Node) isCurrent(partition int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.locals[partition]
+	return l != nil && l.current
+}
+
+// standings returns what the node says of its replicas. n.mu is held.
+func (n *Node) standings() []coord.Standing {
+	var all []coord.Standing
+	fresh := n.fresh()
+	for _, l := range n.locals {
+		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated, Lost: l.lost, CopyOf: l.copyOf}
+		if l.taking != nil {
+			st.Copied = l.taking.bytes.Load()
+		}
+		if l.replica != nil {
+			s := l.replica.Standing()
+			st.Position, st.Checkpoint, st.Leads = s.Position, s.Checkpoint, s.Leads
+			// Both are of now. A replica that is halted for good needs nothing of the log.
+			st.Halted, st.Outdated = s.Halted, s.Outdated
+			st.Current, st.Spare = l.current && fresh, !l.spare.IsZero()
+			st.Trouble = troubleOf(s)
+			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum
+		} else if !l.stored && l.copying.IsZero() && !l.outdated {
+			continue
+		} else {
+			st.Closed = l.stored && l.copying.IsZero()
+		}
+		all = append(all, st)
+	}
+	slices.SortFunc(all, func(a, b coord.Standing) int { return cmp.Compare(a.Partition, b.Partition) })
+	return all
+}
+
+// mostTrouble is how many bytes a node says of why a replica cannot read its log.
+const mostTrouble = 160
+
+// troubleOf returns why a replica cannot read its log, in a line.
+func troubleOf(s Standing) string {
+	if s.Err == nil || s.Leads {
+		return ""
+	}
+	return oneLine(s.Err.Error(), mostTrouble)
+}

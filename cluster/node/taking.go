@@ -1,0 +1,125 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/cluster/coord"
+)
+
+const (
+	// copyIdle is for how long a copy may make no progress. The node that takes the copy ends it
+	// then. The log is kept for the copy for longer than that, for Times.Gone.
+	copyIdle = 5 * time.Minute
+	// misfitTime is the time between two copies from a node whose copies are of another version.
+	misfitTime = time.Hour
+)
+
+// Misfits are sessions of nodes whose copies are of another version of rondo than this program can
+// read, each with the time of the last attempt. A session never has another version, so that only
+// another one is asked before misfitTime is over.
+type misfits map[string]time.Time
+
+// A taking is a copy that a node takes of another node's replica.
+type taking struct {
+	bytes atomic.Uint64 // that were taken
+	idle  atomic.Bool   // it was ended, since it made no progress
+
+	seen  uint64    // the bytes at the last look; guarded by Node.mu, as is since
+	since time.Time // there were no more since then; zero: nobody has looked yet
+}
+
+var errIdle = errors.New("it has made no progress for " + copyIdle.String())
+
+// watchCopy ends a copy that makes no progress. n.mu is held.
+func (n *Node) watchCopy(l *local) {
+	t, now := l.taking, n.o.now()
+	if got := t.bytes.Load(); got != t.seen || t.since.IsZero() {
+		t.seen, t.since = got, now
+		return
+	}
+	if now.Sub(t.since) >= copyIdle && l.cancel != nil && !t.idle.Swap(true) {
+		l.cancel()
+	}
+}
+
+// copyFailed notes that the copy of a node failed. The others learn that the log is not needed
+// until the next one begins, which is rather taken from another node.
+func (l *local) copyFailed(from string, err error) {
+	l.taking, l.copying, l.told, l.shuns = nil, time.Time{}, time.Time{}, from
+	l.outdated = newer(err)
+}
+
+// copyMisfits notes that the copy of a node is of another version. It says so in the log, once for
+// each session of that node.
+func (n *Node) copyMisfits(l *local, from *coord.Member, err error) {
+	l.copyFailed(from.Name, err)
+	if l.misfits == nil {
+		l.misfits = make(misfits)
+	}
+	_, again := l.misfits[from.Session]
+	l.misfits[from.Session] = n.o.now()
+	if again {
+		return
+	}
+	older, version := n.o.Name, from.Version
+	if !newer(err) {
+		older, version = from.Name, n.o.Version
+	}
+	n.o.Logger.Error("a replica cannot be copied from a node that runs another version of rondo; install the newer version on the older node and restart it",
+		"partition", l.partition, "from", from.Name, "older_node", older, "newer_version", version, "err", err)
+}
+
+// misfit reports whether the copies of a node are of another version, as far as is known.
+func (n *Node) misfit(l *local, m *coord.Seen) bool {
+	at, ok := l.misfits[m.Session]
+	return ok && n.o.now().Sub(at) < misfitTime
+}
+
+// prune forgets sessions that have ended.
+func (s misfits) prune(v *coord.View) {
+	live := make(map[string]bool)
+	for _, m := range v.Members {
+		live[m.Session] = !m.Gone
+	}
+	maps.DeleteFunc(s, func(session string, _ time.Time) bool { return !live[session] })
+}
+
+// restore lets the backup of another node flow into the disk, until ctx ends.
+func (n *Node) restore(ctx context.Context, partition int, from *coord.Member, t *taking) error {
+	r, w := io.Pipe()
+	sent := make(chan error, 1)
+	go func() {
+		err := n.o.Peers.Backup(ctx, *from, partition, counting{w, &t.bytes})
+		_ = w.CloseWithError(err) // it never fails
+		sent <- err
+	}()
+	stop := context.AfterFunc(ctx, func() { _ = w.CloseWithError(ctx.Err()) }) // as above
+	err := n.o.Disk.Restore(ctx, partition, r)
+	stop()
+	_ = r.CloseWithError(errors.New("the copy is not wanted any more")) // it never fails
+	e := <-sent
+	switch {
+	case t.idle.Load() && (err != nil || e != nil):
+		return errIdle
+	case err == nil:
+		return e
+	}
+	return err
+}
+
+// A counting counts what is written.
+type counting struct {
+	w     io.Writer
+	bytes *atomic.Uint64
+}
+
+func (c counting) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.bytes.Add(uint64(n))
+	return n, err
+}

@@ -1,0 +1,269 @@
+package peer
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/cluster/peer/peerv1"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/limit"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// Options say how a node reaches others.
+type Options struct {
+	// Token is what the other node's Server.Token is; empty: none.
+	Token string
+	// TLS is the configuration for https, with the client certificate; nil: the default.
+	TLS *tls.Config
+	// Timeout bounds calls that have no context, and how long a node may be silent before it counts
+	// as gone; 0: DefaultTimeout.
+	Timeout time.Duration
+	// Memory bounds what MemoryShares of a client may take together, in bytes; 0: DefaultMemory.
+	Memory int64
+	// Dial connects to an address, within half of Timeout; nil: a net.Dialer does.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// The defaults of Options.
+const (
+	DefaultTimeout = 10 * time.Second
+	DefaultMemory  = 256 << 20
+)
+
+// A Node is the connection to another node. Its methods may be called concurrently.
+type Node struct {
+	address   string
+	o         Options
+	transport *http.Transport
+	lines     lines
+	rpc       peerv1.PeerClient
+	known     known
+
+	mu     sync.Mutex    // guards what follows, and stream and joined of clients
+	stream *submitStream // of all clients; nil: none was needed yet
+	joined int           // clients that use it
+}
+
+// NewNode returns the connection to the node at an address, "http://HOST:PORT" or
+// "https://HOST:PORT". Nothing is sent before the first call.
+func NewNode(address string, o Options) (*Node, error) {
+	encrypted := strings.HasPrefix(address, "https://")
+	if !encrypted && !strings.HasPrefix(address, "http://") {
+		return nil, fmt.Errorf("%.200q is no address of a node: want http://HOST:PORT or https://HOST:PORT", address)
+	}
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.Memory = cmp.Or(o.Memory, DefaultMemory)
+	// net/http adds protocols to its configuration, and this one may be of many nodes.
+	t := &http.Transport{TLSClientConfig: o.TLS.Clone(), Protocols: new(http.Protocols)}
+	t.Protocols.SetHTTP2(encrypted)
+	t.Protocols.SetUnencryptedHTTP2(!encrypted)
+	// A node that answers no ping is gone: calls without a deadline end then.
+	n := &Node{address: address, o: o, transport: t}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	t.DialContext = n.lines.dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, o.Timeout/2)
+		defer cancel()
+		return o.Dial(ctx, network, address)
+	})
+	t.TLSHandshakeTimeout = o.Timeout / 2
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: o.Timeout / 2, PingTimeout: o.Timeout / 2}
+	h := &http.Client{Transport: bearer{t, o.Token}}
+	n.rpc = peerv1.NewPeerClient(h, address, connect.WithReadMaxBytes(MaxMessage), connect.WithAcceptCompression("gzip", nil, nil))
+	return n, nil
+}
+
+// Close closes the idle connections. Calls under way go on.
+func (n *Node) Close() { n.transport.CloseIdleConnections() }
+
+// Abandon breaks the connections, for the node counts as gone: calls under way fail now, and not
+// when they have waited for it. Later calls connect anew.
+func (n *Node) Abandon() { n.lines.cut() }
+
+// A Client is a partition of another node. It is a core.Engine.
+type Client struct {
+	node      *Node
+	partition uint32
+
+	position     atomic.Uint64 // up to which the partition is applied, as answers have said
+	acknowledged atomic.Uint64 // the newest that an answer has named
+	heard        atomic.Int64  // when an answer came last, in nanoseconds
+	memory       atomic.Int64  // of MemoryShares
+
+	mu       sync.Mutex // guards what follows
+	instance uint64     // of the partition as it answered last; 0: it has not
+	renames  uint64     // what Renames returns
+	told     uint64     // the count of the instance
+
+	under  *limit.Limit  // bytes of batches on their way
+	stream *submitStream // which has the batches; guarded by node.mu
+	joined bool          // it has used the node's stream; guarded by node.mu
+
+	state state
+}
+
+var _ core.Engine = (*Client)(nil)
+
+// Partition returns a partition of n.
+func (n *Node) Partition(partition int) *Client {
+	return &Client{node: n, partition: uint32(partition), under: limit.New(maxUnder, maxUnder)}
+}
+
+// Position returns the position up to which the partition has applied its log, as its answers have
+// said. It may be further by now.
+func (c *Client) Position() wal.Pos { return wal.Pos(c.position.Load()) }
+
+// Acknowledged returns a position at or above every change that was made through c. A reader who
+// asks for it (core.AtLeast) sees them, on any replica.
+func (c *Client) Acknowledged() wal.Pos { return wal.Pos(c.acknowledged.Load()) }
+
+// raise makes x at least n.
+func raise(x *atomic.Uint64, n uint64) {
+	for was := x.Load(); was < n && !x.CompareAndSwap(was, n); was = x.Load() {
+	}
+}
+
+// WaitFor returns when the partition on the other node has applied its log up to p. The error is
+// ctx's, or says why it will not get there.
+func (c *Client) WaitFor(ctx context.Context, p wal.Pos) error {
+	if c.Position() >= p {
+		return nil
+	}
+	ctx = core.AtLeast(ctx, p)
+	_, err := ask(ctx, c, c.node.rpc.State, &peerv1.StateRequest{Target: c.target(ctx)})
+	return err
+}
+
+// target returns what a request of ctx is for.
+func (c *Client) target(ctx context.Context) *peerv1.Target {
+	return &peerv1.Target{Partition: c.partition, After: uint64(core.LeastPosition(ctx))}
+}
+
+// bounded returns a context for a call whose caller may have set no bound.
+func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.node.o.Timeout, errSilent)
+}
+
+// errSilent says why a call ended whose caller may have set no bound.
+var errSilent = errors.New("the node has not answered in time")
+
+// took notes where the partition stands, and returns the error of the call.
+func (c *Client) took(st *peerv1.Standing) error {
+	if st == nil {
+		return malformed("an answer without an end")
+	}
+	c.heard.Store(time.Now().UnixNano())
+	raise(&c.acknowledged, st.GetAcknowledged())
+	if st.GetInstance() != 0 {
+		c.mu.Lock()
+		switch {
+		case c.instance != st.GetInstance() || st.GetRenames() < c.told: // it was opened anew
+			c.renames++
+			if c.instance != st.GetInstance() {
+				c.position.Store(0) // it may have been put back to an earlier state
+			}
+			c.instance, c.told = st.GetInstance(), st.GetRenames()
+		case st.GetRenames() > c.told:
+			c.renames += st.GetRenames() - c.told
+			c.told = st.GetRenames()
+		}
+		raise(&c.position, st.GetPosition())
+		c.mu.Unlock()
+	}
+	return errorOf(st.GetFailure())
+}
+
+// unanswered returns the error of a call whose answer is missing.
+func (c *Client) unanswered(ctx context.Context, err error) error {
+	switch connect.CodeOf(err) {
+	case connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeUnimplemented, connect.CodeInvalidArgument:
+		return fmt.Errorf("node %s: %w", c.node.address, err)
+	case connect.CodeResourceExhausted:
+		return fmt.Errorf("node %s: %w: %w", c.node.address, err, core.ErrTooLarge)
+	}
+	switch cause := context.Cause(ctx); {
+	case cause == errSilent:
+		err = cause
+	case cause != nil:
+		return ctx.Err()
+	}
+	return c.away(err)
+}
+
+// away says that the other node does not answer, and whether it may have been asked.
+func (c *Client) away(err error) error {
+	is := core.ErrUnanswered
+	if _, unsent := errors.AsType[*unsentError](err); unsent {
+		is = core.ErrNotReached
+	}
+	return fmt.Errorf("partition %d at node %s: %w: %w", c.partition, c.node.address, err, is)
+}
+
+// A standing message ends a call.
+type standing interface{ GetStanding() *peerv1.Standing }
+
+// ask makes a call of one question and one answer. The answer is there if the error comes from the
+// engine, as well.
+func ask[Req, Res any, P interface {
+	*Res
+	standing
+}](ctx context.Context, c *Client, call func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error), req *Req) (P, error) {
+	res, err := call(ctx, connect.NewRequest(req))
+	if err != nil {
+		return new(Res), c.unanswered(ctx, err)
+	}
+	return res.Msg, c.took(P(res.Msg).GetStanding())
+}
+
+// A source is the stream of answers of a call.
+type source[T any] interface {
+	Receive() bool
+	Msg() *T
+	Err() error
+	Close() error
+}
+
+// drain calls fn with each answer of a stream, until fn returns false. The error comes from the
+// engine, or says that the end is missing.
+func drain[T any, P interface {
+	*T
+	standing
+}](ctx context.Context, c *Client, cancel context.CancelFunc, in source[T], err error, fn func(P) (bool, error)) error {
+	defer cancel()
+	if err != nil {
+		return c.unanswered(ctx, err)
+	}
+	defer func() { _ = in.Close() }() // an error of it would say nothing new
+	for in.Receive() {
+		m := P(in.Msg())
+		more, err := fn(m)
+		if err != nil {
+			return err
+		}
+		if !more {
+			cancel()
+			return nil
+		}
+		if st := m.GetStanding(); st != nil {
+			return c.took(st)
+		}
+	}
+	if err := in.Err(); err != nil {
+		return c.unanswered(ctx, err)
+	}
+	return c.away(io.ErrUnexpectedEOF)
+}

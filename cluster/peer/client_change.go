@@ -1,0 +1,205 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/rondo-db/rondo/cluster/peer/peerv1"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc/types"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Update is core.Engine's.
+func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
+	m, err := ask(ctx, c, c.node.rpc.Update, &peerv1.UpdateRequest{Target: c.target(ctx), Ref: uint64(ref), Batch: appendBatch(nil, b), Trace: trace})
+	rows, bad := readRuns(m.GetRows())
+	if err == nil {
+		err = bad
+	}
+	return int(m.GetApplied()), rows, err
+}
+
+// Flush is core.Engine's.
+func (c *Client) Flush(ctx context.Context, refs []core.Ref) error {
+	_, err := ask(ctx, c, c.node.rpc.Flush, &peerv1.RefsRequest{Target: c.target(ctx), Refs: sentRefs(refs)})
+	return err
+}
+
+// createBytes is how large a request for new series is, about.
+const createBytes = MaxMessage / 4
+
+// CreateBatch is core.Engine's. Series whose names and labels are very long are made in several
+// steps: after an error some may have been made.
+func (c *Client) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
+	if n := len(specs); n > core.MaxBatch {
+		return nil, &farError{text: fmt.Sprintf("%d series at once, at most %d are possible", n, core.MaxBatch), is: []error{core.ErrInvalid}}
+	}
+	out := make([]core.Created, 0, len(specs))
+	for first := true; first || len(specs) > 0; first = false {
+		var defs dictionary
+		req := &peerv1.CreateRequest{Target: c.target(ctx)}
+		size := 0
+		for i := 0; i < len(specs) && size < createBytes; i++ {
+			x := &specs[i]
+			req.Specs = append(req.Specs, &peerv1.Spec{
+				Path: x.Path, Labels: types.SentLabels(x.Labels), Definition: defs.number(x.Definition), Start: int64(x.Start),
+				Overwrite: x.Overwrite, SmoothHash: x.SmoothHash,
+			})
+			size += 32 + len(x.Path)
+			for _, l := range x.Labels {
+				size += 8 + len(l.Name) + len(l.Value)
+			}
+			for _, d := range defs.take() {
+				req.Definitions = append(req.Definitions, d)
+				size += len(d)
+			}
+		}
+		m, err := ask(ctx, c, c.node.rpc.Create, req)
+		if err != nil {
+			return nil, err
+		}
+		made, err := readCreated(m.GetCreated(), len(req.GetSpecs()))
+		if err != nil {
+			return nil, err
+		}
+		out, specs = append(out, made...), specs[len(made):]
+	}
+	return out, nil
+}
+
+// Import is core.Engine's.
+func (c *Client) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream := c.node.rpc.Import(own)
+	err := stream.Send(&peerv1.ImportRequest{Target: c.target(ctx), Overwrite: overwrite})
+	out := pieces(func(p []byte) error { return stream.Send(&peerv1.ImportRequest{Piece: p}) })
+	for i := 0; i < len(copies) && err == nil; i++ {
+		packed, _ := copies[i].AppendBinary(nil) // it does not fail
+		if _, err = out.Write(packed); err == nil {
+			err = stream.Send(&peerv1.ImportRequest{End: true})
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) { // for EOF the answer has the reason
+		return nil, c.unanswered(ctx, err)
+	}
+	res, err := stream.CloseAndReceive()
+	if err != nil {
+		return nil, c.unanswered(ctx, err)
+	}
+	failed := c.took(res.Msg.GetStanding())
+	if failed != nil && len(res.Msg.GetCreated()) == 0 {
+		return nil, failed
+	}
+	made, err := readCreated(res.Msg.GetCreated(), len(copies))
+	return made, errors.Join(failed, err)
+}
+
+// Alter is core.Engine's. change runs here, while the series waits on the other node: it has to
+// return in time (Server.AlterTime).
+func (c *Client) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream := c.node.rpc.Alter(own)
+	defer func() { _ = stream.CloseResponse() }() // an error of it would say nothing new
+	err := stream.Send(&peerv1.AlterRequest{Target: c.target(ctx), Path: path})
+	out := pieces(func(p []byte) error { return stream.Send(&peerv1.AlterRequest{Piece: p}) })
+	var refused error
+	r := copyReader{left: DefaultMaxCopy}
+	for {
+		if err != nil && !errors.Is(err, io.EOF) { // for EOF Receive returns the reason
+			return 0, c.unanswered(ctx, err)
+		}
+		m, failed := stream.Receive()
+		if failed != nil {
+			return 0, c.unanswered(ctx, failed)
+		}
+		if m.GetStanding() != nil {
+			failed := c.took(m.GetStanding())
+			if refused != nil && failed != nil {
+				return 0, refused
+			}
+			return core.Ref(m.GetRef()), failed
+		}
+		x, bad := r.add(m.GetPiece(), m.GetEnd())
+		if bad != nil {
+			return 0, bad
+		}
+		if x == nil {
+			continue
+		}
+		r.left = DefaultMaxCopy
+		became, why := change(*x)
+		if refused = why; why != nil {
+			err = stream.Send(&peerv1.AlterRequest{Refused: true})
+			continue
+		}
+		packed, _ := became.AppendBinary(nil) // it does not fail
+		if _, err = out.Write(packed); err == nil {
+			err = stream.Send(&peerv1.AlterRequest{End: true})
+		}
+	}
+}
+
+// Rename is core.Engine's.
+func (c *Client) Rename(ctx context.Context, path, to string) error {
+	_, err := ask(ctx, c, c.node.rpc.Rename, &peerv1.RenameRequest{Target: c.target(ctx), Path: path, To: to})
+	return err
+}
+
+// Relabel is core.Engine's.
+func (c *Client) Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error) {
+	req := &peerv1.RelabelRequest{Target: c.target(ctx)}
+	for i := range ls {
+		req.Paths = append(req.Paths, &peerv1.PathLabels{Path: ls[i].Path, Labels: types.SentLabels(ls[i].Labels)})
+	}
+	m, err := ask(ctx, c, c.node.rpc.Relabel, req)
+	return each(m.GetFailures(), len(ls), err)
+}
+
+// each returns the outcomes of n parts of a call.
+func each(fs []*peerv1.Failure, n int, failed error) ([]error, error) {
+	if failed != nil && len(fs) == 0 {
+		return nil, failed
+	}
+	out, err := errorsOf(fs, n)
+	if failed == nil {
+		failed = err
+	}
+	return out, failed
+}
+
+// Drop is core.Engine's.
+func (c *Client) Drop(ctx context.Context, path string) error {
+	_, err := ask(ctx, c, c.node.rpc.Drop, &peerv1.PathRequest{Target: c.target(ctx), Path: path})
+	return err
+}
+
+// DropSilent is core.Engine's.
+func (c *Client) DropSilent(ctx context.Context, list []core.Silent) (int, error) {
+	req := &peerv1.DropSilentRequest{Target: c.target(ctx)}
+	for _, x := range list {
+		req.Refs, req.Before = append(req.Refs, uint64(x.Ref)), append(req.Before, int64(x.Before))
+	}
+	m, err := ask(ctx, c, c.node.rpc.DropSilent, req)
+	return int(m.GetCount()), err
+}
+
+// SetMetadata is core.Engine's.
+func (c *Client) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error) {
+	req := &peerv1.MetadataRequest{Target: c.target(ctx)}
+	for _, m := range ms {
+		req.Metadata, req.Expires = append(req.Metadata, types.SentMetadata(m)), append(req.Expires, m.Expires)
+	}
+	m, err := ask(ctx, c, c.node.rpc.SetMetadata, req)
+	return each(m.GetFailures(), len(ms), err)
+}
+
+// AddNote is core.Engine's.
+func (c *Client) AddNote(ctx context.Context, key string, n core.Note) error {
+	_, err := ask(ctx, c, c.node.rpc.AddNote, &peerv1.NoteRequest{Target: c.target(ctx), Note: types.SentNote(key, n)})
+	return err
+}

@@ -1,0 +1,220 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/cluster/peer/peerv1"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A submitStream carries batches to a node. While a message with batches is being sent, further
+// batches wait, and then go in one message. When the stream breaks, what is on its way fails.
+type submitStream struct {
+	cancel context.CancelFunc
+	rpc    *connect.BidiStreamForClient[peerv1.SubmitRequest, peerv1.SubmitResponse]
+
+	mu      sync.Mutex // guards what follows
+	more    sync.Cond  // signalled when there is something to send, or the stream has ended
+	ready   bool       // the node takes batches of this stream
+	number  uint64
+	queue   []*frame // to be sent
+	sent    uint64   // the number of the last batch that may have gone out
+	pending map[uint64]underway
+	failed  error // why the stream has ended
+}
+
+// An underway is what waits for an answer.
+type underway struct {
+	c      *Client
+	ticket *core.Ticket
+	size   int64
+}
+
+// newSubmitStream opens a stream for all clients of a node.
+func newSubmitStream(n *Node) *submitStream {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &submitStream{cancel: cancel, rpc: n.rpc.Submit(ctx), pending: make(map[uint64]underway)}
+	s.more.L = &s.mu
+	go s.sends()
+	go s.receives()
+	return s
+}
+
+func (s *submitStream) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed != nil
+}
+
+// send queues a batch, unless the stream has ended.
+func (s *submitStream) send(f *frame) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return false
+	}
+	f.ticket.Begin()
+	s.number++
+	f.number = s.number
+	s.pending[f.number] = underway{f.c, f.ticket, f.size}
+	s.queue = append(s.queue, f)
+	s.more.Signal()
+	return true
+}
+
+// messageBytes is how large a message of several batches is at most.
+const messageBytes = 1 << 20
+
+// take waits for batches to send, and appends them to all. It appends nothing when the stream has
+// ended.
+func (s *submitStream) take(all []*frame) []*frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.failed == nil && (!s.ready || len(s.queue) == 0) {
+		s.more.Wait()
+	}
+	if s.failed != nil {
+		return all
+	}
+	n, size := 1, len(s.queue[0].packed)
+	for n < len(s.queue) && size+len(s.queue[n].packed) <= messageBytes {
+		size += len(s.queue[n].packed)
+		n++
+	}
+	all = append(all, s.queue[:n]...)
+	s.queue = slices.Delete(s.queue, 0, n)
+	s.sent = all[len(all)-1].number
+	return all
+}
+
+func (s *submitStream) sends() {
+	var all []*frame
+	var m peerv1.SubmitRequest
+	for {
+		if all = s.take(all[:0]); len(all) == 0 {
+			_ = s.rpc.CloseRequest() // the other side may be gone
+			return
+		}
+		m.Batches = m.Batches[:0]
+		for _, f := range all {
+			p := packedPart{f.number, f.c.partition, f.packed}
+			m.Batches = p.appendTo(m.Batches)
+		}
+		err := s.rpc.Send(&m)
+		for _, f := range all {
+			f.free()
+		}
+		if err != nil { // receives gets the reason
+			return
+		}
+	}
+}
+
+func (f *frame) free() {
+	f.c, f.ticket = nil, nil
+	frames.Put(f)
+}
+
+func (s *submitStream) receives() {
+	_ = s.rpc.Send(nil)       // Receive has the reason
+	_, err := s.rpc.Receive() // the node takes batches
+	if err == nil {
+		s.mu.Lock()
+		s.ready = true
+		s.mu.Unlock()
+		s.more.Signal()
+	}
+	for err == nil {
+		var m *peerv1.SubmitResponse
+		m, err = s.rpc.Receive()
+		for _, o := range m.GetOutcomes() {
+			s.answered(o)
+		}
+	}
+	s.end(err)
+	_ = s.rpc.CloseResponse() // it has ended
+}
+
+// answered completes the batches that an answer is of.
+func (s *submitStream) answered(o *peerv1.Outcome) {
+	for _, number := range o.GetNumbers() {
+		s.mu.Lock()
+		u, ok := s.pending[number]
+		delete(s.pending, number)
+		s.mu.Unlock()
+		if !ok {
+			continue
+		}
+		u.c.under.Give("", u.size)
+		u.ticket.At(wal.Pos(o.GetStanding().GetAcknowledged()))
+		u.ticket.Complete(u.c.took(o.GetStanding()))
+	}
+}
+
+// end fails all that is on its way. Of batches that have gone out it is not known whether they are
+// stored.
+func (s *submitStream) end(err error) {
+	s.mu.Lock()
+	if s.failed != nil {
+		s.mu.Unlock()
+		return
+	}
+	s.failed = err
+	pending, queue, sent := s.pending, s.queue, s.sent
+	s.pending, s.queue = nil, nil
+	s.more.Signal()
+	s.mu.Unlock()
+	s.cancel()
+	for _, f := range queue {
+		f.free()
+	}
+	fail(pending, sent, err)
+}
+
+// drop fails what is on its way of one client.
+func (s *submitStream) drop(c *Client) {
+	pending := make(map[uint64]underway)
+	s.mu.Lock()
+	sent := s.sent
+	for number, u := range s.pending {
+		if u.c == c {
+			pending[number] = u
+			delete(s.pending, number)
+		}
+	}
+	s.queue = slices.DeleteFunc(s.queue, func(f *frame) bool { return f.c == c })
+	s.mu.Unlock()
+	fail(pending, sent, errClosed)
+}
+
+// fail completes batches of a stream that has ended with err, in order. Those up to sent have gone
+// out.
+func fail(pending map[uint64]underway, sent uint64, err error) {
+	for _, number := range slices.Sorted(maps.Keys(pending)) {
+		u := pending[number]
+		why := err
+		if err != errClosed {
+			why = u.c.unanswered(context.Background(), err)
+		}
+		switch {
+		case !errors.Is(why, core.ErrUnanswered):
+		case number > sent:
+			why = u.c.away(&unsentError{errBroken})
+		default:
+			why = fmt.Errorf("the samples may be stored or not: %w", why)
+		}
+		u.c.under.Give("", u.size)
+		u.ticket.Complete(why)
+	}
+}
+
+// errBroken is why a batch was not sent that waited for its turn.
+var errBroken = errors.New("the connection broke before the samples were sent")

@@ -1,0 +1,203 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/cluster/peer/peerv1"
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// inFlight is how many batches of one partition may be on their way.
+const inFlight = 256
+
+// An intake is a stream of batches for several partitions.
+//
+// Each partition has a goroutine, which submits its batches in the order in which they come: one
+// that waits for its log does not hold up the others. Answers go out as batches are applied, all of
+// the moment in one message.
+type intake struct {
+	s        *Server
+	stream   *connect.BidiStream[peerv1.SubmitRequest, peerv1.SubmitResponse]
+	lanes    map[uint32]chan<- *arrival
+	lanework sync.WaitGroup
+
+	mu       sync.Mutex // guards what follows
+	more     sync.Cond  // signalled when a batch has come to its end, or no more come
+	under    int        // batches that are not answered
+	finished []*arrival // to be answered
+	ended    bool       // no more come
+}
+
+// An arrival is a batch on its way.
+type arrival struct {
+	in     *intake
+	part   packedPart
+	engine core.Engine
+	batch  core.Batch
+	ticket core.Ticket
+	err    error
+	asked  bool // the ticket knows what became of the batch
+}
+
+var arrivals = sync.Pool{New: func() any {
+	x := new(arrival)
+	x.ticket.Notify(func() { x.in.finish(x) })
+	return x
+}}
+
+// Submit answers Submit.
+func (s *Server) Submit(ctx context.Context, stream *connect.BidiStream[peerv1.SubmitRequest, peerv1.SubmitResponse]) error {
+	if err := stream.Send(&peerv1.SubmitResponse{}); err != nil { // this node takes batches
+		return err
+	}
+	in := &intake{s: s, stream: stream, lanes: make(map[uint32]chan<- *arrival)}
+	in.more.L = &in.mu
+	var answering sync.WaitGroup
+	answering.Go(in.answers)
+	err := in.receive(ctx)
+	for _, lane := range in.lanes {
+		close(lane)
+	}
+	in.lanework.Wait()
+	in.mu.Lock()
+	in.ended = true
+	in.mu.Unlock()
+	in.more.Signal()
+	answering.Wait() // the store still has batches
+	return err
+}
+
+// receive gives the batches that come to their lanes.
+func (in *intake) receive(ctx context.Context) error {
+	for {
+		m, err := in.stream.Receive()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for rest := m.GetBatches(); len(rest) > 0; {
+			x := arrivals.Get().(*arrival)
+			x.in, x.engine, x.err, x.asked = in, nil, nil, false
+			if x.part, rest, err = cutPart(rest); err != nil {
+				arrivals.Put(x)
+				return connect.NewError(connect.CodeInvalidArgument, err)
+			}
+			in.mu.Lock()
+			in.under++
+			in.mu.Unlock()
+			lane, err := in.lane(ctx, x.part.partition)
+			if err != nil {
+				x.err = notDone(err)
+				in.finish(x)
+				continue
+			}
+			lane <- x
+		}
+	}
+}
+
+// lane returns the lane of a partition, which it makes if this node has the partition.
+func (in *intake) lane(ctx context.Context, partition uint32) (chan<- *arrival, error) {
+	if l, ok := in.lanes[partition]; ok {
+		return l, nil
+	}
+	if _, err := in.s.Partition(int(partition)); err != nil {
+		return nil, err
+	}
+	l := make(chan *arrival, inFlight)
+	in.lanes[partition] = l
+	in.lanework.Go(func() {
+		target := &peerv1.Target{Partition: partition}
+		var r batchReader
+		for x := range l {
+			x.batch.Reset()
+			if x.err = r.read(x.part.batch, &x.batch); x.err != nil {
+				in.finish(x)
+				continue
+			}
+			in.submit(ctx, target, x)
+		}
+	})
+	return l, nil
+}
+
+// submit gives the batch of x to its partition.
+func (in *intake) submit(ctx context.Context, target *peerv1.Target, x *arrival) {
+	var err error
+	if x.engine, err = in.s.engine(ctx, target); err != nil {
+		x.err = notDone(err)
+		in.finish(x)
+		return
+	}
+	x.asked = true
+	// If the engine has taken it, x may be another batch's by now.
+	if err := x.engine.Submit(ctx, &x.batch, &x.ticket); err != nil {
+		x.asked, x.err = false, err
+		in.finish(x)
+	}
+}
+
+// finish has a batch answered that has come to its end.
+func (in *intake) finish(x *arrival) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.finished = append(in.finished, x)
+	in.more.Signal()
+}
+
+// answers answers batches until all are answered and no more come.
+func (in *intake) answers() {
+	var all []*arrival
+	gone := false
+	for {
+		in.mu.Lock()
+		for len(in.finished) == 0 && !(in.ended && in.under == 0) {
+			in.more.Wait()
+		}
+		all, in.finished = in.finished, all[:0]
+		in.under -= len(all)
+		in.mu.Unlock()
+		if len(all) == 0 {
+			return
+		}
+		m := in.outcomes(all)
+		if !gone {
+			gone = in.stream.Send(m) != nil
+		}
+		for _, x := range all {
+			x.in, x.engine, x.part = nil, nil, packedPart{}
+			arrivals.Put(x)
+		}
+	}
+}
+
+// outcomes returns what became of batches. The stored batches of one partition have one outcome.
+func (in *intake) outcomes(all []*arrival) *peerv1.SubmitResponse {
+	m := &peerv1.SubmitResponse{}
+	stored := make(map[core.Engine]*peerv1.Outcome)
+	for _, x := range all {
+		if x.asked {
+			x.err = x.ticket.Wait()
+		}
+		o := stored[x.engine]
+		if o == nil || x.err != nil {
+			o = &peerv1.Outcome{Standing: in.s.standing(&peerv1.Target{Partition: x.part.partition}, x.engine, sent(x.err))}
+			m.Outcomes = append(m.Outcomes, o)
+			if x.err == nil {
+				stored[x.engine] = o
+			}
+		}
+		if x.asked {
+			o.Standing.Acknowledged = max(o.Standing.GetAcknowledged(), uint64(x.ticket.Pos()))
+		}
+		o.Numbers = append(o.Numbers, x.part.number)
+	}
+	return m
+}
