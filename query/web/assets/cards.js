@@ -64,7 +64,7 @@ export class Cards {
   #write(card, now) {
     const { node } = card;
     const at = num(node.lastUpdateUs) / 1e6;
-    setText(card.age, node.silent ? `silent for ${format.ago(at, now).replace(' ago', '')}` : at ? format.ago(at, now) : 'no data yet');
+    setText(card.age, node.silent ? format.silence(at, now) : at ? format.ago(at, now) : 'no data yet');
     const steady = node.silent === false; // by its own steps
     card.dot.dataset.age = !at || node.silent || !steady && now - at > hour ? 'old' : steady || now - at <= 180 ? 'fresh' : 'late';
     const alerts = [...(node.alerts || []), ...alertsOf(node.path).map((a) => a.name)];

@@ -141,6 +141,9 @@ export function ago(seconds, now) {
   return `${oneUnit(age)} ago`;
 }
 
+/** For how long nothing came: "silent for 2 h 5 min". @param {number} seconds when something came last @param {number} now seconds */
+export const silence = (seconds, now) => `silent for ${duration(Math.max(60, Math.floor((now - seconds) / 60) * 60))}`;
+
 function oneUnit(seconds) {
   for (const [unit, length] of [['y', 365 * 86400], ['d', 86400], ['h', 3600], ['min', 60]]) {
     if (seconds >= length) return Math.floor(seconds / length) + space + unit;

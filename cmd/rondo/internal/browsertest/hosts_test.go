@@ -71,6 +71,17 @@ func TestFleet(t *testing.T) {
 	// One machine, one page, whatever the series are called.
 	x.open("/host/node0002.dc1.example.org")
 	x.wait("metrics have words", `['CPU', 'Memory MemTotal', 'Network receive, eth0'].every(w => [...document.querySelectorAll('.chart h3')].some(h => h.innerText === w))`)
+	x.resize(laptop)
+	for host, want := range map[string]string{"node1999": `silent for 5 h [2-5]\d min`, "node0002": "updated"} {
+		x.open("/host/" + host + ".dc1.example.org")
+		x.settle()
+		x.wait(host+" says when it was heard", `!!document.querySelector('.host-head')?.innerText.replaceAll('\u202f', ' ').match(/`+want+`/)`)
+		for _, scheme := range []string{"light", "dark"} {
+			x.scheme(scheme)
+			x.settle()
+			x.keep("fleet-" + host + "-" + scheme)
+		}
+	}
 	x.scripts(false)
 	x.open("/?sort=-cpu&f=collectd")
 	read := eval[string](x, "document.body.innerText")
@@ -88,7 +99,7 @@ func fleet(f *filling) {
 	for i := range fleetHosts {
 		busy := 100 * float64(i) / fleetHosts
 		if f.end = end; i >= fleetHosts-2 {
-			f.end -= 5 * 3600
+			f.end -= 5*3600 + 1200
 		}
 		name := fmt.Sprintf("node%04d.dc1.example.org", i)
 		for path, ls := range machine(i%4, name, busy) {

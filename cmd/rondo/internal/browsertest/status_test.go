@@ -30,4 +30,8 @@ func TestStatusPage(t *testing.T) {
 		x.wait("the page tells of "+want, "document.querySelector('main').innerText.includes("+quote(want)+")")
 	}
 	x.keep("status-busy")
+	x.open("/")
+	x.wait("home says first what is wrong, and for how long", `/^Warning\s+collectd: .*(for|since) /s.test(document.querySelector('.problems li')?.innerText)`)
+	x.settle()
+	x.keep("home-problems")
 }

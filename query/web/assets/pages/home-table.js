@@ -142,7 +142,7 @@ export class HostTable {
     setText(name.firstChild, shortName(node.name, this.#domain));
     name.title = `${node.name}: ${format.count(num(node.series))} series, by ${(host.senders || []).join(', ')}`;
     const at = num(node.lastUpdateUs) / 1e6;
-    setText(seen, host.silent ? `silent for ${format.ago(at, now).replace(' ago', '')}` : at ? format.ago(at, now) : 'no data yet');
+    setText(seen, host.silent ? format.silence(at, now) : at ? format.ago(at, now) : 'no data yet');
     this.#columns.forEach(([column], k) => {
       const cell = rest[k], v = host[column];
       cell.className = `col-${column}`;

@@ -5,7 +5,7 @@ import { Cards } from '../cards.js';
 import { el, fill, setText } from '../dom.js';
 import * as format from '../format.js';
 import { repeat } from '../live.js';
-import { problem } from '../problem.js';
+import { problem, Problems } from '../problem.js';
 import { call, num } from '../rpc.js';
 import { hitLine, hitURL } from '../search.js';
 import { withParams } from '../state.js';
@@ -38,7 +38,7 @@ const figures = ['cpu', 'load', 'memory', 'disk', 'in', 'out'];
 const others = ({ hosts = [] }) => hosts.some((h) => h.node.path !== own);
 
 class Home {
-  #root; #url; #context; #isNew = false; #bare = false; #cards = null; #table = null; #list; #facts; #more; #views; #fields = {}; #next = 0; #total = 0; #stats = null; #at = 0; #clock; #seen; #wait; #turn = 0; #view = new AbortController();
+  #root; #url; #context; #isNew = false; #bare = false; #cards = null; #table = null; #list; #facts; #more; #views; #fields = {}; #next = 0; #total = 0; #stats = null; #at = 0; #problems = new Problems(); #clock; #seen; #wait; #turn = 0; #view = new AbortController();
 
   constructor(root, url, context) {
     this.#root = root;
@@ -73,7 +73,7 @@ class Home {
     this.#list = el('div');
     this.#more = el('button', { class: 'quiet more', type: 'button', hidden: true, onclick: () => this.#append() }, 'Show more');
     const title = this.#isNew ? el('h2', {}, 'Meanwhile, the server measures itself') : el('h1', {}, 'Hosts');
-    holder.append(el('div', { class: 'page-head' }, el('div', {}, title, this.#facts), this.#isNew ? null : this.#bar()), boards, this.#list, this.#more);
+    holder.append(el('div', { class: 'page-head' }, el('div', {}, title, this.#facts), this.#isNew ? null : this.#bar()), this.#problems.element, boards, this.#list, this.#more);
     this.#seen = new IntersectionObserver((entries) => { if (entries.some((e) => e.isIntersecting) && !this.#more.disabled) this.#append().catch(() => {}); }, { rootMargin: '600px' });
     this.#seen.observe(this.#more);
     this.#show(answer);
@@ -177,6 +177,12 @@ class Home {
     if (answer && turn === this.#turn) this.#show(answer);
   }
 
+  // wrong says what is wrong with the server, but not which hosts are silent: they come first in the list.
+  async #wrong() {
+    const answer = await call('Status', { senders: 1 }, this.#context.signal);
+    this.#problems.update({ ...answer, problems: (answer.problems || []).filter((p) => p.severity !== 'info' && p.id !== 'silent') });
+  }
+
   // counts says how much there is, and from the second time on how much comes in.
   async #counts() {
     const stats = await call('Stats', {}, this.#context.signal);
@@ -189,6 +195,7 @@ class Home {
     this.#stats = stats;
     this.#at = at;
     setText(this.#facts, parts.join(' · '));
+    if (!this.#isNew) await this.#wrong();
   }
 
   #tick() {

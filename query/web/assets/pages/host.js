@@ -37,7 +37,7 @@ function nothing(root, path, signal) {
 }
 
 class Host {
-  #root; #url; #context; #path; #charts = []; #next = ''; #sets = []; #bar; #rows; #body; #groups; #filter; #age; #last = 0; #ends = []; #more; #words = new Map();
+  #root; #url; #context; #path; #charts = []; #next = ''; #sets = []; #bar; #rows; #body; #groups; #filter; #age; #last = 0; #ends = []; #more; #words = new Map(); #silent = false;
 
   constructor(root, url, context, path) {
     this.#root = root;
@@ -65,6 +65,7 @@ class Host {
     }
     this.#build(nodes);
     this.#show();
+    this.#listen();
     repeat(() => this.#live(), () => (this.#inRow ? 60 : this.#bar.every(Math.min(...this.#sets.map((s) => s.every())))), this.#context.signal);
     const clock = setInterval(() => this.#tell(), 1000);
     this.#ends.push(() => clearInterval(clock));
@@ -130,7 +131,18 @@ class Host {
 
   #tell() {
     if (!this.#last) return;
-    setText(this.#age, `updated ${format.ago(this.#last, Date.now() / 1000)}`);
+    const now = Date.now() / 1000;
+    this.#age.className = this.#silent ? 'silent' : 'soft';
+    setText(this.#age, this.#silent ? format.silence(this.#last, now) : `updated ${format.ago(this.#last, now)}`);
+  }
+
+  // Whether the host is silent, as home says it. One that was heard a minute ago is not.
+  async #listen() {
+    let answer = {};
+    if (Date.now() / 1000 - this.#last > 60) answer = await call('Hosts', { filter: this.#path, limit: 1000 }, this.#context.signal).catch(() => null);
+    if (!answer) return; // what was said stays
+    this.#silent = (answer.hosts || []).some((h) => h.silent && h.node.path === this.#path);
+    this.#tell();
   }
 
   // show makes the sections for the charts that the filter leaves.
@@ -253,7 +265,7 @@ class Host {
     await this.#range();
     const tree = await call('Tree', { prefix: this.#path, limit: 200 }, this.#context.signal);
     this.#last = Math.max(this.#last, ...(tree.nodes || []).map((n) => num(n.lastUpdateUs) / 1e6));
-    this.#tell();
+    await this.#listen();
   }
 
   #toggleRow() {

@@ -6,7 +6,7 @@ import { fetchMany } from '../data.js';
 import { el, fill, setText } from '../dom.js';
 import * as format from '../format.js';
 import { repeat } from '../live.js';
-import { problem } from '../problem.js';
+import { problem, Problems } from '../problem.js';
 import { call, num, RPCError } from '../rpc.js';
 import { Sheet } from '../sheet.js';
 import { hostURL, seriesURL } from '../state.js';
@@ -47,10 +47,6 @@ export async function show(root, url, context) {
   return () => parts.forEach((p) => p.end?.());
 }
 
-const severities = {
-  error: { words: 'Error', path: 'bad' }, warning: { words: 'Warning', path: 'warn' }, info: { words: 'Note', path: 'info' },
-};
-
 /** What the page says first. @param {object[]} problems @returns {{words: string, look: string}} */
 export function verdict(problems = []) {
   const of = (severity) => problems.filter((p) => p.severity === severity).length;
@@ -79,36 +75,6 @@ class Head {
     setText(this.#verdict, 'No answer');
     setText(this.#facts, `${message}. What you see is from before; the page tries again.`);
   }
-}
-
-class Problems {
-  #list = el('ul', { class: 'problems', 'aria-label': 'Problems' });
-  #was = '';
-  element = this.#list;
-
-  update(a) {
-    const now = num(a.nowUs) / 1e6;
-    const problems = a.problems || [];
-    const is = JSON.stringify(problems.map((p) => [p.id, p.text, p.severity]));
-    this.#list.hidden = problems.length === 0;
-    if (is !== this.#was) {
-      this.#was = is;
-      fill(this.#list, problems.map((p) => this.#item(p)));
-    }
-    problems.forEach((p, i) => setText(this.#list.children[i].querySelector('time'), since(num(p.sinceUs) / 1e6, now)));
-  }
-
-  #item(p) {
-    const { words, path } = severities[p.severity] || severities.info;
-    const at = num(p.sinceUs) / 1e6;
-    return el('li', { class: path }, el('strong', { class: 'severity' }, words),
-      el('div', {}, el('p', {}, p.text), el('p', { class: 'soft' }, p.advice || '')),
-      el('time', { class: 'soft', datetime: new Date(at * 1000).toISOString(), title: format.time(at) }));
-  }
-}
-
-function since(at, now) {
-  return now - at < 5 ? 'since now' : `for ${format.duration(now - at)}`;
 }
 
 // The figures of the engine, as tiles: a name, a value, and what it is measured by.
