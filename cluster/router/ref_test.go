@@ -12,7 +12,7 @@ import (
 
 // The table of docs/design/cluster.md says where the series of a cluster are: it must never change.
 func TestPartitionsAreThoseOfThePage(t *testing.T) {
-	f, err := os.Open("../../../docs/design/cluster.md")
+	f, err := os.Open("../../docs/design/cluster.md")
 	must(t, err)
 	defer func() { _ = f.Close() }()
 	rows := 0
