@@ -88,7 +88,7 @@ var rooms = map[string][]string{
 	"query/prom/api":           {"=query/prom", "query/prom/bound", "cluster/spread", "internal", "engine"},
 	"query/prom/bound":         {},
 	"cluster/spread":           {"=query/prom", "query/prom/bound", "query/partial", "internal/access", "internal/limit", "engine"},
-	"query/prom/alerts":        {"query/prom/bound", "internal/conffile", "internal/loglimit", "internal/replace", "internal/sleep", "internal/template", "=engine/core"},
+	"query/prom/alerts":        {"query/prom/bound", "internal/conffile", "internal/loglimit", "internal/replace", "internal/sleep", "internal/template", "query/rpc/rondov1", "query/rpc/types/typesv1", "=engine/core"},
 	"query/prom/promtest":      {},
 	"query/rrd":                {},
 	"query/rrd/attime":         {},

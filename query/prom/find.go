@@ -155,3 +155,37 @@ func (s *Storage) mayBeOther(sel *selector) bool {
 	}
 	return false
 }
+
+// Selects calls fn for each metric of the series at paths that one of lists of matchers selects,
+// with the index of the list. counter says that the series keeps the rate of the metric. Paths of
+// no series are left out. Errors are the store's.
+func (s *Storage) Selects(ctx context.Context, paths []string, lists [][]*labels.Matcher, fn func(list int, path, ds string, ls labels.Labels, counter bool)) error {
+	sels := make([]*selector, len(lists))
+	for i, ms := range lists {
+		sels[i], _ = newSelector(ms) // a selector that is wrong selects nothing
+	}
+	var refs []core.Ref
+	of := make(map[core.Ref]string)
+	for _, p := range paths {
+		ref, err := s.store.Lookup(p)
+		if errors.Is(err, core.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if of[ref] == "" {
+			refs, of[ref] = append(refs, ref), p
+		}
+	}
+	return s.entriesOf(ctx, refs, func(ref core.Ref, e *entry) bool {
+		for i, sel := range sels {
+			for k := range e.metrics {
+				if m := &e.metrics[k]; sel != nil && sel.matches(m) {
+					fn(i, of[ref], e.def.Sources[m.source].Name, m.labels, m.counter)
+				}
+			}
+		}
+		return ctx.Err() == nil
+	})
+}

@@ -170,7 +170,7 @@ func (c *census) compare(u *access.User) {
 		for range c.r.IntN(4) {
 			ms = append(ms, c.matcher())
 		}
-		var want []labels.Labels
+		var want, kept []labels.Labels
 		names, values := make(map[string]bool), make(map[string]bool)
 		name := c.pick("__name__", "instance", "cpu", "type", "process", "path", "job", "cluster", "raw_name")
 		asked := slices.ContainsFunc(ms, func(m *labels.Matcher) bool {
@@ -183,7 +183,7 @@ func (c *census) compare(u *access.User) {
 			if slices.ContainsFunc(ms, func(m *labels.Matcher) bool { return !m.Matches(ls.Get(m.Name)) }) {
 				continue
 			}
-			want = append(want, shown[i])
+			want, kept = append(want, shown[i]), append(kept, ls)
 			ls.Range(func(l labels.Label) {
 				names[l.Name] = true
 				if l.Name == name {
@@ -195,6 +195,19 @@ func (c *census) compare(u *access.User) {
 		got := c.selected(ctx, ms...)
 		if !slices.EqualFunc(got, want, labels.Equal) {
 			c.Fatalf("%v:\n%v\nwant\n%v", ms, got, want)
+		}
+		if !u.Limited() {
+			var some []labels.Labels
+			err := c.prom.Selects(ctx, append(c.paths, "none"), [][]*labels.Matcher{nil, ms}, func(list int, _, _ string, ls labels.Labels, _ bool) {
+				if list == 1 {
+					some = append(some, ls)
+				}
+			})
+			slices.SortFunc(some, labels.Compare)
+			slices.SortFunc(kept, labels.Compare)
+			if err != nil || !slices.EqualFunc(some, kept, labels.Equal) {
+				c.Fatalf("%v by paths: %v, %v\nwant\n%v", ms, some, err, kept)
+			}
 		}
 		for i := 1; i < len(got); i++ {
 			if labels.Equal(got[i-1], got[i]) {

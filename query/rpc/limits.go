@@ -32,7 +32,7 @@ const (
 	maxCharts       = 200       // likewise, if the request asks for more
 	defaultPage     = 1_000     // series or paths in a page of List or Metadata
 	maxPage         = 10_000    // likewise, if the request asks for more
-	maxLatestPaths  = 1_000     // paths of one Latest
+	maxLatestPaths  = 1_000     // paths of one Latest or Alerts
 	maxLatestRows   = 64        // rows of a series in one answer of Latest
 	maxLabelValues  = 1_000_000 // names or values in one answer of Labels
 	maxAltered      = 64 << 20  // values that the rows of a series that Alter makes have room for

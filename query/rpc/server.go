@@ -37,7 +37,7 @@ type Server struct {
 	Report func(senders int) *rondov1.StatusResponse
 	// ReportAlerts returns the answer of Alerts, with at most so many of them; nil means that there
 	// are no rules.
-	ReportAlerts func(limit int) *rondov1.AlertsResponse
+	ReportAlerts func(ctx context.Context, limit int, paths []string) (*rondov1.AlertsResponse, error)
 	// Pages are the saved dashboards; nil means that the server has none.
 	Pages Pages
 	// MaySave lets clients save and drop dashboards.

@@ -2,9 +2,9 @@ package rpc
 
 import (
 	"context"
-	"slices"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -56,19 +56,23 @@ func (s *Server) Alerts(ctx context.Context, req *connect.Request[rondov1.Alerts
 	switch {
 	case s.ReportAlerts == nil:
 		return s.UnimplementedRondoHandler.Alerts(ctx, req)
-	case n < 0:
-		return nil, invalid("limit: %d is negative", n)
+	case n < 0 || len(req.Msg.GetPaths()) > maxLatestPaths:
+		return nil, invalid("limit: %d is negative, or %d paths are more than %d", n, len(req.Msg.GetPaths()), maxLatestPaths)
 	case n == 0:
 		n = defaultAlerts
 	}
-	answer := s.ReportAlerts(min(n, maxAlerts))
+	answer, err := s.ReportAlerts(ctx, min(n, maxAlerts), req.Msg.GetPaths())
+	if err != nil {
+		return nil, coded(err)
+	}
 	charge := chargeFor(ctx)
-	for _, x := range answer.GetAlerts() {
-		size := len(x.GetName()) + len(x.GetGroup()) + len(x.GetExpr()) + len(x.GetCompared())
-		for _, l := range slices.Concat(x.GetLabels(), x.GetAnnotations()) {
-			size += len(l.GetName()) + len(l.GetValue())
+	for _, x := range answer.GetMarks() {
+		if err := charge.texts(proto.Size(x)); err != nil {
+			return nil, err
 		}
-		if err := charge.texts(size); err != nil {
+	}
+	for _, x := range answer.GetAlerts() {
+		if err := charge.texts(proto.Size(x)); err != nil {
 			return nil, err
 		}
 	}

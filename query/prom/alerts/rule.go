@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
 )
 
 // A rule is a rule with its state.
@@ -24,6 +25,7 @@ type rule struct {
 	expr        string
 	compared    string        // what expr compares with threshold; empty: nothing
 	threshold   float64       // a number
+	reads       []reading     // what an alerting rule reads
 	hold        time.Duration // for
 	keep        time.Duration // keep_firing_for
 	labels      map[string]string
@@ -55,6 +57,9 @@ func newRule(r rulefmt.Rule, shared map[string]string) *rule {
 	if r.Alert != "" {
 		out.name, out.alerting, out.active = r.Alert, true, make(map[uint64]*alert)
 		out.compared, out.threshold = comparison(r.Expr)
+		if e, err := parser.ParseExpr(r.Expr); err == nil {
+			out.reads = readings(e, nil, false)
+		}
 	}
 	return out
 }

@@ -91,7 +91,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{93, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{95, 0}
 }
 
 // A Definition is the definition of a series, in the grammar of rrdtool's create.
@@ -4913,7 +4913,9 @@ func (x *EngineStatus) GetProcessors() float64 {
 type AlertsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The most alerts to list, at most 10,000; 0 means 1,000.
-	Limit         int32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit int32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Series, at most 1,000, whose marks the answer has.
+	Paths         []string `protobuf:"bytes,2,rep,name=paths,proto3" json:"paths,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4955,6 +4957,13 @@ func (x *AlertsRequest) GetLimit() int32 {
 	return 0
 }
 
+func (x *AlertsRequest) GetPaths() []string {
+	if x != nil {
+		return x.Paths
+	}
+	return nil
+}
+
 type AlertsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Those that fire come first, then pending ones, then resolved ones; of each the newest first.
@@ -4964,7 +4973,11 @@ type AlertsResponse struct {
 	Pending  int64 `protobuf:"varint,3,opt,name=pending,proto3" json:"pending,omitempty"`
 	Resolved int64 `protobuf:"varint,4,opt,name=resolved,proto3" json:"resolved,omitempty"`
 	// The server's clock.
-	NowUs         int64 `protobuf:"varint,5,opt,name=now_us,json=nowUs,proto3" json:"now_us,omitempty"`
+	NowUs int64 `protobuf:"varint,5,opt,name=now_us,json=nowUs,proto3" json:"now_us,omitempty"`
+	// How many rules there are that alert.
+	Rules int64 `protobuf:"varint,6,opt,name=rules,proto3" json:"rules,omitempty"`
+	// What they say of the paths of the request, at most 10,000 marks.
+	Marks         []*AlertMark `protobuf:"bytes,7,rep,name=marks,proto3" json:"marks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5034,6 +5047,164 @@ func (x *AlertsResponse) GetNowUs() int64 {
 	return 0
 }
 
+func (x *AlertsResponse) GetRules() int64 {
+	if x != nil {
+		return x.Rules
+	}
+	return 0
+}
+
+func (x *AlertsResponse) GetMarks() []*AlertMark {
+	if x != nil {
+		return x.Marks
+	}
+	return nil
+}
+
+// An AlertMark is what an alerting rule says of a data source that its expression reads.
+type AlertMark struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Ds    string                 `protobuf:"bytes,2,opt,name=ds,proto3" json:"ds,omitempty"`
+	// Of the rule.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// With what the expression compares the rows of the data source.
+	Threshold *float64 `protobuf:"fixed64,4,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
+	// The newest 20 of its alerts that are about the data source.
+	Spans         []*AlertSpan `protobuf:"bytes,5,rep,name=spans,proto3" json:"spans,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertMark) Reset() {
+	*x = AlertMark{}
+	mi := &file_rondo_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertMark) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertMark) ProtoMessage() {}
+
+func (x *AlertMark) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertMark.ProtoReflect.Descriptor instead.
+func (*AlertMark) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *AlertMark) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *AlertMark) GetDs() string {
+	if x != nil {
+		return x.Ds
+	}
+	return ""
+}
+
+func (x *AlertMark) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AlertMark) GetThreshold() float64 {
+	if x != nil && x.Threshold != nil {
+		return *x.Threshold
+	}
+	return 0
+}
+
+func (x *AlertMark) GetSpans() []*AlertSpan {
+	if x != nil {
+		return x.Spans
+	}
+	return nil
+}
+
+// An AlertSpan says when an alert was pending and fired.
+type AlertSpan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Since when the expression was true.
+	SinceUs int64 `protobuf:"varint,1,opt,name=since_us,json=sinceUs,proto3" json:"since_us,omitempty"`
+	// When it began to fire; 0 means that it has not.
+	FiredUs int64 `protobuf:"varint,2,opt,name=fired_us,json=firedUs,proto3" json:"fired_us,omitempty"`
+	// When it was resolved; 0 means that it was not.
+	UntilUs       int64 `protobuf:"varint,3,opt,name=until_us,json=untilUs,proto3" json:"until_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertSpan) Reset() {
+	*x = AlertSpan{}
+	mi := &file_rondo_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertSpan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertSpan) ProtoMessage() {}
+
+func (x *AlertSpan) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertSpan.ProtoReflect.Descriptor instead.
+func (*AlertSpan) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *AlertSpan) GetSinceUs() int64 {
+	if x != nil {
+		return x.SinceUs
+	}
+	return 0
+}
+
+func (x *AlertSpan) GetFiredUs() int64 {
+	if x != nil {
+		return x.FiredUs
+	}
+	return 0
+}
+
+func (x *AlertSpan) GetUntilUs() int64 {
+	if x != nil {
+		return x.UntilUs
+	}
+	return 0
+}
+
 // An Alert is what an alerting rule says about one set of labels.
 type Alert struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5058,7 +5229,7 @@ type Alert struct {
 
 func (x *Alert) Reset() {
 	*x = Alert{}
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5070,7 +5241,7 @@ func (x *Alert) String() string {
 func (*Alert) ProtoMessage() {}
 
 func (x *Alert) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5083,7 +5254,7 @@ func (x *Alert) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alert.ProtoReflect.Descriptor instead.
 func (*Alert) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Alert) GetName() string {
@@ -5177,7 +5348,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5189,7 +5360,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5202,7 +5373,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *LatestRequest) GetPaths() []string {
@@ -5264,7 +5435,7 @@ type LatestSeries struct {
 
 func (x *LatestSeries) Reset() {
 	*x = LatestSeries{}
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5276,7 +5447,7 @@ func (x *LatestSeries) String() string {
 func (*LatestSeries) ProtoMessage() {}
 
 func (x *LatestSeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5289,7 +5460,7 @@ func (x *LatestSeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestSeries.ProtoReflect.Descriptor instead.
 func (*LatestSeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *LatestSeries) GetPath() string {
@@ -5338,7 +5509,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5350,7 +5521,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5363,7 +5534,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LatestResponse) GetSeries() []*LatestSeries {
@@ -5388,7 +5559,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5400,7 +5571,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5413,7 +5584,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 type CheckpointResponse struct {
@@ -5425,7 +5596,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5437,7 +5608,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5450,7 +5621,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -5487,7 +5658,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5499,7 +5670,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5512,7 +5683,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *AlterRequest) GetPath() string {
@@ -5589,7 +5760,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5601,7 +5772,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5614,7 +5785,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{74}
+	return file_rondo_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *AlterResponse) GetDefinition() *Definition {
@@ -5643,7 +5814,7 @@ type TuneRequest struct {
 
 func (x *TuneRequest) Reset() {
 	*x = TuneRequest{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5655,7 +5826,7 @@ func (x *TuneRequest) String() string {
 func (*TuneRequest) ProtoMessage() {}
 
 func (x *TuneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5668,7 +5839,7 @@ func (x *TuneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneRequest.ProtoReflect.Descriptor instead.
 func (*TuneRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75}
+	return file_rondo_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *TuneRequest) GetPath() string {
@@ -5694,7 +5865,7 @@ type TuneResponse struct {
 
 func (x *TuneResponse) Reset() {
 	*x = TuneResponse{}
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5706,7 +5877,7 @@ func (x *TuneResponse) String() string {
 func (*TuneResponse) ProtoMessage() {}
 
 func (x *TuneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5719,7 +5890,7 @@ func (x *TuneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneResponse.ProtoReflect.Descriptor instead.
 func (*TuneResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{76}
+	return file_rondo_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *TuneResponse) GetDefinition() *Definition {
@@ -5741,7 +5912,7 @@ type SetMetadataRequest struct {
 
 func (x *SetMetadataRequest) Reset() {
 	*x = SetMetadataRequest{}
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5753,7 +5924,7 @@ func (x *SetMetadataRequest) String() string {
 func (*SetMetadataRequest) ProtoMessage() {}
 
 func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5766,7 +5937,7 @@ func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataRequest.ProtoReflect.Descriptor instead.
 func (*SetMetadataRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{77}
+	return file_rondo_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *SetMetadataRequest) GetMetadata() []*typesv1.Metadata {
@@ -5788,7 +5959,7 @@ type SetMetadataResponse struct {
 
 func (x *SetMetadataResponse) Reset() {
 	*x = SetMetadataResponse{}
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5800,7 +5971,7 @@ func (x *SetMetadataResponse) String() string {
 func (*SetMetadataResponse) ProtoMessage() {}
 
 func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5813,7 +5984,7 @@ func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataResponse.ProtoReflect.Descriptor instead.
 func (*SetMetadataResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78}
+	return file_rondo_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SetMetadataResponse) GetAccepted() int64 {
@@ -5845,7 +6016,7 @@ type ImportFileRequest struct {
 
 func (x *ImportFileRequest) Reset() {
 	*x = ImportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5857,7 +6028,7 @@ func (x *ImportFileRequest) String() string {
 func (*ImportFileRequest) ProtoMessage() {}
 
 func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5870,7 +6041,7 @@ func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileRequest.ProtoReflect.Descriptor instead.
 func (*ImportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79}
+	return file_rondo_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ImportFileRequest) GetPath() string {
@@ -5912,7 +6083,7 @@ type ImportFileResponse struct {
 
 func (x *ImportFileResponse) Reset() {
 	*x = ImportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5924,7 +6095,7 @@ func (x *ImportFileResponse) String() string {
 func (*ImportFileResponse) ProtoMessage() {}
 
 func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5937,7 +6108,7 @@ func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileResponse.ProtoReflect.Descriptor instead.
 func (*ImportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{80}
+	return file_rondo_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ImportFileResponse) GetRef() uint64 {
@@ -5966,7 +6137,7 @@ type ExportFileRequest struct {
 
 func (x *ExportFileRequest) Reset() {
 	*x = ExportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5978,7 +6149,7 @@ func (x *ExportFileRequest) String() string {
 func (*ExportFileRequest) ProtoMessage() {}
 
 func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5991,7 +6162,7 @@ func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileRequest.ProtoReflect.Descriptor instead.
 func (*ExportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{81}
+	return file_rondo_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ExportFileRequest) GetPath() string {
@@ -6025,7 +6196,7 @@ type ExportFileResponse struct {
 
 func (x *ExportFileResponse) Reset() {
 	*x = ExportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6037,7 +6208,7 @@ func (x *ExportFileResponse) String() string {
 func (*ExportFileResponse) ProtoMessage() {}
 
 func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6050,7 +6221,7 @@ func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileResponse.ProtoReflect.Descriptor instead.
 func (*ExportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{82}
+	return file_rondo_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ExportFileResponse) GetPath() string {
@@ -6088,7 +6259,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6100,7 +6271,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6113,7 +6284,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{83}
+	return file_rondo_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *QueryRequest) GetQuery() string {
@@ -6178,7 +6349,7 @@ type QuerySeries struct {
 
 func (x *QuerySeries) Reset() {
 	*x = QuerySeries{}
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6190,7 +6361,7 @@ func (x *QuerySeries) String() string {
 func (*QuerySeries) ProtoMessage() {}
 
 func (x *QuerySeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6203,7 +6374,7 @@ func (x *QuerySeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySeries.ProtoReflect.Descriptor instead.
 func (*QuerySeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{84}
+	return file_rondo_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *QuerySeries) GetLabels() []*typesv1.Label {
@@ -6243,7 +6414,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6255,7 +6426,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6268,7 +6439,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{85}
+	return file_rondo_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *QueryResponse) GetType() string {
@@ -6317,7 +6488,7 @@ type XportRequest struct {
 
 func (x *XportRequest) Reset() {
 	*x = XportRequest{}
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6329,7 +6500,7 @@ func (x *XportRequest) String() string {
 func (*XportRequest) ProtoMessage() {}
 
 func (x *XportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6342,7 +6513,7 @@ func (x *XportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportRequest.ProtoReflect.Descriptor instead.
 func (*XportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{86}
+	return file_rondo_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *XportRequest) GetLines() []string {
@@ -6391,7 +6562,7 @@ type XportColumn struct {
 
 func (x *XportColumn) Reset() {
 	*x = XportColumn{}
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6403,7 +6574,7 @@ func (x *XportColumn) String() string {
 func (*XportColumn) ProtoMessage() {}
 
 func (x *XportColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6416,7 +6587,7 @@ func (x *XportColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportColumn.ProtoReflect.Descriptor instead.
 func (*XportColumn) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{87}
+	return file_rondo_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *XportColumn) GetLegend() string {
@@ -6447,7 +6618,7 @@ type XportResponse struct {
 
 func (x *XportResponse) Reset() {
 	*x = XportResponse{}
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6459,7 +6630,7 @@ func (x *XportResponse) String() string {
 func (*XportResponse) ProtoMessage() {}
 
 func (x *XportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6472,7 +6643,7 @@ func (x *XportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportResponse.ProtoReflect.Descriptor instead.
 func (*XportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{88}
+	return file_rondo_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *XportResponse) GetStart() int64 {
@@ -6524,7 +6695,7 @@ type TailRequest struct {
 
 func (x *TailRequest) Reset() {
 	*x = TailRequest{}
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6536,7 +6707,7 @@ func (x *TailRequest) String() string {
 func (*TailRequest) ProtoMessage() {}
 
 func (x *TailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6549,7 +6720,7 @@ func (x *TailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailRequest.ProtoReflect.Descriptor instead.
 func (*TailRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{89}
+	return file_rondo_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *TailRequest) GetPaths() []string {
@@ -6607,7 +6778,7 @@ type TailResponse struct {
 
 func (x *TailResponse) Reset() {
 	*x = TailResponse{}
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6619,7 +6790,7 @@ func (x *TailResponse) String() string {
 func (*TailResponse) ProtoMessage() {}
 
 func (x *TailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6632,7 +6803,7 @@ func (x *TailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailResponse.ProtoReflect.Descriptor instead.
 func (*TailResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{90}
+	return file_rondo_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *TailResponse) GetRows() []*FetchResponse {
@@ -6675,7 +6846,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6687,7 +6858,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6700,7 +6871,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{91}
+	return file_rondo_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -6799,7 +6970,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6811,7 +6982,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6824,7 +6995,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{92}
+	return file_rondo_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -6878,7 +7049,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6890,7 +7061,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6903,7 +7074,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{93}
+	return file_rondo_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -6948,7 +7119,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6960,7 +7131,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6973,7 +7144,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{94}
+	return file_rondo_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -7015,7 +7186,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7027,7 +7198,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7040,7 +7211,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{95}
+	return file_rondo_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *BackupRequest) GetSince() []byte {
@@ -7059,7 +7230,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7071,7 +7242,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7084,7 +7255,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{96}
+	return file_rondo_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -7102,7 +7273,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7114,7 +7285,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7127,7 +7298,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{97}
+	return file_rondo_proto_rawDescGZIP(), []int{99}
 }
 
 type CheckResponse struct {
@@ -7140,7 +7311,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7152,7 +7323,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7165,7 +7336,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{98}
+	return file_rondo_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -7193,7 +7364,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7205,7 +7376,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7218,7 +7389,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{99}
+	return file_rondo_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -7246,7 +7417,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7258,7 +7429,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7271,7 +7442,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{100}
+	return file_rondo_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -7308,7 +7479,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7320,7 +7491,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7333,7 +7504,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{101}
+	return file_rondo_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -7394,7 +7565,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7406,7 +7577,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7419,7 +7590,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{102}
+	return file_rondo_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -7462,7 +7633,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7474,7 +7645,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7487,7 +7658,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{103}
+	return file_rondo_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -7520,7 +7691,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7532,7 +7703,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7545,7 +7716,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{104}
+	return file_rondo_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -7584,7 +7755,7 @@ type ClusterStateRequest struct {
 
 func (x *ClusterStateRequest) Reset() {
 	*x = ClusterStateRequest{}
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7596,7 +7767,7 @@ func (x *ClusterStateRequest) String() string {
 func (*ClusterStateRequest) ProtoMessage() {}
 
 func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7609,7 +7780,7 @@ func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterStateRequest.ProtoReflect.Descriptor instead.
 func (*ClusterStateRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{105}
+	return file_rondo_proto_rawDescGZIP(), []int{107}
 }
 
 // ClusterState is the state of a cluster as one node sees it. What other nodes say is up to a
@@ -7638,7 +7809,7 @@ type ClusterState struct {
 
 func (x *ClusterState) Reset() {
 	*x = ClusterState{}
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7650,7 +7821,7 @@ func (x *ClusterState) String() string {
 func (*ClusterState) ProtoMessage() {}
 
 func (x *ClusterState) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7663,7 +7834,7 @@ func (x *ClusterState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterState.ProtoReflect.Descriptor instead.
 func (*ClusterState) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{106}
+	return file_rondo_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ClusterState) GetName() string {
@@ -7733,7 +7904,7 @@ type ClusterProblem struct {
 
 func (x *ClusterProblem) Reset() {
 	*x = ClusterProblem{}
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7745,7 +7916,7 @@ func (x *ClusterProblem) String() string {
 func (*ClusterProblem) ProtoMessage() {}
 
 func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7758,7 +7929,7 @@ func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterProblem.ProtoReflect.Descriptor instead.
 func (*ClusterProblem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{107}
+	return file_rondo_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ClusterProblem) GetSeverity() string {
@@ -7802,7 +7973,7 @@ type ClusterNode struct {
 
 func (x *ClusterNode) Reset() {
 	*x = ClusterNode{}
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7814,7 +7985,7 @@ func (x *ClusterNode) String() string {
 func (*ClusterNode) ProtoMessage() {}
 
 func (x *ClusterNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7827,7 +7998,7 @@ func (x *ClusterNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterNode.ProtoReflect.Descriptor instead.
 func (*ClusterNode) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{108}
+	return file_rondo_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ClusterNode) GetName() string {
@@ -7929,7 +8100,7 @@ type ClusterPartition struct {
 
 func (x *ClusterPartition) Reset() {
 	*x = ClusterPartition{}
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7941,7 +8112,7 @@ func (x *ClusterPartition) String() string {
 func (*ClusterPartition) ProtoMessage() {}
 
 func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7954,7 +8125,7 @@ func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterPartition.ProtoReflect.Descriptor instead.
 func (*ClusterPartition) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{109}
+	return file_rondo_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ClusterPartition) GetNumber() int32 {
@@ -8033,7 +8204,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8045,7 +8216,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8058,7 +8229,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{110}
+	return file_rondo_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -8114,7 +8285,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8126,7 +8297,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8139,7 +8310,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{111}
+	return file_rondo_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *MoveRequest) GetPartition() int32 {
@@ -8173,7 +8344,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8185,7 +8356,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8198,7 +8369,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{112}
+	return file_rondo_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *MoveResponse) GetNote() string {
@@ -8218,7 +8389,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8230,7 +8401,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8243,7 +8414,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{113}
+	return file_rondo_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *LeadRequest) GetPartition() int32 {
@@ -8268,7 +8439,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8280,7 +8451,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8293,7 +8464,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{114}
+	return file_rondo_proto_rawDescGZIP(), []int{116}
 }
 
 type ReleaseRequest struct {
@@ -8305,7 +8476,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8317,7 +8488,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8330,7 +8501,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{115}
+	return file_rondo_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ReleaseRequest) GetPartition() int32 {
@@ -8348,7 +8519,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8360,7 +8531,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8373,7 +8544,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{116}
+	return file_rondo_proto_rawDescGZIP(), []int{118}
 }
 
 type DrainRequest struct {
@@ -8389,7 +8560,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8401,7 +8572,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8414,7 +8585,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{117}
+	return file_rondo_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *DrainRequest) GetNode() string {
@@ -8446,7 +8617,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8458,7 +8629,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8471,7 +8642,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{118}
+	return file_rondo_proto_rawDescGZIP(), []int{120}
 }
 
 type CheckReplicasRequest struct {
@@ -8486,7 +8657,7 @@ type CheckReplicasRequest struct {
 
 func (x *CheckReplicasRequest) Reset() {
 	*x = CheckReplicasRequest{}
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8498,7 +8669,7 @@ func (x *CheckReplicasRequest) String() string {
 func (*CheckReplicasRequest) ProtoMessage() {}
 
 func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8511,7 +8682,7 @@ func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasRequest.ProtoReflect.Descriptor instead.
 func (*CheckReplicasRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{119}
+	return file_rondo_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *CheckReplicasRequest) GetPartitions() []int32 {
@@ -8544,7 +8715,7 @@ type CheckReplicasResponse struct {
 
 func (x *CheckReplicasResponse) Reset() {
 	*x = CheckReplicasResponse{}
-	mi := &file_rondo_proto_msgTypes[120]
+	mi := &file_rondo_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8556,7 +8727,7 @@ func (x *CheckReplicasResponse) String() string {
 func (*CheckReplicasResponse) ProtoMessage() {}
 
 func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[120]
+	mi := &file_rondo_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8569,7 +8740,7 @@ func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasResponse.ProtoReflect.Descriptor instead.
 func (*CheckReplicasResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{120}
+	return file_rondo_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *CheckReplicasResponse) GetPartition() int32 {
@@ -8621,7 +8792,7 @@ type ReplicaDigest struct {
 
 func (x *ReplicaDigest) Reset() {
 	*x = ReplicaDigest{}
-	mi := &file_rondo_proto_msgTypes[121]
+	mi := &file_rondo_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8633,7 +8804,7 @@ func (x *ReplicaDigest) String() string {
 func (*ReplicaDigest) ProtoMessage() {}
 
 func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[121]
+	mi := &file_rondo_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8646,7 +8817,7 @@ func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaDigest.ProtoReflect.Descriptor instead.
 func (*ReplicaDigest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{121}
+	return file_rondo_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ReplicaDigest) GetNode() string {
@@ -8687,7 +8858,7 @@ type AlterRequest_NewName struct {
 
 func (x *AlterRequest_NewName) Reset() {
 	*x = AlterRequest_NewName{}
-	mi := &file_rondo_proto_msgTypes[122]
+	mi := &file_rondo_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8699,7 +8870,7 @@ func (x *AlterRequest_NewName) String() string {
 func (*AlterRequest_NewName) ProtoMessage() {}
 
 func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[122]
+	mi := &file_rondo_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8712,7 +8883,7 @@ func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest_NewName.ProtoReflect.Descriptor instead.
 func (*AlterRequest_NewName) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{75, 0}
 }
 
 func (x *AlterRequest_NewName) GetDs() string {
@@ -8738,7 +8909,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[124]
+	mi := &file_rondo_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8750,7 +8921,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[124]
+	mi := &file_rondo_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8763,7 +8934,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{100, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{102, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -9168,15 +9339,30 @@ const file_rondo_proto_rawDesc = "" +
 	"\x0eappend_seconds\x18\x17 \x01(\x01R\rappendSeconds\x12\x1e\n" +
 	"\n" +
 	"processors\x18\x18 \x01(\x01R\n" +
-	"processors\"%\n" +
+	"processors\";\n" +
 	"\rAlertsRequest\x12\x14\n" +
-	"\x05limit\x18\x01 \x01(\x05R\x05limit\"\x9e\x01\n" +
+	"\x05limit\x18\x01 \x01(\x05R\x05limit\x12\x14\n" +
+	"\x05paths\x18\x02 \x03(\tR\x05paths\"\xdf\x01\n" +
 	"\x0eAlertsResponse\x12'\n" +
 	"\x06alerts\x18\x01 \x03(\v2\x0f.rondo.v1.AlertR\x06alerts\x12\x16\n" +
 	"\x06firing\x18\x02 \x01(\x03R\x06firing\x12\x18\n" +
 	"\apending\x18\x03 \x01(\x03R\apending\x12\x1a\n" +
 	"\bresolved\x18\x04 \x01(\x03R\bresolved\x12\x15\n" +
-	"\x06now_us\x18\x05 \x01(\x03R\x05nowUs\"\xae\x02\n" +
+	"\x06now_us\x18\x05 \x01(\x03R\x05nowUs\x12\x14\n" +
+	"\x05rules\x18\x06 \x01(\x03R\x05rules\x12)\n" +
+	"\x05marks\x18\a \x03(\v2\x13.rondo.v1.AlertMarkR\x05marks\"\x9f\x01\n" +
+	"\tAlertMark\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x0e\n" +
+	"\x02ds\x18\x02 \x01(\tR\x02ds\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12!\n" +
+	"\tthreshold\x18\x04 \x01(\x01H\x00R\tthreshold\x88\x01\x01\x12)\n" +
+	"\x05spans\x18\x05 \x03(\v2\x13.rondo.v1.AlertSpanR\x05spansB\f\n" +
+	"\n" +
+	"_threshold\"\\\n" +
+	"\tAlertSpan\x12\x19\n" +
+	"\bsince_us\x18\x01 \x01(\x03R\asinceUs\x12\x19\n" +
+	"\bfired_us\x18\x02 \x01(\x03R\afiredUs\x12\x19\n" +
+	"\buntil_us\x18\x03 \x01(\x03R\auntilUs\"\xae\x02\n" +
 	"\x05Alert\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x19\n" +
@@ -9521,7 +9707,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 125)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Definition)(nil),            // 1: rondo.v1.Definition
@@ -9591,90 +9777,92 @@ var file_rondo_proto_goTypes = []any{
 	(*EngineStatus)(nil),          // 65: rondo.v1.EngineStatus
 	(*AlertsRequest)(nil),         // 66: rondo.v1.AlertsRequest
 	(*AlertsResponse)(nil),        // 67: rondo.v1.AlertsResponse
-	(*Alert)(nil),                 // 68: rondo.v1.Alert
-	(*LatestRequest)(nil),         // 69: rondo.v1.LatestRequest
-	(*LatestSeries)(nil),          // 70: rondo.v1.LatestSeries
-	(*LatestResponse)(nil),        // 71: rondo.v1.LatestResponse
-	(*CheckpointRequest)(nil),     // 72: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),    // 73: rondo.v1.CheckpointResponse
-	(*AlterRequest)(nil),          // 74: rondo.v1.AlterRequest
-	(*AlterResponse)(nil),         // 75: rondo.v1.AlterResponse
-	(*TuneRequest)(nil),           // 76: rondo.v1.TuneRequest
-	(*TuneResponse)(nil),          // 77: rondo.v1.TuneResponse
-	(*SetMetadataRequest)(nil),    // 78: rondo.v1.SetMetadataRequest
-	(*SetMetadataResponse)(nil),   // 79: rondo.v1.SetMetadataResponse
-	(*ImportFileRequest)(nil),     // 80: rondo.v1.ImportFileRequest
-	(*ImportFileResponse)(nil),    // 81: rondo.v1.ImportFileResponse
-	(*ExportFileRequest)(nil),     // 82: rondo.v1.ExportFileRequest
-	(*ExportFileResponse)(nil),    // 83: rondo.v1.ExportFileResponse
-	(*QueryRequest)(nil),          // 84: rondo.v1.QueryRequest
-	(*QuerySeries)(nil),           // 85: rondo.v1.QuerySeries
-	(*QueryResponse)(nil),         // 86: rondo.v1.QueryResponse
-	(*XportRequest)(nil),          // 87: rondo.v1.XportRequest
-	(*XportColumn)(nil),           // 88: rondo.v1.XportColumn
-	(*XportResponse)(nil),         // 89: rondo.v1.XportResponse
-	(*TailRequest)(nil),           // 90: rondo.v1.TailRequest
-	(*TailResponse)(nil),          // 91: rondo.v1.TailResponse
-	(*ExecRequest)(nil),           // 92: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 93: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 94: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 95: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 96: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 97: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 98: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 99: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 100: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 101: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 102: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 103: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 104: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 105: rondo.v1.ExportResponse
-	(*ClusterStateRequest)(nil),   // 106: rondo.v1.ClusterStateRequest
-	(*ClusterState)(nil),          // 107: rondo.v1.ClusterState
-	(*ClusterProblem)(nil),        // 108: rondo.v1.ClusterProblem
-	(*ClusterNode)(nil),           // 109: rondo.v1.ClusterNode
-	(*ClusterPartition)(nil),      // 110: rondo.v1.ClusterPartition
-	(*ClusterReplica)(nil),        // 111: rondo.v1.ClusterReplica
-	(*MoveRequest)(nil),           // 112: rondo.v1.MoveRequest
-	(*MoveResponse)(nil),          // 113: rondo.v1.MoveResponse
-	(*LeadRequest)(nil),           // 114: rondo.v1.LeadRequest
-	(*LeadResponse)(nil),          // 115: rondo.v1.LeadResponse
-	(*ReleaseRequest)(nil),        // 116: rondo.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),       // 117: rondo.v1.ReleaseResponse
-	(*DrainRequest)(nil),          // 118: rondo.v1.DrainRequest
-	(*DrainResponse)(nil),         // 119: rondo.v1.DrainResponse
-	(*CheckReplicasRequest)(nil),  // 120: rondo.v1.CheckReplicasRequest
-	(*CheckReplicasResponse)(nil), // 121: rondo.v1.CheckReplicasResponse
-	(*ReplicaDigest)(nil),         // 122: rondo.v1.ReplicaDigest
-	(*AlterRequest_NewName)(nil),  // 123: rondo.v1.AlterRequest.NewName
-	nil,                           // 124: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 125: rondo.v1.ControlResponse.Row
-	(*typesv1.Label)(nil),         // 126: rondo.types.v1.Label
-	(*typesv1.Matcher)(nil),       // 127: rondo.types.v1.Matcher
-	(*typesv1.Metadata)(nil),      // 128: rondo.types.v1.Metadata
-	(*typesv1.Note)(nil),          // 129: rondo.types.v1.Note
+	(*AlertMark)(nil),             // 68: rondo.v1.AlertMark
+	(*AlertSpan)(nil),             // 69: rondo.v1.AlertSpan
+	(*Alert)(nil),                 // 70: rondo.v1.Alert
+	(*LatestRequest)(nil),         // 71: rondo.v1.LatestRequest
+	(*LatestSeries)(nil),          // 72: rondo.v1.LatestSeries
+	(*LatestResponse)(nil),        // 73: rondo.v1.LatestResponse
+	(*CheckpointRequest)(nil),     // 74: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 75: rondo.v1.CheckpointResponse
+	(*AlterRequest)(nil),          // 76: rondo.v1.AlterRequest
+	(*AlterResponse)(nil),         // 77: rondo.v1.AlterResponse
+	(*TuneRequest)(nil),           // 78: rondo.v1.TuneRequest
+	(*TuneResponse)(nil),          // 79: rondo.v1.TuneResponse
+	(*SetMetadataRequest)(nil),    // 80: rondo.v1.SetMetadataRequest
+	(*SetMetadataResponse)(nil),   // 81: rondo.v1.SetMetadataResponse
+	(*ImportFileRequest)(nil),     // 82: rondo.v1.ImportFileRequest
+	(*ImportFileResponse)(nil),    // 83: rondo.v1.ImportFileResponse
+	(*ExportFileRequest)(nil),     // 84: rondo.v1.ExportFileRequest
+	(*ExportFileResponse)(nil),    // 85: rondo.v1.ExportFileResponse
+	(*QueryRequest)(nil),          // 86: rondo.v1.QueryRequest
+	(*QuerySeries)(nil),           // 87: rondo.v1.QuerySeries
+	(*QueryResponse)(nil),         // 88: rondo.v1.QueryResponse
+	(*XportRequest)(nil),          // 89: rondo.v1.XportRequest
+	(*XportColumn)(nil),           // 90: rondo.v1.XportColumn
+	(*XportResponse)(nil),         // 91: rondo.v1.XportResponse
+	(*TailRequest)(nil),           // 92: rondo.v1.TailRequest
+	(*TailResponse)(nil),          // 93: rondo.v1.TailResponse
+	(*ExecRequest)(nil),           // 94: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 95: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 96: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 97: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 98: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 99: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 100: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 101: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 102: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 103: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 104: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 105: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 106: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 107: rondo.v1.ExportResponse
+	(*ClusterStateRequest)(nil),   // 108: rondo.v1.ClusterStateRequest
+	(*ClusterState)(nil),          // 109: rondo.v1.ClusterState
+	(*ClusterProblem)(nil),        // 110: rondo.v1.ClusterProblem
+	(*ClusterNode)(nil),           // 111: rondo.v1.ClusterNode
+	(*ClusterPartition)(nil),      // 112: rondo.v1.ClusterPartition
+	(*ClusterReplica)(nil),        // 113: rondo.v1.ClusterReplica
+	(*MoveRequest)(nil),           // 114: rondo.v1.MoveRequest
+	(*MoveResponse)(nil),          // 115: rondo.v1.MoveResponse
+	(*LeadRequest)(nil),           // 116: rondo.v1.LeadRequest
+	(*LeadResponse)(nil),          // 117: rondo.v1.LeadResponse
+	(*ReleaseRequest)(nil),        // 118: rondo.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 119: rondo.v1.ReleaseResponse
+	(*DrainRequest)(nil),          // 120: rondo.v1.DrainRequest
+	(*DrainResponse)(nil),         // 121: rondo.v1.DrainResponse
+	(*CheckReplicasRequest)(nil),  // 122: rondo.v1.CheckReplicasRequest
+	(*CheckReplicasResponse)(nil), // 123: rondo.v1.CheckReplicasResponse
+	(*ReplicaDigest)(nil),         // 124: rondo.v1.ReplicaDigest
+	(*AlterRequest_NewName)(nil),  // 125: rondo.v1.AlterRequest.NewName
+	nil,                           // 126: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 127: rondo.v1.ControlResponse.Row
+	(*typesv1.Label)(nil),         // 128: rondo.types.v1.Label
+	(*typesv1.Matcher)(nil),       // 129: rondo.types.v1.Matcher
+	(*typesv1.Metadata)(nil),      // 130: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),          // 131: rondo.types.v1.Note
 }
 var file_rondo_proto_depIdxs = []int32{
 	2,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
-	126, // 1: rondo.v1.Sample.labels:type_name -> rondo.types.v1.Label
+	128, // 1: rondo.v1.Sample.labels:type_name -> rondo.types.v1.Label
 	3,   // 2: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
 	1,   // 3: rondo.v1.WriteRequest.definition:type_name -> rondo.v1.Definition
 	5,   // 4: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
-	126, // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.types.v1.Label
+	128, // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.types.v1.Label
 	1,   // 6: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
 	14,  // 7: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
-	127, // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.types.v1.Matcher
-	126, // 9: rondo.v1.Series.labels:type_name -> rondo.types.v1.Label
+	129, // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.types.v1.Matcher
+	128, // 9: rondo.v1.Series.labels:type_name -> rondo.types.v1.Label
 	1,   // 10: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
 	17,  // 11: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
 	17,  // 12: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
 	22,  // 13: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
-	128, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
+	130, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
 	23,  // 15: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
 	60,  // 16: rondo.v1.InfoResponse.problems:type_name -> rondo.v1.Problem
-	129, // 17: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
-	128, // 18: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
-	126, // 19: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
+	131, // 17: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	130, // 18: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	128, // 19: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
 	32,  // 20: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
 	35,  // 21: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
 	35,  // 22: rondo.v1.Host.node:type_name -> rondo.v1.TreeNode
@@ -9691,128 +9879,130 @@ var file_rondo_proto_depIdxs = []int32{
 	63,  // 33: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
 	64,  // 34: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
 	65,  // 35: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	107, // 36: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
+	109, // 36: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
 	62,  // 37: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	68,  // 38: rondo.v1.AlertsResponse.alerts:type_name -> rondo.v1.Alert
-	126, // 39: rondo.v1.Alert.labels:type_name -> rondo.types.v1.Label
-	126, // 40: rondo.v1.Alert.annotations:type_name -> rondo.types.v1.Label
-	14,  // 41: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	70,  // 42: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	123, // 43: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
-	1,   // 44: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
-	1,   // 45: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
-	128, // 46: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
-	5,   // 47: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
-	126, // 48: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
-	126, // 49: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
-	85,  // 50: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
-	88,  // 51: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
-	127, // 52: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
-	15,  // 53: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
-	124, // 54: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	93,  // 55: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,   // 56: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	94,  // 57: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	125, // 58: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	126, // 59: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
-	108, // 60: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
-	109, // 61: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
-	110, // 62: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
-	111, // 63: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
-	122, // 64: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
-	4,   // 65: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	7,   // 66: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	9,   // 67: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	11,  // 68: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	13,  // 69: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	16,  // 70: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	19,  // 71: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	21,  // 72: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	25,  // 73: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	27,  // 74: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	29,  // 75: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	31,  // 76: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	34,  // 77: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	37,  // 78: rondo.v1.Rondo.Hosts:input_type -> rondo.v1.HostsRequest
-	40,  // 79: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	45,  // 80: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	48,  // 81: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	51,  // 82: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	54,  // 83: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	56,  // 84: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	58,  // 85: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	66,  // 86: rondo.v1.Rondo.Alerts:input_type -> rondo.v1.AlertsRequest
-	69,  // 87: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	72,  // 88: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	74,  // 89: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
-	76,  // 90: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
-	78,  // 91: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
-	80,  // 92: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
-	102, // 93: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
-	82,  // 94: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
-	104, // 95: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
-	96,  // 96: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
-	98,  // 97: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
-	84,  // 98: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
-	87,  // 99: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
-	90,  // 100: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
-	92,  // 101: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
-	100, // 102: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
-	106, // 103: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
-	112, // 104: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
-	114, // 105: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
-	116, // 106: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
-	118, // 107: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
-	120, // 108: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
-	6,   // 109: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	8,   // 110: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	10,  // 111: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	12,  // 112: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	15,  // 113: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	18,  // 114: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	20,  // 115: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	24,  // 116: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	26,  // 117: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	28,  // 118: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	30,  // 119: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	33,  // 120: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	36,  // 121: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	39,  // 122: rondo.v1.Rondo.Hosts:output_type -> rondo.v1.HostsResponse
-	43,  // 123: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	47,  // 124: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	50,  // 125: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	53,  // 126: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	55,  // 127: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	57,  // 128: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	59,  // 129: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	67,  // 130: rondo.v1.Rondo.Alerts:output_type -> rondo.v1.AlertsResponse
-	71,  // 131: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	73,  // 132: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	75,  // 133: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	77,  // 134: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	79,  // 135: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	81,  // 136: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	103, // 137: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	83,  // 138: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	105, // 139: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	97,  // 140: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	99,  // 141: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	86,  // 142: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	89,  // 143: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	91,  // 144: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	95,  // 145: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
-	101, // 146: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
-	107, // 147: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
-	113, // 148: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
-	115, // 149: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
-	117, // 150: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
-	119, // 151: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
-	121, // 152: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
-	109, // [109:153] is the sub-list for method output_type
-	65,  // [65:109] is the sub-list for method input_type
-	65,  // [65:65] is the sub-list for extension type_name
-	65,  // [65:65] is the sub-list for extension extendee
-	0,   // [0:65] is the sub-list for field type_name
+	70,  // 38: rondo.v1.AlertsResponse.alerts:type_name -> rondo.v1.Alert
+	68,  // 39: rondo.v1.AlertsResponse.marks:type_name -> rondo.v1.AlertMark
+	69,  // 40: rondo.v1.AlertMark.spans:type_name -> rondo.v1.AlertSpan
+	128, // 41: rondo.v1.Alert.labels:type_name -> rondo.types.v1.Label
+	128, // 42: rondo.v1.Alert.annotations:type_name -> rondo.types.v1.Label
+	14,  // 43: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	72,  // 44: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	125, // 45: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	1,   // 46: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
+	1,   // 47: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
+	130, // 48: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	5,   // 49: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
+	128, // 50: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
+	128, // 51: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
+	87,  // 52: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
+	90,  // 53: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
+	129, // 54: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
+	15,  // 55: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
+	126, // 56: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	95,  // 57: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,   // 58: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	96,  // 59: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	127, // 60: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	128, // 61: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
+	110, // 62: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
+	111, // 63: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
+	112, // 64: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
+	113, // 65: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
+	124, // 66: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
+	4,   // 67: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	7,   // 68: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	9,   // 69: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	11,  // 70: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	13,  // 71: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	16,  // 72: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	19,  // 73: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	21,  // 74: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	25,  // 75: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	27,  // 76: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	29,  // 77: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	31,  // 78: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	34,  // 79: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	37,  // 80: rondo.v1.Rondo.Hosts:input_type -> rondo.v1.HostsRequest
+	40,  // 81: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	45,  // 82: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	48,  // 83: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	51,  // 84: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	54,  // 85: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	56,  // 86: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	58,  // 87: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	66,  // 88: rondo.v1.Rondo.Alerts:input_type -> rondo.v1.AlertsRequest
+	71,  // 89: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	74,  // 90: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	76,  // 91: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
+	78,  // 92: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
+	80,  // 93: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
+	82,  // 94: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
+	104, // 95: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	84,  // 96: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
+	106, // 97: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	98,  // 98: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
+	100, // 99: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	86,  // 100: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
+	89,  // 101: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
+	92,  // 102: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
+	94,  // 103: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
+	102, // 104: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
+	108, // 105: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
+	114, // 106: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
+	116, // 107: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
+	118, // 108: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
+	120, // 109: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
+	122, // 110: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
+	6,   // 111: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	8,   // 112: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	10,  // 113: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	12,  // 114: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	15,  // 115: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	18,  // 116: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	20,  // 117: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	24,  // 118: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	26,  // 119: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	28,  // 120: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	30,  // 121: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	33,  // 122: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	36,  // 123: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	39,  // 124: rondo.v1.Rondo.Hosts:output_type -> rondo.v1.HostsResponse
+	43,  // 125: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	47,  // 126: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	50,  // 127: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	53,  // 128: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	55,  // 129: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	57,  // 130: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	59,  // 131: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	67,  // 132: rondo.v1.Rondo.Alerts:output_type -> rondo.v1.AlertsResponse
+	73,  // 133: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	75,  // 134: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	77,  // 135: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	79,  // 136: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	81,  // 137: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	83,  // 138: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	105, // 139: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	85,  // 140: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	107, // 141: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	99,  // 142: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	101, // 143: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	88,  // 144: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	91,  // 145: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	93,  // 146: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	97,  // 147: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
+	103, // 148: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
+	109, // 149: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
+	115, // 150: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
+	117, // 151: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
+	119, // 152: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
+	121, // 153: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
+	123, // 154: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
+	111, // [111:155] is the sub-list for method output_type
+	67,  // [67:111] is the sub-list for method input_type
+	67,  // [67:67] is the sub-list for extension type_name
+	67,  // [67:67] is the sub-list for extension extendee
+	0,   // [0:67] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -9829,14 +10019,15 @@ func file_rondo_proto_init() {
 	file_rondo_proto_msgTypes[4].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[37].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[41].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[94].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[67].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[96].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   125,
+			NumMessages:   127,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -1,4 +1,4 @@
-// What rules say: the count in the navigation, and which alerts name a host.
+// What rules say: the count in the navigation, which alerts name a host, and what charts have of them.
 
 import { setText } from './dom.js';
 import { repeat } from './live.js';
@@ -6,12 +6,20 @@ import { call, num } from './rpc.js';
 
 const every = 30; // seconds between two looks
 const names = ['instance', 'host', 'hostname', 'node', 'nodename']; // labels that name a host
+const most = 1000; // paths of a request
 let firing = [];
 const listeners = new Set();
+let rules = 0, asked = new Set(), marks = new Map(), waits = 0; // marks by path and data source
+const charts = new Set();
 
 /** Asks for the alerts, and shows everywhere how many fire. @param {AbortSignal} [signal] @returns {Promise<any>} the answer of Alerts */
 export async function lookAtAlerts(signal) {
-  const answer = await call('Alerts', {}, signal);
+  const paths = rules ? [...new Set([...charts].flatMap(pathsOf))].slice(0, most) : [];
+  asked = new Set(paths);
+  const answer = await call('Alerts', { paths }, signal);
+  marks = Map.groupBy(answer.marks || [], (m) => `${m.path} ${m.ds}`);
+  if (paths.length) for (const chart of charts) chart.redraw();
+  rules = num(answer.rules);
   firing = (answer.alerts || []).filter((a) => a.state === 'firing');
   const count = num(answer.firing);
   const badge = document.getElementById('firing');
@@ -19,7 +27,45 @@ export async function lookAtAlerts(signal) {
   setText(badge, count ? String(count) : '');
   badge.title = count === 1 ? '1 alert fires' : `${count} alerts fire`;
   for (const tell of listeners) tell();
+  for (const chart of charts) watchChart(chart); // the first answer says that there are rules
   return answer;
+}
+
+const pathsOf = (chart) => chart.lines.map((l) => l.path).filter(Boolean);
+
+/** Asks what rules say of the lines of a chart, as long as it is there, and redraws it. @param {import('./chart.js').Chart} chart */
+export function watchChart(chart) {
+  charts.add(chart);
+  if (!rules || asked.size >= most || pathsOf(chart).every((path) => asked.has(path))) return;
+  waits ||= setTimeout(() => {
+    waits = 0;
+    lookAtAlerts().catch(() => {}); // the next look tries again
+  }, 100);
+}
+
+/** @param {import('./chart.js').Chart} chart that is gone */
+export const leaveChart = (chart) => charts.delete(chart);
+
+/**
+ * What a chart shows of alerts: when they were pending and fired, and the numbers with which rules compare what its lines show.
+ * @param {import('./chart.js').Line[]} lines @returns {{spans: import('./chart.js').Mark[], levels: {value: number, line: object, name: string}[]}}
+ */
+export function alertsOn(lines, now = Date.now() / 1000) {
+  const spans = new Map(), levels = new Map();
+  const add = (time, to, name, is) => { if (to > time) spans.set(`${name} ${time} ${is}`, { time, to, text: `${name} ${is}`, severity: is === 'fires' ? 'failure' : 'warning' }); };
+  for (const line of lines) {
+    for (const { name, threshold, spans: times = [] } of marks.get(`${line.path} ${line.ds}`) || []) {
+      for (const s of times) {
+        const since = num(s.sinceUs) / 1e6, fired = num(s.firedUs) / 1e6, until = num(s.untilUs) / 1e6 || now;
+        add(since, fired || until, name, 'is pending');
+        if (fired) add(fired, until, name, 'fires');
+      }
+      if (threshold === undefined || !line.scale) continue;
+      const value = Number(threshold) * line.scale[0] + line.scale[1];
+      levels.set(`${name} ${value} ${line.axis}`, { value, line, name });
+    }
+  }
+  return { spans: [...spans.values()], levels: [...levels.values()] };
 }
 
 /** Looks at the alerts as long as the page is open; not for a user who may not see them. */
@@ -45,7 +91,7 @@ export function alertsOf(path) {
   return firing.filter((a) => (a.labels || []).some((l) => names.includes(l.name) && parts.includes(hostOf(l.value))));
 }
 
-const hostOf = (value = '') => value.replace(/:\d+$/, '');
+const hostOf = (value = '') => value.replace(/^\w+:\/\//, '').replace(/:\d+$/, '');
 
 /** The text of an annotation, or ''. @param {object} alert @param {string} name */
 export function noteOf(alert, name) {

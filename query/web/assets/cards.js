@@ -69,6 +69,7 @@ export class Cards {
     card.dot.dataset.age = !at || node.silent || !steady && now - at > hour ? 'old' : steady || now - at <= 180 ? 'fresh' : 'late';
     const alerts = [...(node.alerts || []), ...alertsOf(node.path).map((a) => a.name)];
     card.alerts.hidden = !alerts.length;
+    card.element.firstChild.classList.toggle('firing', alerts.length > 0);
     setText(card.alerts, [...new Set(alerts)].join(', '));
     const series = num(node.series);
     setText(card.more, series === 1 ? '1 series' : `${format.count(series)} series`);

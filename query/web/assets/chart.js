@@ -9,14 +9,15 @@
 // Set range and lines as often as you like: all changes of a moment are drawn in one frame, and
 // what has not changed does not flash. Lines may be older than the range: the chart draws what it has.
 
+import { alertsOn, leaveChart, watchChart } from './alerts.js';
 import { Crosshair } from './crosshair.js';
 import { extent, middle, newest, seen, shapes, spread, statistics, summary, valueAt } from './chart/data.js';
-import { drawAxes, drawMarks, drawShape, hair, prepare, timeOf, xOf } from './chart/draw.js';
+import { drawAxes, drawLevels, drawMarks, drawShape, hair, prepare, timeOf, xOf } from './chart/draw.js';
 import { Hover } from './chart/hover.js';
 import { listen } from './chart/input.js';
 import { Legend } from './chart/legend.js';
 import { openMenu } from './chart/menu.js';
-import { axis } from './chart/scale.js';
+import { axis, reach } from './chart/scale.js';
 import { table } from './chart/table.js';
 import { el, fill, icon, setText } from './dom.js';
 import * as format from './format.js';
@@ -40,6 +41,8 @@ import { colourOf, inks, onPaper, onTheme, usualNames } from './theme.js';
  * @property {boolean} [restart] in a stacked chart: it begins a stack of its own, on zero
  * @property {number[]} [dash]
  * @property {string} [href] where the label leads
+ * @property {string} [path] what it shows, with `ds`: alerts about it are drawn, too
+ * @property {[number, number]} [scale] a stored value times the first, plus the second, is what is drawn; left out, it is something else
  */
 
 /**
@@ -154,6 +157,9 @@ export class Chart {
   /** The lines, as they were set. */
   get lines() { return this.#lines; }
 
+  /** Whether nothing is known of the lines. */
+  get empty() { return !this.#lines.some((l) => l.values.some((v) => !Number.isNaN(v))); }
+
   /** The range in seconds. */
   get range() { return { from: this.#from, to: this.#to }; }
 
@@ -163,9 +169,13 @@ export class Chart {
     this.#lines = lines;
     this.#legend?.setLines(lines, this.#hidden, (line, index) => this.#colour(line, index));
     this.setMessage('');
-    this.#changed();
+    this.redraw();
     this.#renewTable();
+    watchChart(this);
   }
+
+  /** Draws the chart again: what others know of its lines has changed. */
+  redraw() { this.#changed(); }
 
   /** @param {number} from seconds @param {number} to seconds */
   setRange(from, to) {
@@ -243,6 +253,7 @@ export class Chart {
     for (const end of this.#ends) end();
     dirty.delete(this);
     drawn.delete(this);
+    leaveChart(this);
     this.#root.textContent = '';
   }
 
@@ -378,13 +389,17 @@ export class Chart {
     };
     this.#measure(this.#visible(), f.from, f.to);
     const all = shapes(this.#visible(), Boolean(o.stack));
-    const before = this.#ghosts();
-    const sides = ['left', 'right'].map((side) => [...all, ...before].filter((s) => (s.line.axis || 'left') === side));
+    const before = this.#ghosts(), { spans, levels } = this.#alerts();
     const absolute = this.#lines.some((l) => l.mirror);
-    const scale = (list, unit, limits) => axis(extent(list, f.from, f.to, o.log), { base: o.base, log: o.log, unit, absolute, ...limits }, f.top, f.bottom);
-    this.#left = scale(sides[0], o.unit, { lower: o.lower, upper: o.upper });
-    this.#right = rightLines ? scale(sides[1], o.rightUnit, {}) : null;
+    const scale = (side, unit, limits) => {
+      const on = ({ line }) => (line.axis || 'left') === side;
+      const seen = reach(extent([...all, ...before].filter(on), f.from, f.to, o.log), levels.filter(on));
+      return axis(seen, { base: o.base, log: o.log, unit, absolute, ...limits }, f.top, f.bottom);
+    };
+    this.#left = scale('left', o.unit, { lower: o.lower, upper: o.upper });
+    this.#right = rightLines ? scale('right', o.rightUnit, {}) : null;
     drawAxes(g, f, this.#left, this.#right, ink, o.small);
+    drawMarks(g, f, spans, ink, true);
     g.save();
     g.beginPath();
     g.rect(f.left, 0, f.right - f.left, f.bottom + 1);
@@ -405,7 +420,15 @@ export class Chart {
     }
     g.restore();
     drawMarks(g, f, this.#marks, ink);
+    drawLevels(g, f, levels.map((l) => ({ y: (l.line.axis === 'right' ? this.#right : this.#left).y(l.value), text: o.small ? '' : `${l.name} ${format.value(l.line.mirror ? -l.value : l.value, this.#how(l.line.axis || 'left'))}` })), ink);
     return f;
+  }
+
+  // Alerts about the lines that are seen. Where areas stand on each other, a number says nothing about one of them.
+  #alerts() {
+    const lines = this.#visible(), stacked = this.#o.stack && lines.filter((l) => l.style !== 'line').length > 1;
+    const { spans, levels } = alertsOn(lines);
+    return { spans, levels: stacked ? [] : levels };
   }
 
   // The shapes of before: where areas stand on each other, their tops.
@@ -461,7 +484,7 @@ export class Chart {
   }
 
   #point(f, x, at) {
-    const marks = this.#marks.filter((m) => (m.to ? at >= m.time && at <= m.to : Math.abs(xOf(f, m.time) - x) < 6)).slice(0, 3).map((m) => m.text);
+    const marks = [...this.#marks, ...this.#alerts().spans].filter((m) => (m.to ? at >= m.time && at <= m.to : Math.abs(xOf(f, m.time) - x) < 6)).slice(0, 3).map((m) => m.text);
     const rows = this.#mine ? this.#visible().map((line) => {
       const value = valueAt(line, at, seen(line)), old = this.#before?.lines.find((l) => l.label === line.label);
       return {

@@ -98,6 +98,7 @@ export function linesOf(chart, rows) {
     lines.push({
       label, style: of.style === 'area' ? 'area' : 'line', ...main, min: min?.values, max: max?.values,
       color: recipeColour(of.color, of.label), mirror: of.factor < 0, restart: Boolean(of.restart), path: of.path, ds: of.ds, sum: Boolean(of.sum),
+      scale: of.sum || chart.percent ? undefined : [of.factor ?? 1, of.offset ?? 0],
     });
   }
   return chart.percent ? shares(lines) : lines;

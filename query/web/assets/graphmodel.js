@@ -185,10 +185,18 @@ export function chartLines(m, answer, results = new Map()) {
     const at = ++column;
     let values = Float64Array.from(answer.data, (row) => row[at] ?? NaN);
     const height = d.stack && below ? values.map((v, k) => v + (Number.isNaN(below[k]) ? 0 : below[k])) : values;
+    const stands = height !== values; // on another line
     if (d.stack && d.style === 'line') values = height;
     below = height;
-    return lineOf(d, { label: d.label.trim() || d.ref, start, step, values }, used);
+    return lineOf(d, { label: d.label.trim() || d.ref, start, step, values, ...sourceOf(m, d, stands) }, used);
   });
+}
+
+// What a line reads: the series that it draws, or the first that its expression names.
+function sourceOf(m, d, stands) {
+  const plain = m.series.find((s) => s.name === d.ref), words = m.expressions.find((e) => e.name === d.ref)?.rpn.split(',') || [];
+  const { path, ds } = plain || m.series.find((s) => words.includes(s.name)) || {};
+  return { path, ds, scale: plain && !stands ? [1, 0] : undefined };
 }
 
 function lineOf(d, { label: wish, ...rest }, used, k = 0) {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -17,7 +15,6 @@ import (
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/remotewrite"
 	"github.com/rondo-db/rondo/rra"
@@ -98,28 +95,7 @@ func (s *server) alertsJSON(ctx context.Context, _ *http.Request) ([]byte, error
 	return s.rules.Alerts()
 }
 
-// reportAlerts returns the answer of the RPC's method Alerts with at most so many alerts.
-func (s *server) reportAlerts(limit int) *rondov1.AlertsResponse {
-	list, counts := s.rules.List()
-	answer := &rondov1.AlertsResponse{
-		Firing: int64(counts[alerts.Firing]), Pending: int64(counts[alerts.Pending]), Resolved: int64(counts[alerts.Resolved]),
-		NowUs: time.Now().UnixMicro(),
-	}
-	for _, a := range list[:min(len(list), limit)] {
-		x := &rondov1.Alert{
-			Name: valid(a.Name), State: string(a.State), SinceUs: a.Since.UnixMicro(), Value: a.Value, Group: valid(a.Group),
-			Expr: valid(a.Expr), Compared: valid(a.Compared), Threshold: a.Threshold, Annotations: labelsOf(a.Annotations),
-		}
-		x.Labels = slices.DeleteFunc(labelsOf(a.Labels), func(l *typesv1.Label) bool { return l.GetName() == labels.AlertName })
-		answer.Alerts = append(answer.Alerts, x)
-	}
-	return answer
+// reportAlerts returns the answer of the RPC's method Alerts.
+func (s *server) reportAlerts(ctx context.Context, limit int, paths []string) (*rondov1.AlertsResponse, error) {
+	return s.rules.Report(ctx, s.series.Selects, limit, paths)
 }
-
-func labelsOf(ls labels.Labels) (out []*typesv1.Label) {
-	ls.Range(func(l labels.Label) { out = append(out, &typesv1.Label{Name: valid(l.Name), Value: valid(l.Value)}) })
-	return out
-}
-
-// valid returns a text as the RPC can send it.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -192,8 +192,8 @@ function fillRun(g, [first, last], x, high, low) {
   }
 }
 
-/** Draws marks: spans hatched, moments as a dashed line with a flag. */
-export function drawMarks(g, f, marks, ink) {
+/** Draws marks: spans hatched, moments as a dashed line with a flag. pale: spans are a background, and a bar at the foot. */
+export function drawMarks(g, f, marks, ink, pale = false) {
   for (const mark of marks) {
     const colour = mark.severity === 'failure' || mark.severity === 'bad' ? ink.bad : mark.severity === 'warning' ? ink.warn : mark.severity === 'okay' ? ink.good : ink.soft;
     const a = xOf(f, mark.time);
@@ -201,7 +201,10 @@ export function drawMarks(g, f, marks, ink) {
     g.fillStyle = colour;
     if (mark.to) {
       const b = xOf(f, mark.to);
-      if (b >= f.left && a <= f.right) hatch(g, Math.max(a, f.left), Math.min(Math.max(b, a + 2), f.right), f);
+      const left = Math.max(a, f.left), right = Math.min(Math.max(b, a + 2), f.right);
+      if (b < f.left || a > f.right) continue;
+      hatch(g, left, right, f, pale ? 0.4 : 1);
+      if (pale) g.fillRect(left, f.bottom - 3, right - left, 3);
       continue;
     }
     if (a < f.left || a > f.right) continue;
@@ -223,14 +226,38 @@ export function drawMarks(g, f, marks, ink) {
   }
 }
 
-function hatch(g, a, b, f) {
+/** Draws the numbers with which rules compare: a dashed line and its words; only words where it lies out of sight. */
+export function drawLevels(g, f, levels, ink) {
+  const thin = hair();
+  g.font = `600 10px ${ink.font}`;
+  g.textAlign = 'right';
+  g.textBaseline = 'alphabetic';
+  for (const { y, text } of levels) {
+    const above = y < f.top - 1, below = y > f.bottom + 1, at = thin.at(y);
+    g.strokeStyle = ink.bad;
+    g.lineWidth = thin.width;
+    g.setLineDash([6, 4]);
+    if (!above && !below) line(g, f.left, at, f.right, at);
+    g.setLineDash([]);
+    if (!text) continue;
+    const words = `${above ? '↑ ' : below ? '↓ ' : ''}${text}`, foot = above || y - 14 < f.top ? Math.max(f.top, y) + 11 : Math.min(f.bottom, y) - 4;
+    g.strokeStyle = ink.surface;
+    g.lineWidth = 3;
+    g.lineJoin = 'round';
+    g.strokeText(words, f.right - 4, foot);
+    g.fillStyle = ink.bad;
+    g.fillText(words, f.right - 4, foot);
+  }
+}
+
+function hatch(g, a, b, f, strength) {
   g.save();
   g.beginPath();
   g.rect(a, f.top, b - a, f.bottom - f.top);
   g.clip();
-  g.globalAlpha = 0.1;
+  g.globalAlpha = 0.1 * strength;
   g.fill();
-  g.globalAlpha = 0.55;
+  g.globalAlpha = 0.55 * strength;
   g.lineWidth = 1;
   g.beginPath();
   const height = f.bottom - f.top;

@@ -25,6 +25,14 @@ export function axis(extent, options, top, bottom) {
   return options.log ? logarithmic(extent, options, top, bottom, wanted) : linear(extent, options, top, bottom, wanted);
 }
 
+/** What is seen together with levels that lie near it: far ones would press the lines flat. @param {{low: number, high: number, zero: boolean}|null} extent @param {{value: number}[]} levels */
+export function reach(extent, levels) {
+  if (!extent) return null;
+  const far = 2 * Math.max(Math.abs(extent.low), Math.abs(extent.high));
+  const near = levels.map((l) => l.value).filter((v) => v <= extent.high + far && v >= extent.low - far);
+  return { ...extent, low: Math.min(extent.low, ...near), high: Math.max(extent.high, ...near) };
+}
+
 function linear(extent, options, top, bottom, wanted) {
   let { low, high } = extent || { low: 0, high: 1 };
   const near = low > 0 && high - low < 0.2 * high && !(extent && extent.zero);

@@ -58,6 +58,8 @@ export class SVG {
     this.#out.push(`<text x="${short(x)}" y="${short(y + down * parseFloat(size))}" text-anchor="${anchor}" font-size="${size}"${weight ? ` font-weight="${weight.trim()}"` : ''} font-family="${escaped(family)}" fill="${escaped(this.fillStyle)}">${escaped(text)}</text>`);
   }
 
+  strokeText() { /* a halo, which paper does not need */ }
+
   measureText(text) {
     measure.font = this.font;
     return measure.measureText(text);

@@ -275,15 +275,14 @@ class SeriesPage {
       const min = aligned(main, take('min', ds), Math.min), max = aligned(main, take('max', ds), Math.max);
       const band = expected(take('predicted', ds), take('deviation', ds), this.#deltas());
       if (band) lines.push({ ...band, label: `${ds} expected`, style: 'band', color: 4 });
-      lines.push({ ...main, label: ds, color: this.#colours.get(ds) ?? (this.shown.length > 1 ? undefined : this.#sources.findIndex((s) => s.name === ds)), min: min && max && min, max: min && max && max, place: i });
+      lines.push({ ...main, label: ds, color: this.#colours.get(ds) ?? (this.shown.length > 1 ? undefined : this.#sources.findIndex((s) => s.name === ds)), min: min && max && min, max: min && max && max, place: i, path: this.#path, ds, scale: [1, 0] });
       for (const s of spans(take('failures', ds))) marks.push({ ...s, severity: 'failure', text: `${ds}: not as expected` });
     });
     this.#chart.setLines(lines);
     this.#chart.setRange(range.from, range.to);
     this.#marks = marks;
     this.#mark();
-    const known = lines.some((l) => l.values.some((v) => !Number.isNaN(v)));
-    if (!known) this.#chart.setMessage((this.#info.problems || []).map((p) => `${p.text} ${p.advice}`)[0] || 'Nothing is known in this range.');
+    if (this.#chart.empty) this.#chart.setMessage((this.#info.problems || []).map((p) => `${p.text} ${p.advice}`)[0] || 'Nothing is known in this range.');
     this.#say(range, rows.main, lines, marks.length);
   }
 
