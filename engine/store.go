@@ -130,7 +130,7 @@ func plain(verb, p string) error {
 }
 
 // Drop removes a series with its rows.
-func (s *Store) Drop(ctx context.Context, path string) error { return s.core.Drop(ctx, path) }
+func (s *Store) Drop(ctx context.Context, path string) error { return core.Drop(ctx, s.core, path) }
 
 // Rename gives a series another path. Its reference stays the same.
 func (s *Store) Rename(ctx context.Context, from, to string) error {

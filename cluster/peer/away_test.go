@@ -186,10 +186,10 @@ type silentEngine struct {
 	asked, let chan struct{}
 }
 
-func (e *silentEngine) Drop(context.Context, string) error {
+func (e *silentEngine) Drop(context.Context, []core.Dropping) ([]error, error) {
 	e.asked <- struct{}{}
 	<-e.let
-	return nil
+	return make([]error, 1), nil
 }
 
 // A caller waited for a node that had died, or took what may be done for something that is not.
@@ -204,7 +204,7 @@ func TestCallOfANodeThatIsGivenUp(t *testing.T) {
 	c := n.Partition(3)
 	defer c.Close()
 	failed := make(chan error)
-	go func() { failed <- c.Drop(t.Context(), "a") }()
+	go func() { failed <- core.Drop(t.Context(), c, "a") }()
 	<-e.asked
 	n.Abandon()
 	if err := <-failed; !errors.Is(err, core.ErrUnanswered) || errors.Is(err, core.ErrNotReached) {
@@ -216,7 +216,7 @@ func TestCallOfANodeThatIsGivenUp(t *testing.T) {
 	}
 	// A node without the partition has done nothing.
 	other := n.Partition(4)
-	if err := other.Drop(t.Context(), "a"); !errors.Is(err, core.ErrNotReached) {
+	if err := core.Drop(t.Context(), other, "a"); !errors.Is(err, core.ErrNotReached) {
 		t.Errorf("a partition that is not there: %v", err)
 	}
 	var b core.Batch

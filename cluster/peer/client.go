@@ -31,8 +31,6 @@ type Options struct {
 	// Timeout bounds calls that have no context, and how long a node may be silent before it counts
 	// as gone; 0: DefaultTimeout.
 	Timeout time.Duration
-	// Memory bounds what MemoryShares of a client may take together, in bytes; 0: DefaultMemory.
-	Memory int64
 	// Dial connects to an address, within half of Timeout; nil: a net.Dialer does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -40,7 +38,6 @@ type Options struct {
 // The defaults of Options.
 const (
 	DefaultTimeout = 10 * time.Second
-	DefaultMemory  = 256 << 20
 )
 
 // A Node is the connection to another node. Its methods may be called concurrently.
@@ -65,7 +62,6 @@ func NewNode(address string, o Options) (*Node, error) {
 		return nil, fmt.Errorf("%.200q is no address of a node: want http://HOST:PORT or https://HOST:PORT", address)
 	}
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	o.Memory = cmp.Or(o.Memory, DefaultMemory)
 	// net/http adds protocols to its configuration, and this one may be of many nodes.
 	t := &http.Transport{TLSClientConfig: o.TLS.Clone(), Protocols: new(http.Protocols)}
 	t.Protocols.SetHTTP2(encrypted)
@@ -102,7 +98,6 @@ type Client struct {
 	position     atomic.Uint64 // up to which the partition is applied, as answers have said
 	acknowledged atomic.Uint64 // the newest that an answer has named
 	heard        atomic.Int64  // when an answer came last, in nanoseconds
-	memory       atomic.Int64  // of MemoryShares
 
 	mu       sync.Mutex // guards what follows
 	instance uint64     // of the partition as it answered last; 0: it has not

@@ -173,19 +173,13 @@ func each(fs []*peerv1.Failure, n int, failed error) ([]error, error) {
 }
 
 // Drop is core.Engine's.
-func (c *Client) Drop(ctx context.Context, path string) error {
-	_, err := ask(ctx, c, c.node.rpc.Drop, &peerv1.PathRequest{Target: c.target(ctx), Path: path})
-	return err
-}
-
-// DropSilent is core.Engine's.
-func (c *Client) DropSilent(ctx context.Context, list []core.Silent) (int, error) {
-	req := &peerv1.DropSilentRequest{Target: c.target(ctx)}
+func (c *Client) Drop(ctx context.Context, list []core.Dropping) ([]error, error) {
+	req := &peerv1.DropRequest{Target: c.target(ctx)}
 	for _, x := range list {
-		req.Refs, req.Before = append(req.Refs, uint64(x.Ref)), append(req.Before, int64(x.Before))
+		req.List = append(req.List, &peerv1.Dropping{Path: x.Path, Ref: uint64(x.Ref), Before: int64(x.Before)})
 	}
-	m, err := ask(ctx, c, c.node.rpc.DropSilent, req)
-	return int(m.GetCount()), err
+	m, err := ask(ctx, c, c.node.rpc.Drop, req)
+	return each(m.GetFailures(), len(list), err)
 }
 
 // SetMetadata is core.Engine's.

@@ -122,25 +122,15 @@ func (c *Client) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series
 }
 
 // Labels is core.Engine's.
-func (c *Client) Labels(ctx context.Context, q core.LabelQuery) ([]string, error) {
-	req := &peerv1.LabelsRequest{Target: c.target(ctx), Name: q.Name, Matchers: types.SentMatchers(q.Matchers), Most: int64(q.Most)}
+func (c *Client) Labels(ctx context.Context, q core.LabelQuery) (core.Labels, error) {
 	own, cancel := context.WithCancel(ctx)
-	in, err := c.node.rpc.Labels(own, connect.NewRequest(req))
-	var out []string
-	err = drain(ctx, c, cancel, in, err, func(m *peerv1.TextsResponse) (bool, error) {
-		out = append(out, m.GetTexts()...)
-		return true, nil
-	})
-	return out, err
-}
-
-// Combinations is core.Engine's.
-func (c *Client) Combinations(ctx context.Context, names []string, ms []core.Matcher) ([]core.Combination, error) {
-	own, cancel := context.WithCancel(ctx)
-	in, err := c.node.rpc.Combinations(own, connect.NewRequest(&peerv1.CombinationsRequest{Target: c.target(ctx), Names: names, Matchers: types.SentMatchers(ms)}))
+	in, err := c.node.rpc.Labels(own, connect.NewRequest(&peerv1.LabelsRequest{
+		Target: c.target(ctx), Name: q.Name, Matchers: types.SentMatchers(q.Matchers), Most: int64(q.Most), Combine: q.Combine, Names: q.Names,
+	}))
 	defs := reading{known: &c.node.known}
-	var out []core.Combination
-	err = drain(ctx, c, cancel, in, err, func(m *peerv1.CombinationsResponse) (bool, error) {
+	var out core.Labels
+	err = drain(ctx, c, cancel, in, err, func(m *peerv1.LabelsResponse) (bool, error) {
+		out.Texts = append(out.Texts, m.GetTexts()...)
 		if err := defs.add(m.GetDefinitions()); err != nil {
 			return false, err
 		}
@@ -149,7 +139,7 @@ func (c *Client) Combinations(ctx context.Context, names []string, ms []core.Mat
 			if err != nil {
 				return false, err
 			}
-			out = append(out, core.Combination{Values: x.GetValues(), Definition: d})
+			out.Combinations = append(out.Combinations, core.Combination{Values: x.GetValues(), Definition: d})
 		}
 		return true, nil
 	})

@@ -3,7 +3,6 @@ package peer
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
@@ -51,18 +50,6 @@ func (c *Client) Renames() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.renames
-}
-
-// MemoryShare is core.Engine's: all shares of c together have Options.Memory.
-func (c *Client) MemoryShare() *core.MemoryShare {
-	return core.NewMemoryShare(func(more int64) error {
-		now := c.memory.Add(more)
-		if most := c.node.o.Memory; more > 0 && now > most {
-			c.memory.Add(-more)
-			return fmt.Errorf("%w: %d bytes are needed, at most %d are for this", core.ErrMemory, now, most)
-		}
-		return nil
-	})
 }
 
 // Watch is core.Engine's. It returns when the partition has begun to collect.

@@ -23,7 +23,7 @@ func TestLastsOfManySeries(t *testing.T) {
 	if err := s.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Drop(t.Context(), "series/7"); err != nil {
+	if err := core.Drop(t.Context(), s, "series/7"); err != nil {
 		t.Fatal(err)
 	}
 	c := partition(t, serve(t, of(s)).URL, peer.Options{})

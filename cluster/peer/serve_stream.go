@@ -140,36 +140,25 @@ func ofLast(last bool, st *peerv1.Standing) *peerv1.Standing {
 }
 
 // Labels answers Labels.
-func (s *Server) Labels(ctx context.Context, req *connect.Request[peerv1.LabelsRequest], stream *connect.ServerStream[peerv1.TextsResponse]) error {
+func (s *Server) Labels(ctx context.Context, req *connect.Request[peerv1.LabelsRequest], stream *connect.ServerStream[peerv1.LabelsResponse]) error {
 	m := req.Msg
-	var texts []string
+	var found core.Labels
 	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
 		ms, err := types.ReadMatchers(m.GetMatchers())
 		if err != nil {
 			return err
 		}
-		texts, err = e.Labels(ctx, core.LabelQuery{Name: m.GetName(), Matchers: ms, Most: int(m.GetMost())})
+		found, err = e.Labels(ctx, core.LabelQuery{Name: m.GetName(), Matchers: ms, Most: int(m.GetMost()), Combine: m.GetCombine(), Names: m.GetNames()})
 		return err
 	})
-	return chunked(texts, 2*chunkItems, func(part []string, last bool) error {
-		return stream.Send(&peerv1.TextsResponse{Texts: part, Standing: ofLast(last, st)})
-	})
-}
-
-// Combinations answers Combinations.
-func (s *Server) Combinations(ctx context.Context, req *connect.Request[peerv1.CombinationsRequest], stream *connect.ServerStream[peerv1.CombinationsResponse]) error {
-	m := req.Msg
-	var found []core.Combination
-	st := s.do(ctx, m.GetTarget(), func(e core.Engine) error {
-		ms, err := types.ReadMatchers(m.GetMatchers())
-		if err == nil {
-			found, err = e.Combinations(ctx, m.GetNames(), ms)
-		}
-		return err
-	})
+	if !m.GetCombine() {
+		return chunked(found.Texts, 2*chunkItems, func(part []string, last bool) error {
+			return stream.Send(&peerv1.LabelsResponse{Texts: part, Standing: ofLast(last, st)})
+		})
+	}
 	var defs dictionary
-	return chunked(found, chunkItems, func(part []core.Combination, last bool) error {
-		out := &peerv1.CombinationsResponse{Standing: ofLast(last, st)}
+	return chunked(found.Combinations, chunkItems, func(part []core.Combination, last bool) error {
+		out := &peerv1.LabelsResponse{Standing: ofLast(last, st)}
 		for _, c := range part {
 			out.Combinations = append(out.Combinations, &peerv1.Combination{Values: c.Values, Definition: defs.number(c.Definition)})
 		}

@@ -115,26 +115,15 @@ func (s *Server) Relabel(ctx context.Context, req *connect.Request[peerv1.Relabe
 }
 
 // Drop answers Drop.
-func (s *Server) Drop(ctx context.Context, req *connect.Request[peerv1.PathRequest]) (*connect.Response[peerv1.DoneResponse], error) {
-	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		return e.Drop(ctx, req.Msg.GetPath())
-	})})
-}
-
-// DropSilent answers DropSilent.
-func (s *Server) DropSilent(ctx context.Context, req *connect.Request[peerv1.DropSilentRequest]) (*connect.Response[peerv1.CountResponse], error) {
-	m := req.Msg
-	var out peerv1.CountResponse
-	out.Standing = s.do(ctx, m.GetTarget(), func(e core.Engine) error {
-		if len(m.GetRefs()) != len(m.GetBefore()) {
-			return malformed("%d series and %d times", len(m.GetRefs()), len(m.GetBefore()))
+func (s *Server) Drop(ctx context.Context, req *connect.Request[peerv1.DropRequest]) (*connect.Response[peerv1.EachResponse], error) {
+	var out peerv1.EachResponse
+	out.Standing = s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
+		list := make([]core.Dropping, len(req.Msg.GetList()))
+		for i, x := range req.Msg.GetList() {
+			list[i] = core.Dropping{Path: x.GetPath(), Ref: core.Ref(x.GetRef()), Before: rra.Time(x.GetBefore())}
 		}
-		list := make([]core.Silent, len(m.GetRefs()))
-		for i, r := range m.GetRefs() {
-			list[i] = core.Silent{Ref: core.Ref(r), Before: rra.Time(m.GetBefore()[i])}
-		}
-		n, err := e.DropSilent(ctx, list)
-		out.Count = int64(n)
+		errs, err := e.Drop(ctx, list)
+		out.Failures = failuresOf(errs)
 		return err
 	})
 	return answer(&out)

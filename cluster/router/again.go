@@ -150,22 +150,22 @@ func (a *alteration) run(e core.Engine, again bool) (core.Ref, error) {
 // A removal is a call that takes a path away: Drop or Rename. Whether the path was there is looked
 // up before it is made, so that one that is gone because the call was made differs from one that
 // never was.
-type removal struct {
-	path     string
-	metadata bool // it takes metadata of a path away that is no series
-	there    bool
-	call     func(e core.Engine) error
+type removal struct{ there bool }
+
+// look finds out whether a path is there: a series, or metadata if the call takes that away.
+func (r *removal) look(e core.Engine, path string, metadata bool) {
+	if r.there {
+		return
+	}
+	_, err := e.Lookup(path)
+	if r.there = err == nil; !r.there && metadata {
+		m, err := core.MetadataOf(context.Background(), e, path)
+		r.there = err == nil && !none(&m)
+	}
 }
 
-func (r *removal) run(e core.Engine, again bool) error {
-	if !r.there {
-		_, err := e.Lookup(r.path)
-		if r.there = err == nil; !r.there && r.metadata {
-			m, err := core.MetadataOf(context.Background(), e, r.path)
-			r.there = err == nil && !none(&m)
-		}
-	}
-	err := r.call(e)
+// outcome returns what became of the path, if err is what the call has returned.
+func (r *removal) outcome(again bool, err error) error {
 	if again && r.there && errors.Is(err, core.ErrNotFound) {
 		return nil
 	}

@@ -18,20 +18,14 @@ const shareLimit = 4
 
 // share returns a share of nothing yet.
 func (b *budget) share() *core.MemoryShare {
-	has := int64(0)
-	return core.NewMemoryShare(func(more int64) error {
-		if more > 0 {
-			if n := has + more; n > b.most/shareLimit {
-				return fmt.Errorf("%w: %d bytes are needed, at most %d are for this", core.ErrMemory, n, b.most/shareLimit)
-			}
-			if used := b.used.Add(more); used > b.most {
-				b.used.Add(-more)
-				return fmt.Errorf("%w: %d bytes are needed, %d are free", core.ErrMemory, more, b.most-used+more)
-			}
-		} else {
-			b.used.Add(more)
+	return core.NewMemoryShare(func(from, to int64) error {
+		if to > from && to > b.most/shareLimit {
+			return fmt.Errorf("%w: %d bytes are needed, at most %d are for this", core.ErrMemory, to, b.most/shareLimit)
 		}
-		has += more
+		if used := b.used.Add(to - from); to > from && used > b.most {
+			b.used.Add(from - to)
+			return fmt.Errorf("%w: %d bytes are needed, %d are free", core.ErrMemory, to-from, b.most-used+to-from)
+		}
 		return nil
 	})
 }

@@ -272,9 +272,9 @@ func (p *program) selects(ctx context.Context) {
 	})
 	names := []string{"host", "none", "plugin"}[:p.rnd.IntN(4)]
 	p.both("Combinations", func(_ int, e core.Engine) (any, error) {
-		all, err := e.Combinations(ctx, names, ms)
+		all, err := e.Labels(ctx, core.LabelQuery{Combine: true, Names: names, Matchers: ms})
 		out := []string{}
-		for _, x := range all {
+		for _, x := range all.Combinations {
 			out = append(out, fmt.Sprint(x.Values, x.Definition))
 		}
 		slices.Sort(out)
@@ -421,18 +421,23 @@ func (p *program) relabel(ctx context.Context) {
 
 func (p *program) drop(ctx context.Context) {
 	path := p.path()
-	p.both("Drop", func(_ int, e core.Engine) (any, error) { return nil, e.Drop(ctx, path) })
+	p.both("Drop", func(_ int, e core.Engine) (any, error) { return nil, core.Drop(ctx, e, path) })
 	p.relearn()
 }
 
 func (p *program) dropSilent(ctx context.Context) {
 	ts, before := p.twins(), rra.Seconds(p.now-20)
-	p.both("DropSilent", func(i int, e core.Engine) (any, error) {
-		var list []core.Silent
+	p.both("Drop silent", func(i int, e core.Engine) (any, error) {
+		var list []core.Dropping
 		for _, ref := range refsOf(i, ts) {
-			list = append(list, core.Silent{Ref: ref, Before: before})
+			list = append(list, core.Dropping{Ref: ref, Before: before})
 		}
-		return e.DropSilent(ctx, list)
+		out, err := e.Drop(ctx, list)
+		gone := []bool{}
+		for _, kept := range out {
+			gone = append(gone, kept == nil)
+		}
+		return gone, err
 	})
 	p.relearn()
 }
@@ -532,7 +537,7 @@ func (p *program) follow(ctx context.Context) {
 
 func (p *program) memory(context.Context) {
 	p.both("MemoryShare", func(_ int, e core.Engine) (any, error) {
-		s := e.MemoryShare()
+		s := core.ShareOf(e)
 		if err := s.Resize(1 << 20); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
@@ -86,37 +87,49 @@ func failError(x *error, err error) {
 }
 
 // Drop is core.Store's.
-func (r *Store) Drop(ctx context.Context, path string) error {
-	gone := removal{path: path, metadata: true, call: func(e core.Engine) error { return e.Drop(ctx, path) }}
-	return r.writeOnce(ctx, r.partitionOf(path), gone.run)
+func (r *Store) Drop(ctx context.Context, list []core.Dropping) ([]error, error) {
+	partition := func(x *core.Dropping) int {
+		if x.Ref != 0 {
+			return r.place(x.Ref)
+		}
+		return r.partitionOf(x.Path)
+	}
+	out, err := split(r, list, partition, func(p int, part []core.Dropping) ([]error, error) {
+		drops := make([]removal, len(part))
+		return orderOnce(ctx, r, p, func(e core.Engine, again bool) ([]error, error) {
+			return dropFrom(ctx, e, part, drops, again)
+		})
+	}, failError)
+	for i := range list {
+		if partition(&list[i]) < 0 {
+			out[i] = notFound(list[i].Ref)
+		}
+	}
+	return out, err
 }
 
-// DropSilent is core.Store's. Series that were dropped by an engine that did not answer are not
-// counted.
-func (r *Store) DropSilent(ctx context.Context, list []core.Silent) (int, error) {
-	parts := r.shares(len(list), func(i int) int {
-		if p, _, ok := r.inner(list[i].Ref); ok {
-			return p
+// dropFrom drops series of one partition, which are named as callers of the router name them.
+func dropFrom(ctx context.Context, e core.Engine, part []core.Dropping, drops []removal, again bool) ([]error, error) {
+	in, refs := slices.Clone(part), make([]core.Ref, len(part))
+	named := make(map[core.Dropping]bool) // only the first one that names a series drops it
+	for i := range in {
+		in[i].Ref &= 1<<partitionShift - 1
+		name := core.Dropping{Path: keyOf(in[i].Path), Ref: in[i].Ref}
+		if named[name] {
+			continue
 		}
-		return -1
-	})
-	dropped, errs := make([]int, len(parts)), make([]error, len(parts))
-	each(len(parts), func(k int) {
-		sh := parts[k]
-		in := make([]core.Silent, len(sh.at))
-		for j, i := range sh.at {
-			_, ref, _ := r.inner(list[i].Ref)
-			in[j] = core.Silent{Ref: ref, Before: list[i].Before}
+		if named[name] = true; name.Ref == 0 {
+			drops[i].look(e, in[i].Path, true)
 		}
-		errs[k] = r.write(ctx, sh.p, func(e core.Engine) error {
-			n, err := e.DropSilent(ctx, in)
-			dropped[k] += n
-			return err
-		})
-	})
-	n := 0
-	for _, d := range dropped {
-		n += d
+		refs[i] = in[i].Ref
 	}
-	return n, join(errs)
+	_ = e.Resolve(ctx, refs, func(i int, _ core.Series) bool { // after an error Drop fails as well
+		drops[i].there = true
+		return true
+	})
+	out, err := e.Drop(ctx, in)
+	for i := range out {
+		out[i] = drops[i].outcome(again, asOuter(part[i].Ref, out[i]))
+	}
+	return out, err
 }

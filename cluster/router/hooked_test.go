@@ -56,8 +56,8 @@ func (h *hooked) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]err
 	return announced(h, "SetMetadata", func() ([]error, error) { return h.Engine.SetMetadata(ctx, ms) })
 }
 
-func (h *hooked) DropSilent(ctx context.Context, list []core.Silent) (int, error) {
-	return announced(h, "DropSilent", func() (int, error) { return h.Engine.DropSilent(ctx, list) })
+func (h *hooked) Drop(ctx context.Context, list []core.Dropping) ([]error, error) {
+	return announced(h, "Drop", func() ([]error, error) { return h.Engine.Drop(ctx, list) })
 }
 
 func (h *hooked) Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error) {

@@ -250,7 +250,7 @@ func TestBatchForPartitionsOutOfReachIsRefused(t *testing.T) {
 		t.Errorf("error %v after the caller gave up", err)
 	}
 	for i, call := range map[string]func() error{
-		"drop":   func() error { return r.Drop(t.Context(), pathIn(0, 2, 0)) },
+		"drop":   func() error { return core.Drop(t.Context(), r, pathIn(0, 2, 0)) },
 		"lookup": func() error { _, err := r.Lookup(pathIn(0, 2, 0)); return err },
 		"list":   func() error { _, err := collect(r.Select(t.Context(), core.Query{Order: core.ByPath}), 0); return err },
 		"all":    func() error { _, err := collect(r.Select(t.Context(), core.Query{}), 0); return err },

@@ -118,8 +118,8 @@ func (r *Store) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq
 
 // gathered asks every partition and returns the answers by partition. If the error wraps
 // core.ErrDamaged, the answers are the readable ones.
-func gathered[T any](ctx context.Context, r *Store, question func(e core.Engine) ([]T, error)) ([][]T, error) {
-	answers := make([][]T, r.n)
+func gathered[T any](ctx context.Context, r *Store, question func(e core.Engine) (T, error)) ([]T, error) {
+	answers := make([]T, r.n)
 	errs := r.everywhere(func(p int) (err error) {
 		answers[p], err = ask(ctx, r, p, question)
 		return err
@@ -133,35 +133,28 @@ func gathered[T any](ctx context.Context, r *Store, question func(e core.Engine)
 	return answers, damage.err()
 }
 
-// Labels is core.Store's.
-func (r *Store) Labels(ctx context.Context, q core.LabelQuery) ([]string, error) {
-	answers, err := gathered(ctx, r, func(e core.Engine) ([]string, error) { return e.Labels(ctx, q) })
-	out := slices.Concat(answers...)
-	slices.Sort(out)
-	out = slices.Compact(out)
-	if q.Most > 0 && len(out) > q.Most {
-		out = out[:q.Most]
-	}
-	return out, err
-}
-
-// Combinations is core.Store's. Definitions that are equal are the same pointer, whichever
-// partition they are from.
-func (r *Store) Combinations(ctx context.Context, names []string, ms []core.Matcher) ([]core.Combination, error) {
-	answers, err := gathered(ctx, r, func(e core.Engine) ([]core.Combination, error) { return e.Combinations(ctx, names, ms) })
+// Labels is core.Store's. Definitions that are equal are the same pointer, whichever partition they
+// are from.
+func (r *Store) Labels(ctx context.Context, q core.LabelQuery) (all core.Labels, err error) {
+	answers, err := gathered(ctx, r, func(e core.Engine) (core.Labels, error) { return e.Labels(ctx, q) })
 	seen := make(map[combined]bool)
-	var out []core.Combination
 	for _, part := range answers {
-		for _, c := range part {
+		all.Texts = append(all.Texts, part.Texts...)
+		for _, c := range part.Combinations {
 			c.Definition = r.definitions.same(c.Definition)
 			key := combined{strings.Join(c.Values, "\x00"), c.Definition}
 			if !seen[key] {
 				seen[key] = true
-				out = append(out, c)
+				all.Combinations = append(all.Combinations, c)
 			}
 		}
 	}
-	return out, err
+	slices.Sort(all.Texts)
+	all.Texts = slices.Compact(all.Texts)
+	if q.Most > 0 && len(all.Texts) > q.Most {
+		all.Texts = all.Texts[:q.Most]
+	}
+	return all, err
 }
 
 // Resolve is core.Store's. That one series alone does not exist is certain.

@@ -130,8 +130,8 @@ func (d *dying) Relabel(ctx context.Context, ls []core.PathLabels) ([]error, err
 	return change(d, func() ([]error, error) { return d.Engine.Relabel(ctx, ls) })
 }
 
-func (d *dying) Drop(ctx context.Context, path string) error {
-	return d.simple(func() error { return d.Engine.Drop(ctx, path) })
+func (d *dying) Drop(ctx context.Context, list []core.Dropping) ([]error, error) {
+	return change(d, func() ([]error, error) { return d.Engine.Drop(ctx, list) })
 }
 
 func (d *dying) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error) {

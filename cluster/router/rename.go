@@ -41,8 +41,11 @@ func (r *Store) Rename(ctx context.Context, path, to string) error {
 	}
 	p, q := Partition(from, r.n), Partition(key, r.n)
 	if p == q {
-		gone := removal{path: path, call: func(e core.Engine) error { return e.Rename(ctx, path, to) }}
-		return r.writeOnce(ctx, p, gone.run)
+		var gone removal
+		return r.writeOnce(ctx, p, func(e core.Engine, again bool) error {
+			gone.look(e, path, false)
+			return gone.outcome(again, e.Rename(ctx, path, to))
+		})
 	}
 	m := move{r: r, from: from, to: to, p: p, q: q}
 	return m.run(ctx)
@@ -263,10 +266,10 @@ func (m *move) dropOld(ctx context.Context, old core.Ref, c core.Copy) (bool, er
 	if err != nil {
 		return false, err
 	}
-	n, err := order(ctx, m.r, m.p, func(e core.Engine) (int, error) {
-		return e.DropSilent(ctx, []core.Silent{{Ref: old, Before: until}})
+	out, err := order(ctx, m.r, m.p, func(e core.Engine) ([]error, error) {
+		return e.Drop(ctx, []core.Dropping{{Ref: old, Before: until}})
 	})
-	return n == 1, err
+	return err == nil && out[0] == nil, err
 }
 
 // unmark takes movedLabel and copiedLabel from the new series.

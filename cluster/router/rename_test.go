@@ -188,7 +188,7 @@ func TestRenameThatIsFinishedKeepsSamplesOfTheNewPath(t *testing.T) {
 func (m *moving) interrupt() {
 	m.t.Helper()
 	crash := func(call string) error {
-		if call == "DropSilent" {
+		if call == "Drop" {
 			return errCrash
 		}
 		return nil
@@ -213,7 +213,7 @@ func TestRenameKeepsBothPathsThatHaveChanged(t *testing.T) {
 				must(t, err)
 				m.append(r, ref, 11)
 			} else {
-				must(t, r.Drop(t.Context(), m.from))
+				must(t, core.Drop(t.Context(), r, m.from))
 				_, err = core.Create(t.Context(), r, core.Spec{Path: m.from, Definition: gauge(t), Start: rra.Seconds(begin + 100)})
 				must(t, err)
 			}
@@ -229,9 +229,9 @@ func TestRenameKeepsBothPathsThatHaveChanged(t *testing.T) {
 			}
 			want := lasts[1]
 			if drop == "old" {
-				must(t, r.Drop(t.Context(), m.from))
+				must(t, core.Drop(t.Context(), r, m.from))
 			} else {
-				must(t, r.Drop(t.Context(), m.to))
+				must(t, core.Drop(t.Context(), r, m.to))
 				want = lasts[0]
 			}
 			must(t, r.Rename(t.Context(), m.from, m.to))

@@ -23,7 +23,7 @@ func (a *anew) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error 
 	t.Begin()
 	err := core.Append(ctx, a.Engine, b)
 	if a.batches++; a.batches == 1 && err == nil {
-		if err = a.Drop(ctx, a.spec.Path); err == nil {
+		if err = core.Drop(ctx, a, a.spec.Path); err == nil {
 			_, err = core.Create(ctx, a, a.spec)
 		}
 	}

@@ -233,21 +233,38 @@ func (a *admission) checkDefinition(n int64) error {
 // A MemoryShare is memory of the store's budget that something beside the store takes, such as an
 // index of its names. Its methods are for one goroutine at a time.
 type MemoryShare struct {
-	a    *admission // nil: of another Engine, which has given more
-	more func(n int64) error
-	n    int64
+	resize func(from, to int64) error
+	n      int64
 }
 
-// NewMemoryShare returns a share of nothing yet of an Engine other than a Store. Resize calls more
-// with the number of bytes that the share is about to grow by, or below 0 to shrink by. If more
-// returns an error, which wraps ErrMemory, the share stays as it was. Giving back must not fail.
-func NewMemoryShare(more func(n int64) error) *MemoryShare { return &MemoryShare{more: more} }
+// NewMemoryShare returns a share of nothing yet. Resize calls resize with the number of bytes that
+// the share has and with the number that it is about to have. If resize returns an error, which
+// wraps ErrMemory, the share stays as it was. Giving back must not fail.
+func NewMemoryShare(resize func(from, to int64) error) *MemoryShare {
+	return &MemoryShare{resize: resize}
+}
 
 // shareLimit is the part of the budget that one share may take.
 const shareLimit = 4
 
 // MemoryShare returns a share of nothing yet.
-func (s *Store) MemoryShare() *MemoryShare { return &MemoryShare{a: &s.admission} }
+func (s *Store) MemoryShare() *MemoryShare {
+	a := &s.admission
+	return NewMemoryShare(func(from, to int64) error {
+		if to > from {
+			if to > a.budget/shareLimit {
+				return fmt.Errorf("%w: %d bytes are needed, at most %d are for this", ErrMemory, to, a.budget/shareLimit)
+			}
+			r := reservation{a: a}
+			if err := r.grow(to - from); err != nil {
+				return err
+			}
+			defer r.end()
+		}
+		a.space.Count(to - from)
+		return nil
+	})
+}
 
 // Bytes returns how many bytes the share has.
 func (m *MemoryShare) Bytes() int64 { return m.n }
@@ -256,27 +273,11 @@ func (m *MemoryShare) Bytes() int64 { return m.n }
 // more than a quarter of the budget, or if the budget has no room for it, as for a large series.
 // The share then stays as it was.
 func (m *MemoryShare) Resize(n int64) error {
-	more := n - m.n
-	if m.a == nil {
-		err := m.more(more)
-		if err == nil {
-			m.n = n
-		}
-		return err
+	err := m.resize(m.n, n)
+	if err == nil {
+		m.n = n
 	}
-	if more > 0 {
-		if n > m.a.budget/shareLimit {
-			return fmt.Errorf("%w: %d bytes are needed, at most %d are for this", ErrMemory, n, m.a.budget/shareLimit)
-		}
-		r := reservation{a: m.a}
-		if err := r.grow(more); err != nil {
-			return err
-		}
-		defer r.end()
-	}
-	m.a.space.Count(more)
-	m.n = n
-	return nil
+	return err
 }
 
 // seriesBytes is what one series of c takes of the memory while it is loaded.

@@ -203,7 +203,7 @@ func TestSlotThatComesAgain(t *testing.T) {
 	f.mustFeed(700)
 	base := mustBackup(t, s)
 	for i := range f.refs {
-		mustClose(t, s.Drop(t.Context(), fmt.Sprint("host/", i)))
+		mustClose(t, core.Drop(t.Context(), s, fmt.Sprint("host/", i)))
 	}
 	gone := since(t, s, base)
 	sameStores(t, "nothing left", restoreChain(t, base, gone), s)

@@ -265,19 +265,6 @@ func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
 	return nil
 }
 
-// Drop removes a series with its metadata. If the path is no series, Drop removes the metadata of
-// the path.
-func (s *Store) Drop(ctx context.Context, path string) error {
-	key, _, err := cleanPath(path)
-	if err != nil {
-		return err
-	}
-	if err := s.damagedName(key); err != nil {
-		return fmt.Errorf("drop %q: %w", key, err)
-	}
-	return s.change(ctx, dropRecord(key, 0), func(t *Ticket) error { return s.applyDrop(t, key, 0) }, key)
-}
-
 // dropRecord codes the drop of a key. If only is not 0, the record drops nothing but the series
 // only.
 func dropRecord(key string, only Ref) []byte {

@@ -120,7 +120,7 @@ func (b bruteCatalogue) compareIndex(t testing.TB, s *core.Store, r *rand.Rand, 
 	name := pick(r, "host", "cpu", "none")
 	wantNames, wantValues := match.labels(name)
 	names, err := s.Labels(ctx, core.LabelQuery{Matchers: ms})
-	if err != nil || !slices.Equal(names, wantNames) {
+	if err != nil || !slices.Equal(names.Texts, wantNames) {
 		t.Fatalf("%v: names %q, %v; want %q", ms, names, err, wantNames)
 	}
 	most := r.IntN(4)
@@ -128,7 +128,7 @@ func (b bruteCatalogue) compareIndex(t testing.TB, s *core.Store, r *rand.Rand, 
 		wantValues = wantValues[:most]
 	}
 	values, err := s.Labels(ctx, core.LabelQuery{Name: name, Matchers: ms, Most: most})
-	if err != nil || !slices.Equal(values, wantValues) {
+	if err != nil || !slices.Equal(values.Texts, wantValues) {
 		t.Fatalf("%v: %d values of %q: %q, %v; want %q", ms, most, name, values, err, wantValues)
 	}
 	want := make(map[string]bool)
@@ -139,9 +139,9 @@ func (b bruteCatalogue) compareIndex(t testing.TB, s *core.Store, r *rand.Rand, 
 		}
 		want[values["host"]+" "+values["cpu"]] = true
 	}
-	all, err := s.Combinations(ctx, []string{"host", "cpu"}, ms)
+	all, err := s.Labels(ctx, core.LabelQuery{Combine: true, Names: []string{"host", "cpu"}, Matchers: ms})
 	got := make(map[string]bool)
-	for _, c := range all {
+	for _, c := range all.Combinations {
 		got[strings.Join(c.Values, " ")] = c.Definition != nil
 	}
 	if err != nil || !maps.Equal(got, want) {
@@ -200,8 +200,8 @@ func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal("label names", names, wantNames)
-		equal("values of "+name, values, wantValues)
+		equal("label names", names.Texts, wantNames)
+		equal("values of "+name, values.Texts, wantValues)
 	}
 	for _, k := range keys {
 		for _, name := range []string{k, k + ".rrd", "/" + k, "./" + k, "x/../" + k} {
@@ -274,7 +274,7 @@ func TestCatalogueAgainstBruteForce(t *testing.T) {
 			}
 			b[key] = core.Series{Ref: ref, Path: p, Labels: sp.Labels}
 		case 4:
-			if err := s.Drop(ctx, p); exists != (err == nil) || err != nil && !errors.Is(err, core.ErrNotFound) {
+			if err := core.Drop(ctx, s, p); exists != (err == nil) || err != nil && !errors.Is(err, core.ErrNotFound) {
 				t.Fatalf("drop %q: %v, it exists: %v", p, err, exists)
 			}
 			delete(b, key)

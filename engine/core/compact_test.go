@@ -22,7 +22,7 @@ func halfEmpty(t *testing.T, dir string, o core.Options) *feeder {
 	f.mustFeed(400)
 	mustClose(t, s.Checkpoint(t.Context()))
 	for i := 256; i < 600; i++ {
-		mustClose(t, s.Drop(t.Context(), fmt.Sprintf("host/%d", i)))
+		mustClose(t, core.Drop(t.Context(), s, fmt.Sprintf("host/%d", i)))
 	}
 	f.refs = f.refs[:256]
 	f.mustFeed(10)
@@ -104,7 +104,7 @@ func TestCompactAtStart(t *testing.T) {
 	dir := t.TempDir()
 	f := halfEmpty(t, dir, core.Options{NoBackground: true})
 	for i := 8; i < 256; i++ {
-		mustClose(t, f.s.Drop(t.Context(), fmt.Sprintf("host/%d", i)))
+		mustClose(t, core.Drop(t.Context(), f.s, fmt.Sprintf("host/%d", i)))
 	}
 	f.refs = f.refs[:8]
 	f.mustFeed(400) // slots that are merged anew lose what was dropped

@@ -137,7 +137,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		if err := s.Rename(ctx, a, b); err != nil {
 			return err
 		}
-		return s.Drop(ctx, b)
+		return core.Drop(ctx, s, b)
 	})
 	appenders.Wait()
 	close(done)

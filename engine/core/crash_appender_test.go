@@ -68,7 +68,7 @@ func (a *crashAppender) op(n int, o *planOp) (err error) {
 			return err
 		}
 	case o.drop != nil:
-		err = a.s.Drop(ctx, o.drop.path)
+		err = core.Drop(ctx, a.s, o.drop.path)
 	case o.rename != nil:
 		err = a.s.Rename(ctx, o.from, o.rename.path)
 	case o.replace != nil:

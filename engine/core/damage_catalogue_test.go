@@ -128,7 +128,7 @@ func useCatalogue(t *testing.T, s *core.Store) (told int) {
 	note("rename back", s.Rename(ctx, "h/renamed", "h/0"))
 	_, err = s.Create(ctx, core.Spec{Path: "h/0", Definition: definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:100"), Start: rra.Seconds(programStart), Overwrite: true})
 	note("overwrite", err)
-	note("drop", s.Drop(ctx, "h/0"))
+	note("drop", core.Drop(ctx, s, "h/0"))
 	return told
 }
 

@@ -59,7 +59,7 @@ func TestOneCommandLoadsOneGroup(t *testing.T) {
 		}, 1},
 		{"append", one, func(s *core.Store) { feed(s, n) }, 1},
 		{"drop", one, func(s *core.Store) {
-			if err := s.Drop(t.Context(), "s/700"); err != nil {
+			if err := core.Drop(t.Context(), s, "s/700"); err != nil {
 				t.Error(err)
 			}
 		}, 1},

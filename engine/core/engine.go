@@ -32,8 +32,6 @@ type Engine interface {
 	// Renames counts renamed series: see Store.Renames. It also grows when references that a
 	// caller remembers may be of other paths for another reason.
 	Renames() uint64
-	// MemoryShare returns a share of nothing yet of this process's memory: see Store.MemoryShare.
-	MemoryShare() *MemoryShare
 }
 
 // A Writer stores samples.
@@ -53,10 +51,8 @@ type Catalogue interface {
 	Resolver
 	// Select yields the series of a query: see Store.Select.
 	Select(ctx context.Context, q Query) iter.Seq2[Series, error]
-	// Labels returns names or values of labels: see Store.Labels.
-	Labels(ctx context.Context, q LabelQuery) ([]string, error)
-	// Combinations returns combinations of label values: see Store.Combinations.
-	Combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error)
+	// Labels returns names, values or combinations of labels: see Store.Labels.
+	Labels(ctx context.Context, q LabelQuery) (Labels, error)
 
 	Creator
 	// Import makes series with their rows: see Store.Import.
@@ -67,10 +63,8 @@ type Catalogue interface {
 	Rename(ctx context.Context, path, to string) error
 	// Relabel replaces labels: see Store.Relabel.
 	Relabel(ctx context.Context, ls []PathLabels) ([]error, error)
-	// Drop removes a series: see Store.Drop.
-	Drop(ctx context.Context, path string) error
-	// DropSilent removes series without new samples: see Store.DropSilent.
-	DropSilent(ctx context.Context, list []Silent) (int, error)
+	// Drop removes series: see Store.Drop.
+	Drop(ctx context.Context, list []Dropping) ([]error, error)
 }
 
 // A Reader reads the rows and the state of series.
@@ -165,6 +159,30 @@ func Create(ctx context.Context, e Creator, spec Spec) (Ref, error) {
 		return 0, err
 	}
 	return out[0].Ref, out[0].Err
+}
+
+// Drop removes the series of a path with its metadata, or the metadata of a path that is no series.
+// The error wraps ErrNotFound if the path has neither.
+func Drop(ctx context.Context, e Engine, path string) error {
+	out, err := e.Drop(ctx, []Dropping{{Path: path}})
+	if err != nil {
+		return err
+	}
+	return out[0]
+}
+
+// ShareOf returns a share of nothing yet of the memory budget of e. If e has none, the share is of
+// 64 MiB at most.
+func ShareOf(e Engine) *MemoryShare {
+	if b, ok := e.(interface{ MemoryShare() *MemoryShare }); ok {
+		return b.MemoryShare()
+	}
+	return NewMemoryShare(func(_, to int64) error {
+		if to > 64<<20 {
+			return fmt.Errorf("%w: %d bytes are needed, at most 64 MiB are for this", ErrMemory, to)
+		}
+		return nil
+	})
 }
 
 // SeriesOf returns the catalogue entry of one series of e. The error wraps ErrNotFound if ref is no

@@ -19,7 +19,7 @@ import (
 
 // A method of Store that is in no interface was missing for whoever has an Engine.
 func TestEveryMethodOfStoreIsInAnInterface(t *testing.T) {
-	own := map[string]bool{"Append": true, "Create": true, "Series": true, "Last": true, "Fetch": true, "Metadata": true, "Close": true, "Acknowledged": true, "Backup": true, "LookupAll": true} // of who has opened the store
+	own := map[string]bool{"Append": true, "Create": true, "Series": true, "Last": true, "Fetch": true, "Metadata": true, "Close": true, "Acknowledged": true, "Backup": true, "LookupAll": true, "MemoryShare": true} // of who has opened the store
 	for _, replica := range []string{"Standing", "Role", "Position", "Checkpointed", "WaitFor", "Truncate", "Promote", "Demote", "TakeDigest", "AwaitDigest", "LastDigest", "Identity"} {
 		own[replica] = true
 	}
@@ -171,9 +171,24 @@ func TestWatchOfAnotherEngine(t *testing.T) {
 	}
 }
 
+// TestShareOf: an engine without a budget gives a share that is bounded all the same.
+func TestShareOf(t *testing.T) {
+	s := enginetest.Open(t)
+	for _, e := range []core.Engine{s, otherEngine{s}} {
+		m := core.ShareOf(e)
+		if err := errors.Join(m.Resize(1000), m.Resize(10)); err != nil || m.Bytes() != 10 {
+			t.Errorf("%T: %d bytes, %v", e, m.Bytes(), err)
+		}
+		if err := m.Resize(1 << 60); !errors.Is(err, core.ErrMemory) || m.Bytes() != 10 {
+			t.Errorf("%T: %d bytes, %v", e, m.Bytes(), err)
+		}
+	}
+}
+
 func TestMemoryShareOfAnotherEngine(t *testing.T) {
 	free := int64(100)
-	m := core.NewMemoryShare(func(n int64) error {
+	m := core.NewMemoryShare(func(from, to int64) error {
+		n := to - from
 		if n > free {
 			return core.ErrMemory
 		}

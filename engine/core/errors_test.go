@@ -57,7 +57,7 @@ func TestWrongCallsAreErrInvalid(t *testing.T) {
 		"create label long":  create(core.Spec{Path: "a", Labels: []core.Label{{Name: "x", Value: long}}}),
 		"create start":       create(core.Spec{Path: "a", Start: 1 << 62}),
 		"create no archive":  create(core.Spec{Path: "a", Definition: &rra.Definition{Step: 10}}),
-		"drop ..":            store.Drop(t.Context(), ".."),
+		"drop ..":            core.Drop(t.Context(), store, ".."),
 		"rename from ..":     store.Rename(t.Context(), "..", "b"),
 		"rename to ..":       store.Rename(t.Context(), good, ".."),
 		"look up ..":         lookup(".."),

@@ -303,7 +303,7 @@ func TestReadOnlyAfterCrash(t *testing.T) {
 		var b core.Batch
 		b.Add(f.refs[0], f.at()+1e6, rra.Float(1))
 		_, err := r.Create(t.Context(), core.Spec{Path: "x", Definition: testDefinition(t)})
-		for _, err := range []error{err, r.Append(t.Context(), &b), r.Checkpoint(t.Context()), r.Drop(t.Context(), "host/1")} {
+		for _, err := range []error{err, r.Append(t.Context(), &b), r.Checkpoint(t.Context()), core.Drop(t.Context(), r, "host/1")} {
 			if !errors.Is(err, core.ErrReadOnly) {
 				t.Errorf("change of a read-only store: %v", err)
 			}

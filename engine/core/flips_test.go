@@ -103,7 +103,7 @@ func ask(s *core.Store, until int64) answers {
 		say(fmt.Sprint("select ", i), failed, found.String())
 	}
 	names, err := s.Labels(ctx, core.LabelQuery{})
-	say("label names", err, fmt.Sprint(names))
+	say("label names", err, fmt.Sprint(names.Texts))
 	notes, err := s.Notes(ctx, "")
 	say("notes", err, fmt.Sprint(notes))
 	for _, path := range []string{"h/0", "h/1", "h/2", "h/3", "h/renamed", "hw", "texts", "imported", "late"} {

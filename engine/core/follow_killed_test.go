@@ -116,7 +116,7 @@ func (l *followedLog) others(t *testing.T, i int) {
 	}
 	mustClose(t, l.lead.AddNote(ctx, path, core.Note{Text: fmt.Sprint(i)}))
 	mustClose(t, l.lead.Rename(ctx, fmt.Sprintf("small/%d", i+50), fmt.Sprintf("renamed/%d", i)))
-	mustClose(t, l.lead.Drop(ctx, fmt.Sprintf("small/%d", i+60)))
+	mustClose(t, core.Drop(ctx, l.lead, fmt.Sprintf("small/%d", i+60)))
 }
 
 // A killedFollower is a follower whose folder is copied wherever it could be killed. A process that

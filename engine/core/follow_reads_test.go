@@ -314,7 +314,7 @@ func TestFollowerAtEachPosition(t *testing.T) {
 		case 5:
 			mustClose(t, l.lead.Rename(t.Context(), "host/x", "host/1"))
 		case 7:
-			mustClose(t, l.lead.Drop(t.Context(), fmt.Sprintf("host/%d", len(f.refs)-1)))
+			mustClose(t, core.Drop(t.Context(), l.lead, fmt.Sprintf("host/%d", len(f.refs)-1)))
 			f.refs = f.refs[:len(f.refs)-1]
 		default:
 			f.mustFeed(1)

@@ -68,7 +68,7 @@ func fuzzStore(f testing.TB) (*Store, [][]byte) {
 	if err := s.Rename(ctx, "0/0", "r"); err != nil {
 		f.Fatal(err)
 	}
-	if err := s.Drop(ctx, "0/1"); err != nil {
+	if err := Drop(ctx, s, "0/1"); err != nil {
 		f.Fatal(err)
 	}
 	if err := s.AddNote(ctx, "k", Note{Severity: "okay", Text: "t", Labels: []Label{{"a", "b"}}}); err != nil {

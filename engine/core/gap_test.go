@@ -101,7 +101,7 @@ func TestGapOfMillionsOfRows(t *testing.T) {
 	if n := rowKeys(t, s); n > archives*(core.MaxSlots+2)*16 {
 		t.Errorf("%d row blocks", n)
 	}
-	if err := s.Drop(ctx, "gap"); err != nil {
+	if err := core.Drop(ctx, s, "gap"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Checkpoint(ctx); err != nil {

@@ -12,9 +12,14 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Labels returns the names of labels, or the values of one, that the series of a query have,
-// sorted. If the error wraps ErrDamaged, it returns those that can be read.
-func (s *Store) Labels(ctx context.Context, q LabelQuery) ([]string, error) {
+// Labels returns the names of labels, the values of one, or the combinations of values of several,
+// that the series of a query have. It reads the label index, or the records of the series where
+// these are fewer. If the error wraps ErrDamaged, it returns those that can be read.
+func (s *Store) Labels(ctx context.Context, q LabelQuery) (Labels, error) {
+	if q.Combine {
+		all, err := s.combinations(ctx, q.Names, q.Matchers)
+		return Labels{Combinations: all}, err
+	}
 	fromRecord := func(rec []Label, add func(string)) {
 		for _, l := range rec {
 			if l.Value == "" {
@@ -46,7 +51,7 @@ func (s *Store) Labels(ctx context.Context, q LabelQuery) ([]string, error) {
 	if q.Most > 0 && len(out) > q.Most {
 		out = out[:q.Most]
 	}
-	return out, err
+	return Labels{Texts: out}, err
 }
 
 // A within is the series that a walk over the index looks at: set's, or all.
@@ -144,17 +149,9 @@ func (r *indexReader) names(w *within, add func(string)) {
 	}
 }
 
-// A Combination is values of several labels and a definition that at least one series has.
-type Combination struct {
-	Values     []string // in order of the names asked for; empty where the series lack the label
-	Definition *rra.Definition
-}
-
-// Combinations returns the combinations of values of the given labels and of a definition that the
-// series matching ms have, each once and in no order. It reads the label index, or the records of
-// the series where these are fewer. If the error wraps ErrDamaged, the combinations are those that
-// can be read.
-func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error) {
+// combinations returns the combinations of values of the given labels and of a definition that the
+// series matching ms have.
+func (s *Store) combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}

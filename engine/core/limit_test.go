@@ -57,7 +57,7 @@ func TestSeriesLimit(t *testing.T) {
 			t.Errorf("%s: %d made, %d exist, %d over the limit, want %d, %d, %d", tt.name, made, exist, full, tt.made, tt.exist, tt.full)
 		}
 	}
-	if err := s.Drop(ctx, "b"); err != nil {
+	if err := core.Drop(ctx, s, "b"); err != nil {
 		t.Fatal(err)
 	}
 	if made, _, _ := create(false, "z"); made != 1 {

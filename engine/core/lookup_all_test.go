@@ -42,7 +42,7 @@ func TestLookupAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	same("after it")
-	if err := errors.Join(s.Rename(t.Context(), "a1", "b1"), s.Drop(t.Context(), "a2")); err != nil {
+	if err := errors.Join(s.Rename(t.Context(), "a1", "b1"), core.Drop(t.Context(), s, "a2")); err != nil {
 		t.Fatal(err)
 	}
 	mustCreate(t, s, "new", d)

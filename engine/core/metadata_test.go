@@ -100,7 +100,7 @@ func TestMetadataAgainstBruteForce(t *testing.T) {
 			if err != nil && !errors.Is(err, core.ErrNotFound) {
 				t.Fatal(err)
 			}
-			n, err := s.DropSilent(ctx, []core.Silent{{Ref: ref, Before: before}, {Before: before}, {Ref: 1 << 60, Before: before}, {Ref: ref, Before: before}})
+			n, err := dropAll(ctx, s, []core.Dropping{{Ref: ref, Before: before}, {Before: before}, {Ref: 1 << 60, Before: before}, {Ref: ref, Before: before}})
 			want := 0
 			if series[p] && before >= rra.Seconds(programStart) {
 				want = 1
@@ -143,7 +143,7 @@ func TestMetadataAgainstBruteForce(t *testing.T) {
 			series[p] = true
 		case 4:
 			_, known := b[p]
-			if err := s.Drop(ctx, p); (err == nil) != (known || series[p]) {
+			if err := core.Drop(ctx, s, p); (err == nil) != (known || series[p]) {
 				t.Fatalf("drop %q: %v", p, err)
 			}
 			delete(b, p)

@@ -97,7 +97,7 @@ func (m *modelRun) overwrite() {
 func (m *modelRun) drop() {
 	i := m.r.IntN(len(m.series))
 	x := m.series[i]
-	m.must(m.s.Drop(m.ctx, x.path), "drop "+x.path)
+	m.must(core.Drop(m.ctx, m.s, x.path), "drop "+x.path)
 	m.series = slices.Delete(m.series, i, i+1)
 	if _, err := m.s.Fetch(m.ctx, x.ref, 0, 0, 10); !errors.Is(err, core.ErrNotFound) {
 		m.fatalf("fetch of a dropped series: %v, want ErrNotFound", err)

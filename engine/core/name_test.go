@@ -200,7 +200,7 @@ func TestHiddenCharactersInNames(t *testing.T) {
 		if i%2 == 0 {
 			err = s.Rename(ctx, bad, "renamed/"+string(rune('a'+i)))
 		} else {
-			err = s.Drop(ctx, bad)
+			err = core.Drop(ctx, s, bad)
 		}
 		if err != nil {
 			t.Errorf("take %q away: %v", bad, err)

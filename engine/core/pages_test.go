@@ -215,9 +215,9 @@ func TestLabelKeysOutOfOrder(t *testing.T) {
 			}
 			done := make(chan struct{})
 			go func() {
-				for _, read := range []func() ([]string, error){
-					func() ([]string, error) { return s.Labels(context.Background(), core.LabelQuery{}) },
-					func() ([]string, error) { return s.Labels(context.Background(), core.LabelQuery{Name: "q1"}) },
+				for _, read := range []func() (core.Labels, error){
+					func() (core.Labels, error) { return s.Labels(context.Background(), core.LabelQuery{}) },
+					func() (core.Labels, error) { return s.Labels(context.Background(), core.LabelQuery{Name: "q1"}) },
 				} {
 					if _, err := read(); err != nil && !errors.Is(err, core.ErrDamaged) {
 						t.Errorf("bit %d of %q: %v", i, key, err)

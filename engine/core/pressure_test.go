@@ -305,7 +305,7 @@ func TestUseAfterClose(t *testing.T) {
 			return err
 		},
 		"CreateBatch": func() error { _, err := s.CreateBatch(ctx, nil); return err },
-		"Drop":        func() error { return s.Drop(ctx, "host/1") },
+		"Drop":        func() error { return core.Drop(ctx, s, "host/1") },
 		"Rename":      func() error { return s.Rename(ctx, "host/1", "y") },
 		"Check":       func() error { _, err := s.Check(ctx); return err },
 		"Checkpoint":  func() error { return s.Checkpoint(ctx) },

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // A Query says which series Select yields, and in which order. The zero Query is all series in no
@@ -52,11 +53,28 @@ func (q *Query) Check() error {
 	return nil
 }
 
-// A LabelQuery asks for names or values of labels.
+// A LabelQuery asks for names, values or combinations of labels.
 type LabelQuery struct {
 	Name     string    // of the label whose values are wanted; empty: the names of all labels
 	Matchers []Matcher // of the series that have them; none: all series
-	Most     int       // return so many at most; 0: all
+	Most     int       // return so many texts at most; 0: all
+
+	// Combine asks for the combinations of values of the labels Names and of a definition, in place
+	// of what Name says.
+	Combine bool
+	Names   []string
+}
+
+// Labels is the answer to a LabelQuery.
+type Labels struct {
+	Texts        []string      // names or values, sorted
+	Combinations []Combination // each once, in no order
+}
+
+// A Combination is values of several labels and a definition that at least one series has.
+type Combination struct {
+	Values     []string // in order of the names asked for; empty where the series lack the label
+	Definition *rra.Definition
 }
 
 // Select yields the series of a query. The label index answers every comparison; a regular

@@ -36,7 +36,7 @@ func TestClosesAfterARecoveredPanic(t *testing.T) {
 		"Update, no context": func() { _, _, _ = s.Update(none, ref, &b, false) },
 		"Update, no batch":   func() { _, _, _ = s.Update(t.Context(), ref, nil, false) },
 		"Create, no context": func() { _, _ = s.Create(none, core.Spec{Path: "b", Definition: d}) },
-		"Drop, no context":   func() { _ = s.Drop(none, "a") },
+		"Drop, no context":   func() { _ = core.Drop(none, s, "a") },
 		"Rename, no context": func() { _ = s.Rename(none, "a", "b") },
 		"Flush, no context":  func() { _ = s.Flush(none, []core.Ref{ref}) },
 		"Fetch, no context":  func() { _, _ = s.Fetch(none, ref, 0, 0, 10) },

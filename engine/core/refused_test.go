@@ -63,7 +63,7 @@ func TestRefusedStateLeavesItsGroupAlone(t *testing.T) {
 		t.Errorf("Check: %v", problems)
 	}
 
-	if err := s.Drop(ctx, "host/7"); err != nil {
+	if err := core.Drop(ctx, s, "host/7"); err != nil {
 		t.Fatal(err)
 	}
 	if f.refs[7], err = s.Create(ctx, core.Spec{Path: "host/7", Definition: testDefinition(t), Start: rra.Seconds(programStart)}); err != nil {

@@ -252,7 +252,7 @@ func TestRowsOfADroppedGroupGo(t *testing.T) {
 	if rowKeys(t, s) == 0 {
 		t.Fatal("no rows were stored")
 	}
-	if err := s.Drop(ctx, "a"); err != nil {
+	if err := core.Drop(ctx, s, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Checkpoint(ctx); err != nil {

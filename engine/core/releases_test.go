@@ -255,7 +255,7 @@ func dump(t *testing.T, out *strings.Builder, s *core.Store) {
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(out, "notes %v\nlabels %v\n", notes, names)
+	fmt.Fprintf(out, "notes %v\nlabels %v\n", notes, names.Texts)
 	for x, err := range s.Select(ctx, core.Query{Matchers: []core.Matcher{{Name: "host", Value: "h"}}, Order: core.ByRef}) {
 		if err != nil {
 			t.Fatal(err)

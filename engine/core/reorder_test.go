@@ -218,7 +218,7 @@ func TestReorderWindow(t *testing.T) {
 	if n := s.Stats().Held; n != 2 {
 		t.Errorf("%d samples are held, want 2", n)
 	}
-	if err := s.Drop(ctx, "a"); err != nil {
+	if err := core.Drop(ctx, s, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.Stats().Held; n != 0 {

@@ -79,7 +79,7 @@ func (w *swapper) write() func(*core.Store) (string, error) {
 			return fmt.Sprint(out), err
 		}
 	case 2:
-		return func(s *core.Store) (string, error) { return "", s.Drop(ctx, path) }
+		return func(s *core.Store) (string, error) { return "", core.Drop(ctx, s, path) }
 	case 3:
 		w.names++
 		to := fmt.Sprintf("r/%d", w.names)

@@ -176,9 +176,9 @@ func TestFollowerRefusesWrites(t *testing.T) {
 		"update": func() error { _, _, err := b.Update(ctx, f.refs[0], &batch, false); return err },
 		"flush":  func() error { return b.Flush(ctx, f.refs) },
 		"create": func() error { _, err := b.CreateBatch(ctx, []core.Spec{spec}); return err },
-		"drop":   func() error { return b.Drop(ctx, "host/0") },
+		"drop":   func() error { return core.Drop(ctx, b, "host/0") },
 		"silent": func() error {
-			_, err := b.DropSilent(ctx, []core.Silent{{Ref: f.refs[0], Before: core.MaxTime}})
+			_, err := b.Drop(ctx, []core.Dropping{{Ref: f.refs[0], Before: core.MaxTime}})
 			return err
 		},
 		"rename": func() error { return b.Rename(ctx, "host/0", "host/9") },
@@ -239,7 +239,7 @@ func TestSealedLeaderDropsWhatIsOnItsWay(t *testing.T) {
 			_, err := a.Create(t.Context(), core.Spec{Path: "new", Definition: testDefinition(t)})
 			return err
 		},
-		"drop":   func() error { return a.Drop(t.Context(), "host/0") },
+		"drop":   func() error { return core.Drop(t.Context(), a, "host/0") },
 		"rename": func() error { return a.Rename(t.Context(), "host/1", "host/x") },
 		"metadata": func() error {
 			_, err := a.SetMetadata(t.Context(), []core.PathMetadata{{Path: "host/2", Metadata: core.Metadata{Text: "x"}}})
@@ -277,7 +277,7 @@ func TestSealedLeaderDropsWhatIsOnItsWay(t *testing.T) {
 	f.mustFeed(5) // coded against what b logged
 	mustCreate(t, a, "new", testDefinition(t))
 	mustClose(t, a.Rename(t.Context(), "host/1", "host/x"))
-	mustClose(t, a.Drop(t.Context(), "host/0"))
+	mustClose(t, core.Drop(t.Context(), a, "host/0"))
 	await(t, b, log)
 	same(t, "after it leads again", b, a)
 	mustClose(t, a.Close())

@@ -60,7 +60,7 @@ func (x *salvageRun) play(n int) {
 			x.paths = append(x.paths, path)
 		case k == 1:
 			i := r.IntN(len(x.paths))
-			mustClose(t, x.s.Drop(ctx, x.paths[i]))
+			mustClose(t, core.Drop(ctx, x.s, x.paths[i]))
 			x.paths = slices.Delete(x.paths, i, i+1)
 		case k == 2:
 			i := r.IntN(len(x.paths))

@@ -114,8 +114,8 @@ func BenchmarkCombinations(b *testing.B) {
 		}
 		b.Run(fmt.Sprint("series=", n), func(b *testing.B) {
 			for b.Loop() {
-				if found, err := s.Combinations(ctx, []string{"type"}, nil); err != nil || len(found) != 100 {
-					b.Fatalf("%d combinations, %v", len(found), err)
+				if found, err := s.Labels(ctx, core.LabelQuery{Combine: true, Names: []string{"type"}}); err != nil || len(found.Combinations) != 100 {
+					b.Fatalf("%d combinations, %v", len(found.Combinations), err)
 				}
 			}
 		})

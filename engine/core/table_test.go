@@ -46,7 +46,7 @@ func TestListsBetweenChanges(t *testing.T) {
 		}
 		for range r.IntN(200) {
 			p := known()
-			if err := s.Drop(t.Context(), p); err != nil {
+			if err := core.Drop(t.Context(), s, p); err != nil {
 				t.Fatal(err)
 			}
 			delete(want, key(p))

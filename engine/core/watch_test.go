@@ -38,7 +38,7 @@ func TestWatchTellsEveryChangeOfTheCatalogue(t *testing.T) {
 		_, err = s.SetMetadata(ctx, []core.PathMetadata{{Path: "b", Metadata: meta}})
 		must(err)
 	}
-	must(s.Drop(ctx, "b"))
+	must(core.Drop(ctx, s, "b"))
 	got, complete := w.Take()
 	want := []core.Change{
 		{Path: "a", Ref: a},
@@ -114,7 +114,7 @@ func TestAllYieldsWhatListDoes(t *testing.T) {
 	}
 	compare("stored", 3000)
 	for i := range 10 {
-		if err := errors.Join(s.Drop(ctx, fmt.Sprint("s", i)), s.Rename(ctx, fmt.Sprint("s", 100+i), fmt.Sprint("t", i))); err != nil {
+		if err := errors.Join(core.Drop(ctx, s, fmt.Sprint("s", i)), s.Rename(ctx, fmt.Sprint("s", 100+i), fmt.Sprint("t", i))); err != nil {
 			t.Fatal(err)
 		}
 		mustCreate(t, s, fmt.Sprint("u", i), d)

@@ -66,11 +66,11 @@ func (a *awayEngine) Select(ctx context.Context, q core.Query) iter.Seq2[core.Se
 	}
 }
 
-func (a *awayEngine) Combinations(ctx context.Context, names []string, ms []core.Matcher) ([]core.Combination, error) {
+func (a *awayEngine) Labels(ctx context.Context, q core.LabelQuery) (core.Labels, error) {
 	if err := a.err(); err != nil {
-		return nil, err
+		return core.Labels{}, err
 	}
-	return a.Engine.Combinations(ctx, names, ms)
+	return a.Engine.Labels(ctx, q)
 }
 
 func (a *awayEngine) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {

@@ -339,21 +339,21 @@ func (r *recording) labels() {
 		slices.Sort(out)
 		r.say("Select", "%d: %q in order: %v, %s", i, out, sorted, r.fault(err))
 		names, err := r.e.Labels(ctx, core.LabelQuery{Matchers: ms})
-		r.say("Labels", "%d: %q %s", i, names, r.fault(err))
+		r.say("Labels", "%d: %q %s", i, names.Texts, r.fault(err))
 		values, err := r.e.Labels(ctx, core.LabelQuery{Name: "host", Matchers: ms, Most: 2})
-		r.say("Labels", "%d: %q %s", i, values, r.fault(err))
-		cs, err := r.e.Combinations(ctx, []string{"if", "host"}, ms)
+		r.say("Labels", "%d: %q %s", i, values.Texts, r.fault(err))
+		cs, err := r.e.Labels(ctx, core.LabelQuery{Combine: true, Names: []string{"if", "host"}, Matchers: ms})
 		var all []string
-		for _, c := range cs {
+		for _, c := range cs.Combinations {
 			all = append(all, fmt.Sprintf("%q %x", c.Values, core.AppendDefinition(nil, c.Definition)))
 		}
 		slices.Sort(all)
-		r.say("Combinations", "%d: %s %s", i, strings.Join(all, "; "), r.fault(err))
+		r.say("Labels", "%d: combined: %s %s", i, strings.Join(all, "; "), r.fault(err))
 	}
 	names, err := r.e.Labels(ctx, core.LabelQuery{})
-	r.say("Labels", "%q %s", names, r.fault(err))
+	r.say("Labels", "%q %s", names.Texts, r.fault(err))
 	for _, n := range []string{"host", "if", "none"} {
 		values, err := r.e.Labels(ctx, core.LabelQuery{Name: n})
-		r.say("Labels", "%q %q %s", n, values, r.fault(err))
+		r.say("Labels", "%q %q %s", n, values.Texts, r.fault(err))
 	}
 }

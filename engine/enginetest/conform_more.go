@@ -162,15 +162,18 @@ func (r *recording) changes(w *core.Watch, n int) (out []string) {
 }
 
 func (r *recording) drop() {
-	r.say("Drop", "%s", r.fault(r.e.Drop(ctx, "cpu/1")))
-	r.say("Drop", "%s", r.fault(r.e.Drop(ctx, "cpu/1")))
+	r.say("Drop", "%s", r.fault(core.Drop(ctx, r.e, "cpu/1")))
+	r.say("Drop", "%s", r.fault(core.Drop(ctx, r.e, "cpu/1")))
+	r.say("Drop", "%s", r.fault(core.Drop(ctx, r.e, "")))
 	eth1, eth3 := r.look("net/eth1"), r.look("net/eth3")
 	last, err := core.Last(ctx, r.e, eth1)
 	if err != nil {
 		r.Fatal(err)
 	}
-	n, err := r.e.DropSilent(ctx, []core.Silent{{Ref: eth1, Before: last - 1}, {Ref: eth3, Before: rra.Seconds(begin + 1)}, {Ref: noRef, Before: 5}})
-	r.say("DropSilent", "%d %s", n, r.fault(err))
+	out, err := r.e.Drop(ctx, []core.Dropping{{Ref: eth1, Before: last - 1}, {Path: "none"}, {Ref: eth3, Before: rra.Seconds(begin + 1)}, {Ref: noRef, Before: 5}})
+	for i := range out {
+		r.say("Drop", "%d: %s %s", i, r.fault(out[i]), r.fault(err))
+	}
 	r.say("List", "%s", r.list(r.e.Select(ctx, core.Query{Order: core.ByPath}), false))
 }
 
@@ -192,7 +195,7 @@ func (r *recording) counters() {
 	r.say("Stats", "calls are timed: %v", st.FetchSeconds.Count() > 0)
 	r.say("Newest", "%d", settle(func() rra.Time { return r.e.Stats().Newest }, rra.Seconds(begin+2010)))
 	r.say("Damaged", "%d", r.e.Stats().Damaged)
-	m := r.e.MemoryShare()
+	m := core.ShareOf(r.e)
 	err := m.Resize(1000)
 	r.say("MemoryShare", "%d %s", m.Bytes(), r.fault(err))
 	r.say("MemoryShare", "too much: %v, then %d", errors.Is(m.Resize(1<<60), core.ErrMemory), m.Bytes())

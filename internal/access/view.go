@@ -168,8 +168,8 @@ func (u *User) Hide(err error) error {
 	return err
 }
 
-// Labels returns names or values of labels.
-func (v View) Labels(ctx context.Context, q core.LabelQuery) ([]string, error) {
+// Labels returns names, values or combinations of labels.
+func (v View) Labels(ctx context.Context, q core.LabelQuery) (core.Labels, error) {
 	q.Matchers = v.user.Below(q.Matchers)
 	out, err := v.store.Labels(ctx, q)
 	return out, v.user.Hide(err)
@@ -188,7 +188,7 @@ func (v View) Drop(ctx context.Context, path string) error {
 	if err := v.user.Check(path); err != nil {
 		return err
 	}
-	return v.store.Drop(ctx, path)
+	return core.Drop(ctx, v.store, path)
 }
 
 // Rename gives a series another path.

@@ -75,7 +75,7 @@ type source struct {
 // enter waits for its turn. The caller calls leave.
 func (b *Board) enter(ctx context.Context) error {
 	b.once.Do(func() {
-		b.turn, b.share = make(chan struct{}, 1), b.Store.MemoryShare()
+		b.turn, b.share = make(chan struct{}, 1), core.ShareOf(b.Store)
 		b.timer = time.AfterFunc(idleTime, b.forget)
 	})
 	select {

@@ -39,7 +39,7 @@ func TestQueriesWhileSeriesChange(t *testing.T) {
 				if errors.Is(err, core.ErrExists) && n%2 == 0 {
 					_, err = w.store.Relabel(ctx, []core.PathLabels{{Path: path, Labels: labels}})
 				} else if errors.Is(err, core.ErrExists) {
-					err = w.store.Drop(ctx, path)
+					err = core.Drop(ctx, w.store, path)
 				}
 				if err == nil && n%50 == 49 {
 					err = w.store.Checkpoint(ctx)

@@ -89,7 +89,7 @@ func (c *census) step() {
 		c.paths = append(c.paths, path)
 	case n == 6:
 		i := c.r.IntN(len(c.paths))
-		err = c.store.Drop(ctx, c.paths[i])
+		err = core.Drop(ctx, c.store, c.paths[i])
 		c.paths = slices.Delete(c.paths, i, i+1)
 	case n == 7:
 		_, err = c.store.Relabel(ctx, []core.PathLabels{{Path: c.paths[c.r.IntN(len(c.paths))], Labels: labelsOf(c.labels())}})

@@ -246,10 +246,10 @@ func (c *collecting) values(ctx context.Context, sel selection, sch scheme, name
 func (c *collecting) addValues(ctx context.Context, sel selection, name string, public func(string) string) error {
 	values, err := c.q.s.store.Labels(ctx, core.LabelQuery{Name: name, Matchers: sel})
 	if public == nil {
-		c.sorted = append(c.sorted, values...)
+		c.sorted = append(c.sorted, values.Texts...)
 		return err
 	}
-	for _, v := range values {
+	for _, v := range values.Texts {
 		c.add(public(v))
 	}
 	return err
@@ -261,7 +261,7 @@ func (c *collecting) eachPlugin(ctx context.Context, sel selection, fn func(sel 
 	if err != nil {
 		return err
 	}
-	for _, p := range plugins {
+	for _, p := range plugins.Texts {
 		if err := fn(sel.with(core.Matcher{Name: "plugin", Value: p}), p); err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func (c *collecting) names(ctx context.Context, sel selection, sch scheme) error
 	s := c.q.s.store
 	if sch == asSent {
 		names, err := s.Labels(ctx, core.LabelQuery{Matchers: sel})
-		for _, name := range names {
+		for _, name := range names.Texts {
 			c.add(name)
 		}
 		return err
@@ -283,7 +283,7 @@ func (c *collecting) names(ctx context.Context, sel selection, sch scheme) error
 	// carried adds name if a series has a stored label.
 	carried := func(sel selection, stored, name string) error {
 		values, err := s.Labels(ctx, core.LabelQuery{Name: stored, Matchers: sel, Most: 1})
-		if len(values) > 0 {
+		if len(values.Texts) > 0 {
 			c.add(name)
 		}
 		return err

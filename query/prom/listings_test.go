@@ -53,7 +53,7 @@ func TestListingsFollowTheCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("1", "3")
-	if err := w.store.Drop(ctx, "a"); err != nil {
+	if err := core.Drop(ctx, w.store, "a"); err != nil {
 		t.Fatal(err)
 	}
 	is("3")

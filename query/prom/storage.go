@@ -79,7 +79,7 @@ func (s *Storage) SetRules(rules []Rule) {
 // New returns the storage of a store. It follows the catalogue of the store until End is called, or
 // for as long as the store is open.
 func New(s core.Engine, o Options) *Storage {
-	x := &Storage{store: s, options: o.withDefaults(), table: table{share: s.MemoryShare(), listings: listings{share: s.MemoryShare()}}}
+	x := &Storage{store: s, options: o.withDefaults(), table: table{share: core.ShareOf(s), listings: listings{share: core.ShareOf(s)}}}
 	x.named.Store(&o.Rules)
 	return x
 }
@@ -100,7 +100,7 @@ func (s *Storage) End() {
 // 1970. The caller closes it; the memory of its answers belongs to the budget of the store until
 // then.
 func (s *Storage) Querier(mint, maxt int64) (storage.Querier, error) {
-	return &querier{s: s, mint: mint, maxt: maxt, share: s.store.MemoryShare()}, nil
+	return &querier{s: s, mint: mint, maxt: maxt, share: core.ShareOf(s.store)}, nil
 }
 
 // A querier answers the selectors of one query. It is for one goroutine at a time.

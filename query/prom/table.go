@@ -205,11 +205,11 @@ type nameTable struct {
 func (s *Storage) namesOf(ctx context.Context, u *access.User) (*nameTable, error) {
 	t := &nameTable{seen: make(map[string]bool), alike: make(map[string]*int), byName: make(map[string][]*combination)}
 	for sch := range other {
-		found, err := s.store.Combinations(ctx, keyLabels[sch], u.Below(baseOf[sch]))
+		found, err := s.store.Labels(ctx, core.LabelQuery{Combine: true, Names: keyLabels[sch], Matchers: u.Below(baseOf[sch])})
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range found {
+		for _, c := range found.Combinations {
 			s.combine(t, sch, c.Values, c.Definition)
 		}
 	}

@@ -76,7 +76,7 @@ func TestNewNameOfAPartitionOutOfReach(t *testing.T) {
 		t.Errorf("within reach again: %d series, error %v; want 1", n, err)
 	}
 	f.named(t, "c", "third")
-	if err := f.Drop(context.Background(), "c"); err != nil {
+	if err := core.Drop(context.Background(), f, "c"); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := count(t, s, "third"); n != 0 || err != nil {

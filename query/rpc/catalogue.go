@@ -226,10 +226,11 @@ func matchersOf(ms []*typesv1.Matcher) ([]core.Matcher, error) {
 
 // Labels returns the label names in use, or the values of one.
 func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.LabelsRequest]) (*connect.Response[rondov1.LabelsResponse], error) {
-	values, err := s.view(ctx).Labels(ctx, core.LabelQuery{Name: req.Msg.GetName()})
+	found, err := s.view(ctx).Labels(ctx, core.LabelQuery{Name: req.Msg.GetName()})
 	if err != nil {
 		return nil, fail(err, "labels")
 	}
+	values := found.Texts
 	if len(values) > maxLabelValues {
 		return nil, exhausted("%d values of label %.200q, at most %d are given", len(values), req.Msg.GetName(), maxLabelValues)
 	}

@@ -108,7 +108,7 @@ func TestHostsComeFromLabels(t *testing.T) {
 	if _, err := s.Relabel(t.Context(), []core.PathLabels{{Path: "graphite/disk/used;host=web1", Labels: []core.Label{{Name: "host", Value: "web2"}}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Drop(t.Context(), "other/a/b"); err != nil {
+	if err := core.Drop(t.Context(), s, "other/a/b"); err != nil {
 		t.Fatal(err)
 	}
 	got := hostsIn(t, x, nil)

@@ -36,7 +36,7 @@ type Index struct {
 
 // New returns the index of a store. It takes no memory until it is asked.
 func New(s core.Engine) *Index {
-	return &Index{store: s, idle: idleTime, most: maxChanges, turn: make(chan struct{}, 1), share: s.MemoryShare()}
+	return &Index{store: s, idle: idleTime, most: maxChanges, turn: make(chan struct{}, 1), share: core.ShareOf(s)}
 }
 
 // Close gives the memory of the index up. It may be used again.

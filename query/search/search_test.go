@@ -150,7 +150,7 @@ func TestIndexFollowsTheCatalogue(t *testing.T) {
 			p := name()
 			switch r.IntN(4) {
 			case 0: // these may fail: the name may be there, or not
-				_ = s.Drop(t.Context(), p)
+				_ = core.Drop(t.Context(), s, p)
 			case 1:
 				_ = s.Rename(t.Context(), p, name())
 			default:

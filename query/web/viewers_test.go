@@ -101,7 +101,7 @@ func TestViewersWhileThingsChange(t *testing.T) {
 		for range rounds {
 			ref := create(t, s.Store.(*core.Store), "net/eth1")
 			fill(t, s.Store.(*core.Store), ref, begin, begin+3600)
-			if err := s.Store.Drop(t.Context(), "net/eth1"); err != nil {
+			if err := core.Drop(t.Context(), s.Store, "net/eth1"); err != nil {
 				t.Error(err)
 			}
 		}

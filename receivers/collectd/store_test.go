@@ -146,7 +146,7 @@ func TestStoreDrop(t *testing.T) {
 	const path = "collectd/suite/p/gauge"
 	r.send(t, message(0), message(1))
 	until(t, "two samples", func() bool { return store.Stats().SamplesAccepted == 2 })
-	if err := store.Drop(t.Context(), path); err != nil {
+	if err := core.Drop(t.Context(), store, path); err != nil {
 		t.Fatal(err)
 	}
 	n := 2

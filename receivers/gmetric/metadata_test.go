@@ -369,7 +369,7 @@ func TestStale(t *testing.T) {
 		return err == nil
 	}
 	until(t, "the series is made", exists)
-	if err := store.Drop(t.Context(), path); err != nil {
+	if err := core.Drop(t.Context(), store, path); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "it is made again", exists)

@@ -67,7 +67,7 @@ func TestStoreDrop(t *testing.T) {
 	second := send(t, r, append(suite(t).Opening, next()...))
 	eventually(t, "the second sample is stored", func() bool { return store.Stats().SamplesAccepted == 2 })
 	for _, path := range paths {
-		if err := store.Drop(t.Context(), path); err != nil {
+		if err := core.Drop(t.Context(), store, path); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -301,7 +301,7 @@ func TestDeltasAndTotals(t *testing.T) {
 	if got, q := total(t, store, "otlp/a/-/n_total", 0, 20), total(t, store, "otlp/a/-/queue", 0, 20); !near(got, 200) || !near(q, -50) {
 		t.Errorf("the rows have %v and %v, want 200 and -50", got, q)
 	}
-	if err := store.Drop(t.Context(), "otlp/a/-/n_total"); err != nil && !errors.Is(err, core.ErrNotFound) {
+	if err := core.Drop(t.Context(), store, "otlp/a/-/n_total"); err != nil && !errors.Is(err, core.ErrNotFound) {
 		t.Error(err)
 	}
 }

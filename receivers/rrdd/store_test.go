@@ -112,7 +112,7 @@ func TestStoreDrop(t *testing.T) {
 	step()
 	step()
 	until(t, "two samples and their units", func() bool { return store.Stats().SamplesAccepted == 2 && described() })
-	if err := store.Drop(t.Context(), path); err != nil {
+	if err := core.Drop(t.Context(), store, path); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the series is made again", func() bool {

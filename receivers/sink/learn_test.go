@@ -215,7 +215,7 @@ func TestPolicyNamesStep(t *testing.T) {
 	if got := fmt.Sprint(s.sink.Sparse(t.Context())); got != "[{a value 80 300}]" {
 		t.Errorf("sparse series: %v", got)
 	}
-	if err := s.store.Drop(t.Context(), "a"); err != nil {
+	if err := core.Drop(t.Context(), s.store, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.sink.Sparse(t.Context()); len(got) > 0 {

@@ -123,20 +123,24 @@ func (w *Sweeper) silentFor(path string, last rra.Time, now time.Time, d time.Du
 type droplist struct {
 	w    *Sweeper
 	done *Swept
-	list []core.Silent
+	list []core.Dropping
 }
 
 // add drops a series, now or with a later flush, unless a sample after last has come.
 func (l *droplist) add(ctx context.Context, ref core.Ref, last rra.Time) error {
-	if l.list = append(l.list, core.Silent{Ref: ref, Before: last}); len(l.list) < sweepChunk {
+	if l.list = append(l.list, core.Dropping{Ref: ref, Before: last}); len(l.list) < sweepChunk {
 		return nil
 	}
 	return l.flush(ctx)
 }
 
 func (l *droplist) flush(ctx context.Context) error {
-	n, err := l.w.store.DropSilent(ctx, l.list)
-	l.done.Dropped += n
+	out, err := l.w.store.Drop(ctx, l.list)
+	for _, kept := range out {
+		if kept == nil {
+			l.done.Dropped++
+		}
+	}
 	l.list = l.list[:0]
 	return err
 }

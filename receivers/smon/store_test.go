@@ -122,7 +122,7 @@ func TestStoreDrop(t *testing.T) {
 	const path = "smon/127.0.0.1/load"
 	r.send(t, time.Second, number("load", 1))
 	until(t, "a sample", func() bool { return store.Stats().SamplesAccepted == 1 })
-	if err := store.Drop(t.Context(), path); err != nil {
+	if err := core.Drop(t.Context(), store, path); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the series is made again", func() bool {
@@ -148,7 +148,7 @@ func TestStoreLimit(t *testing.T) {
 	until(t, "five series and ten refusals", func() bool {
 		return store.Stats().Series == 5 && r.Stats().Dropped[receivers.Limit] == 10
 	})
-	if err := store.Drop(t.Context(), "smon/127.0.0.1/load/0"); err != nil {
+	if err := core.Drop(t.Context(), store, "smon/127.0.0.1/load/0"); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "another is made", func() bool {

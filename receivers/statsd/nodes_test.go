@@ -165,7 +165,7 @@ func TestDroppedSeriesLosesNothing(t *testing.T) {
 		}
 		tick("a:1|c b:1|c g:1|g")
 		for _, p := range []string{"counters/a", "counters/b", "gauges/g"} {
-			if err := store.Drop(t.Context(), "statsd/"+p); err != nil {
+			if err := core.Drop(t.Context(), store, "statsd/"+p); err != nil {
 				t.Fatal(err)
 			}
 		}

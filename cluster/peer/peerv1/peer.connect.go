@@ -47,8 +47,6 @@ const (
 	PeerEntriesProcedure = "/rondo.peer.v1.Peer/Entries"
 	// PeerLabelsProcedure is the fully-qualified name of the Peer's Labels RPC.
 	PeerLabelsProcedure = "/rondo.peer.v1.Peer/Labels"
-	// PeerCombinationsProcedure is the fully-qualified name of the Peer's Combinations RPC.
-	PeerCombinationsProcedure = "/rondo.peer.v1.Peer/Combinations"
 	// PeerCreateProcedure is the fully-qualified name of the Peer's Create RPC.
 	PeerCreateProcedure = "/rondo.peer.v1.Peer/Create"
 	// PeerImportProcedure is the fully-qualified name of the Peer's Import RPC.
@@ -61,8 +59,6 @@ const (
 	PeerRelabelProcedure = "/rondo.peer.v1.Peer/Relabel"
 	// PeerDropProcedure is the fully-qualified name of the Peer's Drop RPC.
 	PeerDropProcedure = "/rondo.peer.v1.Peer/Drop"
-	// PeerDropSilentProcedure is the fully-qualified name of the Peer's DropSilent RPC.
-	PeerDropSilentProcedure = "/rondo.peer.v1.Peer/DropSilent"
 	// PeerFetchProcedure is the fully-qualified name of the Peer's Fetch RPC.
 	PeerFetchProcedure = "/rondo.peer.v1.Peer/Fetch"
 	// PeerInfoProcedure is the fully-qualified name of the Peer's Info RPC.
@@ -102,8 +98,7 @@ type PeerClient interface {
 	Lookup(context.Context, *connect.Request[PathRequest]) (*connect.Response[RefResponse], error)
 	// Entries is Resolve and Select.
 	Entries(context.Context, *connect.Request[EntriesRequest]) (*connect.ServerStreamForClient[EntriesResponse], error)
-	Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.ServerStreamForClient[TextsResponse], error)
-	Combinations(context.Context, *connect.Request[CombinationsRequest]) (*connect.ServerStreamForClient[CombinationsResponse], error)
+	Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.ServerStreamForClient[LabelsResponse], error)
 	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreatedResponse], error)
 	// Import gets whole series in pieces.
 	Import(context.Context) *connect.ClientStreamForClient[ImportRequest, CreatedResponse]
@@ -111,8 +106,7 @@ type PeerClient interface {
 	Alter(context.Context) *connect.BidiStreamForClient[AlterRequest, AlterResponse]
 	Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[DoneResponse], error)
 	Relabel(context.Context, *connect.Request[RelabelRequest]) (*connect.Response[EachResponse], error)
-	Drop(context.Context, *connect.Request[PathRequest]) (*connect.Response[DoneResponse], error)
-	DropSilent(context.Context, *connect.Request[DropSilentRequest]) (*connect.Response[CountResponse], error)
+	Drop(context.Context, *connect.Request[DropRequest]) (*connect.Response[EachResponse], error)
 	// Fetch is FetchMany.
 	Fetch(context.Context, *connect.Request[FetchRequest]) (*connect.ServerStreamForClient[FetchResponse], error)
 	Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error)
@@ -178,16 +172,10 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Entries")),
 			connect.WithClientOptions(opts...),
 		),
-		labels: connect.NewClient[LabelsRequest, TextsResponse](
+		labels: connect.NewClient[LabelsRequest, LabelsResponse](
 			httpClient,
 			baseURL+PeerLabelsProcedure,
 			connect.WithSchema(peerMethods.ByName("Labels")),
-			connect.WithClientOptions(opts...),
-		),
-		combinations: connect.NewClient[CombinationsRequest, CombinationsResponse](
-			httpClient,
-			baseURL+PeerCombinationsProcedure,
-			connect.WithSchema(peerMethods.ByName("Combinations")),
 			connect.WithClientOptions(opts...),
 		),
 		create: wire.NewClient[CreateRequest, CreatedResponse](
@@ -220,16 +208,10 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Relabel")),
 			connect.WithClientOptions(opts...),
 		),
-		drop: wire.NewClient[PathRequest, DoneResponse](
+		drop: wire.NewClient[DropRequest, EachResponse](
 			httpClient,
 			baseURL+PeerDropProcedure,
 			connect.WithSchema(peerMethods.ByName("Drop")),
-			connect.WithClientOptions(opts...),
-		),
-		dropSilent: wire.NewClient[DropSilentRequest, CountResponse](
-			httpClient,
-			baseURL+PeerDropSilentProcedure,
-			connect.WithSchema(peerMethods.ByName("DropSilent")),
 			connect.WithClientOptions(opts...),
 		),
 		fetch: connect.NewClient[FetchRequest, FetchResponse](
@@ -315,15 +297,13 @@ type peerClient struct {
 	flush        *wire.Client[RefsRequest, DoneResponse, *RefsRequest, *DoneResponse]
 	lookup       *wire.Client[PathRequest, RefResponse, *PathRequest, *RefResponse]
 	entries      *connect.Client[EntriesRequest, EntriesResponse]
-	labels       *connect.Client[LabelsRequest, TextsResponse]
-	combinations *connect.Client[CombinationsRequest, CombinationsResponse]
+	labels       *connect.Client[LabelsRequest, LabelsResponse]
 	create       *wire.Client[CreateRequest, CreatedResponse, *CreateRequest, *CreatedResponse]
 	_import      *connect.Client[ImportRequest, CreatedResponse]
 	alter        *connect.Client[AlterRequest, AlterResponse]
 	rename       *wire.Client[RenameRequest, DoneResponse, *RenameRequest, *DoneResponse]
 	relabel      *wire.Client[RelabelRequest, EachResponse, *RelabelRequest, *EachResponse]
-	drop         *wire.Client[PathRequest, DoneResponse, *PathRequest, *DoneResponse]
-	dropSilent   *wire.Client[DropSilentRequest, CountResponse, *DropSilentRequest, *CountResponse]
+	drop         *wire.Client[DropRequest, EachResponse, *DropRequest, *EachResponse]
 	fetch        *connect.Client[FetchRequest, FetchResponse]
 	info         *wire.Client[RefRequest, InfoResponse, *RefRequest, *InfoResponse]
 	lasts        *connect.Client[RefsRequest, LastsResponse]
@@ -369,13 +349,8 @@ func (c *peerClient) Entries(ctx context.Context, req *connect.Request[EntriesRe
 }
 
 // Labels calls rondo.peer.v1.Peer.Labels.
-func (c *peerClient) Labels(ctx context.Context, req *connect.Request[LabelsRequest]) (*connect.ServerStreamForClient[TextsResponse], error) {
+func (c *peerClient) Labels(ctx context.Context, req *connect.Request[LabelsRequest]) (*connect.ServerStreamForClient[LabelsResponse], error) {
 	return c.labels.CallServerStream(ctx, req)
-}
-
-// Combinations calls rondo.peer.v1.Peer.Combinations.
-func (c *peerClient) Combinations(ctx context.Context, req *connect.Request[CombinationsRequest]) (*connect.ServerStreamForClient[CombinationsResponse], error) {
-	return c.combinations.CallServerStream(ctx, req)
 }
 
 // Create calls rondo.peer.v1.Peer.Create.
@@ -404,13 +379,8 @@ func (c *peerClient) Relabel(ctx context.Context, req *connect.Request[RelabelRe
 }
 
 // Drop calls rondo.peer.v1.Peer.Drop.
-func (c *peerClient) Drop(ctx context.Context, req *connect.Request[PathRequest]) (*connect.Response[DoneResponse], error) {
+func (c *peerClient) Drop(ctx context.Context, req *connect.Request[DropRequest]) (*connect.Response[EachResponse], error) {
 	return c.drop.CallUnary(ctx, req)
-}
-
-// DropSilent calls rondo.peer.v1.Peer.DropSilent.
-func (c *peerClient) DropSilent(ctx context.Context, req *connect.Request[DropSilentRequest]) (*connect.Response[CountResponse], error) {
-	return c.dropSilent.CallUnary(ctx, req)
 }
 
 // Fetch calls rondo.peer.v1.Peer.Fetch.
@@ -486,8 +456,7 @@ type PeerHandler interface {
 	Lookup(context.Context, *connect.Request[PathRequest]) (*connect.Response[RefResponse], error)
 	// Entries is Resolve and Select.
 	Entries(context.Context, *connect.Request[EntriesRequest], *connect.ServerStream[EntriesResponse]) error
-	Labels(context.Context, *connect.Request[LabelsRequest], *connect.ServerStream[TextsResponse]) error
-	Combinations(context.Context, *connect.Request[CombinationsRequest], *connect.ServerStream[CombinationsResponse]) error
+	Labels(context.Context, *connect.Request[LabelsRequest], *connect.ServerStream[LabelsResponse]) error
 	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreatedResponse], error)
 	// Import gets whole series in pieces.
 	Import(context.Context, *connect.ClientStream[ImportRequest]) (*connect.Response[CreatedResponse], error)
@@ -495,8 +464,7 @@ type PeerHandler interface {
 	Alter(context.Context, *connect.BidiStream[AlterRequest, AlterResponse]) error
 	Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[DoneResponse], error)
 	Relabel(context.Context, *connect.Request[RelabelRequest]) (*connect.Response[EachResponse], error)
-	Drop(context.Context, *connect.Request[PathRequest]) (*connect.Response[DoneResponse], error)
-	DropSilent(context.Context, *connect.Request[DropSilentRequest]) (*connect.Response[CountResponse], error)
+	Drop(context.Context, *connect.Request[DropRequest]) (*connect.Response[EachResponse], error)
 	// Fetch is FetchMany.
 	Fetch(context.Context, *connect.Request[FetchRequest], *connect.ServerStream[FetchResponse]) error
 	Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error)
@@ -564,12 +532,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Labels")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerCombinationsHandler := connect.NewServerStreamHandler(
-		PeerCombinationsProcedure,
-		svc.Combinations,
-		connect.WithSchema(peerMethods.ByName("Combinations")),
-		connect.WithHandlerOptions(opts...),
-	)
 	peerCreateHandler := wire.NewUnaryHandler(
 		PeerCreateProcedure,
 		svc.Create,
@@ -604,12 +566,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		PeerDropProcedure,
 		svc.Drop,
 		connect.WithSchema(peerMethods.ByName("Drop")),
-		connect.WithHandlerOptions(opts...),
-	)
-	peerDropSilentHandler := wire.NewUnaryHandler(
-		PeerDropSilentProcedure,
-		svc.DropSilent,
-		connect.WithSchema(peerMethods.ByName("DropSilent")),
 		connect.WithHandlerOptions(opts...),
 	)
 	peerFetchHandler := connect.NewServerStreamHandler(
@@ -700,8 +656,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 			peerEntriesHandler.ServeHTTP(w, r)
 		case PeerLabelsProcedure:
 			peerLabelsHandler.ServeHTTP(w, r)
-		case PeerCombinationsProcedure:
-			peerCombinationsHandler.ServeHTTP(w, r)
 		case PeerCreateProcedure:
 			peerCreateHandler.ServeHTTP(w, r)
 		case PeerImportProcedure:
@@ -714,8 +668,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 			peerRelabelHandler.ServeHTTP(w, r)
 		case PeerDropProcedure:
 			peerDropHandler.ServeHTTP(w, r)
-		case PeerDropSilentProcedure:
-			peerDropSilentHandler.ServeHTTP(w, r)
 		case PeerFetchProcedure:
 			peerFetchHandler.ServeHTTP(w, r)
 		case PeerInfoProcedure:
@@ -773,12 +725,8 @@ func (UnimplementedPeerHandler) Entries(context.Context, *connect.Request[Entrie
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Entries is not implemented"))
 }
 
-func (UnimplementedPeerHandler) Labels(context.Context, *connect.Request[LabelsRequest], *connect.ServerStream[TextsResponse]) error {
+func (UnimplementedPeerHandler) Labels(context.Context, *connect.Request[LabelsRequest], *connect.ServerStream[LabelsResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Labels is not implemented"))
-}
-
-func (UnimplementedPeerHandler) Combinations(context.Context, *connect.Request[CombinationsRequest], *connect.ServerStream[CombinationsResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Combinations is not implemented"))
 }
 
 func (UnimplementedPeerHandler) Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreatedResponse], error) {
@@ -801,12 +749,8 @@ func (UnimplementedPeerHandler) Relabel(context.Context, *connect.Request[Relabe
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Relabel is not implemented"))
 }
 
-func (UnimplementedPeerHandler) Drop(context.Context, *connect.Request[PathRequest]) (*connect.Response[DoneResponse], error) {
+func (UnimplementedPeerHandler) Drop(context.Context, *connect.Request[DropRequest]) (*connect.Response[EachResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Drop is not implemented"))
-}
-
-func (UnimplementedPeerHandler) DropSilent(context.Context, *connect.Request[DropSilentRequest]) (*connect.Response[CountResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.DropSilent is not implemented"))
 }
 
 func (UnimplementedPeerHandler) Fetch(context.Context, *connect.Request[FetchRequest], *connect.ServerStream[FetchResponse]) error {

@@ -65,7 +65,7 @@ func (x EntriesRequest_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EntriesRequest_Kind.Descriptor instead.
 func (EntriesRequest_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{23, 0}
+	return file_peer_proto_rawDescGZIP(), []int{22, 0}
 }
 
 // A Target names what a request is for.
@@ -1349,58 +1349,6 @@ func (x *RefResponse) GetRef() uint64 {
 	return 0
 }
 
-type CountResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"`
-	Count         int64                  `protobuf:"varint,2,opt,name=count" json:"count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CountResponse) Reset() {
-	*x = CountResponse{}
-	mi := &file_peer_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CountResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CountResponse) ProtoMessage() {}
-
-func (x *CountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CountResponse.ProtoReflect.Descriptor instead.
-func (*CountResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *CountResponse) GetStanding() *Standing {
-	if x != nil {
-		return x.Standing
-	}
-	return nil
-}
-
-func (x *CountResponse) GetCount() int64 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
-}
-
 // An EachResponse has a failure for each part of the request; an empty text is no failure.
 type EachResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1412,7 +1360,7 @@ type EachResponse struct {
 
 func (x *EachResponse) Reset() {
 	*x = EachResponse{}
-	mi := &file_peer_proto_msgTypes[22]
+	mi := &file_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1372,7 @@ func (x *EachResponse) String() string {
 func (*EachResponse) ProtoMessage() {}
 
 func (x *EachResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[22]
+	mi := &file_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1385,7 @@ func (x *EachResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EachResponse.ProtoReflect.Descriptor instead.
 func (*EachResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{22}
+	return file_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EachResponse) GetStanding() *Standing {
@@ -1473,7 +1421,7 @@ type EntriesRequest struct {
 
 func (x *EntriesRequest) Reset() {
 	*x = EntriesRequest{}
-	mi := &file_peer_proto_msgTypes[23]
+	mi := &file_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1485,7 +1433,7 @@ func (x *EntriesRequest) String() string {
 func (*EntriesRequest) ProtoMessage() {}
 
 func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[23]
+	mi := &file_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1498,7 +1446,7 @@ func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesRequest.ProtoReflect.Descriptor instead.
 func (*EntriesRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{23}
+	return file_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *EntriesRequest) GetTarget() *Target {
@@ -1577,7 +1525,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_peer_proto_msgTypes[24]
+	mi := &file_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1537,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[24]
+	mi := &file_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1550,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{24}
+	return file_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Entry) GetRef() uint64 {
@@ -1653,7 +1601,7 @@ type EntriesResponse struct {
 
 func (x *EntriesResponse) Reset() {
 	*x = EntriesResponse{}
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +1613,7 @@ func (x *EntriesResponse) String() string {
 func (*EntriesResponse) ProtoMessage() {}
 
 func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +1626,7 @@ func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesResponse.ProtoReflect.Descriptor instead.
 func (*EntriesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{25}
+	return file_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EntriesResponse) GetStanding() *Standing {
@@ -1722,13 +1670,15 @@ type LabelsRequest struct {
 	Name          string                 `protobuf:"bytes,2,opt,name=name" json:"name,omitempty"` // empty: the names of all labels
 	Matchers      []*typesv1.Matcher     `protobuf:"bytes,3,rep,name=matchers" json:"matchers,omitempty"`
 	Most          int64                  `protobuf:"varint,4,opt,name=most" json:"most,omitempty"`
+	Combine       bool                   `protobuf:"varint,5,opt,name=combine" json:"combine,omitempty"` // combinations of names, in place of what name says
+	Names         []string               `protobuf:"bytes,6,rep,name=names" json:"names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LabelsRequest) Reset() {
 	*x = LabelsRequest{}
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1690,7 @@ func (x *LabelsRequest) String() string {
 func (*LabelsRequest) ProtoMessage() {}
 
 func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +1703,7 @@ func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelsRequest.ProtoReflect.Descriptor instead.
 func (*LabelsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{26}
+	return file_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LabelsRequest) GetTarget() *Target {
@@ -1784,114 +1734,16 @@ func (x *LabelsRequest) GetMost() int64 {
 	return 0
 }
 
-type TextsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"` // of the last message only
-	Texts         []string               `protobuf:"bytes,2,rep,name=texts" json:"texts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TextsResponse) Reset() {
-	*x = TextsResponse{}
-	mi := &file_peer_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TextsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TextsResponse) ProtoMessage() {}
-
-func (x *TextsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[27]
+func (x *LabelsRequest) GetCombine() bool {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
+		return x.Combine
 	}
-	return mi.MessageOf(x)
+	return false
 }
 
-// Deprecated: Use TextsResponse.ProtoReflect.Descriptor instead.
-func (*TextsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *TextsResponse) GetStanding() *Standing {
-	if x != nil {
-		return x.Standing
-	}
-	return nil
-}
-
-func (x *TextsResponse) GetTexts() []string {
-	if x != nil {
-		return x.Texts
-	}
-	return nil
-}
-
-type CombinationsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Names         []string               `protobuf:"bytes,2,rep,name=names" json:"names,omitempty"`
-	Matchers      []*typesv1.Matcher     `protobuf:"bytes,3,rep,name=matchers" json:"matchers,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CombinationsRequest) Reset() {
-	*x = CombinationsRequest{}
-	mi := &file_peer_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CombinationsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CombinationsRequest) ProtoMessage() {}
-
-func (x *CombinationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CombinationsRequest.ProtoReflect.Descriptor instead.
-func (*CombinationsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *CombinationsRequest) GetTarget() *Target {
-	if x != nil {
-		return x.Target
-	}
-	return nil
-}
-
-func (x *CombinationsRequest) GetNames() []string {
+func (x *LabelsRequest) GetNames() []string {
 	if x != nil {
 		return x.Names
-	}
-	return nil
-}
-
-func (x *CombinationsRequest) GetMatchers() []*typesv1.Matcher {
-	if x != nil {
-		return x.Matchers
 	}
 	return nil
 }
@@ -1906,7 +1758,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1918,7 +1770,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1931,7 +1783,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{29}
+	return file_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Combination) GetValues() []string {
@@ -1948,30 +1800,31 @@ func (x *Combination) GetDefinition() uint32 {
 	return 0
 }
 
-type CombinationsResponse struct {
+type LabelsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"` // of the last message only
-	Definitions   [][]byte               `protobuf:"bytes,2,rep,name=definitions" json:"definitions,omitempty"`
-	Combinations  []*Combination         `protobuf:"bytes,3,rep,name=combinations" json:"combinations,omitempty"`
+	Texts         []string               `protobuf:"bytes,2,rep,name=texts" json:"texts,omitempty"`
+	Definitions   [][]byte               `protobuf:"bytes,3,rep,name=definitions" json:"definitions,omitempty"`
+	Combinations  []*Combination         `protobuf:"bytes,4,rep,name=combinations" json:"combinations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CombinationsResponse) Reset() {
-	*x = CombinationsResponse{}
-	mi := &file_peer_proto_msgTypes[30]
+func (x *LabelsResponse) Reset() {
+	*x = LabelsResponse{}
+	mi := &file_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *CombinationsResponse) String() string {
+func (x *LabelsResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*CombinationsResponse) ProtoMessage() {}
+func (*LabelsResponse) ProtoMessage() {}
 
-func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[30]
+func (x *LabelsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,26 +1835,33 @@ func (x *CombinationsResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CombinationsResponse.ProtoReflect.Descriptor instead.
-func (*CombinationsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{30}
+// Deprecated: Use LabelsResponse.ProtoReflect.Descriptor instead.
+func (*LabelsResponse) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{27}
 }
 
-func (x *CombinationsResponse) GetStanding() *Standing {
+func (x *LabelsResponse) GetStanding() *Standing {
 	if x != nil {
 		return x.Standing
 	}
 	return nil
 }
 
-func (x *CombinationsResponse) GetDefinitions() [][]byte {
+func (x *LabelsResponse) GetTexts() []string {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+func (x *LabelsResponse) GetDefinitions() [][]byte {
 	if x != nil {
 		return x.Definitions
 	}
 	return nil
 }
 
-func (x *CombinationsResponse) GetCombinations() []*Combination {
+func (x *LabelsResponse) GetCombinations() []*Combination {
 	if x != nil {
 		return x.Combinations
 	}
@@ -2022,7 +1882,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2034,7 +1894,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2047,7 +1907,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{31}
+	return file_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Spec) GetPath() string {
@@ -2103,7 +1963,7 @@ type CreateRequest struct {
 
 func (x *CreateRequest) Reset() {
 	*x = CreateRequest{}
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2115,7 +1975,7 @@ func (x *CreateRequest) String() string {
 func (*CreateRequest) ProtoMessage() {}
 
 func (x *CreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2128,7 +1988,7 @@ func (x *CreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRequest.ProtoReflect.Descriptor instead.
 func (*CreateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{32}
+	return file_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CreateRequest) GetTarget() *Target {
@@ -2162,7 +2022,7 @@ type Created struct {
 
 func (x *Created) Reset() {
 	*x = Created{}
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2174,7 +2034,7 @@ func (x *Created) String() string {
 func (*Created) ProtoMessage() {}
 
 func (x *Created) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2187,7 +2047,7 @@ func (x *Created) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Created.ProtoReflect.Descriptor instead.
 func (*Created) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{33}
+	return file_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Created) GetRef() uint64 {
@@ -2214,7 +2074,7 @@ type CreatedResponse struct {
 
 func (x *CreatedResponse) Reset() {
 	*x = CreatedResponse{}
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2226,7 +2086,7 @@ func (x *CreatedResponse) String() string {
 func (*CreatedResponse) ProtoMessage() {}
 
 func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2239,7 +2099,7 @@ func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatedResponse.ProtoReflect.Descriptor instead.
 func (*CreatedResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{34}
+	return file_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CreatedResponse) GetStanding() *Standing {
@@ -2268,7 +2128,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2140,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2153,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{35}
+	return file_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ImportRequest) GetTarget() *Target {
@@ -2337,7 +2197,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2349,7 +2209,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2362,7 +2222,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{36}
+	return file_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *AlterRequest) GetTarget() *Target {
@@ -2412,7 +2272,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2424,7 +2284,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2437,7 +2297,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{37}
+	return file_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AlterResponse) GetStanding() *Standing {
@@ -2479,7 +2339,7 @@ type RenameRequest struct {
 
 func (x *RenameRequest) Reset() {
 	*x = RenameRequest{}
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2491,7 +2351,7 @@ func (x *RenameRequest) String() string {
 func (*RenameRequest) ProtoMessage() {}
 
 func (x *RenameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2504,7 +2364,7 @@ func (x *RenameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameRequest.ProtoReflect.Descriptor instead.
 func (*RenameRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{38}
+	return file_peer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RenameRequest) GetTarget() *Target {
@@ -2538,7 +2398,7 @@ type PathLabels struct {
 
 func (x *PathLabels) Reset() {
 	*x = PathLabels{}
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2550,7 +2410,7 @@ func (x *PathLabels) String() string {
 func (*PathLabels) ProtoMessage() {}
 
 func (x *PathLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2563,7 +2423,7 @@ func (x *PathLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathLabels.ProtoReflect.Descriptor instead.
 func (*PathLabels) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{39}
+	return file_peer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PathLabels) GetPath() string {
@@ -2590,7 +2450,7 @@ type RelabelRequest struct {
 
 func (x *RelabelRequest) Reset() {
 	*x = RelabelRequest{}
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2602,7 +2462,7 @@ func (x *RelabelRequest) String() string {
 func (*RelabelRequest) ProtoMessage() {}
 
 func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2615,7 +2475,7 @@ func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RelabelRequest.ProtoReflect.Descriptor instead.
 func (*RelabelRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{40}
+	return file_peer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RelabelRequest) GetTarget() *Target {
@@ -2632,30 +2492,30 @@ func (x *RelabelRequest) GetPaths() []*PathLabels {
 	return nil
 }
 
-type DropSilentRequest struct {
+type Dropping struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Refs          []uint64               `protobuf:"fixed64,2,rep,packed,name=refs" json:"refs,omitempty"`
-	Before        []int64                `protobuf:"fixed64,3,rep,packed,name=before" json:"before,omitempty"`
+	Path          string                 `protobuf:"bytes,1,opt,name=path" json:"path,omitempty"`
+	Ref           uint64                 `protobuf:"fixed64,2,opt,name=ref" json:"ref,omitempty"`
+	Before        int64                  `protobuf:"fixed64,3,opt,name=before" json:"before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DropSilentRequest) Reset() {
-	*x = DropSilentRequest{}
-	mi := &file_peer_proto_msgTypes[41]
+func (x *Dropping) Reset() {
+	*x = Dropping{}
+	mi := &file_peer_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DropSilentRequest) String() string {
+func (x *Dropping) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DropSilentRequest) ProtoMessage() {}
+func (*Dropping) ProtoMessage() {}
 
-func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[41]
+func (x *Dropping) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2666,28 +2526,80 @@ func (x *DropSilentRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DropSilentRequest.ProtoReflect.Descriptor instead.
-func (*DropSilentRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{41}
+// Deprecated: Use Dropping.ProtoReflect.Descriptor instead.
+func (*Dropping) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{38}
 }
 
-func (x *DropSilentRequest) GetTarget() *Target {
+func (x *Dropping) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Dropping) GetRef() uint64 {
+	if x != nil {
+		return x.Ref
+	}
+	return 0
+}
+
+func (x *Dropping) GetBefore() int64 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
+type DropRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
+	List          []*Dropping            `protobuf:"bytes,2,rep,name=list" json:"list,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DropRequest) Reset() {
+	*x = DropRequest{}
+	mi := &file_peer_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DropRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DropRequest) ProtoMessage() {}
+
+func (x *DropRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DropRequest.ProtoReflect.Descriptor instead.
+func (*DropRequest) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *DropRequest) GetTarget() *Target {
 	if x != nil {
 		return x.Target
 	}
 	return nil
 }
 
-func (x *DropSilentRequest) GetRefs() []uint64 {
+func (x *DropRequest) GetList() []*Dropping {
 	if x != nil {
-		return x.Refs
-	}
-	return nil
-}
-
-func (x *DropSilentRequest) GetBefore() []int64 {
-	if x != nil {
-		return x.Before
+		return x.List
 	}
 	return nil
 }
@@ -2708,7 +2620,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2720,7 +2632,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2733,7 +2645,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{42}
+	return file_peer_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *FetchRequest) GetTarget() *Target {
@@ -2792,7 +2704,7 @@ type FetchSpan struct {
 
 func (x *FetchSpan) Reset() {
 	*x = FetchSpan{}
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2804,7 +2716,7 @@ func (x *FetchSpan) String() string {
 func (*FetchSpan) ProtoMessage() {}
 
 func (x *FetchSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2817,7 +2729,7 @@ func (x *FetchSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchSpan.ProtoReflect.Descriptor instead.
 func (*FetchSpan) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{43}
+	return file_peer_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FetchSpan) GetRefs() []uint64 {
@@ -2872,7 +2784,7 @@ type Rows struct {
 
 func (x *Rows) Reset() {
 	*x = Rows{}
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2884,7 +2796,7 @@ func (x *Rows) String() string {
 func (*Rows) ProtoMessage() {}
 
 func (x *Rows) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2897,7 +2809,7 @@ func (x *Rows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rows.ProtoReflect.Descriptor instead.
 func (*Rows) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{44}
+	return file_peer_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Rows) GetIndex() int64 {
@@ -2966,7 +2878,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2978,7 +2890,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2991,7 +2903,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{45}
+	return file_peer_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *FetchResponse) GetStanding() *Standing {
@@ -3021,7 +2933,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +2945,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +2958,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{46}
+	return file_peer_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *InfoResponse) GetStanding() *Standing {
@@ -3096,7 +3008,7 @@ type LastsResponse struct {
 
 func (x *LastsResponse) Reset() {
 	*x = LastsResponse{}
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3108,7 +3020,7 @@ func (x *LastsResponse) String() string {
 func (*LastsResponse) ProtoMessage() {}
 
 func (x *LastsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3121,7 +3033,7 @@ func (x *LastsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastsResponse.ProtoReflect.Descriptor instead.
 func (*LastsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{47}
+	return file_peer_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LastsResponse) GetStanding() *Standing {
@@ -3162,7 +3074,7 @@ type EvaluateRequest struct {
 
 func (x *EvaluateRequest) Reset() {
 	*x = EvaluateRequest{}
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3174,7 +3086,7 @@ func (x *EvaluateRequest) String() string {
 func (*EvaluateRequest) ProtoMessage() {}
 
 func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3187,7 +3099,7 @@ func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{48}
+	return file_peer_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *EvaluateRequest) GetTarget() *Target {
@@ -3258,7 +3170,7 @@ type EvaluateResponse struct {
 
 func (x *EvaluateResponse) Reset() {
 	*x = EvaluateResponse{}
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3270,7 +3182,7 @@ func (x *EvaluateResponse) String() string {
 func (*EvaluateResponse) ProtoMessage() {}
 
 func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3283,7 +3195,7 @@ func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{49}
+	return file_peer_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *EvaluateResponse) GetStanding() *Standing {
@@ -3327,7 +3239,7 @@ type Evaluated struct {
 
 func (x *Evaluated) Reset() {
 	*x = Evaluated{}
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3339,7 +3251,7 @@ func (x *Evaluated) String() string {
 func (*Evaluated) ProtoMessage() {}
 
 func (x *Evaluated) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3352,7 +3264,7 @@ func (x *Evaluated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluated.ProtoReflect.Descriptor instead.
 func (*Evaluated) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{50}
+	return file_peer_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Evaluated) GetExpression() uint32 {
@@ -3393,7 +3305,7 @@ type PieceResponse struct {
 
 func (x *PieceResponse) Reset() {
 	*x = PieceResponse{}
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3405,7 +3317,7 @@ func (x *PieceResponse) String() string {
 func (*PieceResponse) ProtoMessage() {}
 
 func (x *PieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3418,7 +3330,7 @@ func (x *PieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceResponse.ProtoReflect.Descriptor instead.
 func (*PieceResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{51}
+	return file_peer_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PieceResponse) GetStanding() *Standing {
@@ -3446,7 +3358,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3458,7 +3370,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3471,7 +3383,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{52}
+	return file_peer_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *MetadataRequest) GetTarget() *Target {
@@ -3505,7 +3417,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3517,7 +3429,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3530,7 +3442,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{53}
+	return file_peer_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *MetadataResponse) GetStanding() *Standing {
@@ -3557,7 +3469,7 @@ type NoteRequest struct {
 
 func (x *NoteRequest) Reset() {
 	*x = NoteRequest{}
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3569,7 +3481,7 @@ func (x *NoteRequest) String() string {
 func (*NoteRequest) ProtoMessage() {}
 
 func (x *NoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3582,7 +3494,7 @@ func (x *NoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteRequest.ProtoReflect.Descriptor instead.
 func (*NoteRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{54}
+	return file_peer_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *NoteRequest) GetTarget() *Target {
@@ -3609,7 +3521,7 @@ type NotesResponse struct {
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3621,7 +3533,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3634,7 +3546,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{55}
+	return file_peer_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *NotesResponse) GetStanding() *Standing {
@@ -3661,7 +3573,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3673,7 +3585,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3686,7 +3598,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{56}
+	return file_peer_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *WatchRequest) GetTarget() *Target {
@@ -3716,7 +3628,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3728,7 +3640,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3741,7 +3653,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{57}
+	return file_peer_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Change) GetWas() string {
@@ -3790,7 +3702,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3802,7 +3714,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3815,7 +3727,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{58}
+	return file_peer_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *WatchResponse) GetStanding() *Standing {
@@ -3849,7 +3761,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3861,7 +3773,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[59]
+	mi := &file_peer_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3874,7 +3786,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{59}
+	return file_peer_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *BackupRequest) GetTarget() *Target {
@@ -3901,7 +3813,7 @@ type DigestResponse struct {
 
 func (x *DigestResponse) Reset() {
 	*x = DigestResponse{}
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3913,7 +3825,7 @@ func (x *DigestResponse) String() string {
 func (*DigestResponse) ProtoMessage() {}
 
 func (x *DigestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[60]
+	mi := &file_peer_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3926,7 +3838,7 @@ func (x *DigestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestResponse.ProtoReflect.Descriptor instead.
 func (*DigestResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{60}
+	return file_peer_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *DigestResponse) GetStanding() *Standing {
@@ -4034,10 +3946,7 @@ const file_peer_proto_rawDesc = "" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\"T\n" +
 	"\vRefResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x10\n" +
-	"\x03ref\x18\x02 \x01(\x04R\x03ref\"Z\n" +
-	"\rCountResponse\x123\n" +
-	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"w\n" +
+	"\x03ref\x18\x02 \x01(\x04R\x03ref\"w\n" +
 	"\fEachResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x122\n" +
 	"\bfailures\x18\x02 \x03(\v2\x16.rondo.peer.v1.FailureR\bfailures\"\xe0\x02\n" +
@@ -4067,28 +3976,24 @@ const file_peer_proto_rawDesc = "" +
 	"\vdefinitions\x18\x02 \x03(\fR\vdefinitions\x12.\n" +
 	"\aentries\x18\x03 \x03(\v2\x14.rondo.peer.v1.EntryR\aentries\x12\x12\n" +
 	"\x04more\x18\x04 \x01(\bR\x04more\x12\x12\n" +
-	"\x04refs\x18\x05 \x03(\x06R\x04refs\"\x9b\x01\n" +
+	"\x04refs\x18\x05 \x03(\x06R\x04refs\"\xcb\x01\n" +
 	"\rLabelsRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x123\n" +
 	"\bmatchers\x18\x03 \x03(\v2\x17.rondo.types.v1.MatcherR\bmatchers\x12\x12\n" +
-	"\x04most\x18\x04 \x01(\x03R\x04most\"Z\n" +
-	"\rTextsResponse\x123\n" +
-	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
-	"\x05texts\x18\x02 \x03(\tR\x05texts\"\x8f\x01\n" +
-	"\x13CombinationsRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x14\n" +
-	"\x05names\x18\x02 \x03(\tR\x05names\x123\n" +
-	"\bmatchers\x18\x03 \x03(\v2\x17.rondo.types.v1.MatcherR\bmatchers\"E\n" +
+	"\x04most\x18\x04 \x01(\x03R\x04most\x12\x18\n" +
+	"\acombine\x18\x05 \x01(\bR\acombine\x12\x14\n" +
+	"\x05names\x18\x06 \x03(\tR\x05names\"E\n" +
 	"\vCombination\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\tR\x06values\x12\x1e\n" +
 	"\n" +
 	"definition\x18\x02 \x01(\rR\n" +
-	"definition\"\xad\x01\n" +
-	"\x14CombinationsResponse\x123\n" +
-	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12 \n" +
-	"\vdefinitions\x18\x02 \x03(\fR\vdefinitions\x12>\n" +
-	"\fcombinations\x18\x03 \x03(\v2\x1a.rondo.peer.v1.CombinationR\fcombinations\"\xbe\x01\n" +
+	"definition\"\xbd\x01\n" +
+	"\x0eLabelsResponse\x123\n" +
+	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
+	"\x05texts\x18\x02 \x03(\tR\x05texts\x12 \n" +
+	"\vdefinitions\x18\x03 \x03(\fR\vdefinitions\x12>\n" +
+	"\fcombinations\x18\x04 \x03(\v2\x1a.rondo.peer.v1.CombinationR\fcombinations\"\xbe\x01\n" +
 	"\x04Spec\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12-\n" +
 	"\x06labels\x18\x02 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x1e\n" +
@@ -4135,11 +4040,14 @@ const file_peer_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\"p\n" +
 	"\x0eRelabelRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12/\n" +
-	"\x05paths\x18\x02 \x03(\v2\x19.rondo.peer.v1.PathLabelsR\x05paths\"n\n" +
-	"\x11DropSilentRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
-	"\x04refs\x18\x02 \x03(\x06R\x04refs\x12\x16\n" +
-	"\x06before\x18\x03 \x03(\x10R\x06before\"\xc3\x01\n" +
+	"\x05paths\x18\x02 \x03(\v2\x19.rondo.peer.v1.PathLabelsR\x05paths\"H\n" +
+	"\bDropping\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x10\n" +
+	"\x03ref\x18\x02 \x01(\x06R\x03ref\x12\x16\n" +
+	"\x06before\x18\x03 \x01(\x10R\x06before\"i\n" +
+	"\vDropRequest\x12-\n" +
+	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12+\n" +
+	"\x04list\x18\x02 \x03(\v2\x17.rondo.peer.v1.DroppingR\x04list\"\xc3\x01\n" +
 	"\fFetchRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
 	"\x04refs\x18\x02 \x03(\x06R\x04refs\x12\x18\n" +
@@ -4235,24 +4143,21 @@ const file_peer_proto_rawDesc = "" +
 	"\x06groups\x18\x02 \x03(\v2).rondo.peer.v1.DigestResponse.GroupsEntryR\x06groups\x1a9\n" +
 	"\vGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\x9d\x0f\n" +
+	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xf5\r\n" +
 	"\x04Peer\x12B\n" +
 	"\x05State\x12\x1b.rondo.peer.v1.StateRequest\x1a\x1c.rondo.peer.v1.StateResponse\x12I\n" +
 	"\x06Submit\x12\x1c.rondo.peer.v1.SubmitRequest\x1a\x1d.rondo.peer.v1.SubmitResponse(\x010\x01\x12E\n" +
 	"\x06Update\x12\x1c.rondo.peer.v1.UpdateRequest\x1a\x1d.rondo.peer.v1.UpdateResponse\x12@\n" +
 	"\x05Flush\x12\x1a.rondo.peer.v1.RefsRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12@\n" +
 	"\x06Lookup\x12\x1a.rondo.peer.v1.PathRequest\x1a\x1a.rondo.peer.v1.RefResponse\x12J\n" +
-	"\aEntries\x12\x1d.rondo.peer.v1.EntriesRequest\x1a\x1e.rondo.peer.v1.EntriesResponse0\x01\x12F\n" +
-	"\x06Labels\x12\x1c.rondo.peer.v1.LabelsRequest\x1a\x1c.rondo.peer.v1.TextsResponse0\x01\x12Y\n" +
-	"\fCombinations\x12\".rondo.peer.v1.CombinationsRequest\x1a#.rondo.peer.v1.CombinationsResponse0\x01\x12F\n" +
+	"\aEntries\x12\x1d.rondo.peer.v1.EntriesRequest\x1a\x1e.rondo.peer.v1.EntriesResponse0\x01\x12G\n" +
+	"\x06Labels\x12\x1c.rondo.peer.v1.LabelsRequest\x1a\x1d.rondo.peer.v1.LabelsResponse0\x01\x12F\n" +
 	"\x06Create\x12\x1c.rondo.peer.v1.CreateRequest\x1a\x1e.rondo.peer.v1.CreatedResponse\x12H\n" +
 	"\x06Import\x12\x1c.rondo.peer.v1.ImportRequest\x1a\x1e.rondo.peer.v1.CreatedResponse(\x01\x12F\n" +
 	"\x05Alter\x12\x1b.rondo.peer.v1.AlterRequest\x1a\x1c.rondo.peer.v1.AlterResponse(\x010\x01\x12C\n" +
 	"\x06Rename\x12\x1c.rondo.peer.v1.RenameRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12E\n" +
 	"\aRelabel\x12\x1d.rondo.peer.v1.RelabelRequest\x1a\x1b.rondo.peer.v1.EachResponse\x12?\n" +
-	"\x04Drop\x12\x1a.rondo.peer.v1.PathRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12L\n" +
-	"\n" +
-	"DropSilent\x12 .rondo.peer.v1.DropSilentRequest\x1a\x1c.rondo.peer.v1.CountResponse\x12D\n" +
+	"\x04Drop\x12\x1a.rondo.peer.v1.DropRequest\x1a\x1b.rondo.peer.v1.EachResponse\x12D\n" +
 	"\x05Fetch\x12\x1b.rondo.peer.v1.FetchRequest\x1a\x1c.rondo.peer.v1.FetchResponse0\x01\x12>\n" +
 	"\x04Info\x12\x19.rondo.peer.v1.RefRequest\x1a\x1b.rondo.peer.v1.InfoResponse\x12C\n" +
 	"\x05Lasts\x12\x1a.rondo.peer.v1.RefsRequest\x1a\x1c.rondo.peer.v1.LastsResponse0\x01\x12M\n" +
@@ -4279,75 +4184,73 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_peer_proto_goTypes = []any{
-	(EntriesRequest_Kind)(0),     // 0: rondo.peer.v1.EntriesRequest.Kind
-	(*Target)(nil),               // 1: rondo.peer.v1.Target
-	(*Standing)(nil),             // 2: rondo.peer.v1.Standing
-	(*Failure)(nil),              // 3: rondo.peer.v1.Failure
-	(*Rejected)(nil),             // 4: rondo.peer.v1.Rejected
-	(*Damage)(nil),               // 5: rondo.peer.v1.Damage
-	(*LateTime)(nil),             // 6: rondo.peer.v1.LateTime
-	(*BadValue)(nil),             // 7: rondo.peer.v1.BadValue
-	(*StateRequest)(nil),         // 8: rondo.peer.v1.StateRequest
-	(*StateResponse)(nil),        // 9: rondo.peer.v1.StateResponse
-	(*SubmitRequest)(nil),        // 10: rondo.peer.v1.SubmitRequest
-	(*SubmitResponse)(nil),       // 11: rondo.peer.v1.SubmitResponse
-	(*Outcome)(nil),              // 12: rondo.peer.v1.Outcome
-	(*UpdateRequest)(nil),        // 13: rondo.peer.v1.UpdateRequest
-	(*UpdateResponse)(nil),       // 14: rondo.peer.v1.UpdateResponse
-	(*Runs)(nil),                 // 15: rondo.peer.v1.Runs
-	(*RefsRequest)(nil),          // 16: rondo.peer.v1.RefsRequest
-	(*RefRequest)(nil),           // 17: rondo.peer.v1.RefRequest
-	(*PathRequest)(nil),          // 18: rondo.peer.v1.PathRequest
-	(*MetadataQuery)(nil),        // 19: rondo.peer.v1.MetadataQuery
-	(*DoneResponse)(nil),         // 20: rondo.peer.v1.DoneResponse
-	(*RefResponse)(nil),          // 21: rondo.peer.v1.RefResponse
-	(*CountResponse)(nil),        // 22: rondo.peer.v1.CountResponse
-	(*EachResponse)(nil),         // 23: rondo.peer.v1.EachResponse
-	(*EntriesRequest)(nil),       // 24: rondo.peer.v1.EntriesRequest
-	(*Entry)(nil),                // 25: rondo.peer.v1.Entry
-	(*EntriesResponse)(nil),      // 26: rondo.peer.v1.EntriesResponse
-	(*LabelsRequest)(nil),        // 27: rondo.peer.v1.LabelsRequest
-	(*TextsResponse)(nil),        // 28: rondo.peer.v1.TextsResponse
-	(*CombinationsRequest)(nil),  // 29: rondo.peer.v1.CombinationsRequest
-	(*Combination)(nil),          // 30: rondo.peer.v1.Combination
-	(*CombinationsResponse)(nil), // 31: rondo.peer.v1.CombinationsResponse
-	(*Spec)(nil),                 // 32: rondo.peer.v1.Spec
-	(*CreateRequest)(nil),        // 33: rondo.peer.v1.CreateRequest
-	(*Created)(nil),              // 34: rondo.peer.v1.Created
-	(*CreatedResponse)(nil),      // 35: rondo.peer.v1.CreatedResponse
-	(*ImportRequest)(nil),        // 36: rondo.peer.v1.ImportRequest
-	(*AlterRequest)(nil),         // 37: rondo.peer.v1.AlterRequest
-	(*AlterResponse)(nil),        // 38: rondo.peer.v1.AlterResponse
-	(*RenameRequest)(nil),        // 39: rondo.peer.v1.RenameRequest
-	(*PathLabels)(nil),           // 40: rondo.peer.v1.PathLabels
-	(*RelabelRequest)(nil),       // 41: rondo.peer.v1.RelabelRequest
-	(*DropSilentRequest)(nil),    // 42: rondo.peer.v1.DropSilentRequest
-	(*FetchRequest)(nil),         // 43: rondo.peer.v1.FetchRequest
-	(*FetchSpan)(nil),            // 44: rondo.peer.v1.FetchSpan
-	(*Rows)(nil),                 // 45: rondo.peer.v1.Rows
-	(*FetchResponse)(nil),        // 46: rondo.peer.v1.FetchResponse
-	(*InfoResponse)(nil),         // 47: rondo.peer.v1.InfoResponse
-	(*LastsResponse)(nil),        // 48: rondo.peer.v1.LastsResponse
-	(*EvaluateRequest)(nil),      // 49: rondo.peer.v1.EvaluateRequest
-	(*EvaluateResponse)(nil),     // 50: rondo.peer.v1.EvaluateResponse
-	(*Evaluated)(nil),            // 51: rondo.peer.v1.Evaluated
-	(*PieceResponse)(nil),        // 52: rondo.peer.v1.PieceResponse
-	(*MetadataRequest)(nil),      // 53: rondo.peer.v1.MetadataRequest
-	(*MetadataResponse)(nil),     // 54: rondo.peer.v1.MetadataResponse
-	(*NoteRequest)(nil),          // 55: rondo.peer.v1.NoteRequest
-	(*NotesResponse)(nil),        // 56: rondo.peer.v1.NotesResponse
-	(*WatchRequest)(nil),         // 57: rondo.peer.v1.WatchRequest
-	(*Change)(nil),               // 58: rondo.peer.v1.Change
-	(*WatchResponse)(nil),        // 59: rondo.peer.v1.WatchResponse
-	(*BackupRequest)(nil),        // 60: rondo.peer.v1.BackupRequest
-	(*DigestResponse)(nil),       // 61: rondo.peer.v1.DigestResponse
-	nil,                          // 62: rondo.peer.v1.DigestResponse.GroupsEntry
-	(*typesv1.Matcher)(nil),      // 63: rondo.types.v1.Matcher
-	(*typesv1.Label)(nil),        // 64: rondo.types.v1.Label
-	(*typesv1.Metadata)(nil),     // 65: rondo.types.v1.Metadata
-	(*typesv1.Note)(nil),         // 66: rondo.types.v1.Note
+	(EntriesRequest_Kind)(0), // 0: rondo.peer.v1.EntriesRequest.Kind
+	(*Target)(nil),           // 1: rondo.peer.v1.Target
+	(*Standing)(nil),         // 2: rondo.peer.v1.Standing
+	(*Failure)(nil),          // 3: rondo.peer.v1.Failure
+	(*Rejected)(nil),         // 4: rondo.peer.v1.Rejected
+	(*Damage)(nil),           // 5: rondo.peer.v1.Damage
+	(*LateTime)(nil),         // 6: rondo.peer.v1.LateTime
+	(*BadValue)(nil),         // 7: rondo.peer.v1.BadValue
+	(*StateRequest)(nil),     // 8: rondo.peer.v1.StateRequest
+	(*StateResponse)(nil),    // 9: rondo.peer.v1.StateResponse
+	(*SubmitRequest)(nil),    // 10: rondo.peer.v1.SubmitRequest
+	(*SubmitResponse)(nil),   // 11: rondo.peer.v1.SubmitResponse
+	(*Outcome)(nil),          // 12: rondo.peer.v1.Outcome
+	(*UpdateRequest)(nil),    // 13: rondo.peer.v1.UpdateRequest
+	(*UpdateResponse)(nil),   // 14: rondo.peer.v1.UpdateResponse
+	(*Runs)(nil),             // 15: rondo.peer.v1.Runs
+	(*RefsRequest)(nil),      // 16: rondo.peer.v1.RefsRequest
+	(*RefRequest)(nil),       // 17: rondo.peer.v1.RefRequest
+	(*PathRequest)(nil),      // 18: rondo.peer.v1.PathRequest
+	(*MetadataQuery)(nil),    // 19: rondo.peer.v1.MetadataQuery
+	(*DoneResponse)(nil),     // 20: rondo.peer.v1.DoneResponse
+	(*RefResponse)(nil),      // 21: rondo.peer.v1.RefResponse
+	(*EachResponse)(nil),     // 22: rondo.peer.v1.EachResponse
+	(*EntriesRequest)(nil),   // 23: rondo.peer.v1.EntriesRequest
+	(*Entry)(nil),            // 24: rondo.peer.v1.Entry
+	(*EntriesResponse)(nil),  // 25: rondo.peer.v1.EntriesResponse
+	(*LabelsRequest)(nil),    // 26: rondo.peer.v1.LabelsRequest
+	(*Combination)(nil),      // 27: rondo.peer.v1.Combination
+	(*LabelsResponse)(nil),   // 28: rondo.peer.v1.LabelsResponse
+	(*Spec)(nil),             // 29: rondo.peer.v1.Spec
+	(*CreateRequest)(nil),    // 30: rondo.peer.v1.CreateRequest
+	(*Created)(nil),          // 31: rondo.peer.v1.Created
+	(*CreatedResponse)(nil),  // 32: rondo.peer.v1.CreatedResponse
+	(*ImportRequest)(nil),    // 33: rondo.peer.v1.ImportRequest
+	(*AlterRequest)(nil),     // 34: rondo.peer.v1.AlterRequest
+	(*AlterResponse)(nil),    // 35: rondo.peer.v1.AlterResponse
+	(*RenameRequest)(nil),    // 36: rondo.peer.v1.RenameRequest
+	(*PathLabels)(nil),       // 37: rondo.peer.v1.PathLabels
+	(*RelabelRequest)(nil),   // 38: rondo.peer.v1.RelabelRequest
+	(*Dropping)(nil),         // 39: rondo.peer.v1.Dropping
+	(*DropRequest)(nil),      // 40: rondo.peer.v1.DropRequest
+	(*FetchRequest)(nil),     // 41: rondo.peer.v1.FetchRequest
+	(*FetchSpan)(nil),        // 42: rondo.peer.v1.FetchSpan
+	(*Rows)(nil),             // 43: rondo.peer.v1.Rows
+	(*FetchResponse)(nil),    // 44: rondo.peer.v1.FetchResponse
+	(*InfoResponse)(nil),     // 45: rondo.peer.v1.InfoResponse
+	(*LastsResponse)(nil),    // 46: rondo.peer.v1.LastsResponse
+	(*EvaluateRequest)(nil),  // 47: rondo.peer.v1.EvaluateRequest
+	(*EvaluateResponse)(nil), // 48: rondo.peer.v1.EvaluateResponse
+	(*Evaluated)(nil),        // 49: rondo.peer.v1.Evaluated
+	(*PieceResponse)(nil),    // 50: rondo.peer.v1.PieceResponse
+	(*MetadataRequest)(nil),  // 51: rondo.peer.v1.MetadataRequest
+	(*MetadataResponse)(nil), // 52: rondo.peer.v1.MetadataResponse
+	(*NoteRequest)(nil),      // 53: rondo.peer.v1.NoteRequest
+	(*NotesResponse)(nil),    // 54: rondo.peer.v1.NotesResponse
+	(*WatchRequest)(nil),     // 55: rondo.peer.v1.WatchRequest
+	(*Change)(nil),           // 56: rondo.peer.v1.Change
+	(*WatchResponse)(nil),    // 57: rondo.peer.v1.WatchResponse
+	(*BackupRequest)(nil),    // 58: rondo.peer.v1.BackupRequest
+	(*DigestResponse)(nil),   // 59: rondo.peer.v1.DigestResponse
+	nil,                      // 60: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*typesv1.Matcher)(nil),  // 61: rondo.types.v1.Matcher
+	(*typesv1.Label)(nil),    // 62: rondo.types.v1.Label
+	(*typesv1.Metadata)(nil), // 63: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),     // 64: rondo.types.v1.Note
 }
 var file_peer_proto_depIdxs = []int32{
 	3,   // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
@@ -4371,123 +4274,116 @@ var file_peer_proto_depIdxs = []int32{
 	1,   // 18: rondo.peer.v1.MetadataQuery.target:type_name -> rondo.peer.v1.Target
 	2,   // 19: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
 	2,   // 20: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 21: rondo.peer.v1.CountResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 22: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 23: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
-	1,   // 24: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
-	0,   // 25: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
-	63,  // 26: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.types.v1.Matcher
-	64,  // 27: rondo.peer.v1.Entry.labels:type_name -> rondo.types.v1.Label
-	2,   // 28: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
-	25,  // 29: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
-	1,   // 30: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
-	63,  // 31: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.types.v1.Matcher
-	2,   // 32: rondo.peer.v1.TextsResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 33: rondo.peer.v1.CombinationsRequest.target:type_name -> rondo.peer.v1.Target
-	63,  // 34: rondo.peer.v1.CombinationsRequest.matchers:type_name -> rondo.types.v1.Matcher
-	2,   // 35: rondo.peer.v1.CombinationsResponse.standing:type_name -> rondo.peer.v1.Standing
-	30,  // 36: rondo.peer.v1.CombinationsResponse.combinations:type_name -> rondo.peer.v1.Combination
-	64,  // 37: rondo.peer.v1.Spec.labels:type_name -> rondo.types.v1.Label
-	1,   // 38: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
-	32,  // 39: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
-	3,   // 40: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
-	2,   // 41: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
-	34,  // 42: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
-	1,   // 43: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 44: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 45: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 46: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
-	64,  // 47: rondo.peer.v1.PathLabels.labels:type_name -> rondo.types.v1.Label
-	1,   // 48: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
-	40,  // 49: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
-	1,   // 50: rondo.peer.v1.DropSilentRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 51: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
-	44,  // 52: rondo.peer.v1.FetchRequest.spans:type_name -> rondo.peer.v1.FetchSpan
-	3,   // 53: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
-	2,   // 54: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
-	45,  // 55: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
-	2,   // 56: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
-	25,  // 57: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
-	2,   // 58: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 59: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 60: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
-	51,  // 61: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
-	64,  // 62: rondo.peer.v1.Evaluated.labels:type_name -> rondo.types.v1.Label
-	2,   // 63: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 64: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
-	65,  // 65: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
-	2,   // 66: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
-	65,  // 67: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
-	1,   // 68: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
-	66,  // 69: rondo.peer.v1.NoteRequest.note:type_name -> rondo.types.v1.Note
-	2,   // 70: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
-	66,  // 71: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
-	1,   // 72: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
-	64,  // 73: rondo.peer.v1.Change.labels:type_name -> rondo.types.v1.Label
-	2,   // 74: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
-	58,  // 75: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
-	1,   // 76: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 77: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
-	62,  // 78: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
-	8,   // 79: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
-	10,  // 80: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
-	13,  // 81: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
-	16,  // 82: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
-	18,  // 83: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
-	24,  // 84: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
-	27,  // 85: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
-	29,  // 86: rondo.peer.v1.Peer.Combinations:input_type -> rondo.peer.v1.CombinationsRequest
-	33,  // 87: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
-	36,  // 88: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
-	37,  // 89: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
-	39,  // 90: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
-	41,  // 91: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
-	18,  // 92: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.PathRequest
-	42,  // 93: rondo.peer.v1.Peer.DropSilent:input_type -> rondo.peer.v1.DropSilentRequest
-	43,  // 94: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
-	17,  // 95: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
-	16,  // 96: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
-	49,  // 97: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
-	17,  // 98: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	19,  // 99: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
-	53,  // 100: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	55,  // 101: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	18,  // 102: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	57,  // 103: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	60,  // 104: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	8,   // 105: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	9,   // 106: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	11,  // 107: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14,  // 108: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	20,  // 109: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	21,  // 110: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	26,  // 111: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	28,  // 112: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.TextsResponse
-	31,  // 113: rondo.peer.v1.Peer.Combinations:output_type -> rondo.peer.v1.CombinationsResponse
-	35,  // 114: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	35,  // 115: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	38,  // 116: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	20,  // 117: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	23,  // 118: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	20,  // 119: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.DoneResponse
-	22,  // 120: rondo.peer.v1.Peer.DropSilent:output_type -> rondo.peer.v1.CountResponse
-	46,  // 121: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	47,  // 122: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	48,  // 123: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	50,  // 124: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	52,  // 125: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	54,  // 126: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	23,  // 127: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	20,  // 128: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	56,  // 129: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	59,  // 130: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	52,  // 131: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	61,  // 132: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	106, // [106:133] is the sub-list for method output_type
-	79,  // [79:106] is the sub-list for method input_type
-	79,  // [79:79] is the sub-list for extension type_name
-	79,  // [79:79] is the sub-list for extension extendee
-	0,   // [0:79] is the sub-list for field type_name
+	2,   // 21: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
+	3,   // 22: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
+	1,   // 23: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
+	0,   // 24: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
+	61,  // 25: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.types.v1.Matcher
+	62,  // 26: rondo.peer.v1.Entry.labels:type_name -> rondo.types.v1.Label
+	2,   // 27: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
+	24,  // 28: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
+	1,   // 29: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
+	61,  // 30: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.types.v1.Matcher
+	2,   // 31: rondo.peer.v1.LabelsResponse.standing:type_name -> rondo.peer.v1.Standing
+	27,  // 32: rondo.peer.v1.LabelsResponse.combinations:type_name -> rondo.peer.v1.Combination
+	62,  // 33: rondo.peer.v1.Spec.labels:type_name -> rondo.types.v1.Label
+	1,   // 34: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
+	29,  // 35: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
+	3,   // 36: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
+	2,   // 37: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
+	31,  // 38: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
+	1,   // 39: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
+	1,   // 40: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 41: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 42: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
+	62,  // 43: rondo.peer.v1.PathLabels.labels:type_name -> rondo.types.v1.Label
+	1,   // 44: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
+	37,  // 45: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
+	1,   // 46: rondo.peer.v1.DropRequest.target:type_name -> rondo.peer.v1.Target
+	39,  // 47: rondo.peer.v1.DropRequest.list:type_name -> rondo.peer.v1.Dropping
+	1,   // 48: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
+	42,  // 49: rondo.peer.v1.FetchRequest.spans:type_name -> rondo.peer.v1.FetchSpan
+	3,   // 50: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
+	2,   // 51: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
+	43,  // 52: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
+	2,   // 53: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
+	24,  // 54: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
+	2,   // 55: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 56: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 57: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
+	49,  // 58: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
+	62,  // 59: rondo.peer.v1.Evaluated.labels:type_name -> rondo.types.v1.Label
+	2,   // 60: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,   // 61: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
+	63,  // 62: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	2,   // 63: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
+	63,  // 64: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	1,   // 65: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
+	64,  // 66: rondo.peer.v1.NoteRequest.note:type_name -> rondo.types.v1.Note
+	2,   // 67: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
+	64,  // 68: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	1,   // 69: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
+	62,  // 70: rondo.peer.v1.Change.labels:type_name -> rondo.types.v1.Label
+	2,   // 71: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
+	56,  // 72: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
+	1,   // 73: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
+	2,   // 74: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
+	60,  // 75: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
+	8,   // 76: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
+	10,  // 77: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
+	13,  // 78: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
+	16,  // 79: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
+	18,  // 80: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
+	23,  // 81: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
+	26,  // 82: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
+	30,  // 83: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
+	33,  // 84: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
+	34,  // 85: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
+	36,  // 86: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
+	38,  // 87: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
+	40,  // 88: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.DropRequest
+	41,  // 89: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
+	17,  // 90: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
+	16,  // 91: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
+	47,  // 92: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
+	17,  // 93: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
+	19,  // 94: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
+	51,  // 95: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	53,  // 96: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	18,  // 97: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	55,  // 98: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	58,  // 99: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	8,   // 100: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	9,   // 101: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	11,  // 102: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14,  // 103: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	20,  // 104: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	21,  // 105: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	25,  // 106: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	28,  // 107: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.LabelsResponse
+	32,  // 108: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	32,  // 109: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
+	35,  // 110: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	20,  // 111: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	22,  // 112: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	22,  // 113: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.EachResponse
+	44,  // 114: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	45,  // 115: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	46,  // 116: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	48,  // 117: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	50,  // 118: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	52,  // 119: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	22,  // 120: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	20,  // 121: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	54,  // 122: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	57,  // 123: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	50,  // 124: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	59,  // 125: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	101, // [101:126] is the sub-list for method output_type
+	76,  // [76:101] is the sub-list for method input_type
+	76,  // [76:76] is the sub-list for extension type_name
+	76,  // [76:76] is the sub-list for extension extendee
+	0,   // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -4501,7 +4397,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   62,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -121,7 +121,7 @@ func TestSeriesChangeUnderTheServer(t *testing.T) {
 	p.expect("UPDATE a.rrd 1000000020:1\nUPDATE b.rrd 1000000020:1\nUPDATE c.rrd 1000000020:1\nLAST a.rrd\nLAST c.rrd\n",
 		missing+"0 errors, enqueued 1 value(s).\n0 errors, enqueued 1 value(s).\n"+
 			"-1 RRD Error: opening '"+s.base+"/a.rrd': No such file or directory\n0 1000000020\n")
-	if err := store.Drop(ctx, "c.rrd"); err != nil {
+	if err := core.Drop(ctx, store, "c.rrd"); err != nil {
 		t.Fatal(err)
 	}
 	p.expect("UPDATE c.rrd 1000000030:1 1000000040:1\nLAST c.rrd\n", "-1 No such file: "+s.base+"/c.rrd\n"+

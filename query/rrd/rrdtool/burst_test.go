@@ -251,7 +251,7 @@ func TestPipeOtherClients(t *testing.T) {
 			_, err := store.Create(ctx, spec("a"))
 			must(err)
 		case 5:
-			must(store.Drop(ctx, "a"))
+			must(core.Drop(ctx, store, "a"))
 		}
 	}
 	between := func(i int) {

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"sync"
@@ -12,6 +13,44 @@ import (
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal/waltest"
 )
+
+// dropAll returns how many of list were dropped.
+func dropAll(ctx context.Context, s *core.Store, list []core.Dropping) (n int, err error) {
+	out, err := s.Drop(ctx, list)
+	for _, kept := range out {
+		if kept == nil {
+			n++
+		}
+	}
+	return n, err
+}
+
+// TestDropMany: paths and references in one call, each with an outcome of its own.
+func TestDropMany(t *testing.T) {
+	s := enginetest.Open(t)
+	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+	a, b := mustCreate(t, s, "a", def), mustCreate(t, s, "b", def)
+	out, err := s.Drop(t.Context(), []core.Dropping{{Path: "a"}, {Path: "a"}, {Path: ".."}, {Ref: b, Before: 1}, {Ref: 1 << 60}, {Ref: b, Before: core.MaxTime}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ok := range []bool{
+		out[0] == nil, errors.Is(out[1], core.ErrNotFound), errors.Is(out[2], core.ErrInvalid),
+		out[3] != nil && !errors.Is(out[3], core.ErrNotFound), errors.Is(out[4], core.ErrNotFound), out[5] == nil,
+	} {
+		if !ok {
+			t.Errorf("drop %d: %v", i, out[i])
+		}
+	}
+	if _, err := s.Series(a); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("a is there: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := dropAll(ctx, s, []core.Dropping{{Path: "a"}, {Path: "b"}}); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d series were dropped by a call that was given up: %v", n, err)
+	}
+}
 
 // TestDropSilentAgainstAppend: a series is dropped while samples for it arrive, but never one that
 // has been acknowledged.
@@ -38,7 +77,7 @@ func TestDropSilentAgainstAppend(t *testing.T) {
 				t.Errorf("lookup: %v", err)
 				return
 			}
-			n, err := s.DropSilent(t.Context(), []core.Silent{{Ref: ref, Before: rra.Seconds(before.Load())}})
+			n, err := dropAll(t.Context(), s, []core.Dropping{{Ref: ref, Before: rra.Seconds(before.Load())}})
 			if err != nil {
 				t.Errorf("drop: %v", err)
 				return
@@ -104,7 +143,7 @@ func TestDropSilentLeavesWhatTookItsPlace(t *testing.T) {
 	}
 	first := s.Queued()
 	go func() {
-		n, err := s.DropSilent(t.Context(), []core.Silent{{Ref: f.refs[0], Before: f.at()}})
+		n, err := dropAll(t.Context(), s, []core.Dropping{{Ref: f.refs[0], Before: f.at()}})
 		if n != 0 {
 			err = errors.Join(err, errors.New("the drop says that it has dropped"))
 		}
@@ -157,11 +196,11 @@ func TestDropSilentInBusyGroup(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	var list []core.Silent
+	var list []core.Dropping
 	for _, ref := range f.refs {
-		list = append(list, core.Silent{Ref: ref, Before: last})
+		list = append(list, core.Dropping{Ref: ref, Before: last})
 	}
-	n, err := s.DropSilent(t.Context(), list)
+	n, err := dropAll(t.Context(), s, list)
 	close(stop)
 	running.Wait()
 	if n != 46 || err != nil {
