@@ -140,7 +140,7 @@ var rooms = map[string][]string{
 	"cmd/rondo/internal/chart":             {},
 	"cmd/rondo/internal/manual":            {},
 	"cmd/rondo/internal/live":              {"cmd/rondo/internal/chart"},
-	"cmd/rondo/internal/top":               {"cmd/rondo/internal/chart", "query/rpc/rondov1", "internal/text", "rra"},
+	"cmd/rondo/internal/top":               {"cmd/rondo/internal/chart", "internal/quantity", "query/rpc/rondov1", "internal/text", "rra"},
 }
 
 // testOnly are packages that none but tests (and the first packages listed) may import.

@@ -175,6 +175,11 @@ func (s Scale) Text(v float64) string {
 	return s.with(fixed(v/s.divisor, s.places))
 }
 
+// Plain returns a text of this package for a terminal, with the space and the hyphen of a keyboard.
+func Plain(text string) string { return common.Replace(text) }
+
+var common = strings.NewReplacer(space, " ", "−", "-", "–", "-")
+
 // Text returns a value that stands alone, with about three digits.
 func Text(v float64, unit string) string { return Of(unit, 0, v).Text(v) }
 

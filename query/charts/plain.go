@@ -7,14 +7,12 @@ import (
 // plain adds a series that no recipe takes. Data sources of one folder and one unit stand together.
 func (b *builder) plain(s *Series) {
 	path := strings.TrimSuffix(s.Path, ".rrd")
-	i := strings.LastIndexByte(path, '/')
-	folder, name := path[:max(i, 0)], path[i+1:]
+	name, stem, instance := names(s)
+	folder := strings.TrimSuffix(path[:len(path)-len(name)], "/")
 	heading := folder[strings.LastIndexByte(folder, '/')+1:]
 	base := folder
-	stem, instance := name, ""
 	if strings.HasPrefix(path, "collectd/") && strings.Count(path, "/") == 3 {
 		base = folder[:strings.LastIndexByte(folder, '/')]
-		stem, instance, _ = strings.Cut(name, "-")
 	} else if strings.HasPrefix(path, "mono/") && strings.Count(path, "/") == 3 {
 		base = folder[:strings.LastIndexByte(folder, '/')]
 	}
@@ -55,6 +53,17 @@ func (b *builder) plain(s *Series) {
 		})
 		d.Lines = append(d.Lines, l)
 	}
+}
+
+// names returns the last name of the path of a series, and the type and the instance in it.
+func names(s *Series) (name, stem, instance string) {
+	path := strings.TrimSuffix(s.Path, ".rrd")
+	name = path[strings.LastIndexByte(path, '/')+1:]
+	stem = name
+	if strings.HasPrefix(path, "collectd/") && strings.Count(path, "/") == 3 {
+		stem, instance, _ = strings.Cut(name, "-")
+	}
+	return name, stem, instance
 }
 
 // together returns the key and the title of the chart that a series shares with others. whole says

@@ -30,6 +30,19 @@ var typeUnits = map[string]string{
 	"pressure": "hPa", "if_octets": "B", "disk_octets": "B", "total_time_in_ms": "ms", "memory": "B", "df_complex": "B",
 }
 
+// UnitOf returns the unit of the rows of a data source, or nothing if it is not known.
+func UnitOf(s *Series, ds Source) string {
+	_, stem, _ := names(s)
+	if s.Metric != "" {
+		stem = s.Metric
+	}
+	u := unitOf(s, stem, ds)
+	if u.factor != 1 {
+		return s.Unit
+	}
+	return u.text
+}
+
 // unitOf returns the unit of a data source: as its sender says, or by collectd's type.
 func unitOf(s *Series, stem string, ds Source) unit {
 	u := unit{text: s.Unit, base: 1000, factor: 1, known: s.Unit != ""}

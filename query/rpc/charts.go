@@ -174,19 +174,20 @@ func (s *Server) charting(e core.Series) (charts.Series, error) {
 	if err != nil && !errors.Is(err, core.ErrDamaged) {
 		return x, coded(err)
 	}
-	for _, a := range m.Attributes {
-		switch a.Name {
-		case "units":
-			x.Unit = a.Value
-		case "title":
-			x.Title = a.Value
-		case "description":
-			if x.Title == "" && len(a.Value) <= maxTitle {
-				x.Title = a.Value
-			}
-		}
+	x.Unit, x.Title = core.LabelValue(m.Attributes, "units"), core.LabelValue(m.Attributes, "title")
+	if text := core.LabelValue(m.Attributes, "description"); x.Title == "" && len(text) <= maxTitle {
+		x.Title = text
 	}
 	return x, nil
+}
+
+// unitsOf returns the units of the rows of a series, by data source.
+func (s *Server) unitsOf(e core.Series) (units []string, err error) {
+	x, err := s.charting(e)
+	for _, ds := range x.Sources {
+		units = append(units, charts.UnitOf(&x, ds))
+	}
+	return units, err
 }
 
 // maxTitle is how long a description may be, in bytes, to stand in a legend.

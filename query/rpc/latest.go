@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -60,6 +61,7 @@ type latestSpan struct {
 type latestGroup struct {
 	refs  []core.Ref
 	items []*rondov1.LatestSeries
+	units [][]string // by data source
 }
 
 // named adds the series of paths. Series that do not exist are left out.
@@ -118,7 +120,11 @@ func (r *latestReader) add(e core.Series) error {
 		return fail(err, "last update of %.200q", e.Path)
 	}
 	item := &rondov1.LatestSeries{Path: e.Path, LastUpdateUs: int64(last)}
-	if err := r.charge.texts(len(e.Path) + 16); err != nil {
+	units, err := r.server.unitsOf(e)
+	if err != nil {
+		return err
+	}
+	if err := r.charge.texts(len(e.Path) + len(strings.Join(units, "")) + 16); err != nil {
 		return err
 	}
 	r.answer.Series = append(r.answer.Series, item)
@@ -142,7 +148,7 @@ func (r *latestReader) add(e core.Series) error {
 		g = &latestGroup{}
 		r.spans[k] = g
 	}
-	g.refs, g.items = append(g.refs, e.Ref), append(g.items, item)
+	g.refs, g.items, g.units = append(g.refs, e.Ref), append(g.items, item), append(g.units, units)
 	return nil
 }
 
@@ -180,8 +186,11 @@ func (r *latestReader) read(ctx context.Context) error {
 		var unread error
 		failed := r.server.Store.FetchMany(ctx, core.Spans(g.refs, k.archive, k.start, k.end), func(i int, rows *core.Rows, err error) {
 			switch {
-			case err == nil && rows.Step == k.step:
+			case err == nil && rows.Step == k.step && len(rows.DS) == len(g.units[i]):
 				g.items[i].Columns = columnsOf(rows)
+				for j, c := range g.items[i].Columns {
+					c.Unit = g.units[i][j]
+				}
 			case err != nil && !hasNone(err):
 				unread = err
 			}

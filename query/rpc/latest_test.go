@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -114,6 +115,37 @@ func TestLatestIsBounded(t *testing.T) {
 	} {
 		if _, err := c.Latest(t.Context(), connect.NewRequest(req)); connect.CodeOf(err) != connect.CodeInvalidArgument {
 			t.Errorf("%v: %v, want invalid_argument", req, err)
+		}
+	}
+}
+
+// Newest rows and Info say the unit of the rows: as the sender says, or by type and name. What a
+// chart would convert stays in the unit that is stored.
+func TestNewestRowsHaveUnits(t *testing.T) {
+	s, url := serve(t)
+	c := client(t, url, false)
+	for path, want := range map[string]string{
+		"collectd/web1/memory/memory-used": "B", "node_memory_MemFree_bytes": "B", "room/celsius": "°C", "disk/total": "KB", "x": "",
+	} {
+		create(t, c, path)
+		write(t, c, &rondov1.Sample{Path: path, Update: "1699999010:100:1"})
+		if attributes := map[string]string{"room/celsius": "degC", "disk/total": "KB"}; attributes[path] != "" {
+			m := core.Metadata{Time: 1, Attributes: []core.Label{{Name: "units", Value: attributes[path]}}}
+			if _, err := s.SetMetadata(t.Context(), []core.PathMetadata{{Path: path, Metadata: m}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := c.Latest(t.Context(), connect.NewRequest(&rondov1.LatestRequest{Paths: []string{path}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := c.Info(t.Context(), connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, state := r.Msg.GetSeries()[0].GetColumns()[1].GetUnit(), info.Msg.GetSources()[1].GetUnit()
+		if row != want || state != want {
+			t.Errorf("%s: unit %q of the row, %q of the state, want %q", path, row, state, want)
 		}
 	}
 }

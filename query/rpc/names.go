@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -85,18 +86,8 @@ func (s *Server) hit(h search.Hit) (*rondov1.SearchHit, error) {
 	if err != nil && !errors.Is(err, core.ErrDamaged) {
 		return nil, coded(err)
 	}
-	for _, a := range m.Attributes {
-		switch a.Name {
-		case "units":
-			x.Unit = a.Value
-		case "description":
-			x.Description = a.Value
-		case "title":
-			if x.Description == "" {
-				x.Description = a.Value
-			}
-		}
-	}
+	x.Unit = core.LabelValue(m.Attributes, "units")
+	x.Description = cmp.Or(core.LabelValue(m.Attributes, "description"), core.LabelValue(m.Attributes, "title"))
 	return x, nil
 }
 

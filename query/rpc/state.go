@@ -36,6 +36,10 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequ
 	if m.Time != 0 {
 		answer.Metadata = types.SentMetadata(core.PathMetadata{Path: info.Path, Metadata: m})
 	}
+	units, err := s.unitsOf(info.Series)
+	if err != nil {
+		return nil, err
+	}
 	for i := range info.Definition.Sources {
 		value, unknown := info.Machine.PDP(&info.State, i)
 		answer.Sources = append(answer.Sources, &rondov1.SourceState{
@@ -43,6 +47,7 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequ
 			LastReading:    info.Machine.LastReading(&info.State, i),
 			Value:          value,
 			UnknownSeconds: unknown,
+			Unit:           units[i],
 		})
 	}
 	for i := range info.Definition.Archives {

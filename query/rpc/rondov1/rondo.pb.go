@@ -944,9 +944,11 @@ func (x *FetchRequest) GetResolution() int64 {
 
 // A Column is the values of one data source, row by row. An unknown value is NaN.
 type Column struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ds            string                 `protobuf:"bytes,1,opt,name=ds,proto3" json:"ds,omitempty"`
-	Values        []float64              `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Ds     string                 `protobuf:"bytes,1,opt,name=ds,proto3" json:"ds,omitempty"`
+	Values []float64              `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
+	// Of Latest: the unit of the values, if it is known.
+	Unit          string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -993,6 +995,13 @@ func (x *Column) GetValues() []float64 {
 		return x.Values
 	}
 	return nil
+}
+
+func (x *Column) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
 }
 
 // FetchResponse has the rows that end in (start, end]. Row i, counted from 0, ends at
@@ -1426,8 +1435,10 @@ type SourceState struct {
 	Value float64 `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`
 	// The seconds of the open primary data point that are unknown.
 	UnknownSeconds int64 `protobuf:"varint,4,opt,name=unknown_seconds,json=unknownSeconds,proto3" json:"unknown_seconds,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The unit of the rows, if it is known.
+	Unit          string `protobuf:"bytes,5,opt,name=unit,proto3" json:"unit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SourceState) Reset() {
@@ -1486,6 +1497,13 @@ func (x *SourceState) GetUnknownSeconds() int64 {
 		return x.UnknownSeconds
 	}
 	return 0
+}
+
+func (x *SourceState) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
 }
 
 // ArchiveState is what the definition of an archive does not say.
@@ -9010,10 +9028,11 @@ const file_rondo_proto_rawDesc = "" +
 	"\x03end\x18\x05 \x01(\tR\x03end\x12\x1e\n" +
 	"\n" +
 	"resolution\x18\x06 \x01(\x03R\n" +
-	"resolution\"0\n" +
+	"resolution\"D\n" +
 	"\x06Column\x12\x0e\n" +
 	"\x02ds\x18\x01 \x01(\tR\x02ds\x12\x16\n" +
-	"\x06values\x18\x02 \x03(\x01R\x06values\"\x8b\x01\n" +
+	"\x06values\x18\x02 \x03(\x01R\x06values\x12\x12\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\"\x8b\x01\n" +
 	"\rFetchResponse\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x10\n" +
@@ -9042,12 +9061,13 @@ const file_rondo_proto_rawDesc = "" +
 	"\x06values\x18\x01 \x03(\tR\x06values\"3\n" +
 	"\vInfoRequest\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x10\n" +
-	"\x03ref\x18\x02 \x01(\x04R\x03ref\"\x83\x01\n" +
+	"\x03ref\x18\x02 \x01(\x04R\x03ref\"\x97\x01\n" +
 	"\vSourceState\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\flast_reading\x18\x02 \x01(\tR\vlastReading\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\x01R\x05value\x12'\n" +
-	"\x0funknown_seconds\x18\x04 \x01(\x03R\x0eunknownSeconds\"H\n" +
+	"\x0funknown_seconds\x18\x04 \x01(\x03R\x0eunknownSeconds\x12\x12\n" +
+	"\x04unit\x18\x05 \x01(\tR\x04unit\"H\n" +
 	"\fArchiveState\x12\x1b\n" +
 	"\tdelta_pos\x18\x01 \x01(\x01R\bdeltaPos\x12\x1b\n" +
 	"\tdelta_neg\x18\x02 \x01(\x01R\bdeltaNeg\"\xa8\x02\n" +

@@ -3,6 +3,8 @@ package health
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/rondo-db/rondo/internal/quantity"
 )
 
 // count returns a number with its noun: "1 place", "2 places".
@@ -39,18 +41,7 @@ func takes(n int) string {
 }
 
 // Size returns bytes as people read them.
-func Size(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	x, i := float64(n), -1
-	for x >= unit && i < 5 {
-		x /= unit
-		i++
-	}
-	return fmt.Sprintf("%.1f %ciB", x, "KMGTPE"[i])
-}
+func Size(n int64) string { return quantity.Plain(quantity.Text(float64(n), "B")) }
 
 // text returns the name of a sender, which may hold anything, fit for a sentence.
 func text(name string) string {

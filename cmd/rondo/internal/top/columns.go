@@ -1,9 +1,11 @@
 package top
 
 import (
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
+	"github.com/rondo-db/rondo/internal/quantity"
 )
 
 // columns is how the width of the screen is shared.
@@ -14,7 +16,7 @@ type columns struct {
 
 // columns shares the width. A narrow screen has no sparklines, then no changes a second.
 func (v *View) columns(width int) columns {
-	c := columns{value: 8, change: 8, rate: 9, age: 5, spark: 16, ascii: v.ASCII}
+	c := columns{value: 12, change: 8, rate: 12, age: 6, spark: 16, ascii: v.ASCII}
 	if width < 90 {
 		c.spark = 8
 	}
@@ -25,7 +27,7 @@ func (v *View) columns(width int) columns {
 		c.spark = 0
 	}
 	if width < 60 {
-		c.rate = 0
+		c.rate, c.value = 0, 9
 	}
 	if width < 38 {
 		c.age = 0
@@ -68,12 +70,14 @@ func (c *columns) titles(m *Model) row {
 }
 
 func (c *columns) line(l *Line, now time.Time, ascii bool) row {
-	u := chart.Units{ASCII: ascii}
 	ellipsis := "…"
 	if ascii {
 		ellipsis = "~"
 	}
-	r := row{chart.Fit(l.Name, c.name, ellipsis), u.Number(l.Value), Percent(l.Change), u.Number(l.Rate), Age(l.LastUS, now), ""}
+	r := row{chart.Fit(l.Name, c.name, ellipsis), Number(l.Value, l.Unit), Percent(l.Change), Number(l.Rate, l.Unit), Age(l.LastUS, now), ""}
+	if ascii {
+		r.value, r.rate = keyboard.Replace(r.value), keyboard.Replace(r.rate)
+	}
 	if c.spark > 0 {
 		recent := l.Recent
 		if n := len(recent); n > c.spark {
@@ -83,6 +87,12 @@ func (c *columns) line(l *Line, now time.Time, ascii bool) row {
 	}
 	return r
 }
+
+// Number prints a value with its unit.
+func Number(v float64, unit string) string { return quantity.Plain(quantity.Text(v, unit)) }
+
+// keyboard replaces what units have beside ASCII.
+var keyboard = strings.NewReplacer("µ", "u", "∞", "inf", "°", "")
 
 // put writes a line of the table.
 func (c *columns) put(g *chart.Grid, y int, r row, s chart.Style) {

@@ -19,7 +19,11 @@ type Line struct {
 	// their signs. NaN: there is no row before.
 	Change float64
 	Rate   float64 // the same difference, in units a second
-	LastUS int64   // last update, in microseconds since 1970
+	// Score is how far the newest row lies from the mean of the rows before, in their spread. A
+	// spread is at least a part of the size, so that what hardly changes does not matter.
+	Score  float64
+	Unit   string // of Value; empty: it is not known
+	LastUS int64  // last update, in microseconds since 1970
 	Recent []float64
 
 	lower string // Name in lower case
@@ -76,6 +80,7 @@ func (m *Model) Put(series []*rondov1.LatestSeries, rows int) {
 		}
 		for i, c := range columns {
 			lines[i].put(c.GetValues(), s.GetStep())
+			lines[i].Unit = c.GetUnit()
 			lines[i].LastUS, lines[i].pass, lines[i].asked = s.GetLastUpdateUs(), m.pass, max(rows, lines[i].asked)
 		}
 	}
@@ -96,11 +101,11 @@ func newLine(path, ds string, several bool) *Line {
 
 // put takes the newest rows of a line, oldest first.
 func (l *Line) put(values []float64, step int64) {
-	l.Value, l.Change, l.Rate = math.NaN(), math.NaN(), math.NaN()
+	l.Value, l.Change, l.Rate, l.Score = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	if len(values) >= len(l.Recent) {
 		l.Recent = values
 	}
-	newest := -1
+	newest, n, sum, squares := -1, 0.0, 0.0, 0.0
 	for i, v := range slices.Backward(values) {
 		switch {
 		case math.IsNaN(v):
@@ -108,14 +113,25 @@ func (l *Line) put(values []float64, step int64) {
 			newest, l.Value = i, v
 		default:
 			d := l.Value - v
-			l.Rate = d / float64(step*int64(newest-i))
-			if l.Change = 0; d != 0 {
-				l.Change = 100 * d / math.Max(math.Abs(v), math.Abs(l.Value))
+			if n == 0 {
+				l.Rate = d / float64(step*int64(newest-i))
+				if l.Change = 0; d != 0 {
+					l.Change = 100 * d / math.Max(math.Abs(v), math.Abs(l.Value))
+				}
 			}
-			return
+			n, sum, squares = n+1, sum+d, squares+d*d
+		}
+	}
+	if d := sum / n; n > 0 {
+		spread := math.Sqrt(math.Max(0, squares/n-d*d))
+		if l.Score = 0; d != 0 {
+			l.Score = math.Abs(d) / (spread + leastSpread*math.Max(math.Abs(l.Value), math.Abs(l.Value-d)))
 		}
 	}
 }
+
+// leastSpread is the least spread that counts, as a part of the size of values.
+const leastSpread = 0.05
 
 // EndPass says that all series have been read. Lines that were not among them are dropped: their
 // series are gone.
@@ -194,7 +210,7 @@ func (m *Model) place(l *Line, name int) place {
 	p := place{name: name}
 	switch m.Sort {
 	case ByChange:
-		p.key, p.tie = math.Abs(l.Change), math.Abs(l.Rate)
+		p.key, p.tie = l.Score, math.Abs(l.Rate)
 	case ByRate:
 		p.key = math.Abs(l.Rate)
 	case ByValue:

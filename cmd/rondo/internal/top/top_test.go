@@ -54,6 +54,40 @@ func TestChangeOfLines(t *testing.T) {
 	}
 }
 
+// What always jumps about, grows evenly or hardly changes comes behind what is unlike itself.
+func TestUnlikelyChangesComeFirst(t *testing.T) {
+	var m Model
+	m.Put([]*rondov1.LatestSeries{
+		series("flickers", 1, 0, 0.3, 0, 0.3, 0, 0.3), series("grows", 1, 1000, 1010, 1020, 1030, 1040, 1050),
+		series("jumps", 1, 0.5, 0.52, 0.49, 0.5, 0.51, 4.3), series("rests", 1, 20.1, 20.1, 20.2, 20.1, 20.1, 20.2),
+		series("still", 1, 7, 7, 7, 7, 7, 7), series("new", 1, 3),
+	}, 6)
+	m.Arrange()
+	if got := names(&m); got != "jumps flickers grows rests still new" {
+		t.Errorf("sorted by change: %s", got)
+	}
+}
+
+// A value has its unit, and a prefix only where the unit takes one.
+func TestValuesHaveUnits(t *testing.T) {
+	for _, c := range []struct {
+		v           float64
+		unit        string
+		want, ascii string
+	}{
+		{1.3e9, "B", "1.21 GiB", "1.21 GiB"},
+		{1013.2, "hPa", "1013.2 hPa", "1013.2 hPa"},
+		{-21.5, "°C", "-21.5 °C", "-21.5 C"},
+		{3.4e-4, "s", "340 µs", "340 us"},
+		{nan, "B", "-", "-"},
+		{4920, "s", "1 h 22 min", "1 h 22 min"},
+	} {
+		if got := Number(c.v, c.unit); got != c.want || keyboard.Replace(got) != c.ascii {
+			t.Errorf("%v %s is %q and %q in ASCII, want %q and %q", c.v, c.unit, got, keyboard.Replace(got), c.want, c.ascii)
+		}
+	}
+}
+
 func TestOrderOfLines(t *testing.T) {
 	var m Model
 	m.Put([]*rondov1.LatestSeries{

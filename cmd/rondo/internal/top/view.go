@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
-	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/internal/quantity"
 )
 
 // SparkRows is how many rows a sparkline has at most.
@@ -173,7 +173,8 @@ func (v *View) footer(g *chart.Grid) {
 var helpLines = []string{
 	"A line is a data source. VALUE is its newest row. CHANGE is the difference to",
 	"the row before, in percent of the larger of the two; PER SEC is the same in",
-	"units a second. AGE is the time since the last update.",
+	"units a second. AGE is the time since the last update. Sorted by change, that",
+	"line comes first whose newest row is most unlike the rows before.",
 	"",
 	"c r v n a    sort by change, change a second, value, name, age;",
 	"             the same key again turns the order round",
@@ -298,16 +299,6 @@ func Age(us int64, now time.Time) string {
 	if us == 0 {
 		return "-"
 	}
-	s := now.Unix() - us/1_000_000
-	switch {
-	case s < 0:
-		return "0s"
-	case s < 100:
-		return fmt.Sprintf("%ds", s)
-	case s < 100*60:
-		return fmt.Sprintf("%dm", s/60)
-	case s < 100*3600:
-		return fmt.Sprintf("%dh", s/3600)
-	}
-	return strings.ReplaceAll(rra.FormatDuration(s/86400*86400), " ", "")
+	words := strings.Fields(quantity.Duration(float64(max(0, now.Unix()-us/1_000_000))))
+	return words[0] + " " + words[1]
 }

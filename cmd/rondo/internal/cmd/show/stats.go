@@ -16,7 +16,6 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/rra"
 )
 
 func NewStats(c *cli.Factory) *cobra.Command {
@@ -79,7 +78,7 @@ func forPeople(name string, value any) (string, any) {
 	case float64: // seconds
 		name = strings.Replace(name, "_seconds", "", 1)
 		if v >= 1 {
-			return name, rra.FormatDuration(int64(v + 0.5))
+			return name, duration(int64(v + 0.5))
 		}
 		return name, fmt.Sprintf("%.1f ms", v*1000)
 	case int64:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/internal/quantity"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -61,17 +62,18 @@ func NewStatus(c *cli.Factory) *cobra.Command {
 
 func printStatus(c *cli.Factory, m *rondov1.StatusResponse) error {
 	var b strings.Builder
-	up := time.Duration(m.GetNowUs()-m.GetStartedUs()) * time.Microsecond
-	fmt.Fprintf(&b, "rondo %s, up %v, %s: %s\n", m.GetVersion(), up.Round(time.Second), text.Escape(m.GetDatabase()), verdict(m.GetProblems()))
+	number := func(v float64, unit string) string { return quantity.Plain(quantity.Text(v, unit)) }
+	bytes := func(n int64) string { return number(float64(n), "B") }
+	fmt.Fprintf(&b, "rondo %s, up %s, %s: %s\n", m.GetVersion(), duration((m.GetNowUs()-m.GetStartedUs())/1e6), text.Escape(m.GetDatabase()), verdict(m.GetProblems()))
 	for _, p := range m.GetProblems() {
 		fmt.Fprintf(&b, "\n%-8s %s\n         since %s; %s\n", p.GetSeverity(), text.Escape(p.GetText()),
 			time.UnixMicro(p.GetSinceUs()).UTC().Format(time.RFC3339), text.Escape(p.GetAdvice()))
 	}
 	e := m.GetEngine()
-	fmt.Fprintf(&b, "\n%d series of %d at most, %d samples stored, %.1f a second, %d late, %d refused\n",
-		e.GetSeries(), e.GetSeriesLimit(), e.GetSamples(), e.GetSampleRate(), e.GetSamplesLate(), e.GetSamplesRefused())
-	fmt.Fprintf(&b, "%d MiB of memory of %d, %d MiB of log, a database file of %d MiB, %d MiB free on its disk\n\n",
-		e.GetMemoryBytes()>>20, e.GetMemoryBudgetBytes()>>20, e.GetLogBytes()>>20, e.GetDatabaseBytes()>>20, e.GetDiskFreeBytes()>>20)
+	fmt.Fprintf(&b, "\n%d series of %d at most, %d samples stored, %s a second, %d late, %d refused\n",
+		e.GetSeries(), e.GetSeriesLimit(), e.GetSamples(), number(e.GetSampleRate(), ""), e.GetSamplesLate(), e.GetSamplesRefused())
+	fmt.Fprintf(&b, "%s of memory of %s, %s of log, a database file of %s, %s free on its disk\n\n",
+		bytes(e.GetMemoryBytes()), bytes(e.GetMemoryBudgetBytes()), bytes(e.GetLogBytes()), bytes(e.GetDatabaseBytes()), bytes(e.GetDiskFreeBytes()))
 	if _, err := fmt.Fprint(c.Stdout, b.String()); err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func printStatus(c *cli.Factory, m *rondov1.StatusResponse) error {
 		if lost == nil {
 			lost = []string{"-"}
 		}
-		if err := w.Row(r.GetName(), r.GetAddr(), r.GetSamples(), fmt.Sprintf("%.1f", r.GetSampleRate()), r.GetSeries(), r.GetSenders(), strings.Join(lost, ", ")); err != nil {
+		if err := w.Row(r.GetName(), r.GetAddr(), r.GetSamples(), number(r.GetSampleRate(), ""), r.GetSeries(), r.GetSenders(), strings.Join(lost, ", ")); err != nil {
 			return err
 		}
 	}

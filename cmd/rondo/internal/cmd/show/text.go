@@ -10,6 +10,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/internal/quantity"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -48,10 +49,13 @@ func (v *view) header(b *strings.Builder) {
 func ago(now time.Time, second int64) string {
 	passed := now.Unix() - second
 	if passed < 0 {
-		return rra.FormatDuration(-passed) + " from now"
+		return duration(-passed) + " from now"
 	}
-	return rra.FormatDuration(passed) + " ago"
+	return duration(passed) + " ago"
 }
+
+// duration prints seconds for people: "12 d 4 h".
+func duration(seconds int64) string { return quantity.Plain(quantity.Duration(float64(seconds))) }
 
 // kinds returns the names and kinds of data sources: "v GAUGE".
 func kinds(sources []string) []string {
@@ -117,12 +121,21 @@ func (v *view) charts(b *strings.Builder) {
 		fmt.Fprintf(b, "No row of this range is known; the last update is of %s.\n", cli.Stamp(v.info.GetLastUpdateUs()/1_000_000, v.location))
 		return
 	}
+	v.scales = nil
+	for i, c := range v.columns {
+		unit := ""
+		if s := v.info.GetSources(); i < len(s) {
+			unit = s[i].GetUnit()
+		}
+		n := quantity.Of(unit, 0, c.GetValues()...)
+		v.scales = append(v.scales, func(v float64) string { return quantity.Plain(n.Text(v)) })
+	}
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	for _, c := range v.columns {
-		x := spread(c.GetValues())
+	for i, c := range v.columns {
+		x, n := spread(c.GetValues()), v.scales[i]
 		// The chart comes last: its width in bytes is not its width on the screen.
 		_, _ = fmt.Fprintf(w, "%s\tmin %s\tavg %s\tmax %s\tlast %s\t%s\n", // a Builder does not fail
-			c.GetDs(), human(x.least), human(x.mean), human(x.greatest), human(x.last), chart.Spark(c.GetValues(), chartedRows, false))
+			c.GetDs(), n(x.least), n(x.mean), n(x.greatest), n(x.last), chart.Spark(c.GetValues(), chartedRows, false))
 	}
 	_ = w.Flush() // likewise
 }
@@ -171,8 +184,8 @@ func (v *view) table(b *strings.Builder) {
 			continue
 		}
 		_, _ = fmt.Fprint(w, cli.Stamp(v.ends[l.first], v.location))
-		for _, c := range v.columns {
-			_, _ = fmt.Fprintf(w, "\t%s", human(c.GetValues()[l.first]))
+		for i, c := range v.columns {
+			_, _ = fmt.Fprintf(w, "\t%s", v.scales[i](c.GetValues()[l.first]))
 		}
 		_, _ = fmt.Fprintln(w)
 	}
@@ -247,22 +260,4 @@ func aboutPath(b *strings.Builder, m *typesv1.Metadata) {
 	for _, a := range m.GetAttributes() {
 		fmt.Fprintf(b, "  %-8s %s\n", cli.OneLine(a.GetName()), cli.OneLine(a.GetValue()))
 	}
-}
-
-// human returns a value with at most six digits. Large and small values have an SI prefix (k, M, G,
-// …).
-func human(v float64) string {
-	size := math.Abs(v)
-	switch {
-	case math.IsNaN(v):
-		return "-"
-	case math.IsInf(v, 0) || size == 0 || size >= 0.001 && size < 100_000:
-		return fmt.Sprintf("%.6g", v)
-	}
-	prefix := int(math.Floor(math.Log10(size) / 3))
-	if prefix < -4 || prefix > 6 {
-		return fmt.Sprintf("%.4g", v)
-	}
-	const names = "pnµm kMGTPE"
-	return fmt.Sprintf("%.4g %c", v/math.Pow(1000, float64(prefix)), []rune(names)[prefix+4])
 }

@@ -30,7 +30,8 @@ age, and a sparkline of its newest rows.
   rondo top --once -n 20             one table, for scripts; also --json, -o csv
 
 CHANGE is in percent of the larger of the two rows, so that it is at most 100 % (200 % if the sign changes too); PER SEC is the difference
-in units a second. Keys sort by them (c, r) and by value (v), name (n) and age (a), and the same key again turns the order round. / filters,
+in units a second. Sorted by change, the line comes first whose newest row is most unlike the rows before: how far it lies from their mean,
+measured by how they spread. Keys sort by them (c, r) and by value (v), name (n) and age (a), and the same key again turns the order round. / filters,
 the arrows move, enter plots a line, space pauses, ? helps and q quits.
 
 The lines on the screen are read again every two seconds (--interval). All others follow as fast as a fifth of the time allows: with very many
@@ -152,13 +153,13 @@ func (t *topRun) print(ctx context.Context, s *topScreen) error {
 	if t.format == table.Formats[0] {
 		return t.forPeople(lines)
 	}
-	w, err := table.New(t.Stdout, t.format, "path", "ds", "value", "change_percent", "rate", "last_update")
+	w, err := table.New(t.Stdout, t.format, "path", "ds", "value", "unit", "change_percent", "rate", "last_update")
 	if err != nil {
 		return err
 	}
 	for _, l := range lines {
 		at := time.UnixMicro(l.LastUS).UTC().Format(time.RFC3339)
-		if err := w.Row(l.Path, l.DS, numberCell(l.Value), numberCell(l.Change), numberCell(l.Rate), at); err != nil {
+		if err := w.Row(l.Path, l.DS, numberCell(l.Value), l.Unit, numberCell(l.Change), numberCell(l.Rate), at); err != nil {
 			return err
 		}
 	}
@@ -179,7 +180,7 @@ func (t *topRun) forPeople(lines []*top.Line) error {
 		return err
 	}
 	for _, l := range lines {
-		if err := w.Row(l.Name, human(l.Value), top.Percent(l.Change), human(l.Rate), top.Age(l.LastUS, t.Now())); err != nil {
+		if err := w.Row(l.Name, top.Number(l.Value, l.Unit), top.Percent(l.Change), top.Number(l.Rate, l.Unit), top.Age(l.LastUS, t.Now())); err != nil {
 			return err
 		}
 	}

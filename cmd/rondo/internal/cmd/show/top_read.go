@@ -14,7 +14,7 @@ import (
 // How much is read at once.
 const (
 	topPage     = 2000                   // series in a request
-	topRows     = 4                      // rows of each; two must be known
+	topRows     = 16                     // rows of each, which say how far it spreads
 	topShare    = 5                      // one part in so many of the time is spent reading
 	topFirst    = 300 * time.Millisecond // of reading before the screen is drawn, in the first pass
 	topInterval = 2 * time.Second

@@ -20,6 +20,7 @@ type view struct {
 	asked    int64   // the requested seconds a row
 	ends     []int64 // the times at which the rows end
 	columns  []*rondov1.Column
+	scales   []func(float64) string // how values of a column are printed
 }
 
 // keep keeps the rows of an answer that lie in the requested range, beginning with the first known
