@@ -157,8 +157,8 @@ export class Chart {
   /** The lines, as they were set. */
   get lines() { return this.#lines; }
 
-  /** Whether nothing is known of the lines. */
-  get empty() { return !this.#lines.some((l) => l.values.some((v) => !Number.isNaN(v))); }
+  /** How many values are known of the line that has most. */
+  get known() { return Math.max(0, ...this.#lines.map((l) => l.values.reduce((n, v) => n + !Number.isNaN(v), 0))); }
 
   /** The range in seconds. */
   get range() { return { from: this.#from, to: this.#to }; }

@@ -4,8 +4,12 @@ import { Chart, paper } from './chart.js';
 import { Before } from './compare.js';
 import { Crosshair } from './crosshair.js';
 import { fetchMany, fetchNow, linesOf, selectionKey, selectionsOf } from './data.js';
+import { call } from './rpc.js';
 import { seriesURL } from './state.js';
 import { Tail } from './tail.js';
+
+/** A chart has hardly anything to show: the first and the last reading, say. */
+export const bare = 2;
 
 /**
  * Charts that share a range and a crosshair.
@@ -187,9 +191,21 @@ export class ChartSet {
     cell.turn = this.#turn;
     cell.zero = lines.length > 0 && isZero(lines);
     this.#o.onZero?.(cell.element, cell.of, cell.zero);
-    if (lines.some((l) => l.values.some((v) => !Number.isNaN(v)))) return;
+    const { known } = cell.chart;
+    if (known > bare) return;
     const failed = selectionsOf(cell.of).map((s) => found.get(selectionKey(s.path, s.cf))).find((r) => r instanceof Error);
-    cell.chart.setMessage(lines.length || !failed ? 'No data in this range' : failed.message);
+    cell.chart.setMessage(cell.why || (known ? '' : lines.length || !failed ? 'No data in this range' : failed.message));
+    this.#explain(cell).catch(() => {}); // the next fetch asks again
+  }
+
+  // What is the matter with the series of a bare chart, and what mends it.
+  async #explain(cell) {
+    const now = performance.now(), { path } = cell.of.lines?.[0] || {};
+    if (!path || now < cell.asked + 60_000) return;
+    cell.asked = now;
+    const { problems = [] } = await call('Info', { path }, this.#o.signal);
+    cell.why = problems.map((p) => `${p.text} ${p.advice}`)[0];
+    if (cell.why && cell.chart?.known <= bare) cell.chart.setMessage(cell.why);
   }
 }
 

@@ -29,6 +29,7 @@ func TestStatusPage(t *testing.T) {
 	for _, want := range []string{"collectd", addr, "malformed", "127.0.0.1"} {
 		x.wait("the page tells of "+want, "document.querySelector('main').innerText.includes("+quote(want)+")")
 	}
+	x.wait("a sender has a rate at once", `[...document.querySelectorAll('table[aria-label="Senders"] tr, .sheet tr')].some(r => /^newcomer\s+collectd\s/.test(r.innerText) && !r.innerText.includes('–'))`)
 	x.keep("status-busy")
 	x.open("/")
 	x.wait("home says first what is wrong, and for how long", `/^Warning\s+collectd: .*(for|since) /s.test(document.querySelector('.problems li')?.innerText)`)

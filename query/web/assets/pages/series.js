@@ -1,6 +1,7 @@
 // One series: its values with their band, what was expected, notes, definition and state.
 
 import { Chart } from '../chart.js';
+import { bare } from '../chartset.js';
 import { Before } from '../compare.js';
 import { fetchMany } from '../data.js';
 import { aligned, archive, csv, expected, functions, json, noteKeys, noteMarks, source, spans, unitFrom } from '../definition.js';
@@ -282,7 +283,8 @@ class SeriesPage {
     this.#chart.setRange(range.from, range.to);
     this.#marks = marks;
     this.#mark();
-    if (this.#chart.empty) this.#chart.setMessage((this.#info.problems || []).map((p) => `${p.text} ${p.advice}`)[0] || 'Nothing is known in this range.');
+    const { known } = this.#chart, [why] = (this.#info.problems || []).map((p) => `${p.text} ${p.advice}`);
+    if (known <= bare) this.#chart.setMessage(why || (known ? '' : 'Nothing is known in this range.'));
     this.#say(range, rows.main, lines, marks.length);
   }
 

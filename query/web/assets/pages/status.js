@@ -278,7 +278,7 @@ class Senders {
     { name: 'Receiver', value: (s) => s.receiver || s.prefix || '' },
     { name: 'Last heard', number: true, value: (s) => num(s.lastUs), text: (s) => format.ago(num(s.lastUs) / 1e6, this.#now) },
     { name: 'First heard', number: true, wide: true, value: (s) => num(s.firstUs), text: (s) => format.ago(num(s.firstUs) / 1e6, this.#now) },
-    { name: 'Samples/s', number: true, value: (s) => s.rate ?? 0, text: (s) => (s.rate === undefined ? '–' : format.value(s.rate)), title: 'Since the page was opened, a minute at most' },
+    { name: 'Samples/s', number: true, value: (s) => s.rate ?? 0, text: (s) => (s.rate === undefined ? '–' : format.value(s.rate)), title: 'In the last minute; when the page was just opened, since the first was heard' },
     { name: 'Samples', number: true, value: (s) => num(s.samples), text: (s) => format.count(num(s.samples)) },
     { name: 'Series', number: true, value: (s) => num(s.series), text: (s) => format.count(num(s.series)) },
   ], { caption: 'Senders', key: keyOf, empty: 'Nobody has sent anything since the server began.' });
@@ -288,7 +288,7 @@ class Senders {
   update(a) {
     this.#now = num(a.nowUs) / 1e6;
     const list = a.senders || [];
-    for (const s of list) s.rate = rateOf(this.#last, keyOf(s), num(s.samples), this.#now);
+    for (const s of list) s.rate = rateOf(this.#last, keyOf(s), num(s.samples), this.#now, num(s.firstUs) / 1e6);
     this.#sheet.update(list);
     const total = num(a.sendersTotal);
     this.#more.hidden = total <= list.length;
@@ -299,16 +299,16 @@ class Senders {
 const keyOf = (s) => `${s.prefix} ${s.name}`;
 
 /**
- * The rate of a counter since it was first looked at, over a minute at most; undefined the first time.
- * @param {Map<string, {count: number, at: number}[]>} seen @param {string} key
+ * The rate of a counter over the last minute, as far as it was looked at; before, since it was 0.
+ * @param {Map<string, {count: number, at: number}[]>} seen @param {string} key @param {number} began when it was 0
  */
-export function rateOf(seen, key, count, at) {
+export function rateOf(seen, key, count, at, began) {
   const looks = seen.get(key) || [];
   seen.set(key, looks);
   if (looks.length && count < looks[looks.length - 1].count) looks.length = 0; // the server began anew
   looks.push({ count, at });
   while (looks.length > 2 && at - looks[1].at >= 60) looks.shift();
-  const first = looks[0];
+  const first = at - looks[0].at >= 60 ? looks[0] : { count: 0, at: began };
   return at > first.at ? (count - first.count) / (at - first.at) : undefined;
 }
 

@@ -70,11 +70,12 @@ test('the verdict names the worst', () => {
 
 test('the rate of a counter since it was first seen', () => {
   const seen = new Map();
-  equal(rateOf(seen, 'a', 100, 1000), undefined);
-  equal(rateOf(seen, 'a', 150, 1005), 10);
-  equal(rateOf(seen, 'a', 5, 1010), undefined, 'the server began anew');
-  for (let i = 1; i <= 30; i++) rateOf(seen, 'b', i * 10 + (i > 15 ? 1000 : 0), i * 10);
-  equal(rateOf(seen, 'b', 1310, 310), 1, 'over a minute');
+  equal(rateOf(seen, 'a', 100, 1000, 1000), undefined);
+  equal(rateOf(seen, 'a', 100, 1000, 950), 2, 'at first, since it began');
+  equal(rateOf(seen, 'a', 220, 1005, 950), 4);
+  equal(rateOf(seen, 'a', 50, 1010, 1009), 50, 'the server began anew');
+  for (let i = 1; i <= 30; i++) rateOf(seen, 'b', i * 10 + (i > 15 ? 1000 : 0), i * 10, 0);
+  equal(rateOf(seen, 'b', 1310, 310, 0), 1, 'over a minute');
 });
 
 test('short names, and a graph as text', () => {
