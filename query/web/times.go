@@ -25,11 +25,9 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request) {
 		From int64 `json:"from"`
 		To   int64 `json:"to"`
 	}
-	from, to := dayAlone(q.Get("from")), dayAlone(cmp.Or(q.Get("to"), "now"))
-	if from, err = attime.FromISO(from, zone); err == nil {
-		to, err = attime.FromISO(to, zone)
-	}
-	if err == nil {
+	from, err := attime.FromISO(q.Get("from"), zone)
+	to, wrong := attime.FromISO(cmp.Or(q.Get("to"), "now"), zone)
+	if err = cmp.Or(err, wrong); err == nil {
 		answer.From, answer.To, err = attime.ParsePair(from, to, s.Now().In(zone))
 	}
 	switch {
@@ -42,15 +40,6 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		_ = json.NewEncoder(w).Encode(answer) // the client may be gone
 	}
-}
-
-// dayAlone gives a day without a time its midnight; rrdtool's times have no such day.
-func dayAlone(text string) string {
-	switch text {
-	case "today", "yesterday", "tomorrow":
-		return "midnight " + text
-	}
-	return text
 }
 
 // named returns the range that an address names: this week and the month before have no words that

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,34 @@ func TestTimesAreReadAsTheCommandLineDoes(t *testing.T) {
 		got := strings.TrimSpace(w.Body.String())
 		if w.Code != c.code || c.code == 200 && got != c.want || !strings.Contains(got, c.want) && c.code != 200 && !strings.HasPrefix(c.want, "{") {
 			t.Errorf("%s to %s in %s: %d %s, want %d %s", c.from, c.to, c.tz, w.Code, got, c.code, c.want)
+		}
+	}
+}
+
+// TestTypedTimes: a page reads the texts of the table as the command line does, which has the same
+// table. null is an error.
+func TestTypedTimes(t *testing.T) {
+	data, err := os.ReadFile("testdata/times.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table []struct {
+		Now   int64
+		Zone  string
+		Times map[string]*int64
+	}
+	if err := json.Unmarshal(data, &table); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range table {
+		s := New(Config{Now: func() time.Time { return time.Unix(c.Now, 0) }})
+		for text, want := range c.Times {
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest("GET", timesPath+"?"+url.Values{"from": {text}, "to": {"now+2d"}, "tz": {c.Zone}}.Encode(), nil))
+			var got struct{ From int64 }
+			if want == nil && w.Code != 400 || want != nil && (json.Unmarshal(w.Body.Bytes(), &got) != nil || got.From != *want) {
+				t.Errorf("%q at %d in %s: %d %s", text, c.Now, c.Zone, w.Code, w.Body)
+			}
 		}
 	}
 }

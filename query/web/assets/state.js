@@ -36,14 +36,15 @@ export function shiftOf({ from, to }, name) {
   return from - from % 1 - secondsOf(d.getUTCFullYear() - years, d.getUTCMonth(), d.getUTCDate() - days, d.getUTCHours(), d.getUTCMinutes(), d.getUTCSeconds());
 }
 
-const lengths = { s: 1, sec: 1, min: 60, h: 3600, d: 86400, w: 604800, mon: 31 * 86400, M: 31 * 86400, y: 365 * 86400 };
+const lengths = { s: 1, sec: 1, min: 60, h: 3600 }; // of units that no calendar changes
+const days = { d: 1, w: 7 };
 
 /** The least and the greatest range that a page shows, in seconds. */
 export const shortest = 10;
 export const longest = 100 * 365 * 86400;
 
 /**
- * The seconds that a text of the address means, or NaN. Known are `now`, `-90min`, `-1d`, `now-1d`, seconds
+ * The seconds that a text of the address means, as the command line reads it, or NaN. Known are `now`, `-90min`, `-1d`, `now-1d`, seconds
  * since 1970, and what `presets` names. Anything else is for the server only.
  * @param {string} text @param {number} now seconds
  */
@@ -55,9 +56,13 @@ export function seconds(text, now) {
   if (text === 'thisweek') return day(0, d.getUTCDate() - (d.getUTCDay() + 6) % 7);
   if (text === 'thismonth') return day(0, 1);
   if (text === 'lastmonth') return day(-1, 1);
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-  const relative = /^(?:now)?-(\d+(?:\.\d+)?)(s|sec|min|h|d|w|mon|M|y)$/.exec(text);
-  return relative ? now - Number(relative[1]) * lengths[relative[2]] : NaN;
+  if (/^\d+(\.\d+)?$/.test(text) && !/^\d{8}$/.test(text)) return Number(text); // eight digits are a date
+  const [, count, unit] = /^(?:now)?-(\d+)(s|sec|min|h|d|w|mon|M|y)$/.exec(text) || [];
+  const length = unit && lengths[unit];
+  if (!unit || length) return length ? now - count * length : NaN;
+  // Days, months and years end at the same time of the clock.
+  const back = days[unit] ? [0, 0, days[unit] * count] : unit === 'y' ? [count, 0, 0] : [0, count, 0];
+  return now % 1 + secondsOf(d.getUTCFullYear() - back[0], d.getUTCMonth() - back[1], d.getUTCDate() - back[2], d.getUTCHours(), d.getUTCMinutes(), d.getUTCSeconds());
 }
 
 /**

@@ -6,9 +6,25 @@ const url = (query) => new URL(`http://x/host/a${query}`);
 const now = 1e9;
 
 test('texts of the address are times', () => {
-  const cases = [['now', now], ['-1h', now - 3600], ['now-1d', now - 86400], ['-90s', now - 90], ['-1y', now - 365 * 86400], ['12345', 12345], ['-1.5h', now - 5400]];
+  const cases = [['now', now], ['-1h', now - 3600], ['now-1d', now - 86400], ['-90s', now - 90], ['-1y', now - 365 * 86400], ['12345', 12345]];
   for (const [text, want] of cases) equal(seconds(text, now), want, text);
-  for (const text of ['yesterday', '-1', '1h', 'end-1d', '-1parsec']) equal(seconds(text, now), NaN, text);
+  for (const text of ['yesterday', '-1', '1h', 'end-1d', '-1parsec', '-1.5h']) equal(seconds(text, now), NaN, text);
+});
+
+// What the page reads itself it reads as the command line does; the server reads the rest.
+test('typed times', async () => {
+  let read = 0;
+  for (const { now, zone, times } of await (await fetch('../times.json')).json()) {
+    const name = (options) => Intl.DateTimeFormat('en', options).resolvedOptions().timeZone; // some zones have two
+    if (name({ timeZone: zone }) !== name()) continue;
+    for (const [text, want] of Object.entries(times)) {
+      const got = seconds(text, now);
+      if (Number.isNaN(got)) continue;
+      read++;
+      equal(got, want, `${text} at ${now} in ${zone}`);
+    }
+  }
+  equal(read >= 36, true, `${read} were read`);
 });
 
 test('a wrong range becomes the last day', () => {
