@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // HTTP is the network of protocols that are requests to the server's HTTP port.
@@ -207,6 +209,35 @@ func (q *Requests) Wait(b *core.Batch, p Pending) error {
 		}
 	}
 	return err
+}
+
+// A Filled is a batch on its way in which a receiver has put readings of 0. They may be late, where
+// another node of a cluster has stored more. The batch names all refused samples.
+type Filled struct {
+	Pending
+	Put []int // the indices of the readings, in order
+}
+
+// Wait leaves out of the error that they are late.
+func (p Filled) Wait() error {
+	err := p.Pending.Wait()
+	r, ok := errors.AsType[*core.RejectedError](err)
+	if !ok || len(p.Put) == 0 {
+		return err
+	}
+	first := slices.DeleteFunc(slices.Clone(r.First), func(x core.Rejection) bool {
+		_, put := slices.BinarySearch(p.Put, x.Index)
+		_, late := errors.AsType[*rra.TimeError](x.Err)
+		return put && late
+	})
+	late := len(r.First) - len(first)
+	switch {
+	case late == r.Late+r.Other:
+		return nil
+	case len(first) == 0: // the others are not named
+		return err
+	}
+	return &core.RejectedError{Accepted: r.Accepted, Late: r.Late - late, Other: r.Other, First: first}
 }
 
 // Generation returns a number that changes when the sink has refused a reference, because a series

@@ -109,8 +109,14 @@ type Request struct {
 	// Since is when a new series starts instead, if the sender says since when its first value
 	// counts; 0: it does not say.
 	Since rra.Time
+	// Begins returns, with Learn, what Since is if the first sample of the series comes at a time,
+	// and when the receiver puts a reading of 0 in, if that is between the start and the sample.
+	// By it a sink recognises a series that has had one sample, by another node of a cluster. nil:
+	// both are 0.
+	Begins func(first rra.Time) (since, zero rra.Time)
 	// Define returns the definition of a new series. It is called only if the series does not
-	// exist. step is in seconds, as the policy prescribes; 0: the protocol's own.
+	// exist, or may have been made by another node a moment ago. step is in seconds, as the policy
+	// prescribes; 0: the protocol's own.
 	Define func(step int64) *rra.Definition
 	// Relabel gives an existing series the labels of Identity.
 	Relabel bool

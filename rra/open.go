@@ -36,7 +36,7 @@ func (m *Machine) openValue(s *State, i int, elapsed float64, before []float64) 
 	if src.kind != Gauge {
 		return mean
 	}
-	v, texts := m.lastValue(s, i)
+	v, texts := m.LastValue(s, i)
 	if v.Tag == TagUnknown || startsUnknown(v, texts) {
 		return mean
 	}

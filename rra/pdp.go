@@ -203,7 +203,7 @@ func (m *Machine) reading(s *State, i int, v Value, texts []string, iv float64) 
 	n := math.NaN()
 	if !(src.heartbeat < iv) && v.Tag != TagUnknown && !startsUnknown(v, texts) {
 		c := change{kind: src.kind, v: v, texts: texts}
-		if c.old, c.oldText = m.lastValue(s, i); startsUnknown(c.old, c.oldText) {
+		if c.old, c.oldText = m.LastValue(s, i); startsUnknown(c.old, c.oldText) {
 			c.old = Unknown
 		}
 		var rate float64

@@ -27,7 +27,7 @@ func (m *Machine) NewState(start Time) State {
 // LastReading returns the last reading of a data source as rrdtool prints it (last_ds): "U" if
 // there is no reading.
 func (m *Machine) LastReading(s *State, ds int) string {
-	v, texts := m.lastValue(s, ds)
+	v, texts := m.LastValue(s, ds)
 	return FormatReading(v, texts)
 }
 
@@ -120,8 +120,8 @@ var nanBits = math.Float64bits(math.NaN())
 // LastUpdate returns the time of the last reading folded into w.
 func (m *Machine) LastUpdate(w []uint64) Time { return Time(w[wordLast]) }
 
-// lastValue returns the last reading of data source i, and the texts that it refers to.
-func (m *Machine) lastValue(s *State, i int) (Value, []string) {
+// LastValue returns the last reading of data source i, and the texts that it refers to.
+func (m *Machine) LastValue(s *State, i int) (Value, []string) {
 	ds := m.ds(s.W, i)
 	v := Value{Bits: ds[dsBits], Tag: Tag(ds[dsMeta] & 0xff)}
 	if v.Tag != TagText {

@@ -153,6 +153,21 @@ func (d *Detour) series(ctx context.Context, ref core.Ref) (core.Series, error) 
 	return s, nil
 }
 
+// Info is core.Engine's. A promise has none. It waits for no partition for long.
+func (d *Detour) Info(ref core.Ref) (x core.Info, err error) {
+	p, in := router.Inner(ref)
+	if ref&promiseBit != 0 || p < 0 || p >= len(d.lanes) {
+		return core.Info{}, notFound(ref)
+	}
+	var got core.Info
+	var failed error
+	if err := d.ask(p, func(e core.Engine) { got, failed = e.Info(in) }); err != nil {
+		return core.Info{}, err
+	}
+	got.Ref = ref
+	return got, failed
+}
+
 // ListMetadata is core.Engine's. For one path it waits for no partition for long. A path whose
 // partition does not answer seems to have no metadata: a receiver that needs some asks its sender.
 func (d *Detour) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {

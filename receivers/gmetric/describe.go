@@ -293,9 +293,28 @@ func (s *server) put(e *entry, i uint32, d *described) {
 	}
 }
 
+// askAgain asks the store for the metadata of values that have been held for some ticks, and makes
+// newcomers of those whose metadata it has.
+func (s *server) askAgain(ctx context.Context) {
+	for n := range s.held.order {
+		o := &s.held.order[n]
+		if o.ticks == heldTicks || s.held.of(*o) == nil || s.news.full() {
+			continue
+		}
+		if o.ticks++; o.ticks < heldTicks {
+			continue
+		}
+		s.look(ctx, o.entry)
+		if s.cache.At(o.entry).is(known) {
+			s.unhold(o.entry)
+		}
+	}
+}
+
 // release assumes metadata for values that have been held for long enough, and makes newcomers of
 // them. It reports whether there are newcomers.
 func (s *server) release(ctx context.Context) bool {
+	s.askAgain(ctx)
 	n := 0
 	for ; n < len(s.held.order); n++ {
 		o := s.held.order[n]
@@ -315,15 +334,20 @@ func (s *server) release(ctx context.Context) bool {
 
 // assume gives entry i the metadata that the store has by now, or else the default metadata.
 func (s *server) assume(ctx context.Context, i uint32, v *heldValue) {
-	e := s.cache.At(i)
-	if !e.is(gone) {
-		host, name := s.cache.Key(i)
-		stored, err := s.sink.Metadata(ctx, path(host, name))
-		if err == nil {
-			s.answer(e, i, &stored)
-		}
-	}
-	if !e.is(known) {
+	s.look(ctx, i)
+	if e := s.cache.At(i); !e.is(known) {
 		s.setMetric(e, i, defaultMetric(v.word), v.sender)
+	}
+}
+
+// look takes the metadata that the store has by now of entry i, if it has some.
+func (s *server) look(ctx context.Context, i uint32) {
+	e := s.cache.At(i)
+	if e.is(gone) {
+		return
+	}
+	host, name := s.cache.Key(i)
+	if stored, err := s.sink.Metadata(ctx, path(host, name)); err == nil {
+		s.answer(e, i, &stored)
 	}
 }

@@ -10,6 +10,9 @@ import (
 const (
 	maxHeld = 10_000           // metrics with a held value
 	holdFor = 30 * time.Second // how long a value is held for its metadata to come
+	// heldTicks is after how many ticks the store is asked again: the metadata may have come to
+	// another node of a cluster, which stores it within a tick.
+	heldTicks = 2
 )
 
 // held holds the newest value of each metric whose metadata has not come.
@@ -29,6 +32,7 @@ type heldValue struct {
 type heldSince struct {
 	entry uint32
 	since time.Time
+	ticks int // since then, up to heldTicks
 }
 
 func (h *held) init() { *h = held{byEntry: make(map[uint32]*heldValue)} }
@@ -61,7 +65,7 @@ func (h *held) remove(i uint32) *heldValue {
 // put adds v. No value that is held is younger than v.
 func (h *held) put(i uint32, v *heldValue) {
 	h.byEntry[i] = v
-	h.order = append(h.order, heldSince{i, v.since})
+	h.order = append(h.order, heldSince{entry: i, since: v.since})
 	if len(h.order) > 2*maxHeld { // most are of values that are no longer held
 		h.order = slices.DeleteFunc(h.order, func(o heldSince) bool { return h.of(o) == nil })
 	}

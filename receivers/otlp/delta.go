@@ -1,11 +1,8 @@
 package otlp
 
 import (
-	"errors"
 	"math"
-	"slices"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
@@ -66,7 +63,6 @@ func apart(s *series, r reading) bool {
 // fillAt puts in a reading of 0 at a time before a delta's.
 func (e *export) fillAt(s *series, at, before rra.Time) {
 	if at < before {
-		e.zeros = append(e.zeros, e.batch.Len())
 		e.zero(s, at)
 	}
 }
@@ -124,33 +120,5 @@ func (e *export) store(n int) error {
 	if err != nil {
 		return err
 	}
-	return e.Wait(&e.batch, filled{p, e.zeros})
-}
-
-// A filled is a batch on its way some of whose samples may be late.
-type filled struct {
-	receivers.Pending
-	zeros []int // their indices, in order
-}
-
-// Wait leaves them out of the error.
-func (p filled) Wait() error {
-	err := p.Pending.Wait()
-	r, ok := errors.AsType[*core.RejectedError](err)
-	if !ok || len(p.zeros) == 0 {
-		return err
-	}
-	first := slices.DeleteFunc(slices.Clone(r.First), func(x core.Rejection) bool {
-		_, zero := slices.BinarySearch(p.zeros, x.Index)
-		_, late := errors.AsType[*rra.TimeError](x.Err)
-		return zero && late
-	})
-	late := len(r.First) - len(first)
-	switch {
-	case late == r.Late+r.Other:
-		return nil
-	case len(first) == 0: // the others are not named
-		return err
-	}
-	return &core.RejectedError{Accepted: r.Accepted, Late: r.Late - late, Other: r.Other, First: first}
+	return e.Wait(&e.batch, receivers.Filled{Pending: p, Put: e.zeros})
 }

@@ -62,7 +62,7 @@ func nodes(t *testing.T, n int, options ...string) (*core.Store, []*receivertest
 		c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
 			return otlp.Protocol.New(cfg, failing{s, f})
 		}
-		at = append(at, receivertest.Start(t, c, new(receivertest.Recorder), nil))
+		at = append(at, receivertest.Start(t, c, new(receivertest.Recorder), receivertest.Patient))
 	}
 	return store, at, f
 }

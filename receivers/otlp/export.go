@@ -26,7 +26,7 @@ type export struct {
 	tick uint32   // of now
 
 	batch    core.Batch
-	zeros    []int // which samples of batch fill a gap: they may be late
+	zeros    []int // which samples of batch were put in: they may be late
 	news     receivers.Newcomers[key, reading]
 	asked    []asked // of the requests of news
 	name     string  // of the metric, as Prometheus has it, if named is dec.fresh
@@ -108,8 +108,20 @@ func (e *export) add(s *series, r reading) {
 	s.last.At, s.last.Value = r.at, r.value
 }
 
-// zero puts a reading of 0 in, at which the counter of a series has begun.
-func (e *export) zero(s *series, at rra.Time) { e.batch.Add(s.Ref, at, receivers.Zero) }
+// zero puts a reading of 0 in, at which the counter of a series has begun, or which fills a gap.
+func (e *export) zero(s *series, at rra.Time) {
+	e.zeros = append(e.zeros, e.batch.Len())
+	e.batch.Add(s.Ref, at, receivers.Zero)
+}
+
+// begun reports whether a counter has begun again since the last value that this node has seen.
+func begun(s *series, r reading) bool {
+	if r.mode != counter || s.Kind != rra.DDerive && s.Kind != rra.Derive {
+		return false
+	}
+	_, ok := s.last.Zero(r.at, r.value, r.start)
+	return ok
+}
 
 // put adds a sample to the batch.
 func (e *export) put(s *series, at rra.Time, v float64) {

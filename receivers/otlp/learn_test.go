@@ -106,7 +106,7 @@ func stored(t *testing.T, o sink.Options, flags map[string][]string) (*receivert
 	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
 		return otlp.Protocol.New(cfg, s)
 	}
-	return receivertest.Start(t, c, new(receivertest.Recorder), nil), store
+	return receivertest.Start(t, c, new(receivertest.Recorder), receivertest.Patient), store
 }
 
 // rows returns the step of a series and its rows between two times after receivertest.Epoch.
@@ -205,7 +205,7 @@ func TestSecondPointKeepsOthers(t *testing.T) {
 		c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
 			return otlp.Protocol.New(cfg, s)
 		}
-		return receivertest.Start(t, c, new(receivertest.Recorder), nil)
+		return receivertest.Start(t, c, new(receivertest.Recorder), receivertest.Patient)
 	}
 	a, b := node(), node()
 	send := func(r *receivertest.Running, at int) {
@@ -253,7 +253,7 @@ func TestNewSeriesFail(t *testing.T) {
 		cfg.Now = func() time.Time { return time.Unix(now.Load(), 0) }
 		return otlp.Protocol.New(cfg, f)
 	}
-	r := receivertest.Start(t, c, new(receivertest.Recorder), nil)
+	r := receivertest.Start(t, c, new(receivertest.Recorder), receivertest.Patient)
 	send := func(want int, ms ...*metrics.Metric) {
 		t.Helper()
 		if a := r.Ask(marshal(t, request(attrs("service.name", "a"), ms...))); a.Status != want || want == http.StatusOK && a.Text != "" {

@@ -27,6 +27,12 @@ func (e *export) newcomer(k key, p *part, r reading) {
 	e.news.Wait(i, r, 0, e.now)
 }
 
+// waits reports whether values of a key wait for their series.
+func (e *export) waits(k key) bool {
+	_, ok := e.news.Index(k)
+	return ok
+}
+
 // request returns the request for the series of a value.
 func (e *export) request(p *part, r reading) (receivers.Request, error) {
 	d := &e.dec
@@ -61,12 +67,33 @@ func (e *export) request(p *part, r reading) (receivers.Request, error) {
 			q.Sender = receivers.LabelText(a.value)
 		}
 	}
-	if r.mode.adds() {
-		q.Since = sinceOf(r)
-	} else if since := r.at - r.start; r.start > 0 && since > 0 && since <= rra.Seconds(2*cmp.Or(e.step, guessedStep)) {
-		q.Since = rra.Seconds(r.start.Unix() - 1) // it is known from its beginning on
+	q.Since, _ = e.begins(r)
+	q.Begins = func(first rra.Time) (since, zero rra.Time) {
+		x := r
+		x.at = first
+		if x.mode.adds() && x.start > 0 {
+			x.start -= r.at - first // deltas follow each other
+		}
+		return e.begins(x)
 	}
 	return q, nil
+}
+
+// begins returns since when a new series starts, and at what time a reading of 0 is put in, if r is
+// its first value; 0: neither. The series does not start before the 0.
+func (e *export) begins(r reading) (since, zero rra.Time) {
+	if r.mode.adds() {
+		since = sinceOf(r)
+		d := e.define[r.mode](0)
+		return since, begin(&series{def: d}, r)
+	}
+	if d := r.at - r.start; r.start > 0 && d > 0 && d <= rra.Seconds(2*cmp.Or(e.step, guessedStep)) {
+		since = rra.Seconds(r.start.Unix() - 1) // it is known from its beginning on
+	}
+	if r.mode == counter {
+		zero = r.start
+	}
+	return since, zero
 }
 
 // guessedStep is the step of a new series that nothing is known of, in seconds: the interval of the
@@ -128,8 +155,11 @@ func (e *export) resolve() error {
 	}
 	for i := 0; err == nil && i < len(found); i++ {
 		a := e.asked[i]
-		if s := e.series[a.key]; s != nil && s.Ref != 0 {
-			continue // another request has resolved it meanwhile
+		if s := e.series[a.key]; s != nil && s.Ref != 0 { // it was known, or another request has found it
+			if x := &found[i]; x.Ref != 0 && x.last.At > s.last.At {
+				s.last = x.last // another node has stored more
+			}
+			continue
 		}
 		e.series[a.key] = &found[i]
 	}

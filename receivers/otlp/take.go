@@ -53,11 +53,9 @@ func (e *export) find(k key, p *part, r reading) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.series[k]
-	if s != nil && s.Ref != 0 && apart(s, r) {
-		delete(e.series, k) // another node may have stored more: the sink is asked
-		s = nil
-	}
 	switch {
+	case s != nil && s.Ref != 0 && (e.waits(k) || apart(s, r) || begun(s, r)):
+		e.newcomer(k, p, r) // another node may have stored more: the sink is asked
 	case s != nil && s.Ref != 0:
 		e.add(s, r)
 	case s == nil || s.Due(e.tick):

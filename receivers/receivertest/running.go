@@ -33,6 +33,9 @@ type Running struct {
 	site   *site // of a receiver over HTTP
 }
 
+// Patient lets a receiver wait for a store on a busy machine.
+func Patient(c *receivers.Config) { c.Patience = time.Minute }
+
 // Start makes a receiver of c, whose configuration change may alter, and serves into rec. When the
 // test ends the receiver is stopped, and the test fails if it leaves a goroutine behind.
 func Start(t testing.TB, c Case, rec *Recorder, change func(*receivers.Config)) *Running {

@@ -60,7 +60,13 @@ func (s *server) newcomers(w *work, sender string, now time.Time) {
 		if job := core.LabelValue(x.labels, "job"); job != "" {
 			q.Group = "prometheus/" + job
 		}
-		q.Time, q.Since = w.begins(i, s.cfg.Latest(now))
+		at, created := w.begins(i, s.cfg.Latest(now))
+		q.Time, q.Since = at, sinceOf(at, created)
+		zero := created
+		if !x.counts {
+			zero = 0
+		}
+		q.Begins = func(first rra.Time) (rra.Time, rra.Time) { return sinceOf(first, created), zero }
 		w.reqs = append(w.reqs, q)
 	}
 }
@@ -124,20 +130,26 @@ func (w *work) living(i int, latest rra.Time) bool {
 	return false
 }
 
-// begins returns the time of the first sample of series i of w, and since when it counts, if its
-// counter began a moment before. The series is living.
-func (w *work) begins(i int, latest rra.Time) (at, since rra.Time) {
+// begins returns the time of the first sample of series i of w, and when its counter began; 0: the
+// sender does not say. The series is living.
+func (w *work) begins(i int, latest rra.Time) (at, created rra.Time) {
 	x := &w.series[i]
 	first := x.from
 	for w.samples[first].untimely(latest) != nil {
 		first++
 	}
 	at = milli(w.samples[first].ms)
-	created := milli(cmp.Or(w.samples[first].start, x.created))
+	created = milli(cmp.Or(w.samples[first].start, x.created))
+	return at, created
+}
+
+// sinceOf returns since when a series counts whose first sample comes at a time, if its counter
+// began a moment before; 0: it did not.
+func sinceOf(at, created rra.Time) rra.Time {
 	if created > at-rra.Time(recent.Microseconds()) && created < at && created > 2e6 {
-		since = rra.Seconds(created.Unix() - 1)
+		return rra.Seconds(created.Unix() - 1)
 	}
-	return at, since
+	return 0
 }
 
 // later notes that the series of w.news, and those that were to come after them, could not be asked

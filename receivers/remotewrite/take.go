@@ -41,7 +41,7 @@ func (s *server) take(ctx, asking context.Context, w *work, sender string) error
 	p, err := s.check(ctx, w, sender, now)
 	s.leave()
 	if err == nil && p != nil {
-		if err := s.Wait(&w.batch, p); err != nil {
+		if err := s.Wait(&w.batch, receivers.Filled{Pending: p, Put: w.zeros}); err != nil {
 			s.rejected(w, err)
 		}
 		s.flights.of(w.flight).Add(-1)
@@ -117,6 +117,10 @@ func (s *server) check(ctx context.Context, w *work, sender string, now time.Tim
 	if w.batch.Len() == 0 {
 		return nil, nil
 	}
+	w.batch.Rejections = 0
+	if len(w.zeros) > 0 {
+		w.batch.Rejections = w.batch.Len()
+	}
 	if p, err = s.Submit(ctx, &w.batch, w.batch.Len()); err != nil {
 		s.unknown(w)
 		*s.bodies.of(w.flight) = 0
@@ -167,17 +171,17 @@ func (s *server) addSeries(ctx context.Context, w *work, i int, latest rra.Time)
 			return
 		}
 	}
-	s.addSamples(w, x, e, latest)
+	s.addSamples(ctx, w, x, e, latest)
 }
 
 // addSamples adds the samples of a series to the batch.
-func (s *server) addSamples(w *work, x *wireSeries, e *series, latest rra.Time) {
+func (s *server) addSamples(ctx context.Context, w *work, x *wireSeries, e *series, latest rra.Time) {
 	// Of a series that nothing was offered to since the start only the last sample is known. If the
 	// request has it, the request was stored before, with the samples in front of it.
 	fresh := e.state&offered == 0
 	var early []uint32 // samples before the last one, while it has not come
 	for j := x.from; j < x.to; j++ {
-		switch why := s.add(w, e, &w.samples[j], x.created, latest); {
+		switch why := s.add(ctx, w, e, &w.samples[j], x.created, latest); {
 		case why == sentAgain:
 			early = nil
 		case why == wrongOrder && fresh:
@@ -245,7 +249,7 @@ func (x *wireSample) untimely(latest rra.Time) *wrong {
 
 // add adds one sample to the batch. It returns why it does not; nil: it does, or the series had the
 // sample before.
-func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rra.Time) *wrong {
+func (s *server) add(ctx context.Context, w *work, e *series, x *wireSample, created int64, latest rra.Time) *wrong {
 	if why := x.untimely(latest); why != nil {
 		return why
 	}
@@ -278,7 +282,8 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 		if x.start != 0 {
 			created = x.start
 		}
-		if zero, ok := (resets.Counter{At: e.last.at, Value: e.last.value}).Zero(at, value, milli(created)); ok {
+		if zero, ok := s.begun(ctx, e, at, value, milli(created)); ok {
+			w.zeros = append(w.zeros, w.batch.Len())
 			w.batch.Add(e.ref, zero, receivers.Zero)
 		}
 	}
@@ -295,6 +300,20 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 	}
 	e.state |= offered
 	return nil
+}
+
+// begun returns when a reading of 0 must be stored before a sample, because the counter has begun
+// again: see resets.Counter. Another node of a cluster may have stored more than this one.
+func (s *server) begun(ctx context.Context, e *series, at rra.Time, value float64, created rra.Time) (zero rra.Time, ok bool) {
+	last := resets.Counter{At: e.last.at, Value: e.last.value}
+	zero, ok = last.Zero(at, value, created)
+	if !ok || e.state&offered == 0 {
+		return zero, ok
+	}
+	if t, v, err := s.sink.Last(ctx, e.ref); err == nil && t > last.At {
+		return resets.Counter{At: t, Value: v}.Zero(at, value, created)
+	}
+	return zero, ok
 }
 
 // milli returns a time in milliseconds; 0 if it is not one at which anything can have begun.

@@ -39,6 +39,7 @@ type work struct {
 	reserved []func()
 
 	batch  core.Batch
+	zeros  []int  // which samples of batch were put in: they may be late
 	flight uint16 // of the samples in it: see flights
 	hash   uint64 // of the request: see bodies
 	// repeated is how many samples of batch are on their way by another request of the same hash.
@@ -110,6 +111,7 @@ func (w *work) reset() {
 	w.changed, w.repeated = w.changed[:0], 0
 	w.forgetNews()
 	w.batch.Reset()
+	w.zeros = w.zeros[:0]
 	w.refusals.reset()
 }
 

@@ -3,10 +3,8 @@ package sink
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -14,25 +12,6 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
-
-// Last is receivers.Sink's.
-func (s *Sink) Last(_ context.Context, ref core.Ref) (at rra.Time, reading float64, err error) {
-	info, err := s.store.Info(ref)
-	if err != nil {
-		return 0, 0, fmt.Errorf("last sample: %w", err)
-	}
-	at, reading = info.Machine.LastUpdate(info.State.W), math.NaN()
-	for i := range info.Definition.Sources {
-		if info.Definition.Sources[i].Kind == rra.Compute {
-			continue
-		}
-		if v, err := strconv.ParseFloat(info.Machine.LastReading(&info.State, i), 64); err == nil {
-			reading = v
-		}
-		break
-	}
-	return at, reading, nil
-}
 
 // replaceAtOnce is how many series are replaced at a time: they share the waits for the disk.
 const replaceAtOnce = 128

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/steps"
 	"github.com/rondo-db/rondo/rra"
@@ -22,6 +24,11 @@ const (
 	keptSamples  = 16      // samples that are kept for it, silent ones among them
 	maxSparse    = 4096    // series that are remembered because their samples come too far apart
 )
+
+// Behind a balancer each sample of a sender may come to another node of a cluster: one makes the
+// series, and another one gets the second sample. That node has met the series then: if its state
+// is what one sample has made of it, that sample is known, too. And when it replaces the series,
+// the first node follows: it finds the new one by its path.
 
 // A learner watches the first samples of series. It gives a series whose step was guessed the step
 // that its samples show, and it knows the series whose samples come further apart than their
@@ -43,9 +50,11 @@ type learner struct {
 // A young is a series with few samples. The learner's mutex guards it.
 type young struct {
 	ref       core.Ref
+	path      string
 	step      int64 // seconds
 	heartbeat rra.Time
 	end       rra.Time // time of the last sample
+	before    rra.Time // end before the batch at hand
 
 	// The samples of the series since it is watched, but for silent ones.
 	last rra.Time // time of the last one
@@ -83,11 +92,44 @@ func youngOf(r *receivers.Request, learn bool) *young {
 	if !ok {
 		return nil
 	}
-	y := &young{ref: r.Ref, step: r.Definition.Step, heartbeat: rra.Seconds(ds.Heartbeat), kind: ds.Kind}
+	y := &young{ref: r.Ref, path: r.Path, step: r.Definition.Step, heartbeat: rra.Seconds(ds.Heartbeat), kind: ds.Kind}
+	if r.Made {
+		y.end = r.Starts(r.Definition)
+	}
 	if learn {
 		y.define, y.group, y.untyped, y.time, y.since = r.Define, r.Group, r.Untyped, r.Time, r.Since
 		y.settled = !r.Learn
 	}
+	return y
+}
+
+// metYoung returns a series as the node that made it watches it, if it has had one sample; nil: it
+// has more, or none.
+func (s *Sink) metYoung(r *receivers.Request) *young {
+	info, err := s.store.Info(r.Ref)
+	y := youngOf(r, true)
+	if err != nil || y == nil {
+		return nil
+	}
+	source := slices.IndexFunc(info.Definition.Sources, func(ds rra.DataSource) bool { return ds.Kind != rra.Compute })
+	x := replacement{Request: receivers.Request{Time: info.Machine.LastUpdate(info.State.W)}}
+	if r.Begins != nil {
+		var zero rra.Time
+		if x.Since, zero = r.Begins(x.Time); x.Starts(r.Definition) < zero && zero < x.Time {
+			x.Samples = append(x.Samples, Sample{zero, receivers.Zero})
+		}
+	}
+	value, texts := info.Machine.LastValue(&info.State, source)
+	x.Samples = append(x.Samples, Sample{x.Time, value})
+	state, _, err := filled(r.Definition, &x)
+	if texts != nil || err != nil || !slices.Equal(state.W, info.State.W) || !slices.Equal(state.Text, info.State.Text) {
+		return nil
+	}
+	y.time, y.since = x.Time, x.Since
+	for _, v := range x.Samples {
+		y.note(&core.BatchSample{At: v.At, Values: []rra.Value{v.Value}})
+	}
+	y.fresh = 0
 	return y
 }
 
@@ -144,7 +186,7 @@ func (s *Sink) take(ctx context.Context, b *core.Batch) (on []*young, moved bool
 			continue
 		}
 		if !y.taken {
-			y.taken = true
+			y.taken, y.before = true, y.end
 			on = append(on, y)
 		}
 		y.note(&x)
@@ -160,6 +202,14 @@ func (s *Sink) take(ctx context.Context, b *core.Batch) (on []*young, moved bool
 		y.flying++
 	}
 	return on, moved
+}
+
+// move notes that a series has replaced another one. l.mu is held.
+func (l *learner) move(from, to core.Ref) {
+	if l.moved == nil {
+		l.moved = make(map[core.Ref]core.Ref)
+	}
+	l.moved[from] = to
 }
 
 // now returns the series that ref stands for. l.mu is held.
@@ -231,15 +281,15 @@ func (s *Sink) grown(y *young) {
 	if 2*y.far <= y.seen || len(l.sparse) >= maxSparse {
 		return
 	}
-	series, err := core.SeriesOf(context.Background(), s.store, y.ref)
-	if err != nil {
-		return // it was dropped
+	info, err := s.store.Info(y.ref)
+	if err != nil || info.Machine.LastUpdate(info.State.W) > y.before {
+		return // it was dropped, or another node has had samples between those
 	}
 	if l.sparse == nil {
 		l.sparse = make(map[core.Ref]Sparse)
 	}
-	ds, _ := receivers.OnlySource(series.Definition)
-	x := Sparse{Path: series.Path, Source: ds.Name, Heartbeat: y.heartbeat.Unix(), Apart: y.gap.Unix()}
+	ds, _ := receivers.OnlySource(info.Definition)
+	x := Sparse{Path: info.Path, Source: ds.Name, Heartbeat: y.heartbeat.Unix(), Apart: y.gap.Unix()}
 	l.sparse[y.ref] = x
 	if ok, held := s.heard.lines.Allow("sparse", s.o.Now()); ok {
 		s.o.Logger.Warn("samples come further apart than the heartbeat of their series: its rows are unknown",
@@ -394,8 +444,8 @@ func (s *Sink) relearn(ctx context.Context, all []shown) {
 	s.replaceMany(ctx, rs)
 	for i := range of {
 		if x := &of[i]; x.first && errors.Is(rs[i].Err, errChanged) { // its last sample shows more
-			if at, _, err := s.Last(ctx, x.ref); err == nil {
-				x.step = cmp.Or(steps.Apart(x.times()[1]-at), x.step)
+			if info, err := s.store.Info(x.ref); err == nil {
+				x.step = cmp.Or(steps.Apart(x.times()[1]-info.Machine.LastUpdate(info.State.W)), x.step)
 			}
 		}
 	}
@@ -429,10 +479,7 @@ func (s *shared) succeed(y *young, r *replacement) {
 	l := &s.learn
 	ds, _ := receivers.OnlySource(r.Definition)
 	delete(l.young, y.ref)
-	if l.moved == nil {
-		l.moved = make(map[core.Ref]core.Ref)
-	}
-	l.moved[y.ref] = r.Ref
+	l.move(y.ref, r.Ref)
 	s.roll.succeed(y.ref, r.Ref)
 	y.ref, y.step, y.heartbeat = r.Ref, r.Definition.Step, rra.Seconds(ds.Heartbeat)
 	y.seen, y.far = 0, 0
@@ -440,6 +487,61 @@ func (s *shared) succeed(y *young, r *replacement) {
 		y.distance(at)
 	}
 	l.young[y.ref] = y
+}
+
+// followPause is how long follow waits until it looks again: a replica may lag behind.
+const followPause = 10 * time.Millisecond
+
+// successor returns what has replaced a watched series that is not there any more; 0: nothing has,
+// or it takes other values. on are series that were watched a moment ago.
+func (s *Sink) successor(ctx context.Context, on []*young, ref core.Ref) core.Ref {
+	ctx, cancel := receivers.Asking(ctx)
+	defer cancel()
+	l := &s.learn
+	l.mu.Lock()
+	to, y := l.now(ref), l.young[ref]
+	if i := slices.IndexFunc(on, func(y *young) bool { return y.ref == ref }); i >= 0 {
+		y = on[i] // it may have grown
+	}
+	l.mu.Unlock()
+	switch {
+	case to != ref:
+		return to
+	case y == nil:
+		return 0
+	}
+	for {
+		var err error
+		if to, err = s.store.Lookup(y.path); err != nil {
+			return 0 // it was dropped
+		}
+		if to != ref {
+			break
+		}
+		if sleep.For(ctx, followPause) != nil {
+			return 0
+		}
+	}
+	x, err := core.SeriesOf(ctx, s.store, to)
+	if err != nil {
+		return 0
+	}
+	if ds, ok := receivers.OnlySource(x.Definition); !ok || ds.Kind != y.kind {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.young[ref] == y {
+		delete(l.young, ref)
+	}
+	l.move(ref, to)
+	s.roll.succeed(ref, to)
+	s.roll.flag(ref, true)
+	s.roll.flag(to, false)
+	if y.define != nil || y.settled {
+		l.learned(y.group, x.Definition.Step)
+	}
+	return to
 }
 
 // Sparse returns the series whose samples come further apart than their heartbeat, in the order of

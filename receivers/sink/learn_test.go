@@ -279,3 +279,24 @@ func TestStepIsLearnedBesideOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestSamplesOfOtherNodesAreBetween: samples of a series go round over three nodes. Each of them
+// sees gaps, and the series has none: it is not said that its samples come too far apart.
+func TestSamplesOfOtherNodesAreBetween(t *testing.T) {
+	a := newSending(t, sink.Options{})
+	all := []*sending{a}
+	for range 2 {
+		all = append(all, &sending{T: t, sink: sink.New(a.store, sink.Options{}), store: a.store, refs: make(map[string]core.Ref)})
+	}
+	for i, at := range times(30, 120) {
+		all[i%3].send("a", at)
+	}
+	if step, known := a.step("a"); step != 120 || known < 28 {
+		t.Errorf("the step is %d, and %d rows are known", step, known)
+	}
+	for i, s := range all {
+		if got := s.sink.Sparse(t.Context()); len(got) > 0 {
+			t.Errorf("node %d: %v", i, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -35,6 +36,7 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 	for i, j := range c.repeated {
 		reqs[i].Ref, reqs[i].Definition, reqs[i].Err = reqs[j].Ref, reqs[j].Definition, reqs[j].Err
 	}
+	c.meet()
 	s.roll.enter(reqs, s.o.Now())
 	c.watch()
 	return nil
@@ -48,11 +50,41 @@ func (c *call) watch() {
 		if r.Err != nil || r.Ref == 0 {
 			continue
 		}
-		if y := youngOf(r, c.learn[i]); y != nil {
+		if y := cmp.Or(c.met[i], youngOf(r, c.learn[i])); y != nil {
 			ys = append(ys, y)
 		}
 	}
 	c.shared.watch(ys)
+}
+
+// meet finds the series of the requests that others made a moment ago.
+func (c *call) meet() {
+	same := make(map[[2]*rra.Definition]bool)
+	for i := range c.reqs {
+		r := &c.reqs[i]
+		if _, again := c.repeated[i]; again || !r.Learn || r.Made || r.Err != nil || c.roll.knows(r.Ref) {
+			continue
+		}
+		d, named, err := c.guess(r, 0)
+		if err != nil || named || d.Step != r.Definition.Step {
+			continue
+		}
+		k := [2]*rra.Definition{d, r.Definition}
+		is, ok := same[k]
+		if !ok {
+			is = bytes.Equal(core.AppendDefinition(nil, d), core.AppendDefinition(nil, r.Definition))
+			same[k] = is
+		}
+		if !is {
+			continue
+		}
+		if y := c.metYoung(r); y != nil {
+			if c.met == nil {
+				c.met = make(map[int]*young)
+			}
+			c.met[i] = y
+		}
+	}
 }
 
 // A call is one call of Resolve: its requests, sorted by what each of them needs.
@@ -68,6 +100,7 @@ type call struct {
 	repeated  map[int]int       // index of a request → of the earlier one with the same path
 	granted   map[string]int    // sender → new series taken from its allowance and not made yet
 	learn     map[int]bool      // index of a request → whether its step may be learned
+	met       map[int]*young    // index of a request → its series, if another node has just made it
 }
 
 // lookAll looks the series of all requests up.
@@ -177,16 +210,11 @@ func (c *call) define(i int) (*rra.Definition, error) {
 	if !r.Learn && !r.Widen {
 		return c.Policy().DefineRequest(r)
 	}
-	guess := *r
-	group, named := int64(0), false
+	group := int64(0)
 	if r.Learn {
 		group = c.shared.learn.stepOf(r.Group)
 	}
-	guess.Define = func(step int64) *rra.Definition {
-		named = step != 0
-		return r.Define(cmp.Or(step, group))
-	}
-	d, err := c.Policy().DefineRequest(&guess)
+	d, named, err := c.guess(r, group)
 	if !named {
 		if c.learn == nil {
 			c.learn = make(map[int]bool)
@@ -194,6 +222,18 @@ func (c *call) define(i int) (*rra.Definition, error) {
 		c.learn[i] = true
 	}
 	return d, err
+}
+
+// guess returns the definition that a series has before its samples have shown a step. group is the
+// step of its group in seconds; 0: it is not known. named says that the policy names the step.
+func (s *Sink) guess(r *receivers.Request, group int64) (d *rra.Definition, named bool, err error) {
+	x := *r
+	x.Define = func(step int64) *rra.Definition {
+		named = step != 0
+		return r.Define(cmp.Or(step, group))
+	}
+	d, err = s.Policy().DefineRequest(&x)
+	return d, named, err
 }
 
 // found fills in a request for a series that exists.

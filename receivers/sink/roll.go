@@ -161,6 +161,12 @@ func (r *roll) at(ref core.Ref) *atomic.Uint32 {
 	return &c.(*chunk)[ref%rollChunk]
 }
 
+// knows reports whether a series has been resolved before.
+func (r *roll) knows(ref core.Ref) bool {
+	x := r.at(ref)
+	return x != nil && x.Load() != 0
+}
+
 // flag sets or takes away the learner's flag of a series. It returns false if the roll has no place
 // for it.
 func (r *roll) flag(ref core.Ref, on bool) bool {

@@ -1,8 +1,14 @@
 package sink
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,6 +16,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // An Engine is what a Sink needs of a *core.Store.
@@ -127,9 +134,15 @@ func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, er
 	}
 	if t.young, t.moved = nil, false; s.roll.count(b, s.o.Now()) { // before the store has b
 		t.young, t.moved = s.take(ctx, b)
+		t.sink, t.batch, t.named = s, b, b.Rejections
+		b.Rejections = b.Len() // follow must know all
 	}
 	if err := s.store.Submit(ctx, b, &t.Ticket); err != nil {
 		s.landed(t.young, err)
+		if t.batch != nil {
+			b.Rejections = t.named
+		}
+		t.sink, t.batch = nil, nil
 		return nil, err
 	}
 	return t, nil
@@ -141,6 +154,11 @@ type ticket struct {
 	*shared
 	young []*young // series that are watched, with samples in the batch
 	moved bool
+
+	// If samples of watched series may be in the batch; else nil:
+	sink  *Sink
+	batch *core.Batch
+	named int // the batch's own Rejections
 }
 
 // Moved is receivers.Moved's.
@@ -149,8 +167,112 @@ func (t *ticket) Moved() bool { return t.moved }
 func (t *ticket) Wait() error {
 	err := t.Ticket.Wait()
 	t.landed(t.young, err)
+	if t.batch != nil {
+		err = t.sink.follow(t.young, t.batch, err)
+		t.batch.Rejections = t.named
+		t.sink, t.batch = nil, nil
+	}
 	t.tickets.Put(t)
 	return err
+}
+
+// follow hands over again what the store has refused of b because another node has replaced a
+// series of on, and returns what is left of err.
+func (s *Sink) follow(on []*young, b *core.Batch, err error) error {
+	r, ok := errors.AsType[*core.RejectedError](err)
+	if !ok {
+		return err
+	}
+	ctx, cancel := receivers.Asking(context.Background())
+	defer cancel()
+	to := make(map[int]core.Ref)
+	for _, x := range r.First {
+		if !errors.Is(x.Err, core.ErrNotFound) {
+			continue
+		}
+		if ref := s.successor(ctx, on, b.Ref(x.Index)); ref != 0 {
+			to[x.Index] = ref
+		}
+	}
+	if len(to) == 0 {
+		return err
+	}
+	var again core.Batch
+	var at []int // the indices in b
+	b.Split(func(i int, _ core.Ref) (*core.Batch, core.Ref) {
+		ref := to[i]
+		if ref == 0 {
+			return nil, 0
+		}
+		at = append(at, i)
+		return &again, ref
+	})
+	var t core.Ticket
+	if failed := s.store.Submit(ctx, &again, &t); failed != nil {
+		return err
+	}
+	failed := t.Wait()
+	more, ok := errors.AsType[*core.RejectedError](failed)
+	if failed != nil && !ok {
+		return err
+	}
+	return joined(r, at, more)
+}
+
+// joined returns what a batch was refused of in two attempts; more is of the second one, which had
+// the samples with the indices at; nil: all of them were stored.
+func joined(r *core.RejectedError, at []int, more *core.RejectedError) error {
+	out := &core.RejectedError{Accepted: r.Accepted + len(at), Late: r.Late, Other: r.Other - len(at)}
+	for _, x := range r.First {
+		if !slices.Contains(at, x.Index) {
+			out.First = append(out.First, x)
+		}
+	}
+	if more != nil {
+		out.Accepted -= more.Late + more.Other
+		out.Late += more.Late
+		out.Other += more.Other
+		for _, x := range more.First {
+			out.First = append(out.First, core.Rejection{Index: at[x.Index], Err: x.Err})
+		}
+	}
+	if len(out.First) == 0 {
+		return nil
+	}
+	slices.SortFunc(out.First, func(a, b core.Rejection) int { return cmp.Compare(a.Index, b.Index) })
+	return out
+}
+
+// Last is receivers.Sink's. Of a series that was replaced it is what the series has that took its
+// place.
+func (s *Sink) Last(ctx context.Context, ref core.Ref) (at rra.Time, reading float64, err error) {
+	info, err := s.store.Info(s.current(ref))
+	if errors.Is(err, core.ErrNotFound) {
+		if ref = s.successor(ctx, nil, ref); ref != 0 {
+			info, err = s.store.Info(ref)
+		}
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("last sample: %w", err)
+	}
+	at, reading = info.Machine.LastUpdate(info.State.W), math.NaN()
+	for i := range info.Definition.Sources {
+		if info.Definition.Sources[i].Kind == rra.Compute {
+			continue
+		}
+		if v, err := strconv.ParseFloat(info.Machine.LastReading(&info.State, i), 64); err == nil {
+			reading = v
+		}
+		break
+	}
+	return at, reading, nil
+}
+
+// current returns the series that ref stands for.
+func (s *shared) current(ref core.Ref) core.Ref {
+	s.learn.mu.Lock()
+	defer s.learn.mu.Unlock()
+	return s.learn.now(ref)
 }
 
 // Note is receivers.Sink's.
