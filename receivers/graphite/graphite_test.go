@@ -91,7 +91,8 @@ func TestIdentity(t *testing.T) {
 		{"d;p=a_b", "graphite/d;p=a_b", "__name__=d p=a_b"},
 		{"d;p=a/b", "graphite/d;p=a_b~", "__name__=d p=a/b"},
 		{"d;p=a\x01b", "graphite/d;p=a_b~", "__name__=d p=a_b"},
-		{"d;p=\xff", "graphite/d;p=\uFFFD", "__name__=d p=\uFFFD"},
+		{"d;p=\xff", "graphite/d;p=\uFFFD~", "__name__=d p=\uFFFD"},
+		{"d;p=\xfe", "graphite/d;p=\uFFFD~", "__name__=d p=\uFFFD"},
 	} {
 		n, err := graphite.ParseName([]byte(tt.name))
 		if err != nil {

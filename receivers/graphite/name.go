@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/dotted"
 )
 
@@ -19,7 +18,7 @@ var (
 // ParseName takes a name apart: components with dots between them, and tags behind it as
 // ;NAME=VALUE. As in carbon, empty components do not count, and of tags of one name the last does.
 func ParseName(raw []byte) (dotted.Name, error) {
-	path, tags, tagged := strings.Cut(receivers.Text(raw), ";")
+	path, tags, tagged := strings.Cut(string(raw), ";")
 	n := dotted.NewName(path)
 	if n.Path == "" {
 		return n, errNoName

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/receivers/sink"
@@ -36,5 +37,37 @@ func TestCountersOfPolicy(t *testing.T) {
 	}
 	if st := r.Stats(); st.Dropped[receivers.State] != 2 {
 		t.Errorf("stats %+v, want two values refused", st)
+	}
+}
+
+// TestHostOfName: --graphite-host says which part of a name is the host; a tag says it before that,
+// and the last part is the metric.
+func TestHostOfName(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		part int
+		host string
+	}{
+		{"servers.web1.load", 2, "web1"},
+		{"servers..web1.load", 2, "web1"},
+		{"web1.load", 2, ""},
+		{"load", 1, ""},
+		{"a.b.c;host=x", 1, "x"},
+		{"a.b.c", 0, ""},
+		{"a\xff.b", 1, "a\uFFFD"},
+	} {
+		n, err := ParseName([]byte(c.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := core.LabelValue(identify(n, c.part).Labels, "host"); got != c.host {
+			t.Errorf("part %d of %q is the host %q, want %q", c.part, c.name, got, c.host)
+		}
+	}
+	for value, wrong := range map[string]bool{"2": false, "0": false, "-1": true, "two": true} {
+		_, err := configure(receivers.Config{Options: map[string][]string{"graphite-host": {value}}})
+		if (err != nil) != wrong {
+			t.Errorf("--graphite-host %s: %v", value, err)
+		}
 	}
 }

@@ -2,8 +2,11 @@ package graphite
 
 import (
 	"context"
+	"strings"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/dotted"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -25,6 +28,18 @@ func (c *source) resolve(ctx context.Context) {
 	_ = c.news.Resolve(ctx, c.asks) // it is logged, and Replay counts what it costs
 }
 
+// identify returns the identity of a name. Its part number host, from 1, is the label host, unless
+// a tag is.
+func identify(n dotted.Name, host int) receivers.Identity {
+	id, parts := n.Identity(prefix), strings.Split(n.Path, ".")
+	if host > 0 && host < len(parts) && core.LabelValue(id.Labels, hostLabel) == "" {
+		id.Labels = append(id.Labels, core.Label{Name: hostLabel, Value: receivers.LabelValue(parts[host-1])})
+	}
+	return id
+}
+
+const hostLabel = "host"
+
 // request returns the request for the series of point i.
 func (c *source) request(i int) (receivers.Request, error) {
 	p := &c.points[i]
@@ -34,7 +49,7 @@ func (c *source) request(i int) (receivers.Request, error) {
 	}
 	name, schemas := n.String(), c.schemas
 	return receivers.Request{
-		Identity: n.Identity(prefix),
+		Identity: identify(n, c.part),
 		Sender:   c.sender(i),
 		Time:     rra.Seconds(p.Time),
 		Untyped:  true,

@@ -15,6 +15,7 @@ type server struct {
 	sink    receivers.Sink
 	asks    *receivers.Resolver
 	schemas *Schemas
+	part    int // of a name, which is its host
 	socket  socket
 	queue   *receivers.SharedQueue // of all connections and datagrams
 	logs    loglimit.Limit[string]
@@ -33,7 +34,7 @@ type socket interface {
 
 func newServer(cfg receivers.Config, set settings, sink receivers.Sink) *server {
 	return &server{
-		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, prefix), schemas: set.schemas,
+		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, prefix), schemas: set.schemas, part: set.host,
 		cache: newCache(cacheEntries), held: limit.New(heldMost, heldShare),
 	}
 }

@@ -1,7 +1,9 @@
 package graphite
 
 import (
+	"fmt"
 	"log/slog"
+	"strconv"
 
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
@@ -16,16 +18,21 @@ var (
 		Name: "graphite-aggregation", File: true,
 		Usage: "carbon's storage-aggregation.conf, a `file` that says how archives are consolidated; read again when it changes",
 	}
+	flagHost = receivers.Flag{
+		Name: "graphite-host", Default: "0",
+		Usage: "`number` of the part of a name that is its host, 2 of servers.web1.load; 0: a tag host alone says it",
+	}
 	flagStep  = receivers.LearnedStepFlag("graphite")
 	flagConns = receivers.NewConnFlags("graphite", "a sender", "senders")
 )
 
 // flags are the flags of the receiver of lines. The receiver of pickles shares them.
-var flags = append([]receivers.Flag{flagSchemas, flagAggregation, flagStep}, flagConns.All()...)
+var flags = append([]receivers.Flag{flagSchemas, flagAggregation, flagHost, flagStep}, flagConns.All()...)
 
 // settings are the values of the protocol's flags.
 type settings struct {
 	schemas *Schemas
+	host    int // the part of a name that is its host; 0: none
 	tcp     sockets.TCPOptions
 }
 
@@ -37,6 +44,9 @@ func configure(cfg receivers.Config) (s settings, err error) {
 	}
 	if s.schemas, err = openSchemas(step, cfg.Option(flagSchemas), cfg.Option(flagAggregation), cfg.Logger); err != nil {
 		return s, err
+	}
+	if s.host, err = strconv.Atoi(cfg.Option(flagHost)); err != nil || s.host < 0 {
+		return s, flagHost.Wrong(fmt.Errorf("%q is no number of a part, such as 2", cfg.Option(flagHost)))
 	}
 	s.tcp, err = flagConns.TCP(cfg)
 	return s, err

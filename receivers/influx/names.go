@@ -82,7 +82,7 @@ func cut(b []byte, c byte) (before, rest []byte) {
 // unescape takes the backslashes away that stand before a comma, an equals sign or a space.
 func unescape(b []byte) string {
 	if bytes.IndexByte(b, '\\') < 0 {
-		return receivers.Text(b)
+		return string(b)
 	}
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
@@ -91,7 +91,7 @@ func unescape(b []byte) string {
 		}
 		out = append(out, b[i])
 	}
-	return receivers.Text(out)
+	return string(out)
 }
 
 // With adds a tag, unless there is one of its name or the value is empty.

@@ -64,7 +64,7 @@ func (r *reader) request(field uint32) receivers.Request {
 			sender = receivers.LabelText(t.Value)
 		}
 	}
-	key.With("db", receivers.Text(database))
+	key.With("db", string(database))
 	return receivers.Request{
 		Identity: Identify(key, unescape(name)),
 		Sender:   sender,

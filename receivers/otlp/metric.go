@@ -29,6 +29,8 @@ const (
 	serviceName      = "service.name"
 	serviceNamespace = "service.namespace"
 	serviceInstance  = "service.instance.id"
+	processPID       = "process.pid"
+	processName      = "process.executable.name"
 	hostName         = "host.name" // the instance if there is no other; a label of target_info too
 	hostID           = "host.id"   // the same if there is no name
 )

@@ -88,7 +88,7 @@ func anyValue(b []byte, depth int) (v any, err error) {
 	err = fields(b, func(f *field) (err error) {
 		switch {
 		case f.is(1, protowire.BytesType):
-			v = receivers.Text(f.bytes)
+			v = string(f.bytes)
 		case f.is(2, protowire.VarintType):
 			v = f.n != 0
 		case f.is(3, protowire.VarintType):
@@ -180,13 +180,14 @@ func formatFloat(f float64) string {
 // identify returns the path of a series, otlp/JOB/INSTANCE/NAME{LABELS}, and its labels: __name__,
 // job and instance, the attributes of the data point, and le or quantile. Names are those that
 // Prometheus gives. Where a resource has no instance, its machine is the instance, so that the
-// machines of a service do not share series.
+// machines of a service do not share series. Where a resource is a process and no service, its name
+// and number are labels, so that the processes of a machine do not share series.
 //
 // Prometheus' names have no letters outside ASCII. Where sent has such letters, it is the label
 // raw_name, so that names that differ are not one series.
 func identify(resource, attrs []attribute, name, sent string, p *part, withResource bool) receivers.Identity {
 	job, instance, host, id := "", "", "", ""
-	var others []attribute
+	var others, process []attribute
 	for _, a := range resource {
 		switch a.name {
 		case serviceName:
@@ -199,9 +200,14 @@ func identify(resource, attrs []attribute, name, sent string, p *part, withResou
 			host, others = a.value, append(others, a)
 		case hostID:
 			id, others = a.value, append(others, a)
+		case processPID, processName:
+			process, others = append(process, a), append(others, a)
 		default:
 			others = append(others, a)
 		}
+	}
+	if job+instance == "" { // of no service, but of the processes of a machine
+		attrs = append(attrs, process...)
 	}
 	instance = cmp.Or(instance, host, id)
 	job = strings.TrimSuffix(job, "/") // a namespace alone
@@ -272,7 +278,7 @@ func addAttribute(ls *[]core.Label, own int, a attribute) {
 func path(job, instance string, ls []core.Label, attrs []attribute) string {
 	p := pathname.New(prefix)
 	for _, a := range attrs {
-		if foreign(a.name) {
+		if foreign(a.name) || !utf8.ValidString(a.value) {
 			p.Mix(a.name, a.value)
 			p.Blur()
 		}

@@ -274,6 +274,34 @@ func TestTargetInfo(t *testing.T) {
 	}
 }
 
+// TestProcesses: processes of one machine have series of their own, as the hostmetrics receiver's
+// process scraper sends them; a service that sends its process has one however often it starts.
+func TestProcesses(t *testing.T) {
+	rec := new(receivertest.Recorder)
+	r := receivertest.Start(t, suite(t), rec, nil)
+	for i, of := range [][]*common.KeyValue{
+		attrs("host.name", "web1", "process.pid", "7", "process.executable.name", "nginx", "process.command_line", "nginx -g"),
+		attrs("host.name", "web1", "process.pid", "9", "process.executable.name", "nginx"),
+		attrs("service.name", "shop", "host.name", "web1", "process.pid", "11"),
+	} {
+		r.Do(post(t, r.URL(), protobuf, marshal(t, request(of, gaugeOf("process.threads", "{threads}", 10, float64(i))))))
+	}
+	var got []string
+	for _, line := range samples(rec) {
+		if !strings.Contains(line, "target_info") {
+			got = append(got, line)
+		}
+	}
+	want := []string{
+		"GAUGE __name__=process_threads,instance=web1,job=shop, 10 2",
+		"GAUGE __name__=process_threads,instance=web1,process_executable_name=nginx,process_pid=7, 10 0",
+		"GAUGE __name__=process_threads,instance=web1,process_executable_name=nginx,process_pid=9, 10 1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestPartial: what is left out is named, in the form of the request, and the rest is stored.
 func TestPartial(t *testing.T) {
 	rec := new(receivertest.Recorder)

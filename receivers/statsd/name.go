@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/dotted"
 )
 
@@ -20,7 +19,7 @@ var (
 // name, as NAME,TAG=VALUE (InfluxDB), NAME[TAG=VALUE] (SignalFx) or NAME#TAG=VALUE (Librato), or
 // behind the value, as TAG:VALUE (DogStatsD). What only looks like tags belongs to the name.
 func ParseName(name, tags []byte) (dotted.Name, error) {
-	path, inside := inName(receivers.Text(name))
+	path, inside := inName(string(name))
 	n := dotted.NewName(path)
 	if n.Path == "" {
 		return n, errNoName
@@ -29,7 +28,7 @@ func ParseName(name, tags []byte) (dotted.Name, error) {
 		n.SetTag(p[0], p[1])
 	}
 	if len(tags) > 0 {
-		for tag := range strings.SplitSeq(receivers.Text(tags), ",") {
+		for tag := range strings.SplitSeq(string(tags), ",") {
 			name, value, _ := strings.Cut(tag, ":")
 			if name == "" && value == "" {
 				continue
