@@ -21,6 +21,15 @@ const (
 	anew     = 5 * time.Minute  // after which the series of a host are looked at again
 	least    = time.Minute      // that a series may be silent, whatever its step
 	maxRated = 20_000           // hosts that are put in order of what they do
+
+	maxSources = 4096 // of a host
+)
+
+// What hosts take of the budget of the store, in bytes. It is charged before it is made.
+const (
+	hostBytes   = 512 // that are known
+	sourceBytes = 192 // of them, with what reads one
+	rowBytes    = 512 // of a request
 )
 
 // A Board knows how the hosts of a store do. Its methods may be called at the same time; they take
@@ -103,14 +112,22 @@ func (b *Board) forget() {
 // look finds what the series of hosts are good for, where that is not known.
 func (b *Board) look(ctx context.Context, all []*Row, within []string, now time.Time) error {
 	var unread []*known
+	size := int64(-1)
 	for _, r := range all {
 		key := r.Name + "\x00" + strings.Join(within, "\x00")
 		k := b.known[key]
 		if k == nil || k.series != r.Series || now.Sub(k.looked) > anew {
+			if size < 0 {
+				size = b.size()
+			}
+			if err := b.share.Resize(size + hostBytes + sourceBytes*min(r.Series, maxSources)); err != nil {
+				return err
+			}
 			k = &known{series: r.Series, looked: now}
 			if err := b.members(ctx, r, within, k); err != nil {
 				return err
 			}
+			size += hostBytes + sourceBytes*int64(len(k.sources))
 			b.known[key] = k
 			unread = append(unread, k)
 		}
@@ -122,14 +139,19 @@ func (b *Board) look(ctx context.Context, all []*Row, within []string, now time.
 	if err := b.define(ctx, unread); err != nil {
 		return err
 	}
-	size := int64(0)
-	for _, k := range b.known {
-		size += int64(512 + 128*len(k.sources))
-	}
+	size = b.size()
 	if len(b.known) > 2*len(all)+1000 { // of hosts that are gone, or of many users
 		b.known = make(map[string]*known)
 	}
 	return b.share.Resize(size)
+}
+
+// size returns how much memory is taken by what is known.
+func (b *Board) size() (size int64) {
+	for _, k := range b.known {
+		size += hostBytes + sourceBytes*int64(len(k.sources))
+	}
+	return size
 }
 
 // members chooses the series of a host that are read.
@@ -143,7 +165,7 @@ func (b *Board) members(ctx context.Context, r *Row, within []string, k *known) 
 		signsOf(m.Path, func(sender string, s *sign, key string) {
 			k.sources = append(k.sources, source{beat: beat{ref: m.Ref}, sign: s, sender: sender, key: strings.Clone(key)})
 		})
-		return len(k.sources) < 4096
+		return len(k.sources) < maxSources
 	})
 	if errors.Is(err, search.ErrHost) { // its last series is gone
 		return nil

@@ -213,6 +213,62 @@ func TestSilenceIsFourSteps(t *testing.T) {
 	}
 }
 
+// TestMoreHostsThanAreRated: alerts come first in any number of hosts, and the page says that the
+// others are in order of names.
+func TestMoreHostsThanAreRated(t *testing.T) {
+	s, b := board(t)
+	d, err := rra.ParseDefinition(10, []string{"DS:value:GAUGE:30:U:U", "RRA:AVERAGE:0.5:1:10"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var specs []core.Spec
+	for i := range 20_001 {
+		specs = append(specs, core.Spec{Path: fmt.Sprintf("collectd/h%05d/p/x", i), Definition: d, Start: rra.Seconds(epoch)})
+	}
+	if _, err := s.CreateBatch(t.Context(), specs); err != nil {
+		t.Fatal(err)
+	}
+	for filter, want := range map[string]string{"": "h12345 h00000 h00001 true", "h1": "h12345 h10000 h10001 false"} {
+		p, err := b.Page(t.Context(), hosts.Request{Filter: filter, Limit: 3, Now: time.Unix(epoch, 0), Firing: map[string][]string{"h12345": {"Down"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range p.Rows {
+			got = append(got, r.Name)
+		}
+		if got := fmt.Sprint(strings.Join(got, " "), " ", p.Named); got != want {
+			t.Errorf("filter %q: %s, want %s", filter, got, want)
+		}
+	}
+}
+
+// TestHostsAreChargedBeforeTheyAreLookedAt: a budget that is taken refuses a page.
+func TestHostsAreChargedBeforeTheyAreLookedAt(t *testing.T) {
+	s, b := board(t, all...)
+	var taken []*core.MemoryShare
+	for range 8 { // a share may have a quarter
+		x := s.MemoryShare()
+		for size := int64(1) << 32; size > 0; size /= 2 {
+			for x.Resize(x.Bytes()+size) == nil {
+				continue
+			}
+		}
+		taken = append(taken, x)
+	}
+	if p, err := b.Page(t.Context(), hosts.Request{Limit: 10, Now: time.Unix(epoch, 0)}); !errors.Is(err, core.ErrMemory) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, x := range taken {
+		if err := x.Resize(0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := shown(t, b, hosts.Request{}); len(got) == 0 {
+		t.Error("nothing is shown when memory is there again")
+	}
+}
+
 func TestDomainThatAllShare(t *testing.T) {
 	_, b := board(t, gauge("collectd/a.dc1.example.org/p/x", 0, 1), gauge("collectd/b.dc1.example.org/p/x", 0, 1), gauge("collectd/plain/p/x", 0, 1), gauge("collectd/10.0.0.1/p/x", 0, 1))
 	domain := func() string {

@@ -54,11 +54,11 @@ type Page struct {
 	Rows   []Row
 	Total  int    // hosts that the filter leaves
 	Domain string // that all hosts whose names have one share, with its dot
+	Named  bool   // behind those about which alerts fire, hosts are in order of their names
 }
 
 // Page returns a page of hosts: those about which alerts fire, then silent ones, then others. More
-// than 20,000 hosts are in order of their names. Errors wrap ErrSort, core.ErrMemory, or are the
-// store's or ctx's.
+// than 20,000 hosts are Named. Errors wrap ErrSort, core.ErrMemory, or are the store's or ctx's.
 func (b *Board) Page(ctx context.Context, r Request) (*Page, error) {
 	by, up := strings.CutPrefix(r.Sort, "-")
 	if by != "" && by != "name" && by != "seen" && by != "alerts" && !slices.Contains(columns, by) {
@@ -76,16 +76,21 @@ func (b *Board) Page(ctx context.Context, r Request) (*Page, error) {
 	if all, err = b.filtered(ctx, all, r.Filter, r.Within); err != nil {
 		return nil, err
 	}
+	share := core.ShareOf(b.Store)
+	defer func() { _ = share.Resize(0) }() // giving back does not fail
+	if err := share.Resize(rowBytes * int64(len(all))); err != nil {
+		return nil, err
+	}
 	rows := make([]*Row, len(all))
 	for i := range all {
 		rows[i] = &Row{Host: all[i], Alerts: r.Firing[all[i].Name]}
 		rows[i].Figures[Pin] = math.NaN()
 	}
 	out.Total = len(rows)
-	if len(rows) <= maxRated {
-		if err := b.order(ctx, rows, by, up, &r); err != nil {
-			return nil, err
-		}
+	if out.Named = len(rows) > maxRated; out.Named {
+		slices.SortStableFunc(rows, func(x, y *Row) int { return cmp.Compare(x.class(), y.class()) })
+	} else if err := b.order(ctx, rows, by, up, &r); err != nil {
+		return nil, err
 	}
 	rows = rows[min(r.Offset, len(rows)):]
 	rows = rows[:min(r.Limit, len(rows))]

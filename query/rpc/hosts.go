@@ -35,7 +35,7 @@ func (s *Server) Hosts(ctx context.Context, req *connect.Request[rondov1.HostsRe
 		return nil, coded(err)
 	}
 	charge := chargeFor(ctx)
-	answer := &rondov1.HostsResponse{Total: int64(page.Total), Domain: page.Domain}
+	answer := &rondov1.HostsResponse{Total: int64(page.Total), Domain: page.Domain, Named: page.Named}
 	for i := range page.Rows {
 		x := hostOf(&page.Rows[i])
 		if err := charge.texts(proto.Size(x)); err != nil {

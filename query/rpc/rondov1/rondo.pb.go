@@ -2831,7 +2831,9 @@ type HostsResponse struct {
 	// Hosts that fit the filter.
 	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// What all names with a domain end in, with the dot before it; empty if they differ.
-	Domain        string `protobuf:"bytes,3,opt,name=domain,proto3" json:"domain,omitempty"`
+	Domain string `protobuf:"bytes,3,opt,name=domain,proto3" json:"domain,omitempty"`
+	// There are more than 20,000: behind those about which alerts fire, they are in order of names.
+	Named         bool `protobuf:"varint,4,opt,name=named,proto3" json:"named,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2885,6 +2887,13 @@ func (x *HostsResponse) GetDomain() string {
 		return x.Domain
 	}
 	return ""
+}
+
+func (x *HostsResponse) GetNamed() bool {
+	if x != nil {
+		return x.Named
+	}
+	return false
 }
 
 type ChartsRequest struct {
@@ -9182,11 +9191,12 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05_diskB\x05\n" +
 	"\x03_inB\x06\n" +
 	"\x04_outB\x06\n" +
-	"\x04_pin\"c\n" +
+	"\x04_pin\"y\n" +
 	"\rHostsResponse\x12$\n" +
 	"\x05hosts\x18\x01 \x03(\v2\x0e.rondo.v1.HostR\x05hosts\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x16\n" +
-	"\x06domain\x18\x03 \x01(\tR\x06domain\"Q\n" +
+	"\x06domain\x18\x03 \x01(\tR\x06domain\x12\x14\n" +
+	"\x05named\x18\x04 \x01(\bR\x05named\"Q\n" +
 	"\rChartsRequest\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\x05R\x05limit\x12\x12\n" +

@@ -65,6 +65,7 @@ export class Cards {
     const { node } = card;
     const at = num(node.lastUpdateUs) / 1e6;
     setText(card.age, node.silent ? format.silence(at, now) : at ? format.ago(at, now) : 'no data yet');
+    card.age.classList.toggle('silent', Boolean(node.silent));
     const steady = node.silent === false; // by its own steps
     card.dot.dataset.age = !at || node.silent || !steady && now - at > hour ? 'old' : steady || now - at <= 180 ? 'fresh' : 'late';
     const alerts = [...(node.alerts || []), ...alertsOf(node.path).map((a) => a.name)];

@@ -59,7 +59,7 @@ export function tickLabels(ticks, how) {
   const shown = how.absolute ? ticks.map(Math.abs) : ticks;
   const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : Math.max(...shown, 0);
   let common = scaleOf(Math.min(...shown), Math.max(...shown), how);
-  if (common.kind === 'duration') return shown.map((v) => (v ? duration(v / common.divisor) : '0'));
+  if (common.kind === 'duration') return durations(shown.map((v) => v / common.divisor), step / common.divisor);
   if (common.kind === 'date') return shown.map((v) => (step >= day ? date(v) : time(v).slice(5, 16)));
   // 10.002 k says less than 10,002.
   for (let next = common; next && decimals(step / common.divisor) > 2; next = smaller(common)) common = next;
@@ -70,6 +70,14 @@ export function tickLabels(ticks, how) {
     const text = how.log || places > 6 ? digits(v / divisor) : fixed(v / divisor, places);
     return text + (prefix ? ' ' + prefix : '');
   });
+}
+
+// Beside an axis there is no room for two long parts: 550 d, not 1 y 185 d.
+function durations(ticks, step) {
+  const labels = ticks.map((v) => (v ? duration(v) : '0'));
+  if (labels.every((l) => l.length < 9)) return labels;
+  const [length, unit] = Math.max(...ticks.map(Math.abs)) >= 2 * day ? [day, 'd'] : [hour, 'h'];
+  return ticks.map((v) => (v ? `${fixed(v / length, Math.min(2, decimals(step / length)))}\u202f${unit}` : '0'));
 }
 
 function decimals(step) {

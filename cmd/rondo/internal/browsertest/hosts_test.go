@@ -52,6 +52,12 @@ func TestFleet(t *testing.T) {
 			t.Errorf("row %d is %q, without %q", 2+i, got, want)
 		}
 	}
+	x.resize(phone)
+	x.settle()
+	x.keep("fleet-home-phone")
+	if wide := eval[int64](x, "document.documentElement.scrollWidth"); wide > phone.width {
+		t.Errorf("the page is %d pixels wide in a window of %d", wide, phone.width)
+	}
 	x.open("/?f=node00+ganglia&pin=load_one&sort=-pin")
 	x.wait("the filter leaves a quarter of a hundred", `document.querySelector('.facts').innerText.startsWith('25 hosts')`)
 	if got := eval[string](x, row+"(24)"); !strings.HasPrefix(got, "ok\tnode0097") || !strings.Contains(got, "\t0.19") {

@@ -230,7 +230,7 @@ export function drawMarks(g, f, marks, ink, pale = false) {
 export function drawLevels(g, f, levels, ink) {
   const thin = hair();
   g.font = `600 10px ${ink.font}`;
-  g.textAlign = 'right';
+  g.textAlign = 'left'; // the newest values are at the right
   g.textBaseline = 'alphabetic';
   for (const { y, text } of levels) {
     const above = y < f.top - 1, below = y > f.bottom + 1, at = thin.at(y);
@@ -244,9 +244,9 @@ export function drawLevels(g, f, levels, ink) {
     g.strokeStyle = ink.surface;
     g.lineWidth = 3;
     g.lineJoin = 'round';
-    g.strokeText(words, f.right - 4, foot);
+    g.strokeText(words, f.left + 4, foot);
     g.fillStyle = ink.bad;
-    g.fillText(words, f.right - 4, foot);
+    g.fillText(words, f.left + 4, foot);
   }
 }
 

@@ -28,7 +28,7 @@ export function axis(extent, options, top, bottom) {
 /** What is seen together with levels that lie near it: far ones would press the lines flat. @param {{low: number, high: number, zero: boolean}|null} extent @param {{value: number}[]} levels */
 export function reach(extent, levels) {
   if (!extent) return null;
-  const far = 2 * Math.max(Math.abs(extent.low), Math.abs(extent.high));
+  const far = Math.max(Math.abs(extent.low), Math.abs(extent.high));
   const near = levels.map((l) => l.value).filter((v) => v <= extent.high + far && v >= extent.low - far);
   return { ...extent, low: Math.min(extent.low, ...near), high: Math.max(extent.high, ...near) };
 }

@@ -120,8 +120,9 @@ class Home {
       }
       this.#table.set(this.#url, 0, answer, true);
     }
-    if (!this.#total && !this.#isNew) this.#list.prepend(el('p', { class: 'note' }, 'No host fits the filter.'));
-    else this.#list.querySelector(':scope > .note')?.remove();
+    this.#list.querySelector(':scope > .note')?.remove();
+    const words = !this.#total && !this.#isNew ? 'No host fits the filter.' : answer.named ? 'These are too many to be put in order: alerts come first, then hosts by name. A filter that leaves 20,000 has silent and busy ones first, too.' : '';
+    if (words) this.#list.prepend(el('p', { class: 'note' }, words));
   }
 
   #arrived({ hosts = [], domain }) {

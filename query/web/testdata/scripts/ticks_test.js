@@ -19,6 +19,8 @@ test('labels of ticks share a prefix and their decimals', () => {
   equal(tickLabels([1000, 1010, 1020], { unit: 'hPa' }), ['1000', '1010', '1020']);
   equal(tickLabels([10000, 10002, 10004], {}), ['10,000', '10,002', '10,004']);
   equal(tickLabels([0, 43200, 86400], { unit: 's' }).map((l) => l.replace(/\u202f/g, ' ')), ['0', '12 h', '1 d']);
+  equal(tickLabels([0, 500, 1000], { unit: 'd' }).map((l) => l.replace(/\u202f/g, ' ')), ['0', '500 d', '1000 d'], 'no words that are cut off');
+  equal(tickLabels([0, 1800, 3600, 5400], { unit: 's' }).map((l) => l.replace(/\u202f/g, ' ')), ['0', '0.5 h', '1.0 h', '1.5 h']);
   equal(valueStep(50000, 60), 86400);
   equal(valueStep(3e5, 60), 5 * 86400);
 });
