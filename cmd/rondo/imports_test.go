@@ -27,7 +27,7 @@ const (
 // those below it too, unless they have a line of their own; DIR/* is a line for each folder in DIR
 // that has none. "=DIR" allows the package in DIR and none below it, "DIR/*" each package in DIR and
 // none below those. A package may import what stands in its own folder below it only if its line
-// says so. Imports go one way: cmd -> receivers, query -> engine -> wal, rra.
+// says so. Imports go one way: cmd -> cluster, receivers, query -> engine -> wal, rra.
 var rooms = map[string][]string{
 	"internal/access":        {"engine", "rra"},
 	"internal/conffile":      {},
@@ -85,7 +85,7 @@ var rooms = map[string][]string{
 	"query/rpc/client":         {"query/rpc/rondov1", "query/rpc/types/typesv1", "internal/sleep"},
 	"query/unixsocket":         {},
 	"query/web":                {"query", "internal", "engine", "rra"},
-	"query/prom/api":           {"=query/prom", "query/prom/bound", "cluster/spread", "internal", "engine"},
+	"query/prom/api":           {"=query/prom", "query/prom/bound", "internal", "engine"},
 	"query/prom/bound":         {},
 	"cluster/spread":           {"=query/prom", "query/prom/bound", "query/partial", "internal/access", "internal/limit", "engine"},
 	"query/prom/alerts":        {"query/prom/bound", "internal/conffile", "internal/loglimit", "internal/replace", "internal/sleep", "internal/template", "query/rpc/rondov1", "query/rpc/types/typesv1", "=engine/core"},

@@ -11,9 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
 
-	"github.com/rondo-db/rondo/cluster/spread"
 	"github.com/rondo-db/rondo/internal/limit"
-	"github.com/rondo-db/rondo/query/prom"
 )
 
 // Prefix is what the paths of the API begin with.
@@ -22,10 +20,9 @@ const Prefix = "/api/v1/"
 // A Config configures a Handler. Only Storage must be set.
 type Config struct {
 	Storage storage.Queryable
-	// Partitions are the partitions of the cluster, whose series Storage has, and Local evaluates
-	// sums over this node's. Nil: there is no cluster.
-	Partitions spread.Partitions
-	Local      *spread.Evaluator
+	// Spread returns what makes queries in a cluster, whose nodes evaluate sums over the partitions
+	// that they have; nil: there is no cluster.
+	Spread func(Spreading) Asker
 	// Metadata returns what is known of a metric; of all metrics if the name is empty. Nil means
 	// nothing.
 	Metadata func(ctx context.Context, metric string) (map[string][]metadata.Metadata, error)
@@ -51,6 +48,19 @@ type Config struct {
 	samples  int
 	places   int
 	readRows int
+}
+
+// A Spreading says how queries are made whose sums nodes of a cluster evaluate.
+type Spreading struct {
+	Engine   *promql.Engine // evaluates the rest of an expression
+	Lookback time.Duration
+	Most     int  // values that the nodes may send for one expression
+	ForRules bool // rules ask, which have places of their own
+}
+
+// An Asker makes queries; for end only if step is 0. It may be called concurrently.
+type Asker interface {
+	NewQuery(ctx context.Context, opts promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -95,13 +105,13 @@ func (c Config) withDefaults() Config {
 type Handler struct {
 	Config
 	engine  *promql.Engine
-	asker   *spread.Asker // nil: there is no cluster
-	running *limit.Limit  // requests that compute
+	asker   Asker        // nil: there is no cluster
+	running *limit.Limit // requests that compute
 	routes  map[string]route
 	counts  counts
 
-	rulesRunning *limit.Limit  // the places of the rules
-	rulesAsker   *spread.Asker // as asker
+	rulesRunning *limit.Limit // the places of the rules
+	rulesAsker   Asker        // as asker
 }
 
 // New returns a handler.
@@ -112,13 +122,11 @@ func New(c Config) *Handler {
 		Config: c, engine: newEngine(c.samples, c.timeout),
 		running: limit.New(places, places), rulesRunning: limit.New(places, places),
 	}
-	if c.Partitions != nil {
-		asker := func(rules bool) *spread.Asker {
-			return &spread.Asker{
-				Engine: h.engine, Storage: c.Storage, Partitions: c.Partitions, Local: c.Local, Lookback: lookback, Most: c.samples, ForRules: rules,
-			}
-		}
-		h.asker, h.rulesAsker = asker(false), asker(true)
+	if c.Spread != nil {
+		how := Spreading{Engine: h.engine, Lookback: lookback, Most: c.samples}
+		h.asker = c.Spread(how)
+		how.ForRules = true
+		h.rulesAsker = c.Spread(how)
 	}
 	h.routes = h.table()
 	return h
@@ -136,14 +144,14 @@ func newEngine(samples int, timeout time.Duration) *promql.Engine {
 	})
 }
 
-// NewEvaluator returns what evaluates sums over the partitions of this node, for handlers of all
-// nodes, within the limits that a handler with this budget of memory has.
-func NewEvaluator(memory int64, o prom.Options) *spread.Evaluator {
-	return spread.NewEvaluator(newEngine(samplesIn(memory), queryTime), o, places())
+// NewEngine returns an engine with the limits that a handler with this budget of memory has, and
+// how many expressions it may evaluate at a time.
+func NewEngine(memory int64) (e *promql.Engine, atOnce int) {
+	return newEngine(samplesIn(memory), queryTime), places()
 }
 
 // newQuery prepares a query; for end only if step is 0. asker is nil if there is no cluster.
-func (h *Handler) newQuery(ctx context.Context, asker *spread.Asker, opts promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
+func (h *Handler) newQuery(ctx context.Context, asker Asker, opts promql.QueryOpts, text string, start, end time.Time, step time.Duration) (promql.Query, error) {
 	switch {
 	case asker != nil:
 		return asker.NewQuery(ctx, opts, text, start, end, step)

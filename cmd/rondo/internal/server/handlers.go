@@ -39,16 +39,22 @@ func (s *server) waysIn() []web.Way {
 func (s *server) newQueries() *api.Handler {
 	series := prom.New(s.store, prom.Options{Rules: s.Ways.Metrics})
 	s.series = series
-	partitions, _ := s.store.(spread.Partitions)
-	return api.New(api.Config{
-		Partitions: partitions, Local: s.sums,
+	c := api.Config{
 		Storage: series, Metadata: series.Metadata, Memory: s.Memory,
 		Client:  func(r *http.Request) string { return sockets.ClientOf(r.RemoteAddr) },
 		Charge:  func(ctx context.Context, n int64) error { return limit.Of(ctx).Charge(n) },
 		Damages: func() int64 { return s.store.Stats().Damaged },
 		Rules:   s.rulesJSON, Alerts: s.alertsJSON,
 		Version: s.Version, Started: s.started,
-	})
+	}
+	if partitions, ok := s.store.(spread.Partitions); ok {
+		c.Spread = func(how api.Spreading) api.Asker {
+			return &spread.Asker{
+				Engine: how.Engine, Storage: series, Partitions: partitions, Local: s.sums, Lookback: how.Lookback, Most: how.Most, ForRules: how.ForRules,
+			}
+		}
+	}
+	return api.New(c)
 }
 
 // newFigures returns the handler of /metrics, which also records the server's own series.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/shared"
+	"github.com/rondo-db/rondo/cluster/spread"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
@@ -56,7 +57,8 @@ func (s *server) joinListeners(ctx context.Context, fail context.CancelCauseFunc
 	o.SpoolDir = filepath.Join(s.DB, backend.SpoolFolder)
 	o.Version, o.Logger = s.Version, s.Logger
 	o.DiskSpace = func() (free, size int64) { return figures.DiskSpace(s.DB) }
-	s.sums = api.NewEvaluator(s.Memory, prom.Options{Rules: s.Ways.Metrics})
+	engine, atOnce := api.NewEngine(s.Memory)
+	s.sums = spread.NewEvaluator(engine, prom.Options{Rules: s.Ways.Metrics}, atOnce)
 	o.Expressions = s.sums.Evaluate
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
