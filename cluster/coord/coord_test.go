@@ -244,7 +244,7 @@ func TestLeaving(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	c := newClock()
 	st := coordtest.New(c.now, 0).Client("x")
-	for _, key := range []string{"all.member.new", "all.other", "lease.0.0", "lease.0.x", "lease.0.-1", "lease.0.9", "lease.0."} {
+	for _, key := range []string{"all.member.new", "all.other", "all.lease.0", "all.lease.x", "all.lease.-1", "all.lease.9", "all.lease."} {
 		if _, err := st.CompareAndSet(t.Context(), key, []byte("!"), 0); err != nil {
 			t.Fatal(err)
 		}

@@ -21,9 +21,11 @@ type Lease struct {
 	// empty: nobody has led the partition yet. A log that is empty, or another one, is not the
 	// partition's.
 	Log string `json:"log,omitempty"`
+	// Begin lets the replica of Node begin that log anew behind what it holds, if the log has lost
+	// its end: an operator has said so.
+	Begin bool `json:"begin,omitempty"`
 
 	Revision uint64 `json:"-"` // in the store; 0: there was never a lease
-	Damaged  bool   `json:"-"` // in the store: the other fields were known before, or are empty
 }
 
 // WriteLease gives the lease of a partition to a node in place of a former one, as it was read.
@@ -33,23 +35,22 @@ func WriteLease(ctx context.Context, s Store, partition int, former Lease, node,
 	return writeLease(ctx, s, partition, former, Lease{Node: node, Session: session, Term: former.Term + 1, Log: former.Log})
 }
 
-// NameLog notes in a lease which log the partition has. It returns the errors of WriteLease.
-func NameLog(ctx context.Context, s Store, partition int, former Lease, log wal.ID) (Lease, error) {
-	l := former
-	l.Log = log.String()
-	return writeLease(ctx, s, partition, former, l)
+// BeginLog is WriteLease for a node that is to begin the log of the partition anew.
+func BeginLog(ctx context.Context, s Store, partition int, former Lease, node, session string) (Lease, error) {
+	return writeLease(ctx, s, partition, former, Lease{Node: node, Session: session, Term: former.Term + 1, Log: former.Log, Begin: true})
 }
 
-// HasLeases reports whether a store has leases of a cluster, whose map it may have lost.
-func HasLeases(ctx context.Context, s Store) (bool, error) {
-	all, err := s.List(ctx, leaseList(0))
-	return len(all) > 0, err
+// NameLog notes in a lease which log the partition has, that is begun. It returns the errors of
+// WriteLease.
+func NameLog(ctx context.Context, s Store, partition int, former Lease, log wal.ID) (Lease, error) {
+	l := former
+	l.Log, l.Begin = log.String(), false
+	return writeLease(ctx, s, partition, former, l)
 }
 
 func writeLease(ctx context.Context, s Store, partition int, former, l Lease) (Lease, error) {
 	value, err := json.Marshal(l)
 	if err == nil {
-		l.Damaged = false
 		l.Revision, err = s.CompareAndSet(ctx, leaseKey(partition), value, former.Revision)
 	}
 	if err != nil {

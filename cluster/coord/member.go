@@ -21,10 +21,8 @@ type Member struct {
 	Started time.Time `json:"started,omitzero"`
 	// Stopping nodes hand their leases on, and take none.
 	Stopping bool `json:"stopping,omitempty"`
-	// Cluster names the cluster that the node belongs to, and MapVersion is the newest version of
-	// its map that the node knows; empty and 0: it knows none.
-	Cluster    string `json:"cluster,omitempty"`
-	MapVersion uint64 `json:"mapVersion,omitempty"`
+	// Cluster names the cluster that the node belongs to; empty: none yet.
+	Cluster string `json:"cluster,omitempty"`
 
 	// DiskFull says how much its disk has left if that is too little for replicas; else empty.
 	DiskFull string `json:"diskFull,omitempty"`
@@ -53,7 +51,7 @@ type Standing struct {
 	Spare      bool    `json:"spare,omitempty"`      // the map has given it to others
 	Halted     bool    `json:"halted,omitempty"`     // cannot follow the log, and does not need it
 	Outdated   bool    `json:"outdated,omitempty"`   // its node needs a newer program, not a copy
-	Lost       bool    `json:"lost,omitempty"`       // it was to lead, and the log has lost records
+	Lost       bool    `json:"lost,omitempty"`       // the log has lost records that it holds
 	Quarantine string  `json:"quarantine,omitempty"` // why it serves nothing, or empty
 	Trouble    string  `json:"trouble,omitempty"`    // why it cannot read the log now, or empty
 	CopyOf     string  `json:"copyOf,omitempty"`     // the node it was copied from, as yet unproven

@@ -3,7 +3,6 @@ package coord
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 )
 
@@ -12,12 +11,9 @@ import (
 // Reads may be out of date. That does no harm: whoever writes names the revision that was read, and
 // is refused if it is not the newest. But a Store should not return what is older than what it has
 // returned or written before.
-//
-// A Store may lose what it has kept: a value, or all of them, and then revisions begin anew. Nodes
-// go on with what they know, and write it again.
 type Store interface {
-	// List returns the entries whose keys begin with prefix, which ends with a dot, in order of
-	// keys.
+	// List returns the entries whose keys begin with prefix, "all." or a longer one that ends with
+	// a dot, in order of keys and as of one moment.
 	List(ctx context.Context, prefix string) ([]Entry, error)
 
 	// Get returns the entry of a key. A key without a value has revision 0.
@@ -40,8 +36,6 @@ type Entry struct {
 	Key      string
 	Value    []byte
 	Revision uint64 // grows with each change of any key
-	Damaged  bool   // the value is not what was written; Value is nil
-	Bare     bool   // the value has no checksum: an older program wrote it
 }
 
 // What CompareAndSet says of a value that was not set.
@@ -50,22 +44,16 @@ var (
 	ErrTooLong  = errors.New("the servers take no message of that length: raise their max_payload")
 )
 
-// Keys of the store. They are part of the protocol between nodes. A server gives out 1,024 keys at
-// once at most, so leases are in lists of their own.
+// Keys of the store. They are part of the protocol between nodes.
 const (
 	keyCluster    = "all."
 	keyMap        = keyCluster + "map"
 	keyMembers    = keyCluster + "member."
 	keyDepartures = keyCluster + "leave."
+	keyLeases     = keyCluster + "lease."
 )
 
-// leasesPerList is how many leases one list has.
-const leasesPerList = 512
-
-// leaseList is what the keys of a list of leases begin with.
-func leaseList(partition int) string { return fmt.Sprintf("lease.%d.", partition/leasesPerList) }
-
-func leaseKey(partition int) string { return leaseList(partition) + strconv.Itoa(partition) }
+func leaseKey(partition int) string { return keyLeases + strconv.Itoa(partition) }
 
 // ValidName reports whether a node may have a name: up to 63 letters, digits, '-', '_' and '.',
 // without a '.' at its ends or beside another.

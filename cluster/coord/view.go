@@ -10,16 +10,16 @@ import (
 
 // A View is what a Watcher has read: everything that nodes announce. Do not change it.
 type View struct {
-	Map         placement.Map    // without partitions: it is not known
-	MapRevision uint64           // of what the store has; 0: it has no map
-	MapBare     bool             // the map has no checksum yet
-	MapLost     bool             // the store has an older map than Map, a damaged one or none
+	Map         placement.Map    // without partitions: there is none
+	MapRevision uint64           // in the store; 0: it has no map
 	Members     map[string]*Seen // by name
 	Leases      []Lease          // by partition
 	Problems    []error          // what could not be read
+	Traces      bool             // the store has leases, or nodes that were in a cluster
 }
 
-// HasMap reports whether the map is known. If not, there is no cluster yet, or its map is lost.
+// HasMap reports whether there is a map. If not, there is no cluster yet, or with Traces its map is
+// lost.
 func (v *View) HasMap() bool { return len(v.Map.Partitions) > 0 }
 
 // A Seen is a member as a Watcher sees it.

@@ -21,9 +21,6 @@ const (
 	keepSpare = 30 * time.Second
 	// copyNotice is for how many looks others can read that a node takes a copy before it does.
 	copyNotice = 3
-	// lossWait is for how many times Times.Lease a replica waits for another one that holds more
-	// than the log.
-	lossWait = 10
 )
 
 // decide does what is due for all partitions, and for the map.
@@ -58,9 +55,8 @@ func (n *Node) decide(ctx context.Context) {
 
 // follow takes in what a view says of a lease.
 func (n *Node) follow(l *local, v *coord.View) {
-	n.readLease(l, v.Leases[l.partition])
-	if l.leaseLost && !l.standing.Leads && !n.ledElsewhere(l, v) {
-		l.lease.Node, l.lease.Session = "", "" // nobody writes it again
+	if read := v.Leases[l.partition]; read.Revision >= l.lease.Revision {
+		l.has(read) // else this node has written it since
 	}
 	holder := n.holder(l, v)
 	switch {
@@ -68,32 +64,6 @@ func (n *Node) follow(l *local, v *coord.View) {
 		l.free = time.Time{}
 	case l.free.IsZero():
 		l.free = n.o.now()
-	}
-}
-
-// readLease takes in a lease as it was read. One that is older than before was read late, or the
-// store has lost the newer one: that is believed after a while. If the store has no lease any more,
-// or has it damaged, the one that is known holds, and who has it writes it again.
-func (n *Node) readLease(l *local, read coord.Lease) {
-	if read.Log == "" {
-		read.Log = l.lease.Log // a lease that is lost or cannot be read does not name it
-	}
-	l.damaged = read.Damaged
-	switch {
-	case read.Revision == 0 && l.leaseLost:
-	case read.Damaged && read.Revision == l.lease.Revision:
-		l.has(l.lease)
-	case read.Revision >= l.lease.Revision:
-		l.has(read)
-	case l.older.IsZero():
-		l.older = n.o.now()
-	case n.o.now().Sub(l.older) >= 2*n.o.Times.Lease:
-		l.older, l.leaseLost, l.unproven = time.Time{}, read.Revision == 0, true
-		if l.leaseLost {
-			l.lease.Revision = 0
-		} else {
-			l.lease = read
-		}
 	}
 }
 
@@ -239,16 +209,11 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		}
 		return nil
 	}
-	if !leads && !l.older.IsZero() {
-		return nil // another node may have had the lease since, and may lead
-	}
 	unfit := l.hurt != "" || l.standing.Halted
 	resigns := n.stopping || unfit || !part.Has(n.o.Name) || v.Members[n.o.Name] != nil && v.Members[n.o.Name].Leaving
 	to := n.successor(l, v, part, resigns)
 	switch {
 	case leads && l.term != l.lease.Term: // another node has claimed the log in between
-		n.demote(ctx, l, nil)
-	case leads && l.leaseLost && n.ledElsewhere(l, v): // one of the two has missed a lease
 		n.demote(ctx, l, nil)
 	case leads && to != nil:
 		n.demote(ctx, l, to)
@@ -256,7 +221,7 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		n.demote(ctx, l, &coord.Member{})
 	case leads:
 		n.tend(ctx, l, v, part)
-		if (l.lease.Log == "" || l.leaseLost || n.mends(l)) && l.standing.Log != (wal.ID{}) {
+		if (l.lease.Log == "" || l.lease.Begin) && l.standing.Log != (wal.ID{}) {
 			return n.nameLog(ctx, l)
 		}
 	case to != nil:
@@ -265,6 +230,8 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		return n.writeLease(ctx, l, n.o.Name, n.o.Session)
 	case resigns && !l.unwanted && !n.stopping && !unfit && l.replica != nil && !n.o.now().Before(l.retry):
 		n.promote(ctx, l) // it leaves, and nobody else can lead
+	case l.lease.Begin && !resigns && l.replica != nil && n.o.now().Before(l.retry):
+		return nil // nobody else may begin the log
 	case resigns || l.replica == nil || n.o.now().Before(l.retry):
 		return n.writeLease(ctx, l, "", "")
 	default:
@@ -340,10 +307,10 @@ func (n *Node) foremost(l *local, v *coord.View, part placement.Partition) bool 
 // gone. Nobody waits for what its replicas hold.
 func givenUp(m *coord.Seen) bool { return m.Leaving && m.Gone }
 
-// behindLoss reports whether another replica of the map holds more records than the log has now, as
-// far as this node knows: the log may have lost them. That replica can begin the log anew behind
-// them; if this one led, they would be lost.
-func (n *Node) behindLoss(l *local, v *coord.View, part placement.Partition) bool {
+// heldElsewhere reports whether another replica of the map holds more records than the log has, as
+// far as this node knows: the log has lost them. If this one led, other records would take their
+// places. An operator says which replica begins the log anew.
+func (n *Node) heldElsewhere(l *local, v *coord.View, part placement.Partition) bool {
 	has := max(l.standing.Position, l.standing.Newest)
 	return slices.ContainsFunc(part.Nodes, func(name string) bool {
 		m := v.Members[name]
@@ -355,8 +322,7 @@ func (n *Node) behindLoss(l *local, v *coord.View, part placement.Partition) boo
 	})
 }
 
-// ledElsewhere reports whether another live node says that it leads a partition. That node has had
-// the lease, and writes it again if the store has lost it.
+// ledElsewhere reports whether another live node says that it leads a partition.
 func (n *Node) ledElsewhere(l *local, v *coord.View) bool {
 	for name, m := range v.Members {
 		if st, ok := m.Standing(l.partition); ok && st.Leads && m.Live && name != n.o.Name {
@@ -371,11 +337,11 @@ func (n *Node) ledElsewhere(l *local, v *coord.View) bool {
 // all have been down, those that are behind take it later still: to lead, a replica applies
 // what it lacks anyway.
 func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
-	if n.stopping || l.hurt != "" || l.standing.Err != nil && !errors.Is(l.standing.Err, wal.ErrLost) || l.standing.Halted || !n.seesItself(v) {
+	if n.stopping || l.hurt != "" || l.standing.Err != nil || l.standing.Halted || !n.seesItself(v) {
 		return false
 	}
 	rank, index := 0, slices.Index(part.Nodes, n.o.Name)
-	if index < 0 || n.ledElsewhere(l, v) || l.lease.Revision == 0 && v.MapLost {
+	if index < 0 || n.ledElsewhere(l, v) || n.heldElsewhere(l, v, part) {
 		return false
 	}
 	for _, name := range part.Nodes[:index] {
@@ -389,9 +355,6 @@ func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
 	}
 	if m := v.Members[n.o.Name]; m != nil && m.Leaving {
 		wait += n.o.Times.Lease
-	}
-	if n.behindLoss(l, v, part) {
-		wait += lossWait * n.o.Times.Lease
 	}
 	return n.o.now().Sub(l.free) >= wait
 }

@@ -44,10 +44,9 @@ func (n *Node) View() *coord.View {
 	return n.view
 }
 
-// Log returns the identity of the log of a partition, and whether the replica here may begin that
-// log anew behind what it holds. The identity is zero if neither the lease nor the replica names
-// one. It may begin it anew if the log has lost records, and all replicas of the map are there and
-// none holds more.
+// Log returns the identity of the log of a partition, and whether the replica here is to begin that
+// log anew behind what it holds, because an operator has said so. The identity is zero if neither
+// the lease nor the replica names one.
 //
 // after is the newest position that any part of the replica holds. If the whole replica is not that
 // far, as after a crash during a checkpoint, it needs the records in between: the log is not begun.
@@ -58,8 +57,8 @@ func (n *Node) Log(partition int, after wal.Pos) (id wal.ID, anew bool, err erro
 	if l == nil || n.view == nil || partition >= len(n.view.Map.Partitions) {
 		return id, false, nil
 	}
-	anew = l.lost && l.standing.Position > 0 && after <= l.standing.Position && n.foremost(l, n.view, n.view.Map.Partitions[partition])
-	if l.lease.Log == "" { // it may have been written by an older program
+	anew = l.lease.Begin && n.mine(l) && l.standing.Position > 0 && after <= l.standing.Position
+	if l.lease.Log == "" {
 		return l.standing.Log, anew && l.standing.Log != wal.ID{}, nil
 	}
 	if id, err = wal.ParseID(l.lease.Log); err != nil {

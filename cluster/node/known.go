@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/cluster/placement"
 	"github.com/rondo-db/rondo/internal/replace"
 )
@@ -74,4 +76,28 @@ func (f *Folder) Keep(m placement.Map) error {
 		_, err := w.Write(append(b, '\n'))
 		return err
 	})
+}
+
+// keep keeps the map of a view on the disk. It returns an error if the map is of another cluster,
+// or if the first map that this node sees cannot be kept.
+func (n *Node) keep(v *coord.View) error {
+	m := v.Map
+	if !v.HasMap() || n.known.Partitions != nil && m.Cluster == n.known.Cluster && (m.Version <= n.known.Version || n.o.now().Before(n.keepAgain)) {
+		return nil
+	}
+	if n.cluster != "" && m.Cluster != n.cluster {
+		return fmt.Errorf("%w: it is %q, and the replicas of this node are of %q", ErrOtherCluster, m.Cluster, n.cluster)
+	}
+	if err := n.o.Disk.Keep(m); err != nil {
+		if n.cluster == "" || errors.Is(err, ErrOtherCluster) {
+			return fmt.Errorf("keep the map of partitions: %w", err)
+		}
+		n.o.Logger.Warn("the map of partitions could not be kept on the disk, which is tried again in a minute", "version", m.Version, "err", err)
+		n.keepAgain = n.o.now().Add(time.Minute)
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cluster, n.known = m.Cluster, m
+	return nil
 }

@@ -30,12 +30,7 @@ type local struct {
 	retry    time.Time // no task before
 
 	lease     coord.Lease // the newest that this node has read or written
-	older     time.Time   // since when an older one is read; zero: none is
-	leaseLost bool        // the store had lease, and lost it
 	given     bool        // it may have been given to another: the store has not answered that
-	unproven  bool        // the log has not said since then that it is still this leader's
-	damaged   bool        // the store has it damaged, as read last
-	mended    time.Time   // when it was written again for that
 	term      uint64      // the term of the lease by which the replica began to lead
 	standing  Standing    // at the last look
 	measured  bool        // there was a look since it was opened
@@ -56,7 +51,7 @@ type local struct {
 // has notes the newest lease that was read or written.
 func (l *local) has(lease coord.Lease) {
 	l.given = l.given && lease.Revision == l.lease.Revision
-	l.lease, l.older, l.leaseLost = lease, time.Time{}, false
+	l.lease = lease
 }
 
 // ledFor returns how long a replica has led.

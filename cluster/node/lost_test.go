@@ -2,8 +2,6 @@ package node
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -58,9 +56,44 @@ func inPairs(t *testing.T, worlds int, try func(seed uint64, w *world, part plac
 	}
 }
 
-// The servers lose all of a log, or its end, while the nodes run: a replica that holds everything
-// begins it anew, and no record is missing.
-func TestLostLogIsBegunAnew(t *testing.T) {
+// hold lets time pass after a loss, until nobody leads partition p any more. It returns the replica
+// that holds most. Nobody may write the log: what replicas hold would be lost.
+func (w *world) hold(t *testing.T, p int) *model {
+	t.Helper()
+	for range 4 * 300 {
+		if w.pass(); w.logs[p].kept == nil || len(w.wrong) > 0 {
+			t.Fatalf("somebody has begun partition %d anew; %v", p, w.wrong)
+		}
+	}
+	var most *model
+	for _, h := range w.hosts {
+		m := h.open[p]
+		if m == nil {
+			continue
+		}
+		if m.writer != 0 {
+			t.Fatalf("%s leads partition %d at %d, and its log ends at %d", h.name, p, m.at.position, w.logs[p].last())
+		}
+		if most == nil || m.at.position > most.at.position {
+			most = m
+		}
+	}
+	return most
+}
+
+// begin lets a replica begin its log anew, as an operator says.
+func (w *world) begin(t *testing.T, m *model) {
+	t.Helper()
+	v := w.truth()
+	if _, err := coord.BeginLog(t.Context(), w.servers.Truth(), m.p, v.Leases[m.p], m.h.name, v.Members[m.h.name].Session); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The servers lose all of a log, or its end, while the nodes run: nobody leads, and nothing is
+// written in place of what replicas hold, until an operator lets the one that holds most begin the
+// log anew. Then no record is missing.
+func TestLostLogWaitsForAHand(t *testing.T) {
 	for seed := range uint64(40) {
 		w := settledWorld(t, seed+1)
 		for p, g := range w.logs {
@@ -70,12 +103,18 @@ func TestLostLogIsBegunAnew(t *testing.T) {
 			} else {
 				g.lose(held - min(held, 3))
 			}
+			w.begin(t, w.hold(t, p))
 			w.await(t, func() bool { return g.kept == nil })
 			if g.last() < held {
 				t.Fatalf("seed %d: partition %d: the log went on behind %d, and replicas held %d", seed+1, p, g.last(), held)
 			}
 		}
 		w.await(t, func() bool { return w.unsettled() == "" })
+		for p, l := range w.truth().Leases {
+			if l.Begin {
+				t.Errorf("seed %d: partition %d may still be begun anew", seed+1, p)
+			}
+		}
 	}
 }
 
@@ -105,12 +144,13 @@ func TestEmptyReplicaBeginsNoLostLog(t *testing.T) {
 				h.up()
 			}
 		}
-		var saved uint64
+		w.begin(t, w.hold(t, 0))
+		var saved wal.Pos
 		for _, h := range w.hosts {
-			saved = max(saved, uint64(h.disk[0].position))
+			saved = max(saved, h.disk[0].position)
 		}
 		w.await(t, func() bool { return w.unsettled() == "" })
-		if uint64(g.last()) < saved {
+		if g.last() < saved {
 			t.Fatalf("seed %d: the log is at %d, and disks had %d of %d", seed, g.last(), saved, held)
 		}
 	})
@@ -130,72 +170,23 @@ func TestLeaseNamesLog(t *testing.T) {
 	}
 }
 
-// A replica on a disk that is not open yet may hold more than others: nobody begins the log anew
-// before it says how far it is.
-func TestLostLogAwaitsUnopenedReplica(t *testing.T) {
-	inPairs(t, seeds.Often(13, 40), func(seed uint64, w *world, part placement.Partition, g *modelLog) {
-		held := g.last()
-		for _, h := range w.hosts {
-			h.down()
-		}
-		g.lose(0)
-		for _, h := range w.hosts {
-			h.disk[0] = image{held - 2, g.kept.sums[held-2]}
-			if h.name == part.Nodes[0] {
-				h.disk[0] = image{held, g.kept.sums[held]}
-				h.shut = w.now.Add(2 * time.Minute)
-			}
-			if !part.Has(h.name) {
-				delete(h.disk, 0)
-			}
-			h.up()
-		}
-		w.await(t, func() bool { return g.kept == nil })
-		if g.last() < held {
-			t.Fatalf("seed %d: the log went on behind %d, and a disk had %d", seed, g.last(), held)
-		}
-		w.await(t, func() bool { return w.unsettled() == "" })
-	})
-}
-
-// A node that is lost for good is not waited for once an operator has made it leave.
-func TestLostLogAwaitsNoDrainedNode(t *testing.T) {
-	inPairs(t, seeds.Often(6, 20), func(_ uint64, w *world, part placement.Partition, g *modelLog) {
-		i := slices.IndexFunc(w.hosts, func(h *host) bool { return h.name == part.Nodes[1] })
-		w.hosts[i].down()
-		g.lose(0)
-		if err := coord.SetLeaving(t.Context(), w.servers.Truth(), part.Nodes[1], true); err != nil {
-			t.Fatal(err)
-		}
-		w.await(t, func() bool { return g.kept == nil })
-	})
-}
-
 // A part of a replica may be further than the whole, as after a crash during a checkpoint. It needs
 // the records in between, and begins no log behind them.
 func TestUnevenReplicaBeginsNoLostLog(t *testing.T) {
 	w := settledWorld(t, 2)
-	g, tried := w.logs[0], false
+	g := w.logs[0]
 	g.lose(0)
-	w.await(t, func() bool {
-		for _, h := range w.hosts {
-			m := h.open[0]
-			if m == nil || m.writer != 0 {
-				continue
-			}
-			at := m.at.position
-			if _, anew, err := h.node.Log(0, at); err != nil || !anew {
-				continue
-			}
-			tried = true
-			if _, anew, err := h.node.Log(0, at+1); err != nil || anew {
-				t.Errorf("a replica that is at %d, and in parts behind that, may begin the log: %v", at, err)
-			}
-		}
-		return g.kept == nil
-	})
-	if !tried {
-		t.Error("no replica was to begin the log anew")
+	m := w.hold(t, 0)
+	l := m.h.node.locals[0]
+	if _, anew, err := m.h.node.Log(0, m.at.position); err != nil || anew {
+		t.Errorf("a replica may begin the log, and nobody has said so: %v", err)
+	}
+	l.lease.Begin, l.lease.Node, l.lease.Session = true, m.h.name, m.h.node.Session()
+	if _, anew, err := m.h.node.Log(0, m.at.position); err != nil || !anew {
+		t.Errorf("a replica that is to begin the log may not: %v", err)
+	}
+	if _, anew, err := m.h.node.Log(0, m.at.position+1); err != nil || anew {
+		t.Errorf("a replica that is at %d, and in parts behind that, may begin the log: %v", m.at.position, err)
 	}
 }
 
@@ -246,72 +237,6 @@ func TestIdleLeaderNoticesLoss(t *testing.T) {
 		} else {
 			g.lose(held - 5)
 		}
-		lost := w.now
-		w.await(t, func() bool { return g.kept == nil })
-		if took := w.now.Sub(lost); took > 3*time.Minute || g.last() != held {
-			t.Errorf("%v after the loss it was begun anew behind %d, and replicas held %d", took, g.last(), held)
-		}
+		w.hold(t, 0)
 	}
-}
-
-// A lease, or what a node says, that is damaged in the servers is written again by its owner, and
-// nobody else leads meanwhile. A node that was started since could not read it.
-func TestDamagedValueIsMended(t *testing.T) {
-	w := settledWorld(t, 4)
-	was := w.truth()
-	for p := range was.Leases {
-		w.servers.Damage(fmt.Sprintf("lease.0.%d", p))
-	}
-	for _, h := range w.hosts {
-		w.servers.Damage("all.member." + h.name)
-	}
-	if v := newcomer(t, w); len(v.Problems) != len(w.hosts) || !v.Leases[0].Damaged || v.Leases[0].Node != "" {
-		t.Fatalf("nothing is damaged: %+v, %v", v.Leases, v.Problems)
-	}
-	for name, m := range w.truth().Members {
-		if m.Session == "" {
-			t.Errorf("what %s has said is forgotten: %+v", name, m)
-		}
-	}
-	for range 4 * 5 {
-		w.pass()
-	}
-	v := newcomer(t, w)
-	for p, l := range v.Leases {
-		old := was.Leases[p]
-		if l.Node != old.Node || l.Session != old.Session || l.Term != old.Term || l.Log != old.Log || l.Revision != w.truth().Leases[p].Revision || l.Damaged {
-			t.Errorf("the lease of partition %d is %+v, and was %+v", p, l, old)
-		}
-	}
-	if len(v.Problems) > 0 || len(w.wrong) > 0 {
-		t.Error(v.Problems, w.wrong)
-	}
-
-	// A server that damages whatever it is given is not written to at each look.
-	before := v.Leases[0].Revision
-	writes := 0
-	for range 4 * 30 {
-		if now := newcomer(t, w).Leases[0].Revision; now != before {
-			before = now
-			writes++
-			w.servers.Damage("lease.0.0")
-		}
-		if writes == 0 {
-			w.servers.Damage("lease.0.0")
-		}
-		w.pass()
-	}
-	if writes < 2 || writes > 4 {
-		t.Errorf("a lease was written %d times in 30 s", writes)
-	}
-}
-
-// newcomer returns what a node sees that has just started.
-func newcomer(t *testing.T, w *world) *coord.View {
-	t.Helper()
-	v, err := coord.NewWatcher(w.servers.Truth(), coord.Times{}, func() time.Time { return w.now }).Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
 }

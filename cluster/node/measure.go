@@ -2,10 +2,12 @@ package node
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/coord"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // measure compares the replicas with what a view says of the others. n.mu is held.
@@ -66,7 +68,7 @@ func (n *Node) standings() []coord.Standing {
 	var all []coord.Standing
 	fresh := n.fresh()
 	for _, l := range n.locals {
-		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated, Lost: l.lost, CopyOf: l.copyOf}
+		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated, CopyOf: l.copyOf}
 		if l.taking != nil {
 			st.Copied = l.taking.bytes.Load()
 		}
@@ -76,7 +78,7 @@ func (n *Node) standings() []coord.Standing {
 			// Both are of now. A replica that is halted for good needs nothing of the log.
 			st.Halted, st.Outdated = s.Halted, s.Outdated
 			st.Current, st.Spare = l.current && fresh, !l.spare.IsZero()
-			st.Trouble = troubleOf(s)
+			st.Trouble, st.Lost = troubleOf(s), !s.Leads && (l.lost || errors.Is(s.Err, wal.ErrLost))
 			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum
 		} else if !l.stored && l.copying.IsZero() && !l.outdated {
 			continue

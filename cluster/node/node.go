@@ -24,7 +24,6 @@ type Node struct {
 	known     placement.Map // the newest map that Disk has; Run's goroutine sets it, under mu
 	cluster   string        // that the replicas belong to; empty: none yet. As known
 	keepAgain time.Time     // Disk is not asked to keep a map before; of Run's goroutine
-	mapLost   time.Time     // since when the store lacks the map, or zero; of Run's goroutine
 	hurry     chan struct{} // Run looks at once; holds one
 	failing   time.Time     // since when the servers do not answer, or zero; of Run's goroutine
 	lines     loglimit.Limit[string]
@@ -32,6 +31,7 @@ type Node struct {
 	mu         sync.Mutex // guards what follows; not held while anything is waited for
 	view       *coord.View
 	seen       time.Time     // when that was
+	unseen     error         // why a look since has failed, or nil
 	first      time.Time     // when it looked at the cluster first; Run's goroutine sets it
 	muted      error         // why the last announcement was not taken, or nil
 	holds      time.Time     // until then nobody takes a lease that this node has, as far as it knows
@@ -74,15 +74,16 @@ func (n *Node) Cluster() string {
 	return n.cluster
 }
 
-// Blind returns how long ago the node has looked at the cluster with success; 0: it never has. More
-// than a few seconds say that it does not reach the store.
-func (n *Node) Blind() time.Duration {
+// Blind returns how long ago the node has looked at the cluster with success, and why the last look
+// has failed; 0: it never has. More than a few seconds say that it does not reach the store, or
+// that the store has lost the map.
+func (n *Node) Blind() (time.Duration, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.seen.IsZero() {
-		return 0
+		return 0, n.unseen
 	}
-	return n.o.now().Sub(n.seen)
+	return n.o.now().Sub(n.seen), n.unseen
 }
 
 // Settles returns how long it takes until the node knows which others are silent: it has looked at

@@ -96,6 +96,8 @@ type Replica interface {
 	// Promote makes it the leader, and Demote a follower, as of *core.Store.
 	Promote(ctx context.Context) error
 	Demote(ctx context.Context) error
+	// Checkpoint lets the disk hold all that is applied.
+	Checkpoint(ctx context.Context) error
 	// Truncate allows the log to drop the records up to a position, if the replica leads. If
 	// another process writes the log, or the log has lost records, the replica stops leading.
 	Truncate(upto wal.Pos) error

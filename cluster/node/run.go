@@ -89,6 +89,9 @@ func (n *Node) tick(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, callTime)
 	v, err := n.watcher.Look(call)
 	cancel()
+	n.mu.Lock()
+	n.unseen = err
+	n.mu.Unlock()
 	if err != nil {
 		n.warn("the other nodes cannot be seen; replicas go on as they are", err)
 	} else if err := n.keep(v); err != nil {
@@ -118,7 +121,6 @@ func (n *Node) tick(ctx context.Context) error {
 		n.announced, n.told = true, began
 		if err == nil {
 			n.answered()
-			n.restoreMap(ctx, v)
 			n.decide(ctx)
 		}
 	}
@@ -154,11 +156,6 @@ func (n *Node) see(ctx context.Context, v *coord.View) {
 	defer n.mu.Unlock()
 	n.probe(ctx, v)
 	n.admit(ctx, v)
-	for p, l := range n.locals {
-		if p < len(v.Leases) && v.Leases[p].Revision < l.lease.Revision && l.older.IsZero() {
-			l.older = n.o.now() // at once, even if no decision follows: Leads asks for it
-		}
-	}
 	n.measure(v)
 	if n.seesItself(v) {
 		n.holds = n.told.Add(n.o.Times.Lease)
@@ -177,7 +174,7 @@ func (n *Node) member() coord.Member {
 	defer n.mu.Unlock()
 	return coord.Member{
 		Name: n.o.Name, Session: n.o.Session, Address: n.o.Address, Version: n.o.Version, Zone: n.o.Zone,
-		Started: n.began, Stopping: n.stopping, Partitions: n.standings(), Cluster: n.cluster, MapVersion: n.known.Version, DiskFull: full, Refused: n.refused(),
+		Started: n.began, Stopping: n.stopping, Partitions: n.standings(), Cluster: n.cluster, DiskFull: full, Refused: n.refused(),
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 
 // TestSimulation runs clusters whose nodes die, pause, are cut off, lose their disks, come and
 // leave, and run an older program that does not know all records. Meanwhile logs are silent, and
-// the servers lose requests and answers, and now and then what they keep. At all times only the
+// the servers lose requests and answers. At all times only the
 // writer that has claimed a log last writes it, nothing is truncated that a replica needs, no
 // replica is removed while another is missing, and who leads for certain has all records. When the
 // faults have ended, every partition has one leader and as many replicas as it should, at the
@@ -31,7 +31,7 @@ const (
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	var total Counts
-	certain, stale, ended, losses := 0, 0, 0, 0
+	certain, stale, ended := 0, 0, 0
 	all := seeds.Many(t, 60)
 	for _, seed := range all {
 		w := newWorld(seed)
@@ -39,7 +39,7 @@ func TestSimulation(t *testing.T) {
 		for _, x := range w.wrong {
 			t.Errorf("seed %d: %s", seed, x)
 		}
-		certain, stale, ended, losses = certain+w.certain, stale+w.stale, ended+w.ended, losses+w.losses
+		certain, stale, ended = certain+w.certain, stale+w.stale, ended+w.ended
 		for _, h := range w.hosts {
 			total.Promotions += h.node.counts.Promotions
 			total.Handovers += h.node.counts.Handovers
@@ -51,8 +51,8 @@ func TestSimulation(t *testing.T) {
 			t.Fatalf("RONDO_SEED=%d", seed)
 		}
 	}
-	t.Logf("%+v; %d times a node led for certain, %d times one led that lacked records; %d times a node was given up; %d times the servers lost something", total, certain, stale, ended, losses)
-	if len(all) > 50 && (total.Promotions == 0 || total.Handovers == 0 || total.Copies == 0 || total.Quarantines == 0 || certain == 0 || stale == 0 || ended == 0 || losses == 0) {
+	t.Logf("%+v; %d times a node led for certain, %d times one led that lacked records; %d times a node was given up", total, certain, stale, ended)
+	if len(all) > 50 && (total.Promotions == 0 || total.Handovers == 0 || total.Copies == 0 || total.Quarantines == 0 || certain == 0 || stale == 0 || ended == 0) {
 		t.Errorf("the simulation does not do everything: %+v", total)
 	}
 }
@@ -195,8 +195,7 @@ func (w *world) pass() {
 }
 
 // watchMap looks at the map each second. A node that has become a replica holds, in memory or on
-// disk, what was in the log half a minute ago. For a while after the servers have lost everything
-// it may lack that: the servers have also lost what the nodes that are down had said.
+// disk, what was in the log half a minute ago.
 func (w *world) watchMap() {
 	v := w.truth()
 	for p, part := range v.Map.Partitions {
@@ -207,7 +206,7 @@ func (w *world) watchMap() {
 			if w.seen.Partitions == nil || !slices.Contains(part.Nodes, h.name) || slices.Contains(w.seen.Partitions[p].Nodes, h.name) {
 				continue
 			}
-			if m := h.open[p]; h.node != nil && w.now.Sub(w.lostAll) > 3*time.Minute && w.now.Sub(h.since) > 30*time.Second && (m == nil || m.at.position < then) {
+			if m := h.open[p]; h.node != nil && w.now.Sub(h.since) > 30*time.Second && (m == nil || m.at.position < then) {
 				w.fault("%s has become a replica of partition %d without what was in the log 30 s ago: %d records", h.name, p, then)
 			}
 		}
@@ -293,42 +292,12 @@ func (w *world) mishap() {
 		h.down()
 		h.older = !h.older
 		w.report("%s has an older program: %v", h.name, h.older)
-	case 12:
-		w.lose("all.map", w.servers.Lose)
-	case 13:
-		w.lose("all.map", w.servers.GoBack)
-	case 14:
-		w.lose(fmt.Sprintf("lease.0.%d", w.r.IntN(len(w.logs))), w.servers.Lose)
-	case 16:
-		keys := []string{"all.map", "all.member." + h.name, fmt.Sprintf("lease.0.%d", w.r.IntN(len(w.logs)))}
-		w.lose(keys[w.r.IntN(len(keys))], w.servers.Damage)
-	case 15:
-		if w.r.IntN(4) == 0 {
-			w.lose("everything", func(string) {
-				w.servers.LoseAll()
-				w.lostAll = w.now
-			})
-		}
-	}
-}
-
-// lose lets the servers lose a key, if the disk of a node has the newest map.
-func (w *world) lose(key string, do func(key string)) {
-	v := w.truth()
-	if slices.ContainsFunc(w.hosts, func(h *host) bool { return h.kept.Version == v.Map.Version }) {
-		w.report("the servers lose %s", key)
-		w.losses++
-		do(key)
 	}
 }
 
 // mayLose says whether a disk may be lost: another replica of the map has all that is on it.
 func (w *world) mayLose(h *host) bool {
-	v := w.truth()
-	if v.MapLost {
-		return false // this disk may have the newest one
-	}
-	parts := v.Map.Partitions
+	parts := w.truth().Map.Partitions
 	for p := range h.disk {
 		if !slices.ContainsFunc(w.hosts, func(o *host) bool {
 			return o != h && slices.Contains(parts[p].Nodes, o.name) && o.disk[p].position+1 >= w.logs[p].first && o.has(p)
@@ -422,9 +391,6 @@ func (w *world) removes(h *host, p int) {
 // unsettled says what is not yet as it should be, or nothing.
 func (w *world) unsettled() string {
 	v := w.truth()
-	if v.MapLost {
-		return "the servers lack the map"
-	}
 	for p, part := range v.Map.Partitions {
 		g := w.logs[p]
 		leaders := 0
@@ -453,9 +419,6 @@ func (w *world) unsettled() string {
 		}
 		if want := min(v.Map.Replicas, len(w.hosts)); leaders != 1 || part.Move != nil || len(part.Nodes) != want {
 			return fmt.Sprintf("partition %d has %d leaders, and is %+v", p, leaders, part)
-		}
-		if v.Leases[p].Damaged {
-			return fmt.Sprintf("the lease of partition %d is damaged", p)
 		}
 		if l := v.Leases[p]; l.Node != part.Nodes[0] {
 			return fmt.Sprintf("partition %d is led by %s, and the map prefers %s", p, l.Node, part.Nodes[0])

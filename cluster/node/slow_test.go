@@ -34,12 +34,13 @@ func (r *pawn) Standing() Standing {
 	return Standing{Leads: r.leads, Position: 5, Newest: 5, Checkpoint: 5}
 }
 
-func (r *pawn) Engine() core.Engine           { return nil }
-func (r *pawn) Promote(context.Context) error { return r.set(true) }
-func (r *pawn) Demote(context.Context) error  { return r.set(false) }
-func (r *pawn) Truncate(wal.Pos) error        { return nil }
-func (r *pawn) LastDigest() core.Digested     { return core.Digested{} }
-func (r *pawn) Close() error                  { return nil }
+func (r *pawn) Engine() core.Engine              { return nil }
+func (r *pawn) Promote(context.Context) error    { return r.set(true) }
+func (r *pawn) Demote(context.Context) error     { return r.set(false) }
+func (r *pawn) Checkpoint(context.Context) error { return nil }
+func (r *pawn) Truncate(wal.Pos) error           { return nil }
+func (r *pawn) LastDigest() core.Digested        { return core.Digested{} }
+func (r *pawn) Close() error                     { return nil }
 
 func (r *pawn) TakeDigest(context.Context, float64) (core.Digested, error) {
 	return core.Digested{}, core.ErrUnavailable

@@ -146,24 +146,29 @@ func (n *Node) promote(ctx context.Context, l *local) {
 	r := l.replica
 	n.run(ctx, l, taskPromote, promoteTime, func(ctx context.Context) (func(), error) {
 		n.mu.Lock()
-		lost, term := !n.holdsLease(l) || !n.fresh(), l.lease.Term
+		lost, term, begin := !n.holdsLease(l) || !n.fresh(), l.lease.Term, l.lease.Begin
 		n.mu.Unlock()
 		if lost {
 			return n.hurried, nil // the next look decides
+		}
+		if begin { // the new log does not have what the replica holds
+			if err := r.Checkpoint(ctx); err != nil {
+				return nil, err
+			}
 		}
 		if err := r.Promote(ctx); err != nil {
 			return func() { l.lost = errors.Is(err, wal.ErrLost) }, err
 		}
 		return func() {
 			n.counts.Promotions++
-			l.term, l.lost, l.unproven = term, false, false
+			l.term, l.lost = term, false
 			n.hurried() // the others learn from the announcement who leads
 		}, nil
 	})
 }
 
-// nameLog returns a function that notes in the lease which log a partition has, once its first
-// leader has begun it, or once the store has lost the lease. It is called without n.mu.
+// nameLog returns a function that notes in the lease which log a partition has, once its leader has
+// begun it. It is called without n.mu.
 func (n *Node) nameLog(ctx context.Context, l *local) func() {
 	former, log := l.lease, l.standing.Log
 	return func() {
@@ -176,9 +181,6 @@ func (n *Node) nameLog(ctx context.Context, l *local) func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		l.has(lease)
-		if l.unproven {
-			l.truncated = time.Time{} // soon: that asks the log
-		}
 	}
 }
 

@@ -31,19 +31,17 @@ func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement
 		n.mu.Lock()
 		v := n.view
 		upto := min(upto, n.needless(l, v, v.Map.Partitions[l.partition]))
-		proves := !l.leaseLost && l.older.IsZero() // it is written again
 		n.mu.Unlock()
-		err := r.Truncate(upto) // also up to 0: it finds out whether the log is whole, and still its own
-		return func() { l.unproven = l.unproven && !(proves && err == nil) }, err
+		// Also up to 0: that finds out whether the log is whole, and still its own.
+		return nil, r.Truncate(upto)
 	})
 }
 
 // needless returns the position up to which no replica of the map needs the log, nor a backup; 0:
-// all of it may be needed. Replicas of nodes that are gone do not count. While the store lacks the
-// map, the one that this node knows may be older than the others'. While this node does not see the
-// cluster, a replica may begin to take a copy. n.mu is held.
+// all of it may be needed. Replicas of nodes that are gone do not count. While this node does not
+// see the cluster, a replica may begin to take a copy. n.mu is held.
 func (n *Node) needless(l *local, v *coord.View, part placement.Partition) wal.Pos {
-	if v.MapLost || n.o.now().Sub(n.seen) > (copyNotice-1)*n.o.Times.Interval {
+	if n.o.now().Sub(n.seen) > (copyNotice-1)*n.o.Times.Interval {
 		return 0
 	}
 	upto := l.standing.Checkpoint
@@ -144,25 +142,16 @@ func (n *Node) needs(l *local, m *coord.Seen) wal.Pos {
 // improve makes the changes of the map that are due, if this node is the first of those that live.
 // If two believe so, the store takes the change of one.
 func (n *Node) improve(ctx context.Context, v *coord.View) {
-	if v.MapLost {
-		return
-	}
 	for name, m := range v.Members {
 		if m.Live && !m.Stopping && name < n.o.Name {
 			return
 		}
 	}
-	if m := v.Members[n.o.Name]; m == nil || m.Stopping {
+	// An old view counts others as gone.
+	if m := v.Members[n.o.Name]; m == nil || m.Stopping || !n.seesItself(v) {
 		return
 	}
 	m, revision := v.Map, v.MapRevision
-	if v.MapBare {
-		call, cancel := context.WithTimeout(ctx, callTime)
-		// The map gets a checksum. After an error the next look tries again.
-		_, _ = coord.WriteMap(call, n.o.Store, m, revision)
-		cancel()
-		return
-	}
 	// What this node has announced of itself is older than what it knows, by far if it was cut off.
 	current := func(partition int, name string) bool {
 		return v.Current(partition, name) && (name != n.o.Name || n.isCurrent(partition))

@@ -40,8 +40,6 @@ type world struct {
 	certain int            // how often a node led for certain
 	stale   int            // how often one led that lacked records
 	ended   int            // how often a node was taken for lost
-	lostAll time.Time      // when the servers lost everything last
-	losses  int            // how often the servers lost what they kept
 }
 
 // An event is what happens at a time: the end of a task.
@@ -166,9 +164,12 @@ func (m *model) Promote(context.Context) error {
 	g.claim++
 	if _, anew, err := m.h.node.Log(m.p, m.at.position); err != nil {
 		return err
-	} else if g.kept != nil && (g.last() == 0 || g.last() < m.at.position) {
+	} else if g.kept != nil && (g.last() == 0 || g.last() < m.at.position) { // as Open of package stream
 		if !anew {
 			return wal.ErrLost
+		}
+		if m.saved != m.at {
+			m.h.w.fault("%s begins the log of partition %d at %d, and its disk has %d", m.h.name, m.p, m.at.position, m.saved.position)
 		}
 		g.begin(m.at.position)
 	}
@@ -226,6 +227,12 @@ func (m *model) write() error {
 	g.newer[g.last()] = !m.h.older && m.h.w.faults && len(g.writers)%10 == 0
 	g.acked++
 	return m.apply(g.last())
+}
+
+func (m *model) Checkpoint(context.Context) error {
+	m.saved = m.at
+	m.h.disk[m.p] = m.saved
+	return nil
 }
 
 func (m *model) Truncate(upto wal.Pos) error {

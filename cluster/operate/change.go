@@ -214,6 +214,41 @@ func (o *Operator) Release(ctx context.Context, partition int) error {
 	})
 }
 
+// BeginLog lets the replica of a partition on a node begin the log anew behind what it holds. It is
+// refused while somebody leads, and if another replica that can be used holds more.
+func (o *Operator) BeginLog(ctx context.Context, partition int, node string) error {
+	v, err := o.look(ctx)
+	if err == nil {
+		_, err = partitionIn(v, partition)
+	}
+	if err == nil {
+		err = known(v, node)
+	}
+	if err != nil {
+		return err
+	}
+	var own *Replica
+	p := partitionOf(v, partition)
+	for i, r := range p.Replicas {
+		if r.Node == node {
+			own = &p.Replicas[i]
+		}
+	}
+	switch {
+	case p.Leader != "":
+		return refused("node %s leads partition %d: its log has lost nothing", p.Leader, partition)
+	case own == nil || own.State != Behind && own.State != Current:
+		return refused("node %s has no replica of partition %d that can be used", node, partition)
+	}
+	for _, r := range p.Replicas {
+		if r.Position > own.Position && (r.State == Behind || r.State == Current || r.State == OfSilent) {
+			return refused("the replica of partition %d on node %s holds %d records more: name that one, or drain node %[2]s if it does not come back", partition, r.Node, r.Position-own.Position)
+		}
+	}
+	_, err = coord.BeginLog(ctx, o.Store, partition, v.Leases[partition], node, v.Members[node].Session)
+	return written(err)
+}
+
 // partitionIn returns a partition of the map.
 func partitionIn(v *coord.View, partition int) (placement.Partition, error) {
 	if n := len(v.Map.Partitions); partition < 0 || partition >= n {

@@ -73,7 +73,7 @@ type Replica struct {
 	Lag        uint64  // records behind the replica that is furthest
 	Reason     string  // why it is quarantined or halted, where that is known
 	Outdated   bool    // it is halted until a newer version of rondo runs on its node
-	Lost       bool    // it was to lead, and the log has lost records
+	Lost       bool    // the log has lost records that it holds
 }
 
 // A Partition is one partition of a cluster.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/coord"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // A Severity says how bad a problem is.
@@ -33,7 +32,11 @@ type Problem struct {
 
 // judge finds what is wrong.
 func (s *State) judge(v *coord.View) {
-	if len(s.Partitions) == 0 {
+	switch {
+	case len(s.Partitions) > 0:
+	case v.Traces:
+		s.add(Error, "%v", coord.ErrMapLost)
+	default:
 		s.add(Error, "there is no cluster yet: nobody has made the map of partitions")
 	}
 	s.judgeLeaders()
@@ -94,7 +97,7 @@ func (p *Partition) blame(format string, args ...any) {
 
 // judgeLeaders finds partitions that nobody leads.
 func (s *State) judgeLeaders() {
-	var none, lost, dead []int
+	var none, dead []int
 	elects := make(map[string][]int)
 	for i := range s.Partitions {
 		p := &s.Partitions[i]
@@ -102,7 +105,6 @@ func (s *State) judgeLeaders() {
 		switch {
 		case p.Leader != "":
 		case slices.ContainsFunc(p.Replicas, func(r Replica) bool { return r.Lost && r.State != OfSilent }):
-			lost = append(lost, i)
 			p.blame("its log has lost records")
 			s.judgeLost(i, p)
 		case p.Elect != "":
@@ -119,10 +121,6 @@ func (s *State) judgeLeaders() {
 	if len(dead) > 0 {
 		s.addSilence(Error, "%s cannot be read nor updated: no replica is on a node that lives", subject(dead, "partition", "partitions"))
 	}
-	if len(lost) > 0 {
-		s.add(Error, "the servers of NATS have lost records of %s: updates wait until the replica that holds most begins the log anew, for which all of its replicas must be there; start their nodes, or drain those that will not come back",
-			subject(lost, "partition", "partitions"))
-	}
 	if len(none) > 0 {
 		s.add(Error, "%s no leader: updates wait", subject(none, "partition", "partitions", "has", "have"))
 	}
@@ -131,26 +129,17 @@ func (s *State) judgeLeaders() {
 	}
 }
 
-// judgeLost finds a replica that keeps the log of a partition from being begun anew: it cannot be
-// used, and holds more than those that can.
+// judgeLost names the replica that may begin the log of a partition anew: of those that can be used
+// the one that holds most.
 func (s *State) judgeLost(i int, p *Partition) {
-	held := wal.Pos(0)
+	var most Replica
 	for _, r := range p.Replicas {
-		if r.State == Leads || r.State == Current || r.State == Behind {
-			held = max(held, r.Position)
+		if (r.State == Current || r.State == Behind) && (most.Node == "" || r.Position > most.Position) {
+			most = r
 		}
 	}
-	for _, r := range p.Replicas {
-		if r.Position <= held || r.Outdated || r.State != Quarantined && r.State != Halted {
-			continue
-		}
-		why := "it cannot follow the log"
-		if r.Reason != "" {
-			why = r.Reason
-		}
-		s.add(Error, "updates of partition %d wait because the replica on node %s cannot be used (%s) and holds %d records more than any other: to go on without these records, end node %s, remove the folder replicas/p%d in the folder of its --db, and start it again",
-			i, r.Node, why, r.Position-held, r.Node, i)
-	}
+	s.add(Error, "the servers of NATS have lost records of partition %[1]d: updates wait until rondo cluster mend --log %[1]d %[2]s lets the replica on node %[2]s, which holds most, begin the log anew; start all of its nodes before",
+		i, most.Node)
 }
 
 // judgeReplicas finds partitions whose replicas are not as they should be, and moves.

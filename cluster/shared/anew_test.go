@@ -4,48 +4,36 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/cluster/coord/coordtest"
-	"github.com/rondo-db/rondo/cluster/shared"
 )
 
-// faulty has values damaged until they are written again, and loses a request to write.
-type faulty struct {
+// losing loses a request to write.
+type losing struct {
 	coord.Store
-	mu      *sync.Mutex
-	damaged map[string]bool
-	sets    *int // until a request is lost
+	sets *int // until a request is lost
 }
 
-func faults(s coord.Store) faulty {
-	return faulty{Store: s, mu: new(sync.Mutex), damaged: make(map[string]bool), sets: new(int)}
-}
-
-func (f faulty) Get(ctx context.Context, key string) (coord.Entry, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e, err := f.Store.Get(ctx, key)
-	if f.damaged[key] && e.Revision > 0 {
-		e.Value, e.Damaged = nil, true
-	}
-	return e, err
-}
-
-func (f faulty) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f losing) CompareAndSet(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	if *f.sets--; *f.sets == 0 {
 		return 0, coordtest.ErrNoAnswer
 	}
-	revision, err := f.Store.CompareAndSet(ctx, key, value, revision)
+	return f.Store.CompareAndSet(ctx, key, value, revision)
+}
+
+// lose removes the list of dashboards.
+func lose(t *testing.T, s *coordtest.Servers) {
+	t.Helper()
+	e, err := s.Truth().Get(t.Context(), "dashboards.list")
 	if err == nil {
-		delete(f.damaged, key)
+		err = s.Truth().Delete(t.Context(), e.Key, e.Revision)
 	}
-	return revision, err
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // five saves five pages, and lets nodes see them.
@@ -65,41 +53,32 @@ func five(t *testing.T, nodes ...*node) (want []string) {
 // TestLostListComesBackWhole: whichever request is lost while a node puts back what the servers
 // have lost, no page is missing on any node, not even meanwhile.
 func TestLostListComesBackWhole(t *testing.T) {
-	for lost := 1; lost <= 7; lost++ {
-		for _, loss := range []string{"all", "list", "damage"} {
-			s := coordtest.New(time.Now, 0)
-			f := faults(s.Client("x"))
-			dirs := []string{t.TempDir(), t.TempDir()}
-			a, b := start(t, f, dirs[0]), start(t, f, dirs[1])
-			want := five(t, a, b)
-			switch loss {
-			case "all":
-				s.LoseAll()
-			case "list":
-				s.Lose("dashboards.list")
-			case "damage":
-				f.damaged["dashboards.list"] = true
+	for lost := 1; lost <= 11; lost++ {
+		s := coordtest.New(time.Now, 0)
+		f := losing{s.Client("x"), new(int)}
+		dirs := []string{t.TempDir(), t.TempDir()}
+		a, b := start(t, f, dirs[0]), start(t, f, dirs[1])
+		want := five(t, a, b)
+		lose(t, s)
+		*f.sets = lost
+		for i := range 4 {
+			for _, n := range []*node{a, b} {
+				n.Look(t.Context())
+				a.shows(t, want...)
+				b.shows(t, want...)
 			}
-			*f.sets = lost
-			for i := range 4 {
-				for _, n := range []*node{a, b} {
-					n.Look(t.Context())
-					a.shows(t, want...)
-					b.shows(t, want...)
-				}
-				if i == 0 {
-					b = start(t, f, dirs[1])
-				}
+			if i == 0 {
+				b = start(t, f, dirs[1])
 			}
-			*f.sets = 0 // no more is lost
-			start(t, s.Client("new"), t.TempDir()).shows(t, want...)
-			if err := a.Drop(t.Context(), "p3"); err != nil {
-				t.Fatal(err)
-			}
-			start(t, f, dirs[1]).shows(t, slices.Delete(slices.Clone(want), 3, 4)...)
-			if t.Failed() {
-				t.Fatalf("%s, request %d", loss, lost)
-			}
+		}
+		*f.sets = 0 // no more is lost
+		start(t, s.Client("new"), t.TempDir()).shows(t, want...)
+		if err := a.Drop(t.Context(), "p3"); err != nil {
+			t.Fatal(err)
+		}
+		start(t, f, dirs[1]).shows(t, slices.Delete(slices.Clone(want), 3, 4)...)
+		if t.Failed() {
+			t.Fatalf("request %d", lost)
 		}
 	}
 }
@@ -115,7 +94,7 @@ func TestOthersBringTheirPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	save(t, b, "late", "")
-	s.LoseAll()
+	lose(t, s)
 	save(t, a, "p1", "title: new") // the list begins with that
 	a.Look(t.Context())
 	b = start(t, s.Client("b"), dir)
@@ -127,47 +106,4 @@ func TestOthersBringTheirPages(t *testing.T) {
 	want = append([]string{"late="}, want...) // b had not seen that p0 was dropped
 	a.shows(t, want...)
 	b.shows(t, want...)
-}
-
-// TestDamagedText: a text that is damaged, or lost, is saved again by a node that has it.
-func TestDamagedText(t *testing.T) {
-	for _, damage := range []bool{true, false} {
-		s := coordtest.New(time.Now, 0)
-		f := faults(s.Client("x"))
-		a := start(t, f, t.TempDir())
-		want := five(t, a)
-		all, err := s.Truth().List(t.Context(), "dashboards.text.")
-		if err != nil || len(all) != 5 {
-			t.Fatal(all, err)
-		}
-		for _, e := range all[1:3] {
-			if f.damaged[e.Key] = damage; !damage {
-				s.Lose(e.Key)
-			}
-		}
-		for range 5 {
-			a.Look(t.Context())
-		}
-		start(t, f, t.TempDir()).shows(t, want...)
-	}
-}
-
-// TestDamagedListIsNotEmpty: who reads all pages, or drops one, gets an error that the list is
-// damaged.
-func TestDamagedListIsNotEmpty(t *testing.T) {
-	f := faults(coordtest.New(time.Now, 0).Client("x"))
-	b := shared.Bucket{Store: f}
-	save(t, b, "a", "")
-	f.damaged["dashboards.list"] = true
-	none := func(name, text string, err error) error { return err }
-	if err := b.Each(t.Context(), none); err == nil {
-		t.Error("no pages, and no error")
-	}
-	if err := b.Drop(t.Context(), "a"); err == nil {
-		t.Error("dropped")
-	}
-	start(t, f, t.TempDir()).shows(t)
-	if err := b.Each(t.Context(), none); err != nil {
-		t.Errorf("after a node has looked: %v", err)
-	}
 }

@@ -73,9 +73,6 @@ func (b Bucket) Drop(ctx context.Context, name string) error {
 		return err
 	}
 	return b.change(ctx, name, func(_ context.Context, l *list) (*entry, error) {
-		if l.damaged() {
-			return nil, errDamaged
-		}
 		if _, there := l.Pages[name]; !there {
 			return nil, dashboards.ErrNotFound
 		}
@@ -143,10 +140,6 @@ func (b Bucket) put(ctx context.Context, l *list, name, text string) (*entry, er
 		if err != nil {
 			return nil, unavailable(err)
 		}
-		if l.lost && was.Revision > 0 && !was.Damaged && digestOf(string(was.Value)) == digestOf(text) {
-			// It has outlived the list, or was put for a list that was not written.
-			return &entry{Place: place, Revision: was.Revision, Digest: digestOf(text)}, nil
-		}
 		if was.Revision > l.revision { // somebody saves it now
 			continue
 		}
@@ -175,14 +168,11 @@ func (b Bucket) text(ctx context.Context, e entry) (string, error) {
 }
 
 // Each calls fn with each page, in the order of names. If a text cannot be read, err says why. Each
-// returns the first error of fn. A list that is damaged is an error that wraps core.ErrUnavailable.
+// returns the first error of fn.
 func (b Bucket) Each(ctx context.Context, fn func(name, text string, err error) error) error {
 	l, err := b.read(ctx)
 	if err != nil {
 		return err
-	}
-	if l.damaged() {
-		return errDamaged
 	}
 	for _, name := range l.names() {
 		text, err := b.text(ctx, l.Pages[name])

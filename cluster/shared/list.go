@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/cluster/coord"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/dashboards"
 )
 
@@ -29,13 +28,8 @@ type list struct {
 	ID      string           `json:"id,omitempty"` // drawn when the list began
 	Pages   map[string]entry `json:"pages"`
 
-	revision uint64 // of the list in the bucket; 0: the bucket has no list
-	lost     bool   // the bucket has no list, or a damaged one: this one is new
-	grown    bool   // it has pages that the list in the bucket lacks
+	revision uint64 // of the list in the bucket; 0: the bucket has no list, and this one is new
 }
-
-// damaged reports whether the bucket has a list that cannot be read.
-func (l *list) damaged() bool { return l.lost && l.revision > 0 }
 
 // An entry says where the text of a page is.
 type entry struct {
@@ -53,17 +47,14 @@ func digestOf(text string) string {
 // errList says that the list cannot be read. Nobody writes over one of a newer version.
 var errList = errors.New("the list of the cluster's dashboards cannot be read: use the newest version of rondo among the nodes")
 
-// errDamaged says that the list is damaged in the servers.
-var errDamaged = fmt.Errorf("the list of dashboards is damaged in the servers, and a node that runs writes it again within seconds: %w", core.ErrUnavailable)
-
-// read reads the list. If the bucket has no list, or a damaged one, it returns a new one.
+// read reads the list. If the bucket has no list it returns a new one.
 func (b Bucket) read(ctx context.Context) (*list, error) {
 	v, err := b.Store.Get(ctx, keyList)
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	l := &list{Version: listVersion, ID: rand.Text(), lost: true}
-	if v.Revision > 0 && !v.Damaged {
+	l := &list{Version: listVersion, ID: rand.Text()}
+	if v.Revision > 0 {
 		if l, err = parseList(v.Value); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,9 +45,7 @@ type Pages struct {
 	seen    uint64            // revision of the list that the copy is of; 0: none yet
 	whole   bool              // the copy has all of that list
 	offered bool              // the pages of Own were offered to the cluster
-	mark    string            // ID of the list that the copy is of
-	made    *list             // that is being made of the copy; see bring
-	checked string            // the page that was checked last
+	mark    string            // ID of the list that the copy is of; empty: of none yet
 }
 
 // New returns the dashboards of a cluster. Before the first Look they come from the copy.
@@ -79,21 +79,31 @@ func (p *Pages) look(ctx context.Context) error {
 		return err
 	}
 	// Who saves the first page makes the list, and nobody removes it. If it is not there, or is
-	// another one than the copy is of, what was seen last goes back into the bucket.
-	if p.begunAnew(l) {
-		if ok, err := p.bring(ctx, l); err != nil || !ok {
+	// another one than the copy is of, the servers have lost it: pages that were seen go back.
+	if l.ID != p.mark && (p.mark != "" || l.revision == 0) {
+		for _, name := range slices.Sorted(maps.Keys(p.have)) {
+			if _, err := p.offer(ctx, p.o.Copy, name); err != nil {
+				return err
+			}
+		}
+		if l, err = p.o.Bucket.read(ctx); err != nil {
 			return err
 		}
+		p.seen = 0
 	}
-	if p.seen != l.revision || !p.whole {
+	if l.revision > 0 && l.ID != p.mark {
+		if err := p.o.Copy.SetMark(l.ID); err != nil {
+			return err
+		}
+		p.mark = l.ID
+	}
+	if l.revision > p.seen || !p.whole {
 		p.take(ctx, l)
 	}
 	if p.o.Own != nil && !p.offered {
-		if err := p.offerOwn(ctx); err != nil {
-			return err
-		}
+		return p.offerOwn(ctx)
 	}
-	return p.check(ctx, l)
+	return nil
 }
 
 // know reads what the copy has, once.
@@ -178,7 +188,7 @@ func (p *Pages) offerOwn(ctx context.Context) error {
 		return err
 	}
 	for _, e := range entries {
-		switch has, err := p.offer(ctx, e.Name); {
+		switch has, err := p.offer(ctx, p.o.Own, e.Name); {
 		case err != nil:
 			return err
 		case has:
@@ -192,10 +202,10 @@ func (p *Pages) offerOwn(ctx context.Context) error {
 	return nil
 }
 
-// offer offers a page of the node's own folder to the cluster. It reports whether the cluster has
-// it. An error says that another attempt may succeed.
-func (p *Pages) offer(ctx context.Context, name string) (has bool, err error) {
-	text, err := p.o.Own.Read(name)
+// offer offers a page of one of the node's folders to the cluster. It reports whether the cluster
+// has it. An error says that another attempt may succeed.
+func (p *Pages) offer(ctx context.Context, from *dashboards.Folder, name string) (has bool, err error) {
+	text, err := from.Read(name)
 	if err == nil {
 		err = p.o.Bucket.Offer(ctx, name, text)
 	}
@@ -203,8 +213,7 @@ func (p *Pages) offer(ctx context.Context, name string) (has bool, err error) {
 		return false, err
 	}
 	if err != nil {
-		p.o.Logger.Warn("a dashboard of this node's folder is not in the cluster, and not shown: give its file another name and start the node again",
-			"dashboard", name, "err", err)
+		p.warn("a dashboard of this node is not in the cluster, and not shown", name, err)
 	}
 	return err == nil, nil
 }

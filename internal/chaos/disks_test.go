@@ -204,9 +204,10 @@ func (h *harness) namedIn(sizes map[string]int64) {
 	}
 }
 
-// flipBit flips a bit of a message in a file of a stream.
+// flipBit flips a bit of a message in a file of a log. One in the bucket may lose the map of
+// partitions, which wants a hand.
 func flipBit(t *testing.T, random *rand.Rand, dir string) string {
-	files, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "*", "msgs", "*.blk"))
+	files, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "rondo-*", "msgs", "*.blk"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no file of a stream in %s: %v", dir, err)
 	}

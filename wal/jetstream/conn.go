@@ -15,6 +15,8 @@ import (
 )
 
 const (
+	// attemptTime bounds one question about a stream.
+	attemptTime = 2 * time.Second
 	// checkedTime is how long what servers said of how they sync is believed.
 	checkedTime = time.Minute
 	// failedTime is how long a server that could not be reached is not tried again.
@@ -31,7 +33,7 @@ type Conn struct {
 	o    Options
 	main *peer
 	js   jetstream.JetStream
-	move *mover
+	hop  natsconn.Hop
 
 	mu      sync.Mutex           // guards what follows; held while a single server is connected to
 	others  map[string]*peer     // connections to single servers, by URL
@@ -54,7 +56,6 @@ func Connect(o Options) (*Conn, error) {
 		return nil, fmt.Errorf("connect to %s: %w", natsconn.Redacted(o.URL), err)
 	}
 	c := &Conn{o: o, others: make(map[string]*peer), failed: make(map[string]failure), checked: make(map[string]time.Time), missed: make(map[string]time.Time)}
-	c.move = newMover(nc, c.other, o.Logger)
 	// The server's version comes before questions that an old server may not know.
 	if err = checkVersion(nc.ConnectedServerName(), nc.ConnectedServerVersion()); err == nil {
 		c.js, err = jetstream.New(nc)
@@ -63,7 +64,6 @@ func Connect(o Options) (*Conn, error) {
 		c.main, err = newPeer(nc)
 	}
 	if err != nil {
-		c.move.close()
 		nc.Close()
 		return nil, err
 	}
@@ -123,10 +123,11 @@ func (c *Conn) find(ctx context.Context, name string) (jetstream.Stream, error) 
 		st, err := c.js.Stream(try, name)
 		silent := try.Err() != nil
 		cancel()
-		if err == nil || errors.Is(err, jetstream.ErrStreamNotFound) {
+		answered := err == nil || errors.Is(err, jetstream.ErrStreamNotFound)
+		c.hop.Heard(c.main.nc, answered)
+		if answered {
 			return st, err
 		}
-		c.move.doubt(name)
 		if !silent || ctx.Err() != nil {
 			return nil, err
 		}
@@ -254,15 +255,6 @@ func (c *Conn) replica(n int) (*peer, error) {
 	return p, nil
 }
 
-// other is replica, for the mover.
-func (c *Conn) other(n int) (*nats.Conn, error) {
-	p, err := c.replica(n)
-	if err != nil {
-		return nil, err
-	}
-	return p.nc, nil
-}
-
 // otherURLs returns the servers that the connection is not with.
 func (c *Conn) otherURLs() (urls []string) {
 	for _, u := range c.main.nc.Servers() {
@@ -299,5 +291,4 @@ func (c *Conn) Close() {
 	}
 	c.mu.Unlock()
 	c.main.nc.Close()
-	c.move.close()
 }

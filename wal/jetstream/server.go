@@ -86,9 +86,7 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	m.Header.Set(nats.MsgIdHdr, id)
 	m.Data = msg
 	resp, err := s.conn.main.nc.RequestMsgWithContext(ctx, m)
-	if err != nil {
-		s.conn.move.doubt(s.stream)
-	}
+	s.conn.hop.Heard(s.conn.main.nc, err == nil)
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrReconnectBufExceeded) {
 		// It was not sent, or nobody was there.
 		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, natsconn.Explain(s.conn.main.nc, err))
@@ -118,7 +116,6 @@ func (s *Server) Publish(ctx context.Context, after uint64, id string, msg []byt
 	case codeResources, codeInsufficent, codeStorage:
 		return 0, fmt.Errorf("%w: %w", wal.ErrFull, ack.Error)
 	case codeUnavailable, codeNotLeader, codeTooLarge:
-		s.conn.move.doubt(s.stream)
 		return 0, fmt.Errorf("%w: %w", wal.ErrRetry, ack.Error)
 	case codeInProcess: // not decided
 	}
@@ -138,7 +135,6 @@ func (s *Server) admit(ctx context.Context, id string, size int64) error {
 	if s.left < size {
 		info, err := s.jsStream.Info(ctx)
 		if err != nil {
-			s.conn.move.doubt(s.stream)
 			return fmt.Errorf("%w: %w", wal.ErrRetry, err)
 		}
 		most := info.Config.MaxBytes
@@ -194,8 +190,9 @@ func (s *Server) Read(ctx context.Context, replica int, from uint64, n int, fn f
 		return true, nil
 	})
 	if err != nil && !stopped {
-		if replica == 0 {
-			s.conn.move.doubt(s.stream)
+		// An answer would say nothing: a server that is cut off reads its own replica.
+		if replica == 0 && !errors.Is(err, context.Canceled) {
+			s.conn.hop.Heard(s.conn.main.nc, false)
 		}
 		return fmt.Errorf("read the stream: %w", err)
 	}
@@ -228,8 +225,8 @@ func (s *Server) Bounds(ctx context.Context) (oldest, newest uint64, err error) 
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return 1, 0, nil // it was deleted: it has no message, as one that is made anew
 	}
+	s.conn.hop.Heard(s.conn.main.nc, err == nil)
 	if err != nil {
-		s.conn.move.doubt(s.stream)
 		return 0, 0, fmt.Errorf("stream %s: %w", s.stream, natsconn.Explain(s.conn.main.nc, err))
 	}
 	if info.State.Msgs == 0 {

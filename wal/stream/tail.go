@@ -47,18 +47,21 @@ func (r *Reader) Tail(ctx context.Context, from wal.Pos, fn func(p wal.Pos, rec 
 }
 
 // start finds the message to begin with. It waits for servers that do not answer, and for the first
-// message.
+// message, unless records are held already.
 func (r *Reader) start(ctx context.Context, from wal.Pos) (*walk, error) {
 	q := quiet{reader: r}
-	for {
+	for began := time.Now(); ; {
 		w, err := r.tryStart(ctx, from)
 		switch {
 		case err == nil, isFinal(err):
 			return w, err
 		case errors.Is(err, errEmpty):
-			q.answered()
+			if q.answered(); from > 1 && time.Since(began) >= r.o.Patience {
+				return nil, endsBefore(0, from-1)
+			}
 		default:
 			q.failed(err)
+			began = time.Now()
 		}
 		if sleep.For(ctx, q.pause()) != nil {
 			return nil, ctx.Err()

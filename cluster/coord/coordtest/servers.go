@@ -35,7 +35,6 @@ type version struct {
 	value    []byte // nil: the key was removed
 	revision uint64
 	at       time.Time
-	damaged  bool
 }
 
 // A delayed write arrives when the clock is past its time.
@@ -50,9 +49,9 @@ type delayed struct {
 var ErrNoAnswer = errors.New("the servers do not answer")
 
 // New returns servers with a clock. They fail at random, unless seed is 0: requests and answers are
-// lost, requests arrive up to 20 s late, reads are up to 2 s out of date, even where the client has
-// read newer things before, and nobody gets an answer for 4 to 9 s. A list of leases is no older
-// than the client's last write: node.Node.Leads relies on that.
+// lost, requests arrive up to 20 s late, reads are up to 2 s out of date, and nobody gets an answer
+// for 4 to 9 s. What a client reads is no older than what it has read or written before:
+// node.Node.Leads relies on that.
 func New(now func() time.Time, seed uint64) *Servers {
 	s := &Servers{now: now, versions: make(map[string][]version), cut: make(map[string]bool)}
 	if seed != 0 {
@@ -76,47 +75,13 @@ func (s *Servers) Heal() {
 	clear(s.cut)
 }
 
-// Lose lets the servers forget a key without a trace, as if a bit had flipped in their files. Late
-// requests for it still arrive.
-func (s *Servers) Lose(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.versions, key)
-}
-
-// GoBack lets the servers forget the newest value of a key, if they know an older one.
-func (s *Servers) GoBack(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if all := s.versions[key]; len(all) > 1 {
-		s.versions[key] = all[:len(all)-1]
-	}
-}
-
-// Damage lets the servers give out the newest value of a key as damaged until it is written again.
-func (s *Servers) Damage(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if all := s.versions[key]; len(all) > 0 && all[len(all)-1].value != nil {
-		all[len(all)-1].damaged = true
-	}
-}
-
-// LoseAll lets the servers forget everything. Revisions begin anew.
-func (s *Servers) LoseAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.versions)
-	s.late, s.revision = nil, 0
-}
-
 // Client returns the connection of a client.
 func (s *Servers) Client(name string) coord.Store { return &client{Servers: s, name: name} }
 
 type client struct {
 	*Servers
-	name  string
-	wrote time.Time // when its last write was acknowledged
+	name string
+	saw  time.Time // it has seen all that was written before
 }
 
 // A fate is what becomes of a call.
@@ -190,7 +155,7 @@ func (c *client) call(key string, value []byte, revision uint64) (uint64, error)
 		return 0, fmt.Errorf("%s: %w", c.name, ErrNoAnswer)
 	}
 	if err == nil {
-		c.wrote = c.now()
+		c.saw = c.now()
 	}
 	return rev, err
 }
@@ -214,8 +179,8 @@ func (c *client) List(_ context.Context, prefix string) ([]coord.Entry, error) {
 	if f.lost || f.mute || f.late > 0 {
 		return nil, fmt.Errorf("%s: %w", c.name, ErrNoAnswer)
 	}
-	if strings.HasPrefix(prefix, "lease.") {
-		f.stale = min(f.stale, c.now().Sub(c.wrote))
+	if at := c.now().Add(-f.stale); at.After(c.saw) {
+		c.saw = at
 	}
 	var out []coord.Entry
 	for key, all := range c.versions {
@@ -223,13 +188,9 @@ func (c *client) List(_ context.Context, prefix string) ([]coord.Entry, error) {
 			continue
 		}
 		for i := len(all) - 1; i >= 0; i-- {
-			if v := all[i]; c.now().Sub(v.at) >= f.stale {
+			if v := all[i]; !v.at.After(c.saw) {
 				if v.value != nil {
-					e := coord.Entry{Key: key, Value: bytes.Clone(v.value), Revision: v.revision, Damaged: v.damaged}
-					if e.Damaged {
-						e.Value = nil
-					}
-					out = append(out, e)
+					out = append(out, coord.Entry{Key: key, Value: bytes.Clone(v.value), Revision: v.revision})
 				}
 				break
 			}

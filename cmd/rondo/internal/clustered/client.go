@@ -80,18 +80,6 @@ func (c *Client) dial(ctx context.Context, o DialOptions) (err error) {
 	return err
 }
 
-// keptToken returns the token that the cluster keeps; empty: it keeps none.
-func keptToken(ctx context.Context, s coord.Store) (string, error) {
-	e, err := s.Get(ctx, keyToken)
-	if err != nil {
-		return "", fmt.Errorf("token of the cluster: %w", err)
-	}
-	if e.Damaged {
-		return "", errors.New("the token of the cluster is damaged in the servers of NATS; a node that runs writes it again: try again in a minute")
-	}
-	return string(e.Value), nil
-}
-
 // watch looks at the cluster until ctx ends.
 func (c *Client) watch(ctx context.Context, w *coord.Watcher) {
 	tick := time.NewTicker(coord.Times{}.WithDefaults().Interval)

@@ -109,10 +109,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC"
 // origin returns what a cluster was filled from, and the revision of that; 0: nothing.
 func origin(ctx context.Context, s coord.Store) (o Origin, revision uint64, err error) {
 	e, err := s.Get(ctx, keyOrigin)
-	switch {
-	case err == nil && e.Damaged:
-		err = errors.New("it is damaged in the servers of NATS: make another cluster with --cluster-name")
-	case err == nil && e.Revision > 0:
+	if err == nil && e.Revision > 0 {
 		err = json.Unmarshal(e.Value, &o)
 	}
 	if err != nil {

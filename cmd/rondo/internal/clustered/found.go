@@ -24,7 +24,7 @@ const (
 
 // found waits until the cluster has a map, or makes the first one: with three nodes, or those that
 // are there after foundTime. Whoever writes the map first has made the cluster. A node that was in
-// a cluster makes none: if the servers have lost its map, node.Node writes that again.
+// a cluster makes none.
 func (m *Member) found(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -58,12 +58,8 @@ func found(ctx context.Context, s coord.Store, o *Options, patience time.Duratio
 		switch {
 		case done:
 			return nil
-		case errors.Is(err, errMapLost):
-			answered = time.Now()
-			if !told {
-				o.Logger.Error("the servers have lost the map of partitions; waiting for a node that has it on its disk", "name", o.Name)
-				told = true
-			}
+		case errors.Is(err, coord.ErrMapLost):
+			return err
 		case err == nil:
 			answered = time.Now()
 		case ctx.Err() == nil && time.Since(answered) > patience:
@@ -78,22 +74,16 @@ func found(ctx context.Context, s coord.Store, o *Options, patience time.Duratio
 	}
 }
 
-// errMapLost says that a cluster is there, and its map is not.
-var errMapLost = errors.New("the map of partitions is lost")
-
 // foundOnce reports whether s has a map. If there is no map it writes one, once there are three
-// nodes, or any after the time that others have to come. If there was one, it returns errMapLost.
+// nodes, or any after the time that others have to come. The error wraps coord.ErrMapLost if there
+// was one.
 func foundOnce(ctx context.Context, w *coord.Watcher, s coord.Store, o *Options, late bool) (bool, error) {
 	v, err := w.Look(ctx)
 	if err != nil || v.HasMap() {
 		return err == nil, err
 	}
-	lost, err := mapLost(ctx, s, v)
-	if lost {
-		return false, errMapLost
-	}
-	if err != nil {
-		return false, err
+	if v.Traces {
+		return false, coord.ErrMapLost
 	}
 	all := v.Placement()
 	if len(all) < max(3, o.Replicas) && (len(all) == 0 || !late) {
@@ -111,18 +101,4 @@ func foundOnce(ctx context.Context, w *coord.Watcher, s coord.Store, o *Options,
 		o.Logger.Info("made the cluster", "name", o.Name, "partitions", o.Partitions, "replicas", o.Replicas, "nodes", len(all))
 	}
 	return false, err
-}
-
-// mapLost reports whether there was a map: a damaged one is there, or leases, or a node that was in
-// the cluster.
-func mapLost(ctx context.Context, s coord.Store, v *coord.View) (bool, error) {
-	for _, m := range v.Members {
-		if m.Cluster != "" {
-			return true, nil
-		}
-	}
-	if v.MapLost {
-		return true, nil
-	}
-	return coord.HasLeases(ctx, s)
 }

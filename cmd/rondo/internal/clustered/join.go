@@ -43,10 +43,8 @@ type Member struct {
 	router *router.Store
 	detour *detour.Detour
 
-	surveyor  *surveyor
-	shares    bool           // the token is the one that the cluster keeps
-	keeping   sync.WaitGroup // what goes on beside the node
-	tokenless time.Time      // since when the bucket lacks the token of a cluster
+	surveyor *surveyor
+	keeping  sync.WaitGroup // what goes on beside the node
 
 	readers sync.Map // *stream.Reader by partition: the last one that was opened
 
@@ -134,7 +132,7 @@ func (m *Member) connectOnce(ctx context.Context) (err error) {
 	bucket.Logger = m.o.Logger
 	if cluster, _, err := m.folder.Known(); err != nil {
 		return err
-	} else if cluster == "" {
+	} else if bucket.MustExist = cluster != ""; !bucket.MustExist {
 		bucket.Beside = m.o.stream(0)
 		// One that was in the cluster may follow the logs, however the servers sync.
 		if err := m.logs.CheckConnected(ctx); err != nil {
@@ -145,18 +143,13 @@ func (m *Member) connectOnce(ctx context.Context) (err error) {
 		err = isThere(ctx, m.bucket)
 	}
 	if errors.Is(err, natskv.ErrNoBucket) {
-		return fmt.Errorf("the servers have the log %s, and have lost the map of partitions; waiting for a node that was in the cluster: %w", bucket.Beside, err)
+		return fmt.Errorf("%w: %w", coord.ErrMapLost, err)
 	}
 	if err != nil {
 		return err
 	}
-	if m.shares || m.o.Token == "" && m.o.PeerTLS == nil {
-		m.shares = true
-		// A node that runs and knows the token writes it within an interval.
-		m.o.Token, err = sharedToken(ctx, m.bucket, m.o.Dir, !m.tokenless.IsZero() && time.Since(m.tokenless) > 2*tokenInterval)
-		if errors.Is(err, errTokenLost) && m.tokenless.IsZero() {
-			m.tokenless = time.Now()
-		}
+	if m.o.Token == "" && m.o.PeerTLS == nil {
+		m.o.Token, err = sharedToken(ctx, m.bucket)
 	}
 	return err
 }
@@ -218,9 +211,6 @@ func (m *Member) startNode(fail context.CancelCauseFunc) (err error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
-	if m.shares {
-		m.keeping.Go(func() { keepToken(ctx, m.bucket, o.Token, o.Logger) })
-	}
 	if o.DiskSpace != nil {
 		m.keeping.Go(func() { disk.watch(ctx, o.DiskSpace) })
 	}

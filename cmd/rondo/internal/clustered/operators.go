@@ -34,7 +34,7 @@ func Outside(ctx context.Context, s Servers) (*operator.Service, func() error, e
 	bucket, err := natskv.Connect(ctx, o)
 	switch {
 	case errors.Is(err, natskv.ErrNoBucket):
-		return nil, nil, fmt.Errorf("--cluster %s: the servers have no cluster %s: --cluster-name names another one", natsconn.Redacted(s.URL), s.Name)
+		return nil, nil, fmt.Errorf("--cluster %s: the servers have no cluster %s: --cluster-name names another one; if they have lost it, rondo cluster mend --map FOLDER writes its map again", natsconn.Redacted(s.URL), s.Name)
 	case err != nil:
 		return nil, nil, fmt.Errorf("--cluster: %w", err)
 	}

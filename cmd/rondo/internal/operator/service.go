@@ -27,8 +27,8 @@ type Service struct {
 	// LogServers returns what is known of the servers that keep the logs, or nil; nil: they are not
 	// asked.
 	LogServers func(ctx context.Context) *operate.LogServers
-	// Blind returns for how long the cluster could not be looked at; nil: it can.
-	Blind func() time.Duration
+	// Blind returns for how long the cluster could not be looked at, and why; nil: it can.
+	Blind func() (time.Duration, error)
 	// Settles returns how long it takes until the node that answers knows which others are silent,
 	// 0 if it does; nil: it does.
 	Settles func() time.Duration
@@ -102,8 +102,8 @@ func (s *Service) Look(ctx context.Context) (*operate.State, error) {
 		}
 	}
 	if s.Blind != nil {
-		if d := s.Blind(); d > blindTime {
-			st.Add(operate.Error, "node %s could not look at the cluster for %v, so this is old: it does not reach the servers of NATS", s.Node, d.Round(time.Second))
+		if d, err := s.Blind(); d > blindTime {
+			st.Add(operate.Error, "node %s could not look at the cluster for %v, so this is old: %v", s.Node, d.Round(time.Second), err)
 		}
 	}
 	return st, nil

@@ -84,7 +84,7 @@ func TestWhoMayOperate(t *testing.T) {
 // TestStateMessage: what nodes say of themselves goes through the RPC, whatever it is.
 func TestStateMessage(t *testing.T) {
 	s := service()
-	s.Blind = func() time.Duration { return 7 * time.Second }
+	s.Blind = func() (time.Duration, error) { return 7 * time.Second, coord.ErrMapLost }
 	s.LogServers = func(context.Context) *operate.LogServers {
 		return &operate.LogServers{Servers: []operate.LogServer{{Name: "n\xff", Problem: "is silent"}}}
 	}

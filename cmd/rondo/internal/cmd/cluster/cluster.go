@@ -22,7 +22,7 @@ func NewCommand(c *cli.Factory) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, make := range []func(*cli.Factory) *cobra.Command{
-		newClusterStatus, newClusterNodes, newClusterPartitions, newClusterMove, newClusterDrain, newClusterCheck, newClusterInit, newClusterExport,
+		newClusterStatus, newClusterNodes, newClusterPartitions, newClusterMove, newClusterDrain, newClusterCheck, newClusterInit, newClusterExport, newClusterMend,
 	} {
 		cmd.AddCommand(make(c))
 	}

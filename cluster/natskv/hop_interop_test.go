@@ -39,9 +39,9 @@ func TestServerHangs(t *testing.T) {
 			var err error
 			if what == "set" {
 				// An attempt without an answer may have set its key.
-				_, err = s.CompareAndSet(ctx, fmt.Sprint("key", try), []byte("value"), 0)
+				_, err = s.CompareAndSet(ctx, fmt.Sprint("all.key", try), []byte("value"), 0)
 			} else {
-				_, err = s.List(ctx, "")
+				_, err = s.List(ctx, "all.")
 			}
 			cancel()
 			if err == nil {
