@@ -54,7 +54,6 @@ type Standing struct {
 	Lost       bool    `json:"lost,omitempty"`       // the log has lost records that it holds
 	Quarantine string  `json:"quarantine,omitempty"` // why it serves nothing, or empty
 	Trouble    string  `json:"trouble,omitempty"`    // why it cannot read the log now, or empty
-	CopyOf     string  `json:"copyOf,omitempty"`     // the node it was copied from, as yet unproven
 	DigestAt   wal.Pos `json:"digestAt,omitempty"`   // where Digest was taken; 0: none yet
 	Digest     uint64  `json:"digest,omitempty,string"`
 }

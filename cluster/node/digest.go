@@ -132,105 +132,52 @@ func (n *Node) digestOf(ctx context.Context, v *coord.View, node string, partiti
 	return d, err
 }
 
-// A ballot is the digest of one replica, as its node has announced it.
-type ballot struct {
-	node, copyOf string // as coord.Standing has it
-	leads        bool
-}
-
 // A side is the replicas that have one digest.
 type side struct {
-	ballots []ballot
-	leads   bool   // the leader is one of them
-	first   string // by name
+	n     int
+	leads bool   // the leader is one of them
+	first string // by name
 }
 
-func (s *side) add(b ballot) {
-	if s.first == "" || b.node < s.first {
-		s.first = b.node
-	}
-	s.ballots, s.leads = append(s.ballots, b), s.leads || b.leads
-}
-
-// independent returns how many replicas of a side are not copies of others of it. Copies count with
-// the replica that they were made of until the digests of all have agreed: if it was damaged
-// before, so are they.
-func (s *side) independent() int {
-	family := make(map[string]string) // of each node, by its first member
-	for _, b := range s.ballots {
-		family[b.node] = b.node
-	}
-	for range s.ballots {
-		for _, b := range s.ballots {
-			if of, ok := family[b.copyOf]; ok {
-				of = min(of, family[b.node])
-				family[b.node], family[b.copyOf] = of, of
-			}
-		}
-	}
-	distinct := make(map[string]bool)
-	for _, f := range family {
-		distinct[f] = true
-	}
-	return len(distinct)
-}
-
-// beats reports whether a side is believed that has as many replicas as another one: it has more
-// that are no copies, or else the leader, whose replica is what others read.
-func (s *side) beats(other *side) bool {
-	if a, b := s.independent(), other.independent(); a != b {
-		return a > b
-	}
-	return s.leads
-}
-
-// compare puts a replica into quarantine if it differs from the others at the same position: if
-// more than half of the replicas that live have another digest there, or if all have one, and as
-// many as have its own have another one that is believed. A replica that the map has given to
-// others votes for as long as it is there. n.mu is held.
+// compare puts a replica into quarantine if it differs from the others of the map at the same
+// position: if more than half of those that live have another digest there, or if all have one and
+// half of them, with the leader, whose replica is what others read, have another one. n.mu is held.
 func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
-	if l.digest.At == 0 || l.hurt != "" || l.replica == nil {
+	if l.digest.At == 0 || l.hurt != "" || l.replica == nil || !part.Has(n.o.Name) {
 		return
 	}
-	sides := map[uint64]*side{l.digest.Sum: {}}
-	sides[l.digest.Sum].add(ballot{n.o.Name, l.copyOf, l.standing.Leads})
+	mine := &side{n: 1, leads: l.standing.Leads}
+	sides := map[uint64]*side{l.digest.Sum: mine}
 	all, absent := 1, 0 // replicas that live, and how many of them have no digest there
-	for name, m := range v.Members {
+	for _, name := range part.Nodes {
+		m := v.Members[name]
 		if m == nil || !m.Live || name == n.o.Name {
 			continue
 		}
 		st, ok := m.Standing(l.partition)
-		switch {
-		case !slices.Contains(part.Nodes, name) && !st.Spare:
-			continue
-		case ok && (st.Quarantine != "" || st.Halted && st.DigestAt != l.digest.At):
-			continue
-		case !ok || st.DigestAt != l.digest.At:
-			if !st.Spare {
-				all, absent = all+1, absent+1
-			}
+		there := ok && st.DigestAt == l.digest.At
+		if ok && (st.Quarantine != "" || st.Halted && !there) {
 			continue
 		}
-		all++
-		if sides[st.Digest] == nil {
-			sides[st.Digest] = &side{}
+		if all++; !there {
+			absent++
+			continue
 		}
-		sides[st.Digest].add(ballot{name, st.CopyOf, st.Leads})
+		s := sides[st.Digest]
+		if s == nil {
+			s = &side{first: name}
+			sides[st.Digest] = s
+		}
+		s.n, s.leads, s.first = s.n+1, s.leads || st.Leads, min(s.first, name)
 	}
-	mine, against := sides[l.digest.Sum], ""
 	for _, s := range sides {
-		if s != mine && (2*len(s.ballots) > all || absent == 0 && len(s.ballots) == len(mine.ballots) && s.beats(mine)) {
-			against = max(against, s.first)
+		if s != mine && (2*s.n > all || absent == 0 && s.n == mine.n && s.leads) {
+			l.better = s.first
+			l.hurt = "it differs from the replica of " + s.first
+			n.counts.Quarantines++
+			n.o.Logger.Error("a replica differs from the others and is in quarantine: it serves nothing, and is made anew of a copy",
+				"partition", l.partition, "position", uint64(l.digest.At), "differs from", s.first)
+			return // of the others only one side is so large, or has the leader
 		}
-	}
-	switch {
-	case against != "":
-		l.better = against
-		l.hurt = "it differs from the replica of " + against
-		n.counts.Quarantines++
-		n.o.Logger.Error("a replica differs from the others and is in quarantine: it serves nothing, and is made anew of a copy",
-			"partition", l.partition, "position", uint64(l.digest.At), "differs from", against)
-	case absent == 0 && len(sides) == 1 && len(mine.ballots) > 1:
-		l.copyOf = "" // what differs from now on was damaged here
 	}
 }

@@ -17,7 +17,6 @@ type local struct {
 	hurt      string    // why it must be made anew of a copy, or empty
 	better    string    // the node from which the copy is to be taken, if that can be; or empty
 	outdated  bool      // it needs a newer program, and not a copy
-	copyOf    string    // the node it was copied from, until all digests agree; or empty
 	copying   time.Time // since when it is to take a copy; zero: it takes none
 	taking    *taking   // the copy under way, or nil
 	shuns     string    // the node whose copy failed last, or empty

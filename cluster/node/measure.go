@@ -68,7 +68,7 @@ func (n *Node) standings() []coord.Standing {
 	var all []coord.Standing
 	fresh := n.fresh()
 	for _, l := range n.locals {
-		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated, CopyOf: l.copyOf}
+		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated}
 		if l.taking != nil {
 			st.Copied = l.taking.bytes.Load()
 		}

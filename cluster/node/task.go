@@ -101,12 +101,11 @@ func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 		}
 		r, err := n.o.Disk.Open(ctx, l.partition)
 		if err != nil {
-			return func() { l.stored, l.hurt, l.copyOf = true, "", from.Name }, err
+			return func() { l.stored, l.hurt = true, "" }, err
 		}
 		return func() {
 			n.counts.Copies++
 			l.opened(r)
-			l.copyOf = from.Name
 		}, nil
 	})
 }
