@@ -70,7 +70,8 @@ func (b *Block) Take(m *Machine, index []int32, values []Value, texts []string) 
 	if !m.straight || m.noStraight || len(index) == 0 || len(values) != len(m.sources)*len(index) || !b.fits(m, index[0]) {
 		return 0, nil
 	}
-	index = b.join(index[:min(len(index), BlockSeries-len(b.index))])
+	index = index[:min(len(index), BlockSeries-len(b.index))]
+	index = b.join(index)
 	taken = len(index)
 	for d := range m.sources {
 		taken = min(taken, b.read(m, d, index[:taken], values, texts))
@@ -132,18 +133,19 @@ func (b *Block) join(index []int32) []int32 {
 // them can take the straight path, up to the first that cannot.
 func (b *Block) read(m *Machine, d int, index []int32, values []Value, texts []string) int {
 	s, iv := &m.sources[d], b.mo.iv
+	least, most, n := s.min, s.max, len(m.sources)
 	bits, metas := b.t.column(wordSources+dsWords*d+dsBits), b.t.column(wordSources+dsWords*d+dsMeta)
-	out := b.pdp[d*BlockSeries+len(b.index):][:len(index)]
-	n := len(m.sources)
 	gauge := s.kind == Gauge && !(s.heartbeat < iv)
-	for j, i := range index {
-		v := &values[j*n+d]
+	out, at := b.pdp[d*BlockSeries+len(b.index):][:len(index)], d
+	for j := range out {
+		v := &values[at]
+		at += n
 		if gauge && v.Tag == TagFloat { // what source.straight does
 			x := math.Float64frombits(v.Bits)
-			out[j] = float64(x * iv)
-			if x != x || x > s.max || x < s.min {
-				out[j] = math.NaN()
+			if x > most || x < least {
+				x = math.NaN()
 			}
+			out[j] = float64(x * iv)
 			continue
 		}
 		var number Value
@@ -154,13 +156,13 @@ func (b *Block) read(m *Machine, d int, index []int32, values []Value, texts []s
 			}
 			v = &number
 		}
-		x, ok := s.straight(bits[i], metas[i], v, iv)
+		x, ok := s.straight(bits[index[j]], metas[index[j]], v, iv)
 		if !ok {
 			return j
 		}
 		out[j] = x
 	}
-	return len(index)
+	return len(out)
 }
 
 // number returns the number that the text of a reading stands for. ok is false if it needs the
@@ -180,30 +182,18 @@ func (s *source) number(v *Value, texts []string) (number Value, ok bool) {
 // keep makes the readings of data source d the last ones, and adds them to the open PDPs. It
 // reports whether a text is or was among the last readings.
 func (b *Block) keep(m *Machine, d int, index []int32, values []Value) (odd bool) {
-	at, n, mo := wordSources+dsWords*d, len(m.sources), &b.mo
+	at, from, n, mo := wordSources+dsWords*d, d, len(m.sources), &b.mo
 	bits, vals, metas := b.t.column(at+dsBits), b.t.column(at+dsValue), b.t.column(at+dsMeta)
+	bits, vals = bits[:len(metas)], vals[:len(metas)]
 	pdps := b.pdp[d*BlockSeries+len(b.index):][:len(index)]
-	open := mo.sec < mo.end
-	half, step := m.step/2, m.step
-	pre, post := mo.pre, mo.post
+	open, half, step := mo.sec < mo.end, m.step/2, m.step
+	iv, pre, post := mo.iv, mo.pre, mo.post
 	for j, i := range index {
-		v := values[j*n+d]
-		meta := metas[i]
-		if v.Tag == TagText || Tag(meta) == TagText {
-			odd, b.texted[j] = true, true
-			if v.Tag == TagText {
-				v.Bits = 0
-			}
-		}
-		x := pdps[j]
-		if open || x != x {
-			ds := [dsWords]uint64{dsValue: vals[i], dsMeta: meta}
-			if open {
-				keepOpen(ds[:], &v, x, mo.iv)
-			} else {
-				pdps[j] = m.straightPDP(ds[:], &v, x, mo)
-			}
-			bits[i], vals[i], metas[i] = ds[dsBits], ds[dsValue], ds[dsMeta]
+		v := &values[from]
+		from += n
+		meta, x := metas[i], pdps[j]
+		if open || x != x || v.Tag == TagText || Tag(meta) == TagText {
+			odd = b.keepOdd(m, at, j, i, *v, &pdps[j]) || odd
 			continue
 		}
 		// What Machine.straightPDP does with a known reading.
@@ -211,7 +201,7 @@ func (b *Block) keep(m *Machine, d int, index []int32, values []Value) (odd bool
 		if val != val {
 			val = 0
 		}
-		rate := x / mo.iv
+		rate := x / iv
 		val += float64(rate * pre)
 		pdp := math.NaN()
 		if unknown := int64(meta >> 8); unknown <= half {
@@ -220,6 +210,26 @@ func (b *Block) keep(m *Machine, d int, index []int32, values []Value) (odd bool
 		pdps[j] = pdp
 		bits[i], vals[i], metas[i] = v.Bits, math.Float64bits(float64(rate*post)), uint64(v.Tag)
 	}
+	return odd
+}
+
+// keepOdd is keep for a reading that is unknown, ends no PDP, or is or replaces a text. at is the
+// first word of the data source.
+func (b *Block) keepOdd(m *Machine, at, j int, i int32, v Value, pdp *float64) (odd bool) {
+	bits, value, meta := &b.t.column(at + dsBits)[i], &b.t.column(at + dsValue)[i], &b.t.column(at + dsMeta)[i]
+	if v.Tag == TagText || Tag(*meta) == TagText {
+		odd, b.texted[j] = true, true
+		if v.Tag == TagText {
+			v.Bits = 0
+		}
+	}
+	ds := [dsWords]uint64{dsValue: *value, dsMeta: *meta}
+	if b.mo.sec < b.mo.end {
+		keepOpen(ds[:], &v, *pdp, b.mo.iv)
+	} else {
+		*pdp = m.straightPDP(ds[:], &v, *pdp, &b.mo)
+	}
+	*bits, *value, *meta = ds[dsBits], ds[dsValue], ds[dsMeta]
 	return odd
 }
 

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
@@ -44,7 +45,7 @@ func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uin
 				break
 			}
 			first := b.samples[from].first
-			taken, texts := bl.Take(d.m, sh.index, b.values[first:first+uint32(n*d.values)], b.texts)
+			taken, texts := bl.Take(d.m, sh.index[:n], b.values[first:first+uint32(n*d.values)], b.texts)
 			for _, t := range texts {
 				g.setText(int(t.Index), t.Texts)
 			}
@@ -71,30 +72,31 @@ func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uin
 // is the matter with. Their indices are in sh.index then, and their values one behind the other.
 func (sh *shard) plain(g *group, samples []sample) (*definition, int) {
 	c := g.c
-	flags, defs, refused := g.flags[:g.n], g.defs[:g.n], len(g.refused) > 0
-	mask := uint32(1)<<c.shift - 1
-	list := sh.index[:0]
-	var d *definition
-	first, at := samples[0].first, samples[0].at
-	for i := range samples {
-		sm := &samples[i]
-		index := sm.ref.number() & mask
-		if int(index) >= len(flags) || flags[index] != flagAlive || refused && g.refused[int(index)] != nil {
-			break
-		}
-		if d == nil {
-			if d = c.defs.byID(defs[index]); d == nil || int(sm.n) != d.values {
-				return nil, 0
-			}
-		}
-		if d.id != defs[index] || sm.first != first || sm.at != at {
-			break
-		}
-		first += uint32(sm.n)
-		list = append(list, int32(index))
+	first, at, n := samples[0].first, samples[0].at, samples[0].n
+	i := c.index(samples[0].ref.number())
+	if !g.alive(i) || g.definition(i) == nil || int(n) != g.definition(i).values {
+		return nil, 0
 	}
-	sh.index = list
-	return d, len(list)
+	d := g.definition(i)
+	flags := g.flags[:g.n]
+	defs, id, mask := g.defs[:len(flags)], d.id, uint32(1)<<c.shift-1
+	list, taken := sh.index[:min(len(samples), len(sh.index))], 0
+	for j := range list {
+		sm := &samples[j]
+		index := int(sm.ref.number() & mask)
+		if index >= len(flags) || flags[index] != flagAlive || defs[index] != id || sm.first != first || sm.at != at || sm.n != n {
+			break
+		}
+		first += uint32(n)
+		list[j] = int32(index)
+		taken++
+	}
+	if len(g.refused) > 0 {
+		if j := slices.IndexFunc(list[:taken], func(i int32) bool { return g.refused[int(i)] != nil }); j >= 0 {
+			taken = j
+		}
+	}
+	return d, taken
 }
 
 // applyOdd applies a sample that does not step together with others.

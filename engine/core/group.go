@@ -483,17 +483,19 @@ func (g *group) pushBlock(co *bufferCoder, index []int32, r *rra.BlockRows) {
 	mask := st.Buffer - 1
 	line := g.buffer(col, st, r.K)
 	b := g.column(col)
-	k := uint32(r.K)
+	k, vals := uint32(r.K), r.Values[:len(index)]
+	counts := b.n
+	bases, line := b.base[:len(counts)], line[:len(counts)]
 	for j, i := range index {
-		v := r.Values[j]
-		switch n := b.n[i]; {
+		v := vals[j]
+		switch n := counts[i]; {
 		case n == 0:
 			if v == v {
-				b.base[i], b.n[i], line[i] = k, 1, v
+				bases[i], counts[i], line[i] = k, 1, v
 			}
-		case b.base[i]+uint32(n) == k:
+		case bases[i]+uint32(n) == k:
 			line[i] = v
-			b.n[i] = n + 1
+			counts[i] = n + 1
 		default:
 			g.push(co, int(i), &rra.Run{Stream: r.Stream, DS: r.DS, First: r.K, Count: 1, Value: v})
 		}

@@ -27,13 +27,13 @@ type shard struct {
 	reorder rra.Time // the reorder window in force
 
 	// The goroutine alone uses what follows, and keeps it from record to record.
-	runs  []rra.Run // rows of one step
-	block rra.Block // series that step together
-	index []int32   // of the series that may join it
-	reach int       // how many samples are looked at for it
-	words []uint64  // a copy of the state at hand
-	state rra.State // of the series at hand: a local variable would escape to the heap
-	batch Batch     // decoded records
+	runs  []rra.Run              // rows of one step
+	block rra.Block              // series that step together
+	index [rra.BlockSeries]int32 // of the series that may join it
+	reach int                    // how many samples are looked at for it
+	words []uint64               // a copy of the state at hand
+	state rra.State              // of the series at hand: a local variable would escape to the heap
+	batch Batch                  // decoded records
 	coder bufferCoder
 	stats shardStats
 

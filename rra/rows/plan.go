@@ -21,10 +21,12 @@ func planIntegers(q []int64) packing {
 	lo, hi := q[0], q[0]
 	dlo, dhi := int64(math.MaxInt64), int64(math.MinInt64)
 	before := q[:n-1] // of each integer from the second on, the one before it
+	total := 0        // bits of all deltas, without signs
 	for i, v := range q[1:] {
 		lo, hi = min(lo, v), max(hi, v)
 		d := v - before[i]
 		dlo, dhi = min(dlo, d), max(dhi, d)
+		total += bits.Len64(uint64(d ^ (d >> 63)))
 	}
 
 	w := uint(bits.Len64(uint64(hi - lo)))
@@ -57,7 +59,7 @@ func planIntegers(q []int64) packing {
 			best = d
 		}
 	}
-	if worthPatches(q, longest) {
+	if worthPatches(n, longest, total) {
 		if d, ok := planPatches(q, longest); ok && d.bits < best.bits {
 			best = d
 		}
@@ -65,21 +67,10 @@ func planIntegers(q []int64) packing {
 	return best
 }
 
-// worthPatches reports whether the longest deltas are so much longer than most that patches may
-// save enough bits.
-func worthPatches(q []int64, longest int) bool {
-	n := len(q)
-	spare := longest - 2 // bits a row that may be saved, if the others have none
-	if spare <= 2 || spare*n <= 40 {
-		return false
-	}
-	total, prev := 0, q[0]
-	for _, v := range q[1:] {
-		d := v - prev
-		prev = v
-		total += bits.Len64(uint64(d ^ (d >> 63)))
-	}
-	spare -= total / (n - 1)
+// worthPatches reports whether the longest of n-1 deltas, which have total bits together, are so
+// much longer than most that patches may save enough bits.
+func worthPatches(n, longest, total int) bool {
+	spare := longest - 2 - total/(n-1) // bits a row that may be saved
 	return spare > 2 && spare*n > 40
 }
 
