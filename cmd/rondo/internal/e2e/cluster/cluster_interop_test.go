@@ -16,7 +16,8 @@ import (
 
 // TestClusterSurvivesNode runs three servers as nodes over three real nats-servers. One is killed
 // while updates are sent through the others, and comes back. Every update that was acknowledged is
-// in the answers of all nodes, which are the same text.
+// in the answers of all nodes, which are the same text. Senders that go round over the nodes have
+// filled their series as on one machine.
 func TestClusterSurvivesNode(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	nats := natstest.Three(t)
@@ -24,8 +25,9 @@ func TestClusterSurvivesNode(t *testing.T) {
 	dir := t.TempDir()
 	start := func(name string) *rondotest.Daemon {
 		return rondotest.Serve(t, filepath.Join(dir, name), "--node", name, "--cluster", nats.URLs(), "--cluster-monitor", strings.Join(nats.Monitors(), ","),
-			"--cluster-listen", "127.0.0.1:0", "--cluster-partitions", "4", "--cluster-log", "64M")
+			"--cluster-listen", "127.0.0.1:0", "--cluster-partitions", "4", "--cluster-log", "64M", "--rrdcached", "127.0.0.1:0")
 	}
+	others := newBalanced(t, rondotest.Serve(t, filepath.Join(dir, "one"), "--rrdcached", "127.0.0.1:0"))
 	a, b, c := start("a"), start("b"), start("c")
 	for i := range series {
 		eventually(t, "create", a, "create", fmt.Sprintf("s/%d", i), "--start", "1000000000", "--step", "10", "DS:x:GAUGE:1000:U:U", "RRA:AVERAGE:0.5:1:200")
@@ -57,16 +59,22 @@ func TestClusterSurvivesNode(t *testing.T) {
 	}
 	for round := 1; round <= 5; round++ {
 		send([]*rondotest.Daemon{a, b, c}[round%3], round)
+		others.send(a, b, c)
 	}
 	c.Kill(t)
 	for round := 6; round <= 13; round++ {
 		send([]*rondotest.Daemon{a, b}[round%2], round)
+		others.send(a, b)
 	}
 	t.Logf("%d of %d updates were refused while partitions had no leader", refused, 13*series)
 	for i := range series { // the last ones are not to be among them
 		eventually(t, "update", b, "update", fmt.Sprintf("s/%d", i), "1000000500:50")
 	}
 	c = start("c")
+	for range 4 {
+		others.send(a, b, c)
+	}
+	others.compare(a, b, c)
 	for i := range series {
 		name := fmt.Sprintf("s/%d", i)
 		var texts [3]string
