@@ -153,19 +153,20 @@ func (d *Detour) series(ctx context.Context, ref core.Ref) (core.Series, error) 
 	return s, nil
 }
 
-// Info is core.Engine's. A promise has none. It waits for no partition for long.
-func (d *Detour) Info(ref core.Ref) (x core.Info, err error) {
+// Newest is the router's. A promise has none. It waits for no leader for long.
+func (d *Detour) Newest(ref core.Ref) (core.Info, error) {
 	p, in := router.Inner(ref)
 	if ref&promiseBit != 0 || p < 0 || p >= len(d.lanes) {
 		return core.Info{}, notFound(ref)
 	}
-	var got core.Info
+	var x core.Info
 	var failed error
-	if err := d.ask(p, func(e core.Engine) { got, failed = e.Info(in) }); err != nil {
-		return core.Info{}, err
+	e, err := router.LeaderNow(d.dir, p)
+	if err != nil || !d.lanes[p].within(func() { x, failed = e.Info(in) }) {
+		return core.Info{}, unavailable(p)
 	}
-	got.Ref = ref
-	return got, failed
+	x.Ref = ref
+	return x, failed
 }
 
 // ListMetadata is core.Engine's. For one path it waits for no partition for long. A path whose

@@ -207,3 +207,30 @@ func TestVoidReferencesWaitOnce(t *testing.T) {
 
 // nobody stands for no leader.
 var nobody = new(farEngine)
+
+// behind is a Directory of one partition whose replica here has what its leader had once.
+type behind struct{ replica, leader core.Engine }
+
+func (d behind) Reader(context.Context, int) (core.Engine, error) { return d.replica, nil }
+func (d behind) Leader(context.Context, int) (core.Engine, error) { return d.leader, nil }
+func (behind) Partitions() int                                    { return 1 }
+
+// TestNewest: what another node has stored is in the answer, whatever this node's replica lacks.
+func TestNewest(t *testing.T) {
+	all := openStores(t, 2, core.Options{})
+	var ref core.Ref
+	for i, s := range all {
+		one := newRouter(t, stores{s}, router.Options{})
+		ref = manySeries(t, one, 1)[0]
+		var b core.Batch
+		b.Add(ref, rra.Seconds(begin+10+int64(i)), rra.Float(1))
+		must(t, core.Append(t.Context(), one, &b))
+	}
+	r := newRouter(t, behind{replica: all[0], leader: all[1]}, router.Options{})
+	for want, ask := range map[int64]func(core.Ref) (core.Info, error){begin + 10: r.Info, begin + 11: r.Newest} {
+		x, err := ask(ref)
+		if must(t, err); x.Ref != ref || x.Machine.LastUpdate(x.State.W) != rra.Seconds(want) {
+			t.Errorf("%d was updated at %v, want %d", x.Ref, x.Machine.LastUpdate(x.State.W), want)
+		}
+	}
+}

@@ -159,6 +159,20 @@ func (r *Store) Info(ref core.Ref) (core.Info, error) {
 	})
 }
 
+// Newest is Info as the leader has it: another replica may lack what other nodes have stored.
+func (r *Store) Newest(ref core.Ref) (x core.Info, err error) {
+	p, in, ok := r.inner(ref)
+	if !ok {
+		return x, notFound(ref)
+	}
+	err = r.certainly(context.Background(), p, func(e core.Engine) (err error) {
+		x, err = e.Info(in)
+		return err
+	})
+	x.Series = r.series(p, x.Series)
+	return x, asOuter(ref, err)
+}
+
 // Lasts is core.Store's. It asks several partitions at the same time. That one series alone does
 // not exist is certain.
 func (r *Store) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, error) {

@@ -106,7 +106,7 @@ func youngOf(r *receivers.Request, learn bool) *young {
 // metYoung returns a series as the node that made it watches it, if it has had one sample; nil: it
 // has more, or none.
 func (s *Sink) metYoung(r *receivers.Request) *young {
-	info, err := s.store.Info(r.Ref)
+	info, err := s.newest(r.Ref)
 	y := youngOf(r, true)
 	if err != nil || y == nil {
 		return nil
@@ -444,7 +444,7 @@ func (s *Sink) relearn(ctx context.Context, all []shown) {
 	s.replaceMany(ctx, rs)
 	for i := range of {
 		if x := &of[i]; x.first && errors.Is(rs[i].Err, errChanged) { // its last sample shows more
-			if info, err := s.store.Info(x.ref); err == nil {
+			if info, err := s.newest(x.ref); err == nil {
 				x.step = cmp.Or(steps.Apart(x.times()[1]-info.Machine.LastUpdate(info.State.W)), x.step)
 			}
 		}

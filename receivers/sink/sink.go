@@ -48,6 +48,20 @@ const (
 	DefaultSenderRate  = 20_000
 )
 
+// A newest is an Engine whose Info may lack what others have stored a moment ago.
+type newest interface {
+	// Newest is Info with all that is stored.
+	Newest(ref core.Ref) (core.Info, error)
+}
+
+// newest returns a series with all that is stored.
+func (s *Sink) newest(ref core.Ref) (core.Info, error) {
+	if e, ok := s.store.(newest); ok {
+		return e.Newest(ref)
+	}
+	return s.store.Info(ref)
+}
+
 // Options configures a Sink. The zero value is what production runs.
 type Options struct {
 	// Policy decides about new series, until SetPolicy is called; nil: the protocols decide.
@@ -246,10 +260,10 @@ func joined(r *core.RejectedError, at []int, more *core.RejectedError) error {
 // Last is receivers.Sink's. Of a series that was replaced it is what the series has that took its
 // place.
 func (s *Sink) Last(ctx context.Context, ref core.Ref) (at rra.Time, reading float64, err error) {
-	info, err := s.store.Info(s.current(ref))
+	info, err := s.newest(s.current(ref))
 	if errors.Is(err, core.ErrNotFound) {
 		if ref = s.successor(ctx, nil, ref); ref != 0 {
-			info, err = s.store.Info(ref)
+			info, err = s.newest(ref)
 		}
 	}
 	if err != nil {
