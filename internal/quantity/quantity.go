@@ -167,6 +167,8 @@ func (s Scale) Text(v float64) string {
 	case s.kind == exponent && v != 0:
 		digits, power, _ := strings.Cut(strconv.FormatFloat(v/s.divisor, 'e', 2, 64), "e")
 		return s.with(minus(digits + "e" + strings.TrimLeft(power[:1], "") + strings.TrimLeft(power[1:], "0")))
+	case v == 0 && s.divisor != 1:
+		s.prefix, s.places = "", 0 // 0/s, not 0.0k/s
 	case v != 0 && (s.divisor != 1 || s.unit == "s") && math.Abs(v)/s.divisor < 0.5*math.Pow(10, float64(-s.places)):
 		if own := Of(s.unit, int(s.base), v); own.divisor != s.divisor {
 			return own.Text(v)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -36,7 +37,7 @@ func TestReadings(t *testing.T) {
 		}
 		var got []string
 		for _, r := range readings(e, nil, false) {
-			i := slices.IndexFunc(r.matchers, func(m *labels.Matcher) bool { return m.Name == labels.MetricName })
+			i := slices.IndexFunc(r.matchers, func(m *labels.Matcher) bool { return m.Name == model.MetricNameLabel })
 			got = append(got, r.matchers[i].Value)
 			if r.threshold != nil {
 				got = append(got, fmt.Sprint(*r.threshold))

@@ -75,6 +75,7 @@ export function scaled(value, scale, more = 0) {
   if (kind === 'date') return time(value).slice(0, more ? 19 : 16);
   if (kind === 'duration') return size / divisor < 1 ? withUnit(fixed(value / divisor, value ? 3 : 0), '', 's') : duration(value / divisor);
   if (kind === 'exponent') return withUnit(minus(value ? (value / divisor).toExponential(2) : '0'), prefix, unit);
+  if (!value && divisor !== 1) return withUnit('0', '', unit); // not 0.0k/s
   if (value && (divisor !== 1 || unit === 's') && size / divisor < 0.5 * 10 ** -places) {
     const own = scaleOf(value, value, { unit, base });
     if (own.divisor !== divisor) return scaled(value, own);
