@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -70,6 +71,82 @@ func TestPrometheusWriteInterop(t *testing.T) {
 		t.Errorf("the help is not kept: %s", m)
 	}
 	d.Stop(t)
+}
+
+// TestBesidePrometheusInterop: what a Prometheus sends is listed as it lists it itself: its series,
+// values of labels, metadata, and how many series each name has.
+func TestBesidePrometheusInterop(t *testing.T) {
+	rrdtooltest.Need(t, "prometheus")
+	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `# HELP rw_total A counter, with \\ and \n.
+# TYPE rw_total counter
+rw_total{code="200"} 7
+rw_total{code="500"} 1
+# HELP rw_level A gauge.
+# TYPE rw_level gauge
+rw_level{kind="a/b",text="line\nbreak"} 2.5
+rw_level{kind="µ"} 3
+# TYPE rw_seconds histogram
+rw_seconds_bucket{le="0.5"} 3
+rw_seconds_bucket{le="+Inf"} 4
+rw_seconds_sum 1.25
+rw_seconds_count 4
+# TYPE rw_gc summary
+rw_gc{quantile="0.9"} 0.25
+rw_gc_sum 2
+rw_gc_count 8
+rw_untyped 1
+`)
+	}))
+	t.Cleanup(exporter.Close)
+	d := rondotest.Serve(t, filepath.Join(t.TempDir(), "db"))
+	p := sendingPrometheus(t, strings.TrimPrefix(exporter.URL, "http://"), d.URL+"/api/v1/write")
+	rondotest.WaitFor(t, "a scrape", func() bool { return strings.Contains(listed(t, p.URL, "label/code/values"), "500") })
+	for _, path := range []string{
+		`series?match[]={job="rw"}`, `labels?match[]={job="rw"}`, `label/__name__/values?match[]={job="rw"}`, `label/code/values`, `label/kind/values`,
+		`label/text/values`, `label/le/values?match[]={job="rw"}`, `metadata?metric=rw_total`, `metadata?metric=rw_level`, `metadata?metric=rw_seconds`,
+		`metadata?metric=rw_gc`, `metadata?metric=rw_untyped`, `query?query=count+by(__name__)({job="rw"})`, `query?query=count({job="rw"})`,
+	} {
+		var got, want string
+		deadline := time.Now().Add(rondotest.Patience)
+		for got, want = "", "-"; got != want && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			got, want = listed(t, d.URL, path), listed(t, p.URL, path)
+		}
+		if got != want {
+			t.Errorf("%s:\n%s\nPrometheus answers\n%s", path, got, want)
+		}
+	}
+}
+
+// listed returns the data of an answer of Prometheus' API, in order and without times.
+func listed(t *testing.T, server, path string) string {
+	t.Helper()
+	name, query, _ := strings.Cut(path, "?")
+	r, err := http.Get(server + "/api/v1/" + name + "?" + strings.NewReplacer("{", "%7B", "}", "%7D", "[", "%5B", "]", "%5D", `"`, "%22").Replace(query))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }() // it has been read
+	var answer struct{ Data any }
+	if err := json.NewDecoder(r.Body).Decode(&answer); err != nil {
+		t.Fatalf("%s: %s: %v", path, r.Status, err)
+	}
+	list, ok := answer.Data.([]any)
+	if all, isMap := answer.Data.(map[string]any); isMap && all["result"] != nil {
+		list, ok = all["result"].([]any)
+	}
+	if !ok {
+		return fmt.Sprint(answer.Data)
+	}
+	var lines []string
+	for _, x := range list {
+		if m, ok := x.(map[string]any); ok && m["value"] != nil {
+			m["value"] = m["value"].([]any)[1]
+		}
+		lines = append(lines, fmt.Sprintf("%q", fmt.Sprint(x)))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 // sentUpTo says whether all series of Prometheus' metrics have been updated at the last of points,

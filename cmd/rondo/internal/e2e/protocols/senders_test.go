@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang/snappy"
+	"github.com/prometheus/prometheus/prompb"
+
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
 )
 
@@ -50,7 +53,8 @@ func TestSlowSenders(t *testing.T) {
 	t.Parallel()
 	const points = 12
 	end := time.Now().Unix() / 300 * 300
-	d := rondotest.Serve(t, filepath.Join(t.TempDir(), "rondo.db"), "--graphite", "127.0.0.1:0")
+	db := filepath.Join(t.TempDir(), "rondo.db")
+	d := rondotest.Serve(t, db, "--graphite", "127.0.0.1:0", "--collectd", "127.0.0.1:0")
 	line, err := net.Dial("tcp", d.Listens["graphite"])
 	if err != nil {
 		t.Fatal(err)
@@ -63,13 +67,26 @@ func TestSlowSenders(t *testing.T) {
 			d.Post(t, "/write?precision=s", "text/plain", fmt.Sprintf("m%d,host=a value=%d %d\n", step, i, at))
 			d.Post(t, "/v1/metrics", "application/json", fmt.Sprintf(`{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name",
 				"value":{"stringValue":"job%d"}}]},"scopeMetrics":[{"metrics":[{"name":"g","gauge":{"dataPoints":[{"timeUnixNano":"%d000000000","asInt":"%d"}]}}]}]}]}`, step, at, i))
+			written := prompb.WriteRequest{Timeseries: []prompb.TimeSeries{{
+				Labels:  []prompb.Label{{Name: "__name__", Value: "g"}, {Name: "job", Value: fmt.Sprint("job", step)}},
+				Samples: []prompb.Sample{{Timestamp: at * 1000, Value: float64(i)}},
+			}}}
+			body, err := written.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Post(t, "/api/v1/write", "application/x-protobuf", string(snappy.Encode(nil, body)))
+			rondotest.Run(t, db, "send", "collectd", "--to", d.Listens["collectd"], "--at", fmt.Sprint(at), "--interval", fmt.Sprint(step, "s"), fmt.Sprintf("h%d/users/users=%d", step, i))
 			if _, err := fmt.Fprintf(line, "slow.m%d %d %d\n", step, i, at); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	for _, step := range steps {
-		for _, path := range []string{fmt.Sprintf("influx/m%d/host=a/value", step), fmt.Sprintf("graphite/slow/m%d", step), fmt.Sprintf("otlp/job%d/-/g", step)} {
+		for _, path := range []string{
+			fmt.Sprintf("influx/m%d/host=a/value", step), fmt.Sprintf("graphite/slow/m%d", step), fmt.Sprintf("otlp/job%d/-/g", step),
+			fmt.Sprintf("prometheus/job%d/-/g", step), fmt.Sprintf("collectd/h%d/users/users", step),
+		} {
 			rondotest.WaitFor(t, path, func() bool {
 				rows := d.Call(t, "Fetch", fmt.Sprintf(`{"path":%q,"cf":"AVERAGE","start":"%d","end":"%d"}`, path, end-step*(points-1), end))
 				return strings.Contains(rows, fmt.Sprintf(`"step":"%d"`, step)) && strings.Count(rows, "NaN") <= 2
