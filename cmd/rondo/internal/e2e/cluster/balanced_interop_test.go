@@ -161,3 +161,57 @@ func (s *balanced) compare(nodes ...*rondotest.Daemon) {
 		}
 	}
 }
+
+// read asks nodes one after the other for lists, rows and expressions until done is closed; it
+// closes ready when it has asked for the first time. Each answer has all that was there then, or is
+// an error.
+func (s *balanced) read(ready, done chan struct{}, nodes ...*rondotest.Daemon) (answers int, failed []string) {
+	at := balancedBegin + balancedStep*(s.rounds-2) // rows before it do not change any more
+	questions := []struct{ path, want string }{
+		{"/api/v1/query?query=count(%7Bhost=%22h%22%7D)&time=" + fmt.Sprint(at), `,"2"]`},
+		{"/api/v1/query?query=sum_over_time(load[1h])&time=" + fmt.Sprint(at), ""},
+		{"/api/v1/series?match[]=%7Bjob=~%22.%2B%22%7D", ""},
+		{"/api/v1/label/__name__/values?match[]=%7Bjob=~%22.%2B%22%7D", ""},
+	}
+	for first := true; ; first = false {
+		for i := range questions {
+			q := &questions[i]
+			for _, d := range nodes {
+				text, err := s.get(d.URL + q.path)
+				switch {
+				case err != nil && first:
+					s.Errorf("%s: %v", q.path, err)
+				case err != nil:
+					failed = append(failed, err.Error())
+				case q.want == "":
+					q.want = text
+				case !strings.Contains(text, q.want):
+					s.Errorf("%s was answered with %s, want %s", q.path, text, q.want)
+				default:
+					answers++
+				}
+			}
+		}
+		if first {
+			close(ready)
+		}
+		select {
+		case <-done:
+			return answers, failed
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (s *balanced) get(url string) (string, error) {
+	r, err := s.client.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = r.Body.Close() }() // it is read
+	text, err := io.ReadAll(r.Body)
+	if err == nil && r.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", r.Status, text)
+	}
+	return string(text), err
+}

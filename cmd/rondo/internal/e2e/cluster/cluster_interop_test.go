@@ -61,6 +61,15 @@ func TestClusterSurvivesNode(t *testing.T) {
 		send([]*rondotest.Daemon{a, b, c}[round%3], round)
 		others.send(a, b, c)
 	}
+	others.compare(a, b, c)
+	ready, back, reading := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	reader := *others
+	go func() {
+		defer close(reading)
+		answers, failed := reader.read(ready, back, a, b)
+		t.Logf("%d questions were answered, and %d not, while a node was away: %.300q", answers, len(failed), failed[:min(len(failed), 1)])
+	}()
+	<-ready
 	c.Kill(t)
 	for round := 6; round <= 13; round++ {
 		send([]*rondotest.Daemon{a, b}[round%2], round)
@@ -71,6 +80,8 @@ func TestClusterSurvivesNode(t *testing.T) {
 		eventually(t, "update", b, "update", fmt.Sprintf("s/%d", i), "1000000500:50")
 	}
 	c = start("c")
+	close(back)
+	<-reading
 	for range 4 {
 		others.send(a, b, c)
 	}
