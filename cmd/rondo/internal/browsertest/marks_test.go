@@ -53,12 +53,17 @@ func TestAlertsOnCharts(t *testing.T) {
 		x.open(p.path)
 		x.charts(1)
 		eval[bool](x, catch)
-		x.wait(p.name+": the number is drawn", `(async () => {
+		const svg = `(async () => {
 			document.querySelector('.chart [aria-haspopup="menu"]').click();
 			[...document.querySelectorAll('[role=menuitem]')].find(e => e.textContent === 'SVG').click();
 			while (!window.files.length) await new Promise(done => setTimeout(done, 20));
-			return atob(window.files.pop().Data).includes('>HighLoad 3');
-		})()`)
+			return atob(window.files.pop().Data);
+		})()`
+		for deadline := time.Now().Add(patience); !strings.Contains(eval[string](x, svg), ">HighLoad 3"); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: the number is not drawn", p.name)
+			}
+		}
 		eval[bool](x, `(document.querySelector('.chart-plot').focus(), true)`)
 		x.key(kb.ArrowLeft, shift)
 		x.key(kb.ArrowLeft, shift)
