@@ -310,22 +310,12 @@ func (s *Store) reserveSeries(ctx context.Context, plan []planned) (*reservation
 				total += n
 			}
 		}
-		total += each
-		largest = max(largest, each)
+		need := each
+		if x := p.copied; x != nil {
+			need += 2*int64(len(x.rows)) + int64(x.strips)*pending.MaxHeader + pending.ChunkSize
+		}
+		total += need
+		largest = max(largest, need)
 	}
 	return s.admission.reserve(ctx, total, largest)
-}
-
-// reserveImport sets the memory of a copy and of its record aside.
-func (s *Store) reserveImport(ctx context.Context, x *importing, rec []byte) (*reservation, error) {
-	n := s.catalogue.classOf(x.m).seriesBytes() + int64(len(rec)) + pending.ChunkSize
-	for i := range x.strips {
-		n += int64(len(x.strips[i].data)) + pending.MaxHeader
-	}
-	def, err := s.catalogue.newDefinitionBytes(&x.planned)
-	if err != nil {
-		return nil, err
-	}
-	n += def
-	return s.admission.reserve(ctx, n, n)
 }

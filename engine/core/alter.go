@@ -121,19 +121,13 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 		return 0, err
 	}
 	c.Path = kept.path
-	x, rec, err := s.prepareImport(&c, true, ref)
+	x := copier{defs: admitting{cat: &s.catalogue}}
+	p, err := x.plan(&c, cleanPath)
+	p.verb, p.Overwrite, p.replaces = "alter", true, ref
 	if err != nil {
-		return 0, fmt.Errorf("alter %q: %w", path, err)
+		return 0, p.failed(err)
 	}
-	if x.reserved, err = s.reserveImport(ctx, x, rec); err != nil {
-		return 0, fmt.Errorf("alter %q: %w", path, err)
-	}
-	defer x.reserved.end()
-	if err := s.catalogue.reserveClass(&x.planned); err != nil {
-		return 0, fmt.Errorf("alter %q: %w", path, err)
-	}
-	defer s.catalogue.arriveClass(&x.planned)
-	return s.replace(x, rec, ref, kept, lock)
+	return s.replace(ctx, p, kept, lock)
 }
 
 // An alterBase is the part of a series that may change while change runs, as tryAlter read it.
@@ -143,28 +137,24 @@ type alterBase struct {
 	last      rra.Time // the last update
 }
 
-// replace logs x as the successor of ref, if ref is still as it was read.
-func (s *Store) replace(x *importing, rec []byte, ref Ref, was alterBase, lock func()) (Ref, error) {
-	var out Created
-	t := new(Ticket)
-	s.appender.ready(t)
-	t.op = &op{rec: rec, apply: func(t *Ticket) { s.applyImport(t, x, &out) }}
-	lock()
-	same, err := s.unchanged(ref, was)
-	if err == nil && !same {
-		err = errReplaced
+// replace makes p in place of the series that it replaces, if that is still as it was read.
+func (s *Store) replace(ctx context.Context, p planned, was alterBase, lock func()) (Ref, error) {
+	out := make([]Created, 1)
+	x, err := s.create(ctx, []planned{p}, out, func(t *Ticket, _ func()) error {
+		lock()
+		defer s.appender.mu.Unlock()
+		if same, err := s.unchanged(p.replaces, was); err != nil || !same {
+			return cmp.Or(err, errReplaced)
+		}
+		return s.appender.enqueue(t, t.op.rec)
+	})
+	if err == nil && x != nil {
+		err = x.wait()
 	}
-	if err == nil {
-		err = s.appender.enqueue(t, rec)
-	}
-	s.appender.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
-	if err := t.Wait(); err != nil {
-		return 0, err
-	}
-	return out.Ref, out.Err
+	return out[0].Ref, out[0].Err
 }
 
 // unchanged reports whether last update, path and labels of a series are still as they were read,

@@ -105,20 +105,53 @@ func (cat *catalogue) newDefinitionBytes(p *planned) (int64, error) {
 	return n, cat.admission.checkDefinition(n)
 }
 
-// admitDefinition compiles the definition of a new series and returns machine and code. The error
-// says which limit the definition exceeds.
-func (cat *catalogue) admitDefinition(d *rra.Definition) (m *rra.Machine, code string, err error) {
+// An admitting admits definitions of new series, equal ones once.
+type admitting struct {
+	cat   *catalogue
+	known map[string]admitted // by code
+	last  *rra.Definition     // that admit was called with
+	of    admitted            // of last
+	code  []byte              // room
+}
+
+// An admitted is a compiled definition.
+type admitted struct {
+	m    *rra.Machine
+	code string
+	err  error // which limit the definition exceeds, or why it is invalid
+}
+
+// admit compiles the definition of a new series.
+func (a *admitting) admit(d *rra.Definition) admitted {
+	if d == a.last {
+		return a.of
+	}
+	a.code = appendDefinition(a.code[:0], d)
+	of, known := a.known[string(a.code)]
+	if !known {
+		of.code = string(a.code)
+		of.m, of.err = a.cat.admitDefinition(d, of.code)
+		if a.known == nil {
+			a.known = make(map[string]admitted)
+		}
+		a.known[of.code] = of
+	}
+	a.last, a.of = d, of
+	return of
+}
+
+// admitDefinition compiles a definition, whose code is code, if the limits allow it.
+func (cat *catalogue) admitDefinition(d *rra.Definition, code string) (*rra.Machine, error) {
 	for i := range d.Archives {
 		if n := d.Archives[i].Rows; n > cat.options.MaxRows {
-			return nil, "", invalid("rra[%d].rows: %d rows, at most %d are allowed", i, n, cat.options.MaxRows)
+			return nil, invalid("rra[%d].rows: %d rows, at most %d are allowed", i, n, cat.options.MaxRows)
 		}
 	}
-	code = string(appendDefinition(nil, d))
 	if n := len(code); n > MaxDefinition {
-		return nil, "", invalid("the definition takes %d bytes, at most %d are possible", n, MaxDefinition)
+		return nil, invalid("the definition takes %d bytes, at most %d are possible", n, MaxDefinition)
 	}
-	m, err = cat.compile(code)
-	return m, code, asInvalid(err)
+	m, err := cat.compile(code)
+	return m, asInvalid(err)
 }
 
 // loadDefinitions reads definitions and classes, in order of their numbers.

@@ -19,60 +19,82 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	if n := len(specs); n > MaxBatch {
 		return nil, invalid("%d series at once, at most %d are possible", n, MaxBatch)
 	}
-	out, err := s.createBatch(ctx, specs)
+	out := make([]Created, len(specs))
+	x, err := s.create(ctx, s.catalogue.plan(specs, out), out, s.appender.submitOp)
+	if err == nil && x != nil {
+		err = x.wait()
+	} else if err == nil {
+		err = s.confirm(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
 	for i := range out {
 		if errors.Is(out[i].Err, ErrExists) { // somebody else has made it, maybe just now
 			s.awaitArrival(out[i].Ref)
 		}
 	}
-	return out, err
+	return out, nil
 }
 
-// createBatch is CreateBatch. A series that exists already may be on its way to its group still.
-func (s *Store) createBatch(ctx context.Context, specs []Spec) ([]Created, error) {
+// A creation is planned series on their way into the store.
+type creation struct {
+	s        *Store
+	plan     []planned
+	t        *Ticket
+	reserved *reservation
+	applied  bool
+}
+
+// create logs by submit the planned series that can be made; out says why the others cannot. It
+// returns nil if none can. Where it fails, it returns what it could not log.
+func (s *Store) create(ctx context.Context, plan []planned, out []Created, submit func(t *Ticket, lock func()) error) (*creation, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	out := make([]Created, len(specs))
-	plan := s.catalogue.plan(specs, out)
 	since := s.catalogue.find(plan)
 	s.failpoint("catalogue-found")
-	plan = s.catalogue.reserve(passDamaged(plan, out), out)
-	if len(plan) == 0 {
-		return out, s.confirm(ctx)
+	x := &creation{s: s, plan: s.catalogue.reserve(passDamaged(plan, out), out)}
+	if len(x.plan) == 0 {
+		return nil, nil
 	}
-	giveUp := func(err error) ([]Created, error) {
-		s.catalogue.arrive(plan, func() {})
-		return nil, err
-	}
-	rec := appendCreate(plan)
-	if err := checkRecord(rec); err != nil {
-		return giveUp(err)
-	}
-	reserved, err := s.reserveSeries(ctx, plan)
-	if err != nil {
-		return giveUp(fmt.Errorf("create %.200q: %w", plan[0].Path, err))
-	}
-	defer reserved.end()
-	t := s.appender.ticket()
-	defer s.appender.tickets.Put(t)
-	t.op = &op{rec: rec}
-	applied := false
-	t.op.apply = func(t *Ticket) {
-		s.catalogue.arrive(plan, func() { s.applyCreate(t, plan, since, out) })
-		applied = true
-	}
-	if err = s.appender.submitOp(t, s.appender.lock); err == nil {
-		err = t.Wait()
-	}
-	if !applied {
-		s.catalogue.arrive(plan, func() {})
+	rec := appendCreate(x.plan)
+	err := checkRecord(rec)
+	if err == nil {
+		x.reserved, err = s.reserveSeries(ctx, x.plan)
 	}
 	if err != nil {
-		return nil, err
+		err = x.plan[0].failed(err)
+	} else {
+		x.t = s.appender.ticket()
+		x.t.op = &op{rec: rec, apply: func(t *Ticket) {
+			s.catalogue.arrive(x.plan, func() { s.applyCreate(t, x.plan, since, out) })
+			x.applied = true
+		}}
+		err = submit(x.t, s.appender.lock)
 	}
-	return out, nil
+	if err != nil {
+		x.end()
+	}
+	return x, err
+}
+
+// wait waits until the series are durable and applied.
+func (x *creation) wait() error {
+	defer x.end()
+	return x.t.Wait()
+}
+
+// end gives back what was set aside for the series.
+func (x *creation) end() {
+	x.reserved.end()
+	if !x.applied {
+		x.s.catalogue.arrive(x.plan, func() {})
+	}
+	if x.t != nil {
+		x.s.appender.tickets.Put(x.t)
+	}
 }
 
 // Check returns why no store can make the series, or nil. A store may have limits of its own.
@@ -102,14 +124,7 @@ func (x *Spec) checkRest() error {
 // plan checks specs and compiles their definitions, each distinct one once.
 func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 	plan := make([]planned, 0, len(specs))
-	type admitted struct {
-		m    *rra.Machine
-		code string
-		err  error // why the definition is invalid
-	}
-	known := make(map[*rra.Definition]admitted)
-	var last admitted
-	var lastOf *rra.Definition
+	defs := admitting{cat: cat}
 	var labels labelRoom
 	for i, sp := range specs {
 		key, p, err := newPath(sp.Path)
@@ -121,24 +136,19 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 		if err == nil {
 			err = sp.checkRest()
 		}
-		if err == nil && sp.Definition != lastOf {
-			was := false
-			if last, was = known[sp.Definition]; !was {
-				last.m, last.code, last.err = cat.admitDefinition(sp.Definition)
-				known[sp.Definition] = last
-			}
-			lastOf = sp.Definition
-		}
+		var d admitted
 		if err == nil {
-			err = last.err
-		}
-		if err != nil {
-			out[i].Err = fmt.Errorf("create %.200q: %w", sp.Path, err)
-			continue
+			d = defs.admit(sp.Definition)
+			err = d.err
 		}
 		// Keep no slice of the caller's.
 		sp.Path, sp.Labels, sp.Definition = p, labels.clone(sp.Labels), nil
-		plan = append(plan, planned{Spec: sp, key: key, m: last.m, def: last.code, at: i})
+		x := planned{Spec: sp, key: key, m: d.m, def: d.code, at: i}
+		if err != nil {
+			out[i].Err = x.failed(err)
+			continue
+		}
+		plan = append(plan, x)
 	}
 	return plan
 }
@@ -164,7 +174,7 @@ func (r *labelRoom) clone(labels []Label) []Label {
 func passDamaged(plan []planned, out []Created) []planned {
 	return slices.DeleteFunc(plan, func(p planned) bool {
 		if p.unknown != nil {
-			out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, p.unknown)
+			out[p.at].Err = p.failed(p.unknown)
 		}
 		return p.unknown != nil
 	})
@@ -184,9 +194,9 @@ func (cat *catalogue) reserve(plan []planned, out []Created) []planned {
 			case err == nil && p.Overwrite:
 				return false
 			case err == nil:
-				out[p.at] = Created{Ref: ref, Err: fmt.Errorf("create %q: %w", p.Path, ErrExists)}
+				out[p.at] = Created{Ref: ref, Err: p.failed(ErrExists)}
 			case room <= 0:
-				out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, ErrSeriesLimit)
+				out[p.at].Err = p.failed(ErrSeriesLimit)
 			default:
 				room--
 				return false
@@ -297,12 +307,12 @@ func (cat *catalogue) enlistNew(list *beginning, plan []planned, at int, records
 	defer cat.mu.Unlock()
 	for i := at; i < len(plan) && n < enlistedAtOnce; i++ {
 		p := &plan[i]
-		if ref, err := cat.now(p); ref != 0 || err != nil {
+		if ref, err := cat.now(p); ref != 0 || err != nil || p.replaces != 0 {
 			break
 		}
 		d, ref, g := cat.add(list.t, p, &records[i])
 		out[p.at].Ref = ref
-		list.add(g, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
+		list.add(g, start{d.class.index(ref.number()), d, p})
 		n++
 	}
 	return n
@@ -318,8 +328,11 @@ func (s *Store) applyOne(list *beginning, plan []planned, at int, rec *seriesRec
 	case err != nil:
 		out[p.at].Err = err
 		return
+	case p.replaces != 0 && old != p.replaces:
+		out[p.at].Err = errReplaced
+		return
 	case old != 0 && !p.Overwrite:
-		out[p.at] = Created{Ref: old, Err: fmt.Errorf("create %q: %w", p.Path, ErrExists)}
+		out[p.at] = Created{Ref: old, Err: p.failed(ErrExists)}
 		return
 	case old != 0:
 		list.flush() // the series ends before another one begins
@@ -327,15 +340,14 @@ func (s *Store) applyOne(list *beginning, plan []planned, at int, rec *seriesRec
 	d, ref, g := cat.enlist(list.t, p, old, rec)
 	s.failpoint("catalogue-create")
 	out[p.at].Ref = ref
-	list.add(g, start{d.class.index(ref.number()), d, p.Start, p.smoothBy()})
+	list.add(g, start{d.class.index(ref.number()), d, p})
 }
 
 // A start is a new series of a group.
 type start struct {
-	index    int
-	d        *definition
-	at       rra.Time
-	smoothBy uint64
+	index int
+	d     *definition
+	p     *planned
 }
 
 // A beginning gathers new series: those that follow each other in one group begin together.
@@ -373,12 +385,14 @@ func (sh *shard) start(g *group, starts []start) {
 		if g.c.tabular && !g.c.seasonal {
 			n = alike(starts)
 		}
-		sh.words = g.start(st.index, st.d, st.at, sh.words)
-		if n > 1 {
+		sh.words = g.start(st.index, st.d, st.p.Start, sh.words)
+		switch {
+		case st.p.copied != nil:
+			g.adopt(st.index, st.p.copied)
+		case n > 1:
 			g.startMore(st.index, n, sh.words)
-		}
-		if g.c.seasonal {
-			st.d.m.SmoothBy(g.state(st.index).W, st.smoothBy)
+		case g.c.seasonal:
+			st.d.m.SmoothBy(g.state(st.index).W, st.p.smoothBy())
 		}
 		starts = starts[n:]
 	}
@@ -386,40 +400,17 @@ func (sh *shard) start(g *group, starts []start) {
 
 // alike returns how many of the first starts differ in their index only, which rises by one.
 func alike(starts []start) int {
-	n := 1
-	for n < len(starts) && starts[n].d == starts[0].d && starts[n].at == starts[0].at && starts[n].index == starts[0].index+n {
+	n, first := 1, &starts[0]
+	for n < len(starts) && starts[n].alike(first) && starts[n].index == first.index+n {
 		n++
 	}
 	return n
 }
 
-// A planned is a checked Spec on its way into the catalogue.
-type planned struct {
-	Spec
-	key string // of its name
-	m   *rra.Machine
-	def string // canonical code of the definition
-	at  int    // its place in the result
-
-	// What reserveClasses noted.
-	shape   string // of the class that the series is about to make; empty: it exists
-	refused bool
-
-	// What find noted.
-	old     Ref   // the series that has the name; 0: none
-	unknown error // why that is not known
+// alike reports whether two series begin with the same state.
+func (st *start) alike(other *start) bool {
+	return st.d == other.d && st.p.Start == other.p.Start && st.p.copied == other.p.copied
 }
-
-// smoothBy returns the hash that decides when the SEASONAL archives of p smooth.
-func (p *planned) smoothBy() uint64 {
-	if p.SmoothHash != 0 {
-		return p.SmoothHash
-	}
-	return rra.NameHash(p.Path)
-}
-
-// A reference has room for this many classes: its upper 16 bits are left to who keeps many stores
-// as one. A class is taken by the first series of a shape, and kept for ever.
 
 // reserveClasses removes from plan the series that would need one class more than there may be, and
 // notes which new classes the others will make. The caller holds planMu.
@@ -432,7 +423,7 @@ func (cat *catalogue) reserveClasses(plan []planned, out []Created) []planned {
 			shape, err = cat.newShape(p.m.Shape())
 		}
 		if err != nil {
-			out[p.at].Err = fmt.Errorf("create %.200q: %w", p.Path, err)
+			out[p.at].Err = p.failed(err)
 			p.refused = true
 			continue
 		}
@@ -469,23 +460,4 @@ func (cat *catalogue) releaseClasses(plan []planned) {
 			delete(cat.shapes, shape)
 		}
 	}
-}
-
-// reserveClass is reserveClasses for a series that takes the place of another. The caller gives the
-// class back with arriveClass.
-func (cat *catalogue) reserveClass(p *planned) error {
-	cat.planMu.Lock()
-	defer cat.planMu.Unlock()
-	shape, err := cat.newShape(p.m.Shape())
-	if p.shape = shape; shape != "" {
-		cat.shapes[shape]++
-	}
-	return err
-}
-
-// arriveClass says that the class of p is made, or never will be.
-func (cat *catalogue) arriveClass(p *planned) {
-	cat.planMu.Lock()
-	defer cat.planMu.Unlock()
-	cat.releaseClasses([]planned{*p})
 }

@@ -134,36 +134,6 @@ type Copy struct {
 	last rra.Time // set by Export: the last update
 }
 
-// An importing is a checked Copy on its way into the store.
-type importing struct {
-	planned
-	state    rra.State
-	strips   []importStrip
-	replaces Ref // the only series that it may replace; 0: Overwrite decides
-	reserved *reservation
-	plan     []planned // what reserve has returned
-}
-
-// An importStrip is coded rows of one column, all in one slot: rowblock.MaxMixed rows at most, or
-// any number of rows of one value.
-type importStrip struct {
-	column int   // stream * sources + source
-	k      int64 // number of the first row
-	rows   int
-	data   []byte
-}
-
-// checkState refuses a state that cannot be stepped.
-func (x *importing) checkState() error {
-	if err := x.m.Check(&x.state); err != nil {
-		return err
-	}
-	if at := x.m.LastUpdate(x.state.W); at > MaxTime || at < 0 {
-		return invalid("last update %d is out of range", at)
-	}
-	return nil
-}
-
 // ownRows returns d, or a copy of it in which archives with one PDP a row whose rows differ from
 // the longest's have rows of their own.
 func ownRows(d *rra.Definition, rows [][]float64) *rra.Definition {

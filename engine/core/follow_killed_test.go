@@ -222,7 +222,7 @@ func (k *killedFollower) live(l *followedLog) {
 var followPoints = []string{
 	"applied", "idle", "leading", "closed",
 	"follow-open", "promote-log", "promote-applied", "demote-closed",
-	"catalogue-create", "catalogue-import", "record-applied", "log-durable",
+	"catalogue-create", "record-applied", "log-durable",
 	"checkpoint-metadata", "checkpoint-tx", "checkpoint-written", "checkpoint-between", "checkpoint-groups", "checkpoint-catalogue", "checkpoint-end",
 	"expire", "merge", "backup-catalogue", "backup-groups",
 }

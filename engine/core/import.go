@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rows"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // Import makes a series of every copy, with its state and all its rows. Each series is made whole
@@ -24,159 +22,140 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 	return s.importAll(ctx, copies, overwrite, newPath)
 }
 
+// importRecord is how many bytes of copies, about, come into one log record.
+const importRecord = 1 << 20
+
 // importAll is Import with what checks the paths.
 func (s *Store) importAll(ctx context.Context, copies []Copy, overwrite bool, check func(path string) (key, clean string, err error)) ([]Created, error) {
-	out := make([]Created, len(copies))
-	tickets := make([]Ticket, len(copies))
-	applied := make([]bool, len(copies))
-	logged := make([]*importing, len(copies))
-	var under []int // indices of copies that are logged
-	var failed error
-	for i := range copies {
-		var x *importing
-		var rec []byte
-		_, _, err := check(copies[i].Path)
-		if err == nil {
-			x, rec, err = s.prepareImport(&copies[i], overwrite, 0)
-		}
-		if err != nil {
-			out[i].Err = fmt.Errorf("import %q: %w", copies[i].Path, err)
+	m := importer{s: s, out: make([]Created, len(copies)), copier: copier{defs: admitting{cat: &s.catalogue}}}
+	var plan []planned
+	var err error
+	for size, i := 0, 0; i < len(copies) && err == nil; i++ {
+		p, wrong := m.plan(&copies[i], check)
+		p.at, p.Overwrite = i, overwrite
+		if wrong != nil {
+			m.out[i].Err = p.failed(wrong)
 			continue
 		}
-		queued, err := s.enqueueImport(ctx, &tickets[i], x, rec, &out[i], &applied[i])
-		if err != nil {
-			failed = err
-			break
+		if size += p.bytes(); size > importRecord && len(plan) > 0 {
+			err = m.log(ctx, plan)
+			plan, size = nil, p.bytes()
 		}
-		if queued {
-			under = append(under, i)
-			logged[i] = x
+		if plan == nil {
+			plan = make([]planned, 0, min(len(copies)-i, importRecord/p.bytes()+1))
 		}
+		plan = append(plan, p)
 	}
-	for _, i := range under {
-		if err := tickets[i].Wait(); err != nil {
-			failed = errors.Join(failed, err)
-		}
-		logged[i].reserved.end() // where it was not applied
-		if !applied[i] {
-			s.catalogue.arrive(logged[i].plan, func() {})
-		}
+	if err == nil && len(plan) > 0 {
+		err = m.log(ctx, plan)
 	}
-	if len(under) == 0 && failed == nil {
-		failed = s.confirm(ctx)
+	err = errors.Join(err, m.wait())
+	if !m.logged && err == nil {
+		err = s.confirm(ctx)
 	}
-	return out, failed
+	return m.out, err
 }
 
-// prepareImport checks a copy and codes its rows.
-func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing, []byte, error) {
-	key, path, err := cleanPath(c.Path)
-	if err == nil {
-		err = checkLabels(c.Labels)
+// An importer logs planned copies. While the disk writes one record, it makes the next.
+type importer struct {
+	copier
+	s      *Store
+	out    []Created
+	under  *creation // on its way; nil: none
+	logged bool
+}
+
+// log logs planned copies, and waits for those before.
+func (m *importer) log(ctx context.Context, plan []planned) error {
+	m.coder.dst = nil
+	x, err := m.s.create(ctx, plan, m.out, m.s.appender.submitOp)
+	switch {
+	case x == nil:
+		return err
+	case errors.Is(err, ErrMemory) && m.under != nil: // it holds some
+		return errors.Join(m.wait(), m.log(ctx, x.plan))
+	case !errors.Is(err, ErrMemory) && !errors.Is(err, ErrInvalid):
+		if err == nil {
+			m.logged = true
+			err, m.under = m.wait(), x
+		}
+		return err
+	case len(x.plan) == 1:
+		m.out[x.plan[0].at].Err = err
+		return nil
 	}
+	for i := range x.plan { // some may be small enough
+		if err := m.log(ctx, x.plan[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait waits for the copies that are on their way.
+func (m *importer) wait() error {
+	x := m.under
+	if m.under = nil; x == nil {
+		return nil
+	}
+	return x.wait()
+}
+
+// A copier plans copies. Its memory is used again for each.
+type copier struct {
+	defs    admitting
+	m       *rra.Machine
+	streams []rowblock.Geometry // of m
+	coder   rowCoder
+}
+
+// plan checks a copy and codes its rows. It keeps nothing of c. check checks the path.
+func (x *copier) plan(c *Copy, check func(path string) (key, clean string, err error)) (planned, error) {
+	p := planned{verb: "import", copied: new(copied)}
+	var err error
+	if p.key, p.Path, err = check(c.Path); err != nil {
+		p.Path = c.Path
+		return p, err
+	}
+	err = checkLabels(c.Labels)
 	if err == nil && c.Definition == nil {
 		err = invalid("a series needs a definition")
 	}
 	if err != nil {
-		return nil, nil, err
+		return p, err
 	}
-	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}, replaces: replaces}
-	d := ownRows(c.Definition, c.Rows)
-	if x.m, x.def, err = s.catalogue.admitDefinition(d); err != nil {
-		return nil, nil, err
+	d := x.defs.admit(ownRows(c.Definition, c.Rows))
+	if d.err != nil {
+		return p, d.err
 	}
-	x.state = rra.State{W: slices.Clone(c.State.W), Text: slices.Clone(c.State.Text)}
-	if err := x.checkState(); err != nil {
-		return nil, nil, err
+	if x.m != d.m {
+		x.m, x.streams = d.m, x.defs.cat.classOf(d.m).streams
 	}
-	rec, err := x.record(c.Rows)
-	if err != nil {
-		return nil, nil, err
+	p.Labels, p.m, p.def = slices.Clone(c.Labels), d.m, d.code
+	p.copied.state = rra.State{W: slices.Clone(c.State.W), Text: slices.Clone(c.State.Text)}
+	if err := p.copied.check(p.m); err != nil {
+		return p, err
 	}
-	rec, err = x.code(rec, s.catalogue.classOf(x.m).streams, c.Rows)
-	if err == nil && len(rec) > wal.MaxRecord {
-		err = fmt.Errorf("rows take %d bytes, more than the %d of one record", len(rec), wal.MaxRecord)
-	}
-	return x, rec, err
+	return p, x.code(&p, c.Rows)
 }
 
-// enqueueImport logs an import, if there is room for one more series.
-func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec []byte, out *Created, applied *bool) (bool, error) {
-	if err := s.begin(ctx); err != nil {
-		return false, err
-	}
-	defer s.leave()
-	if err := s.damagedName(x.key); err != nil {
-		*out = Created{Err: fmt.Errorf("import %q: %w", x.Path, err)}
-		return false, nil
-	}
-	one := []Created{{}}
-	if x.plan = s.catalogue.reserve([]planned{x.planned}, one); len(x.plan) == 0 {
-		*out = one[0]
-		return false, nil
-	}
-	var err error
-	if x.reserved, err = s.reserveImport(ctx, x, rec); err != nil {
-		s.catalogue.arrive(x.plan, func() {})
-		if errors.Is(err, ErrMemory) { // the others may be smaller
-			out.Err = fmt.Errorf("import %.200q: %w", x.Path, err)
-			return false, nil
-		}
-		return false, err
-	}
-	s.appender.ready(t)
-	t.op = &op{rec: rec, apply: func(t *Ticket) {
-		s.catalogue.arrive(x.plan, func() { s.applyImport(t, x, out) })
-		*applied = true
-	}}
-	if err := s.appender.submitOp(t, s.appender.lock); err != nil {
-		x.reserved.end()
-		s.catalogue.arrive(x.plan, func() {})
-		return false, err
-	}
-	return true, nil
-}
-
-// applyImport makes the series. It runs in log order.
-func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
-	old, err := s.catalogue.lookup(x.key)
-	switch {
-	case x.replaces != 0 && (errors.Is(err, ErrNotFound) || err == nil && old != x.replaces):
-		out.Err = errReplaced
-		return
-	case err == nil && !x.Overwrite:
-		*out = Created{Ref: old, Err: fmt.Errorf("import %q: %w", x.Path, ErrExists)}
-		return
-	case err != nil && !errors.Is(err, ErrNotFound):
-		out.Err = err
-		return
-	}
-	d, ref, g := s.catalogue.enlist(t, &x.planned, old, new(seriesRecord))
-	s.failpoint("catalogue-import")
-	out.Ref = ref
-	index := d.class.index(ref.number())
-	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
-		g.adopt(index, d, x)
-		x.reserved.end()
-	}, 1})
-}
-
-// code appends the rows to the record, and makes strips of them, whose data lies in it.
-func (x *importing) code(rec []byte, streams []rowblock.Geometry, archives [][]float64) ([]byte, error) {
-	d := x.m.Definition()
+// code codes the rows of p.
+func (x *copier) code(p *planned, archives [][]float64) error {
+	d := p.m.Definition()
 	sources := len(d.Sources)
-	last := x.m.LastUpdate(x.state.W).Unix()
-	c := rowCoder{rec: rec, scratch: make([]byte, 0, rows.MaxBytes(rowblock.MaxMixed))}
-	var column []float64
-	for id := range streams {
-		st := &streams[id]
+	last := p.m.LastUpdate(p.copied.state.W).Unix()
+	c := &x.coder
+	from := len(c.dst)
+	c.strips = 0
+	for id := range x.streams {
+		st := &x.streams[id]
 		archive := -1 // of the stream: the longest
 		for i := range d.Archives {
-			if i >= len(archives) || x.m.StreamOf(i) != id {
+			if i >= len(archives) || p.m.StreamOf(i) != id {
 				continue
 			}
 			if n := len(archives[i]); n%sources != 0 || int64(n/sources) > d.Archives[i].Rows {
-				return nil, invalid("%d values in archive %d of %d rows of %d", n, i, d.Archives[i].Rows, sources)
+				return invalid("%d values in archive %d of %d rows of %d", n, i, d.Archives[i].Rows, sources)
 			}
 			if archive < 0 || len(archives[i]) > len(archives[archive]) {
 				archive = i
@@ -187,30 +166,24 @@ func (x *importing) code(rec []byte, streams []rowblock.Geometry, archives [][]f
 		}
 		n := len(archives[archive]) / sources
 		for j := range sources {
-			if sources == 1 {
-				column = archives[archive]
-			} else {
-				column = column[:0]
-				for i := range n {
-					column = append(column, archives[archive][i*sources+j])
+			column := archives[archive]
+			if sources > 1 {
+				column = make([]float64, n)
+				for i := range column {
+					column[i] = archives[archive][i*sources+j]
 				}
 			}
 			c.column(id*sources+j, st, rowblock.FloorDiv(last, st.Span)-int64(n)+1, column)
 		}
 	}
-	x.strips = c.strips
-	for i, from := range c.from { // the record has moved while it grew
-		sg := &x.strips[i]
-		sg.data = c.rec[from : from+len(sg.data) : from+len(sg.data)]
-	}
-	return c.rec, nil
+	p.copied.rows, p.copied.strips = c.dst[from:len(c.dst):len(c.dst)], c.strips
+	return nil
 }
 
-// A rowCoder appends strips to a record.
+// A rowCoder appends strips to dst.
 type rowCoder struct {
-	rec     []byte
-	strips  []importStrip
-	from    []int // by strip: where its data begins in rec
+	dst     []byte
+	strips  int
 	scratch []byte
 }
 
@@ -232,13 +205,12 @@ func (c *rowCoder) column(column int, st *rowblock.Geometry, k int64, vals []flo
 			} else {
 				data = rows.Append(c.scratch, part, st.PDPs, &hint)
 			}
-			c.rec = binary.AppendUvarint(c.rec, uint64(column))
-			c.rec = binary.AppendVarint(c.rec, k)
-			c.rec = binary.AppendUvarint(c.rec, uint64(n))
-			c.rec = binary.AppendUvarint(c.rec, uint64(len(data)))
-			c.from = append(c.from, len(c.rec))
-			c.rec = append(c.rec, data...)
-			c.strips = append(c.strips, importStrip{column, k, n, data})
+			c.scratch = data[:0]
+			c.dst = binary.AppendUvarint(c.dst, uint64(column))
+			c.dst = binary.AppendVarint(c.dst, k)
+			c.dst = binary.AppendUvarint(c.dst, uint64(n))
+			c.dst = append(binary.AppendUvarint(c.dst, uint64(len(data))), data...)
+			c.strips++
 		}
 		k, vals = k+int64(n), vals[n:]
 	}
@@ -255,102 +227,19 @@ func leadingRun(rows []float64) int {
 	return len(rows)
 }
 
-// The flags of an import record are part of the format.
-const (
-	importOverwrite = 1
-	importReplace   = 2 // a reference follows: only in place of this series
-)
-
 // errReplaced says that the series to be replaced was dropped, or replaced by another.
 var errReplaced = errors.New("the series has changed")
 
-// record codes all of x but its rows, with room for most of them.
-func (x *importing) record(rows [][]float64) ([]byte, error) {
-	const perValue = 2 // bytes of ordinary rows
-	size := 0
-	for i := range rows {
-		size += perValue * len(rows[i])
-	}
-	rec := append(make([]byte, 0, size+len(x.def)+8*len(x.state.W)+256), record.KindImport, 0)
-	if x.Overwrite {
-		rec[1] |= importOverwrite
-	}
-	if x.replaces != 0 {
-		rec[1] |= importReplace
-		rec = binary.AppendUvarint(rec, uint64(x.replaces))
-	}
-	rec = appendLabels(record.AppendText(rec, x.Path), x.Labels)
-	rec = record.AppendText(rec, x.def)
-	state, err := x.state.AppendBinary(nil)
-	if err != nil {
-		return nil, err
-	}
-	return record.AppendText(rec, string(state)), nil
-}
-
-// replayImport decodes an import record.
-func (s *Store) replayImport(r *record.Reader) (*importing, error) {
-	x := new(importing)
-	flags := r.Byte()
-	if flags > importOverwrite|importReplace {
-		return nil, unknownFlags(flags)
-	}
-	x.Overwrite = flags&importOverwrite != 0
-	if flags&importReplace != 0 {
-		x.replaces = Ref(r.Uvarint())
-	}
-	x.Path = r.Text()
-	x.key = nameKey(x.Path)
-	x.Labels = readLabels(r)
-	x.def = r.Text()
-	state := r.Text()
-	if r.Err != nil {
-		return nil, r.Err
-	}
-	var err error
-	if x.m, err = s.catalogue.compile(x.def); err != nil {
-		return nil, err
-	}
-	if err := x.state.UnmarshalBinary([]byte(state)); err != nil {
-		return nil, err
-	}
-	if err := x.checkState(); err != nil {
-		return nil, err
-	}
-	sources := len(x.m.Definition().Sources)
-	columns := len(x.m.Streams()) * sources
-	var buf []float64
-	for len(r.Rest) > 0 && r.Err == nil {
-		column, k, n := r.Uvarint(), r.Varint(), r.Uvarint()
-		sg := importStrip{int(column), k, int(n), r.Bytes(r.Uvarint())}
-		if r.Err != nil || column >= uint64(columns) || k > int64(MaxTime) || k < -int64(MaxTime) || n < 1 || n > rra.MaxRows {
-			return nil, record.ErrParse
-		}
-		pdps := x.m.Streams()[sg.column/sources].PDPs
-		if _, used, ok := rows.RunOf(sg.data, pdps); ok && used == len(sg.data) {
-			x.strips = append(x.strips, sg)
-			continue
-		}
-		if sg.rows > rowblock.MaxMixed || len(sg.data) > rows.MaxBytes(sg.rows) {
-			return nil, record.ErrParse
-		}
-		vals, used, err := rows.Decode(buf[:0], sg.data, sg.rows, pdps)
-		if err != nil || used != len(sg.data) {
-			return nil, record.ErrParse
-		}
-		buf = vals
-		x.strips = append(x.strips, sg)
-	}
-	return x, r.Err
-}
-
-// adopt begins a series at an index with a state and rows.
-func (g *group) adopt(i int, d *definition, x *importing) {
-	g.start(i, d, 0, nil)
+// adopt gives the series at an index, which has begun, a state and rows.
+func (g *group) adopt(i int, x *copied) {
 	g.storeWords(i, x.state.W)
 	g.setText(i, x.state.Text)
-	for j := range x.strips {
-		g.pendStrip(i, &x.strips[j])
+	for r := (record.Reader{Rest: x.rows}); len(r.Rest) > 0; {
+		sg, err := readStrip(&r)
+		if err != nil {
+			return // the rows were coded, or checked, just now
+		}
+		g.pendStrip(i, &sg)
 	}
 }
 

@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -147,4 +148,50 @@ func TestImportOfEmptyTexts(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestImportOfMany: copies that take several log records, among them one that is refused and one
+// whose path an earlier one has, are the same in the store that takes them and in one that applies
+// its log.
+func TestImportOfMany(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	o := core.Options{NoBackground: true, Sync: wal.SyncNone}
+	s := mustOpen(t, dir, o)
+	d := testDefinition(t, "DS:x:GAUGE:100:U:U", "RRA:AVERAGE:0.5:1:2000", "RRA:MAX:0.5:10:20")
+	m, err := rra.Compile(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copies := make([]core.Copy, 300)
+	for i := range copies {
+		own := *d
+		c := core.Copy{Path: fmt.Sprint("many/", i), Definition: &own, State: m.NewState(rra.Seconds(programStart)), Rows: make([][]float64, 2)}
+		for j := range 2000 {
+			c.Rows[0] = append(c.Rows[0], math.Sin(math.Exp2(float64(1+(2000*i+j)%997)))) // 8 bytes each
+		}
+		copies[i] = c
+	}
+	copies[7].State.W = nil
+	copies[9].Path = copies[3].Path
+	out, err := s.Import(ctx, copies, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range out {
+		switch {
+		case i == 7 && out[i].Err != nil && out[i].Ref == 0:
+		case i == 9 && errors.Is(out[i].Err, core.ErrExists) && out[i].Ref == out[3].Ref:
+		case out[i].Err != nil:
+			t.Errorf("copy %d: %v", i, out[i].Err)
+		}
+	}
+	want := mustDigest(t, s)
+	replayed := mustOpen(t, copyStore(t, dir), o)
+	sameDigest(t, "replayed", mustDigest(t, replayed), want)
+	mustClose(t, replayed.Close())
+	c, err := s.Export(ctx, out[299].Ref)
+	if err != nil || len(c.Rows[0]) != 2000 || c.Rows[0][1999] != copies[299].Rows[0][1999] {
+		t.Errorf("the last one has %d rows: %v", len(c.Rows[0]), err)
+	}
+	mustClose(t, s.Close())
 }

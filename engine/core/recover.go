@@ -210,16 +210,6 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		t.op.apply = func(t *Ticket) { s.notes.add(key, n, p) }
 	case record.KindMetadata, record.KindRelabel:
 		s.replayMetadataOp(t, rec[0], &r, p)
-	case record.KindImport:
-		x, err := s.replayImport(&r)
-		if err != nil {
-			return fmt.Errorf("log position %d: %w", p, err)
-		}
-		var out Created
-		t.op.apply = func(t *Ticket) {
-			s.applyImport(t, x, &out)
-			met(out.Err)
-		}
 	case record.KindSettings:
 		window := r.Time(0)
 		t.op.apply = func(t *Ticket) { s.applySettings(t, window) }
@@ -240,7 +230,7 @@ func wholeRecord(r *record.Reader, p wal.Pos, kind byte) error {
 		return recordError("catalogue", uint64(p))
 	}
 	// What is left may change what the record means, but for one that changes nothing.
-	if len(r.Rest) > 0 && kind != record.KindImport && kind != record.KindBarrier {
+	if len(r.Rest) > 0 && kind != record.KindBarrier {
 		return fmt.Errorf("log position %d: record of kind %d has more than this program knows of: %w", p, kind, ErrNewer)
 	}
 	return nil

@@ -83,16 +83,24 @@ func TestWhatIsLargerThanTheBudgetIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	small := definition(t, "DS:a:GAUGE:20:U:U", "RRA:LAST:0.5:1:10")
+	sm, err := rra.Compile(small)
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := s.Import(ctx, []core.Copy{
+		{Path: "small", Definition: small, State: sm.NewState(rra.Seconds(programStart))},
 		{Path: "state", Definition: d, State: m.NewState(rra.Seconds(programStart))},
-		{Path: "small", Definition: definition(t, "DS:a:GAUGE:20:U:U", "RRA:LAST:0.5:1:10"), State: rra.State{}},
+		{Path: "other", Definition: small, State: sm.NewState(rra.Seconds(programStart))},
 	}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused("import", out[0].Err, "bytes are needed")
-	if errors.Is(out[1].Err, core.ErrMemory) {
-		t.Errorf("a small one behind it: %v", out[1].Err)
+	refused("import", out[1].Err, "bytes are needed")
+	for _, i := range []int{0, 2} {
+		if at, err := s.Last(out[i].Ref); out[i].Err != nil || err != nil || at != rra.Seconds(programStart) {
+			t.Errorf("a small one beside it: %v, %v", out[i].Err, err)
+		}
 	}
 
 	// A series that is easily made may be too large to be copied.

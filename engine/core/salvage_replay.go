@@ -278,15 +278,6 @@ func (x *salvaging) fits(rec []byte) error {
 			}
 			keys = append(keys, plan[i].key)
 		}
-	case record.KindImport:
-		imp, err := x.s.replayImport(&r)
-		if err != nil {
-			return err
-		}
-		if err := defined(&imp.planned); err != nil {
-			return err
-		}
-		keys = []string{imp.key}
 	case record.KindRename:
 		keys = []string{r.Text()}
 	default:

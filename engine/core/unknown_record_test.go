@@ -22,8 +22,7 @@ func TestRecordsOfNewerPrograms(t *testing.T) {
 	}{
 		"a kind":       {[]byte{99, 1, 2}, "record of kind 99, which this program does not know"},
 		"more":         {append(note, 7), "record of kind 5 has more than this program knows of"},
-		"create flags": {[]byte{record.KindCreate, 1, 8, 1, 'x', 0, 0}, "the flags 0x8"},
-		"import flags": {[]byte{record.KindImport, 8, 1, 'x', 0, 0, 0}, "the flags 0x8"},
+		"create flags": {[]byte{record.KindCreate, 1, 32, 1, 'x', 0, 0}, "the flags 0x20"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := waltest.NewStream(1)

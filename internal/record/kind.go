@@ -11,5 +11,4 @@ const (
 	KindBarrier  = 7
 	KindMetadata = 8
 	KindRelabel  = 9
-	KindImport   = 10
 )
