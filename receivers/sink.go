@@ -54,6 +54,7 @@ func Reading(value float64) rra.Value {
 type Description struct {
 	core.PathMetadata
 	Sender string
+	Known  bool // the path is a series: it takes nothing from the sender's allowance
 }
 
 // AttributeOnExpiry is the attribute of metadata that says what happens when the path expires. With

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"iter"
 	"maps"
 	"slices"
 
@@ -109,21 +108,11 @@ func (s *Store) writeChanges(b wal.Pos) error {
 
 // putNotes puts notes in place of those that the database holds under their keys.
 func putNotes(tx *boltfile.Tx, notes map[string][]byte) error {
-	if err := tx.SoundNear(bucketNotes, bytesOf(slices.Sorted(maps.Keys(notes)))); err != nil {
+	pairs := pairsOf(bucketNotes, notes)
+	if err := tx.SoundNear(bucketNotes, keysOf(pairs)); err != nil {
 		return err
 	}
-	return putAll(tx, bucketNotes, notes)
-}
-
-// bytesOf yields keys as bytes.
-func bytesOf(keys []string) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for _, k := range keys {
-			if !yield([]byte(k)) {
-				return
-			}
-		}
-	}
+	return put(tx, bucketNotes, pairs, boltfile.FillDefault)
 }
 
 // putNumber puts a number of the bucket meta.
@@ -131,21 +120,17 @@ func putNumber(tx *boltfile.Tx, key []byte, v uint64) error {
 	return tx.Put(bucketMeta, key, binary.BigEndian.AppendUint64(nil, v))
 }
 
-// putAll puts pairs in order of their keys, with their checksums; a nil value deletes.
-func putAll(tx *boltfile.Tx, bucket []byte, pairs map[string][]byte) error {
-	b := tx.Bucket(bucket)
-	for _, k := range slices.Sorted(maps.Keys(pairs)) {
-		var err error
-		if v := pairs[k]; v == nil {
-			err = b.Delete([]byte(k))
-		} else {
-			err = b.Put([]byte(k), record.AppendSum(v, bucket, []byte(k)))
+// pairsOf returns pairs in order of their keys, with their checksums; a nil value stays.
+func pairsOf(bucket []byte, values map[string][]byte) []pair {
+	pairs := make([]pair, 0, len(values))
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		p := pair{[]byte(k), values[k]}
+		if p.v != nil {
+			p.v = record.AppendSum(p.v, bucket, p.k)
 		}
-		if err != nil {
-			return err
-		}
+		pairs = append(pairs, p)
 	}
-	return nil
+	return pairs
 }
 
 // forget drops what the database now holds: the changes ops, which end at position b. The caller
@@ -219,14 +204,14 @@ func (w *catalogueTx) write(ops []catOp) error {
 			return err
 		}
 	}
-	if err := w.put(bucketNames, names, w.fill(bucketNames, names)); err != nil {
+	if err := put(w.tx, bucketNames, names, w.fill(bucketNames, names)); err != nil {
 		return err
 	}
 	// A new series comes behind the others of its class.
-	if err := w.put(bucketSeries, series, fillBehind); err != nil {
+	if err := put(w.tx, bucketSeries, series, fillBehind); err != nil {
 		return err
 	}
-	return w.put(bucketLabels, labels, boltfile.FillDefault)
+	return put(w.tx, bucketLabels, labels, boltfile.FillDefault)
 }
 
 // newest sorts pairs by their keys. Of pairs with the same key it returns the one added last.
@@ -258,8 +243,8 @@ func (w *catalogueTx) fill(bucket []byte, pairs []pair) float64 {
 }
 
 // put puts pairs, which are in order and have their checksums; a nil value deletes.
-func (w *catalogueTx) put(bucket []byte, pairs []pair, fill float64) error {
-	b := w.tx.Bucket(bucket)
+func put(tx *boltfile.Tx, bucket []byte, pairs []pair, fill float64) error {
+	b := tx.Bucket(bucket)
 	b.FillPercent = fill
 	for _, p := range pairs {
 		var err error

@@ -465,60 +465,56 @@ func readMetadataRecord(r *record.Reader) []keyed {
 // writeMetadata writes all changes. They include everything up to the position of the checkpoint.
 // Newer changes among them do no harm, because replay ends with the same metadata.
 func (s *Store) writeMetadata() error {
-	for {
-		md := &s.metadata
-		md.mu.RLock()
-		keys := slices.Sorted(maps.Keys(md.changed))
-		keys = keys[:min(len(keys), metadataPerTx)]
-		values := make([]*Metadata, len(keys))
-		for i, k := range keys {
-			values[i] = md.changed[k]
-		}
-		stored := md.stored
-		md.mu.RUnlock()
-		if len(keys) == 0 {
-			return nil
-		}
-		if err := s.db.Update(bucketMetadata, func(tx *boltfile.Tx) error {
-			b := tx.Bucket(bucketMetadata)
-			if err := tx.SoundNear(bucketMetadata, bytesOf(keys)); err != nil {
-				return err
-			}
-			for i, k := range keys {
-				had := b.Get([]byte(k)) != nil
-				switch {
-				case values[i] == nil && had:
-					stored--
-				case values[i] != nil && !had:
-					stored++
-				}
-			}
-			pairs := make(map[string][]byte, len(keys))
-			for i, k := range keys {
-				pairs[k] = nil
-				if values[i] != nil {
-					pairs[k] = appendMetadata(nil, values[i], false)
-				}
-			}
-			if err := putAll(tx, bucketMetadata, pairs); err != nil {
-				return err
-			}
-			return putNumber(tx, metaMetadata, uint64(stored))
-		}, func(written bool) {
-			if written {
-				md.forget(keys, values, stored)
-			}
-		}); err != nil {
+	s.metadata.mu.RLock()
+	all := slices.Sorted(maps.Keys(s.metadata.changed))
+	s.metadata.mu.RUnlock()
+	for keys := range slices.Chunk(all, metadataPerTx) {
+		if err := s.writeMetadataOf(keys); err != nil {
 			return fmt.Errorf("write metadata: %w", err)
 		}
 		s.failpoint("checkpoint-metadata")
-		md.mu.RLock()
-		left := len(md.changed)
-		md.mu.RUnlock()
-		if left == 0 || len(keys) < metadataPerTx {
-			return nil
+	}
+	return nil
+}
+
+// writeMetadataOf writes the changes of keys, which are in order, in one transaction.
+func (s *Store) writeMetadataOf(keys []string) error {
+	md := &s.metadata
+	values, pairs := make([]*Metadata, len(keys)), make([]pair, len(keys))
+	md.mu.RLock()
+	for i, k := range keys {
+		values[i] = md.changed[k]
+	}
+	stored := md.stored
+	md.mu.RUnlock()
+	for i, m := range values {
+		pairs[i].k = []byte(keys[i])
+		if m != nil {
+			pairs[i].v = record.AppendSum(appendMetadata(nil, m, false), bucketMetadata, pairs[i].k)
 		}
 	}
+	return s.db.Update(bucketMetadata, func(tx *boltfile.Tx) error {
+		if err := tx.SoundNear(bucketMetadata, keysOf(pairs)); err != nil {
+			return err
+		}
+		b := tx.Bucket(bucketMetadata)
+		for _, p := range pairs {
+			switch had := b.Get(p.k) != nil; {
+			case p.v == nil && had:
+				stored--
+			case p.v != nil && !had:
+				stored++
+			}
+		}
+		if err := put(tx, bucketMetadata, pairs, boltfile.FillDefault); err != nil {
+			return err
+		}
+		return putNumber(tx, metaMetadata, uint64(stored))
+	}, func(written bool) {
+		if written {
+			md.forget(keys, values, stored)
+		}
+	})
 }
 
 // forget drops the changes that the database now holds.

@@ -250,7 +250,8 @@ func (x *salvaging) catalogueOf(tx *boltfile.Tx) error {
 		x.named = max(x.named, found)
 	}
 	x.records(tx, lacking, series)
-	return errors.Join(putAll(tx, bucketNames, names), putAll(tx, bucketSeries, series))
+	return errors.Join(put(tx, bucketNames, pairsOf(bucketNames, names), boltfile.FillDefault),
+		put(tx, bucketSeries, pairsOf(bucketSeries, series), boltfile.FillDefault))
 }
 
 // records makes records of series that only have a name and a state: the state has the definition,

@@ -58,11 +58,13 @@ func (e *export) describe() {
 		if q.Err != nil || texts == nil {
 			continue
 		}
-		if m, err := e.sink.Metadata(e.ctx, q.Path); err == nil && slices.Equal(m.Attributes, texts) {
-			continue
+		if !q.Made {
+			if m, err := e.sink.Metadata(e.ctx, q.Path); err == nil && slices.Equal(m.Attributes, texts) {
+				continue
+			}
 		}
 		m := core.Metadata{Time: rra.TimeOf(e.now), Attributes: texts}
-		ds = append(ds, receivers.Description{PathMetadata: core.PathMetadata{Path: q.Path, Metadata: m}, Sender: q.Sender})
+		ds = append(ds, receivers.Description{PathMetadata: core.PathMetadata{Path: q.Path, Metadata: m}, Sender: q.Sender, Known: true})
 	}
 	if len(ds) == 0 {
 		return

@@ -20,7 +20,10 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 	defer func() { s.allowed.giveBack(unused) }()
 	for i := range ds {
 		d := &ds[i]
-		known, err := s.known(ctx, d.Path)
+		known, err := d.Known, error(nil)
+		if !known {
+			known, err = s.known(ctx, d.Path)
+		}
 		switch {
 		case err != nil:
 			out[i] = err
@@ -57,11 +60,8 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 // known reports whether a path has metadata or is the path of a series.
 func (s *Sink) known(ctx context.Context, path string) (bool, error) {
 	m, err := core.MetadataOf(ctx, s.store, path)
-	if err != nil {
-		return false, err
-	}
-	if m.Time != 0 {
-		return true, nil
+	if err != nil || m.Time != 0 {
+		return err == nil, err
 	}
 	_, err = s.store.Lookup(path)
 	if errors.Is(err, core.ErrNotFound) {
