@@ -32,13 +32,11 @@ func (c *source) resolve(ctx context.Context) {
 // a tag is.
 func identify(n dotted.Name, host int) receivers.Identity {
 	id, parts := n.Identity(prefix), strings.Split(n.Path, ".")
-	if host > 0 && host < len(parts) && core.LabelValue(id.Labels, hostLabel) == "" {
-		id.Labels = append(id.Labels, core.Label{Name: hostLabel, Value: receivers.LabelValue(parts[host-1])})
+	if host > 0 && host < len(parts) && core.LabelValue(id.Labels, "host") == "" {
+		id.Labels = append(id.Labels, core.Label{Name: "host", Value: receivers.LabelValue(parts[host-1])})
 	}
 	return id
 }
-
-const hostLabel = "host"
 
 // request returns the request for the series of point i.
 func (c *source) request(i int) (receivers.Request, error) {

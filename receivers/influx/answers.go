@@ -35,7 +35,7 @@ func reply(w http.ResponseWriter, status int, text string) {
 
 // fail answers with an error, in the form of the API that the request is of.
 func fail(w http.ResponseWriter, r *http.Request, status int, what string) {
-	w.Header().Set("X-Influxdb-Error", string(cutText([]byte(receivers.LabelText(what)), maxQuoted)))
+	w.Header().Set("X-Influxdb-Error", text.Cut(receivers.LabelText(what), maxQuoted))
 	body := map[string]string{"error": what}
 	if r.URL.Path == pathWrite2 {
 		code := "invalid"

@@ -1,7 +1,6 @@
 package influx
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -81,9 +80,6 @@ func cut(b []byte, c byte) (before, rest []byte) {
 
 // unescape takes the backslashes away that stand before a comma, an equals sign or a space.
 func unescape(b []byte) string {
-	if bytes.IndexByte(b, '\\') < 0 {
-		return string(b)
-	}
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
 		if b[i] == '\\' && i+1 < len(b) && (b[i+1] == ',' || b[i+1] == '=' || b[i+1] == ' ') {
@@ -130,14 +126,6 @@ func joinTags(tags []Tag) string {
 }
 
 var escapes = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`)
-
-// cutText returns the first bytes of a text, at most n, without half a character.
-func cutText(b []byte, n int) []byte {
-	if len(b) <= n {
-		return b
-	}
-	return []byte(strings.ToValidUTF8(string(b[:n]), ""))
-}
 
 // labels returns the labels of the series of a field: its tags, and as __name__ MEASUREMENT_FIELD,
 // or MEASUREMENT for the field "value". Names become such as Prometheus takes everywhere.

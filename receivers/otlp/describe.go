@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/otlptranslator"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -44,8 +45,7 @@ func (d *decoder) texts() []core.Label {
 
 // kept returns a text that an attribute can hold.
 func kept(s string, most int) string {
-	s = strings.ReplaceAll(s, "\x00", "")
-	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+	return text.Cut(strings.ReplaceAll(s, "\x00", ""), most)
 }
 
 // describe stores the texts of the newcomers whose series there are, where they differ from what is

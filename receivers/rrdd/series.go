@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/internal/pathname"
 	"github.com/rondo-db/rondo/rra"
@@ -80,12 +81,8 @@ const maxLabel = 4000
 
 // label returns text as the store takes it: zero bytes become U+FFFD, and the end of a long text is
 // cut off.
-func label(text string) string {
-	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
-	if len(text) > maxLabel {
-		text = strings.ToValidUTF8(text[:maxLabel], "") // a character that was cut
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+func label(s string) string {
+	return text.Cut(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD"), maxLabel)
 }
 
 // described reports whether s has attributes.
