@@ -118,16 +118,16 @@ func (s *Store) EditState(ref Ref, edit func(w []uint64)) error {
 	})
 }
 
-// EditRow damages a stored block of rows.
-func (s *Store) EditRow() error {
-	return s.db.Update(bucketRows, func(tx *boltfile.Tx) error {
-		k, v := tx.Bucket(bucketRows).Cursor().First()
+// EditStored damages a state that the database has.
+func (s *Store) EditStored() error {
+	return s.db.Update(bucketState, func(tx *boltfile.Tx) error {
+		k, v := tx.Bucket(bucketState).Cursor().First()
 		if k == nil {
-			return errors.New("no block of rows is stored")
+			return errors.New("no state is stored")
 		}
 		v = bytes.Clone(v)
 		v[len(v)-1] ^= 1
-		return tx.Bucket(bucketRows).Put(k, v)
+		return tx.Bucket(bucketState).Put(k, v)
 	}, nil)
 }
 

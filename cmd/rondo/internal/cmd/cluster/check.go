@@ -17,8 +17,8 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-const clusterCheckHelp = `Compare the replicas of all partitions, or of those that are named: whether they hold the same, bit for bit. The replicas take digests of all that
-they hold at the same record of the log, while they are written and read.
+const clusterCheckHelp = `Compare the replicas of all partitions, or of those that are named: whether they hold the same paths, labels, metadata and states, bit for bit.
+The replicas take digests of these at the same record of the log, while they are written and read. Stored rows have checksums of their own.
 
   rondo cluster check
   rondo cluster check 3 7
