@@ -27,12 +27,6 @@ func (e *export) newcomer(k key, p *part, r reading) {
 	e.news.Wait(i, r, 0, e.now)
 }
 
-// waits reports whether values of a key wait for their series.
-func (e *export) waits(k key) bool {
-	_, ok := e.news.Index(k)
-	return ok
-}
-
 // request returns the request for the series of a value.
 func (e *export) request(p *part, r reading) (receivers.Request, error) {
 	d := &e.dec

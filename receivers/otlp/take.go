@@ -53,8 +53,9 @@ func (e *export) find(k key, p *part, r reading) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.series[k]
+	_, waits := e.news.Index(k)
 	switch {
-	case s != nil && s.Ref != 0 && (e.waits(k) || apart(s, r) || begun(s, r)):
+	case s != nil && s.Ref != 0 && (waits || apart(s, r) || begun(s, r)):
 		e.newcomer(k, p, r) // another node may have stored more: the sink is asked
 	case s != nil && s.Ref != 0:
 		e.add(s, r)

@@ -25,10 +25,8 @@ const (
 	maxSparse    = 4096    // series that are remembered because their samples come too far apart
 )
 
-// Behind a balancer each sample of a sender may come to another node of a cluster: one makes the
-// series, and another one gets the second sample. That node has met the series then: if its state
-// is what one sample has made of it, that sample is known, too. And when it replaces the series,
-// the first node follows: it finds the new one by its path.
+// Behind a balancer another node of a cluster may get the second sample. It has met the series: if
+// the state is what one sample makes of it, that sample is known. The first node follows by path.
 
 // A learner watches the first samples of series. It gives a series whose step was guessed the step
 // that its samples show, and it knows the series whose samples come further apart than their

@@ -260,7 +260,7 @@ func joined(r *core.RejectedError, at []int, more *core.RejectedError) error {
 // Last is receivers.Sink's. Of a series that was replaced it is what the series has that took its
 // place.
 func (s *Sink) Last(ctx context.Context, ref core.Ref) (at rra.Time, reading float64, err error) {
-	info, err := s.newest(s.current(ref))
+	info, err := s.newest(ref)
 	if errors.Is(err, core.ErrNotFound) {
 		if ref = s.successor(ctx, nil, ref); ref != 0 {
 			info, err = s.newest(ref)
@@ -280,13 +280,6 @@ func (s *Sink) Last(ctx context.Context, ref core.Ref) (at rra.Time, reading flo
 		break
 	}
 	return at, reading, nil
-}
-
-// current returns the series that ref stands for.
-func (s *shared) current(ref core.Ref) core.Ref {
-	s.learn.mu.Lock()
-	defer s.learn.mu.Unlock()
-	return s.learn.now(ref)
 }
 
 // Note is receivers.Sink's.
