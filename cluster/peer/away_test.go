@@ -68,12 +68,12 @@ func TestNobodyAnswers(t *testing.T) {
 	c := partition(t, web.URL, peer.Options{})
 	web.CloseClientConnections()
 	web.Close()
-	if _, err := c.Lookup("a"); !errors.Is(err, core.ErrNotReached) || !errors.Is(err, core.ErrUnavailable) {
+	if _, err := c.Lookup("a"); !errors.Is(err, core.ErrUnanswered) || !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("look up: %v", err)
 	}
 	var b core.Batch
 	b.Add(1, 1, rra.Int(1))
-	if err := core.Append(t.Context(), c, &b); !errors.Is(err, core.ErrNotReached) {
+	if err := core.Append(t.Context(), c, &b); !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("append: %v", err)
 	}
 	for _, err := range c.Select(t.Context(), core.Query{Order: core.ByPath}) {
@@ -81,10 +81,10 @@ func TestNobodyAnswers(t *testing.T) {
 			t.Errorf("list: %v", err)
 		}
 	}
-	if _, err := c.Alter(t.Context(), "a", nil); !errors.Is(err, core.ErrNotReached) {
+	if _, err := c.Alter(t.Context(), "a", nil); !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("alter: %v", err)
 	}
-	if _, err := c.Import(t.Context(), make([]core.Copy, 1), false); !errors.Is(err, core.ErrNotReached) {
+	if _, err := c.Import(t.Context(), make([]core.Copy, 1), false); !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("import: %v", err)
 	}
 	if _, complete := c.Watch(5).Take(); complete {
@@ -207,7 +207,7 @@ func TestCallOfANodeThatIsGivenUp(t *testing.T) {
 	go func() { failed <- core.Drop(t.Context(), c, "a") }()
 	<-e.asked
 	n.Abandon()
-	if err := <-failed; !errors.Is(err, core.ErrUnanswered) || errors.Is(err, core.ErrNotReached) {
+	if err := <-failed; !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("a call that the node has got: %v", err)
 	}
 	close(e.let)
@@ -216,12 +216,12 @@ func TestCallOfANodeThatIsGivenUp(t *testing.T) {
 	}
 	// A node without the partition has done nothing.
 	other := n.Partition(4)
-	if err := core.Drop(t.Context(), other, "a"); !errors.Is(err, core.ErrNotReached) {
+	if err := core.Drop(t.Context(), other, "a"); !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("a partition that is not there: %v", err)
 	}
 	var b core.Batch
 	b.Add(1, 1, rra.Int(1))
-	if err := core.Append(t.Context(), other, &b); !errors.Is(err, core.ErrNotReached) {
+	if err := core.Append(t.Context(), other, &b); !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("samples for a partition that is not there: %v", err)
 	}
 	other.Close()

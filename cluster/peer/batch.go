@@ -9,14 +9,16 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A batch is packed as its flags, the number of refused samples to name, the number of samples, and
-// the samples. A sample is a byte that says what is as in the sample before, what is not, and its
-// values: a tag each, and eight bytes of a float, a zigzag varint of an integer, a length and bytes
-// of a text, or a varint of anything else.
+// A batch is packed as its flags, its session (8 bytes, little-endian) and number if it has them,
+// the number of refused samples to name, the number of samples, and the samples. A sample is a byte
+// that says what is as in the sample before, what is not, and its values: a tag each, and eight
+// bytes of a float, a zigzag varint of an integer, a length and bytes of a text, or a varint of
+// anything else.
 
 const (
 	batchSkipPast = 1
 	batchStopped  = 2
+	batchNumbered = 4
 
 	sampleFollows   = 1 // the sample is in the command of the one before
 	sampleSameTime  = 2
@@ -24,8 +26,8 @@ const (
 	sampleNextRef   = 8 // its reference is one above the sample before's
 )
 
-// appendBatch appends b to dst.
-func appendBatch(dst []byte, b *core.Batch) []byte {
+// appendBatch appends b to dst, with its number.
+func appendBatch(dst []byte, b *core.Batch, n core.Number) []byte {
 	var flags byte
 	if b.SkipPast {
 		flags |= batchSkipPast
@@ -33,7 +35,12 @@ func appendBatch(dst []byte, b *core.Batch) []byte {
 	if b.Stopped {
 		flags |= batchStopped
 	}
-	dst = append(dst, flags)
+	if n.Session != 0 {
+		dst = binary.LittleEndian.AppendUint64(append(dst, flags|batchNumbered), n.Session)
+		dst = binary.AppendUvarint(dst, n.N)
+	} else {
+		dst = append(dst, flags)
+	}
 	dst = binary.AppendVarint(dst, int64(b.Rejections))
 	dst = binary.AppendUvarint(dst, uint64(b.Len()))
 	var ref core.Ref
@@ -135,11 +142,16 @@ func (r *batchReader) bytes(n uint64) []byte {
 	return p
 }
 
-// read puts the samples of a packed batch into b, which is empty.
-func (r *batchReader) read(packed []byte, b *core.Batch) error {
+// read puts the samples of a packed batch into b, which is empty, and returns its number.
+func (r *batchReader) read(packed []byte, b *core.Batch) (n core.Number, err error) {
 	r.rest, r.bad = packed, false
 	flags := r.byte()
 	b.SkipPast, b.Stopped = flags&batchSkipPast != 0, flags&batchStopped != 0
+	if flags&batchNumbered != 0 {
+		if p := r.bytes(8); p != nil {
+			n = core.Number{Session: binary.LittleEndian.Uint64(p), N: r.uvarint()}
+		}
+	}
 	b.Rejections = int(r.varint())
 	var ref core.Ref
 	var at rra.Time
@@ -176,9 +188,9 @@ func (r *batchReader) read(packed []byte, b *core.Batch) error {
 		}
 	}
 	if r.bad || len(r.rest) > 0 {
-		return fmt.Errorf("a packed batch of %d bytes does not parse: %w", len(packed), core.ErrInvalid)
+		return n, fmt.Errorf("a packed batch of %d bytes does not parse: %w", len(packed), core.ErrInvalid)
 	}
-	return nil
+	return n, nil
 }
 
 // value reads one value into r.values.

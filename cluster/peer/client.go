@@ -145,7 +145,8 @@ func (c *Client) WaitFor(ctx context.Context, p wal.Pos) error {
 
 // target returns what a request of ctx is for.
 func (c *Client) target(ctx context.Context) *peerv1.Target {
-	return &peerv1.Target{Partition: c.partition, After: uint64(core.LeastPosition(ctx))}
+	n := core.NumberOf(ctx)
+	return &peerv1.Target{Partition: c.partition, After: uint64(core.LeastPosition(ctx)), Session: n.Session, Number: n.N}
 }
 
 // bounded returns a context for a call whose caller may have set no bound.
@@ -199,13 +200,9 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 	return c.away(err)
 }
 
-// away says that the other node does not answer, and whether it may have been asked.
+// away says that the other node does not answer.
 func (c *Client) away(err error) error {
-	is := core.ErrUnanswered
-	if _, unsent := errors.AsType[*unsentError](err); unsent {
-		is = core.ErrNotReached
-	}
-	return fmt.Errorf("partition %d at node %s: %w: %w", c.partition, c.node.address, err, is)
+	return fmt.Errorf("partition %d at node %s: %w: %w", c.partition, c.node.address, err, core.ErrUnanswered)
 }
 
 // A standing message ends a call.

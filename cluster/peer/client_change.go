@@ -14,7 +14,7 @@ import (
 
 // Update is core.Engine's.
 func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
-	m, err := ask(ctx, c, c.node.rpc.Update, &peerv1.UpdateRequest{Target: c.target(ctx), Ref: uint64(ref), Batch: appendBatch(nil, b), Trace: trace})
+	m, err := ask(ctx, c, c.node.rpc.Update, &peerv1.UpdateRequest{Target: c.target(ctx), Ref: uint64(ref), Batch: appendBatch(nil, b, core.Number{}), Trace: trace})
 	rows, bad := readRuns(m.GetRows())
 	if err == nil {
 		err = bad
@@ -28,46 +28,26 @@ func (c *Client) Flush(ctx context.Context, refs []core.Ref) error {
 	return err
 }
 
-// createBytes is how large a request for new series is, about.
-const createBytes = MaxMessage / 4
-
-// CreateBatch is core.Engine's. Series whose names and labels are very long are made in several
-// steps: after an error some may have been made.
+// CreateBatch is core.Engine's.
 func (c *Client) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
 	if n := len(specs); n > core.MaxBatch {
 		return nil, &farError{text: fmt.Sprintf("%d series at once, at most %d are possible", n, core.MaxBatch), is: []error{core.ErrInvalid}}
 	}
-	out := make([]core.Created, 0, len(specs))
-	for first := true; first || len(specs) > 0; first = false {
-		var defs dictionary
-		req := &peerv1.CreateRequest{Target: c.target(ctx)}
-		size := 0
-		for i := 0; i < len(specs) && size < createBytes; i++ {
-			x := &specs[i]
-			req.Specs = append(req.Specs, &peerv1.Spec{
-				Path: x.Path, Labels: types.SentLabels(x.Labels), Definition: defs.number(x.Definition), Start: int64(x.Start),
-				Overwrite: x.Overwrite, SmoothHash: x.SmoothHash,
-			})
-			size += 32 + len(x.Path)
-			for _, l := range x.Labels {
-				size += 8 + len(l.Name) + len(l.Value)
-			}
-			for _, d := range defs.take() {
-				req.Definitions = append(req.Definitions, d)
-				size += len(d)
-			}
-		}
-		m, err := ask(ctx, c, c.node.rpc.Create, req)
-		if err != nil {
-			return nil, err
-		}
-		made, err := readCreated(m.GetCreated(), len(req.GetSpecs()))
-		if err != nil {
-			return nil, err
-		}
-		out, specs = append(out, made...), specs[len(made):]
+	var defs dictionary
+	req := &peerv1.CreateRequest{Target: c.target(ctx)}
+	for i := range specs {
+		x := &specs[i]
+		req.Specs = append(req.Specs, &peerv1.Spec{
+			Path: x.Path, Labels: types.SentLabels(x.Labels), Definition: defs.number(x.Definition), Start: int64(x.Start),
+			Overwrite: x.Overwrite, SmoothHash: x.SmoothHash,
+		})
 	}
-	return out, nil
+	req.Definitions = defs.take()
+	m, err := ask(ctx, c, c.node.rpc.Create, req)
+	if err != nil {
+		return nil, err
+	}
+	return readCreated(m.GetCreated(), len(specs))
 }
 
 // Import is core.Engine's.

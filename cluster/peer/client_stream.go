@@ -2,7 +2,6 @@ package peer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,10 +22,8 @@ type submitStream struct {
 
 	mu      sync.Mutex // guards what follows
 	more    sync.Cond  // signalled when there is something to send, or the stream has ended
-	ready   bool       // the node takes batches of this stream
 	number  uint64
 	queue   []*frame // to be sent
-	sent    uint64   // the number of the last batch that may have gone out
 	pending map[uint64]underway
 	failed  error // why the stream has ended
 }
@@ -78,7 +75,7 @@ const messageBytes = 1 << 20
 func (s *submitStream) take(all []*frame) []*frame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.failed == nil && (!s.ready || len(s.queue) == 0) {
+	for s.failed == nil && len(s.queue) == 0 {
 		s.more.Wait()
 	}
 	if s.failed != nil {
@@ -91,7 +88,6 @@ func (s *submitStream) take(all []*frame) []*frame {
 	}
 	all = append(all, s.queue[:n]...)
 	s.queue = slices.Delete(s.queue, 0, n)
-	s.sent = all[len(all)-1].number
 	return all
 }
 
@@ -124,14 +120,8 @@ func (f *frame) free() {
 }
 
 func (s *submitStream) receives() {
-	_ = s.rpc.Send(nil)       // Receive has the reason
-	_, err := s.rpc.Receive() // the node takes batches
-	if err == nil {
-		s.mu.Lock()
-		s.ready = true
-		s.mu.Unlock()
-		s.more.Signal()
-	}
+	_ = s.rpc.Send(nil) // Receive has the reason
+	var err error
 	for err == nil {
 		var m *peerv1.SubmitResponse
 		m, err = s.rpc.Receive()
@@ -159,8 +149,7 @@ func (s *submitStream) answered(o *peerv1.Outcome) {
 	}
 }
 
-// end fails all that is on its way. Of batches that have gone out it is not known whether they are
-// stored.
+// end fails all that is on its way: it is not known whether it is stored.
 func (s *submitStream) end(err error) {
 	s.mu.Lock()
 	if s.failed != nil {
@@ -168,7 +157,7 @@ func (s *submitStream) end(err error) {
 		return
 	}
 	s.failed = err
-	pending, queue, sent := s.pending, s.queue, s.sent
+	pending, queue := s.pending, s.queue
 	s.pending, s.queue = nil, nil
 	s.more.Signal()
 	s.mu.Unlock()
@@ -176,14 +165,13 @@ func (s *submitStream) end(err error) {
 	for _, f := range queue {
 		f.free()
 	}
-	fail(pending, sent, err)
+	fail(pending, err)
 }
 
 // drop fails what is on its way of one client.
 func (s *submitStream) drop(c *Client) {
 	pending := make(map[uint64]underway)
 	s.mu.Lock()
-	sent := s.sent
 	for number, u := range s.pending {
 		if u.c == c {
 			pending[number] = u
@@ -192,29 +180,18 @@ func (s *submitStream) drop(c *Client) {
 	}
 	s.queue = slices.DeleteFunc(s.queue, func(f *frame) bool { return f.c == c })
 	s.mu.Unlock()
-	fail(pending, sent, errClosed)
+	fail(pending, errClosed)
 }
 
-// fail completes batches of a stream that has ended with err, in order. Those up to sent have gone
-// out.
-func fail(pending map[uint64]underway, sent uint64, err error) {
+// fail completes batches of a stream that has ended with err, in order.
+func fail(pending map[uint64]underway, err error) {
 	for _, number := range slices.Sorted(maps.Keys(pending)) {
 		u := pending[number]
 		why := err
 		if err != errClosed {
 			why = u.c.unanswered(context.Background(), err)
 		}
-		switch {
-		case !errors.Is(why, core.ErrUnanswered):
-		case number > sent:
-			why = u.c.away(&unsentError{errBroken})
-		default:
-			why = fmt.Errorf("the samples may be stored or not: %w", why)
-		}
 		u.c.under.Give("", u.size)
-		u.ticket.Complete(why)
+		u.ticket.Complete(fmt.Errorf("the samples may be stored or not: %w", why))
 	}
 }
-
-// errBroken is why a batch was not sent that waited for its turn.
-var errBroken = errors.New("the connection broke before the samples were sent")

@@ -22,7 +22,7 @@ const maxPacked = MaxMessage - 1<<10
 // Submit is core.Engine's. Batches go out in the order of the calls, many at a time.
 func (c *Client) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
 	f := frames.Get().(*frame)
-	f.packed = appendBatch(f.packed[:0], b)
+	f.packed = appendBatch(f.packed[:0], b, core.NumberOf(ctx))
 	if n := len(f.packed); n > maxPacked {
 		frames.Put(f)
 		return fmt.Errorf("a batch of %d bytes, at most %d are possible: %w", n, maxPacked, core.ErrTooLarge)

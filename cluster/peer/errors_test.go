@@ -133,18 +133,18 @@ func everything() *core.Batch {
 
 func TestBatchIsPackedWhole(t *testing.T) {
 	b := everything()
-	packed := appendBatch(nil, b)
+	packed := appendBatch(nil, b, core.Number{Session: 1<<63 + 5, N: 300})
 	var got core.Batch
 	var r batchReader
-	if err := r.read(packed, &got); err != nil {
-		t.Fatal(err)
+	if n, err := r.read(packed, &got); err != nil || n != (core.Number{Session: 1<<63 + 5, N: 300}) {
+		t.Fatal(n, err)
 	}
 	if a, w := fmt.Sprint(shown(&got)), fmt.Sprint(shown(b)); a != w || !got.SkipPast || !got.Stopped || got.Rejections != 9 {
 		t.Errorf("got %s\nwant %s", a, w)
 	}
 	for i := range packed { // cut anywhere
 		got.Reset()
-		if err := r.read(packed[:i], &got); !errors.Is(err, core.ErrInvalid) {
+		if _, err := r.read(packed[:i], &got); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("cut at %d of %d: %v", i, len(packed), err)
 		}
 	}
@@ -152,14 +152,14 @@ func TestBatchIsPackedWhole(t *testing.T) {
 	for i := range 1000 {
 		plain.Add(core.Ref(i), 100, rra.Float(1))
 	}
-	packed = appendBatch(nil, &plain)
+	packed = appendBatch(nil, &plain, core.Number{})
 	if n := len(packed); n > 10*1000+16 {
 		t.Errorf("1000 samples of one time take %d bytes", n)
 	}
 	allocs := testing.AllocsPerRun(10, func() {
-		packed = appendBatch(packed[:0], &plain)
+		packed = appendBatch(packed[:0], &plain, core.Number{})
 		got.Reset()
-		if err := r.read(packed, &got); err != nil {
+		if _, err := r.read(packed, &got); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -169,15 +169,16 @@ func TestBatchIsPackedWhole(t *testing.T) {
 }
 
 func FuzzBatch(f *testing.F) {
-	f.Add(appendBatch(nil, everything()))
+	f.Add(appendBatch(nil, everything(), core.Number{Session: 7, N: 1}))
 	f.Add([]byte{0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0})
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		var b, again core.Batch
 		var r batchReader
-		if r.read(packed, &b) != nil {
+		n, err := r.read(packed, &b)
+		if err != nil {
 			return
 		}
-		if err := r.read(appendBatch(nil, &b), &again); err != nil || fmt.Sprint(shown(&b)) != fmt.Sprint(shown(&again)) {
+		if m, err := r.read(appendBatch(nil, &b, n), &again); err != nil || n.Session != 0 && m != n || fmt.Sprint(shown(&b)) != fmt.Sprint(shown(&again)) {
 			t.Errorf("%v: %q becomes %q", err, shown(&b), shown(&again))
 		}
 	})

@@ -4,36 +4,22 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"sync"
-	"sync/atomic"
 )
 
-// A bearer sends a token with each request. Its error says whether a request that failed may have
-// reached the other node.
+// A bearer sends a token with each request.
 type bearer struct {
 	http.RoundTripper
 	token string
 }
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	var connected atomic.Bool // a connection may be had after the request was given up
-	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
-	r = r.Clone(ctx)
 	if b.token != "" {
+		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+b.token)
 	}
-	res, err := b.RoundTripper.RoundTrip(r)
-	if err != nil && !connected.Load() {
-		err = &unsentError{err}
-	}
-	return res, err
+	return b.RoundTripper.RoundTrip(r)
 }
-
-// An unsentError is why a request was not sent: there is no connection.
-type unsentError struct{ error }
-
-func (e *unsentError) Unwrap() error { return e.error }
 
 // lines are the connections of a node.
 type lines struct {

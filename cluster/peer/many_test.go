@@ -114,7 +114,7 @@ func TestBatchesOfAMessageHaveTheirOwnOutcomes(t *testing.T) {
 		if rejected, ok := errors.AsType[*core.RejectedError](err); !ok || rejected.Late != 1 || rejected.Accepted != 0 {
 			t.Errorf("late batch %d: %v", i, err)
 		}
-		if err := absent[i].Wait(); !errors.Is(err, core.ErrNotReached) {
+		if err := absent[i].Wait(); !errors.Is(err, core.ErrUnanswered) {
 			t.Errorf("batch %d for a partition that is not there: %v", i, err)
 		}
 	}

@@ -37,6 +37,7 @@ type intake struct {
 type arrival struct {
 	in     *intake
 	part   packedPart
+	number core.Number
 	engine core.Engine
 	batch  core.Batch
 	ticket core.Ticket
@@ -52,9 +53,6 @@ var arrivals = sync.Pool{New: func() any {
 
 // Submit answers Submit.
 func (s *Server) Submit(ctx context.Context, stream *connect.BidiStream[peerv1.SubmitRequest, peerv1.SubmitResponse]) error {
-	if err := stream.Send(&peerv1.SubmitResponse{}); err != nil { // this node takes batches
-		return err
-	}
 	in := &intake{s: s, stream: stream, lanes: make(map[uint32]chan<- *arrival)}
 	in.more.L = &in.mu
 	var answering sync.WaitGroup
@@ -118,7 +116,7 @@ func (in *intake) lane(ctx context.Context, partition uint32) (chan<- *arrival, 
 		var r batchReader
 		for x := range l {
 			x.batch.Reset()
-			if x.err = r.read(x.part.batch, &x.batch); x.err != nil {
+			if x.number, x.err = r.read(x.part.batch, &x.batch); x.err != nil {
 				in.finish(x)
 				continue
 			}
@@ -138,7 +136,7 @@ func (in *intake) submit(ctx context.Context, target *peerv1.Target, x *arrival)
 	}
 	x.asked = true
 	// If the engine has taken it, x may be another batch's by now.
-	if err := x.engine.Submit(ctx, &x.batch, &x.ticket); err != nil {
+	if err := x.engine.Submit(core.WithNumber(ctx, x.number), &x.batch, &x.ticket); err != nil {
 		x.asked, x.err = false, err
 		in.finish(x)
 	}

@@ -157,7 +157,7 @@ func (s *Server) Import(ctx context.Context, stream *connect.ClientStream[peerv1
 	}
 	var out peerv1.CreatedResponse
 	out.Standing = s.do(ctx, first.GetTarget(), func(e core.Engine) error {
-		created, err := e.Import(ctx, copies, first.GetOverwrite())
+		created, err := e.Import(numbered(ctx, first.GetTarget()), copies, first.GetOverwrite())
 		out.Created = sentCreated(created)
 		return err
 	})
@@ -175,7 +175,7 @@ func (s *Server) Alter(ctx context.Context, stream *connect.BidiStream[peerv1.Al
 	}
 	var ref core.Ref
 	st := s.do(ctx, first.GetTarget(), func(e core.Engine) (err error) {
-		ref, err = e.Alter(ctx, first.GetPath(), func(c core.Copy) (core.Copy, error) { return s.changed(ctx, stream, &c) })
+		ref, err = e.Alter(numbered(ctx, first.GetTarget()), first.GetPath(), func(c core.Copy) (core.Copy, error) { return s.changed(ctx, stream, &c) })
 		return err
 	})
 	return stream.Send(&peerv1.AlterResponse{Standing: st, Ref: uint64(ref)})

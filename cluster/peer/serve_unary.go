@@ -32,10 +32,10 @@ func (s *Server) Update(ctx context.Context, req *connect.Request[peerv1.UpdateR
 	var out peerv1.UpdateResponse
 	out.Standing = s.do(ctx, m.GetTarget(), func(e core.Engine) error {
 		var b core.Batch
-		if err := new(batchReader).read(m.GetBatch(), &b); err != nil {
+		if _, err := new(batchReader).read(m.GetBatch(), &b); err != nil {
 			return err
 		}
-		n, rows, err := e.Update(ctx, core.Ref(m.GetRef()), &b, m.GetTrace())
+		n, rows, err := e.Update(numbered(ctx, m.GetTarget()), core.Ref(m.GetRef()), &b, m.GetTrace())
 		out.Applied, out.Rows = int64(n), sentRuns(rows)
 		return err
 	})
@@ -85,7 +85,7 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[peerv1.CreateR
 				Overwrite: x.GetOverwrite(), SmoothHash: x.GetSmoothHash(),
 			}
 		}
-		created, err := e.CreateBatch(ctx, specs)
+		created, err := e.CreateBatch(numbered(ctx, m.GetTarget()), specs)
 		out.Created = sentCreated(created)
 		return err
 	})
@@ -95,7 +95,7 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[peerv1.CreateR
 // Rename answers Rename.
 func (s *Server) Rename(ctx context.Context, req *connect.Request[peerv1.RenameRequest]) (*connect.Response[peerv1.DoneResponse], error) {
 	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		return e.Rename(ctx, req.Msg.GetPath(), req.Msg.GetTo())
+		return e.Rename(numbered(ctx, req.Msg.GetTarget()), req.Msg.GetPath(), req.Msg.GetTo())
 	})})
 }
 
@@ -107,7 +107,7 @@ func (s *Server) Relabel(ctx context.Context, req *connect.Request[peerv1.Relabe
 		for i, p := range req.Msg.GetPaths() {
 			ls[i] = core.PathLabels{Path: p.GetPath(), Labels: types.ReadLabels(p.GetLabels())}
 		}
-		errs, err := e.Relabel(ctx, ls)
+		errs, err := e.Relabel(numbered(ctx, req.Msg.GetTarget()), ls)
 		out.Failures = failuresOf(errs)
 		return err
 	})
@@ -122,7 +122,7 @@ func (s *Server) Drop(ctx context.Context, req *connect.Request[peerv1.DropReque
 		for i, x := range req.Msg.GetList() {
 			list[i] = core.Dropping{Path: x.GetPath(), Ref: core.Ref(x.GetRef()), Before: rra.Time(x.GetBefore())}
 		}
-		errs, err := e.Drop(ctx, list)
+		errs, err := e.Drop(numbered(ctx, req.Msg.GetTarget()), list)
 		out.Failures = failuresOf(errs)
 		return err
 	})
@@ -168,7 +168,7 @@ func (s *Server) SetMetadata(ctx context.Context, req *connect.Request[peerv1.Me
 // AddNote answers AddNote.
 func (s *Server) AddNote(ctx context.Context, req *connect.Request[peerv1.NoteRequest]) (*connect.Response[peerv1.DoneResponse], error) {
 	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
-		return e.AddNote(ctx, req.Msg.GetNote().GetKey(), types.ReadNote(req.Msg.GetNote()))
+		return e.AddNote(numbered(ctx, req.Msg.GetTarget()), req.Msg.GetNote().GetKey(), types.ReadNote(req.Msg.GetNote()))
 	})})
 }
 

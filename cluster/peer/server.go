@@ -191,16 +191,21 @@ func sent(err error) error {
 	return err
 }
 
-// notDone says of err, for which a partition could not be asked, that nothing was done.
+// notDone says of err, for which a partition could not be asked, that another node is to be asked.
 func notDone(err error) error { return &notDoneError{err} }
 
-// A notDoneError matches core.ErrNotReached and has the text of its cause.
+// A notDoneError matches core.ErrUnanswered and has the text of its cause.
 type notDoneError struct{ err error }
 
 func (e *notDoneError) Error() string { return e.err.Error() }
 func (e *notDoneError) Unwrap() error { return e.err }
 func (e *notDoneError) Is(target error) bool {
-	return target == core.ErrNotReached || target == core.ErrUnavailable
+	return target == core.ErrUnanswered || target == core.ErrUnavailable
+}
+
+// numbered returns ctx with the number that a request has.
+func numbered(ctx context.Context, t *peerv1.Target) context.Context {
+	return core.WithNumber(ctx, core.Number{Session: t.GetSession(), N: t.GetNumber()})
 }
 
 // An answer is a response that needs no more than being wrapped.

@@ -67,14 +67,9 @@ func (r *Store) pathRoom(ctx context.Context, path string) (refused, err error) 
 
 // AddNote is core.Store's. Each partition keeps as many notes as one store does.
 func (r *Store) AddNote(ctx context.Context, key string, n core.Note) error {
-	return r.writeOnce(ctx, Partition(key, r.n), func(e core.Engine, again bool) error {
-		if again {
-			if there, err := notedBefore(ctx, e, key, n); there || err != nil {
-				return err
-			}
-		}
-		return e.AddNote(ctx, key, n)
-	})
+	p := Partition(key, r.n)
+	ctx = r.numbered(ctx, p, 1)
+	return r.write(ctx, p, func(e core.Engine) error { return e.AddNote(ctx, key, n) })
 }
 
 // Notes is core.Store's.

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -67,35 +68,24 @@ func (r *Store) await(ctx context.Context, p int, until *time.Time, find func(co
 	return nil, unavailable(p, err)
 }
 
-// write calls fn with the leader of partition p, and again with the next leader if that engine
-// does not lead any more, or has not answered. Then fn may have done already what it does: doing
-// it again must do no harm. write remembers how far the partition has come: see Session.
+// write calls fn with the leader of partition p, and again with the next leader if that engine does
+// not lead any more, or has not answered. Then fn may have done already what it does: doing it
+// again must do no harm, or has a number: see numbered. write remembers how far the partition has
+// come: see Session.
 func (r *Store) write(ctx context.Context, p int, fn func(e core.Engine) error) error {
-	return r.writeOnce(ctx, p, func(e core.Engine, _ bool) error { return fn(e) })
-}
-
-// writeOnce is write for what must not be done twice. again says that an engine before e was asked
-// and has not answered. Whatever that engine will ever have done, e has done, too: to lead, it has
-// taken the log.
-func (r *Store) writeOnce(ctx context.Context, p int, fn func(e core.Engine, again bool) error) error {
 	return r.writeUntil(ctx, p, time.Time{}, fn)
 }
 
-// writeUntil is writeOnce with the time at which to give up; zero: after Options.Wait.
-func (r *Store) writeUntil(ctx context.Context, p int, until time.Time, fn func(e core.Engine, again bool) error) error {
+// writeUntil is write with the time at which to give up; zero: after Options.Wait.
+func (r *Store) writeUntil(ctx context.Context, p int, until time.Time, fn func(e core.Engine) error) error {
 	var last core.Engine
-	again := false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		e, err := r.leaderUntil(ctx, p, &until)
-		if err == nil {
-			if err = fn(e, again); err == nil || !elsewhere(err) && !unanswered(err) {
-				r.acknowledged(sessionOf(ctx), p, e)
-				return err
-			}
-			again = again || unanswered(err)
-		} else if again {
-			return maybeDone(err)
-		} else {
+		if err != nil {
+			return err
+		}
+		if err = fn(e); err == nil || !elsewhere(err) {
+			r.acknowledged(sessionOf(ctx), p, e)
 			return err
 		}
 		if closedHere(err, e, last) {
@@ -104,9 +94,6 @@ func (r *Store) writeUntil(ctx context.Context, p int, until time.Time, fn func(
 		if until.IsZero() {
 			until = time.Now().Add(r.options.Wait)
 		} else if time.Now().After(until) {
-			if again {
-				err = maybeDone(err)
-			}
 			return unavailable(p, err)
 		}
 		last = e
@@ -115,6 +102,28 @@ func (r *Store) writeUntil(ctx context.Context, p int, until time.Time, fn func(
 		}
 	}
 }
+
+// numbered returns a context with numbers for n parts of one change of partition p. With it the
+// change is made once, however often it is asked for, and whoever leads.
+func (r *Store) numbered(ctx context.Context, p, n int) context.Context {
+	last := r.calls[p].Add(uint64(n))
+	return core.WithNumber(ctx, core.Number{Session: r.session ^ 1, N: last - uint64(n) + 1})
+}
+
+// inPieces makes a change whose parts have a number each.
+func inPieces[T, U any](ctx context.Context, r *Store, p int, parts []T, change func(e core.Engine, ctx context.Context, piece []T) ([]U, error)) (out []U, err error) {
+	for piece := range slices.Chunk(parts, pieceParts) {
+		ctx := r.numbered(ctx, p, len(piece))
+		got, err := order(ctx, r, p, func(e core.Engine) ([]U, error) { return change(e, ctx, piece) })
+		if out = append(out, got...); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// pieceParts is small beside how many numbers of a session a partition knows.
+const pieceParts = 128
 
 // reader returns an engine that answers questions about partition p and has what the caller has
 // written.
@@ -182,14 +191,14 @@ func (r *Store) read(ctx context.Context, p int, fn func(e core.Engine) error) e
 		if until.IsZero() {
 			until = time.Now().Add(r.options.Wait)
 		}
-		if pause > 0 && (!elsewhere(err) && !unanswered(err) || time.Now().After(until)) {
+		if pause > 0 && (!elsewhere(err) || time.Now().After(until)) {
 			return within(p, err)
 		}
 		if err := sleep.For(ctx, pause); err != nil {
 			return err
 		}
 		next, failed := r.leaderUntil(ctx, p, &until)
-		if failed != nil || closedHere(err, next, e) || next == e && !elsewhere(err) && !unanswered(err) {
+		if failed != nil || closedHere(err, next, e) || next == e && !elsewhere(err) {
 			return within(p, err)
 		}
 		e = next
@@ -200,15 +209,6 @@ func (r *Store) read(ctx context.Context, p int, fn func(e core.Engine) error) e
 func ask[T any](ctx context.Context, r *Store, p int, question func(e core.Engine) (T, error)) (answer T, err error) {
 	err = r.read(ctx, p, func(e core.Engine) (err error) {
 		answer, err = question(e)
-		return err
-	})
-	return answer, err
-}
-
-// orderOnce is writeOnce for a change that one value answers.
-func orderOnce[T any](ctx context.Context, r *Store, p int, change func(e core.Engine, again bool) (T, error)) (answer T, err error) {
-	err = r.writeOnce(ctx, p, func(e core.Engine, again bool) (err error) {
-		answer, err = change(e, again)
 		return err
 	})
 	return answer, err

@@ -105,6 +105,7 @@ func (r *Store) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error
 	d.left.Store(int32(len(d.used)) + 1)
 	var errs []error
 	for _, pt := range d.used {
+		pt.number = core.NumberOf(ctx)
 		if err := pt.lane.post(ctx, &pt.errand, &until); err != nil {
 			pt.err = err
 			errs = append(errs, err)
@@ -128,7 +129,7 @@ func (pt *part) arrived() {
 	if pt.lane.settled(&pt.errand, err) {
 		return
 	}
-	pt.end(pt.truth(err))
+	pt.end(err)
 }
 
 // end reports what became of the part.

@@ -9,7 +9,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Update is core.Store's.
+// Update is core.Store's. The rows are not known if the leader that has applied the samples has
+// died.
 func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error) {
 	p, in, ok := r.inner(ref)
 	if !ok {
@@ -25,11 +26,9 @@ func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace b
 		return 0, nil, errors.New("an update command is for one series")
 	}
 	part.SkipPast, part.Stopped, part.Rejections = b.SkipPast, b.Stopped, b.Rejections
-	err = r.writeOnce(ctx, p, func(e core.Engine, again bool) (err error) {
+	ctx = r.numbered(ctx, p, 1)
+	err = r.write(ctx, p, func(e core.Engine) (err error) {
 		n, rows, err = e.Update(ctx, in, &part, trace)
-		if done := appliedBefore(&part, n, err); again && done > 0 {
-			n, rows, err = updateRest(ctx, e, in, &part, trace, done)
-		}
 		return err
 	})
 	if rejected, ok := errors.AsType[*core.RejectedError](err); ok {
@@ -68,15 +67,15 @@ func (r *Store) Flush(ctx context.Context, refs []core.Ref) error {
 // Alter is core.Store's.
 func (r *Store) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
 	p := r.partitionOf(path)
-	a := alteration{ctx: ctx, path: path, change: change}
-	ref, err := orderOnce(ctx, r, p, a.run)
+	ctx = r.numbered(ctx, p, 1)
+	ref, err := order(ctx, r, p, func(e core.Engine) (core.Ref, error) { return e.Alter(ctx, path, change) })
 	return outer(p, ref), err
 }
 
 // Relabel is core.Store's. If some partitions cannot be reached, out is complete all the same.
 func (r *Store) Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error) {
 	return split(r, ls, func(x *core.PathLabels) int { return r.partitionOf(x.Path) }, func(p int, part []core.PathLabels) ([]error, error) {
-		return order(ctx, r, p, func(e core.Engine) ([]error, error) { return e.Relabel(ctx, part) })
+		return inPieces(ctx, r, p, part, core.Engine.Relabel)
 	}, failError)
 }
 
@@ -95,41 +94,20 @@ func (r *Store) Drop(ctx context.Context, list []core.Dropping) ([]error, error)
 		return r.partitionOf(x.Path)
 	}
 	out, err := split(r, list, partition, func(p int, part []core.Dropping) ([]error, error) {
-		drops := make([]removal, len(part))
-		return orderOnce(ctx, r, p, func(e core.Engine, again bool) ([]error, error) {
-			return dropFrom(ctx, e, part, drops, again)
-		})
+		in := slices.Clone(part)
+		for i := range in {
+			in[i].Ref &= 1<<partitionShift - 1
+		}
+		out, err := inPieces(ctx, r, p, in, core.Engine.Drop)
+		for i := range out {
+			out[i] = asOuter(part[i].Ref, out[i])
+		}
+		return out, err
 	}, failError)
 	for i := range list {
 		if partition(&list[i]) < 0 {
 			out[i] = notFound(list[i].Ref)
 		}
-	}
-	return out, err
-}
-
-// dropFrom drops series of one partition, which are named as callers of the router name them.
-func dropFrom(ctx context.Context, e core.Engine, part []core.Dropping, drops []removal, again bool) ([]error, error) {
-	in, refs := slices.Clone(part), make([]core.Ref, len(part))
-	named := make(map[core.Dropping]bool) // only the first one that names a series drops it
-	for i := range in {
-		in[i].Ref &= 1<<partitionShift - 1
-		name := core.Dropping{Path: keyOf(in[i].Path), Ref: in[i].Ref}
-		if named[name] {
-			continue
-		}
-		if named[name] = true; name.Ref == 0 {
-			drops[i].look(e, in[i].Path, true)
-		}
-		refs[i] = in[i].Ref
-	}
-	_ = e.Resolve(ctx, refs, func(i int, _ core.Series) bool { // after an error Drop fails as well
-		drops[i].there = true
-		return true
-	})
-	out, err := e.Drop(ctx, in)
-	for i := range out {
-		out[i] = drops[i].outcome(again, asOuter(part[i].Ref, out[i]))
 	}
 	return out, err
 }

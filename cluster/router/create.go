@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // CreateBatch is core.Store's. The series of one partition are made with one log record. If some
@@ -22,13 +21,8 @@ func (r *Store) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Crea
 // createAll is CreateBatch where there is room for all of specs.
 func (r *Store) createAll(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
 	return split(r, specs, func(x *core.Spec) int { return r.partitionOf(x.Path) }, func(p int, part []core.Spec) ([]core.Created, error) {
-		out, err := orderOnce(ctx, r, p, func(e core.Engine, again bool) ([]core.Created, error) {
-			out, err := e.CreateBatch(ctx, part)
-			if again {
-				madeBefore(e, out, func(i int) core.Spec { return part[i] })
-			}
-			return out, err
-		})
+		ctx := r.numbered(ctx, p, 1)
+		out, err := order(ctx, r, p, func(e core.Engine) ([]core.Created, error) { return e.CreateBatch(ctx, part) })
 		return madeIn(p, out), err
 	}, failCreated)
 }
@@ -66,48 +60,16 @@ func specOf(x *core.Copy) core.Spec {
 	return core.Spec{Path: x.Path, Labels: x.Labels, Definition: x.Definition}
 }
 
-// wholeSpec is specOf with the last update of the series.
-func wholeSpec(x *core.Copy) core.Spec {
-	s := specOf(x)
-	if machine, err := rra.Compile(x.Definition); err == nil {
-		s.Start = machine.LastUpdate(x.State.W)
-	}
-	return s
-}
-
 // Import is core.Store's.
 func (r *Store) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
 	return limited(ctx, r, copies, specOf, func(ctx context.Context, copies []core.Copy) ([]core.Created, error) {
 		return split(r, copies, func(x *core.Copy) int { return r.partitionOf(x.Path) }, func(p int, part []core.Copy) ([]core.Created, error) {
-			return r.importInto(ctx, p, part, overwrite)
+			out, err := inPieces(ctx, r, p, part, func(e core.Engine, ctx context.Context, piece []core.Copy) ([]core.Created, error) {
+				return e.Import(ctx, piece, overwrite)
+			})
+			return madeIn(p, out), err
 		}, failCreated)
 	})
-}
-
-// importInto imports copies of one partition. If a leader loses its place on the way, the next one
-// gets only what is left: it would refuse a series that the first one has made.
-func (r *Store) importInto(ctx context.Context, p int, part []core.Copy, overwrite bool) ([]core.Created, error) {
-	out, left := make([]core.Created, len(part)), share{p: p, at: make([]int, len(part))}
-	for i := range left.at {
-		left.at[i] = i
-	}
-	err := r.writeOnce(ctx, p, func(e core.Engine, again bool) error {
-		asked := left.at
-		got, err := e.Import(ctx, pick(part, left), overwrite)
-		if again {
-			madeBefore(e, got, func(i int) core.Spec { return wholeSpec(&part[asked[i]]) })
-		}
-		left.at = nil
-		for k, i := range asked {
-			if k < len(got) && (got[k].Ref != 0 || got[k].Err != nil) {
-				out[i] = got[k]
-			} else {
-				left.at = append(left.at, i)
-			}
-		}
-		return err
-	})
-	return madeIn(p, out), err
 }
 
 // limited makes series: all by one call of create, or each by a call of its own if the limit is

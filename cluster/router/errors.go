@@ -41,28 +41,16 @@ func unavailable(p int, err error) error {
 	return fmt.Errorf("partition %d: %w: %v", p, core.ErrUnavailable, err)
 }
 
-// elsewhere reports whether err says that an engine does not have the partition any more, or is
-// out of reach, and has done nothing, so that another engine may be asked.
+// elsewhere reports whether err says that an engine does not have the partition any more, or has
+// not answered, so that another engine is asked.
 func elsewhere(err error) bool {
-	return errors.Is(err, core.ErrClosed) || errors.Is(err, core.ErrNotLeader) || errors.Is(err, core.ErrNotReached)
+	return errors.Is(err, core.ErrClosed) || errors.Is(err, core.ErrNotLeader) || errors.Is(err, core.ErrUnanswered)
 }
-
-// unanswered reports whether err says that it is not known whether an engine has done what it was
-// asked for.
-func unanswered(err error) bool { return errors.Is(err, core.ErrUnanswered) }
 
 // closedHere reports whether err says that this process closes its stores: an engine has said so
 // twice. One of another node is only out of reach.
 func closedHere(err error, e, last core.Engine) bool {
-	return e == last && errors.Is(err, core.ErrClosed) && !errors.Is(err, core.ErrNotReached)
-}
-
-// maybeDone returns err as the error of a call whose earlier attempt may have been done.
-func maybeDone(err error) error {
-	if err == nil || unanswered(err) {
-		return err
-	}
-	return fmt.Errorf("an earlier attempt, which was not answered, may have been done: %w", err)
+	return e == last && errors.Is(err, core.ErrClosed) && !errors.Is(err, core.ErrUnanswered)
 }
 
 // lost reports whether err says that an engine cannot be reached.

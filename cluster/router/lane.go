@@ -13,27 +13,28 @@ import (
 // A lane is the way of batches to the leader of one partition. When an engine stops leading, the
 // batches that it has refused are submitted again to the next leader, in the order in which they
 // were submitted first, and before any later one. So are those that an engine has not answered:
-// see evidence. No batch goes to a leader while another engine still has batches: the outcome of
-// those decides what comes first.
+// each has a number, so that it is stored once. No batch goes to a leader while another engine
+// still has batches: the outcome of those decides what comes first.
 type lane struct {
-	p      int
-	wait   time.Duration // how long a batch is kept for the next leader
-	leader func(ctx context.Context, p int, until *time.Time) (core.Engine, error)
+	p       int
+	session uint64        // of the numbers of batches
+	wait    time.Duration // how long a batch is kept for the next leader
+	leader  func(ctx context.Context, p int, until *time.Time) (core.Engine, error)
 
-	mu       sync.Mutex    // guards what follows, and fields of parts
-	engine   core.Engine   // has the batches that are on their way
-	away     int           // how many these are
-	drain    bool          // one has come back: nothing goes out before all have
-	seq      uint64        // of the batch that came last
-	queue    []*errand     // to be submitted again, in order of seq
-	running  bool          // a goroutine submits the queue
-	pause    time.Duration // before the queue is submitted: it grows while batches come back
-	evidence *evidence     // of batches in the queue that were not answered; nil: not gathered yet
+	mu      sync.Mutex    // guards what follows, and fields of parts
+	engine  core.Engine   // has the batches that are on their way
+	away    int           // how many these are
+	drain   bool          // one has come back: nothing goes out before all have
+	seq     uint64        // of the batch that came last
+	queue   []*errand     // to be submitted again, in order of seq
+	running bool          // a goroutine submits the queue
+	pause   time.Duration // before the queue is submitted: it grows while batches come back
 }
 
 // An errand is a batch of one partition on its way.
 type errand struct {
 	lane   *lane
+	number core.Number // the zero Number: post gives it one
 	batch  core.Batch
 	ticket core.Ticket
 	// posted gets the outcome of the submission of an errand that was queued. Its post waits for
@@ -48,15 +49,12 @@ type errand struct {
 	until  time.Time   // when to give up; zero: it was not queued yet
 	queued bool        // it waits to be submitted again
 	told   bool        // it was submitted before: nobody waits for posted
-	unsure bool        // it was not answered: it may be stored
-
-	evidence *evidence // with which it was submitted again, if it is unsure
 }
 
 // reset readies an errand for another batch.
 func (x *errand) reset() {
 	x.batch.Reset()
-	x.engine, x.until, x.told, x.unsure, x.evidence = nil, time.Time{}, false, false, nil
+	x.engine, x.until, x.told = nil, time.Time{}, false
 }
 
 // post submits an errand to the leader, for which it waits until a time. When it returns nil, the
@@ -69,6 +67,9 @@ func (l *lane) post(ctx context.Context, x *errand, until *time.Time) error {
 	l.mu.Lock()
 	l.seq++
 	x.seq = l.seq
+	if x.number.Session == 0 {
+		x.number = core.Number{Session: l.session, N: l.seq}
+	}
 	if len(l.queue) > 0 || l.running || l.drain || l.away > 0 && l.engine != e {
 		l.push(x)
 		l.mu.Unlock()
@@ -76,7 +77,7 @@ func (l *lane) post(ctx context.Context, x *errand, until *time.Time) error {
 	}
 	l.give(x, e)
 	l.mu.Unlock()
-	err = e.Submit(ctx, &x.batch, &x.ticket)
+	err = e.Submit(core.WithNumber(ctx, x.number), &x.batch, &x.ticket)
 	if err == nil {
 		return nil
 	}
@@ -96,7 +97,7 @@ func (l *lane) post(ctx context.Context, x *errand, until *time.Time) error {
 
 // back puts an errand into the queue that an engine had. The caller holds mu.
 func (l *lane) back(x *errand) {
-	l.drain, l.evidence = true, nil
+	l.drain = true
 	l.pause = min(max(2*l.pause, firstPause), lastPause)
 	l.push(x)
 }
@@ -157,8 +158,7 @@ func (l *lane) settled(x *errand, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.away--
-	x.unsure = x.unsure || unanswered(err)
-	if (elsewhere(err) || unanswered(err)) && (x.until.IsZero() || time.Now().Before(x.until)) {
+	if elsewhere(err) && (x.until.IsZero() || time.Now().Before(x.until)) {
 		x.told = true
 		l.back(x)
 		return true
@@ -180,7 +180,7 @@ func (l *lane) run(wait time.Duration) {
 		}
 		until := x.until
 		if err == nil {
-			err = e.Submit(context.Background(), &x.batch, &x.ticket)
+			err = e.Submit(core.WithNumber(context.Background(), x.number), &x.batch, &x.ticket)
 		}
 		if err == nil { // x may be another batch's by now, unless its Submit waits
 			pause = firstPause
@@ -196,7 +196,7 @@ func (l *lane) run(wait time.Duration) {
 		case again:
 			time.Sleep(pause)
 		case told:
-			x.end(x.truth(err))
+			x.end(err)
 		default:
 			x.posted <- err
 		}
@@ -223,7 +223,6 @@ func (l *lane) take() (x *errand, unwatched bool, e core.Engine, err error) {
 		l.queue = slices.Delete(l.queue, 0, 1)
 		x.queued = false
 		if err == nil {
-			l.prove(x)
 			l.give(x, e)
 		}
 		return x, x.told, e, err

@@ -390,7 +390,7 @@ func TestImportGoesOnWithTheNextLeader(t *testing.T) {
 	}
 }
 
-// halfway is a leader that loses its place after two of the series that it imports.
+// halfway is a leader that loses its place, and answers for two of the series that it imports.
 type halfway struct {
 	core.Engine
 	asked bool
@@ -398,11 +398,11 @@ type halfway struct {
 
 func (h *halfway) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
 	h.asked = true
-	out, err := h.Engine.Import(ctx, copies[:2], overwrite)
+	out, err := h.Engine.Import(ctx, copies, overwrite)
 	if err != nil {
 		return out, err
 	}
-	return append(out, make([]core.Created, len(copies)-2)...), core.ErrNotLeader
+	return append(out[:2], make([]core.Created, len(copies)-2)...), core.ErrNotLeader
 }
 
 // leaders is a cell whose leader another function returns.

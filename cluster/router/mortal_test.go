@@ -42,7 +42,7 @@ func (m *mortal) fate() (made bool, err error) {
 	when := "not"
 	switch m.rnd.IntN(10) {
 	case 0:
-		when, err = "before, and that was known", core.ErrNotReached
+		when, err = "before, and that was known", core.ErrUnanswered
 	case 1, 2:
 		when, err = "before", core.ErrUnanswered
 	case 3, 4:
@@ -172,7 +172,8 @@ func TestNobodyNoticesThatLeadersDie(t *testing.T) {
 // once is a leader that dies after the first batch that it stores.
 type once struct {
 	core.Engine
-	died bool
+	died    bool
+	between func() // is called when it has died
 }
 
 func (o *once) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
@@ -182,6 +183,9 @@ func (o *once) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error 
 	o.died = true
 	t.Begin()
 	_ = core.Append(ctx, o.Engine, clone(b)) // nobody hears of it
+	if o.between != nil {
+		o.between()
+	}
 	go t.Complete(core.ErrUnanswered)
 	return nil
 }
@@ -227,5 +231,35 @@ func TestCommandsOfALeaderThatDied(t *testing.T) {
 	}
 	if late, ok := errors.AsType[*rra.TimeError](rejected.First[1].Err); !ok || late.Last != rra.Seconds(begin+20) {
 		t.Errorf("late within the batch: %v", rejected.First[1].Err)
+	}
+}
+
+// A sample that was refused was reported as stored: another sender had stored one of the same series
+// and time before, and the answer of the first attempt was lost.
+func TestRefusedByALeaderThatDied(t *testing.T) {
+	store := openStores(t, 1, core.Options{})[0]
+	first := &once{Engine: store}
+	r := newRouter(t, stores{first}, router.Options{Wait: time.Minute})
+	ref, err := core.Create(t.Context(), r, core.Spec{Path: "s", Definition: gauge(t), Start: rra.Seconds(begin)})
+	must(t, err)
+	other := func(at int64) {
+		var b core.Batch
+		b.Add(ref&(1<<48-1), rra.Seconds(begin+at), rra.Int(9))
+		must(t, core.Append(context.Background(), store, &b))
+	}
+	for _, stored := range []bool{false, true} {
+		var b core.Batch
+		if b.Add(ref, rra.Seconds(begin+10), rra.Int(1)); stored {
+			b.Reset()
+			b.Add(ref, rra.Seconds(begin+20), rra.Int(1))
+			first.between = func() { other(30) } // what is stored is late for the next leader
+		} else {
+			other(10)
+		}
+		first.died = false
+		err := core.Append(t.Context(), r, &b)
+		if late, _ := errors.AsType[*core.RejectedError](err); stored && err != nil || !stored && (late == nil || late.Late != 1) {
+			t.Errorf("stored %v: %v", stored, err)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func (r *Store) Lookup(path string) (core.Ref, error) {
 	})
 	if errors.Is(err, core.ErrNotFound) && !certain {
 		until := time.Now().Add(min(r.options.Wait, lookupWait))
-		err = r.writeUntil(ctx, p, until, func(e core.Engine, _ bool) (err error) {
+		err = r.writeUntil(ctx, p, until, func(e core.Engine) (err error) {
 			ref, err = r.lookupLeading(p, e, path)
 			return err
 		})
@@ -76,7 +76,7 @@ func (r *Store) lookupLeading(p int, e core.Engine, path string) (core.Ref, erro
 // leadsForCertain returns nil if an engine leads partition p for certain.
 func (r *Store) leadsForCertain(p int, e core.Engine) error {
 	_, err := r.lookupLeading(p, e, "")
-	if elsewhere(err) || unanswered(err) {
+	if elsewhere(err) {
 		return err
 	}
 	return nil // any other error says that no series has an empty path
@@ -105,7 +105,7 @@ func of[T any](ctx context.Context, r *Store, ref core.Ref, question func(e core
 // certainly calls fn with an engine that leads partition p for certain. While there is none, it
 // waits as long as Lookup does. Calls that follow each other wait once: see doubt.
 func (r *Store) certainly(ctx context.Context, p int, fn func(e core.Engine) error) error {
-	ask := func(e core.Engine, _ bool) error {
+	ask := func(e core.Engine) error {
 		if err := r.leadsForCertain(p, e); err != nil {
 			return err
 		}

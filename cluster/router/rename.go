@@ -41,11 +41,8 @@ func (r *Store) Rename(ctx context.Context, path, to string) error {
 	}
 	p, q := Partition(from, r.n), Partition(key, r.n)
 	if p == q {
-		var gone removal
-		return r.writeOnce(ctx, p, func(e core.Engine, again bool) error {
-			gone.look(e, path, false)
-			return gone.outcome(again, e.Rename(ctx, path, to))
-		})
+		ctx = r.numbered(ctx, p, 1)
+		return r.write(ctx, p, func(e core.Engine) error { return e.Rename(ctx, path, to) })
 	}
 	m := move{r: r, from: from, to: to, p: p, q: q}
 	return m.run(ctx)
@@ -214,6 +211,7 @@ func renewed(now, c *core.Copy, old core.Ref) (core.Copy, error) {
 
 // put makes the new series, or makes it anew.
 func (m *move) put(ctx context.Context, old core.Ref, c core.Copy, again bool) error {
+	ctx = m.r.numbered(ctx, m.q, 1)
 	if again {
 		_, err := order(ctx, m.r, m.q, func(e core.Engine) (core.Ref, error) {
 			return e.Alter(ctx, m.to, func(now core.Copy) (core.Copy, error) { return renewed(&now, &c, old) })
@@ -223,13 +221,7 @@ func (m *move) put(ctx context.Context, old core.Ref, c core.Copy, again bool) e
 		}
 		return err
 	}
-	out, err := orderOnce(ctx, m.r, m.q, func(e core.Engine, again bool) ([]core.Created, error) {
-		out, err := e.Import(ctx, []core.Copy{c}, false)
-		if again {
-			madeBefore(e, out, func(int) core.Spec { return wholeSpec(&c) })
-		}
-		return out, err
-	})
+	out, err := order(ctx, m.r, m.q, func(e core.Engine) ([]core.Created, error) { return e.Import(ctx, []core.Copy{c}, false) })
 	if err != nil {
 		return err
 	}
@@ -266,6 +258,7 @@ func (m *move) dropOld(ctx context.Context, old core.Ref, c core.Copy) (bool, er
 	if err != nil {
 		return false, err
 	}
+	ctx = m.r.numbered(ctx, m.p, 1)
 	out, err := order(ctx, m.r, m.p, func(e core.Engine) ([]error, error) {
 		return e.Drop(ctx, []core.Dropping{{Ref: old, Before: until}})
 	})

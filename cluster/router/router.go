@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,10 +56,12 @@ type Store struct {
 	n       int // partitions
 	options Options
 
-	marks       []mark        // by partition, of all callers together
-	lanes       []lane        // by partition
-	deliveries  sync.Pool     // of *delivery
-	strays      atomic.Uint64 // samples that were refused because their references are of no partition
+	session     uint64          // of the numbers of lanes; with the last bit changed of other changes
+	calls       []atomic.Uint64 // by partition: the last number of a change that no lane makes
+	marks       []mark          // by partition, of all callers together
+	lanes       []lane          // by partition
+	deliveries  sync.Pool       // of *delivery
+	strays      atomic.Uint64   // samples that were refused: their references are of no partition
 	doubt       doubt
 	limit       limit
 	budget      budget
@@ -78,10 +81,10 @@ func New(dir Directory, o Options) (*Store, error) {
 	if o.Wait < 0 || o.MaxSeries < 0 || o.Memory < 0 {
 		return nil, fmt.Errorf("an option of the router is below 0: %+v: %w", o, core.ErrInvalid)
 	}
-	r := &Store{dir: dir, n: n, options: o.withDefaults(), marks: make([]mark, n), lanes: make([]lane, n)}
+	r := &Store{dir: dir, n: n, options: o.withDefaults(), session: rand.Uint64() | 2, calls: make([]atomic.Uint64, n), marks: make([]mark, n), lanes: make([]lane, n)}
 	for p := range r.lanes {
 		l := &r.lanes[p]
-		l.p, l.wait, l.leader = p, r.options.Wait, r.leaderUntil
+		l.p, l.session, l.wait, l.leader = p, r.session, r.options.Wait, r.leaderUntil
 	}
 	r.limit.most = int64(r.options.MaxSeries)
 	r.limit.ask = func() (series, paths int64) {

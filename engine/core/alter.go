@@ -49,7 +49,7 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 	if len(do) == 0 {
 		return nil
 	}
-	return s.changeNow(rec, func(t *Ticket) error { t.op.do = do; return nil }, lock)
+	return s.changeNow(Number{}, rec, func(t *Ticket) error { t.op.do = do; return nil }, lock)
 }
 
 // alterTries is how often Alter starts again because the series has changed meanwhile. After that
@@ -75,6 +75,11 @@ func (s *Store) enterAlter(ctx context.Context, path string, change func(Copy) (
 		return 0, err
 	}
 	defer s.leave()
+	if again, err := s.beforeOne(ctx, NumberOf(ctx)); err != nil {
+		return 0, err
+	} else if again {
+		return s.Lookup(path)
+	}
 	return s.tryAlter(ctx, path, change, hold)
 }
 
@@ -146,7 +151,7 @@ func (s *Store) replace(ctx context.Context, p planned, was alterBase, lock func
 		if same, err := s.unchanged(p.replaces, was); err != nil || !same {
 			return cmp.Or(err, errReplaced)
 		}
-		return s.appender.enqueue(t, t.op.rec)
+		return s.appender.enqueueOp(t)
 	})
 	if err == nil && x != nil {
 		err = x.wait()

@@ -75,16 +75,14 @@ func (s *Store) Append(ctx context.Context, b *Batch) error { return Append(ctx,
 // Submit starts an [Append]: the caller calls t.Wait for its outcome, and leaves b alone until Wait
 // has returned. If Submit returns an error, nothing is stored and Wait must not be called.
 func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
-	keep, began := b.keep(), time.Now()
+	began := time.Now()
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
 	s.appender.ready(t)
-	t.began = began
-	t.result.keep = keep
-	s.appender.split(t, b)
-	err := s.appender.submit(t, b)
+	t.began, t.batch, t.number = began, b, NumberOf(ctx)
+	err := s.appender.begin(t)
 	if err != nil {
 		t.pending = false
 	}
@@ -100,7 +98,7 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 			return 0, nil, errors.New("an update command is for one series")
 		}
 	}
-	keep, began := b.keep(), time.Now()
+	began := time.Now()
 	if err := s.begin(ctx); err != nil {
 		return 0, nil, err
 	}
@@ -110,9 +108,7 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 	}
 	t := s.appender.ticket()
 	defer s.appender.tickets.Put(t)
-	t.began = began
-	t.result.keep = keep
-	t.batch = b
+	t.began, t.batch, t.number = began, b, NumberOf(ctx)
 	t.cmd = &command{}
 	if b.SkipPast {
 		t.cmd.flags |= commandSkipLate
@@ -123,11 +119,49 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 	if trace {
 		t.cmd.trace = func(runs []rra.Run) { rows = append(rows, append([]rra.Run(nil), runs...)) }
 	}
-	s.appender.splitCommand(t, b)
-	if err = s.appender.submit(t, b); err != nil {
+	if err = s.appender.begin(t); err != nil {
 		t.pending = false
 		return 0, nil, err
 	}
 	err = t.Wait()
 	return t.result.accepted, rows, err
+}
+
+// before returns what of a change was refused when it was made before. If it was not, again is
+// false.
+func (s *Store) before(ctx context.Context, n Number) (refused []refusal, again bool, err error) {
+	a := &s.appender
+	if again, err := a.numbers.known(n, false); !again || err != nil {
+		return nil, false, err
+	}
+	if err := s.begin(ctx); err != nil {
+		return nil, true, err
+	}
+	defer s.leave()
+	t := a.ticket()
+	defer a.tickets.Put(t)
+	t.number = n
+	if err = a.submitAgain(t); err == nil {
+		err = t.Wait()
+	}
+	if err == nil {
+		refused, err = a.numbers.outcome(n)
+	}
+	return refused, true, err
+}
+
+// refused notes that a part of the change that t stands for was refused, if err is not nil.
+func (s *Store) refused(t *Ticket, ref Ref, err error) {
+	if err != nil {
+		s.appender.numbers.refuse(t.number, refusalOf(ref, 0, err))
+	}
+}
+
+// beforeOne is before for a change of one part. The error may be what the first attempt had.
+func (s *Store) beforeOne(ctx context.Context, n Number) (again bool, err error) {
+	refused, again, err := s.before(ctx, n)
+	if len(refused) > 0 {
+		err = refused[0].err()
+	}
+	return again, err
 }

@@ -47,6 +47,7 @@ type appender struct {
 	stale  bool          // coding contexts are ahead of a record that was not logged
 	paused chan struct{} // not nil: others than the one who paused wait until it is closed
 
+	numbers  numbers
 	queue    queue    // tickets of records on their way to the disk
 	underway underway // changes of names, labels and metadata on their way
 	// dispatching is held while a delivery goes to the shards: all get deliveries in one order.
@@ -77,29 +78,61 @@ func (a *appender) ticket() *Ticket {
 // ready readies a ticket for another batch or change.
 func (a *appender) ready(t *Ticket) { t.reset(&a.seconds) }
 
+// begin splits the batch of t and submits it, unless that was done before.
+func (a *appender) begin(t *Ticket) error {
+	if again, err := a.numbers.known(t.number, false); err != nil {
+		return err
+	} else if again {
+		return a.submitAgain(t)
+	}
+	t.result.keep = t.keep()
+	if t.cmd == nil {
+		a.split(t, t.batch)
+	} else {
+		a.splitCommand(t, t.batch)
+	}
+	return a.submit(t)
+}
+
+// submitAgain enqueues a record that changes nothing for a change that is known: when it is
+// applied, so is the change.
+func (a *appender) submitAgain(t *Ticket) error {
+	t.again = true
+	t.op = &op{rec: barrierRecord, apply: func(*Ticket) {}, all: func(*shard) {}}
+	return a.submitOp(t, a.lock)
+}
+
 // submit codes the samples of t and enqueues them. If all were refused it acknowledges t.
-func (a *appender) submit(t *Ticket, b *Batch) error {
+func (a *appender) submit(t *Ticket) error {
 	a.lock()
 	defer a.mu.Unlock()
-	t.batch = b
 	if err := a.prepareRuns(t); err != nil {
 		return err
 	}
 	a.shards[0].stats.add(&t.result)
-	if len(t.runs) == 0 {
+	if len(t.runs) == 0 { // nothing is stored, so the number is not used
+		t.number = Number{}
 		if a.admission.shared { // it leads, or knows less than the leader
 			return a.enqueue(t, barrierRecord)
 		}
 		t.complete()
 		return nil
 	}
+	if err := a.numbers.claim(t.number); err != nil {
+		return err
+	}
 	for i := range t.runs {
 		t.runs[i].g.inflight.Add(1)
 	}
+	a.rec = a.rec[:0]
+	if t.number.Session != 0 {
+		t.refused = refusedSamples(t.batch, t.result.first)
+		a.rec = appendNumber(a.rec, t.number, t.refused)
+	}
 	if t.cmd == nil {
-		a.rec = appendRuns(a.rec[:0], t.batch, t.runs)
+		a.rec = appendRuns(a.rec, t.batch, t.runs)
 	} else {
-		a.rec = appendUpdate(a.rec[:0], t)
+		a.rec = appendUpdate(a.rec, t)
 	}
 	return a.enqueue(t, a.rec)
 }
@@ -108,7 +141,18 @@ func (a *appender) submit(t *Ticket, b *Batch) error {
 func (a *appender) submitOp(t *Ticket, lock func()) error {
 	lock()
 	defer a.mu.Unlock()
-	return a.enqueue(t, t.op.rec)
+	return a.enqueueOp(t)
+}
+
+// enqueueOp is submitOp for a caller who holds mu.
+func (a *appender) enqueueOp(t *Ticket) error {
+	if t.again {
+		return a.enqueue(t, t.op.rec)
+	}
+	if err := a.numbers.claim(t.number); err != nil {
+		return err
+	}
+	return a.enqueue(t, append(appendNumber(nil, t.number, nil), t.op.rec...))
 }
 
 // enqueue puts a record into the log and its ticket behind those before it. The caller holds mu.
@@ -124,11 +168,11 @@ func (a *appender) enqueue(t *Ticket, rec []byte) error {
 		// No ticket is queued behind this one, and the log will not report it.
 		a.queue.unpush()
 		t.leave()
+		a.recall(t)
 		a.stale = true
 		if t.op != nil {
 			a.underway.done(t.op.keys)
 		}
-		t.recall()
 		return fmt.Errorf("log: %w", a.replica.lost(err))
 	}
 	a.admission.addLogged(size) // t may stand for another batch by now
@@ -169,12 +213,23 @@ func (a *appender) failed(first, last wal.Pos, err error) {
 		}
 	}
 	for _, t := range tickets {
-		t.recall()
+		a.recall(t)
 		if t.op != nil {
 			a.underway.done(t.op.keys)
 		}
 		t.err = fmt.Errorf("log: %w", err)
 		t.complete()
+	}
+}
+
+// recall takes back that runs of t are on their way to their groups, and its number: the record was
+// not logged.
+func (a *appender) recall(t *Ticket) {
+	if !t.again {
+		a.numbers.unclaim(t.number)
+	}
+	for i := range t.runs {
+		t.runs[i].g.inflight.Add(-1)
 	}
 }
 
@@ -184,6 +239,9 @@ func (a *appender) dispatch(d *delivery) {
 	d.masks = make([]uint64, len(d.tickets))
 	all := uint64(0)
 	for i, t := range d.tickets {
+		if !t.again {
+			a.numbers.done(t.number, t.pos, t.refused)
+		}
 		if t.op != nil {
 			t.op.apply(t)
 			a.underway.done(t.op.keys)
@@ -225,7 +283,10 @@ func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) erro
 		return err
 	}
 	defer s.leave()
-	return s.changeNow(rec, apply, s.appender.lock, keys...)
+	if again, err := s.beforeOne(ctx, NumberOf(ctx)); again || err != nil {
+		return err
+	}
+	return s.changeNow(NumberOf(ctx), rec, apply, s.appender.lock, keys...)
 }
 
 // barrierRecord is a record that changes nothing.
@@ -239,16 +300,20 @@ func (s *Store) confirm(ctx context.Context) error {
 	if s.options.Follow == nil {
 		return nil
 	}
-	return s.change(ctx, barrierRecord, func(*Ticket) error { return nil })
+	return s.change(WithNumber(ctx, Number{}), barrierRecord, func(*Ticket) error { return nil })
 }
 
 // changeNow is change without a wait for room, for a caller that has entered the store. lock takes
 // the appender's mu.
-func (s *Store) changeNow(rec []byte, apply func(*Ticket) error, lock func(), keys ...string) error {
+func (s *Store) changeNow(n Number, rec []byte, apply func(*Ticket) error, lock func(), keys ...string) error {
 	t := s.appender.ticket()
 	defer s.appender.tickets.Put(t)
+	t.number = n
 	var outcome error
-	t.op = &op{rec: rec, keys: keys, apply: func(t *Ticket) { outcome = apply(t) }}
+	t.op = &op{rec: rec, keys: keys, apply: func(t *Ticket) {
+		outcome = apply(t)
+		s.refused(t, 0, outcome)
+	}}
 	if err := s.appender.submitOp(t, lock); err != nil {
 		return err
 	}

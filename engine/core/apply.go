@@ -243,12 +243,19 @@ func (g *group) followOne(samples []sample, values []rra.Value) {
 }
 
 // applyBody applies one decoded run to a group that is locked, with the scratch space and the
-// reorder window of sh. owner is the shard of the group, which counts the outcome.
-func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, h runHeader) error {
+// reorder window of sh. owner is the shard of the group, which counts the outcome. n is the number
+// of the record, or nil.
+func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, n *numbered, h runHeader) error {
 	if g.seen(pos) {
+		if n != nil {
+			n.table.refuse(n.Number, refusal{why: whyForgotten})
+		}
 		return nil
 	}
 	var o outcome
+	if n != nil {
+		o.keep = maxRefused + 1
+	}
 	b := &sh.batch
 	b.Reset()
 	r := record.Reader{Rest: h.body}
@@ -276,5 +283,8 @@ func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, h runHeader) err
 	}
 	g.changed(pos)
 	owner.stats.add(&o)
+	if len(o.first) > 0 {
+		n.table.refuse(n.Number, refusedSamples(b, o.first)...)
+	}
 	return nil
 }

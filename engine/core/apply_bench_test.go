@@ -107,7 +107,7 @@ func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 			n += 100
 		}
 	}
-	if err := o.error(); err != nil {
+	if err := o.error(nil); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -145,9 +145,9 @@ func (b *Batch) moveTexts(from int, texts []string) {
 	}
 }
 
-// keep returns how many refused samples of b an error names.
+// keep returns how many refused samples of b, which may be nil, an error names.
 func (b *Batch) keep() int {
-	if b.Rejections > 0 {
+	if b != nil && b.Rejections > 0 {
 		return b.Rejections
 	}
 	return keptRejections

@@ -120,6 +120,9 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 		return err
 	}
 	defer s.leave()
+	if again, err := s.beforeOne(ctx, NumberOf(ctx)); again || err != nil {
+		return err
+	}
 	// The record includes the metadata, because during replay the metadata of the old path may be
 	// newer than the rename. It must be the metadata as of this record. So a rename waits for
 	// changes of the metadata that are logged and not yet applied.
@@ -130,12 +133,12 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 		defer s.appender.resume()
 		s.appender.lockPaused()
 	}
-	return s.rename(from, to)
+	return s.rename(NumberOf(ctx), from, to)
 }
 
 // rename logs a rename. The caller has entered the store and holds the appender's mu, which rename
 // unlocks.
-func (s *Store) rename(from, to string) error {
+func (s *Store) rename(n Number, from, to string) error {
 	m, err := s.metadataOf(from)
 	if err != nil {
 		s.appender.mu.Unlock()
@@ -145,7 +148,7 @@ func (s *Store) rename(from, to string) error {
 	if m != nil {
 		rec = appendMetadata(rec, m, false)
 	}
-	return s.changeNow(rec, func(t *Ticket) error { return s.applyRename(t, from, to, m) }, func() {}, from, nameKey(to))
+	return s.changeNow(n, rec, func(t *Ticket) error { return s.applyRename(t, from, to, m) }, func() {}, from, nameKey(to))
 }
 
 func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
@@ -195,6 +198,7 @@ func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err 
 	var under []int              // indices of changes that are logged
 	logged := make(map[Ref]bool) // the series that they change
 	for i := range ls {
+		tickets[i].number = NumberOf(ctx).Plus(i)
 		queued, e := s.enqueueRelabel(ctx, &tickets[i], &ls[i], &out[i], logged)
 		if e != nil {
 			err = e
@@ -218,6 +222,11 @@ func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err 
 // enqueueRelabel logs a change of labels, unless the labels are the same and no change of this
 // series is logged already, which may not be applied yet.
 func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, out *error, logged map[Ref]bool) (bool, error) {
+	n := t.number
+	if again, err := s.beforeOne(ctx, n); again || err != nil {
+		*out = err
+		return false, nil
+	}
 	key, _, err := cleanPath(l.Path)
 	if err == nil {
 		err = checkLabels(l.Labels)
@@ -244,7 +253,11 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 	defer s.leave()
 	labels := slices.Clone(l.Labels)
 	s.appender.ready(t)
-	t.op = &op{rec: relabelRecord(key, labels), keys: []string{key}, apply: func(t *Ticket) { *out = s.applyRelabel(t, key, labels) }}
+	t.number = n
+	t.op = &op{rec: relabelRecord(key, labels), keys: []string{key}, apply: func(t *Ticket) {
+		*out = s.applyRelabel(t, key, labels)
+		s.refused(t, 0, *out)
+	}}
 	if err := s.appender.submitOp(t, s.appender.lock); err != nil {
 		return false, err
 	}

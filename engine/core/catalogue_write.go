@@ -80,7 +80,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 				return err
 			}
 		}
-		if err := putNumber(tx, metaCount, uint64(w.count)); err != nil {
+		if err := errors.Join(putNumber(tx, metaCount, uint64(w.count)), s.putSessions(tx)); err != nil {
 			return err
 		}
 		if s.options.elsewhere() { // since now it may be known which log it is
@@ -104,6 +104,15 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		cat.pos, cat.stored = b, w.count
 		cat.forget(ops, b)
 	})
+}
+
+// putSessions puts the table of numbers, if there are any.
+func (s *Store) putSessions(tx *boltfile.Tx) error {
+	v := s.appender.numbers.append(nil, s.Position())
+	if v == nil {
+		return nil
+	}
+	return tx.Put(bucketMeta, metaSessions, v)
 }
 
 // putNotes puts notes in place of those that the database holds under their keys.

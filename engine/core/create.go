@@ -53,6 +53,12 @@ func (s *Store) create(ctx context.Context, plan []planned, out []Created, submi
 		return nil, err
 	}
 	defer s.leave()
+	if refused, again, err := s.before(ctx, NumberOf(ctx)); again || err != nil {
+		if err == nil {
+			s.createdBefore(plan, refused, out)
+		}
+		return nil, err
+	}
 	since := s.catalogue.find(plan)
 	s.failpoint("catalogue-found")
 	x := &creation{s: s, plan: s.catalogue.reserve(passDamaged(plan, out), out)}
@@ -68,6 +74,7 @@ func (s *Store) create(ctx context.Context, plan []planned, out []Created, submi
 		err = x.plan[0].failed(err)
 	} else {
 		x.t = s.appender.ticket()
+		x.t.number = NumberOf(ctx)
 		x.t.op = &op{rec: rec, apply: func(t *Ticket) {
 			s.catalogue.arrive(x.plan, func() { s.applyCreate(t, x.plan, since, out) })
 			x.applied = true
@@ -94,6 +101,21 @@ func (x *creation) end() {
 	}
 	if x.t != nil {
 		x.s.appender.tickets.Put(x.t)
+	}
+}
+
+// createdBefore fills in the outcomes of planned series that were made before. The refusal of a path
+// that is taken has its series. Of several series of one path the first one was made.
+func (s *Store) createdBefore(plan []planned, refused []refusal, out []Created) {
+	for i := len(plan) - 1; i >= 0; i-- {
+		x := &out[plan[i].at]
+		if x.Ref, x.Err = s.Lookup(plan[i].Path); errors.Is(x.Err, ErrNotFound) {
+			x.Err = fmt.Errorf("%.200q was refused, or dropped since: %w", plan[i].Path, ErrForgotten)
+		}
+		if k := slices.IndexFunc(refused, func(y refusal) bool { return y.ref == x.Ref && y.ref != 0 }); k >= 0 {
+			x.Err = refused[k].err()
+			refused = slices.Delete(refused, k, k+1)
+		}
 	}
 }
 
@@ -292,6 +314,7 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, since uint64, out []Creat
 			continue
 		}
 		s.applyOne(&list, plan, at, &records[at], out)
+		s.refused(t, out[plan[at].at].Ref, out[plan[at].at].Err)
 		at++
 	}
 	list.flush()

@@ -25,6 +25,7 @@ type delivery struct {
 type rawRecord struct {
 	pos      wal.Pos
 	from, to uint32
+	number   *numbered // nil: it has none, or one that the table had
 }
 
 // shards returns a bit for each of the n shards that have to apply t.
@@ -52,7 +53,7 @@ func (sh *shard) run(s *Store) {
 				break
 			}
 			r := &d.records[i]
-			if err := s.applyRecord(sh, r.pos, d.buf[r.from:r.to]); err != nil {
+			if err := s.applyRecord(sh, r.pos, r.number, d.buf[r.from:r.to]); err != nil {
 				s.loader.failed(err)
 				s.replica.failed()
 				break
@@ -93,10 +94,7 @@ func (sh *shard) idle() bool { return sh.done.Load() == sh.sent }
 
 // apply does this shard's part of t. The last shard to do so acknowledges t.
 func (sh *shard) apply(s *Store, t *Ticket) {
-	o := outcome{keep: keptRejections}
-	if t.batch != nil {
-		o.keep = t.batch.keep()
-	}
+	o := outcome{keep: t.keep()}
 	sh.mu.Lock()
 	for i := range t.runs {
 		r := &t.runs[i]
@@ -120,6 +118,9 @@ func (sh *shard) apply(s *Store, t *Ticket) {
 	sh.mu.Unlock()
 	s.failpoint("record-applied")
 	sh.stats.add(&o)
+	if t.number.Session != 0 && t.batch != nil {
+		s.appender.numbers.refuse(t.number, refusedSamples(t.batch, o.first)...)
+	}
 	if t.left.Load() == 1 { // no other shard touches it any more
 		t.result.merge(&o)
 	} else {
@@ -128,6 +129,9 @@ func (sh *shard) apply(s *Store, t *Ticket) {
 		t.mu.Unlock()
 	}
 	if t.left.Add(-1) == 0 {
+		if t.again && t.batch != nil {
+			t.outcomeBefore(&s.appender.numbers)
+		}
 		t.complete()
 	}
 }

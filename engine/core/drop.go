@@ -31,7 +31,7 @@ func (s *Store) Drop(ctx context.Context, list []Dropping) (out []error, err err
 	}
 	for from := 0; from < len(list) && err == nil; from += dropChunk {
 		to := min(from+dropChunk, len(list))
-		err = s.dropSome(ctx, list[from:to], out[from:to])
+		err = s.dropSome(ctx, NumberOf(ctx).Plus(from), list[from:to], out[from:to])
 	}
 	return out, err
 }
@@ -49,6 +49,7 @@ func (s *Store) newest() rra.Time {
 type drop struct {
 	Dropping
 	key    string
+	number Number
 	ticket Ticket
 	logged bool
 	err    *error // its outcome
@@ -56,16 +57,20 @@ type drop struct {
 
 // dropSome drops a chunk. It knows that a series is silent only after everything logged for its
 // group is applied. So it looks at series of busy groups again while nobody else logs.
-func (s *Store) dropSome(ctx context.Context, list []Dropping, out []error) (err error) {
+func (s *Store) dropSome(ctx context.Context, n Number, list []Dropping, out []error) (err error) {
 	drops := make([]drop, len(list))
 	var busy []*drop
 	for i := range drops {
 		d := &drops[i]
-		d.Dropping, d.err = list[i], &out[i]
-		wait := false
-		if d.Ref == 0 {
+		d.Dropping, d.err, d.number = list[i], &out[i], n.Plus(i)
+		wait, again := false, false
+		if again, err = s.beforeOne(ctx, d.number); again {
+			*d.err, err = err, nil
+			continue
+		}
+		if err == nil && d.Ref == 0 {
 			err = s.dropPath(ctx, d)
-		} else {
+		} else if err == nil {
 			wait, err = s.dropSilent(ctx, d, s.appender.lock)
 		}
 		if err != nil {
@@ -93,7 +98,11 @@ func (s *Store) dropSome(ctx context.Context, list []Dropping, out []error) (err
 // ready makes the record of a drop. If only is not 0, it drops nothing but the series only.
 func (d *drop) ready(s *Store, only Ref) {
 	s.appender.ready(&d.ticket)
-	d.ticket.op = &op{rec: dropRecord(d.key, only), keys: []string{d.key}, apply: func(t *Ticket) { *d.err = s.applyDrop(t, d.key, only) }}
+	d.ticket.number = d.number
+	d.ticket.op = &op{rec: dropRecord(d.key, only), keys: []string{d.key}, apply: func(t *Ticket) {
+		*d.err = s.applyDrop(t, d.key, only)
+		s.refused(t, 0, *d.err)
+	}}
 }
 
 // dropPath logs the drop of a path.
@@ -152,7 +161,7 @@ func (s *Store) dropSilent(ctx context.Context, d *drop, lock func()) (wait bool
 	lock()
 	silent, wait, err := s.silent(d)
 	if silent && !wait && err == nil {
-		err = s.appender.enqueue(&d.ticket, d.ticket.op.rec)
+		err = s.appender.enqueueOp(&d.ticket)
 		d.logged = err == nil
 	}
 	s.appender.mu.Unlock()

@@ -37,11 +37,9 @@ var (
 	// or another one is about to take its place. The same call may succeed later. If the call was
 	// to change something, that may have happened nevertheless, unless the error says otherwise.
 	ErrUnavailable = errors.New("not available now, try again")
-	// ErrNotReached says that a store on another machine was not reached. Nothing of the call was
-	// done: the same call may be made of another store. It wraps ErrUnavailable.
-	ErrNotReached = fmt.Errorf("it was not reached: %w", ErrUnavailable)
-	// ErrUnanswered says that a store on another machine has not answered. It is not known whether
-	// the call was done. It wraps ErrUnavailable.
+	// ErrUnanswered says that a store on another machine was not reached, or has not answered. It
+	// is not known whether the call was done: with the same number (WithNumber) it may be made of
+	// another store. It wraps ErrUnavailable.
 	ErrUnanswered = fmt.Errorf("the answer is missing: %w", ErrUnavailable)
 )
 

@@ -131,13 +131,18 @@ func FuzzRecord(f *testing.F) {
 		}
 		defer s.forgetGroups()
 		used := s.space.Used()
+		n, rec, err := cutNumber(0, rec)
+		if err != nil || len(rec) == 0 {
+			return
+		}
+		n = s.appender.numbers.replayed(n, math.MaxUint32)
 		if rec[0] != record.KindSamples {
 			tk := &Ticket{op: &op{}}
 			_ = s.replayOp(tk, s.catalogue.pos+1, bytes.Clone(rec))
 			return
 		}
 		for _, sh := range s.appender.shards {
-			_ = s.applyRecord(sh, math.MaxUint32, rec)
+			_ = s.applyRecord(sh, math.MaxUint32, n, rec)
 		}
 		if grown := s.space.Used() - used; grown > 8<<20+100*int64(len(rec)) {
 			t.Errorf("%d bytes of a record took %d bytes of memory", len(rec), grown)

@@ -80,6 +80,7 @@ type runHeader struct {
 // A deferredRun is a run of samples that its group applies when it is loaded.
 type deferredRun struct {
 	pos    wal.Pos
+	number *numbered // of the record, or nil
 	h      runHeader
 	window rra.Time // the reorder window then in force
 }

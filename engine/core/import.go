@@ -68,7 +68,7 @@ type importer struct {
 // log logs planned copies, and waits for those before.
 func (m *importer) log(ctx context.Context, plan []planned) error {
 	m.coder.dst = nil
-	x, err := m.s.create(ctx, plan, m.out, m.s.appender.submitOp)
+	x, err := m.s.create(WithNumber(ctx, NumberOf(ctx).Plus(plan[0].at)), plan, m.out, m.s.appender.submitOp)
 	switch {
 	case x == nil:
 		return err

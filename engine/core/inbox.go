@@ -90,13 +90,17 @@ func (in *inbox) add(ctx context.Context, p wal.Pos, rec []byte) error {
 	if p != in.next {
 		return fmt.Errorf("%w: record %d comes where %d is the next", wal.ErrHole, p, in.next)
 	}
+	n, rec, err := cutNumber(p, rec)
+	if err != nil {
+		return err
+	}
 	for {
 		in.mu.Lock()
 		err, full := in.err, len(in.records) > 0 && len(in.buf)+len(rec) > inboxBytes
 		if err == nil && !full {
 			from := len(in.buf)
 			in.buf = append(in.buf, rec...)
-			in.records = append(in.records, rawRecord{p, uint32(from), uint32(len(in.buf))})
+			in.records = append(in.records, rawRecord{p, uint32(from), uint32(len(in.buf)), n})
 			in.next++
 		}
 		in.mu.Unlock()
@@ -144,6 +148,7 @@ func (in *inbox) apply(ctx context.Context, buf []byte, records []rawRecord) err
 	for from := 0; from < len(records); {
 		n := from
 		for n < len(records) && isSamples(buf, records[n]) {
+			records[n].number = s.appender.numbers.replayed(records[n].number, records[n].pos)
 			n++
 		}
 		if n > from {
@@ -151,7 +156,7 @@ func (in *inbox) apply(ctx context.Context, buf []byte, records []rawRecord) err
 		}
 		if n < len(records) {
 			r := records[n]
-			if err := in.applyChange(r.pos, buf[r.from:r.to:r.to]); err != nil {
+			if err := in.applyChange(r.pos, r.number, buf[r.from:r.to:r.to]); err != nil {
 				return err
 			}
 			n++
@@ -170,14 +175,14 @@ func isSamples(buf []byte, r rawRecord) bool {
 }
 
 // applyChange applies a record that is not samples.
-func (in *inbox) applyChange(p wal.Pos, rec []byte) error {
+func (in *inbox) applyChange(p wal.Pos, n *numbered, rec []byte) error {
 	if len(rec) == 0 {
 		return recordError("empty", uint64(p))
 	}
 	a := &in.s.appender
 	a.dispatching.Lock()
 	defer a.dispatching.Unlock()
-	c, err := in.r.change(p, rec)
+	c, err := in.r.change(p, n, rec)
 	if err == nil && c != nil {
 		a.sendAll(c)
 	}

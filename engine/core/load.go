@@ -101,7 +101,7 @@ func (l *loader) applyDeferred(g *group, runs []deferredRun) error {
 	sh := &shard{id: owner.id}
 	for i := range runs {
 		sh.reorder = runs[i].window
-		if err := sh.applyBody(owner, g, runs[i].pos, runs[i].h); err != nil {
+		if err := sh.applyBody(owner, g, runs[i].pos, runs[i].number, runs[i].h); err != nil {
 			return err
 		}
 	}

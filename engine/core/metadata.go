@@ -551,7 +551,11 @@ func relabelRecord(key string, labels []Label) []byte {
 func (s *Store) replayMetadataOp(t *Ticket, kind byte, r *record.Reader, p wal.Pos) {
 	if kind == record.KindRelabel {
 		key, labels := r.Text(), readLabels(r)
-		t.op.apply = func(t *Ticket) { s.replayMet(p, s.applyRelabel(t, key, labels)) }
+		t.op.apply = func(t *Ticket) {
+			err := s.applyRelabel(t, key, labels)
+			s.replayMet(p, err)
+			s.refused(t, 0, err)
+		}
 		return
 	}
 	ms := readMetadataRecord(r)

@@ -144,7 +144,7 @@ func (s *Store) logSettings() error {
 		return err
 	}
 	defer s.leave()
-	return s.changeNow(rec, func(t *Ticket) error { s.applySettings(t, want); return nil }, s.appender.lock)
+	return s.changeNow(Number{}, rec, func(t *Ticket) error { s.applySettings(t, want); return nil }, s.appender.lock)
 }
 
 // applySettings puts a reorder window in force.

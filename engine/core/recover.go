@@ -61,6 +61,10 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	s := r.s
 	s.replayedRecords.Add(1)
 	s.checkpoints.replayed.Add(int64(len(rec)))
+	n, rec, err := cutNumber(p, rec)
+	if err != nil {
+		return err
+	}
 	if len(rec) == 0 {
 		return recordError("empty", uint64(p))
 	}
@@ -71,7 +75,7 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 		r.lazy = false
 	}
 	if rec[0] == record.KindSamples && r.lazy {
-		return r.deferRuns(p, rec)
+		return r.deferRuns(p, s.appender.numbers.replayed(n, p), rec)
 	}
 	if rec[0] == record.KindSamples {
 		c := r.c
@@ -80,7 +84,7 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 		}
 		from := len(c.buf)
 		c.buf = append(c.buf, rec...)
-		c.records = append(c.records, rawRecord{p, uint32(from), uint32(len(c.buf))})
+		c.records = append(c.records, rawRecord{p, uint32(from), uint32(len(c.buf)), s.appender.numbers.replayed(n, p)})
 		c.last = p
 		if len(c.buf) >= replayChunk {
 			r.flush()
@@ -88,7 +92,7 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 		return nil
 	}
 	r.flush()
-	c, err := r.change(p, rec)
+	c, err := r.change(p, n, rec)
 	if err != nil {
 		return err
 	}
@@ -107,11 +111,14 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 
 // change applies a record that is not samples to the catalogue, and returns what it does to groups.
 // If it returns an error, the delivery, which may be nil, must not count as applied.
-func (r *replayer) change(p wal.Pos, rec []byte) (*delivery, error) {
+func (r *replayer) change(p wal.Pos, n *numbered, rec []byte) (*delivery, error) {
 	s := r.s
 	t := new(Ticket)
 	s.appender.ready(t)
 	t.op = &op{}
+	if n = s.appender.numbers.replayed(n, p); n != nil {
+		t.number = n.Number
+	}
 	if err := s.replayOp(t, p, bytes.Clone(rec)); err != nil {
 		return nil, err
 	}
@@ -129,14 +136,14 @@ func (r *replayer) change(p wal.Pos, rec []byte) (*delivery, error) {
 }
 
 // deferRuns leaves the runs of a record of samples with their groups.
-func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
+func (r *replayer) deferRuns(p wal.Pos, n *numbered, rec []byte) error {
 	if cap(r.kept)-len(r.kept) < len(rec) {
 		r.kept = make([]byte, 0, max(deferredChunk, len(rec)))
 	}
-	n := len(r.kept)
+	from := len(r.kept)
 	r.kept = append(r.kept, rec...)
 	r.deferred += len(rec)
-	in := record.Reader{Rest: r.kept[n:]}
+	in := record.Reader{Rest: r.kept[from:]}
 	in.Byte()
 	var at rra.Time
 	for len(in.Rest) > 0 && in.Err == nil {
@@ -152,7 +159,7 @@ func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}
-		if err := r.s.loader.deferRun(g, deferredRun{p, h, r.s.appender.shards[g.shard].reorder}); err != nil {
+		if err := r.s.loader.deferRun(g, deferredRun{p, n, h, r.s.appender.shards[g.shard].reorder}); err != nil {
 			return err
 		}
 	}
@@ -180,7 +187,10 @@ func (r *replayer) send(c *delivery) {
 func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 	r := record.Reader{Rest: rec[1:]}
 	known := p <= s.catalogue.checkpointed()
-	met := func(err error) { s.replayMet(p, err) }
+	met := func(err error) {
+		s.replayMet(p, err)
+		s.refused(t, 0, err)
+	}
 	switch rec[0] {
 	case record.KindCreate:
 		plan, err := s.catalogue.replayCreate(&r)
@@ -191,7 +201,7 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		t.op.apply = func(t *Ticket) {
 			s.applyCreate(t, plan, 0, out)
 			for i := range out {
-				met(out[i].Err)
+				s.replayMet(p, out[i].Err)
 			}
 		}
 	case record.KindDrop:
@@ -277,6 +287,13 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 		if err := s.metadata.load(tx); err != nil {
 			return err
 		}
+		v, err := tx.Get(bucketMeta, metaSessions)
+		if err == nil && s.appender.numbers.load(v) != nil {
+			err = damage.InValue(bucketMeta, metaSessions, record.ErrParse)
+		}
+		if err != nil {
+			return err
+		}
 		s.notes.load(s, tx)
 		return nil
 	})
@@ -348,8 +365,9 @@ func (l *loader) applyAllDeferred() error {
 	return nil
 }
 
-// applyRecord applies what a logged record of samples holds for the groups of shard sh.
-func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
+// applyRecord applies what a logged record of samples, with a number or nil, holds for the groups
+// of shard sh.
+func (s *Store) applyRecord(sh *shard, pos wal.Pos, n *numbered, rec []byte) error {
 	sh.mu.Lock() // a snapshot must not see a part of the record
 	defer sh.mu.Unlock()
 	r := record.Reader{Rest: rec}
@@ -371,7 +389,7 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
 		if g.shard != sh.id {
 			continue
 		}
-		if err := s.applyRun(sh, g, pos, h); err != nil {
+		if err := s.applyRun(sh, g, pos, n, h); err != nil {
 			return err
 		}
 	}
@@ -382,13 +400,13 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
 }
 
 // applyRun applies one decoded run, unless the group has already seen it.
-func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
+func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, n *numbered, h runHeader) error {
 	if err := s.loader.lockGroup(g); err != nil {
 		return s.passDamagedGroup(err)
 	}
 	defer g.mu.Unlock()
 	g.used = true
-	return sh.applyBody(sh, g, pos, h)
+	return sh.applyBody(sh, g, pos, n, h)
 }
 
 // passDamagedGroup turns the error of a damaged group into nil, so that replay goes on. The log

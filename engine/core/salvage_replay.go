@@ -255,6 +255,10 @@ func (x *salvaging) replay() error {
 // fits returns why a record of the log may give a series another number than it had, or nil. Where
 // entries of the catalogue are lost, it is not known whether a path was taken.
 func (x *salvaging) fits(rec []byte) error {
+	_, rec, err := cutNumber(0, rec)
+	if err != nil {
+		return err
+	}
 	if x.doubt == "" && !x.noDefs || len(rec) == 0 {
 		return nil
 	}

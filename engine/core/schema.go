@@ -49,6 +49,7 @@ var (
 	metaCount     = []byte("count")     // series
 	metaMetadata  = []byte("metadata")  // paths with metadata
 	metaReorder   = []byte("reorder")   // reorder window at the catalogue's position, microseconds
+	metaSessions  = []byte("sessions")  // the numbers that were applied; missing: none was
 	metaStore     = []byte("store")     // backupID: the name of the store
 
 	metaNumbers = [][]byte{metaCatalogue, metaGroups, metaCount, metaMetadata, metaReorder}

@@ -21,11 +21,16 @@ type Ticket struct {
 
 	batch *Batch
 	runs  []run
-	cmd   *command  // an update command; nil: plain samples
-	op    *op       // a change of the catalogue; nil: samples
-	began time.Time // when the batch came; zero: the ticket's time is not counted
-	size  int64     // of the record, in bytes
-	pos   wal.Pos   // of the record, once it is durable
+	cmd   *command // an update command; nil: plain samples
+	op    *op      // a change of the catalogue; nil: samples
+	// The number of the change, what was refused before it was logged, and whether it was made
+	// before with that number.
+	number  Number
+	refused []refusal
+	again   bool
+	began   time.Time // when the batch came; zero: the ticket's time is not counted
+	size    int64     // of the record, in bytes
+	pos     wal.Pos   // of the record, once it is durable
 
 	left    atomic.Int32  // shards that have not applied the record
 	done    chan struct{} // gets a message when the ticket is complete; holds one
@@ -58,6 +63,7 @@ type groupOp struct {
 func (t *Ticket) reset(seconds *histogram.Histogram) {
 	t.seconds = seconds
 	t.batch, t.cmd, t.op, t.err, t.began = nil, nil, nil, nil, time.Time{}
+	t.number, t.refused, t.again = Number{}, nil, false
 	t.runs = t.runs[:0]
 	t.pos = 0
 	t.result = outcome{first: t.result.first[:0]}
@@ -82,7 +88,15 @@ func (t *Ticket) Wait() error {
 	if t.err != nil {
 		return t.err
 	}
-	return t.result.error()
+	return t.result.error(t.batch)
+}
+
+// keep returns how many refused samples are named: with a number all, since their outcome is kept.
+func (t *Ticket) keep() int {
+	if t.number.Session != 0 && t.batch != nil {
+		return len(t.batch.samples)
+	}
+	return t.batch.keep()
 }
 
 // Pos returns the position of the batch in the log, once Wait has returned: every store of the same
@@ -141,10 +155,35 @@ func (t *Ticket) complete() {
 	}
 }
 
-// recall takes back that runs of t are on their way to their groups: the record was not logged.
-func (t *Ticket) recall() {
-	for i := range t.runs {
-		t.runs[i].g.inflight.Add(-1)
+// outcomeBefore gives the ticket of samples that were submitted before the outcome that they had.
+// Of several samples of one series and time the last ones were refused.
+func (t *Ticket) outcomeBefore(x *numbers) {
+	refused, err := x.outcome(t.number)
+	if t.err = err; err != nil {
+		return
+	}
+	type key struct {
+		ref Ref
+		at  rra.Time
+	}
+	why := make(map[key][]refusal, len(refused))
+	for _, y := range refused {
+		why[key{y.ref, y.at}] = append(why[key{y.ref, y.at}], y)
+	}
+	all := t.batch.samples
+	t.result.accepted, t.result.keep = len(all), len(all)
+	for i := len(all) - 1; i >= 0; i-- {
+		k := key{all[i].ref, all[i].at}
+		list := why[k]
+		if len(list) == 0 {
+			continue
+		}
+		t.result.reject(i, list[len(list)-1].err())
+		why[k] = list[:len(list)-1]
+		t.result.accepted--
+		for j := i + 1; j < len(all) && (all[j].more || t.cmd != nil); j++ {
+			t.result.accepted-- // what follows in the command was not looked at
+		}
 	}
 }
 
@@ -279,13 +318,14 @@ func (o *outcome) merge(p *outcome) {
 	o.first = append(o.first, p.first...)
 }
 
-// error returns nil if every sample was accepted or skipped, or a *RejectedError.
-func (o *outcome) error() error {
+// error returns nil if every sample of b was accepted or skipped, or a *RejectedError. b may be
+// nil.
+func (o *outcome) error(b *Batch) error {
 	if o.late+o.other == 0 {
 		return nil
 	}
 	slices.SortFunc(o.first, func(a, b Rejection) int { return a.Index - b.Index })
-	return &RejectedError{Accepted: o.accepted, Late: o.late, Other: o.other, First: slices.Clone(o.first[:min(len(o.first), o.keep)])}
+	return &RejectedError{Accepted: o.accepted, Late: o.late, Other: o.other, First: slices.Clone(o.first[:min(len(o.first), b.keep())])}
 }
 
 // A shardStats counts the samples of one shard since the store was opened.

@@ -11,4 +11,5 @@ const (
 	KindBarrier  = 7
 	KindMetadata = 8
 	KindRelabel  = 9
+	KindNumbered = 11 // a number, and the record that has it
 )

@@ -23,7 +23,7 @@ func TestEverySentinelHasItsCode(t *testing.T) {
 		"core.ErrVersion":      "met when a store is opened",
 		"core.ErrNewer":        "it wraps core.ErrVersion",
 		"core.ErrOtherLog":     "met when a store follows a log",
-		"core.ErrNotReached":   "it wraps core.ErrUnavailable",
+		"core.ErrForgotten":    "it wraps core.ErrUnavailable",
 		"core.ErrUnanswered":   "it wraps core.ErrUnavailable",
 		"core.ErrWhole":        "met by SalvageLog, which the RPC does not have",
 		"core.ErrNoRoom":       "met by Compact, which the RPC does not have",

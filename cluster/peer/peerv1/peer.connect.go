@@ -89,9 +89,8 @@ const (
 type PeerClient interface {
 	// State returns counters, and where the partition stands.
 	State(context.Context, *connect.Request[StateRequest]) (*connect.Response[StateResponse], error)
-	// Submit stores batches of all partitions of the node. The node sends an empty answer at once, for
-	// which the caller waits: it knows then that batches before it were not sent. Answers come when
-	// batches are applied, and carry their numbers.
+	// Submit stores batches of all partitions of the node. Answers come when batches are applied, and
+	// carry their numbers.
 	Submit(context.Context) *connect.BidiStreamForClient[SubmitRequest, SubmitResponse]
 	Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error)
 	Flush(context.Context, *connect.Request[RefsRequest]) (*connect.Response[DoneResponse], error)
@@ -447,9 +446,8 @@ func (c *peerClient) Digest(ctx context.Context, req *connect.Request[StateReque
 type PeerHandler interface {
 	// State returns counters, and where the partition stands.
 	State(context.Context, *connect.Request[StateRequest]) (*connect.Response[StateResponse], error)
-	// Submit stores batches of all partitions of the node. The node sends an empty answer at once, for
-	// which the caller waits: it knows then that batches before it were not sent. Answers come when
-	// batches are applied, and carry their numbers.
+	// Submit stores batches of all partitions of the node. Answers come when batches are applied, and
+	// carry their numbers.
 	Submit(context.Context, *connect.BidiStream[SubmitRequest, SubmitResponse]) error
 	Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error)
 	Flush(context.Context, *connect.Request[RefsRequest]) (*connect.Response[DoneResponse], error)

@@ -75,7 +75,10 @@ type Target struct {
 	// The answer must hold all records of the log up to this position; 0: any.
 	After uint64 `protobuf:"varint,2,opt,name=after" json:"after,omitempty"`
 	// Only a node that leads the partition for certain is to answer. Others refuse. Lookup knows it.
-	Leads         bool `protobuf:"varint,3,opt,name=leads" json:"leads,omitempty"`
+	Leads bool `protobuf:"varint,3,opt,name=leads" json:"leads,omitempty"`
+	// The core.Number of a change; 0: it has none.
+	Session       uint64 `protobuf:"fixed64,4,opt,name=session" json:"session,omitempty"`
+	Number        uint64 `protobuf:"varint,5,opt,name=number" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -129,6 +132,20 @@ func (x *Target) GetLeads() bool {
 		return x.Leads
 	}
 	return false
+}
+
+func (x *Target) GetSession() uint64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *Target) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
 }
 
 // A Standing is how a call has ended, and where the partition stands.
@@ -3860,11 +3877,13 @@ var File_peer_proto protoreflect.FileDescriptor
 const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"peer.proto\x12\rrondo.peer.v1\x1a\x11rondo_types.proto\"R\n" +
+	"peer.proto\x12\rrondo.peer.v1\x1a\x11rondo_types.proto\"\x84\x01\n" +
 	"\x06Target\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x14\n" +
-	"\x05leads\x18\x03 \x01(\bR\x05leads\"\xb2\x01\n" +
+	"\x05leads\x18\x03 \x01(\bR\x05leads\x12\x18\n" +
+	"\asession\x18\x04 \x01(\x06R\asession\x12\x16\n" +
+	"\x06number\x18\x05 \x01(\x04R\x06number\"\xb2\x01\n" +
 	"\bStanding\x120\n" +
 	"\afailure\x18\x01 \x01(\v2\x16.rondo.peer.v1.FailureR\afailure\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x04R\bposition\x12\x18\n" +
