@@ -236,7 +236,6 @@ func (x *Join) plan(most int64, fn func(int, core.Span)) bool {
 	return read > 0
 }
 
-// nexted takes what next has read.
 func (x *Join) nexted() {
 	for i := range x.reading {
 		x.coverOf(&x.levels[i])
@@ -244,7 +243,6 @@ func (x *Join) nexted() {
 	x.levels = x.levels[x.reading:]
 }
 
-// taken takes rows of a level.
 func (x *Join) taken(l *level, r *core.Rows) {
 	if x.straight {
 		x.coverRows(l, r, x.start)

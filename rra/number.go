@@ -38,7 +38,6 @@ func ParseNumber(text string) (float64, error) {
 	return v, nil
 }
 
-// printf prints v as C's %f does.
 func printf(v float64) string {
 	switch {
 	case math.IsNaN(v):

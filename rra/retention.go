@@ -36,7 +36,6 @@ type retained struct {
 	text      string // the part of the list that it is from
 }
 
-// same reports whether o keeps what r keeps.
 func (r retained) same(o retained) bool {
 	return r.cf == o.cf && r.row.seconds == o.row.seconds && r.span.seconds == o.span.seconds
 }

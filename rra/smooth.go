@@ -81,7 +81,6 @@ func (m *Machine) SmoothBy(w []uint64, hash uint64) {
 	}
 }
 
-// smoothAt sets the row at which a is smoothed.
 func (a *archive) smoothAt(w []uint64, row int64) {
 	if row < 0 || row > neverSmooth {
 		row = neverSmooth

@@ -51,7 +51,6 @@ type whole struct {
 	packed []byte
 }
 
-// export reads a series of From.
 func (r *run) export(ctx context.Context, x core.Series) (whole, error) {
 	c, err := exported(ctx, r.From, x.Ref, r.Patience)
 	if err != nil {
@@ -194,7 +193,6 @@ func each(list []int, fn func(i int)) {
 	wait.Wait()
 }
 
-// errDiffers says that what was written is not what is read.
 var errDiffers = errors.New("what is read back is not what was written: somebody else writes the series")
 
 // create imports series, and tries those again that may succeed later.

@@ -202,7 +202,6 @@ func (l *lane) within(fn func()) bool {
 	return false
 }
 
-// spool puts a part into the spool.
 func (l *lane) spool(x *part) {
 	d := l.d
 	if d.spool == nil {

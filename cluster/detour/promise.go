@@ -31,7 +31,6 @@ type promise struct {
 	used atomic.Int64  // when it was last looked up, in seconds since 1970
 }
 
-// promises are all promises.
 type promises struct {
 	most int64
 

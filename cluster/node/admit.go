@@ -68,7 +68,6 @@ func (n *Node) admit(ctx context.Context, v *coord.View) {
 	}
 }
 
-// askAdmitted asks one node.
 func (n *Node) askAdmitted(ctx context.Context, p Admitter, a *admission, m coord.Member) {
 	call, cancel := context.WithTimeout(ctx, admitTime)
 	defer cancel()

@@ -150,7 +150,6 @@ func (n *Node) answered() {
 	n.failing = time.Time{}
 }
 
-// see takes in what was read.
 func (n *Node) see(ctx context.Context, v *coord.View) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -60,7 +60,6 @@ func (o *Operator) Undrain(ctx context.Context, node string) error {
 	return o.leave(ctx, node, false)
 }
 
-// leave says whether a node is to leave.
 func (o *Operator) leave(ctx context.Context, node string, leaving bool) error {
 	return o.repeat(ctx, func() error { return written(coord.SetLeaving(ctx, o.Store, node, leaving)) })
 }

@@ -38,7 +38,6 @@ type part struct {
 // core.Store.
 const keptRejections = 16
 
-// delivery returns a delivery for a batch.
 func (r *Store) delivery(b *core.Batch) *delivery {
 	d, ok := r.deliveries.Get().(*delivery)
 	if !ok {

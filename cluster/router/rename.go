@@ -168,7 +168,6 @@ func (m *move) copyOf(ctx context.Context, old core.Ref) (core.Copy, error) {
 	return c, err
 }
 
-// lastUpdate returns the time of the last update of a copy.
 func lastUpdate(c *core.Copy) (rra.Time, error) {
 	machine, err := rra.Compile(c.Definition)
 	if err != nil {

@@ -106,7 +106,6 @@ func (n *node) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, o
 	return 0
 }
 
-// add makes an entry for a new inode.
 func (n *node) add(ctx context.Context, name string, mode uint32, target string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	n.disk.mu.Lock()
 	defer n.disk.mu.Unlock()

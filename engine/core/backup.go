@@ -503,7 +503,6 @@ func oneBackup(r io.Reader) []backupFile {
 	return []backupFile{{open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}}
 }
 
-// namedBackups are backups in files.
 func namedBackups(names []string) []backupFile {
 	var out []backupFile
 	for _, name := range names {

@@ -62,7 +62,6 @@ type backupWriter struct {
 	base *BackupHead // nil: the backup holds everything
 }
 
-// write writes p.
 func (b *backupWriter) write(p []byte) error {
 	_, _ = b.sum.Write(p) // a hash does not fail
 	_, err := b.w.Write(p)
@@ -300,7 +299,6 @@ func (b *backupReader) parts(ctx context.Context, plan *backupPlan, to backupSin
 	}
 }
 
-// pair reads a pair.
 func (b *backupReader) pair(plan *backupPlan, to backupSink) error {
 	var parts [3][]byte
 	for i := range parts {

@@ -195,7 +195,6 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 	return ref, nil
 }
 
-// record returns the catalogue's record of a series.
 func (cat *catalogue) record(ref Ref) (*seriesRecord, error) {
 	rec, ok := cat.changedRecord(ref)
 	if !ok {

@@ -365,7 +365,6 @@ var unknown = func() (values [512]float64) {
 	return values
 }()
 
-// setUnknown makes all values unknown.
 func setUnknown(values []float64) {
 	for len(values) > 0 {
 		values = values[copy(values, unknown[:]):]

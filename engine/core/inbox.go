@@ -169,7 +169,6 @@ func (in *inbox) apply(ctx context.Context, buf []byte, records []rawRecord) err
 	return nil
 }
 
-// isSamples says whether a record is of samples.
 func isSamples(buf []byte, r rawRecord) bool {
 	return r.to > r.from && buf[r.from] == record.KindSamples
 }

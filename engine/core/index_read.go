@@ -74,7 +74,6 @@ func (r *indexReader) list(l Label) *postingList {
 	return r.listFrom(l, groupID{})
 }
 
-// listFrom returns the list of a label from a group on.
 func (r *indexReader) listFrom(l Label, id groupID) *postingList {
 	x := &postingList{r: r, cursor: r.labels.cursor(r.tx.Bucket(bucketLabels)), key: labelKey(l)}
 	first := x.key

@@ -192,7 +192,6 @@ type combined struct {
 	d      *rra.Definition
 }
 
-// add adds a combination.
 func (m *combining) add(values []string, d *rra.Definition) {
 	key := combined{strings.Join(values, "\x00"), d}
 	if !m.seen[key] {

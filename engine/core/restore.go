@@ -139,7 +139,6 @@ func checkEmpty(dir string) error {
 	return nil
 }
 
-// removeRestored removes what restore makes.
 func removeRestored(dir string) {
 	inside := filepath.Join(dir, dirRestore)
 	if _, err := os.Lstat(inside); err != nil {
@@ -236,7 +235,6 @@ type restorer struct {
 	version []byte
 }
 
-// run reads the backups.
 func (re *restorer) run(files []backupFile) error {
 	if err := re.write(); err != nil { // buckets without a version: not a new store
 		return err
@@ -266,7 +264,6 @@ func (re *restorer) write() error {
 	return err
 }
 
-// pair takes a pair.
 func (re *restorer) pair(parts [3][]byte, keep bool) error {
 	if !keep {
 		return nil

@@ -476,7 +476,6 @@ func (x *salvaging) nameless(ref Ref) {
 	}
 }
 
-// copyNotes copies the notes.
 func (x *salvaging) copyNotes(ctx context.Context, to *Store) error {
 	notes, err := x.s.Notes(ctx, "")
 	if err != nil {

@@ -215,7 +215,6 @@ func nameChanges(ops []catOp) []tableChange[Ref] {
 // A postingChange is what changes do to an entry of the label index. A series is in one at most.
 type postingChange struct{ set, clear posting }
 
-// apply changes p.
 func (x *postingChange) apply(p *posting) {
 	p.remove(&x.clear)
 	p.add(&x.set)

@@ -34,7 +34,6 @@ type Watch struct {
 	lost    bool
 }
 
-// watches is the watches of a catalogue.
 type watches struct {
 	count atomic.Int32 // the length of all
 	mu    sync.Mutex   // guards all; catalogue.mu may be held when it is taken
@@ -99,7 +98,6 @@ func (w *Watch) add(c Change) {
 	}
 }
 
-// report adds a change to every watch.
 func (ws *watches) report(c Change) {
 	if ws.count.Load() == 0 {
 		return

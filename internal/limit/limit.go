@@ -117,7 +117,6 @@ func (l *Limit) Wait(ctx context.Context, name string, n int64, patience time.Du
 	return false
 }
 
-// join adds a waiter.
 func (l *Limit) join(name string, n int64) *waiter {
 	c := l.clients[name]
 	if c == nil {

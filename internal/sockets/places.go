@@ -27,7 +27,6 @@ type Places struct {
 	clients       map[string]*clientPlaces
 }
 
-// clientPlaces are the places that one client has taken.
 type clientPlaces struct {
 	taken int
 	hosts map[string][]*Place // by host; place i has the number i+1, nil is a free number

@@ -260,7 +260,6 @@ func (s *state) field(dot, v reflect.Value, name string, args []parse.Node, fina
 	return v
 }
 
-// function calls the function that has a name.
 func (s *state) function(dot reflect.Value, name string, args []parse.Node, final reflect.Value) reflect.Value {
 	if name != "and" && name != "or" {
 		return s.call(dot, name, reflect.ValueOf(s.t.funcs[name]), args, final)

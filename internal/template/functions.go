@@ -39,7 +39,6 @@ func length(of any) (int, error) {
 	return 0, fmt.Errorf("len of type %s", v.Type())
 }
 
-// index returns x[1][2][3] for "index x 1 2 3".
 func index(of any, by ...any) (any, error) {
 	v := reflect.ValueOf(of)
 	if !v.IsValid() {
@@ -75,7 +74,6 @@ func index(of any, by ...any) (any, error) {
 	return v.Interface(), nil
 }
 
-// slice returns x[1:2:3] for "slice x 1 2 3".
 func slice(of any, by ...any) (any, error) {
 	v, isNil := indirect(reflect.ValueOf(of))
 	if isNil || !v.IsValid() {
@@ -158,7 +156,6 @@ func atMost(a, b any) (bool, error) {
 	return t || same, err
 }
 
-// equal says whether a is one of others.
 func equal(a any, others ...any) (bool, error) {
 	if len(others) == 0 {
 		return false, errors.New("missing argument for comparison")

@@ -201,7 +201,6 @@ func (s *state) template(dot reflect.Value, n *parse.TemplateNode) {
 	inner.list(dot, tree.Root)
 }
 
-// print writes a value.
 func (s *state) print(v reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		v, _ = indirect(v)

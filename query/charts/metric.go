@@ -78,7 +78,6 @@ func unitOfMetric(s *Series, name string, ds Source) (string, unit) {
 	return name, u
 }
 
-// metricWords returns a metric's name as words.
 func metricWords(name string) string {
 	all := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == ':' || r == '.' })
 	for i, w := range all {

@@ -131,7 +131,6 @@ func hasSource(s *Series, name string) bool {
 	return false
 }
 
-// words returns a name as words.
 func words(name string) string {
 	out := strings.TrimSpace(strings.ReplaceAll(name, "_", " "))
 	if out == "" {

@@ -130,7 +130,6 @@ func (g *Graph) sum(width int) (low, high float64) {
 	return low, high
 }
 
-// valuesOf returns what gives the value of a column.
 func (g *Graph) valuesOf(d *graphdata.Drawing) func(column, width int) float64 {
 	if d.Variable < 0 {
 		return func(int, int) float64 { return d.Value }

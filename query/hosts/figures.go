@@ -207,7 +207,6 @@ type tally struct {
 	disks map[string]*tally
 }
 
-// add takes a value of a role.
 func (t *tally) add(r role, key string, v float64) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return

@@ -122,7 +122,6 @@ func (b *Board) fill(ctx context.Context, rows []*Row, r *Request, figures bool)
 	return b.measure(ctx, rows, r.Now)
 }
 
-// order puts rows in order.
 func (b *Board) order(ctx context.Context, rows []*Row, by string, up bool, r *Request) error {
 	column := slices.Index(columns, by)
 	if err := b.fill(ctx, rows, r, column >= 0); err != nil {

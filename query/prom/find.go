@@ -28,7 +28,6 @@ func (q *querier) find(ctx context.Context, sel *selector) ([]found, error) {
 	return q.metricsOf(ctx, sel, refs)
 }
 
-// metricsOf returns the metrics of refs that sel selects.
 func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref) ([]found, error) {
 	s, u := q.s, access.From(ctx)
 	q.metrics += int64(len(refs))

@@ -15,7 +15,6 @@ type listings struct {
 // listedBytes is what the listings of a storage may take together.
 const listedBytes = 32 << 20
 
-// forget forgets all listings.
 func (l *listings) forget() {
 	l.age++
 	if len(l.kept) > 0 {

@@ -283,7 +283,6 @@ func inName(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == ':'
 }
 
-// cleanLabel returns name as the name of a label.
 func cleanLabel(name string) string {
 	name = strings.ReplaceAll(clean(name), ":", "_")
 	if name == "" || '0' <= name[0] && name[0] <= '9' {

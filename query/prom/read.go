@@ -159,7 +159,6 @@ func (r *reading) plan(e *entry, l *line) bool {
 	return archive >= 0 && r.planPart(e, l, archive)
 }
 
-// planPart is plan for an archive.
 func (r *reading) planPart(e *entry, l *line, archive int) bool {
 	start, last := floorDiv(r.start, 1000), l.open.Last
 	w := e.def.Step * e.def.Archives[archive].PDPs
@@ -327,7 +326,6 @@ func (r *reading) few(e *entry, l *line) bool {
 // A slab is memory for the values of many columns.
 type slab []float64
 
-// take returns n values of the slab.
 func (s *slab) take(n int) []float64 {
 	values := (*s)[:n:n]
 	*s = (*s)[n:]

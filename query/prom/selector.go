@@ -45,7 +45,6 @@ func newSelector(ms []*labels.Matcher) (*selector, error) {
 	return sel, nil
 }
 
-// matches reports whether a metric is selected.
 func (sel *selector) matches(x *metric) bool {
 	for _, m := range sel.matchers {
 		if !m.Matches(x.labels.Get(m.Name)) {
@@ -55,7 +54,6 @@ func (sel *selector) matches(x *metric) bool {
 	return sel.rates || !x.unsent
 }
 
-// mayBe reports whether a name is selected.
 func (sel *selector) mayBe(name string) bool {
 	return !slices.ContainsFunc(sel.names, func(m *labels.Matcher) bool { return !m.Matches(name) })
 }

@@ -216,7 +216,6 @@ func (s *Storage) namesOf(ctx context.Context, u *access.User) (*nameTable, erro
 	return t, nil
 }
 
-// combine adds a combination to t.
 func (s *Storage) combine(t *nameTable, sch scheme, values []string, d *rra.Definition) {
 	key := fmt.Sprintf("%d %p %q", sch, d, values)
 	if t.seen[key] {
@@ -306,7 +305,6 @@ func (c *combination) shows(k int, sel *selector) bool {
 	return sel.mayBe(c.names[k]) && (sel.rates || !c.unsent[k])
 }
 
-// named returns the combinations with a name that sel selects.
 func (t *nameTable) named(sel *selector) (out []*combination) {
 	seen := make(map[*combination]bool)
 	add := func(name string) {

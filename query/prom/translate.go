@@ -129,7 +129,6 @@ func translateCollectd(queries []selection, m *labels.Matcher) []selection {
 	return out
 }
 
-// each adds a matcher to each of queries.
 func each(queries []selection, m core.Matcher) []selection {
 	out := make([]selection, len(queries))
 	for i, q := range queries {

@@ -94,7 +94,6 @@ func (c callCounter) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// ended counts a call that has ended.
 func (c callCounter) ended(ctx context.Context, spec connect.Spec, err error) {
 	if answered, ok := ctx.Value(answeredKey{}).(*bool); ok {
 		*answered = true

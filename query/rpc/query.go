@@ -45,7 +45,6 @@ func (s *Server) Query(ctx context.Context, req *connect.Request[rondov1.QueryRe
 	return connect.NewResponse(answer), nil
 }
 
-// question reads a QueryRequest.
 func (s *Server) question(m *rondov1.QueryRequest) (q Question, err error) {
 	q = Question{Expr: m.GetQuery(), Limit: int(m.GetLimit())}
 	switch {

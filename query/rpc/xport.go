@@ -61,7 +61,6 @@ const (
 	leastXportRows   = 10
 )
 
-// xportProgram reads the request of an Xport.
 func (s *Server) xportProgram(m *rondov1.XportRequest) (*graphdata.Program, error) {
 	start, end, err := timeRange(m, s.now())
 	rows := m.GetMaxRows()

@@ -30,7 +30,6 @@ func (t *tree) scope(folders []string) scope {
 	return s
 }
 
-// has reports whether a node is in the scope.
 func (s scope) has(t *tree, node uint32) bool {
 	if s == nil {
 		return true
@@ -56,7 +55,6 @@ func (s scope) level(t *tree, folder uint32) iter.Seq2[uint32, []byte] {
 	}
 }
 
-// isBelow reports whether a node is below a folder.
 func (t *tree) isBelow(node, folder uint32) bool {
 	for node != 0 {
 		if node = t.parent[node]; node == folder {

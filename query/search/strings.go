@@ -69,7 +69,6 @@ type texts struct {
 // maxTextBytes bounds all and folded, whose places are 32 bits.
 const maxTextBytes = 1 << 31
 
-// text returns string id.
 func (t *texts) text(id uint32) string {
 	if id == 0 {
 		return ""

@@ -47,7 +47,6 @@ func newTree() *tree {
 	return &tree{parent: []uint32{0}, name: []uint32{0}, extra: []uint32{0}, depth: []uint8{0}, links: []link{{}}, dead: 1, hosts: newHostTable()}
 }
 
-// isSeries reports whether a node is a series.
 func (t *tree) isSeries(node uint32) bool { return t.extra[node] != 0 }
 
 // child returns the child of a node by name, or 0.
@@ -192,7 +191,6 @@ func (t *tree) isFolder(node uint32) bool {
 	return n > 1 || n == 1 && !t.isSeries(node)
 }
 
-// path returns the path of a node.
 func (t *tree) path(node uint32) string {
 	var names []string
 	for ; node != 0; node = t.parent[node] {

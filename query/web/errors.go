@@ -25,7 +25,6 @@ func wrong(format string, args ...any) error { return wrongError{fmt.Errorf(form
 // errBusy says that no place became free for a graph in time.
 var errBusy = errors.New("too many graphs are being drawn: try again in some seconds")
 
-// statusOf returns the status of an error.
 func statusOf(err error) int {
 	var size *rrdtool.SizeError
 	var rows *query.RangeError

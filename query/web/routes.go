@@ -54,7 +54,6 @@ func themeOf(r *http.Request) string {
 	return c.Value
 }
 
-// find returns the page of a request.
 func (s *Server) find(r *http.Request) *page {
 	if show, rest := s.route(r.URL.Path); show != nil {
 		return show(r, rest)

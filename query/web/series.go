@@ -18,7 +18,6 @@ type row struct {
 	Values []string
 }
 
-// series is the page of one series.
 func (s *Server) series(r *http.Request, path string) *page {
 	ctx := r.Context()
 	path, v := clean(path), viewOf(r.URL.Query())

@@ -169,7 +169,6 @@ func (s *server) finish() {
 	labels.Wait()
 }
 
-// datagram reads one datagram.
 func (s *server) datagram(packet []byte, from netip.Addr) {
 	if !s.allowed(from) {
 		s.bad(from, &receivers.Error{Reason: receivers.Auth, What: "address is none of --" + flagAllow.Name})

@@ -75,7 +75,6 @@ func metricOf(m *Message) (md metric, left int) {
 	return md, left
 }
 
-// setExtra sets the value of a key.
 func (md *metric) setExtra(key, value string) {
 	i, found := slices.BinarySearchFunc(md.extra, key, func(l core.Label, key string) int { return strings.Compare(l.Name, key) })
 	if found {

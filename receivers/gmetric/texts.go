@@ -17,7 +17,6 @@ type texts struct {
 	dirty   []uint32              // entries with something to hand over
 }
 
-// described is the metadata of one metric.
 type described struct {
 	metric
 	words  []byte // the newest value that is a text

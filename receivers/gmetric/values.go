@@ -5,7 +5,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// read takes the value in m.
 func (s *server) read(e *entry, i uint32, m *Message) {
 	r := reading{word: m.Word, number: m.Number, text: m.Text, at: s.at}
 	switch {

@@ -40,7 +40,6 @@ func (c *source) lines(ctx context.Context, text []byte) {
 	c.flush(ctx)
 }
 
-// line takes one line.
 func (c *source) line(line []byte) {
 	p, err := ParseLine(line, c.second)
 	if err == nil {

@@ -78,7 +78,6 @@ func (c *source) pickles(ctx context.Context, text []byte) (rest []byte, err *re
 	return text, nil
 }
 
-// pickle takes one pickle.
 func (c *source) pickle(ctx context.Context, pickle []byte) {
 	u := unpicklers.Get().(*Unpickler)
 	defer unpicklers.Put(u)

@@ -23,7 +23,6 @@ type ruleFile[R rule] struct {
 // maxFile is the size of the largest file, in bytes.
 const maxFile = 1 << 20
 
-// open reads the file.
 func (f *ruleFile[R]) open(name string, parse func(section) (R, error)) error {
 	f.name, f.parse = name, parse
 	_, err := f.refresh()

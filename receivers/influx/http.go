@@ -93,7 +93,6 @@ func (s *httpServer) write(ctx context.Context, w http.ResponseWriter, r *http.R
 	q.answer(w, r)
 }
 
-// ping says that the server is there.
 func (s *httpServer) ping(w http.ResponseWriter, r *http.Request) {
 	if v := r.URL.Query().Get("verbose"); v != "" && v != "0" && v != "false" {
 		reply(w, http.StatusOK, `{"version":"`+version+`"}`)

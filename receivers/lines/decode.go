@@ -36,7 +36,6 @@ const (
 	maxSecond = 1 << 40
 )
 
-// parse reads one line.
 func parse(text []byte) (l Line, ok bool) {
 	name, rest, _ := bytes.Cut(text, []byte(" "))
 	number, second, ok := bytes.Cut(rest, []byte(" "))

@@ -33,7 +33,6 @@ type answer struct {
 
 func (q *question) answer(a answer) { q.done <- a }
 
-// wait waits for the answer to q.
 func (q *question) wait(ctx context.Context, most time.Duration) (answer, error) {
 	t := time.NewTimer(most)
 	defer t.Stop()

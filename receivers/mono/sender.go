@@ -144,7 +144,6 @@ type Samples struct {
 	Count    int // 0: until the inspector says good bye or the context ends
 }
 
-// at returns the time of sample n.
 func (s Samples) at(n int) rra.Time {
 	if s.First == 0 {
 		return rra.Time(time.Now().UnixMicro())
@@ -168,7 +167,6 @@ func (s *Sender) Record(w io.Writer, when Samples) error {
 	return err
 }
 
-// errGoodBye says that the inspector has said good bye.
 var errGoodBye = errors.New("the inspector has said good bye")
 
 // hangUpTime is how long an inspector has to hang up once the last sample is sent.

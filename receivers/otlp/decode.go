@@ -91,7 +91,6 @@ func (d *decoder) resourceMetrics(b []byte) error {
 	return d.take(&part{}, info, 1)
 }
 
-// resourceAttribute reads an attribute of the resource.
 func (d *decoder) resourceAttribute(kv []byte) error {
 	d.resource = appendAttribute(d.resource, kv)
 	return fields(kv, func(f *field) error {
@@ -188,7 +187,6 @@ func (d *decoder) kind(data []byte) error {
 	return err
 }
 
-// dataPoint reads one data point.
 func (d *decoder) dataPoint(b []byte) error {
 	var err error
 	switch d.typ {

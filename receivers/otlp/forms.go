@@ -22,7 +22,6 @@ const (
 	jsonForm
 )
 
-// formOf returns the form of a content type.
 func formOf(contentType string) (f form, ok bool) {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {

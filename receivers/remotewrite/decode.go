@@ -220,7 +220,6 @@ func (w *work) metadata1(r reader) error {
 	}
 }
 
-// parse reads the labels of a key.
 func (w *work) parse(key []byte) ([]wireLabel, error) {
 	w.label = w.label[:0]
 	r := reader{b: key}

@@ -20,7 +20,6 @@ const (
 	message2    = "io.prometheus.write.v2.Request"
 )
 
-// ServeHTTP takes one request.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Handle(w, r, func(ctx context.Context, body []byte) { s.request(ctx, w, r, body) })
 }

@@ -61,7 +61,6 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
 	return s, nil
 }
 
-// Stats is receivers.Receiver's.
 func (s *server) Stats() receivers.Stats { return s.Counters.Stats() }
 
 // enter takes order. It returns false if it cannot within Config.Patience.

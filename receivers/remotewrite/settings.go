@@ -17,7 +17,6 @@ var (
 	}
 )
 
-// settings are the values of the flags.
 type settings struct {
 	step  int64 // seconds; 0: learned
 	round rounding

@@ -122,7 +122,6 @@ func (t *table) find(w *work) (all bool) {
 	return all
 }
 
-// is reports whether k is key.
 func (t *table) is(k *tableKey, key []byte) bool {
 	return int(k.length) == len(key) && bytes.Equal(t.texts.At(k.place)[:len(key)], key)
 }

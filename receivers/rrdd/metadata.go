@@ -336,7 +336,6 @@ func (s scalar) limit(x *float64) (ok bool) {
 	return ok
 }
 
-// reading reads a value.
 func (s scalar) reading(t ValueType) (rra.Value, bool) {
 	if s.kind != stringScalar && s.kind != numberScalar {
 		return rra.Value{}, false

@@ -159,7 +159,6 @@ func (w *workspace) fill(src io.ReaderAt, size, need int64) error {
 	return nil
 }
 
-// decode reads all of src.
 func (r *Reader) decode(src io.ReaderAt, size int64) error {
 	w := r.space()
 	w.text, w.want = nil, max(r.size, first)

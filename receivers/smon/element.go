@@ -148,7 +148,6 @@ func (d *Decoder) beginText(n uint64, next int64, h Handler) *receivers.Error {
 	return nil
 }
 
-// endString takes the end of a string.
 func (d *Decoder) endString(next int64, h Handler) {
 	t := d.token
 	if t == nil {

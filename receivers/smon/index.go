@@ -2,7 +2,6 @@ package smon
 
 import "github.com/rondo-db/rondo/receivers"
 
-// indexCode takes an index code.
 func (d *Decoder) indexCode(c byte) *receivers.Error {
 	switch c {
 	case codeClear:

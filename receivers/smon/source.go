@@ -54,7 +54,6 @@ func (s *server) newSource(peer, host string) *source {
 	return c
 }
 
-// feed takes the bytes of one read.
 func (c *source) feed(ctx context.Context, b []byte) {
 	now := c.s.cfg.Now()
 	c.ctx, c.at, c.second, c.tick = ctx, timeOf(now), uint32(now.Unix()), c.s.asks.Tick(now)

@@ -46,7 +46,6 @@ type saying struct {
 	text  []byte
 }
 
-// place returns the place of a path.
 func (x *texts) place(path string) uint32 {
 	if i, ok := x.byPath[path]; ok {
 		return i

@@ -66,7 +66,6 @@ func (a *aggregator) add(r *Reading, now int64, sender func() string) error {
 	return nil
 }
 
-// addMember adds a member to a set.
 func (a *aggregator) addMember(m *metric, hash uint64) error {
 	m.active = true
 	before := len(m.set.exact)

@@ -74,7 +74,6 @@ func (m *metric) appendValues(dst []rra.Value, all []statistic) []rra.Value {
 	return append(dst, rra.Float(m.value))
 }
 
-// appendTimer appends the statistics of a timer.
 func (m *metric) appendTimer(dst []rra.Value, all []statistic) []rra.Value {
 	for _, s := range all {
 		v := 0.0

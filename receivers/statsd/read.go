@@ -56,7 +56,6 @@ func (c *source) lines(text []byte) {
 	}
 }
 
-// line takes one line.
 func (c *source) line(line []byte) {
 	c.metrics.mu.Lock()
 	defer c.metrics.mu.Unlock()

@@ -46,7 +46,6 @@ type oddDivisor struct {
 	limit   uint64 // the largest multiple of d, divided by d
 }
 
-// of returns the note of scale m.
 func (s *scaleNotes) of(m uint64, pdps int64) *scaleNote {
 	n := &s[uint32(m^uint64(pdps)<<7)*0x9e3779b1>>27]
 	if n.m != m || n.pdps != pdps {

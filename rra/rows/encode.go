@@ -287,7 +287,6 @@ func (e *blockEncoder) appendPattern(dst []byte, n int, p packing, shift uint, u
 	return e.appendPacked(dst, n, &p, 0)
 }
 
-// scaleCode returns the code of scale m.
 func (e *blockEncoder) scaleCode(m uint64) uint {
 	if e.notes != nil {
 		return e.notes.of(m, e.pdps).code

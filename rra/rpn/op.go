@@ -100,7 +100,6 @@ var names = map[op]string{
 	opPredict: "PREDICT", opPredictSigma: "PREDICTSIGMA", opPredictPerc: "PREDICTPERC",
 }
 
-// operators are the operators by name.
 var operators = func() map[string]op {
 	m := make(map[string]op, len(names))
 	for o, name := range names {

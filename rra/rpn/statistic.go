@@ -127,7 +127,6 @@ func (s Statistic) of(c Series) float64 {
 	return line.result(s.name)
 }
 
-// ofRow reports whether the statistic is the value of one row.
 func (s Statistic) ofRow() bool {
 	return s.name == statMaximum || s.name == statMinimum || s.name == statFirst || s.name == statLast
 }

@@ -62,7 +62,6 @@ var (
 	errChecksum = errors.New("message does not match its checksum")
 )
 
-// appendMessage appends a message to dst.
 func appendMessage(dst []byte, h header, payload []byte) []byte {
 	at := len(dst)
 	dst = append(dst, messageMagic...)

@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropPages is DropPages.
 func dropPages(b []byte) {
 	const page = 4096
 	from := (uintptr(unsafe.Pointer(unsafe.SliceData(b))) + page - 1) &^ (page - 1)

@@ -58,7 +58,6 @@ type opening struct {
 	stuck atomic.Bool
 }
 
-// errStuck says that an opening is stuck.
 var errStuck = errors.New("its pages could not be read before, and the file was not opened again since")
 
 // Ask calls Options.Fault, if it is set, before a step that is named op.
@@ -69,7 +68,6 @@ func (f *File) Ask(op string) error {
 	return f.options.Fault(op, nil, 0, nil)
 }
 
-// ask is Ask for a call on a file.
 func (f *File) ask(op string, file *os.File, off int64) error {
 	if f.options.Fault == nil {
 		return nil

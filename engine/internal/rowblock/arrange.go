@@ -56,7 +56,6 @@ func (a *Arranger) Add(s Strip) {
 	b.Strips = append(b.Strips, s)
 }
 
-// block returns the block of a slot.
 func (a *Arranger) block(stream int, slot int64) *NewBlock {
 	if n := a.latest[stream]; n > 0 && a.blocks[n-1].Slot == slot {
 		return &a.blocks[n-1]

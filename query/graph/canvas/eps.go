@@ -41,7 +41,6 @@ func (e *eps) colour(c Color) {
 	}
 }
 
-// trace writes a path.
 func (e *eps) trace(path []Point, closed bool) {
 	e.points = device(path, 1, e.points)
 	e.b = appendTrace(e.b, e.points, closed, "m\n", "l\n", "h\n")

@@ -57,7 +57,6 @@ func pictureOf(k look) *picture {
 	return p
 }
 
-// drawGlyph draws a glyph.
 func drawGlyph(k look) *picture {
 	f := faces()[0]
 	if k.bold {
@@ -156,7 +155,6 @@ func curve(c []truetype.Point, move func(truetype.Point) Point) (out []Point) {
 	return out
 }
 
-// turned returns the picture turned by an angle.
 func (p *picture) turned(angle int16) *picture {
 	w, h := p.Dx(), p.Dy()
 	var q *picture

@@ -64,7 +64,6 @@ func (a *alert) shift(d time.Duration) {
 	}
 }
 
-// latest returns the latest time that the alert has.
 func (a *alert) latest() time.Time {
 	return slices.MaxFunc([]time.Time{a.ActiveAt, a.FiredAt, a.ResolvedAt, a.SentAt, a.KeepSince}, time.Time.Compare)
 }

@@ -86,7 +86,6 @@ type Sample struct {
 	Value  float64
 }
 
-// recorded returns the samples of a recording rule.
 func (r *rule) recorded(vector promql.Vector) ([]Sample, error) {
 	out := make([]Sample, 0, len(vector))
 	seen := make(map[uint64]bool, len(vector))

@@ -73,7 +73,6 @@ func readState(file string, groups []*group, now time.Time) error {
 // A ruleKey identifies a rule among the rules of all files.
 type ruleKey struct{ group, rule string }
 
-// alertingRules returns the alerting rules of groups.
 func alertingRules(groups []*group) map[ruleKey]*rule {
 	rules := make(map[ruleKey]*rule)
 	for _, g := range groups {

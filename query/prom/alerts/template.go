@@ -21,7 +21,6 @@ type expander struct {
 	texts    int // bytes of all texts so far
 }
 
-// expand returns a text with the values of a sample.
 func (e *expander) expand(ctx context.Context, name, text string, s promql.Sample) string {
 	out, err := e.try(ctx, "__alert_"+name, text, s)
 	if err == nil && e.texts+len(out) > maxTexts {

@@ -13,7 +13,6 @@ import (
 // text writes JSON as it is.
 func (o *output) text(s string) { o.buf = append(o.buf, s...) }
 
-// str writes a string.
 func (o *output) str(s string) { o.buf = appendString(o.buf, s) }
 
 const hex = "0123456789abcdef"
@@ -210,7 +209,6 @@ type repeater struct {
 	text []byte // empty: of no value yet
 }
 
-// append is appendValue.
 func (r *repeater) append(b []byte, v float64) []byte {
 	if bits := math.Float64bits(v); bits != r.bits || len(r.text) == 0 {
 		r.bits, r.text = bits, appendValue(r.text[:0], v)

@@ -109,7 +109,6 @@ func withTimeout(r *http.Request) (context.Context, context.CancelFunc, error) {
 	return ctx, cancel, nil
 }
 
-// options returns the options of a query.
 func options(r *http.Request) (promql.QueryOpts, error) {
 	perStep := r.FormValue("stats") == "all"
 	if s := r.FormValue("lookback_delta"); s != "" {

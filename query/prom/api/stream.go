@@ -97,7 +97,6 @@ func (s *chunkStream) series(it chunks.Iterator, index int64, ls []prompb.Label)
 	return s.frame(index, ls, frame)
 }
 
-// frame writes a frame.
 func (s *chunkStream) frame(index int64, ls []prompb.Label, cs []prompb.Chunk) error {
 	m := prompb.ChunkedReadResponse{ChunkedSeries: []*prompb.ChunkedSeries{{Labels: ls, Chunks: cs}}, QueryIndex: index}
 	message, err := m.Marshal()

@@ -35,7 +35,6 @@ func aggregations() (all []string) {
 		`count_values by (job) ("v", round(temperature, 5))`, `sum(nothing)`)
 }
 
-// functions returns each function.
 func functions() (all []string) {
 	for _, f := range []string{
 		"abs", "ceil", "floor", "round", "exp", "ln", "log2", "log10", "sqrt", "sgn", "deg", "rad", "sin", "cos", "tan", "asin", "acos", "atan",

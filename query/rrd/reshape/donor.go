@@ -31,7 +31,6 @@ func (d *donor) at(t int64) float64 { return d.rows[int((t-d.oldest)/d.span)*d.w
 // from returns when the first row begins that may overlap the time from start on.
 func (d *donor) from(start int64) int64 { return d.oldest + max(0, (start-d.oldest)/d.span)*d.span }
 
-// archive returns archive i of the column as a donor.
 func (c column) archive(i int) donor {
 	s := c.from
 	a := &s.Definition.Archives[i]

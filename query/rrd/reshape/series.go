@@ -46,7 +46,6 @@ func Apart(c core.Copy) (*Series, error) {
 	return s, nil
 }
 
-// unknown returns n unknown values.
 func unknown(n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {

@@ -8,7 +8,6 @@ const (
 	largeBuffer = 256 << 10 // for a few of the connections that have filled the small one
 )
 
-// buffers is a pool of buffers of one size.
 type buffers struct {
 	size int
 	pool sync.Pool

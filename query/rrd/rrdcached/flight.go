@@ -61,7 +61,6 @@ func (c *conn) drainFirst() {
 	c.s.putBurst(g)
 }
 
-// answer writes the answer of a slot.
 func (c *conn) answer(s *slot) {
 	failed := len(s.answer) > 0 && s.answer[0] == '-'
 	if failed && s.e != nil {

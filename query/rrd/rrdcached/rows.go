@@ -54,7 +54,6 @@ func (c *conn) fetchText(f *fetching) error {
 	return nil
 }
 
-// textRows writes the rows of a table as text.
 func (c *conn) textRows(t *query.Table, picked []int) error {
 	var buf [24]byte
 	end := append(appendPadded(buf[:0], t.Start), ':')

@@ -115,7 +115,6 @@ func (f *File) Machine() (*rra.Machine, error) {
 	return rra.Compile(d)
 }
 
-// endsWith reports whether rows end with the values of tail.
 func endsWith(rows, tail []float64) bool {
 	if len(tail) > len(rows) {
 		return false

@@ -279,7 +279,6 @@ func (d *decoder) cdps() error {
 	return nil
 }
 
-// currentRow reads the current row of an archive.
 func (d *decoder) currentRow(archive int) (int64, error) {
 	cur, rows := d.word(d.b[d.at:]), d.f.Definition.Archives[archive].Rows
 	if cur >= uint64(rows) && cur > 0 {

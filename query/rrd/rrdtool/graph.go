@@ -43,7 +43,6 @@ const graphUsage = `FILE [OPTIONS] LINE…
         TICK:VALUE#COLOR:FRACTION[:LEGEND], HRULE:VALUE#COLOR[:LEGEND], VRULE:TIME#COLOR[:LEGEND]
         PRINT:VDEF:FORMAT[:strftime|valstrftime|valstrfduration], GPRINT, COMMENT:TEXT, TEXTALIGN:WHERE`
 
-// graphOptions are the options of graph and graphv.
 var graphOptions = func() []option {
 	var options []option
 	for _, f := range graph.Flags {

@@ -65,7 +65,6 @@ func (c *command) update(args []string) error {
 	}
 }
 
-// newUpdating reads the options of update and updatev.
 func (c *command) newUpdating(args []string, known []option) (*updating, []string, error) {
 	u := &updating{command: c}
 	args, err := parse(args, known, func(name, arg string) error {

@@ -53,7 +53,6 @@ type xporting struct {
 	when            func(int64) string // how a time is written; nil: in seconds since 1970
 }
 
-// newXporting reads the options of xport and returns the lines.
 func (c *command) newXporting(args []string) (x *xporting, o graphdata.Options, lines []string, err error) {
 	x = &xporting{command: c}
 	now := c.now()

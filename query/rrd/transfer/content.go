@@ -121,7 +121,6 @@ func decodeStill(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, erro
 	return nil, errChanging
 }
 
-// decodeFrom is Decode for a content.
 func decodeFrom(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
 	head := make([]byte, min(size, rrdfile.ForeignBytes))
 	if _, err := in.ReadAt(head, 0); err != nil && len(head) > 0 {

@@ -53,7 +53,6 @@ func FileOf(c *core.Copy) (*rrdfile.File, error) {
 	return rrdfile.New(m, &c.State, rows)
 }
 
-// unknown returns n unknown values.
 func unknown(n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {

@@ -94,7 +94,6 @@ func (c *Chart) putNames(g *Grid, y int) {
 	}
 }
 
-// putLegend writes a line of the legend.
 func (c *Chart) putLegend(g *Grid, y int, l *legendLine) {
 	style := Style{}
 	if l.index < 0 {

@@ -33,7 +33,6 @@ type TargetFlags struct {
 	passwordFile, tokenFile, CA, pair string
 }
 
-// addTo adds the flags to a set.
 func (f *TargetFlags) addTo(set *pflag.FlagSet) {
 	set.StringVar(&f.DB, "db", "", "the database's `folder` (default: RONDO_DB, db: in the configuration file, ./rondo.db)")
 	set.StringVar(&f.Daemon, "daemon", "", "the `address` of a server to ask instead: http://HOST:PORT, https://USER@HOST, unix:PATH (default: RONDO_DAEMON, daemon: in the configuration file)")

@@ -247,7 +247,6 @@ func (s *Servers) monitors() (all []string) {
 	return all
 }
 
-// connect returns the options of the connection to the servers.
 func (s *Servers) connect() (all []nats.Option) {
 	if s.Credentials != "" {
 		all = append(all, nats.UserCredentials(s.Credentials))
@@ -266,7 +265,6 @@ func (s *Servers) bucket() natskv.Options {
 	return natskv.Options{URL: s.URL, Connect: s.connect(), Bucket: "rondo-" + s.Name, AcceptFewerReplicas: s.AcceptOne}
 }
 
-// logs returns where the logs are.
 func (s *Servers) logs() jetstream.Options {
 	return jetstream.Options{
 		URL: s.URL, Connect: s.connect(), MaxBytes: s.LogBytes, Monitor: s.monitors(),

@@ -173,7 +173,6 @@ func (t *Turns) Release(ctx context.Context) error {
 	return nil
 }
 
-// pack packs a state.
 func pack(state []byte) ([]byte, error) {
 	if len(state) > maxTurnState {
 		return nil, fmt.Errorf("the alerts take %d bytes, and %d are possible: other nodes begin them anew", len(state), maxTurnState)

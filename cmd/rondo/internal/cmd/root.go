@@ -43,7 +43,6 @@ const (
 	ofDatabase = "database"
 )
 
-// commands returns all commands.
 func commands() []entry {
 	all := []entry{
 		{[]string{"serve"}, ofServer, serve.NewCommand},

@@ -227,7 +227,6 @@ func (s *Service) CheckReplicas(ctx context.Context, req *connect.Request[rondov
 	return nil
 }
 
-// coded returns an error with its code.
 func coded(err error) error {
 	code := connect.CodeUnavailable
 	switch {

@@ -128,7 +128,6 @@ func (l *List) place(err error) error {
 	return &Error{Rule: e.Rule, Field: e.Field, line: line, Err: e.Err}
 }
 
-// parse reads the rule n.
 func (r *Rule) parse(n *yaml.Node) *Error {
 	r.Line, r.lines = n.Line, make(map[string]int)
 	n = target(n)

@@ -26,7 +26,6 @@ const rulesClient = "rules"
 // alertsFile is the name of the file in the database's folder that keeps alerts.
 const alertsFile = "alerts.json"
 
-// newRules returns the manager of the rules.
 func (s *server) newRules() (*alerts.Manager, error) {
 	c := s.Config.Rules
 	state := filepath.Join(s.DB, alertsFile)

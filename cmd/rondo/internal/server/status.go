@@ -203,7 +203,6 @@ func rate(was, now *health.State, counter func(*health.State) uint64) float64 {
 	return float64(b-a) / seconds
 }
 
-// receiverStatus returns what receiver i of now does.
 func receiverStatus(was, now *health.State, i int) *rondov1.ReceiverStatus {
 	r := now.Receivers[i]
 	per := func(counter func(receivers.Stats) uint64) float64 {

@@ -82,7 +82,6 @@ func (k *Keeper) identify(c *Config, r *http.Request, client string) (*access.Us
 	return c.anonymous, nil
 }
 
-// password returns the user of a name and a password.
 func (k *Keeper) password(r *http.Request, c *Config, client, name, password string) (*access.User, error) {
 	if len(c.passwords) == 0 {
 		return nil, ErrWrong

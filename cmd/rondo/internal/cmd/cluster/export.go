@@ -81,7 +81,6 @@ func (e *clusterExport) run(ctx context.Context) (err error) {
 	return err
 }
 
-// writeDashboards puts the dashboards of the cluster into a folder.
 func (e *clusterExport) writeDashboards(ctx context.Context, from shared.Bucket, to *dashboards.Folder) error {
 	return from.Each(ctx, func(name, text string, err error) error {
 		if err == nil {

@@ -133,7 +133,6 @@ func (m *moving) run(ctx context.Context, args []string) error {
 	})
 }
 
-// ledBy reports whether a partition is led by a node.
 func ledBy(node string) func(*rondov1.ClusterPartition) (bool, error) {
 	return func(p *rondov1.ClusterPartition) (bool, error) {
 		if replicaOn(p, node) == nil {

@@ -91,7 +91,6 @@ func (o *operating) node(ctx context.Context) (*backend.Database, error) {
 	return db, nil
 }
 
-// clusterState returns the state of the cluster.
 func clusterState(ctx context.Context, api clusterAPI) (*rondov1.ClusterState, error) {
 	answer, err := api.State(ctx, connect.NewRequest(&rondov1.ClusterStateRequest{}))
 	if err != nil {
@@ -193,7 +192,6 @@ func addJSON(cmd *cobra.Command) {
 	}
 }
 
-// partitionNumber reads the number of a partition.
 func partitionNumber(text string) (int32, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || n > math.MaxInt32 {
@@ -222,7 +220,6 @@ func partitionNumbers(st *rondov1.ClusterState) (all []cobra.Completion) {
 	return all
 }
 
-// partitionNumbersOf reads the numbers of partitions.
 func partitionNumbersOf(cmd *cobra.Command, args []string) (all []int32, err error) {
 	for _, a := range args {
 		n, err := partitionNumber(a)

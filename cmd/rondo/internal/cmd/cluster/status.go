@@ -293,7 +293,6 @@ func (o *operating) partitions(st *rondov1.ClusterState, format string, wanted f
 	return w.Close()
 }
 
-// remarkOf returns the remarks on a partition and on one of its replicas.
 func remarkOf(p *rondov1.ClusterPartition, r *rondov1.ClusterReplica) string {
 	var words []string
 	if p.GetProblem() != "" {

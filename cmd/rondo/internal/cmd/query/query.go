@@ -180,7 +180,6 @@ func (q *querying) metrics() (list rules.Metrics, err error) {
 	return list, err
 }
 
-// request returns the path and the form of the request.
 func (q *querying) request(expr string) (path string, form url.Values, err error) {
 	form = url.Values{"query": {expr}}
 	if q.limit > 0 {

@@ -88,7 +88,6 @@ func (s *collectdSend) run(ctx context.Context, c *cli.Factory, args []string) e
 	return sendDatagrams(ctx, s.to, packets)
 }
 
-// time returns the time that --at gives.
 func (s *collectdSend) time(now time.Time) (collectd.Stamp, error) {
 	if s.at == "" {
 		return collectd.StampOf(rra.TimeOf(now)), nil

@@ -16,7 +16,6 @@ type way struct {
 	options  map[string]func() []string // by flag
 }
 
-// addProtocol adds the flags of p.
 func addProtocol(f *pflag.FlagSet, p receivers.Protocol) way {
 	w := way{protocol: p, options: make(map[string]func() []string)}
 	usage := fmt.Sprintf("listen `address` of %s", p.Name)

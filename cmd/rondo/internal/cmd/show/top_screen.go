@@ -150,7 +150,6 @@ func (s *topScreen) Key(name string) live.Action {
 	return live.Stay
 }
 
-// plotOf returns the plot of a line.
 func (s *topScreen) plotOf(l *top.Line) *watched {
 	p := &plotting{Factory: s.Factory, LookFlags: cli.LookFlags{ASCII: s.ascii, Color: cli.Whens[0]}, band: cli.Whens[0]}
 	return &watched{plotting: p, names: []string{l.Path + ":" + l.DS}, every: time.Duration(s.interval), reader: s.reader}

@@ -51,7 +51,6 @@ func (v *view) keep(m *rondov1.FetchResponse, req *rondov1.FetchRequest) {
 	}
 }
 
-// known reports whether a row has a known value.
 func (v *view) known(row int) bool {
 	for _, c := range v.columns {
 		if !math.IsNaN(c.GetValues()[row]) {

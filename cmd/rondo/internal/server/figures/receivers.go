@@ -34,7 +34,6 @@ var receiverFamilies = []struct {
 	{"rondo_receiver_series", "gauge", "Series the receiver holds references of.", func(s receivers.Stats) float64 { return float64(s.Series) }},
 }
 
-// receiverFigures returns the figures of each receiver.
 func receiverFigures(rs []Receiver) []figure {
 	var fs []figure
 	for _, r := range rs {

@@ -286,7 +286,6 @@ func (j *multiListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close closes all listeners.
 func (j *multiListener) Close() error { return j.close() }
 
 // Addr returns the address of the first listener.

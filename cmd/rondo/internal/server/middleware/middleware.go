@@ -192,7 +192,6 @@ func (m *Handler) logForeign(r *http.Request, why string) {
 	}
 }
 
-// classOf returns the class of a request.
 func (m *Handler) classOf(r *http.Request) Class {
 	switch path := r.URL.Path; {
 	case path == "/metrics", path == rpc.HealthProcedure:
