@@ -104,8 +104,8 @@ func (x *creation) end() {
 	}
 }
 
-// createdBefore fills in the outcomes of planned series that were made before. The refusal of a path
-// that is taken has its series. Of several series of one path the first one was made.
+// createdBefore fills in the outcomes of planned series that were made before. The refusal of a
+// path that is taken has its series. Of several series of one path the first one was made.
 func (s *Store) createdBefore(plan []planned, refused []refusal, out []Created) {
 	for i := len(plan) - 1; i >= 0; i-- {
 		x := &out[plan[i].at]
