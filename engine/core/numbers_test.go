@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -24,27 +25,27 @@ type repeater struct {
 
 // describe returns what callers act on.
 func describe(parts ...any) string {
-	out := ""
+	var out strings.Builder
 	for _, x := range parts {
 		err, _ := x.(error)
 		r, rejected := errors.AsType[*core.RejectedError](err)
 		switch {
 		case rejected:
-			out += fmt.Sprintf(" stored %d, late %d, refused %d:", r.Accepted, r.Late, r.Other)
+			fmt.Fprintf(&out, " stored %d, late %d, refused %d:", r.Accepted, r.Late, r.Other)
 			for _, x := range r.First {
 				_, late := errors.AsType[*rra.TimeError](x.Err)
-				out += fmt.Sprintf(" %d late %v missing %v shape %v;", x.Index, late, errors.Is(x.Err, core.ErrNotFound), errors.Is(x.Err, core.ErrShape))
+				fmt.Fprintf(&out, " %d late %v missing %v shape %v;", x.Index, late, errors.Is(x.Err, core.ErrNotFound), errors.Is(x.Err, core.ErrShape))
 			}
 		case err != nil:
-			out += fmt.Sprintf(" missing %v, exists %v", errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrExists))
+			fmt.Fprintf(&out, " missing %v, exists %v", errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrExists))
 			if errors.Is(err, core.ErrUnavailable) {
-				out += " unavailable: " + err.Error()
+				fmt.Fprintf(&out, " unavailable: %v", err)
 			}
 		default:
-			out += fmt.Sprintf(" %v", x)
+			fmt.Fprintf(&out, " %v", x)
 		}
 	}
-	return out
+	return out.String()
 }
 
 // session is the session of a repeater.
