@@ -93,11 +93,11 @@ func (r *repeater) all(s *core.Store) {
 				specs = append(specs, core.Spec{Path: p, Definition: d, Start: rra.Seconds(1000)})
 			}
 			out, err := s.CreateBatch(ctx, specs)
-			text := describe(err)
+			parts := []any{err}
 			for _, x := range out {
-				text += describe(x.Ref, x.Err)
+				parts = append(parts, x.Ref, x.Err)
 			}
-			return text
+			return describe(parts...)
 		})
 	}
 	create("a", "b", "c", "b")

@@ -79,14 +79,15 @@ func TestMarks(t *testing.T) {
 	}
 	var got []string
 	for _, k := range marks {
-		text := k.Path + " " + k.Name
+		var text strings.Builder
+		fmt.Fprint(&text, k.Path, " ", k.Name)
 		if k.Threshold != nil {
-			text += fmt.Sprint(" ", *k.Threshold)
+			fmt.Fprint(&text, " ", *k.Threshold)
 		}
 		for _, s := range k.Spans {
-			text += fmt.Sprint(" fired ", s.Fired.Sub(s.Since), " resolved ", !s.Until.IsZero())
+			fmt.Fprint(&text, " fired ", s.Fired.Sub(s.Since), " resolved ", !s.Until.IsZero())
 		}
-		got = append(got, text)
+		got = append(got, text.String())
 	}
 	want := []string{
 		"a High 5 fired 1m0s resolved false", "b High 5 fired 1m0s resolved true", "c High 5", "a Sum", "b Sum", "c Sum",
