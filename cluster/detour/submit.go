@@ -169,16 +169,9 @@ func (j *journey) outcome() error {
 		if x.stale {
 			stale = int(x.index[0])
 		}
-		if x.rejected == nil {
-			all.Accepted += len(x.index)
-			continue
-		}
-		all.Accepted += x.rejected.Accepted
-		all.Late += x.rejected.Late
-		all.Other += x.rejected.Other
-		for _, r := range x.rejected.First {
-			all.First = append(all.First, core.Rejection{Index: int(x.index[r.Index]), Err: r.Err})
-		}
+		all.Add(x.rejected, len(x.index), func(r core.Rejection) core.Rejection {
+			return core.Rejection{Index: int(x.index[r.Index]), Err: r.Err}
+		})
 	}
 	slices.SortStableFunc(all.First, func(a, b core.Rejection) int { return a.Index - b.Index })
 	all.First = all.First[:min(len(all.First), j.keep)]

@@ -157,16 +157,10 @@ func (d *delivery) outcome() error {
 	var missing []int
 	for _, pt := range d.used {
 		switch part, ok := errors.AsType[*core.RejectedError](pt.err); {
-		case pt.err == nil:
-			rejected.Accepted += len(pt.index)
-		case ok:
-			rejected.Accepted += part.Accepted
-			rejected.Late += part.Late
-			rejected.Other += part.Other
-			for _, x := range part.First {
-				i := int(pt.index[x.Index])
-				rejected.First = append(rejected.First, core.Rejection{Index: i, Err: pt.outerError(x)})
-			}
+		case ok || pt.err == nil:
+			rejected.Add(part, len(pt.index), func(x core.Rejection) core.Rejection {
+				return core.Rejection{Index: int(pt.index[x.Index]), Err: pt.outerError(x)}
+			})
 		default:
 			failed = append(failed, pt.err)
 			for _, i := range pt.index {

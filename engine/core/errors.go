@@ -99,6 +99,20 @@ func (e *RejectedError) Error() string {
 // Unwrap returns the first sample's error.
 func (e *RejectedError) Unwrap() error { return e.First[0].Err }
 
+// Add adds to e what became of n other samples of its batch, which were appended as another batch.
+// part says which of them were not stored; nil: all were. as returns what a rejection of the other
+// batch is in the batch of e.
+func (e *RejectedError) Add(part *RejectedError, n int, as func(Rejection) Rejection) {
+	if part == nil {
+		e.Accepted += n
+		return
+	}
+	e.Accepted, e.Late, e.Other = e.Accepted+part.Accepted, e.Late+part.Late, e.Other+part.Other
+	for _, x := range part.First {
+		e.First = append(e.First, as(x))
+	}
+}
+
 // recordError says that the log record at a position does not parse. kind is the kind of record.
 func recordError(kind string, at uint64) error {
 	return fmt.Errorf("%s at log position %d: %w", kind, at, record.ErrParse)

@@ -236,20 +236,12 @@ func (s *Sink) follow(on []*young, b *core.Batch, err error) error {
 // joined returns what a batch was refused of in two attempts; more is of the second one, which had
 // the samples with the indices at; nil: all of them were stored.
 func joined(r *core.RejectedError, at []int, more *core.RejectedError) error {
-	out := &core.RejectedError{Accepted: r.Accepted + len(at), Late: r.Late, Other: r.Other - len(at)}
-	for _, x := range r.First {
-		if !slices.Contains(at, x.Index) {
-			out.First = append(out.First, x)
-		}
-	}
-	if more != nil {
-		out.Accepted -= more.Late + more.Other
-		out.Late += more.Late
-		out.Other += more.Other
-		for _, x := range more.First {
-			out.First = append(out.First, core.Rejection{Index: at[x.Index], Err: x.Err})
-		}
-	}
+	out := &core.RejectedError{Accepted: r.Accepted, Late: r.Late, Other: r.Other - len(at)}
+	out.First = slices.DeleteFunc(slices.Clone(r.First), func(x core.Rejection) bool {
+		_, again := slices.BinarySearch(at, x.Index)
+		return again
+	})
+	out.Add(more, len(at), func(x core.Rejection) core.Rejection { return core.Rejection{Index: at[x.Index], Err: x.Err} })
 	if len(out.First) == 0 {
 		return nil
 	}
