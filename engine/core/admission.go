@@ -233,28 +233,26 @@ func (a *admission) checkDefinition(n int64) error {
 // A MemoryShare is memory of the store's budget that something beside the store takes, such as an
 // index of its names. Its methods are for one goroutine at a time.
 type MemoryShare struct {
+	most   int64
 	resize func(from, to int64) error
 	n      int64
 }
 
-// NewMemoryShare returns a share of nothing yet. Resize calls resize with the number of bytes that
-// the share has and with the number that it is about to have. If resize returns an error, which
-// wraps ErrMemory, the share stays as it was. Giving back must not fail.
-func NewMemoryShare(resize func(from, to int64) error) *MemoryShare {
-	return &MemoryShare{resize: resize}
-}
-
-// shareLimit is the part of the budget that one share may take.
+// shareLimit is the part of a budget that one share may take.
 const shareLimit = 4
+
+// NewMemoryShare returns a share of nothing yet of a budget in bytes. Resize calls resize with the
+// number of bytes that the share has and with the number that it is about to have. If resize returns
+// an error, which wraps ErrMemory, the share stays as it was. Giving back must not fail.
+func NewMemoryShare(budget int64, resize func(from, to int64) error) *MemoryShare {
+	return &MemoryShare{most: budget / shareLimit, resize: resize}
+}
 
 // MemoryShare returns a share of nothing yet.
 func (s *Store) MemoryShare() *MemoryShare {
 	a := &s.admission
-	return NewMemoryShare(func(from, to int64) error {
+	return NewMemoryShare(a.budget, func(from, to int64) error {
 		if to > from {
-			if to > a.budget/shareLimit {
-				return fmt.Errorf("%w: %d bytes are needed, at most %d are for this", ErrMemory, to, a.budget/shareLimit)
-			}
 			r := reservation{a: a}
 			if err := r.grow(to - from); err != nil {
 				return err
@@ -273,6 +271,9 @@ func (m *MemoryShare) Bytes() int64 { return m.n }
 // more than a quarter of the budget, or if the budget has no room for it, as for a large series.
 // The share then stays as it was.
 func (m *MemoryShare) Resize(n int64) error {
+	if n > m.n && n > m.most {
+		return fmt.Errorf("%w: %d bytes are needed, at most %d are for this", ErrMemory, n, m.most)
+	}
 	err := m.resize(m.n, n)
 	if err == nil {
 		m.n = n

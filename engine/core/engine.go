@@ -177,12 +177,7 @@ func ShareOf(e Engine) *MemoryShare {
 	if b, ok := e.(interface{ MemoryShare() *MemoryShare }); ok {
 		return b.MemoryShare()
 	}
-	return NewMemoryShare(func(_, to int64) error {
-		if to > 64<<20 {
-			return fmt.Errorf("%w: %d bytes are needed, at most 64 MiB are for this", ErrMemory, to)
-		}
-		return nil
-	})
+	return &MemoryShare{most: 64 << 20, resize: func(int64, int64) error { return nil }}
 }
 
 // SeriesOf returns the catalogue entry of one series of e. The error wraps ErrNotFound if ref is no

@@ -187,7 +187,7 @@ func TestShareOf(t *testing.T) {
 
 func TestMemoryShareOfAnotherEngine(t *testing.T) {
 	free := int64(100)
-	m := core.NewMemoryShare(func(from, to int64) error {
+	m := core.NewMemoryShare(1<<40, func(from, to int64) error {
 		n := to - from
 		if n > free {
 			return core.ErrMemory
