@@ -34,7 +34,7 @@ type Block struct {
 // A KeptTexts is the last readings of a series that are kept as texts.
 type KeptTexts struct {
 	Index int32
-	Texts []string // by data source, for State.Text; nil: there are none any more
+	Texts []string // by data source, for State.Text; nil: no last reading is a text any more
 }
 
 // A BlockRows is one row of a data source in a stream, for each series of a block.

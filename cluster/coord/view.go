@@ -10,7 +10,7 @@ import (
 
 // A View is what a Watcher has read: everything that nodes announce. Do not change it.
 type View struct {
-	Map         placement.Map    // without partitions: there is none
+	Map         placement.Map    // has no partitions if the bucket has no map
 	MapRevision uint64           // in the store; 0: it has no map
 	Members     map[string]*Seen // by name
 	Leases      []Lease          // by partition

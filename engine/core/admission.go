@@ -242,8 +242,8 @@ type MemoryShare struct {
 const shareLimit = 4
 
 // NewMemoryShare returns a share of nothing yet of a budget in bytes. Resize calls resize with the
-// number of bytes that the share has and with the number that it is about to have. If resize returns
-// an error, which wraps ErrMemory, the share stays as it was. Giving back must not fail.
+// number of bytes that the share has and with the number that it is about to have. If resize
+// returns an error, which wraps ErrMemory, the share stays as it was. Giving back must not fail.
 func NewMemoryShare(budget int64, resize func(from, to int64) error) *MemoryShare {
 	return &MemoryShare{most: budget / shareLimit, resize: resize}
 }

@@ -74,10 +74,13 @@ func (sh *shard) plain(g *group, samples []sample) (*definition, int) {
 	c := g.c
 	first, at, n := samples[0].first, samples[0].at, samples[0].n
 	i := c.index(samples[0].ref.number())
-	if !g.alive(i) || g.definition(i) == nil || int(n) != g.definition(i).values {
+	if !g.alive(i) {
 		return nil, 0
 	}
 	d := g.definition(i)
+	if d == nil || int(n) != d.values {
+		return nil, 0
+	}
 	flags := g.flags[:g.n]
 	defs, id, mask := g.defs[:len(flags)], d.id, uint32(1)<<c.shift-1
 	list, taken := sh.index[:min(len(samples), len(sh.index))], 0

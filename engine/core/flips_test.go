@@ -184,8 +184,9 @@ func use(dir string, whole answers) (trouble string, refused bool) {
 
 // TestFlippedBytesOfDatabase damages the database of a small store in one place at a time. Whatever
 // is asked of it then is answered as if it were whole, or with an error: no panic, no hang, no
-// other number. An entry of the label index may be missing if Check says so. RONDO_FLIPS says how many bytes are flipped: "all", "pages" (each of them, and a
-// thousandth of the bytes), a number, or "at:" and the place of one.
+// other number. An entry of the label index may be missing if Check says so. RONDO_FLIPS says how
+// many bytes are flipped: "all", "pages" (each of them, and a thousandth of the bytes), a number,
+// or "at:" and the place of one.
 func TestFlippedBytesOfDatabase(t *testing.T) {
 	dir := zoo(t)
 	raw := readDatabase(t, dir)
