@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -96,86 +97,43 @@ func appendValue(dst []byte, v rra.Value, texts []string) []byte {
 
 // A batchReader reads packed batches. It keeps its memory.
 type batchReader struct {
-	rest   []byte
-	bad    bool
+	record.Reader
 	values []rra.Value
 	texts  []string
 }
 
-func (r *batchReader) byte() byte {
-	if len(r.rest) == 0 {
-		r.bad = true
-		return 0
-	}
-	c := r.rest[0]
-	r.rest = r.rest[1:]
-	return c
-}
-
-func (r *batchReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
-}
-
-func (r *batchReader) varint() int64 {
-	v, n := binary.Varint(r.rest)
-	if n <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
-}
-
-func (r *batchReader) bytes(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.bad = true
-		return nil
-	}
-	p := r.rest[:n]
-	r.rest = r.rest[n:]
-	return p
-}
-
 // read puts the samples of a packed batch into b, which is empty, and returns its number.
 func (r *batchReader) read(packed []byte, b *core.Batch) (n core.Number, err error) {
-	r.rest, r.bad = packed, false
-	flags := r.byte()
+	r.Reader = record.Reader{Rest: packed}
+	flags := r.Byte()
 	b.SkipPast, b.Stopped = flags&batchSkipPast != 0, flags&batchStopped != 0
 	if flags&batchNumbered != 0 {
-		if p := r.bytes(8); p != nil {
-			n = core.Number{Session: binary.LittleEndian.Uint64(p), N: r.uvarint()}
-		}
+		n = core.Number{Session: r.Uint64(), N: r.Uvarint()}
 	}
-	b.Rejections = int(r.varint())
+	b.Rejections = int(r.Varint())
 	var ref core.Ref
 	var at rra.Time
 	count := uint64(0)
-	for n := r.uvarint(); n > 0 && !r.bad; n-- {
-		kind := r.byte()
+	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
+		kind := r.Byte()
 		if ref++; kind&sampleNextRef == 0 {
-			ref += core.Ref(r.varint()) - 1
+			ref += core.Ref(r.Varint()) - 1
 		}
 		if kind&sampleSameTime == 0 {
-			at += rra.Time(r.varint())
+			at += rra.Time(r.Varint())
 		}
 		if kind&sampleSameCount == 0 {
-			count = r.uvarint()
+			count = r.Uvarint()
 		}
-		if count > uint64(len(r.rest)) || count > 1<<16-1 { // a value has a byte at least
-			r.bad = true
+		if count > uint64(len(r.Rest)) || count > 1<<16-1 { // a value has a byte at least
+			r.Fail()
 			break
 		}
 		r.values, r.texts = r.values[:0], r.texts[:0]
 		for range count {
 			r.value()
 		}
-		if r.bad {
+		if r.Err != nil {
 			break
 		}
 		if len(r.texts) > 0 {
@@ -187,7 +145,7 @@ func (r *batchReader) read(packed []byte, b *core.Batch) (n core.Number, err err
 			b.Follow()
 		}
 	}
-	if r.bad || len(r.rest) > 0 {
+	if r.Err != nil || len(r.Rest) > 0 {
 		return n, fmt.Errorf("a packed batch of %d bytes does not parse: %w", len(packed), core.ErrInvalid)
 	}
 	return n, nil
@@ -195,22 +153,20 @@ func (r *batchReader) read(packed []byte, b *core.Batch) (n core.Number, err err
 
 // value reads one value into r.values.
 func (r *batchReader) value() {
-	v := rra.Value{Tag: rra.Tag(r.byte())}
+	v := rra.Value{Tag: rra.Tag(r.Byte())}
 	switch v.Tag {
 	case rra.TagUnknown:
 	case rra.TagInt:
-		v.Bits = uint64(r.varint())
+		v.Bits = uint64(r.Varint())
 	case rra.TagFloat:
-		if p := r.bytes(8); p != nil {
-			v.Bits = binary.LittleEndian.Uint64(p)
-		}
+		v.Bits = r.Uint64()
 	case rra.TagText, rra.TagInvalid:
 		v.Bits = uint64(len(r.texts))
-		r.texts = append(r.texts, string(r.bytes(r.uvarint())))
+		r.texts = append(r.texts, r.Text())
 	case rra.TagUint, rra.TagDecimal, rra.TagExponent:
-		v.Bits = r.uvarint()
+		v.Bits = r.Uvarint()
 	default:
-		r.bad = true
+		r.Fail()
 	}
 	r.values = append(r.values, v)
 }
@@ -236,13 +192,13 @@ func (p *packedPart) appendTo(dst []byte) []byte {
 // cutPart returns the first batch of those that are packed, and the others. The batch is a part of
 // packed.
 func cutPart(packed []byte) (p packedPart, rest []byte, err error) {
-	r := batchReader{rest: packed}
-	p.number = r.uvarint()
-	partition := r.uvarint()
-	p.batch = r.bytes(r.uvarint())
-	if r.bad || partition > math.MaxUint32 {
+	r := record.Reader{Rest: packed}
+	p.number = r.Uvarint()
+	partition := r.Uvarint()
+	p.batch = r.Bytes(r.Uvarint())
+	if r.Err != nil || partition > math.MaxUint32 {
 		return p, nil, fmt.Errorf("packed batches of %d bytes do not parse: %w", len(packed), core.ErrInvalid)
 	}
 	p.partition = uint32(partition)
-	return p, r.rest, nil
+	return p, r.Rest, nil
 }

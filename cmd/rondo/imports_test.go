@@ -76,7 +76,7 @@ var rooms = map[string][]string{
 	"cluster/shared":           {"=query/dashboards", "cluster/coord", "=engine/core", "internal/access", "internal/loglimit", "internal/sleep"},
 	"query/prom":               {"=query", "internal", "engine", "rra"},
 	"query/partial":            {"engine"},
-	"cluster/peer":             {"internal/limit", "query/partial", "cluster/peer/peerv1", "query/rpc/types", "engine", "rra", "wal"},
+	"cluster/peer":             {"internal/limit", "internal/record", "query/partial", "cluster/peer/peerv1", "query/rpc/types", "engine", "rra", "wal"},
 	"cluster/peer/peerv1":      {"query/rpc/types/typesv1", "query/rpc/wire"},
 	"query/rpc/rondov1":        {"query/rpc/types/typesv1", "query/rpc/wire"},
 	"query/rpc/types":          {"query/rpc/types/typesv1", "=engine/core", "rra"},
