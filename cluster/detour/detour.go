@@ -2,7 +2,6 @@ package detour
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -54,7 +53,7 @@ type Detour struct {
 	o     Options
 
 	lanes    []lane
-	journeys sync.Pool // of *journey
+	way      *router.Way // to the lanes
 	names    names
 	promises promises
 	lost     losses
@@ -76,13 +75,14 @@ func New(r *router.Store, dir router.Directory, o Options) *Detour {
 	for p := range d.lanes {
 		d.lanes[p].d, d.lanes[p].p = d, p
 	}
+	d.way = r.Way(func(p int, x *router.Part) { d.lanes[p].put(x) })
 	d.names.most, d.promises.most = d.o.Names, d.o.PromiseBytes
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() {
 		defer close(d.ended)
 		if d.spool != nil {
-			d.spool.Run(ctx, d.leader)
+			d.spool.Run(ctx, d.Store, d.leads)
 		}
 	}()
 	return d
@@ -156,33 +156,18 @@ func (d *Detour) warn(p, n int, why string) {
 	}
 }
 
-// leader returns what takes the samples that the spool has of a partition.
-func (d *Detour) leader(ctx context.Context, p int) (spool.Target, error) {
-	t := &target{Store: d.Store, p: p}
+// leads waits until a partition has a leader.
+func (d *Detour) leads(ctx context.Context, p int) error {
 	if p >= len(d.lanes) { // of another cluster: the paths say where the samples belong
-		return t, nil
+		return nil
 	}
-	var err error
-	t.leader, err = d.dir.Leader(ctx, p)
-	return t, err
+	_, err := d.dir.Leader(ctx, p)
+	return err
 }
 
-// A target takes the samples that the spool has of a partition.
-type target struct {
-	*router.Store
-	p      int
-	leader core.Engine // nil: not known
-}
-
-// Lookup asks the leader: a replica may lag behind. Only one that leads for certain knows that a
-// series is missing; samples of a missing series are dropped.
-func (t *target) Lookup(path string) (core.Ref, error) {
-	if t.leader == nil || t.PartitionOf(path) != t.p {
-		return t.Store.Lookup(path)
-	}
-	ref, err := t.leader.Lookup(path)
-	if errors.Is(err, core.ErrNotFound) {
-		return t.Store.Lookup(path)
-	}
-	return router.Outer(t.p, ref), err
+// Submit is core.Engine's. It does not wait for a leader. The ticket is complete when each part of
+// the batch was stored, refused, or is in the spool. Its error is nil or a *core.RejectedError. The
+// samples that were dropped because the spool did not take them are counted by Figures.
+func (d *Detour) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
+	return d.way.Submit(ctx, b, t)
 }

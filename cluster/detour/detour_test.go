@@ -241,6 +241,7 @@ func TestNewSeriesWithoutLeader(t *testing.T) {
 	if r, ok := errors.AsType[*core.RejectedError](err); !ok || r.Late+r.Other != 0 || r.Accepted != 1 || !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("a promise that was kept: %v", err)
 	}
+	w.settle()
 	if at := w.last(0); at != begin+3 {
 		t.Errorf("the series is at %d", at-begin)
 	}
@@ -250,9 +251,8 @@ func TestNewSeriesWithoutLeader(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	must(t, w.submit(begin+4, 4, ref))
-	// Without a leader again, the path gets another promise.
 	w.seats[0].set(nobody)
-	if next := w.create(spec); next.Err != nil || next.Ref == made.Ref {
+	if next := w.create(spec); next.Ref != made.Ref || !errors.Is(next.Err, core.ErrExists) {
 		t.Errorf("%+v", next)
 	}
 }
@@ -361,6 +361,9 @@ func TestBounds(t *testing.T) {
 		t.Error("references of nothing were taken")
 	} else if r, ok := errors.AsType[*core.RejectedError](err); !ok || r.Other != 2 || !errors.Is(err, core.ErrNotFound) {
 		t.Error(err)
+	}
+	if r, ok := errors.AsType[*core.RejectedError](w.submit(begin+2, 1, first.Ref, 1<<48|1<<47|12345)); !ok || r.Accepted != 1 || r.Other != 1 || r.First[0].Index != 1 {
+		t.Errorf("a promise that nobody has given: %v", r)
 	}
 }
 

@@ -11,15 +11,15 @@
 //
 // A series that can neither be found nor made now gets a promise: a reference of the Detour's own
 // whose samples go into the spool, with the definition and the labels with which the series is to
-// be made. When the partition has a leader again, the samples of a promise go to the series. The
-// ticket of such a batch then has a core.RejectedError that wraps core.ErrNotFound and counts no
-// refused samples: the sender resolves its names again, and gets the reference of the series.
+// be made. When the partition has a leader, and nothing else in the spool, the ticket of such a
+// batch has a core.RejectedError that wraps core.ErrNotFound and counts no refused samples: the
+// sender resolves its names again, and gets the reference of the series.
 //
 // # Delivered twice
 //
 // A part whose outcome is not known goes into the spool as well. If the leader has stored it all
-// the same, the series refuses the second delivery as late. So each sample counts once, whatever
-// kind of data source it is for.
+// the same, the series refuses the second delivery as late: it takes one sample of a time, also
+// within the reorder window. So each sample counts once, whatever kind of data source it is for.
 //
 // # Locks
 //

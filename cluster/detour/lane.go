@@ -3,6 +3,7 @@ package detour
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,9 +19,6 @@ type lane struct {
 	d *Detour
 	p int
 
-	// away is how many parts went into the spool while a leader still has them. While there is one,
-	// all parts go into the spool.
-	away atomic.Int32
 	// stuck is how many questions have not been answered in time, and are still asked. While there
 	// is one, no other is asked.
 	stuck atomic.Int32
@@ -28,12 +26,12 @@ type lane struct {
 	samples []spool.Sample // of the goroutine that runs, and kept for the next part
 
 	mu      sync.Mutex // guards what follows
-	queue   []*part
+	queue   []*router.Part
 	running bool
 }
 
 // put puts a part behind the others.
-func (l *lane) put(x *part) {
+func (l *lane) put(x *router.Part) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queue = append(l.queue, x)
@@ -56,173 +54,86 @@ func (l *lane) run() {
 		l.queue[0] = nil
 		l.queue = l.queue[1:]
 		l.mu.Unlock()
-		if l.detoured() || !l.direct(x) {
-			l.spool(x)
-		}
-		x.j.arrived()
+		x.End(l.bring(x))
 	}
 }
 
-// detoured says whether parts must go behind others in the spool.
-func (l *lane) detoured() bool {
-	s := l.d.spool
-	return l.away.Load() > 0 || l.d.closed.Load() || s != nil && s.Holds(l.p)
-}
-
-// direct gives a part to the leader and waits for the outcome. It returns false if the part is to
-// go into the spool.
-func (l *lane) direct(x *part) bool {
+// bring brings a part to the leader or into the spool. It returns what was refused, or nil.
+func (l *lane) bring(x *router.Part) error {
 	e, err := router.LeaderNow(l.d.dir, l.p)
-	if err != nil {
-		return false
+	if err != nil || l.d.closed.Load() || l.d.spool != nil && l.d.spool.Holds(l.p) {
+		return l.spool(x, false)
 	}
-	b := &x.batch
-	if x.promised {
-		if !l.keepPromises(x, e) {
-			return false
+	for s := range x.Batch.All() {
+		if s.Ref&promiseBit != 0 { // the delivery makes the series
+			return l.spool(x, true)
 		}
-		b = &x.kept
 	}
+	done, err := l.direct(x, e)
+	if !done {
+		return l.spool(x, false)
+	}
+	return err
+}
+
+// direct gives a part to the leader and waits for the outcome. done is false if the part is to go
+// into the spool, as it is whenever it might have been stored later.
+func (l *lane) direct(x *router.Part, e core.Engine) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.d.o.Patience)
 	defer cancel()
-	if err := e.Submit(ctx, b, &x.ticket); err != nil {
-		return l.settled(x, b, err)
-	}
-	for answered := false; !answered; {
-		select {
-		case <-x.answered: // an earlier Submit that has failed may have left one
-			answered = x.ticket.Done()
-		case <-ctx.Done():
-			l.leave(x)
-			return false
+	if err = e.Submit(ctx, &x.Batch, &x.Ticket); err == nil {
+		for !x.Ticket.Done() {
+			select {
+			case <-x.Answered:
+			case <-ctx.Done():
+				x.Lost = true
+				return false, nil
+			}
 		}
+		err = x.Ticket.Wait()
 	}
-	return l.settled(x, b, x.ticket.Wait())
-}
-
-// leave notes that the leader may still have a part that goes into the spool.
-func (l *lane) leave(x *part) {
-	x.lost = true
-	l.away.Add(1)
-	go func() {
-		_ = x.ticket.Wait() // until the engine answers or is closed; the spool has the samples, too
-		l.away.Add(-1)
-	}()
-}
-
-// settled notes what became of a part at the leader. It returns false if the part is to go into the
-// spool, which it does whenever it might have been stored later.
-func (l *lane) settled(x *part, b *core.Batch, err error) bool {
 	rejected, some := errors.AsType[*core.RejectedError](err)
 	switch {
 	case err == nil:
+		return true, nil
 	case some:
-		for i := range rejected.First {
-			r := &rejected.First[i]
-			if errors.Is(r.Err, core.ErrNotFound) {
-				r.Err = notFound(router.Outer(l.p, b.Ref(r.Index)))
-			}
-		}
-		x.rejected = rejected
+		return true, rejected
 	case errors.Is(err, core.ErrTooLarge) || errors.Is(err, core.ErrInvalid):
-		x.rejected = &core.RejectedError{Other: len(x.index), First: []core.Rejection{{Err: err}}}
-	default:
-		return false
+		return true, &core.RejectedError{Other: x.Batch.Len(), First: []core.Rejection{{Err: err}}}
 	}
-	x.stale = x.promised
-	return true
+	return false, nil
 }
 
-// keepPromises finds the series of the promises of a part. It returns false if one of them is not
-// there, or if the leader does not answer.
-func (l *lane) keepPromises(x *part, e core.Engine) bool {
-	var open []*promise
-	seen := make(map[core.Ref]*promise)
-	for s := range x.batch.All() {
-		if s.Ref&promiseBit == 0 || seen[s.Ref] != nil {
-			continue
-		}
-		q := l.d.promises.get(s.Ref)
-		if q == nil {
-			return false // it was purged meanwhile; spool counts its samples
-		}
-		if seen[s.Ref] = q; q.real.Load() == 0 {
-			open = append(open, q)
-		}
-	}
-	found := make([]core.Ref, len(open))
-	var failed error
-	ok := l.within(func() {
-		for i, q := range open {
-			if found[i], failed = e.Lookup(q.spec.Path); failed != nil {
-				return
-			}
-		}
-	})
-	if !ok || failed != nil {
-		return false
-	}
-	for i, q := range open {
-		q.real.Store(uint64(found[i]))
-		l.d.names.put(router.Outer(l.p, found[i]), q.spec.Path)
-		l.d.promises.exists(q.spec.Path)
-	}
-	x.batch.Split(func(_ int, ref core.Ref) (*core.Batch, core.Ref) {
-		if q := seen[ref]; q != nil {
-			ref = core.Ref(q.real.Load())
-		}
-		return &x.kept, ref
-	})
-	return true
-}
+// errStale is of a sample that is kept, and whose sender is to resolve its names again.
+var errStale = fmt.Errorf("the reference stood for a series that exists by now: resolve it again: %w", core.ErrNotFound)
 
-// within calls fn and reports whether it has returned within the patience. After false, fn may
-// still run: what it writes must not be read.
-func (l *lane) within(fn func()) bool {
-	if l.stuck.Load() > 0 {
-		return false
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		fn()
-	}()
-	t := time.NewTimer(l.d.o.Patience)
-	defer t.Stop()
-	select {
-	case <-done:
-		return true
-	case <-t.C:
-	}
-	l.stuck.Add(1)
-	go func() {
-		<-done
-		l.stuck.Add(-1)
-	}()
-	return false
-}
-
-func (l *lane) spool(x *part) {
+// spool puts a part into the spool. It returns what was refused, or nil. kept says that the series
+// of promises are about to be there.
+func (l *lane) spool(x *router.Part, kept bool) error {
 	d := l.d
 	if d.spool == nil {
-		d.drop(l.p, NoSpool, len(x.index))
-		return
+		d.drop(l.p, NoSpool, x.Batch.Len())
+		return nil
 	}
 	l.samples = l.samples[:0]
 	i, nameless := -1, 0
-	for s := range x.batch.All() {
+	refused := &core.RejectedError{}
+	for s := range x.Batch.All() {
 		i++
 		out := spool.Sample{At: s.At, Values: s.Values, Texts: s.Texts}
 		if s.Ref&promiseBit == 0 {
-			out.Path = d.names.get(router.Outer(l.p, s.Ref))
+			if out.Path = l.nameOf(s.Ref); out.Path == "" {
+				nameless++
+				continue
+			}
 		} else if q := d.promises.get(s.Ref); q != nil {
 			out.Path, out.Make = q.spec.Path, &q.spec
-		}
-		if out.Path == "" {
-			out.Path = l.nameOf(s.Ref)
-		}
-		if out.Path == "" {
-			nameless++
+			if kept {
+				refused.First, kept = append(refused.First, core.Rejection{Index: i, Err: errStale}), false
+			}
+		} else {
+			refused.Other++
+			refused.First = append(refused.First, core.Rejection{Index: i, Err: notFound(s.Ref)})
 			continue
 		}
 		l.samples = append(l.samples, out)
@@ -234,21 +145,54 @@ func (l *lane) spool(x *part) {
 		d.warn(l.p, len(l.samples), err.Error())
 	}
 	clear(l.samples)
+	if len(refused.First) == 0 {
+		return nil
+	}
+	refused.Accepted = i + 1 - refused.Other
+	return refused
 }
 
-// nameOf asks a replica for the path of a series; empty: nobody answers, or there is no series.
-func (l *lane) nameOf(ref core.Ref) (path string) {
-	if ref&promiseBit != 0 {
-		return ""
+// nameOf returns the path of a series. If nobody has asked for it before, it asks a replica; empty:
+// none answers, or there is no series.
+func (l *lane) nameOf(in core.Ref) string {
+	ref := router.Outer(l.p, in)
+	if path := l.d.names.get(ref); path != "" {
+		return path
 	}
-	e, err := router.ReaderNow(l.d.dir, l.p)
+	s, err := l.d.series(context.Background(), ref)
 	if err != nil {
 		return ""
 	}
-	var series core.Series
-	if !l.within(func() { series, err = core.SeriesOf(context.Background(), e, ref) }) || err != nil {
-		return ""
+	return s.Path
+}
+
+// ask calls fn with the engine that which returns for a partition. The error wraps
+// core.ErrUnavailable if there is none, or fn does not return within the patience.
+func ask[T any](d *Detour, p int, which func(router.Directory, int) (core.Engine, error), fn func(e core.Engine) (T, error)) (T, error) {
+	type answer struct {
+		x   T
+		err error
 	}
-	l.d.names.put(router.Outer(l.p, ref), series.Path)
-	return series.Path
+	a, l := answer{err: fmt.Errorf("partition %d: %w", p, core.ErrUnavailable)}, &d.lanes[p]
+	e, err := which(d.dir, p)
+	if err != nil || l.stuck.Load() > 0 {
+		return a.x, a.err
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		x, err := fn(e)
+		answered <- answer{x, err}
+	}()
+	t := time.NewTimer(d.o.Patience)
+	defer t.Stop()
+	select {
+	case a = <-answered:
+	case <-t.C:
+		l.stuck.Add(1)
+		go func() {
+			<-answered
+			l.stuck.Add(-1)
+		}()
+	}
+	return a.x, a.err
 }

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/cluster/router"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/rra"
 )
 
-// promiseBit is in the references of promises, and in no reference of a router.
-const promiseBit = core.Ref(1) << 63
+// promiseBit is in the references of promises within a partition, and in no reference of a series.
+const promiseBit = core.Ref(1) << 47
 
 const (
 	// promiseCost is what a promise takes beside its texts, in bytes, about.
@@ -19,16 +19,14 @@ const (
 	unusedAfter = 10 * time.Minute
 )
 
-// A promise stands for a series that could neither be found nor made.
+// A promise stands for a series that could neither be found nor made. How it is to be made goes
+// into the spool with its samples.
 type promise struct {
-	ref  core.Ref
-	p    int
-	key  string // the look-up key
+	ref  core.Ref // of the router's
+	key  string   // the look-up key
 	spec core.Spec
 	size int64
-
-	real atomic.Uint64 // the reference of the series in its partition; 0: not known
-	used atomic.Int64  // when it was last looked up, in seconds since 1970
+	used atomic.Int64 // when it was last looked up, in seconds since 1970
 }
 
 type promises struct {
@@ -36,14 +34,14 @@ type promises struct {
 
 	mu     sync.RWMutex // guards what follows
 	last   core.Ref
-	byRef  map[core.Ref]*promise
-	byKey  map[string]*promise        // those that a path gets now
-	shapes map[string]*rra.Definition // by their bytes: many promises share one
+	byRef  map[core.Ref]*promise // by the reference within the partition
+	byKey  map[string]*promise
 	size   int64
 	purged time.Time
 }
 
-// give returns the promise for a series, and whether it was there. It is nil if there is no room.
+// give returns the promise for a series of partition p, and whether it was there. It is nil if
+// there is no room.
 func (x *promises) give(p int, spec *core.Spec, now time.Time) (q *promise, old bool) {
 	key, clean, err := core.CleanPath(spec.Path)
 	if err != nil {
@@ -55,7 +53,7 @@ func (x *promises) give(p int, spec *core.Spec, now time.Time) (q *promise, old 
 		q.used.Store(now.Unix())
 		return q, true
 	}
-	q = &promise{p: p, key: key, spec: *spec, size: promiseCost + int64(len(key)+len(clean))}
+	q = &promise{key: key, spec: *spec, size: promiseCost + int64(len(key)+len(clean))}
 	q.spec.Path = clean
 	for _, l := range spec.Labels {
 		q.size += int64(len(l.Name)+len(l.Value)) + 32
@@ -67,18 +65,12 @@ func (x *promises) give(p int, spec *core.Spec, now time.Time) (q *promise, old 
 		return nil, false
 	}
 	if x.byRef == nil {
-		x.byRef, x.byKey, x.shapes = make(map[core.Ref]*promise), make(map[string]*promise), make(map[string]*rra.Definition)
-	}
-	code := string(core.AppendDefinition(nil, spec.Definition))
-	if shape := x.shapes[code]; shape != nil {
-		q.spec.Definition = shape
-	} else {
-		x.shapes[code] = spec.Definition
+		x.byRef, x.byKey = make(map[core.Ref]*promise), make(map[string]*promise)
 	}
 	q.used.Store(now.Unix())
 	x.last++
-	q.ref = promiseBit | x.last
-	x.byRef[q.ref], x.byKey[key] = q, q
+	q.ref = router.Outer(p, promiseBit|x.last)
+	x.byRef[promiseBit|x.last], x.byKey[key] = q, q
 	x.size += q.size
 	return q, false
 }
@@ -90,41 +82,21 @@ func (x *promises) purge(now time.Time) {
 	}
 	x.purged = now
 	for ref, q := range x.byRef {
-		if now.Unix()-q.used.Load() < int64(unusedAfter/time.Second) {
-			continue
-		}
-		delete(x.byRef, ref)
-		if x.byKey[q.key] == q {
+		if now.Unix()-q.used.Load() >= int64(unusedAfter/time.Second) {
+			delete(x.byRef, ref)
 			delete(x.byKey, q.key)
+			x.size -= q.size
 		}
-		x.size -= q.size
-	}
-	if len(x.byRef) == 0 {
-		clear(x.shapes)
 	}
 }
 
-// get returns the promise of a reference, or nil.
+// get returns the promise of a reference within a partition, or nil.
 func (x *promises) get(ref core.Ref) *promise {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.byRef[ref]
-}
-
-// exists says that a path is a series. Its promise stays for the samples that have its reference,
-// and later ones get the reference of the series.
-func (x *promises) exists(path string) {
-	x.mu.RLock()
-	none := len(x.byKey) == 0
-	x.mu.RUnlock()
-	if none {
-		return
+	q := x.byRef[ref]
+	if q != nil {
+		q.used.Store(time.Now().Unix())
 	}
-	key, _, err := core.CleanPath(path)
-	if err != nil {
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.byKey, key)
+	return q
 }

@@ -19,7 +19,7 @@ func (r *Store) SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]erro
 }
 
 func (r *Store) setMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error) {
-	return split(r, ms, func(x *core.PathMetadata) int { return r.partitionOf(x.Path) }, func(p int, part []core.PathMetadata) ([]error, error) {
+	return Split(r, ms, func(x *core.PathMetadata) int { return r.PartitionOf(x.Path) }, func(p int, part []core.PathMetadata) ([]error, error) {
 		return order(ctx, r, p, func(e core.Engine) ([]error, error) { return e.SetMetadata(ctx, part) })
 	}, failError)
 }
@@ -74,20 +74,13 @@ func (r *Store) AddNote(ctx context.Context, key string, n core.Note) error {
 
 // Notes is core.Store's.
 func (r *Store) Notes(ctx context.Context, key string) (map[string][]core.Note, error) {
-	answers := make([]map[string][]core.Note, r.n)
-	errs := r.everywhere(func(p int) (err error) {
-		answers[p], err = ask(ctx, r, p, func(e core.Engine) (map[string][]core.Note, error) { return e.Notes(ctx, key) })
-		return err
-	})
-	var damage skipped
-	for _, err := range errs {
-		if err != nil && !damage.over(err) {
-			return nil, err
-		}
+	answers, err := gathered(ctx, r, func(e core.Engine) (map[string][]core.Note, error) { return e.Notes(ctx, key) })
+	if answers == nil {
+		return nil, err
 	}
 	out := make(map[string][]core.Note)
 	for _, notes := range answers {
 		maps.Copy(out, notes)
 	}
-	return out, damage.err()
+	return out, err
 }

@@ -71,7 +71,7 @@ func (r *Store) await(ctx context.Context, p int, until *time.Time, find func(co
 // write calls fn with the leader of partition p, and again with the next leader if that engine does
 // not lead any more, or has not answered. Then fn may have done already what it does: doing it
 // again must do no harm, or has a number: see numbered. write remembers how far the partition has
-// come: see Session.
+// come: see mark.
 func (r *Store) write(ctx context.Context, p int, fn func(e core.Engine) error) error {
 	return r.writeUntil(ctx, p, time.Time{}, fn)
 }
@@ -85,7 +85,7 @@ func (r *Store) writeUntil(ctx context.Context, p int, until time.Time, fn func(
 			return err
 		}
 		if err = fn(e); err == nil || !elsewhere(err) {
-			r.acknowledged(sessionOf(ctx), p, e)
+			r.marks[p].acknowledged(e)
 			return err
 		}
 		if closedHere(err, e, last) {
@@ -125,8 +125,8 @@ func inPieces[T, U any](ctx context.Context, r *Store, p int, parts []T, change 
 // pieceParts is small beside how many numbers of a session a partition knows.
 const pieceParts = 128
 
-// reader returns an engine that answers questions about partition p and has what the caller has
-// written.
+// reader returns an engine that answers questions about partition p and has what was written
+// through r.
 func (r *Store) reader(ctx context.Context, p int) (core.Engine, error) {
 	e, err := r.dir.Reader(ended, p)
 	if err != nil {
@@ -134,22 +134,10 @@ func (r *Store) reader(ctx context.Context, p int) (core.Engine, error) {
 			return nil, err
 		}
 	}
-	m := &r.marks[p]
-	if s := sessionOf(ctx); s != nil {
-		m = s.mark(p)
-	}
-	if at := m.position(); at > 0 {
+	if at := r.marks[p].position(); at > 0 {
 		return r.caughtUp(ctx, p, e, at)
 	}
 	return e, nil
-}
-
-// acknowledged says that e has acknowledged a change of partition p. s may be nil.
-func (r *Store) acknowledged(s *Session, p int, e core.Engine) {
-	r.marks[p].acknowledged(e)
-	if s != nil {
-		s.mark(p).acknowledged(e)
-	}
 }
 
 // caughtUp returns e once it has reached a position. If e does not get there, or does not know, it
@@ -176,9 +164,10 @@ func (r *Store) caughtUp(ctx context.Context, p int, e core.Engine, at wal.Pos) 
 	return r.leader(ctx, p)
 }
 
-// read calls fn with an engine that answers questions about partition p. If the engine cannot be
-// reached, fn is called again with the leader, and then with the next one.
-func (r *Store) read(ctx context.Context, p int, fn func(e core.Engine) error) error {
+// Read calls fn with an engine that answers questions about partition p, counted from 0, and has
+// what was written through r. If the engine cannot be reached, fn is called again with the leader,
+// and then with the next one.
+func (r *Store) Read(ctx context.Context, p int, fn func(e core.Engine) error) error {
 	e, err := r.reader(ctx, p)
 	if err != nil {
 		return err
@@ -205,9 +194,9 @@ func (r *Store) read(ctx context.Context, p int, fn func(e core.Engine) error) e
 	}
 }
 
-// ask is read for a question that one value answers.
+// ask is Read for a question that one value answers.
 func ask[T any](ctx context.Context, r *Store, p int, question func(e core.Engine) (T, error)) (answer T, err error) {
-	err = r.read(ctx, p, func(e core.Engine) (err error) {
+	err = r.Read(ctx, p, func(e core.Engine) (err error) {
 		answer, err = question(e)
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,13 +13,13 @@ import (
 
 // A delivery is a batch on its way to the partitions. It is used again when the batch has arrived.
 type delivery struct {
-	r       *Store
-	ticket  *core.Ticket // the caller's
-	session *Session     // the caller's, or nil
-	size    int          // samples of the caller's batch
-	keep    int          // how many refused samples an error names
-	parts   []*part      // by partition; nil: no sample was ever of it
-	used    []*part      // the parts of the batch at hand, in order of partitions
+	r      *Store
+	way    *Way         // nil: by the lanes of r
+	ticket *core.Ticket // the caller's
+	size   int          // samples of the caller's batch
+	keep   int          // how many refused samples an error names
+	parts  []*Part      // by partition; nil: no sample was ever of it
+	used   []*Part      // the parts of the batch at hand, in order of partitions
 
 	strays []core.Rejection // samples of no partition, the first keep
 	stray  int              // all samples of no partition
@@ -26,22 +27,56 @@ type delivery struct {
 	left atomic.Int32 // parts that have not arrived, and one while parts are being submitted
 }
 
-// A part is what of a batch belongs to one partition.
-type part struct {
+// A Part is what of a batch belongs to one partition.
+type Part struct {
 	errand
+	// Answered gets a message when the Ticket of a Part that goes by a Way is complete. It may get
+	// one more, of an earlier use: whoever waits looks whether the Ticket is done. It holds one.
+	Answered chan struct{}
+	// Lost says that an engine may still have the Part when End is called: it is not used again.
+	Lost bool
+
 	d     *delivery
 	index []uint32 // of each sample in the caller's batch
 	err   error    // what became of it
+}
+
+// A Way brings parts of batches to their partitions, otherwise than a Store does.
+type Way struct {
+	r          *Store
+	post       func(p int, x *Part)
+	deliveries sync.Pool // of *delivery
+}
+
+// Way returns a Way of r that gives each Part to post, in the order in which the batches of one
+// caller are submitted. post does not wait; somebody calls [Part.End] later.
+func (r *Store) Way(post func(p int, x *Part)) *Way { return &Way{r: r, post: post} }
+
+// Submit is core.Engine's. The ticket is complete when each part of the batch has ended.
+func (w *Way) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d := w.r.delivery(&w.deliveries, b)
+	d.way, d.ticket = w, t
+	d.split(b)
+	d.left.Store(int32(len(d.used)) + 1)
+	t.Begin()
+	for _, pt := range d.used {
+		w.post(pt.lane.p, pt)
+	}
+	d.arrived()
+	return nil
 }
 
 // keptRejections is how many refused samples an error names unless the batch asks for more, as in a
 // core.Store.
 const keptRejections = 16
 
-func (r *Store) delivery(b *core.Batch) *delivery {
-	d, ok := r.deliveries.Get().(*delivery)
+func (r *Store) delivery(pool *sync.Pool, b *core.Batch) *delivery {
+	d, ok := pool.Get().(*delivery)
 	if !ok {
-		d = &delivery{r: r, parts: make([]*part, r.n)}
+		d = &delivery{r: r, parts: make([]*Part, r.n)}
 	}
 	d.size, d.keep, d.stray = b.Len(), b.Rejections, 0
 	if d.keep <= 0 {
@@ -54,11 +89,19 @@ func (r *Store) delivery(b *core.Batch) *delivery {
 // release gives d back. Nothing of it is on its way any more.
 func (d *delivery) release() {
 	for _, pt := range d.used {
+		if pt.Lost {
+			d.parts[pt.lane.p] = nil
+			continue
+		}
 		pt.reset()
 		pt.index, pt.err = pt.index[:0], nil
 	}
-	d.used, d.ticket, d.session = d.used[:0], nil, nil
-	d.r.deliveries.Put(d)
+	d.used, d.ticket = d.used[:0], nil
+	if d.way != nil {
+		d.way.deliveries.Put(d)
+	} else {
+		d.r.deliveries.Put(d)
+	}
 }
 
 // split gives the samples of b to the parts.
@@ -76,18 +119,21 @@ func (d *delivery) split(b *core.Batch) {
 		}
 		pt := d.parts[p]
 		if pt == nil {
-			pt = &part{d: d, errand: errand{lane: &d.r.lanes[p], posted: make(chan error, 1)}}
-			pt.errand.end = pt.end
-			pt.ticket.Notify(pt.arrived)
+			pt = &Part{d: d, errand: errand{lane: &d.r.lanes[p], posted: make(chan error, 1)}}
+			pt.end = pt.End
+			pt.Ticket.Notify(pt.arrived)
+			if d.way != nil {
+				pt.Answered = make(chan struct{}, 1)
+			}
 			d.parts[p] = pt
 		}
 		if len(pt.index) == 0 {
 			d.used = append(d.used, pt)
 		}
 		pt.index = append(pt.index, uint32(i))
-		return &pt.batch, in
+		return &pt.Batch, in
 	})
-	slices.SortFunc(d.used, func(a, b *part) int { return a.lane.p - b.lane.p })
+	slices.SortFunc(d.used, func(a, b *Part) int { return a.lane.p - b.lane.p })
 }
 
 // Submit is core.Store's. If some partitions have stored their part of b and others have not, Wait
@@ -97,8 +143,7 @@ func (r *Store) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d := r.delivery(b)
-	d.session = sessionOf(ctx)
+	d := r.delivery(&r.deliveries, b)
 	d.split(b)
 	var until time.Time // for all partitions together
 	d.left.Store(int32(len(d.used)) + 1)
@@ -123,19 +168,26 @@ func (r *Store) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error
 }
 
 // arrived is called when the partition has stored or refused the part.
-func (pt *part) arrived() {
-	err := pt.ticket.Wait()
+func (pt *Part) arrived() {
+	if pt.Answered != nil {
+		select {
+		case pt.Answered <- struct{}{}:
+		default:
+		}
+		return
+	}
+	err := pt.Ticket.Wait()
 	if pt.lane.settled(&pt.errand, err) {
 		return
 	}
-	pt.end(err)
+	pt.End(err)
 }
 
-// end reports what became of the part.
-func (pt *part) end(err error) {
+// End reports what became of the part. A reference in the error is one of the partition.
+func (pt *Part) End(err error) {
 	pt.err = err
 	if pt.engine != nil {
-		pt.d.r.acknowledged(pt.d.session, pt.lane.p, pt.engine)
+		pt.d.r.marks[pt.lane.p].acknowledged(pt.engine)
 	}
 	pt.d.arrived()
 }
@@ -170,7 +222,7 @@ func (d *delivery) outcome() error {
 	}
 	slices.SortFunc(rejected.First, func(a, b core.Rejection) int { return a.Index - b.Index })
 	rejected.First = rejected.First[:min(len(rejected.First), d.keep)]
-	if rejected.Late+rejected.Other == 0 {
+	if rejected.Late+rejected.Other+len(rejected.First) == 0 {
 		rejected = nil
 	}
 	switch {
@@ -187,6 +239,6 @@ func (d *delivery) outcome() error {
 
 // outerError returns the error of a rejected sample of pt. It names the reference that the caller
 // knows.
-func (pt *part) outerError(x core.Rejection) error {
-	return asOuter(outer(pt.lane.p, pt.batch.Ref(x.Index)), x.Err)
+func (pt *Part) outerError(x core.Rejection) error {
+	return asOuter(Outer(pt.lane.p, pt.Batch.Ref(x.Index)), x.Err)
 }

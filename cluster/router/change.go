@@ -66,15 +66,15 @@ func (r *Store) Flush(ctx context.Context, refs []core.Ref) error {
 
 // Alter is core.Store's.
 func (r *Store) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
-	p := r.partitionOf(path)
+	p := r.PartitionOf(path)
 	ctx = r.numbered(ctx, p, 1)
 	ref, err := order(ctx, r, p, func(e core.Engine) (core.Ref, error) { return e.Alter(ctx, path, change) })
-	return outer(p, ref), err
+	return Outer(p, ref), err
 }
 
 // Relabel is core.Store's. If some partitions cannot be reached, out is complete all the same.
 func (r *Store) Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error) {
-	return split(r, ls, func(x *core.PathLabels) int { return r.partitionOf(x.Path) }, func(p int, part []core.PathLabels) ([]error, error) {
+	return Split(r, ls, func(x *core.PathLabels) int { return r.PartitionOf(x.Path) }, func(p int, part []core.PathLabels) ([]error, error) {
 		return inPieces(ctx, r, p, part, core.Engine.Relabel)
 	}, failError)
 }
@@ -91,9 +91,9 @@ func (r *Store) Drop(ctx context.Context, list []core.Dropping) ([]error, error)
 		if x.Ref != 0 {
 			return r.place(x.Ref)
 		}
-		return r.partitionOf(x.Path)
+		return r.PartitionOf(x.Path)
 	}
-	out, err := split(r, list, partition, func(p int, part []core.Dropping) ([]error, error) {
+	out, err := Split(r, list, partition, func(p int, part []core.Dropping) ([]error, error) {
 		in := slices.Clone(part)
 		for i := range in {
 			in[i].Ref &= 1<<partitionShift - 1

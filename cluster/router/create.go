@@ -20,7 +20,7 @@ func (r *Store) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Crea
 
 // createAll is CreateBatch where there is room for all of specs.
 func (r *Store) createAll(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
-	return split(r, specs, func(x *core.Spec) int { return r.partitionOf(x.Path) }, func(p int, part []core.Spec) ([]core.Created, error) {
+	return Split(r, specs, func(x *core.Spec) int { return r.PartitionOf(x.Path) }, func(p int, part []core.Spec) ([]core.Created, error) {
 		ctx := r.numbered(ctx, p, 1)
 		out, err := order(ctx, r, p, func(e core.Engine) ([]core.Created, error) { return e.CreateBatch(ctx, part) })
 		return madeIn(p, out), err
@@ -30,7 +30,7 @@ func (r *Store) createAll(ctx context.Context, specs []core.Spec) ([]core.Create
 // madeIn returns outcomes of partition p as callers of the router see them.
 func madeIn(p int, out []core.Created) []core.Created {
 	for i := range out {
-		out[i].Ref = outer(p, out[i].Ref)
+		out[i].Ref = Outer(p, out[i].Ref)
 	}
 	return out
 }
@@ -63,7 +63,7 @@ func specOf(x *core.Copy) core.Spec {
 // Import is core.Store's.
 func (r *Store) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
 	return limited(ctx, r, copies, specOf, func(ctx context.Context, copies []core.Copy) ([]core.Created, error) {
-		return split(r, copies, func(x *core.Copy) int { return r.partitionOf(x.Path) }, func(p int, part []core.Copy) ([]core.Created, error) {
+		return Split(r, copies, func(x *core.Copy) int { return r.PartitionOf(x.Path) }, func(p int, part []core.Copy) ([]core.Created, error) {
 			out, err := inPieces(ctx, r, p, part, func(e core.Engine, ctx context.Context, piece []core.Copy) ([]core.Created, error) {
 				return e.Import(ctx, piece, overwrite)
 			})

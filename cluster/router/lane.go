@@ -35,8 +35,8 @@ type lane struct {
 type errand struct {
 	lane   *lane
 	number core.Number // the zero Number: post gives it one
-	batch  core.Batch
-	ticket core.Ticket
+	Batch  core.Batch  // with references within the partition
+	Ticket core.Ticket
 	// posted gets the outcome of the submission of an errand that was queued. Its post waits for
 	// it. It holds one.
 	posted chan error
@@ -53,7 +53,7 @@ type errand struct {
 
 // reset readies an errand for another batch.
 func (x *errand) reset() {
-	x.batch.Reset()
+	x.Batch.Reset()
 	x.engine, x.until, x.told = nil, time.Time{}, false
 }
 
@@ -77,7 +77,7 @@ func (l *lane) post(ctx context.Context, x *errand, until *time.Time) error {
 	}
 	l.give(x, e)
 	l.mu.Unlock()
-	err = e.Submit(core.WithNumber(ctx, x.number), &x.batch, &x.ticket)
+	err = e.Submit(core.WithNumber(ctx, x.number), &x.Batch, &x.Ticket)
 	if err == nil {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (l *lane) run(wait time.Duration) {
 		}
 		until := x.until
 		if err == nil {
-			err = e.Submit(core.WithNumber(context.Background(), x.number), &x.batch, &x.ticket)
+			err = e.Submit(core.WithNumber(context.Background(), x.number), &x.Batch, &x.Ticket)
 		}
 		if err == nil { // x may be another batch's by now, unless its Submit waits
 			pause = firstPause

@@ -21,7 +21,7 @@ func entries[T any](r *Store, list func(ctx context.Context, e core.Engine, p in
 		return func(yield func(T, error) bool) {
 			var none T
 			begun, stopped := false, false
-			err := r.read(ctx, p, func(e core.Engine) error {
+			err := r.Read(ctx, p, func(e core.Engine) error {
 				for x, err := range list(ctx, e, p) {
 					if err != nil && begun && lost(err) {
 						yield(none, within(p, err))
@@ -48,7 +48,7 @@ func entries[T any](r *Store, list func(ctx context.Context, e core.Engine, p in
 
 // series returns the entry of the catalogue of partition p as callers of r see it.
 func (r *Store) series(p int, x core.Series) core.Series {
-	x.Ref = outer(p, x.Ref)
+	x.Ref = Outer(p, x.Ref)
 	x.Definition = r.definitions.same(x.Definition)
 	return x
 }
@@ -64,7 +64,7 @@ func (r *Store) seriesOf(list func(ctx context.Context, e core.Engine) iter.Seq2
 					own = x.Definition
 					same = r.definitions.same(own)
 				}
-				x.Ref, x.Definition = outer(p, x.Ref), same
+				x.Ref, x.Definition = Outer(p, x.Ref), same
 				if !yield(x, err) {
 					return
 				}
@@ -94,7 +94,7 @@ func (r *Store) refs(ctx context.Context, q core.Query) iter.Seq2[core.Series, e
 		answers, err := gathered(ctx, r, func(e core.Engine) ([]core.Ref, error) { return core.Refs(ctx, e, q.Matchers) })
 		for p, refs := range answers {
 			for _, ref := range refs {
-				if !yield(core.Series{Ref: outer(p, ref)}, nil) {
+				if !yield(core.Series{Ref: Outer(p, ref)}, nil) {
 					return
 				}
 			}
@@ -111,7 +111,7 @@ func (r *Store) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq
 		return e.ListMetadata(ctx, q)
 	})
 	if q.Path != "" {
-		return list(ctx, r.partitionOf(q.Path))
+		return list(ctx, r.PartitionOf(q.Path))
 	}
 	return merged(ctx, r.n, 0, func(x *core.PathMetadata) string { return x.Path }, list)
 }
@@ -200,7 +200,7 @@ func (r *Store) resolve(ctx context.Context, refs []core.Ref) ([]core.Series, er
 	errs := make([]error, len(parts))
 	each(len(parts), func(k int) {
 		sh := parts[k]
-		errs[k] = r.read(ctx, sh.p, func(e core.Engine) error {
+		errs[k] = r.Read(ctx, sh.p, func(e core.Engine) error {
 			return e.Resolve(ctx, innerRefs(refs, sh), func(i int, x core.Series) bool {
 				out[sh.at[i]] = r.series(sh.p, x)
 				return true

@@ -18,7 +18,7 @@ const lookupWait = 10 * time.Second
 // leader knows it for certain within 10 s, or within Options.Wait if that is shorter, the error
 // wraps core.ErrUnavailable.
 func (r *Store) Lookup(path string) (core.Ref, error) {
-	ctx, p := context.Background(), r.partitionOf(path)
+	ctx, p := context.Background(), r.PartitionOf(path)
 	certain := false
 	ref, err := ask(ctx, r, p, func(e core.Engine) (ref core.Ref, err error) {
 		ref, certain, err = r.lookup(p, e, path)
@@ -31,7 +31,7 @@ func (r *Store) Lookup(path string) (core.Ref, error) {
 			return err
 		})
 	}
-	return outer(p, ref), err
+	return Outer(p, ref), err
 }
 
 // lookup looks a path up in an engine that answers questions about partition p. certain says that
@@ -202,12 +202,6 @@ func (r *Store) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, er
 	return out, join(errs)
 }
 
-// Read calls fn with an engine that answers questions about partition p, counted from 0, and has
-// what the caller has written. If the engine cannot be reached, fn is called again with another.
-func (r *Store) Read(ctx context.Context, p int, fn func(e core.Engine) error) error {
-	return r.read(ctx, p, fn)
-}
-
 // Export is core.Store's.
 func (r *Store) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	return of(ctx, r, ref, func(e core.Engine, _ int, in core.Ref) (core.Copy, error) { return e.Export(ctx, in) })
@@ -274,7 +268,7 @@ func (f *fetching) read(ctx context.Context, sh share) error {
 	told := make([]bool, len(sh.at))
 	left := sh // what no engine has answered
 	var first error
-	err := f.r.read(ctx, sh.p, func(e core.Engine) error {
+	err := f.r.Read(ctx, sh.p, func(e core.Engine) error {
 		asked := left
 		clear(told)
 		err := e.FetchMany(ctx, f.inner(asked), func(k int, rows *core.Rows, err error) {

@@ -25,14 +25,6 @@ func Partition(key string, n int) int {
 	return int((h ^ h>>33) % uint64(n))
 }
 
-// outer returns the reference of a series of partition p. The zero reference stays zero.
-func outer(p int, ref core.Ref) core.Ref {
-	if ref == 0 {
-		return 0
-	}
-	return core.Ref(p+1)<<partitionShift | ref
-}
-
 // Inner returns the partition of a reference, counted from 0, and the reference that the series has
 // there. The partition is -1 if the reference is of none.
 func Inner(ref core.Ref) (p int, in core.Ref) {
@@ -45,4 +37,9 @@ func Inner(ref core.Ref) (p int, in core.Ref) {
 
 // Outer returns the reference that a router has for a series of partition p. The zero reference
 // stays zero.
-func Outer(p int, ref core.Ref) core.Ref { return outer(p, ref) }
+func Outer(p int, ref core.Ref) core.Ref {
+	if ref == 0 {
+		return 0
+	}
+	return core.Ref(p+1)<<partitionShift | ref
+}

@@ -100,19 +100,15 @@ func New(dir Directory, o Options) (*Store, error) {
 // Partitions returns the number of partitions.
 func (r *Store) Partitions() int { return r.n }
 
-// partitionOf returns the partition of a path. A path that no series can have belongs to the first
-// partition, which says what is wrong with it.
-func (r *Store) partitionOf(path string) int {
+// PartitionOf returns the partition, counted from 0, that a path belongs to. A path that no series
+// can have belongs to the first one, which says what is wrong with it.
+func (r *Store) PartitionOf(path string) int {
 	key, _, err := core.CleanPath(path)
 	if err != nil {
 		return 0
 	}
 	return Partition(key, r.n)
 }
-
-// PartitionOf returns the partition, counted from 0, that a path belongs to. A path that no series
-// can have belongs to the first one.
-func (r *Store) PartitionOf(path string) int { return r.partitionOf(path) }
 
 // inner returns the partition of a reference and the reference within the partition. ok is false if
 // the reference names no partition.

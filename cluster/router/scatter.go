@@ -74,10 +74,10 @@ func (r *Store) everywhere(fn func(p int) error) []error {
 	return errs
 }
 
-// split gives what a caller gave to the partitions and puts their outcomes together in the caller's
+// Split gives what a caller gave to the partitions and puts their outcomes together in the caller's
 // order. out[i] is the outcome of all[i]. If a partition fails as a whole, fail makes its error the
 // outcome of what it was given and has no outcome. The error joins the partitions', each text once.
-func split[T, U any](r *Store, all []T, partition func(*T) int, call func(p int, part []T) ([]U, error), fail func(*U, error)) ([]U, error) {
+func Split[T, U any](r *Store, all []T, partition func(*T) int, call func(p int, part []T) ([]U, error), fail func(*U, error)) ([]U, error) {
 	out := make([]U, len(all))
 	parts := r.shares(len(all), func(i int) int { return partition(&all[i]) })
 	errs := make([]error, len(parts))

@@ -55,7 +55,7 @@ func (ws *watching) take() ([]core.Change, bool) {
 			ws.lost = true
 		}
 		for i := range changes {
-			changes[i].Ref = outer(p, changes[i].Ref)
+			changes[i].Ref = Outer(p, changes[i].Ref)
 		}
 		out = append(out, changes...)
 	}

@@ -41,7 +41,7 @@ func TestSeriesIsMadeAnewMeanwhile(t *testing.T) {
 	for i := range samples {
 		add(t, b, 0, sample(path, int64(i+1)))
 	}
-	b.deliver(t, func(int) (spool.Target, error) { return to, nil })
+	b.deliver(t, to, nil)
 	if st := b.Stats(); st.Delivered != samples || st.Dropped != [4]uint64{} || to.batches < 3 {
 		t.Errorf("%+v, %d batches", st, to.batches)
 	}

@@ -37,10 +37,10 @@ const (
 	maxWait   = time.Second
 )
 
-// Run delivers what the spool has until ctx ends. leader returns the leader of a partition. While
-// nobody leads the partition, leader waits or returns an error. A chunk that a leader did not take
-// is delivered again, to whoever leads then.
-func (s *Spool) Run(ctx context.Context, leader func(ctx context.Context, partition int) (Target, error)) {
+// Run delivers what the spool has to an engine until ctx ends. While nobody leads a partition,
+// leads waits or returns an error. A chunk that was not taken is delivered again. What of it was
+// stored all the same is late then: a series takes one sample of a time.
+func (s *Spool) Run(ctx context.Context, to Target, leads func(ctx context.Context, partition int) error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	slots, done, busy := make(chan struct{}, deliveries), make(chan *part), make(map[*part]bool)
@@ -49,7 +49,7 @@ func (s *Spool) Run(ctx context.Context, leader func(ctx context.Context, partit
 			if !busy[p] {
 				busy[p] = true
 				wg.Go(func() {
-					p.deliverAll(ctx, leader, slots)
+					p.deliverAll(ctx, to, leads, slots)
 					done <- p
 				})
 			}
@@ -68,12 +68,12 @@ func (s *Spool) Run(ctx context.Context, leader func(ctx context.Context, partit
 }
 
 // deliverAll delivers what a part has until nothing is left or ctx ends.
-func (p *part) deliverAll(ctx context.Context, leader func(ctx context.Context, partition int) (Target, error), slots chan struct{}) {
+func (p *part) deliverAll(ctx context.Context, to Target, leads func(ctx context.Context, partition int) error, slots chan struct{}) {
 	wait := firstWait
 	told := false
 	known := make(map[string]core.Ref)
 	for ctx.Err() == nil {
-		to, err := leader(ctx, p.number)
+		err := leads(ctx, p.number)
 		if err == nil {
 			var end bool
 			if end, err = p.deliverChunk(ctx, to, slots, known); end {
@@ -272,28 +272,34 @@ func (s *Spool) find(ctx context.Context, to Target, samples []Sample, known map
 			wanted[x.Path] = x.Make
 		}
 	}
-	missing, err := lookUp(to, wanted, known)
-	if err != nil || len(missing) == 0 {
+	var specs []core.Spec
+	var paths []string
+	for _, path := range slices.Sorted(maps.Keys(wanted)) {
+		if spec := wanted[path]; spec != nil {
+			specs = append(specs, *spec)
+		} else {
+			paths = append(paths, path)
+		}
+	}
+	if err := lookUp(to, paths, known); err != nil || len(specs) == 0 {
 		return err
 	}
-	made, err := to.CreateBatch(ctx, missing)
+	made, err := to.CreateBatch(ctx, specs)
 	if err != nil {
 		return err
 	}
 	for i, m := range made {
 		if m.Err == nil || errors.Is(m.Err, core.ErrExists) {
-			known[missing[i].Path] = m.Ref
+			known[specs[i].Path] = m.Ref
 		} else {
-			s.o.Logger.Warn("a spooled series cannot be made", "path", missing[i].Path, "error", m.Err)
+			s.o.Logger.Warn("a spooled series cannot be made", "path", specs[i].Path, "error", m.Err)
 		}
 	}
 	return nil
 }
 
-// lookUp adds the references of the wanted series that exist to those that are known, and returns
-// how the others are made.
-func lookUp(to Target, wanted map[string]*core.Spec, known map[string]core.Ref) (missing []core.Spec, err error) {
-	paths := slices.Sorted(maps.Keys(wanted))
+// lookUp adds the references of the series that exist to those that are known.
+func lookUp(to Target, paths []string, known map[string]core.Ref) error {
 	refs, errs := make([]core.Ref, len(paths)), make([]error, len(paths))
 	var wg sync.WaitGroup
 	var failed atomic.Bool // a leader that is gone may take long for each
@@ -304,24 +310,18 @@ func lookUp(to Target, wanted map[string]*core.Spec, known map[string]core.Ref) 
 			defer func() { <-turn }()
 			if failed.Load() {
 				errs[i] = core.ErrUnavailable
-				return
-			}
-			refs[i], errs[i] = to.Lookup(path)
-			if errs[i] != nil && !errors.Is(errs[i], core.ErrNotFound) {
+			} else if refs[i], errs[i] = to.Lookup(path); errors.Is(errs[i], core.ErrNotFound) {
+				errs[i] = nil
+			} else if errs[i] != nil {
 				failed.Store(true)
 			}
 		})
 	}
 	wg.Wait()
 	for i, path := range paths {
-		switch spec := wanted[path]; {
-		case errs[i] == nil:
+		if refs[i] != 0 {
 			known[path] = refs[i]
-		case !errors.Is(errs[i], core.ErrNotFound):
-			return nil, errs[i]
-		case spec != nil:
-			missing = append(missing, *spec)
 		}
 	}
-	return missing, nil
+	return errors.Join(errs...)
 }

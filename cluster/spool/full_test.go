@@ -46,7 +46,7 @@ func TestFull(t *testing.T) {
 		t.Errorf("%d and %d samples were kept, then two added: %+v", n, again, st)
 	}
 	to := newLeader()
-	b.deliver(t, func(int) (spool.Target, error) { return to, nil })
+	b.deliver(t, to, nil)
 	wantEmpty(t, b, dir)
 	if st := b.Stats(); st.Delivered != st.Spooled {
 		t.Errorf("got %+v, want all delivered", st)
@@ -78,7 +78,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("a sample of a series that is there takes %d bytes", grown)
 	}
 	to := newLeader()
-	b.deliver(t, func(int) (spool.Target, error) { return to, nil })
+	b.deliver(t, to, nil)
 	wantEmpty(t, b, dir)
 }
 
@@ -111,7 +111,7 @@ func TestDamagedPart(t *testing.T) {
 	}
 	add(t, b, 1, sample("p1", 2000))
 	to := newLeader()
-	b.deliver(t, func(int) (spool.Target, error) { return to, nil })
+	b.deliver(t, to, nil)
 	if len(to.got["p2"]) != 10 || len(to.got["p1"]) != 1 {
 		t.Errorf("got %v", to.got)
 	}
@@ -126,7 +126,7 @@ func TestSeriesCannotBeMade(t *testing.T) {
 	b := open(t, dir, spool.Options{}, nil)
 	add(t, b, 0, sample("good", 1000), sample("bad", 1000), sample("good", 1001))
 	to := &refusing{newLeader()}
-	b.deliver(t, func(int) (spool.Target, error) { return to, nil })
+	b.deliver(t, to, nil)
 	if st := b.Stats(); st.Delivered != 2 || st.Dropped[spool.Refused] != 1 {
 		t.Errorf("got %+v", st)
 	}

@@ -52,7 +52,7 @@ func TestRecordOfNewerVersion(t *testing.T) {
 	to := newLeader()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { b.Run(ctx, func(context.Context, int) (spool.Target, error) { return to, nil }) })
+	wg.Go(func() { b.Run(ctx, to, func(context.Context, int) error { return nil }) })
 	<-w.is
 	add(t, b, 0, sample("p", 2000))
 	cancel()

@@ -154,13 +154,18 @@ func open(t *testing.T, dir string, o spool.Options, step func(string)) box {
 	return b
 }
 
-// deliver runs the spool until it is empty.
-func (b box) deliver(t *testing.T, to func(partition int) (spool.Target, error)) {
+// deliver runs the spool until it is empty. leads, unless nil, says whether a partition has a leader.
+func (b box) deliver(t *testing.T, to spool.Target, leads func(partition int) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		b.Run(ctx, func(_ context.Context, partition int) (spool.Target, error) { return to(partition) })
+		b.Run(ctx, to, func(_ context.Context, partition int) error {
+			if leads == nil {
+				return nil
+			}
+			return leads(partition)
+		})
 	})
 	for b.Stats().Partitions > 0 {
 		<-b.emptied
@@ -203,11 +208,11 @@ func TestDeliverToStore(t *testing.T) {
 	if !b.Holds(3) || b.Holds(4) || b.Stats().Oldest <= 0 {
 		t.Errorf("the spool holds 3: %t, 4: %t, %+v", b.Holds(3), b.Holds(4), b.Stats())
 	}
-	b.deliver(t, func(partition int) (spool.Target, error) {
+	b.deliver(t, store, func(partition int) error {
 		if partition != 3 {
 			t.Errorf("asked for the leader of partition %d", partition)
 		}
-		return store, nil
+		return nil
 	})
 	st := b.Stats()
 	if st.Spooled != 101 || st.Delivered != 100 || st.Late != 0 || st.Dropped[spool.Refused] != 1 {
@@ -283,13 +288,13 @@ func TestCrashAtEveryStep(t *testing.T) {
 			}
 			at++
 		}
-		b.deliver(t, func(int) (spool.Target, error) { return to, nil })
+		b.deliver(t, to, nil)
 	}
 	steps := make(map[string]int)
 	for _, s := range states {
 		steps[s.step]++
 		b := open(t, s.dir, spool.Options{}, nil)
-		b.deliver(t, func(int) (spool.Target, error) { return s.to, nil })
+		b.deliver(t, s.to, nil)
 		for path, want := range s.kept {
 			got := s.to.got[path]
 			if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
@@ -320,15 +325,17 @@ func TestLeaderFails(t *testing.T) {
 	b := open(t, dir, spool.Options{}, nil)
 	var want []rra.Time
 	for at := range int64(20) {
-		add(t, b, 1, sample("p1", 1000+at), sample("p2", 1000+at))
+		old := sample("p2", 1000+at)
+		old.Make = nil
+		add(t, b, 1, sample("p1", 1000+at), old)
 		want = append(want, rra.Seconds(1000+at))
 	}
 	asked := 0
-	b.deliver(t, func(int) (spool.Target, error) {
+	b.deliver(t, to, func(int) error {
 		if asked++; asked == 1 {
-			return nil, core.ErrUnavailable
+			return core.ErrUnavailable
 		}
-		return to, nil
+		return nil
 	})
 	for _, path := range []string{"p1", "p2"} {
 		if !slices.Equal(to.got[path], want) {

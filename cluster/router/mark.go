@@ -9,8 +9,8 @@ import (
 )
 
 // A Replica is an engine that knows how far it has come in the log of its partition. A Directory
-// may return engines that are Replicas. A caller then reads what it has written, whichever replica
-// answers.
+// may return engines that are Replicas. A caller then reads what was written through the Store,
+// whichever replica answers.
 type Replica interface {
 	core.Engine
 
@@ -21,41 +21,6 @@ type Replica interface {
 	// WaitFor returns when everything up to a position is applied. The error is ctx's, or says why
 	// the replica will not get there.
 	WaitFor(ctx context.Context, p wal.Pos) error
-}
-
-// A Session remembers which partitions have acknowledged what was changed with it. Whoever reads
-// with the session reads from replicas that have these changes. A context without a Session uses
-// what all callers of the Store have changed together. The zero Session is ready for use, and must
-// not be copied.
-type Session struct {
-	mu sync.Mutex // guards at
-	at map[int]*mark
-}
-
-type sessionKey struct{}
-
-// WithSession returns a context that reads and writes with a session.
-func WithSession(ctx context.Context, s *Session) context.Context {
-	return context.WithValue(ctx, sessionKey{}, s)
-}
-
-// sessionOf returns the session of a context, or nil.
-func sessionOf(ctx context.Context) *Session {
-	s, _ := ctx.Value(sessionKey{}).(*Session)
-	return s
-}
-
-// mark returns the mark of a partition.
-func (s *Session) mark(p int) *mark {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.at == nil {
-		s.at = make(map[int]*mark)
-	}
-	if s.at[p] == nil {
-		s.at[p] = new(mark)
-	}
-	return s.at[p]
 }
 
 // A mark is the engine that has acknowledged a change of a partition last. Its position is asked
