@@ -132,8 +132,8 @@ type Request struct {
 	// then: it should hold little memory.
 	Learn bool
 	// Widen says that the step that Define(0) has is the protocol's, and no sender has said it. If
-	// the first samples come further apart than the heartbeat, so that all rows would be unknown,
-	// the sink learns the step by them.
+	// the first samples come about as far apart as the heartbeat, or further, so that rows would be
+	// unknown, the sink learns the step by them.
 	Widen bool
 	// Group names the series that are sent as often as this one, such as the job. With Learn the
 	// series begins with the step that others of its group have shown; empty: there is no group.

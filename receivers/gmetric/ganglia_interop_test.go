@@ -153,7 +153,7 @@ func freePort(t *testing.T) string {
 }
 
 // gmetric runs the gmetric command.
-func (g *ganglia) gmetric(t *testing.T, args ...string) {
+func (g *ganglia) gmetric(t testing.TB, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,6 +65,26 @@ func live(t *testing.T) *receivertest.Running {
 	t.Helper()
 	c := receivertest.Case{Protocol: Protocol}
 	return receivertest.Start(t, c, new(receivertest.Recorder), func(c *receivers.Config) { c.Now = time.Now })
+}
+
+// TestGmetricSlow: the real gmetric command, run by cron at any pace, has known rows, whatever it
+// says of how long its value lives.
+func TestGmetricSlow(t *testing.T) {
+	rrdtooltest.Peer(t, "gmetric")
+	for _, says := range [][]string{nil, {"--tmax=300", "--dmax=600"}, {"--tmax=20", "--slope=positive"}} {
+		receivertest.Slow(t, receivertest.Case{
+			Protocol: Protocol,
+			Message:  func(n int) []byte { return fmt.Append(nil, n) },
+			Deliver: func(t testing.TB, r receivers.Receiver, value []byte) {
+				_, port, _ := net.SplitHostPort(r.Addr().String())
+				g := ganglia{conf: filepath.Join(t.TempDir(), "gmetric.conf")}
+				if err := os.WriteFile(g.conf, []byte("udp_send_channel { host = 127.0.0.1 port = "+port+" }\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				g.gmetric(t, append(says, "--name=slow", "--type=uint32", "--value="+string(value))...)
+			},
+		})
+	}
 }
 
 // TestGmetric receives from the real gmetric command: every type with every slope, and every other

@@ -40,7 +40,7 @@ func Run(t *testing.T, c Case) {
 		steps = append(steps, tcpSteps(c)...)
 	}
 	if !c.Fixed {
-		steps = append(steps, step{"has rows of slow senders", slow})
+		steps = append(steps, step{"has rows of slow senders", Slow})
 	}
 	for _, s := range steps {
 		t.Run(s.name, func(t *testing.T) { s.run(t, c) })

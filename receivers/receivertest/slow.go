@@ -11,9 +11,9 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// slow sends samples that are 10 s, 60 s and 300 s apart, without any option. Whatever the sender
-// says of its step, or does not say, the finest rows of its series are known, but for two.
-func slow(t *testing.T, c Case) {
+// Slow sends samples that are about 10 s, 60 s and 300 s apart, without any option. Whatever the
+// sender says of its step, or does not say, the finest rows of its series are known, but for two.
+func Slow(t *testing.T, c Case) {
 	const points = 12
 	for _, apart := range []int{10, 60, 300} {
 		store, err := core.Open(t.TempDir(), core.Options{})
@@ -32,7 +32,7 @@ func slow(t *testing.T, c Case) {
 		})
 		var series core.Series
 		for i := range points {
-			n := i * apart
+			n := i*apart + i%2
 			now.Store(Epoch + int64(n))
 			r.Send(c.Message(n))
 			eventually(t, "the sample is stored", func() bool {

@@ -38,15 +38,15 @@ func (s *server) resolve(ctx context.Context, p *plugin, at rra.Time) {
 }
 
 func (s *server) request(p *plugin, i int, at rra.Time) receivers.Request {
-	source := &p.adopted[i]
+	source := p.adopted[i]
 	kind := source.kind(p.legacy)
 	return receivers.Request{
-		Identity: Identify(p.name, source),
+		Identity: Identify(p.name, &source),
 		Sender:   sender(p),
 		Time:     at,
 		Define:   func(step int64) *rra.Definition { return source.Define(kind, step) },
 		Fits:     func(d *rra.Definition) bool { return source.fits(d, kind, s.set.types == Auto) },
-		Relabel:  true,
+		Relabel:  true, Widen: true,
 	}
 }
 

@@ -398,7 +398,7 @@ func (l *learner) shows(y *young, told *steps.Groups) int64 {
 	seldom := y.kind == rra.Absolute // no delta comes while nothing is counted
 	if y.settled {
 		x = x[learnSamples-3:]
-		if !seldom && x[1]-x[0] > y.heartbeat && x[2]-x[1] > y.heartbeat {
+		if !seldom && 8*min(x[1]-x[0], x[2]-x[1]) > 7*y.heartbeat { // senders are late at times
 			return steps.Apart(x[2] - x[1])
 		}
 		return y.step
