@@ -181,8 +181,8 @@ func setStyle(r *canvas.Run, name, value string) {
 	}
 }
 
-// fontDescription takes what is known of FAMILY STYLE SIZE.
-func fontDescription(r *canvas.Run, text string) {
+// fontDescription takes what is known of FAMILY STYLE SIZE, and returns the family.
+func fontDescription(r *canvas.Run, text string) (family string) {
 	for word := range strings.FieldsSeq(text) {
 		switch word {
 		case "Bold":
@@ -192,9 +192,12 @@ func fontDescription(r *canvas.Run, text string) {
 		default:
 			if size, err := strconv.ParseFloat(word, 64); err == nil && size > 0 {
 				r.Size = min(size, maxFont)
+			} else {
+				family = strings.TrimLeft(family+" "+word, " ")
 			}
 		}
 	}
+	return family
 }
 
 // names of colours that markup often has.

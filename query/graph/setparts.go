@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rondo-db/rondo/query/graph/canvas"
 	"github.com/rondo-db/rondo/query/graphdata"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
@@ -141,7 +142,7 @@ func (o *Options) setColor(arg string) error {
 	return nil
 }
 
-// setFont reads TAG:SIZE[:FAMILY]. The family is only named where a format can name one.
+// setFont reads TAG:SIZE[:FAMILY]. Words for bold and italic may stand behind the family.
 func (o *Options) setFont(arg string) error {
 	name, rest := word(arg, capitals, maxTag)
 	if name == "" || !strings.HasPrefix(rest, ":") {
@@ -164,7 +165,9 @@ func (o *Options) setFont(arg string) error {
 			o.Fonts[k].Size = min(size, maxFont)
 		}
 		if named && family != "" {
-			o.Fonts[k].Family = cut(family, 128)
+			f, r := &o.Fonts[k], canvas.Run{}
+			f.Family = fontDescription(&r, cut(family, 128))
+			f.Bold, f.Italic = r.Bold, r.Italic
 		}
 	}
 	return nil

@@ -2,9 +2,11 @@ package graph
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/rondo-db/rondo/query/graph/canvas"
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
@@ -234,6 +236,8 @@ func (o *Options) label(format string, unix int64) string {
 	return names.Strftime(format, time.Unix(unix, 0).In(o.Now.Location()))
 }
 
+// xLabels lays out the labels of the x axis. rrdtool's default font has room for all of them; of
+// another family, those that would touch the one before are left out.
 func (l *Layout) xLabels(g XGrid) {
 	o := l.o
 	loc, n := o.Now.Location(), 0
@@ -242,5 +246,16 @@ func (l *Layout) xLabels(g XGrid) {
 		if centre := t + half; centre >= o.Start && centre <= o.End {
 			l.XLabels = append(l.XLabels, Label{At: l.column(centre), Text: short(o.label(g.Format, centre))})
 		}
+	}
+	if font := o.Fonts[Axis]; font.Family != "" {
+		end, blank := math.Inf(-1), canvas.Width(font, canvas.Plain(" "))
+		l.XLabels = slices.DeleteFunc(l.XLabels, func(x Label) bool {
+			half := canvas.Width(font, o.runs(x.Text)) / 2
+			if x.At-half < end+blank {
+				return true
+			}
+			end = x.At + half
+			return false
+		})
 	}
 }

@@ -43,11 +43,11 @@ type Stroke struct {
 	Join       Join
 }
 
-// A Font is a size and a shape of the package's own font.
+// A Font is a size and a shape of the package's own fonts.
 type Font struct {
 	Size         float64 // points; one point is 100/72 pixels
 	Bold, Italic bool
-	Family       string  // is named in SVG only, before the package's own
+	Family       string  // see Proportional; SVG names it before the package's own
 	Tab          float64 // pixels between tab stops, from the start of the text; 0 is eight glyphs
 }
 

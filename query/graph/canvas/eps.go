@@ -16,7 +16,7 @@ type eps struct {
 	state               epsState
 	saved               []epsState
 	below               *backdrop
-	subsets             [2][]subset // of the regular font and the bold one, each a font of its own
+	subsets             [numFaces][]subset // each a font of its own
 	points              []Point
 }
 
@@ -172,11 +172,11 @@ func (e *eps) piece(l *line, s piece) {
 	extra, even := s.spacing()
 	right := l.turn(Point{1, 0})
 	for i := 0; i < len(s.glyphs); {
-		font, code := e.font(s.bold, s.glyphs[i].char)
+		font, code := e.font(s.face, s.glyphs[i].char)
 		text := fmt.Appendf(nil, "%02x", code)
 		first := s.glyphs[i]
 		for i++; even && i < len(s.glyphs); i++ {
-			next, code := e.font(s.bold, s.glyphs[i].char)
+			next, code := e.font(s.face, s.glyphs[i].char)
 			if next != font {
 				break
 			}
@@ -190,11 +190,7 @@ func (e *eps) piece(l *line, s piece) {
 }
 
 // font returns the font that a character is in, and its code there.
-func (e *eps) font(bold bool, c rune) (name string, code int) {
-	i := 0
-	if bold {
-		i = 1
-	}
+func (e *eps) font(i faceID, c rune) (name string, code int) {
 	subsets := e.subsets[i]
 	for n := range subsets {
 		if code, ok := subsets[n].numbers[c]; ok {
@@ -212,7 +208,7 @@ func (e *eps) font(bold bool, c rune) (name string, code int) {
 // string, which must be shorter than 64 kB.
 const mostCodes = 100
 
-func fontName(face, n int) string { return fmt.Sprintf("Rondo%c%d", 'A'+face, n) }
+func fontName(face faceID, n int) string { return fmt.Sprintf("Rondo%c%d", 'A'+face, n) }
 
 const epsProlog = `/m { moveto } bind def
 /l { lineto } bind def
@@ -251,9 +247,9 @@ func (e *eps) Encode(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "%%%%BoundingBox: 0 0 %d %d\n%%%%HiResBoundingBox: 0 0 %s\n%%%%LanguageLevel: 3\n%%%%EndComments\n%%%%BeginProlog\nsave 50 dict begin\n%s%%%%EndProlog\n",
 		up(width), up(height), strings.TrimSpace(string(appendNumbers(nil, width, height))), epsProlog)
-	for i, face := range faces() {
-		for n := range e.subsets[i] {
-			e.subsets[i][n].type42(&b, fontName(i, n), face)
+	for i, subsets := range e.subsets {
+		for n := range subsets {
+			subsets[n].type42(&b, fontName(faceID(i), n), faces[i]())
 		}
 	}
 	fmt.Fprintf(&b, "[ %s] concat\n", appendNumbers(nil, e.zoom, 0, 0, -e.zoom, 0, height))

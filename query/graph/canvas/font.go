@@ -1,22 +1,6 @@
 package canvas
 
-import (
-	_ "embed" // the fonts
-	"math"
-	"sync"
-
-	"github.com/rondo-db/rondo/query/graph/canvas/internal/truetype"
-)
-
-// The fonts are DejaVu Sans Mono 2.37, made smaller by gen; font/LICENSE is theirs.
-//
-//go:generate go run ./gen /usr/share/fonts/truetype/dejavu
-var (
-	//go:embed font/regular.ttf
-	regularTTF []byte
-	//go:embed font/bold.ttf
-	boldTTF []byte
-)
+import "math"
 
 // Italic glyphs are upright ones, slanted around the middle of a capital letter. DejaVu Sans Mono
 // Oblique looks much the same.
@@ -25,31 +9,12 @@ const (
 	slantShift = -146    // units
 )
 
-// A face is one of the two fonts, and what hinting has to know of it.
-type face struct {
-	*truetype.Font
-	name     string // as PostScript knows it
-	measures measures
-}
-
-var faces = sync.OnceValue(func() [2]*face {
-	var both [2]*face
-	for i, data := range [][]byte{regularTTF, boldTTF} {
-		f, err := truetype.Parse(data)
-		if err != nil {
-			panic("canvas: the embedded font: " + err.Error()) // tests parse it
-		}
-		both[i] = &face{Font: f, name: [...]string{"DejaVuSansMono", "DejaVuSansMono-Bold"}[i]}
-		both[i].measures = measuresOf(f)
-	}
-	return both
-})
-
 // A glyph is one character of a text, ready to be drawn.
 type glyph struct {
 	id            uint16
 	char          rune
-	bold, italic  bool
+	face          faceID
+	italic        bool
 	size          float64 // points
 	x, advance    float64 // from the start of the text, pixels
 	color         Color
@@ -74,11 +39,11 @@ const maxText = 1 << 16
 func lay(t Text) (line, bool) {
 	l := line{angle: t.Angle}
 	l.width, l.above, l.below = Measure(t.Font, t.Runs)
-	both := faces()
 	x := 0.0
 	for _, r := range t.Runs {
+		of := t.Font.face(r)
 		g := glyph{
-			bold: t.Font.Bold || r.Bold, italic: t.Font.Italic || r.Italic, underl: r.Underline, strik: r.Strike,
+			italic: t.Font.Italic || r.Italic, underl: r.Underline, strik: r.Strike,
 			size: clampSize(runSize(t.Font, r)), color: t.Color,
 		}
 		if r.Color != nil {
@@ -88,23 +53,19 @@ func lay(t Text) (line, bool) {
 			x = end(t.Font, r, x)
 			continue
 		}
-		f := both[0]
-		if g.bold {
-			f = both[1]
-		}
 		for _, c := range r.Text {
 			if len(l.glyphs) >= maxText {
 				break
 			}
-			next := after(t.Font, g.size, x, c)
+			next := after(t.Font, of, g.size, x, c)
 			if !unseen(c) {
 				g.char, g.x, g.advance = drawable(c), x, next-x
 				if g.tab = c == '\t'; g.tab {
 					g.char = ' '
 				} else if next == x { // over the character before
-					g.x = max(0, x-advance(g.size))
+					g.x = max(0, x-of.advance(c, g.size))
 				}
-				g.id = f.Glyph(g.char)
+				g.face, g.id = of.glyph(g.char)
 				l.glyphs = append(l.glyphs, g)
 			}
 			x = next

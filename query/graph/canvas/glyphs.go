@@ -11,8 +11,8 @@ import (
 // A look is all that decides what a glyph looks like in pixels.
 type look struct {
 	id           uint16
-	bold, italic bool
-	hard         bool
+	face         faceID
+	italic, hard bool
 	angle        int16
 	size         float32 // device pixels a em square
 }
@@ -58,11 +58,7 @@ func pictureOf(k look) *picture {
 }
 
 func drawGlyph(k look) *picture {
-	f := faces()[0]
-	if k.bold {
-		f = faces()[1]
-	}
-	contours := outlineOf(f, k)
+	contours := outlineOf(k)
 	if len(contours) == 0 {
 		return &picture{}
 	}
@@ -83,7 +79,8 @@ func drawGlyph(k look) *picture {
 }
 
 // outlineOf returns the outline of a glyph as polygons, in device pixels, y downward.
-func outlineOf(f *face, k look) (contours [][]Point) {
+func outlineOf(k look) (contours [][]Point) {
+	f := faces[k.face]()
 	outline := f.Outline(k.id)
 	scale := float64(k.size) / unitsPerEm
 	high, wide := warp{scale: scale}, warp{scale: scale}
@@ -202,7 +199,7 @@ func (r *raster) Text(t Text) {
 		if !image.Rect(x-reach, y-reach, x+reach, y+reach).Overlaps(r.clip()) {
 			continue
 		}
-		k := look{id: g.id, bold: g.bold, italic: g.italic, hard: r.hardText, size: float32(px)}
+		k := look{id: g.id, face: g.face, italic: g.italic, hard: r.hardText, size: float32(px)}
 		if l.angle == 90 || l.angle == -90 {
 			k.angle = int16(l.angle)
 		}
@@ -225,15 +222,11 @@ const maxPicture = 160
 
 // large draws a glyph whose origin is at x, y.
 func (r *raster) large(k look, x, y int, c pixel) {
-	f := faces()[0]
-	if k.bold {
-		f = faces()[1]
-	}
 	l := line{angle: int(k.angle)}
 	clip := r.clip()
 	hard := r.scanner.hard
 	r.scanner.begin()
-	for _, polygon := range outlineOf(f, k) {
+	for _, polygon := range outlineOf(k) {
 		for i, p := range polygon {
 			p = l.turn(p)
 			polygon[i] = Point{p.X + float64(x), p.Y + float64(y)}

@@ -7,14 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// Metrics of DejaVu Sans Mono, in units of the em square.
-const (
-	unitsPerEm  = 2048
-	unitAdvance = 1233 // of every glyph
-	unitAscent  = 1901
-	unitDescent = 483
-)
-
 // pixelsPerPoint is what rrdtool draws text with: 100 dpi.
 const pixelsPerPoint = 100.0 / 72
 
@@ -32,9 +24,9 @@ func clampSize(points float64) float64 {
 	return min(points, maxFontSize)
 }
 
-// advance returns the width of a glyph in whole pixels.
-func advance(points float64) float64 {
-	return math.Floor(clampSize(points)*pixelsPerPoint*unitAdvance/unitsPerEm + 0.5)
+// advance returns the width of a character in whole pixels.
+func (id faceID) advance(c rune, points float64) float64 {
+	return math.Floor(clampSize(points)*pixelsPerPoint*float64(id.units(c))/unitsPerEm + 0.5)
 }
 
 func ascent(points float64) float64 {
@@ -69,9 +61,9 @@ func Measure(f Font, runs []Run) (width, above, below float64) {
 
 // end returns where a run that begins at x ends.
 func end(f Font, r Run, x float64) float64 {
-	size := runSize(f, r)
+	size, of := runSize(f, r), f.face(r)
 	for _, c := range r.Text {
-		x = after(f, size, x, c)
+		x = after(f, of, size, x, c)
 	}
 	return x
 }
@@ -84,18 +76,18 @@ func runSize(f Font, r Run) float64 {
 }
 
 // after returns where the next glyph stands after character c at x.
-func after(f Font, size, x float64, c rune) float64 {
+func after(f Font, of faceID, size, x float64, c rune) float64 {
 	switch {
 	case c == '\t':
 		stop := f.Tab
 		if !(stop >= 1 && stop <= MaxSide) {
-			stop = max(1, cells*advance(f.Size))
+			stop = max(1, cells*of.advance(' ', f.Size))
 		}
 		return (math.Floor(x/stop) + 1) * stop
 	case unseen(c), unicode.In(c, unicode.Mn, unicode.Me):
 		return x
 	}
-	return x + advance(size)
+	return x + of.advance(c, size)
 }
 
 // unseen reports whether a character is an instruction to a text engine that is not here, such as a

@@ -36,3 +36,39 @@ func TestMeasure(t *testing.T) {
 		}
 	}
 }
+
+// TestProportional states what rrdtool's texts take of DejaVu Sans, regular and bold, in pixels.
+// Other families of letters with different widths have these, too.
+func TestProportional(t *testing.T) {
+	for _, want := range []struct {
+		size          float64
+		text          string
+		regular, bold float64
+	}{
+		{7, "Maximum", 47, 53},
+		{7, "eth0 in/out (bits/s)", 90, 104},
+		{8, "Maximum", 56, 61},
+		{8, "eth0 in/out (bits/s)", 103, 119},
+		{10, "Maximum", 70, 75},
+		{10, "eth0 in/out (bits/s)", 127, 148},
+		{14, "Maximum", 96, 106},
+		{14, "eth0 in/out (bits/s)", 180, 207},
+	} {
+		for _, family := range []string{"DejaVu Sans", "Helvetica", "Times New Roman,monospace"} {
+			f := Font{Size: want.size, Family: family}
+			bold := f
+			bold.Bold = true
+			if got := [2]float64{Width(f, Plain(want.text)), Width(bold, Plain(want.text))}; got != [2]float64{want.regular, want.bold} {
+				t.Errorf("%q in %g points of %s is %v pixels wide, want %g and %g", want.text, want.size, family, got, want.regular, want.bold)
+			}
+		}
+	}
+	for _, family := range []string{"", "DejaVu Sans Mono", "Courier New,Helvetica", "Consolas", "Source Code Pro"} {
+		if got := Width(Font{Size: 8, Family: family}, Plain("ilMW")); got != 28 {
+			t.Errorf("four letters of %q are %g pixels wide, want 28", family, got)
+		}
+	}
+	if got := Width(Font{Size: 8, Family: "Sans"}, Plain("█e\u0301")); got != 14 { // a block of the other font, and an e
+		t.Errorf("a block and an é are %g pixels wide, want 14", got)
+	}
+}

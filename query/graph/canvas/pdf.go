@@ -16,7 +16,7 @@ type pdf struct {
 	shades              []string // dictionaries
 	masks               []string // their shades of alpha; "" where it is the same throughout
 	shadeOf             map[string]int
-	subsets             [2]subset // of the regular font and the bold one
+	subsets             [numFaces]subset
 	points              []Point
 }
 
@@ -209,10 +209,7 @@ func (p *pdf) Text(t Text) {
 	for _, s := range l.pieces() {
 		p.fillColour(s.color)
 		px := s.size * pixelsPerPoint
-		font := 0
-		if s.bold {
-			font = 1
-		}
+		font := s.face
 		p.b = fmt.Appendf(p.b, "BT /F%d ", font)
 		p.numbers(px)
 		p.b = append(p.b, "Tf "...)
@@ -233,8 +230,8 @@ func (p *pdf) Text(t Text) {
 		for i, g := range s.glyphs {
 			p.b = fmt.Appendf(p.b, "<%04x>", p.subsets[font].number(g.char))
 			if i+1 < len(s.glyphs) {
-				natural := px*unitAdvance/unitsPerEm + extra
-				p.numbers((g.x + natural - s.glyphs[i+1].x) / px * 1000)
+				natural := px * float64(g.face.units(g.char)) / unitsPerEm
+				p.numbers((g.x + natural + extra - s.glyphs[i+1].x) / px * 1000)
 			}
 		}
 		p.b = append(p.b, "] TJ ET\n"...)
@@ -260,7 +257,10 @@ func (l *line) matrix(s piece) []float64 {
 // spacing returns what is to be added to the width of each glyph so that a piece is as wide as it
 // is laid out, and whether that puts all of them into their places.
 func (p *piece) spacing() (extra float64, even bool) {
-	wide := advance(p.size)
+	if p.face&sansFace != 0 {
+		return 0, false
+	}
+	wide := p.face.advance(p.char, p.size)
 	for i, g := range p.glyphs {
 		if i > 0 && g.x != p.glyphs[i-1].x+wide {
 			return 0, false

@@ -111,11 +111,12 @@ func (p *pdf) writeStates(f *pdfFile) (resources string, err error) {
 
 // writeFonts writes the glyphs that are used.
 func (p *pdf) writeFonts(f *pdfFile) (resources string, err error) {
-	for i, face := range faces() {
+	for i := range p.subsets {
 		s := &p.subsets[i]
 		if len(s.chars) == 0 {
 			continue
 		}
+		face := faces[i]()
 		data := s.font(face)
 		file, err := f.stream(fmt.Sprintf("/Length1 %d", len(data)), data)
 		if err != nil {
@@ -125,14 +126,18 @@ func (p *pdf) writeFonts(f *pdfFile) (resources string, err error) {
 		if err != nil {
 			return "", err
 		}
-		name := [...]string{"RONDOA+", "RONDOB+"}[i] + face.name
+		name := fmt.Sprintf("RONDO%c+%s", 'A'+i, face.name)
 		thousand := func(units int) float64 { return float64(units) * 1000 / unitsPerEm }
 		box := face.Box()
-		descriptor := f.object(fmt.Sprintf("<< /Type /FontDescriptor /FontName /%s /Flags 5 /ItalicAngle 0 /FontBBox [ %s] /Ascent %s/Descent %s/CapHeight 729 /StemV %d /FontFile2 %d 0 R >>",
-			name, appendNumbers(nil, thousand(box[0]), thousand(box[1]), thousand(box[2]), thousand(box[3])),
-			appendNumbers(nil, thousand(unitAscent)), appendNumbers(nil, -thousand(unitDescent)), 90+60*i, file))
-		cid := f.object(fmt.Sprintf("<< /Type /Font /Subtype /CIDFontType2 /BaseFont /%s /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor %d 0 R /DW 602 /W [ 0 %d %s] /CIDToGIDMap /Identity >>",
-			name, descriptor, len(s.chars), appendNumbers(nil, thousand(unitAdvance))))
+		widths := []float64{thousand(face.Advance(0))}
+		for _, c := range s.chars {
+			widths = append(widths, thousand(face.Advance(face.Glyph(c))))
+		}
+		descriptor := f.object(fmt.Sprintf("<< /Type /FontDescriptor /FontName /%s /Flags %d /ItalicAngle 0 /FontBBox [ %s] /Ascent %s/Descent %s/CapHeight 729 /StemV %d /FontFile2 %d 0 R >>",
+			name, 5-i>>1, appendNumbers(nil, thousand(box[0]), thousand(box[1]), thousand(box[2]), thousand(box[3])),
+			appendNumbers(nil, thousand(unitAscent)), appendNumbers(nil, -thousand(unitDescent)), 90+60*(i&1), file))
+		cid := f.object(fmt.Sprintf("<< /Type /Font /Subtype /CIDFontType2 /BaseFont /%s /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor %d 0 R /W [ 0 [ %s] ] /CIDToGIDMap /Identity >>",
+			name, descriptor, appendNumbers(nil, widths...)))
 		font := f.object(fmt.Sprintf("<< /Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [ %d 0 R ] /ToUnicode %d 0 R >>", name, cid, unicode))
 		resources += fmt.Sprintf("/F%d %d 0 R ", i, font)
 	}

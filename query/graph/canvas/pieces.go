@@ -18,7 +18,7 @@ func (l *line) pieces() (pieces []piece) {
 			last = nil
 			continue
 		}
-		if last == nil || g.bold != last.bold || g.italic != last.italic || g.size != last.size || g.color != last.color ||
+		if last == nil || g.face != last.face || g.italic != last.italic || g.size != last.size || g.color != last.color ||
 			g.underl != last.underl || g.strik != last.strik {
 			pieces = append(pieces, piece{glyph: g, glyphs: l.glyphs[i:i]})
 			last = &pieces[len(pieces)-1]

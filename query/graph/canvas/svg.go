@@ -8,8 +8,11 @@ import (
 	"unicode"
 )
 
-// fontFamily names the font, and what else will do.
-const fontFamily = "'DejaVu Sans Mono','Bitstream Vera Sans Mono',monospace"
+// These name the fonts, and what else will do.
+const (
+	fontFamily = "'DejaVu Sans Mono','Bitstream Vera Sans Mono',monospace"
+	sansFamily = "'DejaVu Sans','Bitstream Vera Sans',sans-serif"
+)
 
 // An svg writes elements. Its texts are as wide as they are laid out, whatever font the viewer has.
 type svg struct {
@@ -199,11 +202,7 @@ func (s *svg) Text(t Text) {
 			break
 		}
 	}
-	if t.Font.Family != "" {
-		if name := familyName(t.Font.Family); name != "" {
-			s.b = append(s.b, ` font-family="'`+name+"',"+fontFamily+`"`...)
-		}
-	}
+	s.b = append(s.b, t.Font.families()...)
 	if l.angle == 90 || l.angle == -90 {
 		s.b = fmt.Appendf(s.b, ` transform="rotate(%d`, -l.angle)
 		s.number(" ", l.origin.X)
@@ -236,7 +235,7 @@ func (s *svg) Text(t Text) {
 
 // style returns the attributes of bold, italic and lined text.
 func (p *piece) style() (attributes string) {
-	if p.bold {
+	if p.face&boldFace != 0 {
 		attributes += ` font-weight="bold"`
 	}
 	if p.italic {
@@ -251,6 +250,18 @@ func (p *piece) style() (attributes string) {
 		attributes += ` text-decoration="line-through"`
 	}
 	return attributes
+}
+
+// families returns the attribute that names the family of the font, if it has one.
+func (f Font) families() string {
+	name, other := familyName(f.Family), fontFamily
+	if f.Proportional() {
+		other = sansFamily
+	}
+	if name == "" {
+		return ""
+	}
+	return ` font-family="'` + name + "'," + other + `"`
 }
 
 // familyName drops the characters of a name that could end the attribute in which it stands.

@@ -1,16 +1,24 @@
-// Gen makes the fonts that the canvas embeds: DejaVu Sans Mono, regular and bold, without
-// instructions for hinting and with the characters that graphs are labelled with.
+// Gen makes the fonts that the canvas embeds: DejaVu Sans Mono and DejaVu Sans, regular and bold,
+// without instructions for hinting and with the characters that graphs are labelled with. They are
+// packed by gzip.
 //
-//	go run ./gen FOLDER   # where DejaVuSansMono.ttf and DejaVuSansMono-Bold.ttf are
+//	go run ./gen FOLDER   # where DejaVuSansMono.ttf, DejaVuSans.ttf and their bold ones are
 package main
 
 import (
+	"bytes"
 	"log"
 	"os"
 	"path/filepath"
 
+	"github.com/klauspost/compress/gzip"
+
 	"github.com/rondo-db/rondo/query/graph/canvas/internal/truetype"
 )
+
+// text is how many of the ranges are letters, digits and signs of texts. The proportional font has
+// no more: others are drawn in the other one.
+const text = 11
 
 // ranges are the characters that are kept.
 var ranges = [][2]rune{
@@ -41,17 +49,16 @@ func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: gen FOLDER")
 	}
-	for from, to := range map[string]string{
-		"DejaVuSansMono.ttf":      "font/regular.ttf",
-		"DejaVuSansMono-Bold.ttf": "font/bold.ttf",
+	for name, ranges := range map[string][][2]rune{
+		"DejaVuSansMono": ranges, "DejaVuSansMono-Bold": ranges, "DejaVuSans": ranges[:text], "DejaVuSans-Bold": ranges[:text],
 	} {
-		if err := shrink(filepath.Join(os.Args[1], from), to); err != nil {
+		if err := shrink(filepath.Join(os.Args[1], name+".ttf"), "font/"+name+".ttf.gz", ranges); err != nil {
 			log.Fatal(err)
 		}
 	}
 }
 
-func shrink(from, to string) error {
+func shrink(from, to string, ranges [][2]rune) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
 		return err
@@ -76,7 +83,16 @@ func shrink(from, to string) error {
 			characters[c] = number[id]
 		}
 	}
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
 	small := f.Subset(ids, characters)
-	log.Printf("%s: %d characters, %d bytes", to, len(characters), len(small))
-	return os.WriteFile(to, small, 0o644)
+	_, _ = w.Write(small) // into memory
+	if err := w.Close(); err != nil {
+		return err
+	}
+	log.Printf("%s: %d characters, %d bytes, packed %d", to, len(characters), len(small), b.Len())
+	return os.WriteFile(to, b.Bytes(), 0o644)
 }
