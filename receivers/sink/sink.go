@@ -266,8 +266,11 @@ func (s *Sink) Last(ctx context.Context, ref core.Ref) (at rra.Time, reading flo
 		if info.Definition.Sources[i].Kind == rra.Compute {
 			continue
 		}
-		if v, err := strconv.ParseFloat(info.Machine.LastReading(&info.State, i), 64); err == nil {
-			reading = v
+		v, texts := info.Machine.LastValue(&info.State, i)
+		if v.Tag == rra.TagFloat { // its text is read as this double by rrdtool alone
+			reading = math.Float64frombits(v.Bits)
+		} else if x, err := strconv.ParseFloat(rra.FormatReading(v, texts), 64); err == nil {
+			reading = x
 		}
 		break
 	}
