@@ -28,6 +28,7 @@ func Slow(t *testing.T, c Case) {
 		}
 		var now atomic.Int64
 		r := Start(t, c, new(Recorder), func(cfg *receivers.Config) {
+			Patient(cfg)
 			cfg.Now = func() time.Time { return time.Unix(now.Load(), 0) }
 		})
 		var series core.Series

@@ -184,17 +184,14 @@ func TestSecondSampleKeepsOthers(t *testing.T) {
 	}
 }
 
-// TestStepBehindBalancer: three nodes get the requests of one sender in turn, one each 15 s. The
-// node that made the series saw its second sample 45 s later, took that for the step of the series
-// and of all later series of the job, and dropped what the other nodes had stored.
-func TestStepBehindBalancer(t *testing.T) {
+// nodesOf returns n receivers over one store, as the nodes of a cluster have them.
+func nodesOf(t *testing.T, n int) (nodes []running, store *core.Store) {
 	store, err := core.Open(t.TempDir(), core.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	var nodes []running
-	for range 3 {
+	for range n {
 		c := testCase
 		s := sink.New(store, sink.Options{})
 		c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
@@ -202,6 +199,34 @@ func TestStepBehindBalancer(t *testing.T) {
 		}
 		nodes = append(nodes, running{receivertest.Start(t, c, new(receivertest.Recorder), receivertest.Patient), t})
 	}
+	return nodes, store
+}
+
+// TestSentAgainToAnotherNode: a request that one node has stored was answered with 400 by another
+// one, which knew an older sample as the last one.
+func TestSentAgainToAnotherNode(t *testing.T) {
+	nodes, _ := nodesOf(t, 2)
+	a, b := nodes[0], nodes[1]
+	a.send(204, "", ts("x_total", sample(0, 1)), ts("y", sample(0, 1)))
+	b.send(204, "", ts("x_total", sample(15, 2)), ts("y", sample(15, 1)))
+	again := []remotewrite.TimeSeries{ts("x_total", sample(30, 1), sample(45, 2)), ts("y", sample(30, 3), sample(45, stale)), ts("z", sample(45, 1))}
+	a.send(204, "", again...)
+	b.send(204, "", again...)
+	a.send(204, "", again...)
+	b.send(204, "", ts("y", sample(60, 1)))
+	a.send(204, "", ts("y", sample(75, 1)))
+	b.send(400, "out of order", ts("y", sample(75, 2)))
+	a.send(204, "", ts("y", sample(90, 1)))
+	b.send(204, "", ts("x_total", sample(60, 3)), ts("y", sample(105, 1)))
+	a.send(204, "", ts("y", sample(120, 1)))
+	b.send(400, "1 of 2 samples stored", ts("y", sample(120, 2), sample(135, 1))) // it is not the same request
+}
+
+// TestStepBehindBalancer: three nodes get the requests of one sender in turn, one each 15 s. The
+// node that made the series saw its second sample 45 s later, took that for the step of the series
+// and of all later series of the job, and dropped what the other nodes had stored.
+func TestStepBehindBalancer(t *testing.T) {
+	nodes, store := nodesOf(t, 3)
 	for i := range 12 {
 		nodes[i%3].send(204, "", ts("x job=a", sample(15*i, float64(i))))
 	}
@@ -345,6 +370,7 @@ func TestSentAgain(t *testing.T) {
 		ts("two job=a", sample(0, 1), sample(10, 2)),
 		ts("four_total job=a", sample(0, 5), sample(10, 7), sample(20, 1), sample(30, 4)),
 		ts("ends job=a", sample(0, 5), sample(10, stale)),
+		ts("off job=a", milli(347, 1), milli(10_347, 26.925507726363673)), // the offset was kept, and another sample stored
 	}
 	want := map[string][]float64{}
 	rows := func(store *core.Store) map[string][]float64 {

@@ -3,6 +3,7 @@ package remotewrite
 import (
 	"bytes"
 	"hash/maphash"
+	"math"
 	"sync"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -59,6 +60,11 @@ type series struct {
 type sample struct {
 	at    rra.Time
 	value float64 // NaN: unknown
+}
+
+// same reports whether x has a value.
+func (x sample) same(value float64) bool {
+	return value == x.value || math.IsNaN(value) && math.IsNaN(x.value)
 }
 
 // The state of a series is a set of flags.

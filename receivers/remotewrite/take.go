@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sort"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -42,7 +43,7 @@ func (s *server) take(ctx, asking context.Context, w *work, sender string) error
 	s.leave()
 	if err == nil && p != nil {
 		if err := s.Wait(&w.batch, receivers.Filled{Pending: p, Put: w.zeros}); err != nil {
-			s.rejected(w, err)
+			s.rejected(ctx, w, err)
 		}
 		s.flights.of(w.flight).Add(-1)
 	}
@@ -113,14 +114,12 @@ func (s *server) check(ctx context.Context, w *work, sender string, now time.Tim
 	*s.bodies.of(w.flight) = w.hash
 	for i := range w.series {
 		s.addSeries(ctx, w, i, latest)
+		w.series[i].end = uint32(w.batch.Len())
 	}
 	if w.batch.Len() == 0 {
 		return nil, nil
 	}
-	w.batch.Rejections = 0
-	if len(w.zeros) > 0 {
-		w.batch.Rejections = w.batch.Len()
-	}
+	w.batch.Rejections = w.batch.Len()
 	if p, err = s.Submit(ctx, &w.batch, w.batch.Len()); err != nil {
 		s.unknown(w)
 		*s.bodies.of(w.flight) = 0
@@ -255,17 +254,17 @@ func (s *server) add(ctx context.Context, w *work, e *series, x *wireSample, cre
 	}
 	sent := rra.Time(x.ms) * 1000
 	value := math.Float64frombits(x.bits)
-	at := s.cut(e, x.ms, sent)
-	late := at <= e.last.at
 	before := s.bodies.of(e.flight) // the request that has offered the last sample
-	again := late && before != s.bodies.of(w.flight) && *before == w.hash
+	again := before != s.bodies.of(w.flight) && *before == w.hash
+	at := s.cut(e, x.ms, sent, again || e.state&offered == 0 && e.last.same(value))
+	late := at <= e.last.at
 	if late && s.flights.of(e.flight).Load() == 0 {
 		switch {
 		case again:
 			return sentAgain
 		case at < e.last.at:
 			return wrongOrder
-		case value == e.last.value || math.IsNaN(value) && math.IsNaN(e.last.value):
+		case e.last.same(value):
 			return sentAgain
 		}
 		return wrongDuplicate
@@ -289,9 +288,6 @@ func (s *server) add(ctx context.Context, w *work, e *series, x *wireSample, cre
 	}
 	w.batch.Add(e.ref, at, v)
 	if late { // the store judges: what is on its way may not arrive
-		if again {
-			w.repeated++
-		}
 		return nil
 	}
 	e.last, e.flight = sample{at, value}, w.flight
@@ -306,12 +302,10 @@ func (s *server) add(ctx context.Context, w *work, e *series, x *wireSample, cre
 // again: see resets.Counter. Another node of a cluster may have stored more than this one.
 func (s *server) begun(ctx context.Context, e *series, at rra.Time, value float64, created rra.Time) (zero rra.Time, ok bool) {
 	last := resets.Counter{At: e.last.at, Value: e.last.value}
-	zero, ok = last.Zero(at, value, created)
-	if !ok || e.state&offered == 0 {
-		return zero, ok
-	}
-	if t, v, err := s.sink.Last(ctx, e.ref); err == nil && t > last.At {
-		return resets.Counter{At: t, Value: v}.Zero(at, value, created)
+	if zero, ok = last.Zero(at, value, created); ok {
+		if t, v, err := s.sink.Last(ctx, e.ref); err == nil && t > last.At {
+			return resets.Counter{At: t, Value: v}.Zero(at, value, created)
+		}
 	}
 	return zero, ok
 }
@@ -329,8 +323,9 @@ func milli(ms int64) rra.Time {
 const offCentre = 10
 
 // cut returns the time at which a sample is stored. Times of a series that always have the same
-// offset in a second, or in the step, are stored without it.
-func (s *server) cut(e *series, ms int64, sent rra.Time) rra.Time {
+// offset in a second, or in the step, are stored without it. again says that the sample may be the
+// last one, sent once more.
+func (s *server) cut(e *series, ms int64, sent rra.Time, again bool) rra.Time {
 	unit := int64(1000)
 	switch {
 	case s.set.round == never || e.state&asSent != 0:
@@ -347,7 +342,8 @@ func (s *server) cut(e *series, ms int64, sent rra.Time) rra.Time {
 	off := ms - int64(e.offset)
 	whole := (off + unit/2) / unit * unit // the nearest
 	at := rra.Time(whole) * 1000
-	if d := off - whole; d < -offCentre || d > offCentre || at <= e.last.at && sent > e.last.at {
+	another := at < e.last.at && sent >= e.last.at || at == e.last.at && sent > at && !again
+	if d := off - whole; another || d < -offCentre || d > offCentre {
 		e.state |= asSent
 		return sent
 	}
@@ -367,14 +363,33 @@ func (s *server) unknown(w *work) {
 	}
 }
 
+// before returns how many samples the store has refused because it had them before, by the same
+// request: the last one of their series in w is the last one there. It holds s.order.
+func (s *server) before(ctx context.Context, w *work, r *core.RejectedError) (n int) {
+	for _, f := range r.First {
+		i := sort.Search(len(w.series), func(i int) bool { return int(w.series[i].end) > f.Index })
+		e := s.table.series[w.entry[i]]
+		last := e.last
+		late, ok := errors.AsType[*rra.TimeError](f.Err)
+		if ok && *s.bodies.of(e.flight) == w.hash && late.Last == last.at && s.load(ctx, &e) == nil && e.last.at == last.at && e.last.same(last.value) {
+			n++
+		}
+	}
+	return n
+}
+
 // rejected notes in w what the store has refused.
-func (s *server) rejected(w *work, err error) {
+func (s *server) rejected(ctx context.Context, w *work, err error) {
+	r, ok := errors.AsType[*core.RejectedError](err)
 	s.order <- struct{}{} // it is held for a bounded time
+	had := 0
+	if ok && w.epoch == s.table.epoch {
+		had = s.before(ctx, w, r)
+	}
 	s.unknown(w)
 	*s.bodies.of(w.flight) = 0
 	s.leave()
-	var r *core.RejectedError
-	if !errors.As(err, &r) {
+	if !ok {
 		w.retry(len(w.samples)-w.refusals.samples, "the samples are not stored: "+err.Error())
 		return
 	}
@@ -386,9 +401,9 @@ func (s *server) rejected(w *work, err error) {
 		w.retry(r.Late+r.Other, "a series was dropped")
 		return
 	}
-	if r.Other == 0 && r.Late <= w.repeated {
-		return // the first attempt, which was on its way, has arrived
+	if r.Other == 0 && r.Late <= had {
+		return // the first attempt, which was on its way or came to another node, has arrived
 	}
-	w.refusals.samples += r.Late + r.Other // Wait has counted them
+	w.refusals.samples += r.Late + r.Other - had // Wait has counted them
 	w.tell(func() string { return "out of order sample: " + err.Error() })
 }

@@ -39,15 +39,13 @@ type work struct {
 	reserved []func()
 
 	batch  core.Batch
-	zeros  []int  // which samples of batch were put in: they may be late
-	flight uint16 // of the samples in it: see flights
-	hash   uint64 // of the request: see bodies
-	// repeated is how many samples of batch are on their way by another request of the same hash.
-	repeated int
-	epoch    uint64   // of entries
-	entry    []uint32 // by series; none: the key is not known
-	fresh    []fresh  // series that were entered for this request
-	texts    []text   // metadata that is to be stored
+	zeros  []int    // which samples of batch were put in: they may be late
+	flight uint16   // of the samples in it: see flights
+	hash   uint64   // of the request: see bodies
+	epoch  uint64   // of entries
+	entry  []uint32 // by series; none: the key is not known
+	fresh  []fresh  // series that were entered for this request
+	texts  []text   // metadata that is to be stored
 	// changed is the families whose metadata has changed.
 	changed []family
 	// news and reqs are the next series that are to be made, and failed is why the sink made none.
@@ -80,6 +78,7 @@ type wireSeries struct {
 	// into the body, or into work.keys. If fault is not empty, it may lack some.
 	labels     []byte
 	from, to   uint32 // its samples
+	end        uint32 // where the samples of the next series begin in work.batch
 	native     uint32 // native histograms
 	exemplars  uint32
 	fault      string // what is wrong with its labels; empty: nothing
@@ -108,7 +107,7 @@ func (w *work) reset() {
 	w.series, w.samples, w.metadata = w.series[:0], w.samples[:0], w.metadata[:0]
 	w.symbols, w.keys, w.entry, w.spelled = w.symbols[:0], w.keys[:0], w.entry[:0], 0
 	w.fresh, w.texts, w.failed, w.next = w.fresh[:0], w.texts[:0], nil, 0
-	w.changed, w.repeated = w.changed[:0], 0
+	w.changed = w.changed[:0]
 	w.forgetNews()
 	w.batch.Reset()
 	w.zeros = w.zeros[:0]

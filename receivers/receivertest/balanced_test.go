@@ -1,4 +1,4 @@
-package balanced
+package receivertest_test
 
 import (
 	"bytes"
@@ -62,7 +62,7 @@ func newHouse(t *testing.T, c *sender, nodes int, now *atomic.Int64) *house {
 func (h *house) start(i int) {
 	n := new(node)
 	cfg := receivers.Config{
-		Address: "127.0.0.1:0", Options: h.more, Gather: -1, Now: func() time.Time { return time.Unix(h.now.Load(), 0) },
+		Address: "127.0.0.1:0", Options: h.more, Gather: -1, Patience: time.Minute, Now: func() time.Time { return time.Unix(h.now.Load(), 0) },
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	r, err := h.p.New(cfg, &counted{sink.New(h.store, sink.Options{Now: cfg.Now}), n})
@@ -88,11 +88,10 @@ func (h *house) restart(i int) {
 	h.start(i)
 }
 
-// send brings a message to the next node, and returns when what it says is stored.
-func (h *house) send(m message) {
+// send brings a message to a node, and returns when what it says is stored.
+func (h *house) send(at int, m message) {
 	h.t.Helper()
-	at := h.next() % len(h.nodes)
-	n := h.nodes[at]
+	n := h.nodes[at%len(h.nodes)]
 	if handler, ok := n.Receiver.(http.Handler); ok {
 		q := httptest.NewRequest(http.MethodPost, m.path, bytes.NewReader(m.body))
 		for k, v := range m.header {
@@ -153,6 +152,7 @@ type message struct {
 	body    []byte
 	samples int  // how many there are in it, at least; of protocols without an answer
 	quiet   bool // the answer says nothing
+	again   int  // how often it is sent to a further node, as if the answer had not come
 }
 
 // A sender sends one protocol.
@@ -192,7 +192,10 @@ func TestBalanced(t *testing.T) {
 				now.Store(at)
 				for _, m := range c.round(t, i, at) {
 					for _, h := range houses {
-						h.send(m)
+						first := h.next()
+						for k := range 1 + m.again {
+							h.send(first+k, m)
+						}
 					}
 				}
 				if i%20 == 9 {

@@ -1,4 +1,4 @@
-package balanced
+package receivertest_test
 
 import (
 	"encoding/binary"
@@ -121,7 +121,7 @@ func remoteWriteRound(t *testing.T, i int, at int64) []message {
 		t.Fatal(err)
 	}
 	return []message{{
-		path: "/api/v1/write", body: snappy.Encode(nil, body), quiet: true,
+		path: "/api/v1/write", body: snappy.Encode(nil, body), quiet: true, again: i % 3,
 		header: map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": "0.1.0"},
 	}}
 }
