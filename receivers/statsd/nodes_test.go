@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -130,6 +131,51 @@ func TestLinesOfOneMetricAtSeveralNodes(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestBalancedBitForBit: where idle metrics have no samples, and a client sends what it has counted
+// in one datagram a step, three nodes fill the same series as one machine, to the last bit.
+func TestBalancedBitForBit(t *testing.T) {
+	fill := func(n int, next func() int) map[string]string {
+		store, servers, now := nodes(t, n, core.Options{}, "statsd-delete-idle", "true")
+		for i := range 60 {
+			if i%7 < 5 {
+				servers[next()%n].take(fmt.Sprintf("hits:%d|c|@0.3 load:%d.7|g page:%d:9.1|ms users:u%d|s users:v|s", i, i*i%17, i%5, i%3))
+			}
+			*now = now.Add(10 * time.Second)
+			for k := range servers {
+				servers[(k+i)%n].flush(t.Context(), now.Unix(), false)
+			}
+			if i%20 == 9 {
+				servers[i/20%n] = node(t, store, now, "statsd-delete-idle", "true")
+			}
+		}
+		all := make(map[string]string)
+		for x, err := range store.Select(t.Context(), core.Query{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := store.Export(t.Context(), x.Ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[x.Path] = fmt.Sprintf("%x %q %v", c.State.W, c.State.Text, c.Rows)
+		}
+		return all
+	}
+	want := fill(1, func() int { return 0 })
+	if len(want) != 4 {
+		t.Errorf("there are %d series", len(want))
+	}
+	turn, r := 0, rand.New(rand.NewPCG(1, 1))
+	for name, next := range map[string]func() int{"in turn": func() int { turn++; return turn }, "at random": func() int { return r.IntN(3) }} {
+		got := fill(3, next)
+		for path, x := range want {
+			if got[path] != x {
+				t.Errorf("%s, %s:\n%.900s\none machine:\n%.900s", name, path, got[path], x)
+			}
 		}
 	}
 }
