@@ -220,7 +220,7 @@ func runCollectd(t *testing.T, collectd, dir, addr string) {
 	})
 }
 
-// runGmetric sends what gmond sends, three times a second apart.
+// runGmetric sends what gmond sends, three times, no faster than one a second.
 func runGmetric(t *testing.T, gmetric, dir, addr string) {
 	t.Helper()
 	host, port, _ := strings.Cut(addr, ":")
@@ -232,13 +232,14 @@ func runGmetric(t *testing.T, gmetric, dir, addr string) {
 	names := strings.Fields("load_one load_five load_fifteen cpu_num proc_run proc_total cpu_user cpu_nice cpu_system cpu_wio cpu_idle mem_total mem_free mem_cached mem_buffers " +
 		"swap_total swap_free bytes_in bytes_out pkts_in pkts_out disk_total disk_free part_max_used")
 	for range 3 {
+		again := time.After(time.Second)
 		for i, name := range names {
 			args := []string{"-c", conf, "-n", name, "-v", strconv.Itoa(10 + i), "-t", "float", "-x", "20", "-d", "0"}
 			if out, err := exec.Command(gmetric, args...).CombinedOutput(); err != nil {
 				t.Fatalf("gmetric: %v\n%s", err, out)
 			}
 		}
-		time.Sleep(time.Second)
+		<-again
 	}
 }
 

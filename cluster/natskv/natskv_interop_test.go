@@ -37,12 +37,24 @@ func connect(t *testing.T, o natskv.Options) *natskv.Store {
 	}
 }
 
-// TestThreeServers: on three servers values are set by whoever has read the newest one and by
-// nobody else, what was removed can be set again, and all of it can be listed. A Watcher and two
-// Announcers work on it.
+// TestThreeServers runs what needs three servers on the same ones, each with a bucket of its own.
 func TestThreeServers(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
+	t.Run("Live", func(t *testing.T) {
+		for name, test := range map[string]func(t *testing.T, c *natstest.Cluster){"Values": values, "ReadsWhatItWrote": readsWhatItWrote} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, c)
+			})
+		}
+	})
+	t.Run("Killed", func(t *testing.T) { killedServers(t, c) })
+}
+
+// values: values are set by whoever has read the newest one and by nobody else, what was removed can
+// be set again, and all of it can be listed. A Watcher and two Announcers work on it.
+func values(t *testing.T, c *natstest.Cluster) {
 	s := connect(t, natskv.Options{URL: c.URLs(), Bucket: "cluster"})
 	ctx := t.Context()
 	must := func(rev uint64, err error) uint64 {
@@ -138,6 +150,7 @@ func cluster(t *testing.T, a, b coord.Store) {
 
 // TestBucketSettings: a bucket that may lose the map is refused, with the setting.
 func TestBucketSettings(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	n := natstest.One(t)
 	js := natstest.JetStream(t, n.URL)
 	for setting, c := range map[string]jetstream.KeyValueConfig{
@@ -160,11 +173,9 @@ func TestBucketSettings(t *testing.T) {
 	}
 }
 
-// TestReadsWhatItWrote: each of three stores is connected to another server; two of these follow.
+// readsWhatItWrote: each of three stores is connected to another server; two of these follow.
 // Whatever a store has written or removed shows at its next read.
-func TestReadsWhatItWrote(t *testing.T) {
-	t.Parallel() // most of it is waiting
-	c := natstest.Three(t)
+func readsWhatItWrote(t *testing.T, c *natstest.Cluster) {
 	connect(t, natskv.Options{URL: c.URLs(), Bucket: "b"}) // all servers are ready
 	var all sync.WaitGroup
 	for i, n := range c.Nodes {
@@ -200,12 +211,10 @@ func TestReadsWhatItWrote(t *testing.T) {
 	all.Wait()
 }
 
-// TestKilledServers: whichever server is killed, the others bring what is written within some
+// killedServers: whichever server is killed, the others bring what is written within some
 // seconds. The server that sends a Watch is one of them, and the client notices late that it ended.
-func TestKilledServers(t *testing.T) {
-	t.Parallel() // most of it is waiting
-	c := natstest.Three(t)
-	s := connect(t, natskv.Options{URL: c.URLs(), Bucket: "b"})
+func killedServers(t *testing.T, c *natstest.Cluster) {
+	s := connect(t, natskv.Options{URL: c.URLs(), Bucket: "killed"})
 	rev := uint64(0)
 	for i := range c.Nodes {
 		c.Nodes[i].Kill()
@@ -238,6 +247,7 @@ func TestKilledServers(t *testing.T) {
 
 // TestDeletedBucket: a bucket that was deleted is an error that says so, and nobody makes it.
 func TestDeletedBucket(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	n := natstest.One(t)
 	s := connect(t, natskv.Options{URL: n.URL, Bucket: "b", AcceptFewerReplicas: true})
 	if _, err := s.CompareAndSet(t.Context(), "all.x", []byte("old"), 0); err != nil {
@@ -258,6 +268,7 @@ func TestDeletedBucket(t *testing.T) {
 // TestPermissions: a user who may do what docs/cluster.md says of the bucket, and nothing else, can
 // use it.
 func TestPermissions(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	n := natstest.Start(t, dir, "n1", "127.0.0.1:-1", fmt.Sprintf("jetstream { store_dir: %q }\n", dir)+`authorization { users: [ { user: u, password: p, permissions: {
 		publish: ["$JS.API.INFO", "$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.MSG.GET.*", "$JS.API.CONSUMER.*.KV_b.>", "$JS.FC.KV_b.>", "$KV.b.>"]

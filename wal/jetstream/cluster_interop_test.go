@@ -14,7 +14,8 @@ import (
 
 // TestKilledLeader kills the server that leads the stream while records are appended, and starts it
 // again later. No record that was reported as durable is missing, none is there twice, and the
-// writer notices nothing but a pause. Then another process takes over.
+// writer notices nothing but a pause. Then another process takes over. What surveys say of the
+// servers is right all the time.
 func TestKilledLeader(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
@@ -44,8 +45,11 @@ func TestKilledLeader(t *testing.T) {
 			}
 		}
 	}
-	enqueue(105) // some are under way when the leader is killed
+	enqueue(100)
+	surveys := newSurveyed(t, c, o.Stream)
+	surveys.whole()
 	i := leader(t, c, o.Stream)
+	enqueue(5) // some are under way when the leader is killed
 	c.Nodes[i].Kill()
 	enqueue(100)
 	if err := wants(l, want[:told.Load()]...); err != nil {
@@ -59,9 +63,11 @@ func TestKilledLeader(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
+	surveys.without(i)
 	if c.Nodes[i] = c.Again[i](); c.Nodes[i] == nil {
 		t.Fatal("a killed server does not start again")
 	}
+	surveys.whole()
 	enqueue(95)
 	if p, err := l.Barrier(t.Context()); err != nil || p != 300 {
 		t.Fatalf("barrier: got %d, %v", p, err)
@@ -89,6 +95,6 @@ func openAmong(t testing.TB, o log.Options) *stream.Log {
 		if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 }

@@ -105,12 +105,10 @@ func TestServerAlone(t *testing.T) {
 	})
 }
 
-// TestServerHangs: a server that takes connections and answers nothing was kept for minutes, until
-// the client noticed that its pings are not answered.
-func TestServerHangs(t *testing.T) {
-	t.Parallel() // most of it is waiting
-	c := natstest.Three(t)
-	o := log.Options{URL: c.URLs(), Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20}
+// serverHangs: a server that takes connections and answers nothing was kept for minutes, until the
+// client noticed that its pings are not answered.
+func serverHangs(t *testing.T, c *natstest.Cluster) {
+	o := log.Options{URL: c.URLs(), Monitor: c.Monitors(), Stream: "hangs", MaxBytes: 64 << 20}
 	openAmong(t, o) // all servers are ready
 	i := (leader(t, c, o.Stream) + 1) % 3
 	o.URL, o.Connect = c.Nodes[i].URL+","+c.URLs(), []nats.Option{nats.DontRandomize()}

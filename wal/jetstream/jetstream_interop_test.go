@@ -80,9 +80,22 @@ func (g gate) Publish(ctx context.Context, after uint64, id string, msg []byte) 
 	return g.Server.Publish(ctx, after, id, msg)
 }
 
-func TestSuite(t *testing.T) {
+// TestOneServer runs what needs no more than one server on the same one, each with streams of its
+// own.
+func TestOneServer(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	n := natstest.One(t)
+	for name, test := range map[string]func(t *testing.T, n *natstest.Process){
+		"Suite": suite, "Sealed": sealed, "Full": full, "Settings": settings, "Announcements": announcements,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, n)
+		})
+	}
+}
+
+func suite(t *testing.T, n *natstest.Process) {
 	names := make(map[string]string) // of streams, by the suite's place
 	r := new(refusal)
 	c, err := log.Connect(log.Options{URL: n.URL, Monitor: []string{n.Monitor}, MaxBytes: 64 << 20, AcceptFewerReplicas: true})
@@ -93,7 +106,7 @@ func TestSuite(t *testing.T) {
 	at := func(place string) (gate, error) {
 		place = filepath.Clean(place)
 		if names[place] == "" {
-			names[place] = fmt.Sprintf("log%d", len(names))
+			names[place] = fmt.Sprintf("suite%d", len(names))
 		}
 		s, err := c.Stream(t.Context(), names[place])
 		return gate{s, r}, err
@@ -142,10 +155,9 @@ func add(t *testing.T, l *stream.Log, rec string) {
 	}
 }
 
-// TestSealed opens a stream twice: the servers refuse what the first process writes then.
-func TestSealed(t *testing.T) {
-	n := natstest.One(t)
-	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "log", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
+// sealed opens a stream twice: the servers refuse what the first process writes then.
+func sealed(t *testing.T, n *natstest.Process) {
+	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "sealed", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
 	a := open(t, o)
 	add(t, a, "one")
 	b := open(t, o)
@@ -185,11 +197,10 @@ func wants(l *stream.Log, want ...string) error {
 	return err
 }
 
-// TestFull fills a stream. Another process can open it nevertheless, and many times: it could not,
+// full fills a stream. Another process can open it nevertheless, and many times: it could not,
 // because there was no room for its claim. Truncation makes it take records again.
-func TestFull(t *testing.T) {
-	n := natstest.One(t)
-	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "log", MaxBytes: 40_000, AcceptFewerReplicas: true}
+func full(t *testing.T, n *natstest.Process) {
+	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "full", MaxBytes: 40_000, AcceptFewerReplicas: true}
 	l := open(t, o)
 	rec := make([]byte, 3000)
 	for i := range rec {
@@ -229,10 +240,9 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestSettings opens streams and servers that would lose data: each is refused with the line to
+// settings opens streams and servers that would lose data: each is refused with the line to
 // write.
-func TestSettings(t *testing.T) {
-	n := natstest.One(t)
+func settings(t *testing.T, n *natstest.Process) {
 	js := natstest.JetStream(t, n.URL)
 	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, AcceptFewerReplicas: true}
 	good := jetstream.StreamConfig{
@@ -248,7 +258,7 @@ func TestSettings(t *testing.T) {
 		change  func(c *jetstream.StreamConfig, o *log.Options)
 	}{
 		{"", func(*jetstream.StreamConfig, *log.Options) {}},
-		{"subjects", func(c *jetstream.StreamConfig, _ *log.Options) { c.Subjects = []string{"rondo.log.>"} }},
+		{"subjects", func(c *jetstream.StreamConfig, _ *log.Options) { c.Subjects = []string{"settings.>"} }},
 		{"num_replicas", func(_ *jetstream.StreamConfig, o *log.Options) { o.AcceptFewerReplicas = false }},
 		{"storage", func(c *jetstream.StreamConfig, _ *log.Options) { c.Storage = jetstream.MemoryStorage }},
 		{"retention", func(c *jetstream.StreamConfig, _ *log.Options) { c.Retention = jetstream.InterestPolicy }},
@@ -272,7 +282,7 @@ func TestSettings(t *testing.T) {
 			config, o := good, o
 			// A server removes the files of a deleted stream a little later: each case has a name
 			// of its own.
-			o.Stream = fmt.Sprintf("log%d", i)
+			o.Stream = fmt.Sprintf("settings%d", i)
 			config.Name, config.Subjects = o.Stream, []string{"rondo.log." + o.Stream}
 			c.change(&config, &o)
 			if _, err := js.CreateStream(t.Context(), config); err != nil {
@@ -301,6 +311,7 @@ func TestSettings(t *testing.T) {
 
 // TestUnsynced starts a server with the default settings, which lose acknowledged messages.
 func TestUnsynced(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	n := natstest.Start(t, dir, "n1", "127.0.0.1:-1", fmt.Sprintf("jetstream { store_dir: %q }", dir))
 	if n == nil {
@@ -324,8 +335,7 @@ func TestUnsynced(t *testing.T) {
 }
 
 // Readers hear of news by messages that no stream keeps.
-func TestAnnouncements(t *testing.T) {
-	p := natstest.One(t)
+func announcements(t *testing.T, p *natstest.Process) {
 	c, err := log.Connect(log.Options{URL: p.URL, MaxBytes: 16 << 20, Monitor: []string{p.Monitor}, AcceptFewerReplicas: true})
 	if err != nil {
 		t.Fatal(err)
@@ -372,6 +382,7 @@ func TestAnnouncements(t *testing.T) {
 // TestServersWithoutRoom: the servers reserve the largest size of a log. If they cannot, they only
 // say that they have no peers or no resources.
 func TestServersWithoutRoom(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	n := natstest.Start(t, dir, "n1", "127.0.0.1:-1", fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always, max_file: 1M }", dir))
 	if n == nil {

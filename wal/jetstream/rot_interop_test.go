@@ -56,11 +56,17 @@ func stop(t *testing.T, p *natstest.Process) {
 	p.Kill() // waits
 }
 
-// TestFlippedBit flips a bit in the file of one server. A reader that is connected to this server
-// finds it, names the server, and reads the record from another one.
-func TestFlippedBit(t *testing.T) {
+// TestBadServer: one of three servers has damaged files, and then hangs.
+func TestBadServer(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
+	t.Run("FlippedBit", func(t *testing.T) { flippedBit(t, c) })
+	t.Run("Hangs", func(t *testing.T) { serverHangs(t, c) }) // for good
+}
+
+// flippedBit flips a bit in the file of one server. A reader that is connected to this server finds
+// it, names the server, and reads the record from another one.
+func flippedBit(t *testing.T, c *natstest.Cluster) {
 	o := log.Options{URL: c.URLs(), Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20}
 	o.Log.Patience = 2 * time.Minute
 	l := openAmong(t, o)
