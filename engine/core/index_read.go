@@ -23,6 +23,7 @@ type indexReader struct {
 	labels tableView[postingChange]
 	passed *passedOver
 	read   int    // entries so far
+	stored uint64 // series that entries of the database name so far
 	value  string // at which values is
 	enough bool   // the walk of values ends
 	err    error  // ctx's
@@ -54,6 +55,7 @@ func (r *indexReader) posting(c *tableCursor[postingChange]) (id groupID, p post
 		if r.passed.over(err) && c.change == nil {
 			return id, p, false
 		}
+		r.stored += uint64(p.count())
 	}
 	if c.change != nil {
 		id = groupOfKey(c.key[len(c.key)-8:])
@@ -68,6 +70,7 @@ type postingList struct {
 	cursor tableCursor[postingChange]
 	key    []byte // of the label; what follows is class and group
 	k      []byte // the key of the entry at hand; nil behind the last one
+	p      posting
 }
 
 func (r *indexReader) list(l Label) *postingList {
@@ -75,7 +78,7 @@ func (r *indexReader) list(l Label) *postingList {
 }
 
 func (r *indexReader) listFrom(l Label, id groupID) *postingList {
-	x := &postingList{r: r, cursor: r.labels.cursor(r.tx.Bucket(bucketLabels)), key: labelKey(l)}
+	x := &postingList{r: r, cursor: r.labels.cursor(r.tx, bucketLabels, r.passed), key: labelKey(l)}
 	first := x.key
 	if id != (groupID{}) {
 		first = x.keyOf(id)
@@ -90,15 +93,15 @@ func (x *postingList) keyOf(id groupID) []byte {
 	return groupKey(x.key, id.class, id.group) // labelKey has left room for it
 }
 
-// settle takes the entry of the cursor, if it belongs to the label. It passes over damaged keys.
+// settle takes the entry of the cursor, if it belongs to the label. It passes over damaged ones.
 func (x *postingList) settle() {
 	for ; bytes.HasPrefix(x.cursor.key, x.key) && x.r.more(); x.cursor.next() {
-		if len(x.cursor.key) == len(x.key)+8 {
-			x.k = x.cursor.key
+		if _, p, ok := x.r.posting(&x.cursor); ok && len(x.cursor.key) == len(x.key)+8 {
+			x.k, x.p = x.cursor.key, p
 			return
 		}
-		x.r.posting(&x.cursor)
 	}
+	x.cursor.end()
 	x.k = nil
 }
 
@@ -135,15 +138,6 @@ func (x *postingList) seek(id groupID) {
 	}
 }
 
-// posting returns the series of the entry at hand. It is empty if the entry is damaged.
-func (x *postingList) posting() posting {
-	_, p, ok := x.r.posting(&x.cursor)
-	if !ok {
-		return posting{}
-	}
-	return p
-}
-
 // join returns the series that carry all of the labels. It needs at least one label. It returns
 // false if it would read more than most entries.
 func (r *indexReader) join(labels []Label, most int) (out refSet, whole bool) {
@@ -170,10 +164,9 @@ func (r *indexReader) join(labels []Label, most int) (out refSet, whole bool) {
 		if same < len(lists) {
 			continue
 		}
-		g := groupSet{id, lists[0].posting()}
+		g := groupSet{id, lists[0].p}
 		for _, x := range lists[1:] {
-			p := x.posting()
-			g.p.keep(&p)
+			g.p.keep(&x.p)
 		}
 		if !g.p.empty() {
 			out = append(out, g)
@@ -199,7 +192,7 @@ func (r *indexReader) within(set, out refSet, l Label) {
 		}
 		var ok bool
 		if at, ok = set.find(x.group(), at); ok {
-			p := x.posting()
+			p := x.p
 			p.keep(&set[at].p)
 			out[at].p.add(&p)
 			at++
@@ -214,7 +207,7 @@ func (r *indexReader) within(set, out refSet, l Label) {
 func (r *indexReader) values(name, prefix string, most int, take func(v string) bool, entry func(id groupID, p *posting) bool) bool {
 	first := append(append([]byte(name), 0), prefix...)
 	head := len(name) + 1
-	c := r.labels.cursor(r.tx.Bucket(bucketLabels))
+	c := r.labels.cursor(r.tx, bucketLabels, r.passed)
 	var value, past []byte // the walk has passed the keys before past
 	known, taken, passed := false, false, 0
 	for c.seek(first); bytes.HasPrefix(c.key, first) && !r.enough && r.more(); {
@@ -251,6 +244,7 @@ func (r *indexReader) values(name, prefix string, most int, take func(v string) 
 		past = next
 		c.seek(past)
 	}
+	c.end()
 	return true
 }
 
@@ -258,23 +252,12 @@ func (r *indexReader) values(name, prefix string, most int, take func(v string) 
 // written.
 func (r *indexReader) everything() refSet {
 	var out []groupSet
-	stored := uint64(0)
+	before := r.stored
 	for x := r.list(Label{}); x.k != nil; x.next() {
-		g := groupSet{id: x.group()}
-		if x.cursor.inDB {
-			_, p, err := r.cat.storedPosting(x.k, x.cursor.value)
-			if !r.passed.over(err) {
-				stored += uint64(p.count())
-				g.p = p
-			}
-		}
-		if x.cursor.change != nil {
-			x.cursor.change.apply(&g.p)
-		}
-		out = append(out, g)
+		out = append(out, groupSet{x.group(), x.p})
 	}
 	count, err := metaNumber(r.tx, metaCount)
-	if err == nil && count != stored && r.err == nil {
+	if stored := r.stored - before; err == nil && count != stored && r.err == nil {
 		err = &DamageError{Bucket: string(bucketLabels), Err: fmt.Errorf("%d series, not the %d that were written", stored, count)}
 	}
 	if err != nil && !errors.Is(err, ErrDamaged) {
@@ -388,7 +371,7 @@ func (r *indexReader) union(t *term, most int) (set refSet, whole bool) {
 			if most--; most < 0 {
 				return nil, false
 			}
-			out = append(out, groupSet{x.group(), x.posting()})
+			out = append(out, groupSet{x.group(), x.p})
 		}
 	}
 	return gathered(out), true
@@ -462,7 +445,7 @@ func (r *indexReader) walk(set, carry refSet, t *term) bool {
 // at most most names; whole is false if there are more.
 func (r *indexReader) below(folders []string, most int) (set refSet, whole bool) {
 	var refs []Ref
-	c := r.paths.cursor(r.tx.Bucket(bucketNames))
+	c := r.paths.cursor(r.tx, bucketNames, r.passed)
 	take := func() {
 		if ref := r.cat.nameAt(&c, r.passed); ref != 0 {
 			refs = append(refs, ref)
@@ -479,6 +462,7 @@ func (r *indexReader) below(folders []string, most int) (set refSet, whole bool)
 			}
 			take()
 		}
+		c.end()
 	}
 	slices.Sort(refs)
 	return r.cat.setOf(slices.Compact(refs)), true

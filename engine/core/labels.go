@@ -122,7 +122,7 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 
 // names adds the names of labels that series of w carry.
 func (r *indexReader) names(w *within, add func(string)) {
-	c := r.labels.cursor(r.tx.Bucket(bucketLabels))
+	c := r.labels.cursor(r.tx, bucketLabels, r.passed)
 	var past []byte // the walk has passed the keys before this one
 	for c.seek([]byte{1}); c.key != nil && r.more(); {
 		id, p, ok := r.posting(&c)

@@ -370,7 +370,7 @@ func (md *metadata) view(prefix, after string) tableView[*Metadata] {
 // reports whether there are more.
 func (s *Store) someMetadata(newer tableView[*Metadata], prefix, after string, n int, passed *passedOver) (out []PathMetadata, more bool, err error) {
 	err = s.db.View(bucketMetadata, func(tx *boltfile.Tx) error {
-		c := newer.cursor(tx.Bucket(bucketMetadata))
+		c := newer.cursor(tx, bucketMetadata, passed)
 		for c.seek([]byte(max(prefix, after))); c.has(prefix); c.next() {
 			if string(c.key) <= after && after != "" {
 				continue
@@ -390,6 +390,7 @@ func (s *Store) someMetadata(newer tableView[*Metadata], prefix, after string, n
 			}
 			out = append(out, PathMetadata{Path: string(c.key), Metadata: *m})
 		}
+		c.end()
 		return nil
 	})
 	return out, more, err

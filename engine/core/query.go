@@ -337,7 +337,7 @@ func (cat *catalogue) someNames(out []nameRef, newer tableView[Ref], prefix, aft
 	prefix = nameKey(prefix)
 	whole := prefix == "" && after == ""
 	err = cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
-		c := newer.cursor(tx.Bucket(bucketNames))
+		c := newer.cursor(tx, bucketNames, passed)
 		stored := uint64(0)
 		for c.seek([]byte(max(prefix, after))); c.has(prefix); c.next() {
 			if string(c.key) <= after && after != "" {
@@ -355,7 +355,7 @@ func (cat *catalogue) someNames(out []nameRef, newer tableView[Ref], prefix, aft
 				out = append(out, nameRef{string(c.key), ref})
 			}
 		}
-		if !whole || passed.n > 0 {
+		if c.end(); !whole || passed.n > 0 {
 			return nil
 		}
 		count, err := metaNumber(tx, metaCount)

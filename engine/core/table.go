@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/internal/record"
 )
 
 // The names and the label index are tables: buckets of the database with what the newest changes of
@@ -117,6 +119,9 @@ type tableCursor[V any] struct {
 	inDB   bool           // else only newer has key
 	change *V             // of key; nil: what the database has counts
 	newer  *tableSteps[V] // nil: the table has no changes
+
+	bucket []byte
+	passed *passedOver // gets damage beside the way
 }
 
 // A tableSteps is where a cursor is in the changes of a table.
@@ -129,17 +134,44 @@ type tableSteps[V any] struct {
 }
 
 // cursor returns a cursor over a bucket with the changes of v.
-func (v *tableView[V]) cursor(b *boltfile.Bucket) tableCursor[V] {
-	c := tableCursor[V]{db: b.Cursor()}
+func (v *tableView[V]) cursor(tx *boltfile.Tx, bucket []byte, passed *passedOver) tableCursor[V] {
+	c := tableCursor[V]{db: tx.Bucket(bucket).Cursor(), bucket: bucket, passed: passed}
 	if len(v.lists) > 0 {
 		c.newer = &tableSteps[V]{tableView: *v, at: make([]int, len(v.lists))}
 	}
 	return c
 }
 
+// A flipped bit in a key leaves its entry where it was, and a search that misses it ends beside it.
+// So the entry before the place of a seek is checked, and the one at which a walk ends.
+
+// beside checks an entry of the database that the walk does not use.
+func (c *tableCursor[V]) beside(k, v []byte) {
+	if _, err := record.CutSum(v, c.bucket, k); err != nil {
+		c.passed.over(damage.InValue(c.bucket, k, err))
+	}
+}
+
+// end checks the entry at which a walk ends.
+func (c *tableCursor[V]) end() {
+	k, v := c.key, c.value
+	if c.newer != nil {
+		k, v = c.newer.k, c.newer.v
+	}
+	if k != nil {
+		c.beside(k, v)
+	}
+}
+
 // seek steps to the first key at or behind key.
 func (c *tableCursor[V]) seek(key []byte) {
 	k, v := c.db.Seek(key)
+	if !bytes.Equal(k, key) {
+		if before, value := c.db.Prev(); before != nil {
+			c.beside(before, value)
+			c.db.Next()
+		}
+	}
 	if c.newer == nil {
 		c.key, c.value, c.inDB = k, v, k != nil
 		return
