@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -46,7 +47,7 @@ type Join struct {
 type level struct {
 	archive int
 	average bool        // it is looked at for points of MIN or MAX that would be unknown otherwise
-	after   int64       // what the rows know up to then does not count
+	after   int64       // the rows behind it are read with the base
 	rows    []core.Rows // that were read
 }
 
@@ -67,12 +68,12 @@ func NewJoin(ref core.Ref, d *rra.Definition, cf rra.CF, base int, start, end, w
 	x.holes = make([][]span, len(want))
 	x.known = slices.Repeat([]int64{start}, len(want))
 	for _, i := range x.others(cf, func(*rra.Archive) bool { return false }) {
-		x.levels = append(x.levels, level{archive: i, after: start})
+		x.levels = append(x.levels, level{archive: i, after: math.MaxInt64})
 	}
 	if cf == rra.Min || cf == rra.Max {
 		for _, i := range x.others(rra.Average, func(a *rra.Archive) bool { return a.Serves(cf) }) {
 			if i != core.OpenRow {
-				x.levels = append(x.levels, level{archive: i, average: true, after: start})
+				x.levels = append(x.levels, level{archive: i, average: true, after: math.MaxInt64})
 			}
 		}
 	}
@@ -216,7 +217,7 @@ func (x *Join) plan(most int64, fn func(int, core.Span)) bool {
 	}
 	values, read, last := int64(0), 0, 0
 	for x.reading = 0; x.reading < len(x.levels); x.reading++ {
-		spans, n := x.reads(x.levels[x.reading].archive)
+		spans, n := x.reads(&x.levels[x.reading])
 		if values > 0 && values+n > most {
 			break
 		}
@@ -299,8 +300,9 @@ func (x *Join) onlyBare() {
 	}
 }
 
-// reads returns what to read of an archive for the holes, and how many values that is.
-func (x *Join) reads(archive int) (spans []core.Span, values int64) {
+// reads returns what to read of a level for the holes, and how many values that is.
+func (x *Join) reads(l *level) (spans []core.Span, values int64) {
+	archive := l.archive
 	if archive == core.OpenRow {
 		return nil, 0
 	}
@@ -317,7 +319,7 @@ func (x *Join) reads(archive int) (spans []core.Span, values int64) {
 		values += (r.to - r.from) / step * int64(len(x.def.Sources))
 	}
 	for _, h := range all {
-		from, to := max(floor(h.from, step), oldest), min(-floor(-h.to, step), newest)
+		from, to := max(floor(h.from, step), oldest), min(-floor(-min(h.to, l.after), step), newest)
 		switch {
 		case from >= to:
 		case r.from < r.to && from <= r.to+readNear*step:
