@@ -140,7 +140,7 @@ func (sh *shard) apply(s *Store, t *Ticket) {
 func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	g := r.g
 	defer g.inflight.Add(-1)
-	if err := s.loader.lockGroup(g); err != nil {
+	if err := sh.lockGroup(&s.loader, g); err != nil {
 		for i := r.from; i < r.to; i++ {
 			o.reject(int(i), err)
 		}
@@ -166,7 +166,7 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 // applyGroupOp applies to one group what a record that is not samples does to it.
 func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
 	defer s.catalogue.arriving.Add(-int32(d.arrives))
-	if err := s.loader.lockGroup(d.g); err != nil {
+	if err := sh.lockGroup(&s.loader, d.g); err != nil {
 		o.reject(0, err)
 		return
 	}

@@ -46,6 +46,8 @@ type group struct {
 	// longRuns are by index*cols + column.
 	longRuns map[int][]longRun
 
+	counted wal.Pos // of the newest digest that has the states
+
 	deferred []deferredRun // runs to apply when the group is loaded
 	// deferredErr is the error of a deferred run that could not be applied. The arrays then hold a
 	// part of the state only, and loading always fails.
@@ -226,15 +228,20 @@ func (g *group) unloadIdle(reorders bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.used && g.idle() && (len(g.held) == 0 || !reorders) {
-		for i := range g.held {
-			g.dropHeld(i)
-		}
 		g.c.space.Release(g.encMem)
 		g.encMem, g.enc, g.encTag, g.encReady = nil, nil, nil, false
-		g.unload()
-		g.c.space.unloaded.Add(1)
+		g.drop()
 	}
 	g.used = false
+}
+
+// drop unloads a group that is idle.
+func (g *group) drop() {
+	for i := range g.held {
+		g.dropHeld(i)
+	}
+	g.unload()
+	g.c.space.unloaded.Add(1)
 }
 
 // idle reports whether the database holds everything that the arrays hold, and no coded run waits

@@ -60,6 +60,15 @@ func (l *loader) lockGroup(g *group) error {
 	}
 }
 
+// lockGroup locks a group that a record is about to change, as the loader does.
+func (sh *shard) lockGroup(l *loader, g *group) error {
+	err := l.lockGroup(g)
+	if err == nil && sh.before != nil {
+		sh.before(g)
+	}
+	return err
+}
+
 // loadGroup makes sure that the arrays of g hold its state. The caller holds g.mu, and tx is not
 // older than the last transaction that wrote g. The error is a *DamageError if the state record is
 // damaged.

@@ -224,7 +224,7 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		window := r.Time(0)
 		t.op.apply = func(t *Ticket) { s.applySettings(t, window) }
 	case record.KindBarrier:
-		t.op.apply = func(t *Ticket) { s.replica.digests.apply(t, p, rec[1:]) }
+		t.op.apply = func(t *Ticket) { s.replica.digests.begin(t, rec[1:]) }
 	default:
 		return fmt.Errorf("log position %d: record of kind %d, which this program does not know: %w", p, rec[0], ErrNewer)
 	}
@@ -401,7 +401,7 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, n *numbered, rec []byte) err
 
 // applyRun applies one decoded run, unless the group has already seen it.
 func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, n *numbered, h runHeader) error {
-	if err := s.loader.lockGroup(g); err != nil {
+	if err := sh.lockGroup(&s.loader, g); err != nil {
 		return s.passDamagedGroup(err)
 	}
 	defer g.mu.Unlock()

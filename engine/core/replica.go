@@ -49,7 +49,7 @@ type replica struct {
 
 func (r *replica) init(s *Store) {
 	r.s, r.closing = s, make(chan struct{})
-	r.digests.init(s)
+	r.digests.s, r.digests.taking = s, make(chan struct{}, 1)
 	if s.options.Follow != nil {
 		r.role.Store(int32(Follower))
 	}
@@ -315,8 +315,6 @@ func (r *replica) lead(ctx context.Context) error {
 
 // catchUp applies the records of the log that the store lacks.
 func (r *replica) catchUp(ctx context.Context, l Log) error {
-	r.digests.turn(true)
-	defer r.digests.turn(false)
 	in := newInbox(r.s, r.s.Position()+1)
 	in.start(ctx)
 	err := l.Replay(in.next, func(p wal.Pos, rec []byte) error { return in.add(ctx, p, rec) })
@@ -344,6 +342,7 @@ func (r *replica) close() {
 	r.unfollow()
 	r.changing.Unlock()
 	r.stepping.Wait()
+	r.digests.close()
 }
 
 // Several stores may share one log, which is not in the folder of any of them: Options.OpenLog and

@@ -27,15 +27,16 @@ type shard struct {
 	reorder rra.Time // the reorder window in force
 
 	// The goroutine alone uses what follows, and keeps it from record to record.
-	runs  []rra.Run              // rows of one step
-	block rra.Block              // series that step together
-	index [rra.BlockSeries]int32 // of the series that may join it
-	reach int                    // how many samples are looked at for it
-	words []uint64               // a copy of the state at hand
-	state rra.State              // of the series at hand: a local variable would escape to the heap
-	batch Batch                  // decoded records
-	coder bufferCoder
-	stats shardStats
+	runs   []rra.Run              // rows of one step
+	block  rra.Block              // series that step together
+	index  [rra.BlockSeries]int32 // of the series that may join it
+	reach  int                    // how many samples are looked at for it
+	words  []uint64               // a copy of the state at hand
+	state  rra.State              // of the series at hand: a local variable would escape to the heap
+	batch  Batch                  // decoded records
+	before func(*group)           // called before a record changes a group; nil: nobody wants to know
+	coder  bufferCoder
+	stats  shardStats
 
 	_ [128]byte // shards do not share cache lines
 }
