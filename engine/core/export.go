@@ -210,10 +210,7 @@ const copyVersion = 2
 func (c *Copy) AppendBinary(dst []byte) ([]byte, error) {
 	dst = append(dst, copyVersion)
 	dst = record.AppendText(dst, c.Path)
-	dst = binary.AppendUvarint(dst, uint64(len(c.Labels)))
-	for _, l := range c.Labels {
-		dst = record.AppendText(record.AppendText(dst, l.Name), l.Value)
-	}
+	dst = appendLabels(dst, c.Labels)
 	dst = record.AppendText(dst, string(AppendDefinition(nil, c.Definition)))
 	dst = binary.AppendUvarint(dst, uint64(len(c.State.W)))
 	for _, w := range c.State.W {
@@ -237,10 +234,7 @@ func (c *Copy) UnmarshalBinary(b []byte) error {
 	if v := r.Byte(); v != copyVersion {
 		return asInvalid(fmt.Errorf("copy of a series, version %d: %w", v, record.OtherVersion(uint64(v), copyVersion)))
 	}
-	*c = Copy{Path: r.Text()}
-	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
-		c.Labels = append(c.Labels, Label{r.Text(), r.Text()})
-	}
+	*c = Copy{Path: r.Text(), Labels: readLabels(&r)}
 	d, err := ParseDefinition(r.Bytes(r.Uvarint()))
 	if err != nil {
 		return err

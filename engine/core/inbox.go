@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -39,7 +38,7 @@ type inbox struct {
 // newInbox returns an inbox whose first record has the position next.
 func newInbox(s *Store, next wal.Pos) *inbox {
 	return &inbox{
-		s: s, r: replayer{s: s}, next: next,
+		s: s, r: replayer{s: s, c: &delivery{}}, next: next,
 		failed: func() {}, more: make(chan struct{}, 1), room: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 }
@@ -90,17 +89,13 @@ func (in *inbox) add(ctx context.Context, p wal.Pos, rec []byte) error {
 	if p != in.next {
 		return fmt.Errorf("%w: record %d comes where %d is the next", wal.ErrHole, p, in.next)
 	}
-	n, rec, err := cutNumber(p, rec)
-	if err != nil {
-		return err
-	}
 	for {
 		in.mu.Lock()
 		err, full := in.err, len(in.records) > 0 && len(in.buf)+len(rec) > inboxBytes
 		if err == nil && !full {
 			from := len(in.buf)
 			in.buf = append(in.buf, rec...)
-			in.records = append(in.records, rawRecord{p, uint32(from), uint32(len(in.buf)), n})
+			in.records = append(in.records, rawRecord{pos: p, from: uint32(from), to: uint32(len(in.buf))})
 			in.next++
 		}
 		in.mu.Unlock()
@@ -145,61 +140,17 @@ func (in *inbox) apply(ctx context.Context, buf []byte, records []rawRecord) err
 	}
 	s.admission.addLogged(int64(len(buf)))
 	s.appender.batches.Add(uint64(len(records)))
-	for from := 0; from < len(records); {
-		n := from
-		for n < len(records) && isSamples(buf, records[n]) {
-			records[n].number = s.appender.numbers.replayed(records[n].number, records[n].pos)
-			n++
+	defer in.r.flush()
+	for i := range records {
+		r := &records[i]
+		if err := in.r.record(r.pos, buf[r.from:r.to]); err != nil {
+			return err
 		}
-		if n > from {
-			s.appender.deliver(&delivery{records: records[from:n:n], buf: buf, last: records[n-1].pos, replayed: true})
-		}
-		if n < len(records) {
-			r := records[n]
-			if err := in.applyChange(r.pos, r.number, buf[r.from:r.to:r.to]); err != nil {
-				return err
-			}
-			n++
-		}
-		from = n
 	}
 	if e := s.loader.failure.Load(); e != nil {
 		return *e
 	}
 	return nil
-}
-
-func isSamples(buf []byte, r rawRecord) bool {
-	return r.to > r.from && buf[r.from] == record.KindSamples
-}
-
-// applyChange applies a record that is not samples.
-func (in *inbox) applyChange(p wal.Pos, n *numbered, rec []byte) error {
-	if len(rec) == 0 {
-		return recordError("empty", uint64(p))
-	}
-	a := &in.s.appender
-	a.dispatching.Lock()
-	defer a.dispatching.Unlock()
-	c, err := in.r.change(p, n, rec)
-	if err == nil && c != nil {
-		a.sendAll(c)
-	}
-	return err
-}
-
-// deliver sends a delivery to the shards.
-func (a *appender) deliver(d *delivery) {
-	a.dispatching.Lock()
-	defer a.dispatching.Unlock()
-	a.sendAll(d)
-}
-
-// sendAll is deliver for a caller who holds dispatching.
-func (a *appender) sendAll(d *delivery) {
-	for _, sh := range a.shards {
-		sh.send(d)
-	}
 }
 
 // A spool holds data that was read in a transaction until a slow reader has it, so that the

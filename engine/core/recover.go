@@ -32,7 +32,12 @@ func (s *Store) replay() error {
 		return fmt.Errorf("%w: the store holds the log up to %d, the log begins at %d", wal.ErrHole, from-1, first)
 	}
 	r := &replayer{s: s, c: &delivery{}, lazy: s.options.NoBackground || s.options.ReadOnly}
-	if err := log.Replay(from, r.record); err != nil {
+	err := log.Replay(from, func(p wal.Pos, rec []byte) error {
+		s.replayedRecords.Add(1)
+		s.checkpoints.replayed.Add(int64(len(rec)))
+		return r.record(p, rec)
+	})
+	if err != nil {
 		return err
 	}
 	r.flush()
@@ -57,10 +62,10 @@ type replayer struct {
 	kept     []byte // holds the newest deferred records
 }
 
+// record takes the record at p. It changes the catalogue at once. Samples go to the shards with
+// others, by flush at the latest.
 func (r *replayer) record(p wal.Pos, rec []byte) error {
 	s := r.s
-	s.replayedRecords.Add(1)
-	s.checkpoints.replayed.Add(int64(len(rec)))
 	n, rec, err := cutNumber(p, rec)
 	if err != nil {
 		return err
@@ -79,9 +84,6 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	}
 	if rec[0] == record.KindSamples {
 		c := r.c
-		if c.buf == nil {
-			c.buf = make([]byte, 0, replayChunk+len(rec))
-		}
 		from := len(c.buf)
 		c.buf = append(c.buf, rec...)
 		c.records = append(c.records, rawRecord{p, uint32(from), uint32(len(c.buf)), s.appender.numbers.replayed(n, p)})
@@ -92,6 +94,8 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 		return nil
 	}
 	r.flush()
+	s.appender.dispatching.Lock()
+	defer s.appender.dispatching.Unlock()
 	c, err := r.change(p, n, rec)
 	if err != nil {
 		return err
@@ -104,7 +108,6 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 		}
 		return nil
 	}
-	c.wait = &r.wait
 	r.send(c)
 	return nil
 }
@@ -169,18 +172,25 @@ func (r *replayer) deferRuns(p wal.Pos, n *numbered, rec []byte) error {
 	return nil
 }
 
+// flush sends the samples that were gathered.
 func (r *replayer) flush() {
 	if len(r.c.records) == 0 {
 		return
 	}
-	r.c.wait, r.c.replayed = &r.wait, true
+	r.c.replayed = true
+	r.s.appender.dispatching.Lock()
+	defer r.s.appender.dispatching.Unlock()
 	r.send(r.c)
-	r.c = &delivery{}
+	r.c = &delivery{buf: make([]byte, 0, len(r.c.buf))} // the next one is about as large
 }
 
+// send sends a delivery to the shards. The caller holds dispatching.
 func (r *replayer) send(c *delivery) {
+	c.wait = &r.wait
 	r.wait.Add(len(r.s.appender.shards))
-	r.s.appender.deliver(c)
+	for _, sh := range r.s.appender.shards {
+		sh.send(c)
+	}
 }
 
 // replayOp sets the op of t to the effect of a record that is not samples.
@@ -363,58 +373,4 @@ func (l *loader) applyAllDeferred() error {
 		}
 	}
 	return nil
-}
-
-// applyRecord applies what a logged record of samples, with a number or nil, holds for the groups
-// of shard sh.
-func (s *Store) applyRecord(sh *shard, pos wal.Pos, n *numbered, rec []byte) error {
-	sh.mu.Lock() // a snapshot must not see a part of the record
-	defer sh.mu.Unlock()
-	r := record.Reader{Rest: rec}
-	r.Byte()
-	var at rra.Time
-	for len(r.Rest) > 0 && r.Err == nil {
-		h := readRun(&r, at)
-		at = h.at
-		if r.Err != nil {
-			break
-		}
-		g, err := s.catalogue.groupAt(h.class, h.group)
-		if s.options.salvage.lostGroup(groupID{h.class, h.group}) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("log position %d: %w", pos, err)
-		}
-		if g.shard != sh.id {
-			continue
-		}
-		if err := s.applyRun(sh, g, pos, n, h); err != nil {
-			return err
-		}
-	}
-	if r.Err != nil {
-		return recordError("samples", uint64(pos))
-	}
-	return nil
-}
-
-// applyRun applies one decoded run, unless the group has already seen it.
-func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, n *numbered, h runHeader) error {
-	if err := sh.lockGroup(&s.loader, g); err != nil {
-		return s.passDamagedGroup(err)
-	}
-	defer g.mu.Unlock()
-	g.used = true
-	return sh.applyBody(sh, g, pos, n, h)
-}
-
-// passDamagedGroup turns the error of a damaged group into nil, so that replay goes on. The log
-// does not reach back far enough to make the state anew, and other series must not wait for a
-// repair.
-func (s *Store) passDamagedGroup(err error) error {
-	if errors.Is(err, ErrDamaged) {
-		return nil // the damage is logged and counted already
-	}
-	return err
 }
