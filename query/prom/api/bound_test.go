@@ -27,6 +27,7 @@ func TestCostlyExpressionsAreRefusedAtOnce(t *testing.T) {
 		{"GET", "query", "query=" + strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000), "200001 words"},
 		{"POST", "query_range", "start=0&end=1&step=1&query=" + url.QueryEscape(sum), "120001 words"},
 		{"POST", "format_query", "query=" + url.QueryEscape(sum), "120001 words"},
+		{"POST", "format_query", "query=" + strings.Repeat("abs(", 1600) + "a" + strings.Repeat(")", 1600), "1601 parts in each other, at most 200"},
 		{"POST", "parse_query", "query=" + url.QueryEscape(sum), "120001 words"},
 		{"POST", "query", "query=" + url.QueryEscape(many), "65 matchers, at most 64"},
 		{"POST", "series", "match[]=" + url.QueryEscape(many), "65 matchers"},

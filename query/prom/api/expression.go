@@ -22,7 +22,17 @@ func (h *Handler) formatQuery(r *http.Request, _ string) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := depth(expr); n > maxFormatted {
+		return nil, bad("the expression has %d parts in each other, at most %d are formatted", n, maxFormatted)
+	}
 	return &result{data: func(o *output) { o.str(expr.Pretty(0)) }}, nil
+}
+
+func depth(n parser.Node) (deep int) {
+	for child := range parser.ChildrenIter(n) {
+		deep = max(deep, depth(child))
+	}
+	return deep + 1
 }
 
 // parseQuery answers with the tree of an expression, as Prometheus' page for queries shows it.

@@ -15,6 +15,7 @@ const (
 	maxReadQueries  = 1_000            // queries of a remote read request
 	maxReadForms    = 16               // types of answers in it
 	maxReadGrouping = 1_000            // labels by which the hints of one query group
+	maxFormatted    = 200              // depth of an expression that is formatted, in time by its cube
 	frameBytes      = 1 << 20          // bytes of a frame of remote read, about
 	flushBytes      = 64 << 10         // bytes that are collected before they are sent
 	gzipBytes       = 1 << 10          // bytes from which on an answer is packed

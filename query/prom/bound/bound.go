@@ -23,6 +23,7 @@ const (
 	MaxTokens   = 5_000     // words, numbers, texts, operators and brackets
 	MaxMatchers = 64        // of one selector
 	MaxProgram  = 100_000   // instructions of compiled regular expressions, about 12 MB
+	MaxMade     = 1_024     // bytes that a series gets in labels: see made
 )
 
 // A Budget is what a request has used of the limits. The zero value is ready for use.
@@ -37,7 +38,7 @@ func (b *Budget) Expression(text string) error {
 	if b.bytes += len(text); b.bytes > MaxBytes {
 		return fmt.Errorf("the expression has %d bytes, at most %d are taken", b.bytes, MaxBytes)
 	}
-	matchers, inside := 0, false
+	matchers, inside, makes := 0, false, false
 	var op parser.ItemType // the operator before the token
 	l := parser.Lex(text)
 	for item := (parser.Item{}); ; op = item.Typ {
@@ -46,9 +47,16 @@ func (b *Budget) Expression(text string) error {
 			if b.tokens > MaxTokens {
 				return fmt.Errorf("the expression has %d words, numbers and operators, at most %d are taken", b.tokens, MaxTokens)
 			}
+			if makes {
+				return labelsOf(text)
+			}
 			return nil
 		case parser.COMMENT:
 			continue
+		case parser.COUNT_VALUES:
+			makes = true
+		case parser.IDENTIFIER:
+			makes = makes || item.Val == "label_replace" || item.Val == "label_join"
 		case parser.LEFT_BRACE:
 			matchers, inside = 0, true
 		case parser.RIGHT_BRACE:

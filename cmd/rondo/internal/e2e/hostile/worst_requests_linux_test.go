@@ -63,6 +63,10 @@ func entrances() []entrance {
 			{"sum of series", nil, promQL("m_v" + strings.Repeat(" or m_v", 2_400))},
 			{"joins", nil, promQL("sum(m_v * on() group_right count(m_v) * on() group_right count(m_v))")},
 			{"labels", nil, promQL(`label_join(m_v, "x", "` + strings.Repeat("y", 500_000) + `", "host", "host", "host")`)},
+			{"labels that double", nil, promQL(strings.Repeat("label_join(", 30) + "m_v" + strings.Repeat(`, "host", "", "host", "host")`, 30))},
+			{"format", nil, func(w *worst) (string, error) {
+				return w.form("/api/v1/format_query", "query="+strings.Repeat("abs(", 1600)+"m_v"+strings.Repeat(")", 1600))
+			}},
 			{"match[]", nil, func(w *worst) (string, error) {
 				return w.form("/api/v1/series", "match[]="+strings.Repeat("&match[]="+url.QueryEscape("{"+expressions(10, ",")+"}"), 500))
 			}},
