@@ -19,8 +19,8 @@ type made struct {
 	most int            // of all of them together, with their names, at any time
 }
 
-// labelsOf refuses an expression that makes too long labels. It has no error for one that the parser
-// refuses.
+// labelsOf refuses an expression that makes too long labels. It has no error for one that the
+// parser refuses.
 func labelsOf(text string) error {
 	expr, err := parser.ParseExpr(text)
 	if err != nil {
