@@ -321,13 +321,13 @@ func TestFlippedKeysHideNothing(t *testing.T) {
 			"behind":  {Prefix: "h/", After: "h/1", Order: core.ByPath},
 		} {
 			var failed error
-			text := ""
+			var text strings.Builder
 			for x, err := range s.Select(ctx, q) {
 				if failed = err; err == nil {
-					text += x.Path + " "
+					text.WriteString(x.Path + " ")
 				}
 			}
-			say(name, failed, text)
+			say(name, failed, text.String())
 		}
 		for name, q := range map[string]core.LabelQuery{"names": {}, "values": {Name: "n"}, "some": {Name: "n", Matchers: []core.Matcher{{Name: "host", Value: "h"}}}} {
 			x, err := s.Labels(ctx, q)
