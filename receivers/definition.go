@@ -2,6 +2,7 @@ package receivers
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -58,6 +59,24 @@ func LearnedDefinition(step int64) *rra.Definition {
 // LearnedHeartbeat returns the heartbeat for a step that was learned: four steps, and at least a
 // minute. Both are in seconds.
 func LearnedHeartbeat(step int64) int64 { return max(4*step, 60) }
+
+// ByStep returns define, which it calls only if the step is another one than in the call before. So
+// new series share a definition: do not change it.
+func ByStep(define func(step int64) *rra.Definition) func(step int64) *rra.Definition {
+	type made struct {
+		step int64
+		d    *rra.Definition
+	}
+	var last atomic.Pointer[made]
+	return func(step int64) *rra.Definition {
+		x := last.Load()
+		if x == nil || x.step != step {
+			x = &made{step, define(step)}
+			last.Store(x)
+		}
+		return x.d
+	}
+}
 
 // OnlySource returns the one data source of d that takes values. A series may have any number of
 // COMPUTE data sources beside it. ok is false if not exactly one data source takes values: then a

@@ -134,6 +134,9 @@ func (cat *catalogue) append(o catOp) {
 	}
 	cat.names[o.key] = changedName{o.holder(), o.pos}
 	cat.records[o.ref] = changedRecord{o.add, o.pos}
+	if len(cat.ops) == cap(cat.ops) { // append would copy long lists more often
+		cat.ops = slices.Grow(cat.ops, max(256, len(cat.ops)))
+	}
 	cat.ops = append(cat.ops, o)
 	cat.watches.reportOp(&o)
 	if len(cat.ops) > overlayOps {
@@ -329,7 +332,12 @@ func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
 // no "." or empty component. It refuses a path that leads above the top. Names come into the store
 // through newPath and checkLabels alone. So a name is UTF-8 without control characters wherever it
 // is printed, sent or quoted. cleanPath takes hidden ones: older stores have such names.
-func cleanPath(p string) (key, clean string, err error) {
+func cleanPath(p string) (key, clean string, err error) { return cleaned(p, text.Printable) }
+
+// newPath is cleanPath for a path that a series is to get.
+func newPath(p string) (key, clean string, err error) { return cleaned(p, text.Check) }
+
+func cleaned(p string, check func(string) error) (key, clean string, err error) {
 	clean = path.Clean(strings.TrimLeft(p, "/"))
 	switch {
 	case len(p) > MaxPath:
@@ -337,7 +345,7 @@ func cleanPath(p string) (key, clean string, err error) {
 	case clean == ".." || strings.HasPrefix(clean, "../"):
 		return "", "", invalid("path %.200q leaves the store", p)
 	}
-	if err := text.Printable(p); err != nil {
+	if err := check(p); err != nil {
 		return "", "", invalid("path %.200q %w", p, err)
 	}
 	key = nameKey(clean)
@@ -345,17 +353,6 @@ func cleanPath(p string) (key, clean string, err error) {
 		return "", "", invalid("path %.200q names no series", p)
 	}
 	return key, clean, nil
-}
-
-// newPath is cleanPath for a path that a series is to get.
-func newPath(p string) (key, clean string, err error) {
-	key, clean, err = cleanPath(p)
-	if err == nil {
-		if wrong := text.Check(p); wrong != nil {
-			err = invalid("path %.200q %w", p, wrong)
-		}
-	}
-	return key, clean, err
 }
 
 // CleanPath returns the look-up key of a path and the path as a series has it: without leading

@@ -145,6 +145,11 @@ func pairsOf(bucket []byte, values map[string][]byte) []pair {
 // forget drops what the database now holds: the changes ops, which end at position b. The caller
 // holds mu.
 func (cat *catalogue) forget(ops []catOp, b wal.Pos) {
+	if len(cat.ops) == 0 { // no later change at all
+		clear(cat.names)
+		clear(cat.records)
+		return
+	}
 	name := func(key string) {
 		if cat.names[key].pos <= b { // no later change
 			delete(cat.names, key)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -42,32 +43,27 @@ func checkRecord(rec []byte) error {
 }
 
 // checkNewLabels is checkLabels for the labels of a series that is made.
-func checkNewLabels(labels []Label) error {
-	for _, l := range labels {
-		if err := text.CheckLines(l.Value); err != nil {
-			return invalid("label %.40q=%.40q: its value %w", l.Name, l.Value, err)
-		}
-		if err := text.Check(l.Name); err != nil {
-			return invalid("label %.40q=%.40q: its name %w", l.Name, l.Value, err)
-		}
-	}
-	return checkLabels(labels)
-}
+func checkNewLabels(labels []Label) error { return checkTexts(labels, text.Check, text.CheckLines) }
 
 // checkLabels checks labels that may be of a series of an older store, which took hidden
 // characters.
 func checkLabels(labels []Label) error {
-	for _, l := range labels {
-		if err := text.PrintableLines(l.Value); err != nil {
-			return invalid("label %.40q=%.40q: its value %w", l.Name, l.Value, err)
-		}
-	}
-	return checkAttributes(labels)
+	return checkTexts(labels, text.Printable, text.PrintableLines)
 }
 
 // checkAttributes is checkLabels for attributes. Their values are texts that may have several
 // lines.
 func checkAttributes(labels []Label) error {
+	return checkTexts(labels, text.Printable, func(v string) error {
+		if !utf8.ValidString(v) || strings.IndexByte(v, 0) >= 0 {
+			return errors.New("is no UTF-8 or holds a zero byte")
+		}
+		return nil
+	})
+}
+
+// checkTexts checks labels: their names by name, their values by value, and the rest.
+func checkTexts(labels []Label, name, value func(string) error) error {
 	if n := len(labels); n > MaxLabels {
 		return invalid("%d labels, at most %d are possible", n, MaxLabels)
 	}
@@ -78,11 +74,11 @@ func checkAttributes(labels []Label) error {
 		if l.Name == "" || len(l.Name)+len(l.Value) > MaxLabel {
 			return invalid("label %.40q=%.40q is empty or longer than %d bytes", l.Name, l.Value, MaxLabel)
 		}
-		if err := text.Printable(l.Name); err != nil {
+		if err := name(l.Name); err != nil {
 			return invalid("label %.40q=%.40q: its name %w", l.Name, l.Value, err)
 		}
-		if !utf8.ValidString(l.Value) || strings.IndexByte(l.Value, 0) >= 0 {
-			return invalid("label %.40q=%.40q: its value is no UTF-8 or holds a zero byte", l.Name, l.Value)
+		if err := value(l.Value); err != nil {
+			return invalid("label %.40q=%.40q: its value %w", l.Name, l.Value, err)
 		}
 		sorted = append(sorted, l.Name)
 	}

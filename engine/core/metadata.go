@@ -118,13 +118,14 @@ func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error
 	out = make([]error, len(ms))
 	rec, n, records := []byte(nil), 0, 0
 	var part []keyed
+	var labels labelRoom
 	flush := func() error {
 		if n == 0 {
 			return nil
 		}
 		records++
+		part := part
 		rec := append(binary.AppendUvarint([]byte{record.KindMetadata}, uint64(n)), rec...)
-		part := slices.Clone(part)
 		keys := make([]string, len(part))
 		for i := range part {
 			keys[i] = part[i].key
@@ -151,14 +152,14 @@ func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error
 			continue
 		}
 		kept := m.Metadata
-		kept.Attributes = slices.Clone(m.Attributes) // keep no slice of the caller's
+		kept.Attributes = labels.clone(m.Attributes) // keep no slice of the caller's
 		part = append(part, keyed{key, kept, m.Expires})
 		rec = appendMetadata(record.AppendText(rec, key), &kept, m.Expires)
 		if n++; len(rec) >= metadataRecord {
 			if err := flush(); err != nil {
 				return nil, err
 			}
-			rec, n, part = rec[:0], 0, part[:0]
+			rec, n, part = rec[:0], 0, nil
 		}
 	}
 	if err := flush(); err != nil || records > 0 {
@@ -491,7 +492,7 @@ func (s *Store) writeMetadataOf(keys []string) error {
 	for i, m := range values {
 		pairs[i].k = []byte(keys[i])
 		if m != nil {
-			pairs[i].v = record.AppendSum(appendMetadata(nil, m, false), bucketMetadata, pairs[i].k)
+			pairs[i].v = record.AppendSum(appendMetadata(make([]byte, 0, 48+m.size()), m, false), bucketMetadata, pairs[i].k)
 		}
 	}
 	return s.db.Update(bucketMetadata, func(tx *boltfile.Tx) error {

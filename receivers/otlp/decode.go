@@ -45,43 +45,19 @@ const (
 
 // request reads an ExportMetricsServiceRequest.
 func (d *decoder) request(b []byte) error {
-	return fields(b, func(f *field) error {
-		if f.is(1, protowire.BytesType) {
-			return d.resourceMetrics(f.bytes)
-		}
-		return nil
-	})
+	return messages(b, 1, d.resourceMetrics)
 }
 
 // resourceMetrics reads ResourceMetrics: the resource first, wherever it stands.
 func (d *decoder) resourceMetrics(b []byte) error {
 	d.resource, d.newest, d.named, d.more = d.resource[:0], 0, false, false
 	d.fresh++
-	err := fields(b, func(f *field) error {
-		if !f.is(1, protowire.BytesType) {
-			return nil
-		}
-		return fields(f.bytes, func(f *field) error {
-			if f.is(1, protowire.BytesType) {
-				return d.resourceAttribute(f.bytes)
-			}
-			return nil
-		})
-	})
+	err := messages(b, 1, func(b []byte) error { return messages(b, 1, d.resourceAttribute) })
 	if err != nil {
 		return err
 	}
-	err = fields(b, func(f *field) error {
-		if !f.is(2, protowire.BytesType) {
-			return nil
-		}
-		return fields(f.bytes, func(f *field) error { // ScopeMetrics
-			if f.is(2, protowire.BytesType) {
-				return d.metric(f.bytes)
-			}
-			return nil
-		})
-	})
+	// ScopeMetrics, and their metrics.
+	err = messages(b, 2, func(b []byte) error { return messages(b, 2, d.metric) })
 	if err != nil || d.newest == 0 || !d.named || !d.more {
 		return err
 	}
@@ -93,7 +69,7 @@ func (d *decoder) resourceMetrics(b []byte) error {
 
 func (d *decoder) resourceAttribute(kv []byte) error {
 	d.resource = appendAttribute(d.resource, kv)
-	return fields(kv, func(f *field) error {
+	return fields(kv, func(f field) error {
 		if !f.is(1, protowire.BytesType) {
 			return nil
 		}
@@ -121,7 +97,7 @@ func (d *decoder) metric(b []byte) error {
 	d.fresh++
 	var data []byte
 	d.typ = 0
-	err := fields(b, func(f *field) error {
+	err := fields(b, func(f field) error {
 		if f.typ != protowire.BytesType {
 			return nil
 		}
@@ -143,19 +119,16 @@ func (d *decoder) metric(b []byte) error {
 	if err := d.kind(data); err != nil {
 		return err
 	}
-	return fields(data, func(f *field) error {
-		if !f.is(1, protowire.BytesType) {
-			return nil
-		}
+	return messages(data, 1, func(b []byte) error {
 		d.point = point{attrs: d.point.attrs[:0]}
-		return d.dataPoint(f.bytes)
+		return d.dataPoint(b)
 	})
 }
 
 // kind finds out the mode of the metric's values.
 func (d *decoder) kind(data []byte) error {
 	temporality, monotonic := uint64(0), false
-	err := fields(data, func(f *field) error {
+	err := fields(data, func(f field) error {
 		switch {
 		case f.is(2, protowire.VarintType):
 			temporality = f.n
@@ -227,14 +200,14 @@ var errNoNumber = errors.New("a data point has no value")
 // number reads a NumberDataPoint.
 func (d *decoder) number(b []byte) error {
 	v, ok := 0.0, false
-	err := fields(b, func(f *field) error {
+	err := fields(b, func(f field) error {
 		switch {
 		case f.is(4, protowire.Fixed64Type):
 			v, ok = f.double(), true
 		case f.is(6, protowire.Fixed64Type):
 			v, ok = float64(int64(f.n)), true
 		default:
-			d.common(f, 7, 8)
+			d.common(&f, 7, 8)
 		}
 		return nil
 	})

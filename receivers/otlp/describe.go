@@ -32,14 +32,15 @@ func (d *decoder) texts() []core.Label {
 	case d.mode == counter, d.mode.adds():
 		kind = "counter"
 	}
-	namer := otlptranslator.UnitNamer{}
-	out := []core.Label{{Name: "type", Value: kind}}
-	for _, a := range []core.Label{{Name: "help", Value: kept(receivers.Text(d.help), maxHelp)}, {Name: "unit", Value: kept(namer.Build(receivers.Text(d.unit)), maxUnit)}} {
-		if a.Value != "" {
-			out = append(out, a)
-		}
+	out := make([]core.Label, 0, 3) // in order of their names
+	if help := kept(receivers.Text(d.help), maxHelp); help != "" {
+		out = append(out, core.Label{Name: "help", Value: help})
 	}
-	slices.SortFunc(out, func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
+	out = append(out, core.Label{Name: "type", Value: kind})
+	namer := otlptranslator.UnitNamer{}
+	if unit := kept(namer.Build(receivers.Text(d.unit)), maxUnit); unit != "" {
+		out = append(out, core.Label{Name: "unit", Value: unit})
+	}
 	return out
 }
 

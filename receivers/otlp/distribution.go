@@ -39,15 +39,15 @@ func (d *decoder) distribution(s *distribution) error {
 func (d *decoder) histogram(b []byte) error {
 	var s distribution
 	d.bounds, d.counts = d.bounds[:0], d.counts[:0]
-	err := fields(b, func(f *field) (err error) {
+	err := fields(b, func(f field) (err error) {
 		switch {
-		case s.read(f):
+		case s.read(&f):
 		case f.num == 6:
 			d.counts, err = f.fixed(d.counts)
 		case f.num == 7:
 			d.bounds, err = f.fixed(d.bounds)
 		default:
-			d.common(f, 9, 10)
+			d.common(&f, 9, 10)
 		}
 		return err
 	})
@@ -100,9 +100,9 @@ func rise(bounds []uint64) bool {
 // exponential reads an ExponentialHistogramDataPoint: its count and its sum.
 func (d *decoder) exponential(b []byte) error {
 	var s distribution
-	err := fields(b, func(f *field) error {
-		if !s.read(f) {
-			d.common(f, 1, 10)
+	err := fields(b, func(f field) error {
+		if !s.read(&f) {
+			d.common(&f, 1, 10)
 		}
 		return nil
 	})
@@ -116,9 +116,9 @@ func (d *decoder) exponential(b []byte) error {
 // summary reads a SummaryDataPoint.
 func (d *decoder) summary(b []byte) error {
 	var s distribution
-	err := fields(b, func(f *field) error {
-		if !s.read(f) {
-			d.common(f, 7, 8)
+	err := fields(b, func(f field) error {
+		if !s.read(&f) {
+			d.common(&f, 7, 8)
 		}
 		return nil
 	})
@@ -129,12 +129,9 @@ func (d *decoder) summary(b []byte) error {
 	if err := d.distribution(&s); err != nil {
 		return err
 	}
-	return fields(b, func(f *field) error {
-		if !f.is(6, protowire.BytesType) {
-			return nil
-		}
+	return messages(b, 6, func(b []byte) error {
 		p, v := part{label: "quantile"}, 0.0
-		err := fields(f.bytes, func(f *field) error {
+		err := fields(b, func(f field) error {
 			switch {
 			case f.is(1, protowire.Fixed64Type):
 				p.bound = f.double()

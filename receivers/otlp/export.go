@@ -32,6 +32,8 @@ type export struct {
 	name     string  // of the metric, as Prometheus has it, if named is dec.fresh
 	named    int
 	nameErr  error
+	resource []attribute // of source, the last resource with a new series
+	source   []byte
 	key      []byte
 	one      [1]rra.Value
 	points   int64 // values that came

@@ -52,7 +52,7 @@ func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
 	for m := range modes {
-		t.define[m] = func(own int64) *rra.Definition { return define(m, cmp.Or(own, step)) }
+		t.define[m] = receivers.ByStep(func(own int64) *rra.Definition { return define(m, cmp.Or(own, step)) })
 	}
 	return t
 }

@@ -52,7 +52,7 @@ func attributes(b []byte) (as []attribute, err error) {
 			return nil, errAttributes
 		}
 		var a attribute
-		err := fields(kv, func(f *field) (err error) {
+		err := fields(kv, func(f field) (err error) {
 			switch {
 			case f.is(1, protowire.BytesType):
 				a.name = receivers.Text(f.bytes)
@@ -85,7 +85,7 @@ func anyValue(b []byte, depth int) (v any, err error) {
 	if depth > maxDepth {
 		return nil, errDeep
 	}
-	err = fields(b, func(f *field) (err error) {
+	err = fields(b, func(f field) (err error) {
 		switch {
 		case f.is(1, protowire.BytesType):
 			v = string(f.bytes)
@@ -109,11 +109,8 @@ func anyValue(b []byte, depth int) (v any, err error) {
 
 func array(b []byte, depth int) (any, error) {
 	list := []any{}
-	err := fields(b, func(f *field) error {
-		if !f.is(1, protowire.BytesType) {
-			return nil
-		}
-		v, err := anyValue(f.bytes, depth+1)
+	err := messages(b, 1, func(b []byte) error {
+		v, err := anyValue(b, depth+1)
 		list = append(list, number(v))
 		return err
 	})
@@ -122,13 +119,10 @@ func array(b []byte, depth int) (any, error) {
 
 func object(b []byte, depth int) (any, error) {
 	m := make(map[string]any)
-	err := fields(b, func(f *field) error {
-		if !f.is(1, protowire.BytesType) {
-			return nil
-		}
+	err := messages(b, 1, func(b []byte) error {
 		name := ""
 		var value any
-		err := fields(f.bytes, func(f *field) (err error) {
+		err := fields(b, func(f field) (err error) {
 			switch {
 			case f.is(1, protowire.BytesType):
 				name = receivers.Text(f.bytes)
@@ -211,7 +205,7 @@ func identify(resource, attrs []attribute, name, sent string, p *part, withResou
 	}
 	instance = cmp.Or(instance, host, id)
 	job = strings.TrimSuffix(job, "/") // a namespace alone
-	ls := []core.Label{{Name: "__name__", Value: name + p.suffix}}
+	ls := append(make([]core.Label, 0, 5+len(attrs)), core.Label{Name: "__name__", Value: name + p.suffix})
 	add := func(name, value string) {
 		if value != "" {
 			ls = append(ls, core.Label{Name: name, Value: receivers.LabelValue(value)})
@@ -285,22 +279,21 @@ func path(job, instance string, ls []core.Label, attrs []attribute) string {
 	}
 	p.Add(job)
 	p.Add(instance)
-	var b strings.Builder
-	b.WriteString(ls[0].Value)
+	b := append(make([]byte, 0, 256), ls[0].Value...)
 	sep := byte('{')
 	for _, l := range ls[1:] {
 		p.Mix(l.Name, l.Value)
 		if l.Name == "job" || l.Name == "instance" {
 			continue
 		}
-		b.WriteByte(sep)
-		b.WriteString(l.Name + "=" + strconv.Quote(l.Value))
+		b = append(append(append(b, sep), l.Name...), '=')
+		b = strconv.AppendQuote(b, l.Value)
 		sep = ','
 	}
 	if sep == ',' {
-		b.WriteByte('}')
+		b = append(b, '}')
 	}
-	p.Add(b.String())
+	p.Add(string(b))
 	return p.String()
 }
 

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"math"
@@ -37,9 +38,12 @@ func (e *export) request(p *part, r reading) (receivers.Request, error) {
 	if e.nameErr != nil {
 		return receivers.Request{}, e.nameErr
 	}
-	resource, err := attributes(d.resource)
-	if err != nil {
-		return receivers.Request{}, err
+	resource, err := e.resource, error(nil)
+	if !bytes.Equal(e.source, d.resource) {
+		if resource, err = attributes(d.resource); err != nil {
+			return receivers.Request{}, err
+		}
+		e.resource, e.source = resource, append(e.source[:0], d.resource...)
 	}
 	attrs, err := attributes(d.point.attrs)
 	if err != nil {

@@ -23,15 +23,14 @@ type field struct {
 func (f *field) double() float64 { return math.Float64frombits(f.n) }
 
 // fields calls take for each field of a message, in order. It stops at the first error.
-func fields(b []byte, take func(f *field) error) error {
-	var f field
+func fields(b []byte, take func(f field) error) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
 			return errWire
 		}
 		b = b[n:]
-		f = field{num: num, typ: typ}
+		f := field{num: num, typ: typ}
 		switch typ {
 		case protowire.VarintType:
 			f.n, n = protowire.ConsumeVarint(b)
@@ -50,11 +49,21 @@ func fields(b []byte, take func(f *field) error) error {
 			return errWire
 		}
 		b = b[n:]
-		if err := take(&f); err != nil {
+		if err := take(f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// messages calls take for each message in the fields with a number, in order.
+func messages(b []byte, num protowire.Number, take func(b []byte) error) error {
+	return fields(b, func(f field) error {
+		if !f.is(num, protowire.BytesType) {
+			return nil
+		}
+		return take(f.bytes)
+	})
 }
 
 // is reports whether f has a number and a type. A field that has the number and another type is not

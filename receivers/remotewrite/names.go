@@ -1,6 +1,7 @@
 package remotewrite
 
 import (
+	"bytes"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -49,9 +50,18 @@ func (w *work) checked(key []byte) (labels []core.Label, wrong string) {
 	if err != nil {
 		return nil, err.Error()
 	}
+	w.names = w.names[:0]
+	for _, l := range wire {
+		w.names = append(append(w.names, l.name...), l.value...)
+	}
+	names := string(w.names) // of all: one piece of memory
+	cut := func(n int) (s string) {
+		s, names = names[:n], names[n:]
+		return s
+	}
 	labels = make([]core.Label, len(wire))
 	for j, l := range wire {
-		labels[j] = core.Label{Name: string(l.name), Value: string(l.value)}
+		labels[j] = core.Label{Name: cut(len(l.name)), Value: cut(len(l.value))}
 	}
 	return check(labels)
 }
@@ -60,41 +70,36 @@ func (w *work) checked(key []byte) (labels []core.Label, wrong string) {
 // as sent. The labels are sorted by name, and none is empty. Where the path does not have all of
 // the labels, because characters were replaced or it is too long, it ends in a hash of them.
 func Identify(labels []core.Label) receivers.Identity {
-	path, whole := []byte("prometheus"), true
-	component := func(s string) {
-		if s == "" {
-			s = "-"
-		} else if s == "-" {
+	path, whole := append(make([]byte, 0, 256), "prometheus"...), true
+	component := func(s []byte) {
+		if len(s) == 0 {
+			s = []byte("-")
+		} else if string(s) == "-" {
 			whole = false
 		}
 		path = append(path, '/')
 		start := len(path)
 		path = receivers.AppendComponent(path, s)
-		if string(path[start:]) != s {
-			whole = false
-		}
+		whole = whole && bytes.Equal(path[start:], s)
 		if len(path)-start > maxComponent {
 			path, whole = cut(path, start+maxComponent), false
 		}
 	}
-	component(core.LabelValue(labels, "job"))
-	component(core.LabelValue(labels, "instance"))
-	component(core.LabelValue(labels, NameLabel) + rest(labels))
+	component([]byte(core.LabelValue(labels, "job")))
+	component([]byte(core.LabelValue(labels, "instance")))
+	name := core.LabelValue(labels, NameLabel)
+	component(appendRest(append(make([]byte, 0, 256), name...), labels))
 	for _, l := range labels {
 		whole = whole && classic(l.Name)
 	}
-	if !whole || !classic(core.LabelValue(labels, NameLabel)) || strings.HasSuffix(string(path), ".rrd") {
+	if !whole || !classic(name) || bytes.HasSuffix(path, []byte(".rrd")) {
 		h := fnv.New64a()
 		for _, l := range labels {
 			_, _ = fmt.Fprintf(h, "%d %s%d %s", len(l.Name), l.Name, len(l.Value), l.Value) // it never fails
 		}
 		path = fmt.Appendf(path, "#%016x", h.Sum64())
 	}
-	kept := make([]core.Label, len(labels))
-	for i, l := range labels {
-		kept[i] = core.Label{Name: receivers.LabelText(l.Name), Value: receivers.LabelValue(l.Value)}
-	}
-	return receivers.Identity{Path: string(path), Labels: kept}
+	return receivers.Identity{Path: string(path), Labels: labels}
 }
 
 // classic reports whether a name consists of letters, digits, underscores and colons. Other names
@@ -110,23 +115,22 @@ func classic(name string) bool {
 	return true
 }
 
-// rest returns the labels that are in no other component: {a="b",c="d"}; empty if there are none.
-func rest(labels []core.Label) string {
-	var b strings.Builder
+// appendRest appends the labels that are in no other component: {a="b",c="d"}; nothing if there are
+// none.
+func appendRest(b []byte, labels []core.Label) []byte {
+	sep := byte('{')
 	for _, l := range labels {
 		if l.Name == NameLabel || l.Name == "job" || l.Name == "instance" {
 			continue
 		}
-		b.WriteByte("{,"[min(b.Len(), 1)])
-		b.WriteString(l.Name)
-		b.WriteString(`="`)
-		_, _ = escaper.WriteString(&b, l.Value) // a Builder takes everything
-		b.WriteByte('"')
+		b = append(append(append(b, sep), l.Name...), `="`...)
+		b = append(append(b, escaper.Replace(l.Value)...), '"')
+		sep = ','
 	}
-	if b.Len() > 0 {
-		b.WriteByte('}')
+	if sep == ',' {
+		b = append(b, '}')
 	}
-	return b.String()
+	return b
 }
 
 var escaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

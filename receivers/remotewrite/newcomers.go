@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -246,6 +247,9 @@ func (s *server) enterKeys(w *work, of []int, number uint32) {
 
 // append adds a series and returns its number.
 func (t *table) append(x series) uint32 {
+	if len(t.series) == cap(t.series) {
+		t.series = slices.Grow(t.series, max(1024, len(t.series)))
+	}
 	t.series = append(t.series, x)
 	return uint32(len(t.series) - 1)
 }

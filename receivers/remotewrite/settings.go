@@ -39,8 +39,8 @@ func configure(c receivers.Config) (s settings, err error) {
 		return s, err
 	}
 	own := s.step
-	s.levels = func(step int64) *rra.Definition { return definition(cmp.Or(step, own), false) }
-	s.counters = func(step int64) *rra.Definition { return definition(cmp.Or(step, own), true) }
+	s.levels = receivers.ByStep(func(step int64) *rra.Definition { return definition(cmp.Or(step, own), false) })
+	s.counters = receivers.ByStep(func(step int64) *rra.Definition { return definition(cmp.Or(step, own), true) })
 	switch v := c.Option(flagRound); v {
 	case "second":
 		s.round = toSecond

@@ -33,6 +33,7 @@ type work struct {
 	keys     []byte // labels that do not stand together in body
 	spelling []byte // the key that was written out last
 	label    []wireLabel
+	names    []byte // names and values of the labels of one series
 
 	// unpack reserves memory; nil: there is no limit. reserved gives back what it has reserved.
 	unpack   func(n int64) (release func(), ok bool)

@@ -80,10 +80,14 @@ func firstRound(b *testing.B, p receivers.Protocol, path string, bodies [][]byte
 	for n := range firstSenders {
 		all.Go(func() {
 			for i := n; i < len(bodies); i += firstSenders {
-				q := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(bodies[i]))
-				q.Header.Set("Content-Type", "application/x-protobuf")
-				w := httptest.NewRecorder()
-				if r.(http.Handler).ServeHTTP(w, q); w.Code/100 != 2 {
+				w := &httptest.ResponseRecorder{Code: http.StatusServiceUnavailable}
+				for w.Code == http.StatusServiceUnavailable { // on a busy machine
+					q := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(bodies[i]))
+					q.Header.Set("Content-Type", "application/x-protobuf")
+					w = httptest.NewRecorder()
+					r.(http.Handler).ServeHTTP(w, q)
+				}
+				if w.Code/100 != 2 {
 					b.Errorf("the answer is %d %s", w.Code, w.Body)
 				}
 			}

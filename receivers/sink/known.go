@@ -26,19 +26,13 @@ func (k *known) shared(rule int, asked *rra.Definition, define func() (*rra.Defi
 	var room [1024]byte
 	code := core.AppendDefinition(binary.AppendVarint(room[:0], int64(rule)), asked)
 	k.mu.Lock()
-	d := k.byCode[string(code)]
-	k.mu.Unlock()
-	if d != nil {
+	defer k.mu.Unlock()
+	if d := k.byCode[string(code)]; d != nil {
 		return d, nil
 	}
 	d, err := define()
 	if err != nil || len(code) > knownCode {
 		return d, err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if other := k.byCode[string(code)]; other != nil { // made meanwhile
-		return other, nil
 	}
 	if len(k.byCode) >= mostKnown || k.byCode == nil {
 		k.byCode = make(map[string]*rra.Definition)

@@ -199,6 +199,9 @@ func (c *call) missing(i int) {
 		c.refused.count(err)
 		return
 	}
+	if c.specs == nil {
+		c.specs, c.specOf = make([]core.Spec, 0, len(c.reqs)-i), make([]int, 0, len(c.reqs)-i)
+	}
 	c.same[r.Path] = i
 	c.specs = append(c.specs, core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: r.Starts(d)})
 	c.specOf = append(c.specOf, i)

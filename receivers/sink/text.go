@@ -12,19 +12,14 @@ import (
 // attributes returns as in the form that the store takes: names are label names, values are UTF-8
 // without zero bytes, and each name occurs once, in order. It does not change as.
 func attributes(as []core.Label) []core.Label {
-	good := func(a core.Label) core.Label {
-		value := strings.ReplaceAll(strings.ToValidUTF8(a.Value, "\uFFFD"), "\x00", "_")
-		return core.Label{Name: receivers.LabelText(a.Name), Value: value}
-	}
-	if !slices.ContainsFunc(as, func(a core.Label) bool { return good(a) != a }) {
+	good := labelTexts(as, func(value string) string {
+		return strings.ReplaceAll(strings.ToValidUTF8(value, "\uFFFD"), "\x00", "_")
+	})
+	if slices.Equal(good, as) {
 		return as
 	}
-	as = slices.Clone(as)
-	for i := range as {
-		as[i] = good(as[i])
-	}
-	slices.SortStableFunc(as, func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(as, func(a, b core.Label) bool { return a.Name == b.Name })
+	slices.SortStableFunc(good, func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(good, func(a, b core.Label) bool { return a.Name == b.Name })
 }
 
 // maxText is how many bytes of the text of metadata are kept.
@@ -55,11 +50,9 @@ func labelTexts(ls []core.Label, value func(string) string) []core.Label {
 
 // labels returns the labels of r that are not empty, as the store takes them.
 func labels(r *receivers.Request) []core.Label {
-	ls := make([]core.Label, 0, len(r.Labels))
-	for _, l := range r.Labels {
-		if l.Value != "" {
-			ls = append(ls, l)
-		}
+	ls, none := r.Labels, func(l core.Label) bool { return l.Value == "" }
+	if slices.ContainsFunc(ls, none) {
+		ls = slices.DeleteFunc(slices.Clone(ls), none)
 	}
 	return labelTexts(ls, receivers.LabelValue)
 }
