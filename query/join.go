@@ -27,6 +27,7 @@ type Join struct {
 	cf         rra.CF
 	base       int
 	start, end int64 // where the points begin, and where the last one is over
+	from       int64 // nothing is known before
 	width      int64 // of a point, in seconds
 	want       []int // data sources
 	open       *Open
@@ -65,8 +66,9 @@ type slot struct {
 // not keep them. The others are holes.
 func NewJoin(ref core.Ref, d *rra.Definition, cf rra.CF, base int, start, end, width int64, want []int, o *Open, rows func(*core.Rows)) *Join {
 	x := &Join{ref: ref, def: d, cf: cf, base: base, start: start, end: end, width: width, want: want, open: o, rows: rows}
-	x.holes = make([][]span, len(want))
-	x.known = slices.Repeat([]int64{start}, len(want))
+	x.from = max(start, o.First)
+	x.holes, x.levels = make([][]span, len(want)), make([]level, 0, len(d.Archives)+1)
+	x.known = slices.Repeat([]int64{x.from}, len(want))
 	for _, i := range x.others(cf, func(*rra.Archive) bool { return false }) {
 		x.levels = append(x.levels, level{archive: i, after: math.MaxInt64})
 	}
@@ -88,7 +90,7 @@ func (x *Join) others(cf rra.CF, not func(*rra.Archive) bool) []int {
 		return nil // rows of predictions are no readings
 	}
 	all := x.def.Archives
-	levels := []int{core.OpenRow}
+	levels := append(make([]int, 0, len(all)+1), core.OpenRow)
 	knows := func(i, other int) bool {
 		a, b := &all[i], &all[other]
 		same := a.PDPs == b.PDPs && (a.PDPs == 1 || a.CF == b.CF && a.XFF == b.XFF)
@@ -147,6 +149,22 @@ func (x *Join) take(r *core.Rows) {
 	x.rows(r)
 }
 
+// Since returns the second behind which the base knows something, or where its rows end.
+func (x *Join) Since() int64 {
+	_, newest := x.def.Window(x.base, x.open.Last)
+	since := min(x.end, newest)
+	for at, known := range x.known {
+		switch h := x.holes[at]; {
+		case known == x.from: // of no row
+		case len(h) > 0 && h[0].from == x.from:
+			since = min(since, h[0].to)
+		default:
+			since = min(since, x.from)
+		}
+	}
+	return since
+}
+
 // whole reports whether there is no hole.
 func (x *Join) whole() bool {
 	return !slices.ContainsFunc(x.holes, func(h []span) bool { return len(h) > 0 })
@@ -171,8 +189,8 @@ func (x *Join) read(archive int, from, to int64, fn func(core.Span)) {
 // them, and their levels.
 func (x *Join) begin(base func(core.Span), fn func(int, core.Span)) {
 	oldest, newest := x.def.Window(x.base, x.open.Last)
-	x.read(x.base, max(x.start, oldest), min(x.end, newest), base)
-	at, end := max(x.start, newest), min(x.end, x.open.Last)
+	x.read(x.base, max(x.from, oldest), min(x.end, newest), base)
+	at, end := max(x.from, newest), min(x.end, x.open.Last)
 	for i := range x.levels {
 		l := &x.levels[i]
 		l.after = at

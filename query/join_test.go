@@ -186,6 +186,11 @@ func (m *model) fill(r *rand.Rand) {
 	if err := m.s.Append(context.Background(), &b); err != nil {
 		m.Fatal(err)
 	}
+	if at%2 == 0 {
+		if err := m.s.Checkpoint(context.Background()); err != nil {
+			m.Fatal(err)
+		}
+	}
 	opens, err := query.Opens(context.Background(), m.s, []core.Ref{m.ref})
 	if err != nil {
 		m.Fatal(err)
@@ -198,6 +203,10 @@ func (m *model) fill(r *rand.Rand) {
 			m.Fatal(err)
 		}
 		m.rows = append(m.rows, rows)
+		known := slices.IndexFunc(rows.Values, func(v float64) bool { return v == v })
+		if first := rows.Start + int64(known/len(rows.DS))*rows.Step; known >= 0 && first < m.open.First {
+			m.Fatalf("archive %d of %v knows what is behind %d, not only behind %d", i, d.Archives, first, m.open.First)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ type Reader interface {
 // its last update: see [core.OpenRow]. The zero Open is of no series.
 type Open struct {
 	From, Last int64
+	First      int64     // nothing is known up to this second
 	Values     []float64 // by data source; nil: nothing is known
 	There      bool      // the series exists
 	Err        error     // why it is not known
@@ -43,7 +44,7 @@ func Opens(ctx context.Context, s Reader, refs []core.Ref) ([]Open, error) {
 		default:
 			at := len(values)
 			values = append(values, r.Values...)
-			out[i] = Open{From: r.Start, Last: r.End, Values: values[at:len(values):len(values)], There: true}
+			out[i] = Open{From: r.Start, Last: r.End, First: r.First, Values: values[at:len(values):len(values)], There: true}
 		}
 		return nil
 	})

@@ -130,24 +130,47 @@ func (f *folding) begin(p *Points) {
 
 // take takes the next rows of the archive.
 func (f *folding) take(r *core.Rows) {
-	n, from := len(f.counts), len(r.DS)
-	for at, ds := range f.p.Want {
-		end := r.Start
+	p, n, from := f.p, len(f.counts), len(r.DS)
+	if len(r.Values) == 0 {
+		return
+	}
+	for at, ds := range p.Want {
+		if p.Every == 1 {
+			f.takePoints(r, at, ds)
+			continue
+		}
+		row, end := f.rows[at], r.Start
+		until := p.Start + (row+1)*p.Step
 		for i := ds; i < len(r.Values); i += from {
 			end += r.Step
 			v := r.Values[i]
 			if v != v {
 				continue
 			}
-			row := (end - 1 - f.p.Start) / f.p.Step
-			if row != f.rows[at] {
+			if end > until {
 				f.point(at)
+				row = (end - 1 - p.Start) / p.Step
+				until = p.Start + (row+1)*p.Step
 				f.rows[at], f.counts[at] = row, 0
 			}
 			of := &f.values[row*int64(n)+int64(at)]
-			*of, f.counts[at] = consolidate(f.p.CF, *of, f.counts[at], v)
+			*of, f.counts[at] = consolidate(p.CF, *of, f.counts[at], v)
 			f.ends[at] = end
 		}
+	}
+}
+
+// takePoints takes rows of a data source that are points.
+func (f *folding) takePoints(r *core.Rows, at, ds int) {
+	n, from, last := len(f.counts), len(r.DS), -1
+	to := f.values[int((r.Start-f.p.Start)/r.Step)*n+at:]
+	for i, k := ds, 0; i < len(r.Values); i, k = i+from, k+n {
+		if v := r.Values[i]; v == v {
+			to[k], last = v, i
+		}
+	}
+	if last >= 0 {
+		f.ends[at] = r.Start + int64(last/from+1)*r.Step
 	}
 }
 

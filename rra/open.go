@@ -6,7 +6,8 @@ import "math"
 // last update: it fills values with one value for each data source, NaN where nothing is known. A
 // value is the mean of what is known of the open PDP. Without that it is the last reading of a
 // GAUGE. If no whole second has passed since the last PDP, the seconds are the one before the last
-// update, which that PDP may know.
+// update, which that PDP may know: a rate at the end of a step is in the row of one step, if there
+// is one. Wider rows are sums before they end, which do not show whether the last step is known.
 func (m *Machine) Open(s *State, values []float64) (from, to int64) {
 	last := m.LastUpdate(s.W)
 	to = last.Unix()

@@ -130,7 +130,7 @@ func (r *rowReader) add(x *peerv1.Rows) error {
 		if n := int64(len(x.GetValues())) + x.GetMore(); x.GetMore() > 0 && n <= core.MaxFetchRows {
 			values = append(make([]float64, 0, n), values...)
 		}
-		r.rows = core.Rows{Start: x.GetStart(), End: x.GetEnd(), Step: x.GetStep(), DS: r.ds, Values: values}
+		r.rows = core.Rows{Start: x.GetStart(), End: x.GetEnd(), Step: x.GetStep(), DS: r.ds, Values: values, First: x.GetFirst()}
 	}
 	if int64(len(r.rows.Values))+int64(len(x.GetValues())) > core.MaxFetchRows {
 		return malformed("more than %d values of one series", core.MaxFetchRows)

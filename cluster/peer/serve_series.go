@@ -57,7 +57,7 @@ func (w *rowWriter) add(i int, r *core.Rows, err error) {
 		}
 		return
 	}
-	x := &peerv1.Rows{Index: int64(i), Start: r.Start, End: r.End, Step: r.Step}
+	x := &peerv1.Rows{Index: int64(i), Start: r.Start, End: r.End, Step: r.Step, First: r.First}
 	if w.ds == nil || !slices.Equal(w.ds, r.DS) {
 		w.ds = slices.Clone(r.DS)
 		x.Ds = w.ds

@@ -274,7 +274,7 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 	d := g.definition(index)
 	def := d.m.Definition()
 	if archive == OpenRow {
-		f.open(g, d, index)
+		f.open(g, dir, d, index)
 		return w, nil
 	}
 	if archive < 0 || archive >= len(def.Archives) {
@@ -337,7 +337,7 @@ func (f *fetcher) prepare(def *rra.Definition, from, to, span int64) {
 		setUnknown(f.values)
 		f.rows.Values = f.values
 	}
-	f.rows.Start, f.rows.End, f.rows.Step = from*span, to*span, span
+	f.rows.Start, f.rows.End, f.rows.Step, f.rows.First = from*span, to*span, span, 0
 	if f.def != def {
 		f.def, f.rows.DS = def, make([]string, n)
 		for j := range def.Sources {
@@ -347,7 +347,7 @@ func (f *fetcher) prepare(def *rra.Definition, from, to, span int64) {
 }
 
 // open sets up f.rows with the open row. The caller holds g.mu.
-func (f *fetcher) open(g *group, d *definition, index int) {
+func (f *fetcher) open(g *group, dir *rowblock.Directory, d *definition, index int) {
 	f.prepare(d.m.Definition(), 0, 1, 1)
 	st := rra.State{W: g.loadWords(index, f.words), Text: g.texts[index]}
 	if g.c.tabular {
@@ -355,6 +355,41 @@ func (f *fetcher) open(g *group, d *definition, index int) {
 	}
 	f.rows.Start, f.rows.End = d.m.Open(&st, f.rows.Values)
 	f.rows.Step = f.rows.End - f.rows.Start
+	f.rows.First = g.first(dir, index, f.rows.Start, f.rows.End)
+}
+
+// first returns the second behind which archives know something of the series at an index, or the
+// open row, which begins at open and ends at last. It may be an earlier one: of rows in the database
+// it looks at the slots, which the series of a group share. It is 0 if nobody can say. The caller
+// holds g.mu.
+func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int64 {
+	c, first := g.c, open
+	if dir.Lagging(index).Records > 0 || len(g.longRuns) > 0 || c.seasonal {
+		return 0
+	}
+	at := func(column int, row uint32) {
+		span := c.streams[column/c.sources].Span
+		first = min(first, (fullIndex(row, rowblock.FloorDiv(last, span))-1)*span)
+	}
+	piece := func(e pending.Piece) bool {
+		at(e.Column, e.First)
+		return true
+	}
+	g.pend.Each(index, piece)
+	for _, frozen := range g.frozen {
+		frozen.Each(index, piece)
+	}
+	for column := range c.cols {
+		if n, row := g.buffered(index, column); n > 0 {
+			at(column, row)
+		}
+	}
+	for i := range c.streams {
+		if slots := dir.Between(i, math.MinInt64, math.MaxInt64); len(slots) > 0 {
+			first = min(first, (slots[0].Slot*c.streams[i].Slot-1)*c.streams[i].Span)
+		}
+	}
+	return max(first, 0)
 }
 
 // unknown holds unknown values to copy from: copying is several times as fast as a loop.

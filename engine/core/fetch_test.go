@@ -140,3 +140,43 @@ func TestFetchedRowsStay(t *testing.T) {
 	}
 	mustClose(t, s.Close())
 }
+
+// An open row says since when rows are known, if none of the group is in the database yet: those of
+// a copy are older than the copy.
+func TestOpenRowSaysSinceWhenRowsAreKnown(t *testing.T) {
+	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
+	d := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:1000", "RRA:AVERAGE:0.5:6:1000")
+	begin := func(path string, start int64) core.Ref {
+		ref := mustCreateAt(t, s, path, d, start)
+		var b core.Batch
+		for i := range int64(20) {
+			b.Add(ref, rra.Seconds(start+10*i+13), rra.Int(i))
+		}
+		mustAppend(t, s, &b)
+		return ref
+	}
+	const start = 999_999_960
+	old, young := begin("old", start), begin("young", start+6000)
+	c, err := s.Export(t.Context(), old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Path = "copy"
+	made, err := s.Import(t.Context(), []core.Copy{c}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unfed := mustCreateAt(t, s, "unfed", d, start+9000)
+	wants := map[core.Ref]int64{old: start, made[0].Ref: start, young: start + 6000, unfed: start + 8999}
+	for _, stored := range []bool{false, true} {
+		for ref, want := range wants {
+			r, err := s.Fetch(t.Context(), ref, core.OpenRow, 0, 0)
+			if err != nil || r.First > want || r.First < want && !stored {
+				t.Errorf("stored: %t: series %x is known since %d, %v, want %d", stored, ref, r.First, err, want)
+			}
+		}
+		if err := s.Checkpoint(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

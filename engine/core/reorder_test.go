@@ -79,6 +79,10 @@ func compareModel(t testing.TB, s *core.Store, series []*modelSeries) {
 		if err != nil || at != x.last() {
 			t.Fatalf("last of %s: %d, %v, want %d", x.path, at, err, x.last())
 		}
+		open, err := s.Fetch(context.Background(), x.ref, core.OpenRow, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for a, ra := range x.m.Definition().Archives {
 			span := ra.PDPs * x.m.Definition().Step
 			start, end := at.Unix()-(ra.Rows+2)*span, at.Unix()+span
@@ -89,8 +93,17 @@ func compareModel(t testing.TB, s *core.Store, series []*modelSeries) {
 			if d := x.diffRows(a, start, end, &rows); d != "" {
 				t.Fatalf("%s, archive %d: %s", x.path, a, d)
 			}
+			if first, ok := firstKnown(&rows); ok && first < open.First {
+				t.Fatalf("%s, archive %d: rows are known behind %d, not only behind %d", x.path, a, first, open.First)
+			}
 		}
 	}
+}
+
+// firstKnown returns where the first known row begins, if there is one.
+func firstKnown(r *core.Rows) (start int64, ok bool) {
+	i := slices.IndexFunc(r.Values, func(v float64) bool { return v == v })
+	return r.Start + int64(i/len(r.DS))*r.Step, i >= 0
 }
 
 // Samples out of order by less than the window give what they give in order, whatever happens

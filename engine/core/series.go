@@ -94,6 +94,7 @@ type Rows struct {
 	Step   int64 // seconds a row
 	DS     []string
 	Values []float64
+	First  int64 // of an open row: no archive knows anything up to this second; 0: it may know all
 }
 
 // Info is a series with a copy of its state, for printing.

@@ -147,8 +147,6 @@ type line struct {
 	part  part
 	join  *query.Join
 	want  []int // data sources of the metrics
-	known int   // rows of the archive, as far as that matters
-	since int64 // where the first of them begins
 }
 
 // plan says which rows to read of a series. It reports false if there are none.
@@ -156,7 +154,28 @@ func (r *reading) plan(e *entry, l *line) bool {
 	start := floorDiv(r.start, 1000)
 	archive, cf := choose(e.def, r.cf, r.forced, l.open.Last, start, r.resolution)
 	l.cf = cf
-	return archive >= 0 && r.planPart(e, l, archive)
+	return archive >= 0 && r.planPart(e, l, r.fine(e, l, archive, max(start, l.open.First)))
+}
+
+// fine returns the archive that answers if something is known since a time: the given one, or a
+// finer one that reaches as far back, if the given one has so few rows that the result would be
+// another.
+func (r *reading) fine(e *entry, l *line, archive int, since int64) int {
+	enough, known := int64(1), min(ceilTo(r.end, 1000)/1000, l.open.Last)-since
+	if r.span > 0 {
+		enough = rowsInRange
+	}
+	for known > 0 && known < enough*e.def.Step*e.def.Archives[archive].PDPs {
+		next := finer(e.def, l.cf, archive)
+		if next < 0 {
+			break
+		}
+		if oldest, _ := e.def.Window(next, l.open.Last); oldest > since {
+			break
+		}
+		archive = next
+	}
+	return archive
 }
 
 func (r *reading) planPart(e *entry, l *line, archive int) bool {
@@ -237,8 +256,8 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 	return nil
 }
 
-// readBases reads the rows of series. It returns those that know few of them and have finer rows,
-// to be read anew.
+// readBases reads the rows of series. It returns those that are younger than others of their group
+// and have finer rows, to be read anew.
 func (r *reading) readBases(ctx context.Context, todo []*line, all []found, out []series, admit func(int64) error) (young []*line, err error) {
 	values, rows := int64(0), int64(0)
 	for _, l := range todo {
@@ -256,9 +275,7 @@ func (r *reading) readBases(ctx context.Context, todo []*line, all []found, out 
 		for j := l.first; j < behind(all, l.first); j++ {
 			r.emptyColumn(&out[j].column, &slab, all[j].metric, e, l)
 		}
-		l.known, l.since = 0, math.MaxInt64
 		l.join = query.NewJoin(all[l.first].ref, e.def, l.cf, p.archive, p.from, p.to, p.width, l.want, l.open, func(rows *core.Rows) {
-			l.count(rows)
 			for j := l.first; j < behind(all, l.first); j++ {
 				out[j].column.fill(all[j].metric, rows)
 			}
@@ -269,8 +286,14 @@ func (r *reading) readBases(ctx context.Context, todo []*line, all []found, out 
 		return nil, err
 	}
 	for _, l := range todo {
-		if l.join.Err == nil && r.few(all[l.first].entry, l) {
+		e, before := all[l.first].entry, l.part
+		if l.join.Err != nil {
+			continue
+		}
+		if archive := r.fine(e, l, before.archive, l.join.Since()); archive != before.archive && r.planPart(e, l, archive) {
 			young = append(young, l)
+		} else {
+			l.part = before
 		}
 	}
 	return young, nil
@@ -291,36 +314,6 @@ func behind(all []found, i int) int {
 		j++
 	}
 	return j
-}
-
-// count counts the rows that have a value of a metric, and notes where the first of them begins.
-func (l *line) count(rows *core.Rows) {
-	n := len(rows.DS)
-	for i := 0; i*n < len(rows.Values) && l.known < rowsInRange; i++ {
-		if slices.ContainsFunc(l.want, func(s int) bool { v := rows.Values[i*n+s]; return v == v }) {
-			l.known, l.since = l.known+1, min(l.since, rows.Start+int64(i)*rows.Step)
-		}
-	}
-}
-
-// few reports whether so few rows are known that finer ones would give another result, and the next
-// finer archive reaches as far back. It plans to read that then.
-func (r *reading) few(e *entry, l *line) bool {
-	enough := 1
-	if r.span > 0 {
-		enough = rowsInRange
-	}
-	next := finer(e.def, l.cf, l.part.archive)
-	if l.known >= enough || next < 0 {
-		return false
-	}
-	oldest, _ := e.def.Window(next, l.open.Last)
-	before := l.part
-	if oldest <= l.since && r.planPart(e, l, next) {
-		return true
-	}
-	l.part = before
-	return false
 }
 
 // A slab is memory for the values of many columns.

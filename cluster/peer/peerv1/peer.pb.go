@@ -2794,7 +2794,8 @@ type Rows struct {
 	Step          int64                  `protobuf:"varint,5,opt,name=step" json:"step,omitempty"`
 	Ds            []string               `protobuf:"bytes,6,rep,name=ds" json:"ds,omitempty"` // empty: as in the rows before
 	Values        []float64              `protobuf:"fixed64,7,rep,packed,name=values" json:"values,omitempty"`
-	More          int64                  `protobuf:"varint,8,opt,name=more" json:"more,omitempty"` // values in the next messages
+	More          int64                  `protobuf:"varint,8,opt,name=more" json:"more,omitempty"`   // values in the next messages
+	First         int64                  `protobuf:"varint,9,opt,name=first" json:"first,omitempty"` // of an open row: no archive knows anything up to this second
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2881,6 +2882,13 @@ func (x *Rows) GetValues() []float64 {
 func (x *Rows) GetMore() int64 {
 	if x != nil {
 		return x.More
+	}
+	return 0
+}
+
+func (x *Rows) GetFirst() int64 {
+	if x != nil {
+		return x.First
 	}
 	return 0
 }
@@ -4079,7 +4087,7 @@ const file_peer_proto_rawDesc = "" +
 	"\aarchive\x18\x02 \x01(\x03R\aarchive\x12\x14\n" +
 	"\x05start\x18\x03 \x01(\x03R\x05start\x12\x10\n" +
 	"\x03end\x18\x04 \x01(\x03R\x03end\x12\x14\n" +
-	"\x05known\x18\x05 \x01(\bR\x05known\"\xc6\x01\n" +
+	"\x05known\x18\x05 \x01(\bR\x05known\"\xdc\x01\n" +
 	"\x04Rows\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x03R\x05index\x120\n" +
 	"\afailure\x18\x02 \x01(\v2\x16.rondo.peer.v1.FailureR\afailure\x12\x14\n" +
@@ -4088,7 +4096,8 @@ const file_peer_proto_rawDesc = "" +
 	"\x04step\x18\x05 \x01(\x03R\x04step\x12\x0e\n" +
 	"\x02ds\x18\x06 \x03(\tR\x02ds\x12\x16\n" +
 	"\x06values\x18\a \x03(\x01R\x06values\x12\x12\n" +
-	"\x04more\x18\b \x01(\x03R\x04more\"m\n" +
+	"\x04more\x18\b \x01(\x03R\x04more\x12\x14\n" +
+	"\x05first\x18\t \x01(\x03R\x05first\"m\n" +
 	"\rFetchResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12'\n" +
 	"\x04rows\x18\x02 \x03(\v2\x13.rondo.peer.v1.RowsR\x04rows\"\xbb\x01\n" +
