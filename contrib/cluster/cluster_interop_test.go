@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// TestShow runs the program as its page says, with a short end: what it reports comes in order, and
-// nothing is left of it.
+// TestShow runs the program as its page says, with short pauses and an end: what it reports comes in
+// order, and nothing is left of it.
 func TestShow(t *testing.T) {
 	if _, err := localcluster.FindNATS(); err != nil {
 		rrdtooltest.Lacks(t, err)
@@ -22,7 +22,7 @@ func TestShow(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	tmp := t.TempDir()
-	cmd := exec.Command(program, "-for", "1s")
+	cmd := exec.Command(program, "-for", "0s", "-pause", "50ms")
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

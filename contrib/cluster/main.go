@@ -33,6 +33,7 @@ func main() {
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	lasts := flags.Duration("for", -1, "end after this `time` behind the show; negative: at Ctrl-C")
+	pause := flags.Duration("pause", 200*time.Millisecond, "the `time` between updates")
 	rondo := flags.String("rondo", "", "the `program` rondo; empty: it is built of this module")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -60,7 +61,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer c.Close()
-	s := &show{c: c, rondo: *rondo, began: time.Now()}
+	s := &show{c: c, rondo: *rondo, pause: *pause, began: time.Now()}
 	if err := s.play(ctx); err != nil {
 		return fmt.Errorf("%w\nlogs:\n%s", err, s.logs())
 	}

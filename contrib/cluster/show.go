@@ -22,6 +22,7 @@ const patience = 3 * time.Minute
 type show struct {
 	c     *localcluster.Cluster
 	rondo string // the program
+	pause time.Duration
 	began time.Time
 }
 
@@ -90,7 +91,7 @@ func (s *show) feed(ctx context.Context, told func(update), nodes ...int) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(s.pause):
 		}
 	}
 }
@@ -107,15 +108,21 @@ func (s *show) update(ctx context.Context, node int, room string) error {
 	return nil
 }
 
+// manyUpdates are enough to see that each node takes updates of each series.
+const manyUpdates = 20
+
 // write writes for a while.
 func (s *show) write(ctx context.Context) error {
 	s.say("Writing to all three nodes in turn: each takes updates of every series, and the leader of its partition stores it.")
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	n, failed := 0, error(nil)
 	s.feed(ctx, func(u update) {
 		if n++; u.err != nil {
 			failed = fmt.Errorf("update of %s through %s: %w", u.room, names[u.node], u.err)
+		}
+		if n == manyUpdates || failed != nil {
+			cancel()
 		}
 	})
 	if failed != nil {
@@ -178,7 +185,7 @@ func (s *show) same(nodes ...int) error {
 	end := strconv.FormatInt(time.Now().Unix()-2, 10)
 	var first, out string
 	var err error
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		equal := true
 		for i, node := range nodes {
 			if out, err = s.command(context.Background(), node, "fetch", rooms[0], "AVERAGE", "--start", end+"-1m", "--end", end); err != nil {
@@ -224,7 +231,7 @@ func (s *show) until(ctx context.Context, what string, done func() bool) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return nil

@@ -30,6 +30,7 @@ func aSeries(t *testing.T) (db string) {
 // A watched plot follows the size of the terminal and new values, obeys its keys, and leaves the
 // terminal as it was.
 func TestPlotWatchOnATerminal(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	db := aSeries(t)
 	p := onTerminal(t, 80, 24, []string{"RONDO_DB=" + db}, "plot", "web1/load", "-s", "1700000000", "-e", "1700000100", "--watch=100ms")
 	p.has("short")
@@ -53,6 +54,7 @@ func TestPlotWatchOnATerminal(t *testing.T) {
 
 // Signals end a watched plot, and the terminal is as it was before.
 func TestPlotWatchEndsBySignals(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	db := aSeries(t)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		p := onTerminal(t, 80, 24, []string{"RONDO_DB=" + db}, "plot", "web1/load", "--watch")

@@ -41,6 +41,7 @@ func (p *ptyProgram) first(name string) {
 // The table is sorted and filtered by keys, follows the size of the terminal and new values, opens
 // a plot, and leaves the terminal as it was.
 func TestTopOnATerminal(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	db := manySeries(t)
 	p := onTerminal(t, 80, 24, []string{"RONDO_DB=" + db}, "top", "--interval", "100ms")
 	p.has("12 series, 12 sources")

@@ -54,7 +54,7 @@ func TestClusterInitExport(t *testing.T) {
 	if out, err := exec.Command("rondo", append([]string{"cluster", "init", "--from", single}, reach...)...).CombinedOutput(); err != nil {
 		t.Fatalf("init: %v: %s", err, out)
 	}
-	awaits(t, nodes["b"], "of the cluster", "Web")
+	awaits(t, []*rondotest.Daemon{nodes["b"]}, "of the cluster", "Web")
 	out := done(t, "cluster", "init", "--from", single, "--cluster", nats.URLs())
 	if !strings.Contains(out, "the cluster has it all: 300 series") {
 		t.Errorf("init of a cluster that has it all: %s", out)

@@ -76,6 +76,7 @@ var rowTime = regexp.MustCompile(`(?m)^ *(\d+): \d`)
 // what it stored is read by command line and RPC, while it runs, after it was killed, and after it
 // was stopped.
 func TestCollectd(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	path := rrdtooltest.Peer(t, "collectd")
 	t.Log(path)
 	dir := t.TempDir()

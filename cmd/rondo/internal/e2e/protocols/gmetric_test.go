@@ -11,6 +11,7 @@ import (
 
 // TestGmetric: what `rondo send gmetric` sends is received, in both formats, stored and kept.
 func TestGmetric(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	db := filepath.Join(t.TempDir(), "db")
 	d := rondotest.Serve(t, db, "--gmetric", "127.0.0.1:0")
 	to := d.Listens["gmetric"]

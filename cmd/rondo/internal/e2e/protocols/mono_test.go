@@ -14,6 +14,7 @@ import (
 
 // TestMono: a made-up agent is received, gets a command, and is sent away, all by the program.
 func TestMono(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	for _, dialect := range []string{"page", "agent"} {
 		t.Run(dialect, func(t *testing.T) {
 			db := filepath.Join(t.TempDir(), "db")
@@ -77,6 +78,7 @@ func TestMono(t *testing.T) {
 
 // TestMonoFile: what is recorded by the program is read by its server, without a port.
 func TestMonoFile(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	db, file := filepath.Join(dir, "db"), filepath.Join(dir, "run7.bin")
 	if out, ok := rondotest.RunProgram(t, "send", "mono", "--out", file, "--at", "1700000000", "--interval", "1s", "--count", "20", "Mono Custom/jobs=7+0.5:double"); !ok {
@@ -103,6 +105,7 @@ func TestMonoFile(t *testing.T) {
 }
 
 func TestSendMonoFlags(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	file := filepath.Join(t.TempDir(), "f")
 	for _, test := range []struct{ args, want string }{
 		{"Mono GC/a", "want CATEGORY/NAME=VALUE"},

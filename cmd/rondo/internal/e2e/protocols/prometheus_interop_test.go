@@ -209,6 +209,7 @@ func (a promAnswer) differs(b promAnswer, tolerance float64) (how string, exact 
 // samples. The times are beside the samples', because 2.42 takes a sample at the beginning of a
 // range into it and 3.x does not.
 func TestQueriesAsPrometheusInterop(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	rrdtooltest.Need(t, "prometheus", "promtool")
 	base := promBase()
 	series := append(promtest.Data(base), frames(base)...)

@@ -25,6 +25,7 @@ import (
 // again. Every row is then what Prometheus' own samples give: none that was acknowledged is lost,
 // and each is stored once, at its time.
 func TestPrometheusWriteInterop(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	rrdtooltest.Need(t, "prometheus")
 	var scrapes atomic.Int64
 	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -76,6 +77,7 @@ func TestPrometheusWriteInterop(t *testing.T) {
 // TestBesidePrometheusInterop: what a Prometheus sends is listed as it lists it itself: its series,
 // values of labels, metadata, and how many series each name has.
 func TestBesidePrometheusInterop(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	rrdtooltest.Need(t, "prometheus")
 	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `# HELP rw_total A counter, with \\ and \n.

@@ -42,6 +42,7 @@ func startRRDCachedPlugin(t *testing.T, host, settings string) {
 // TestCollectdsRRDCachedPlugin has collectd write by way of rrdcached's protocol: series are made
 // by their first UPDATE, as the policy says and with the data sources of collectd's types.
 func TestCollectdsRRDCachedPlugin(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	rrdtooltest.Need(t, "collectd")
 	dir, err := os.MkdirTemp("", "rc") // a socket's name must be short
 	if err != nil {

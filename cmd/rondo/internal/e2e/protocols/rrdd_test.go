@@ -12,6 +12,7 @@ import (
 
 // TestRRDD: what a script publishes is received, and listed with its units.
 func TestRRDD(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	metrics, db := filepath.Join(dir, "metrics"), filepath.Join(dir, "db")
 	if err := os.Mkdir(metrics, 0o755); err != nil {

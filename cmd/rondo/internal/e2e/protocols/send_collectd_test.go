@@ -12,6 +12,7 @@ import (
 
 // TestSendCollectd: what the program sends, by every way of protection, its server keeps.
 func TestSendCollectd(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	db, auth := filepath.Join(dir, "db"), filepath.Join(dir, "auth")
 	if err := os.WriteFile(auth, []byte("alice: s3cret\n"), 0o600); err != nil {

@@ -17,6 +17,7 @@ import (
 // TestSendersAnswerPromQL: what telegraf and OpenTelemetry send to the HTTP port is stored at once,
 // and PromQL answers it by the names that Prometheus would give.
 func TestSendersAnswerPromQL(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	d := rondotest.Serve(t, filepath.Join(t.TempDir(), "rondo.db"), "--otlp-step", "10s")
 	const points = 60
 	end := time.Now().Unix() / 10 * 10

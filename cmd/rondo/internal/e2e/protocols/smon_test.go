@@ -33,6 +33,7 @@ func untilPrinted(t *testing.T, want string, args ...string) {
 
 // TestSmon: what the program sends, its server stores: by a connection, as lines, and from a file.
 func TestSmon(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	db, file := filepath.Join(dir, "db"), filepath.Join(dir, "web1.smon")
 	if out, ok := rondotest.RunProgram(t, "send", "smon", "--out", file, "--reset", "linux.uptime=1000", "mon.version=1.2"); !ok {
@@ -77,6 +78,7 @@ func TestSmon(t *testing.T) {
 
 // TestSendSmonStream: the arguments and lines that make values, and what they are as a stream.
 func TestSendSmonStream(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	file := filepath.Join(t.TempDir(), "f")
 	for _, test := range []struct {
 		args  []string
@@ -143,6 +145,7 @@ func (v *smonValues) String(t *smon.Token, index []uint64, text []byte) {
 
 // TestSendSmonPipe: the stream of one command is the standard input of another.
 func TestSendSmonPipe(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	var out bytes.Buffer
 	cmd := exec.Command("rondo", "send", "smon", "--out", "-", "abc=5")
 	cmd.Stdout = &out

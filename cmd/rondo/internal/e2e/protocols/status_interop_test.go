@@ -68,6 +68,7 @@ func answered(t *testing.T, address string) (code int, form any) {
 // has the keys of Prometheus' answers. Keys that the installed version does not have are added;
 // flags are the server's.
 func TestStatusAsPrometheusInterop(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	prometheus := prometheusOf(t, "", frames(promBase()))
 	db := filepath.Join(t.TempDir(), "rondo.db")
 	fillForPrometheus(t, db, frames(promBase()))
