@@ -359,9 +359,9 @@ func (f *fetcher) open(g *group, dir *rowblock.Directory, d *definition, index i
 }
 
 // first returns the second behind which archives know something of the series at an index, or the
-// open row, which begins at open and ends at last. It may be an earlier one: of rows in the database
-// it looks at the slots, which the series of a group share. It is 0 if nobody can say. The caller
-// holds g.mu.
+// open row, which begins at open and ends at last. It may be an earlier one: of rows in the
+// database it looks at the slots, which the series of a group share. It is 0 if nobody can say.
+// The caller holds g.mu.
 func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int64 {
 	c, first := g.c, open
 	if dir.Lagging(index).Records > 0 || len(g.longRuns) > 0 || c.seasonal {

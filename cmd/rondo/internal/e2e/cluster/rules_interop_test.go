@@ -18,12 +18,12 @@ import (
 // A hook is a webhook that counts alerts that fire.
 type hook struct {
 	*httptest.Server
-	mu   sync.Mutex // guards told
-	told map[string]int
+	mu    sync.Mutex // guards fired
+	fired map[string]int
 }
 
 func newHook(t *testing.T) *hook {
-	h := &hook{told: make(map[string]int)}
+	h := &hook{fired: make(map[string]int)}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var m struct {
 			Alerts []struct {
@@ -41,7 +41,7 @@ func newHook(t *testing.T) *hook {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for _, a := range m.Alerts {
-			h.told[a.Labels["alertname"]+" "+a.Status]++
+			h.fired[a.Labels["alertname"]+" "+a.Status]++
 		}
 	}))
 	t.Cleanup(h.Close)
@@ -53,8 +53,8 @@ func (h *hook) wantOnce(t *testing.T, alert string) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.told[alert+" firing"] != 1 || h.told[alert+" resolved"] != 0 {
-		t.Errorf("the webhook got %v", h.told)
+	if h.fired[alert+" firing"] != 1 || h.fired[alert+" resolved"] != 0 {
+		t.Errorf("the webhook got %v", h.fired)
 	}
 }
 
