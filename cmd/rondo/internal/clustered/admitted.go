@@ -14,12 +14,12 @@ import (
 	"github.com/rondo-db/rondo/internal/sleep"
 )
 
-const (
-	// admittedTime bounds how long other nodes are asked whether they take calls.
-	admittedTime = 3 * time.Second
-	// liveLooks is in how many looks a node that refuses must have announced itself again.
-	liveLooks = 4
-)
+// admittedTime bounds how long other nodes are asked whether they take calls. Tests wait longer:
+// a handshake of a busy machine can take seconds.
+var admittedTime = 3 * time.Second
+
+// liveLooks is in how many looks a node that refuses must have announced itself again.
+const liveLooks = 4
 
 // A refusal is a node that never takes calls from here.
 type refusal struct {

@@ -20,6 +20,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
+func init() { admittedTime = time.Minute }
+
 // certified returns what --cluster-node-tls makes of certificates of an authority.
 func certified(t *testing.T, a *webconfigtest.Authority) *tls.Config {
 	t.Helper()
