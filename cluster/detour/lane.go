@@ -166,8 +166,8 @@ func (l *lane) nameOf(in core.Ref) string {
 	return s.Path
 }
 
-// ask calls fn with the engine that which returns for a partition. The error wraps
-// core.ErrUnavailable if there is none, or fn does not return within the patience.
+// ask calls fn with the engine that which returns for a partition. If there is no such engine, or
+// fn takes longer than the patience, the error wraps core.ErrUnavailable.
 func ask[T any](d *Detour, p int, which func(router.Directory, int) (core.Engine, error), fn func(e core.Engine) (T, error)) (T, error) {
 	type answer struct {
 		x   T

@@ -241,10 +241,11 @@ func (run *digestRun) entries(ctx context.Context) error {
 	}
 	series, metadata := make(map[string][]byte), make(map[string][]byte)
 	for i := range run.ops {
-		series[string(refKey(run.ops[i].ref))] = nil
+		var value []byte // nil: the series is gone
 		if rec := run.ops[i].add; rec != nil {
-			series[string(refKey(run.ops[i].ref))] = rec.append(nil)
+			value = rec.append(nil)
 		}
+		series[string(refKey(run.ops[i].ref))] = value
 	}
 	for k, m := range run.metadata {
 		metadata[k] = nil
