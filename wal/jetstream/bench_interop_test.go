@@ -86,14 +86,14 @@ func (a *acks) tell(first, last wal.Pos, err error) {
 //	go test -run '^$' -bench Log -benchtime 20000x ./wal/jetstream
 func BenchmarkLog(b *testing.B) {
 	c := natstest.Three(b)
-	o := log.Options{URL: c.URLs(), Monitor: c.Monitors(), MaxBytes: 1 << 30}
+	o := options{Options: log.Options{URL: c.URLs(), Monitor: c.Monitors(), MaxBytes: 1 << 30}}
 	b.Run("load=full", func(b *testing.B) { appendRecords(b, c, o, 0) })
 	b.Run("load=half", func(b *testing.B) { appendRecords(b, c, o, 1.5) })
 	b.Run("load=read", func(b *testing.B) { catchUp(b, c, o) })
 }
 
 // openOne opens a log in a stream of its own.
-func openOne(b *testing.B, o log.Options, how stream.Options) (*stream.Log, string) {
+func openOne(b *testing.B, o options, how stream.Options) (*stream.Log, string) {
 	b.Helper()
 	o.Stream, o.Log = fmt.Sprintf("log%d", time.Now().UnixNano()), how
 	return openAmong(b, o), o.Stream
@@ -111,7 +111,7 @@ func someRecords() [][]byte {
 }
 
 // appendRecords appends b.N records, pace million samples a second; 0: as many as the log takes.
-func appendRecords(b *testing.B, c *natstest.Cluster, o log.Options, pace float64) {
+func appendRecords(b *testing.B, c *natstest.Cluster, o options, pace float64) {
 	a := &acks{}
 	l, _ := openOne(b, o, stream.Options{OnDurable: a.tell})
 	recs := someRecords()
@@ -149,7 +149,7 @@ func appendRecords(b *testing.B, c *natstest.Cluster, o log.Options, pace float6
 }
 
 // catchUp reads b.N records.
-func catchUp(b *testing.B, c *natstest.Cluster, o log.Options) {
+func catchUp(b *testing.B, c *natstest.Cluster, o options) {
 	l, name := openOne(b, o, stream.Options{})
 	for i, recs := 0, someRecords(); i < b.N; i++ {
 		if _, err := l.Enqueue(recs[i%len(recs)]); err != nil {
@@ -160,7 +160,7 @@ func catchUp(b *testing.B, c *natstest.Cluster, o log.Options) {
 		b.Fatal(err)
 	}
 	o.Stream = name
-	r, err := log.OpenReader(b.Context(), o, stream.ReaderOptions{})
+	r, err := openReader(b, o, stream.ReaderOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,9 +19,10 @@ import (
 func TestKilledLeader(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
-	o := log.Options{
-		URL: c.URLs(), Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20,
-		Log: stream.Options{Patience: 2 * time.Minute, Retry: 2 * time.Minute},
+	o := options{
+		Options: log.Options{URL: c.URLs(), Monitor: c.Monitors(), MaxBytes: 64 << 20},
+		Stream:  "log",
+		Log:     stream.Options{Patience: 2 * time.Minute, Retry: 2 * time.Minute},
 	}
 	var told atomic.Uint64
 	o.Log.OnDurable = func(first, last wal.Pos, err error) {
@@ -56,7 +57,7 @@ func TestKilledLeader(t *testing.T) {
 		t.Errorf("without a server: %v", err)
 	}
 	// A process that starts now cannot ask the dead server how it syncs.
-	r, err := log.OpenReader(t.Context(), o, stream.ReaderOptions{})
+	r, err := openReader(t, o, stream.ReaderOptions{})
 	if err != nil {
 		t.Fatalf("open a reader without a server: %v", err)
 	}
@@ -84,10 +85,10 @@ func TestKilledLeader(t *testing.T) {
 }
 
 // openAmong opens a log on servers that may still be looking for a leader.
-func openAmong(t testing.TB, o log.Options) *stream.Log {
+func openAmong(t testing.TB, o options) *stream.Log {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; {
-		l, err := log.Open(t.Context(), o)
+		l, err := openLog(t, o)
 		if err == nil {
 			t.Cleanup(func() { _ = l.Close() }) // a test that cares closes it itself
 			return l

@@ -70,8 +70,8 @@ func Connect(o Options) (*Conn, error) {
 	return c, nil
 }
 
-// Stream finds a stream, makes it if it is missing, and checks the settings. Closing the Server
-// leaves the connection open.
+// Stream finds a stream, makes it if it is missing, and checks the settings. The only subject of a
+// stream is "rondo.log." and its name.
 func (c *Conn) Stream(ctx context.Context, name string) (*Server, error) {
 	return c.open(ctx, name, writes)
 }

@@ -1,4 +1,4 @@
-// Package jetstream keeps a log in a stream of NATS JetStream. Open connects to the servers, makes
+// Package jetstream keeps a log in a stream of NATS JetStream. A Conn connects to the servers, makes
 // the stream if it is missing, checks that servers and stream keep what they acknowledge, and
 // returns a log that package engine/core can stand on.
 //

@@ -59,7 +59,7 @@ func readTo(t *testing.T, r *stream.Reader, last wal.Pos) {
 func TestServerAlone(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	c := natstest.Three(t)
-	o := log.Options{URL: c.Nodes[0].URL + "," + c.Nodes[1].URL, Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20}
+	o := options{Stream: "log", Options: log.Options{URL: c.Nodes[0].URL + "," + c.Nodes[1].URL, Monitor: c.Monitors(), MaxBytes: 64 << 20}}
 	l := openAmong(t, o)
 	write(t, l, 10)
 	c.Nodes[2].Kill()
@@ -68,7 +68,7 @@ func TestServerAlone(t *testing.T) {
 	}
 	write(t, l, 10)
 	o.URL, o.Monitor, o.Connect = c.Nodes[2].URL+","+o.URL, c.Monitors(), []nats.Option{nats.DontRandomize()}
-	conn, err := log.Connect(o)
+	conn, err := log.Connect(o.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +108,11 @@ func TestServerAlone(t *testing.T) {
 // serverHangs: a server that takes connections and answers nothing was kept for minutes, until the
 // client noticed that its pings are not answered.
 func serverHangs(t *testing.T, c *natstest.Cluster) {
-	o := log.Options{URL: c.URLs(), Monitor: c.Monitors(), Stream: "hangs", MaxBytes: 64 << 20}
+	o := options{Stream: "hangs", Options: log.Options{URL: c.URLs(), Monitor: c.Monitors(), MaxBytes: 64 << 20}}
 	openAmong(t, o) // all servers are ready
 	i := (leader(t, c, o.Stream) + 1) % 3
 	o.URL, o.Connect = c.Nodes[i].URL+","+c.URLs(), []nats.Option{nats.DontRandomize()}
-	conn, err := log.Connect(o)
+	conn, err := log.Connect(o.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +164,7 @@ func TestAsksAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r, err := log.OpenReader(ctx, log.Options{URL: n.URL, Stream: "log", AcceptFewerReplicas: true}, stream.ReaderOptions{})
+	r, err := openReader(t, options{Stream: "log", Options: log.Options{URL: n.URL, AcceptFewerReplicas: true}}, stream.ReaderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,9 +135,9 @@ func suite(t *testing.T, n *natstest.Process) {
 	})
 }
 
-func open(t *testing.T, o log.Options) *stream.Log {
+func open(t *testing.T, o options) *stream.Log {
 	t.Helper()
-	l, err := log.Open(t.Context(), o)
+	l, err := openLog(t, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func add(t *testing.T, l *stream.Log, rec string) {
 
 // sealed opens a stream twice: the servers refuse what the first process writes then.
 func sealed(t *testing.T, n *natstest.Process) {
-	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "sealed", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
+	o := options{Stream: "sealed", Options: log.Options{URL: n.URL, Monitor: []string{n.Monitor}, MaxBytes: 1 << 20, AcceptFewerReplicas: true}}
 	a := open(t, o)
 	add(t, a, "one")
 	b := open(t, o)
@@ -200,7 +200,7 @@ func wants(l *stream.Log, want ...string) error {
 // full fills a stream. Another process can open it nevertheless, and many times: it could not,
 // because there was no room for its claim. Truncation makes it take records again.
 func full(t *testing.T, n *natstest.Process) {
-	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "full", MaxBytes: 40_000, AcceptFewerReplicas: true}
+	o := options{Stream: "full", Options: log.Options{URL: n.URL, Monitor: []string{n.Monitor}, MaxBytes: 40_000, AcceptFewerReplicas: true}}
 	l := open(t, o)
 	rec := make([]byte, 3000)
 	for i := range rec {
@@ -244,7 +244,7 @@ func full(t *testing.T, n *natstest.Process) {
 // write.
 func settings(t *testing.T, n *natstest.Process) {
 	js := natstest.JetStream(t, n.URL)
-	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, AcceptFewerReplicas: true}
+	o := options{Options: log.Options{URL: n.URL, Monitor: []string{n.Monitor}, AcceptFewerReplicas: true}}
 	good := jetstream.StreamConfig{
 		Discard: jetstream.DiscardNew, MaxBytes: 1 << 20, AllowDirect: true, DenyDelete: true,
 	}
@@ -255,28 +255,28 @@ func settings(t *testing.T, n *natstest.Process) {
 	}
 	for i, c := range []struct {
 		setting string
-		change  func(c *jetstream.StreamConfig, o *log.Options)
+		change  func(c *jetstream.StreamConfig, o *options)
 	}{
-		{"", func(*jetstream.StreamConfig, *log.Options) {}},
-		{"subjects", func(c *jetstream.StreamConfig, _ *log.Options) { c.Subjects = []string{"settings.>"} }},
-		{"num_replicas", func(_ *jetstream.StreamConfig, o *log.Options) { o.AcceptFewerReplicas = false }},
-		{"storage", func(c *jetstream.StreamConfig, _ *log.Options) { c.Storage = jetstream.MemoryStorage }},
-		{"retention", func(c *jetstream.StreamConfig, _ *log.Options) { c.Retention = jetstream.InterestPolicy }},
-		{"discard", func(c *jetstream.StreamConfig, _ *log.Options) { c.Discard = jetstream.DiscardOld }},
-		{"max_bytes", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxBytes = -1 }},
-		{"max_age", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxAge = time.Hour }},
-		{"max_msgs", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxMsgs = 1000 }},
-		{"max_msgs_per_subject", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxMsgsPerSubject = 1000 }},
-		{"max_msg_size", func(c *jetstream.StreamConfig, _ *log.Options) { c.MaxMsgSize = 1000 }},
-		{"allow_direct", func(c *jetstream.StreamConfig, _ *log.Options) { c.AllowDirect = false }},
-		{"deny_delete", func(c *jetstream.StreamConfig, _ *log.Options) { c.DenyDelete = false }},
-		{"deny_purge", func(c *jetstream.StreamConfig, _ *log.Options) { c.DenyPurge = true }},
-		{"allow_rollup_hdrs", func(c *jetstream.StreamConfig, _ *log.Options) { c.AllowRollup = true; c.DenyPurge = false }},
-		{"allow_msg_ttl", func(c *jetstream.StreamConfig, _ *log.Options) { c.AllowMsgTTL = true }},
-		{"no_ack", func(c *jetstream.StreamConfig, _ *log.Options) { c.NoAck = true }},
-		{"persist_mode", func(c *jetstream.StreamConfig, _ *log.Options) { c.PersistMode = jetstream.AsyncPersistMode }},
-		{"duplicate_window", func(c *jetstream.StreamConfig, _ *log.Options) { c.Duplicates = time.Second }},
-		{"sync_interval", func(_ *jetstream.StreamConfig, o *log.Options) { o.Monitor = nil }},
+		{"", func(*jetstream.StreamConfig, *options) {}},
+		{"subjects", func(c *jetstream.StreamConfig, _ *options) { c.Subjects = []string{"settings.>"} }},
+		{"num_replicas", func(_ *jetstream.StreamConfig, o *options) { o.AcceptFewerReplicas = false }},
+		{"storage", func(c *jetstream.StreamConfig, _ *options) { c.Storage = jetstream.MemoryStorage }},
+		{"retention", func(c *jetstream.StreamConfig, _ *options) { c.Retention = jetstream.InterestPolicy }},
+		{"discard", func(c *jetstream.StreamConfig, _ *options) { c.Discard = jetstream.DiscardOld }},
+		{"max_bytes", func(c *jetstream.StreamConfig, _ *options) { c.MaxBytes = -1 }},
+		{"max_age", func(c *jetstream.StreamConfig, _ *options) { c.MaxAge = time.Hour }},
+		{"max_msgs", func(c *jetstream.StreamConfig, _ *options) { c.MaxMsgs = 1000 }},
+		{"max_msgs_per_subject", func(c *jetstream.StreamConfig, _ *options) { c.MaxMsgsPerSubject = 1000 }},
+		{"max_msg_size", func(c *jetstream.StreamConfig, _ *options) { c.MaxMsgSize = 1000 }},
+		{"allow_direct", func(c *jetstream.StreamConfig, _ *options) { c.AllowDirect = false }},
+		{"deny_delete", func(c *jetstream.StreamConfig, _ *options) { c.DenyDelete = false }},
+		{"deny_purge", func(c *jetstream.StreamConfig, _ *options) { c.DenyPurge = true }},
+		{"allow_rollup_hdrs", func(c *jetstream.StreamConfig, _ *options) { c.AllowRollup = true; c.DenyPurge = false }},
+		{"allow_msg_ttl", func(c *jetstream.StreamConfig, _ *options) { c.AllowMsgTTL = true }},
+		{"no_ack", func(c *jetstream.StreamConfig, _ *options) { c.NoAck = true }},
+		{"persist_mode", func(c *jetstream.StreamConfig, _ *options) { c.PersistMode = jetstream.AsyncPersistMode }},
+		{"duplicate_window", func(c *jetstream.StreamConfig, _ *options) { c.Duplicates = time.Second }},
+		{"sync_interval", func(_ *jetstream.StreamConfig, o *options) { o.Monitor = nil }},
 	} {
 		t.Run("setting="+c.setting, func(t *testing.T) {
 			config, o := good, o
@@ -293,7 +293,7 @@ func settings(t *testing.T, n *natstest.Process) {
 					t.Error(err)
 				}
 			}()
-			l, err := log.Open(t.Context(), o)
+			l, err := openLog(t, o)
 			if err == nil {
 				err = l.Close()
 			}
@@ -317,13 +317,13 @@ func TestUnsynced(t *testing.T) {
 	if n == nil {
 		t.Fatal(natstest.LogOf(dir))
 	}
-	o := log.Options{URL: n.URL, Monitor: []string{n.Monitor}, Stream: "log", MaxBytes: 1 << 20, AcceptFewerReplicas: true}
-	_, err := log.Open(t.Context(), o)
+	o := options{Stream: "log", Options: log.Options{URL: n.URL, Monitor: []string{n.Monitor}, MaxBytes: 1 << 20, AcceptFewerReplicas: true}}
+	_, err := openLog(t, o)
 	if setting, ok := errors.AsType[*stream.SettingError](err); !ok || setting.Line != "jetstream { sync_interval: always }" {
 		t.Errorf("got %v, want a SettingError with the line to write", err)
 	}
 	// A follower stood still when the monitoring ports had gone.
-	r, err := log.OpenReader(t.Context(), o, stream.ReaderOptions{})
+	r, err := openReader(t, o, stream.ReaderOptions{})
 	if err != nil {
 		t.Fatalf("read from a server that does not sync: %v", err)
 	}

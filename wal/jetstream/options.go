@@ -6,22 +6,18 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/rondo-db/rondo/wal/stream"
 )
 
 // duplicateWindow is how long a stream remembers the ids of messages.
 const duplicateWindow = 2 * time.Minute
 
-// Options say where the stream is, and what it must keep.
+// Options say where streams are, and what they must keep.
 type Options struct {
 	// URL names the servers, separated by commas: nats://HOST:PORT.
 	URL string
 	// Connect are more options of the connection: credentials, TLS.
 	Connect []nats.Option
 
-	// Stream is the name of the stream. Its only subject is "rondo.log." and the name.
-	Stream string
 	// MaxBytes is the size of a stream that Open makes. A full stream refuses records until it is
 	// truncated.
 	MaxBytes int64
@@ -38,9 +34,6 @@ type Options struct {
 	// AcceptFewerReplicas accepts a stream on one server, and makes such a stream. The loss of that
 	// server's disk loses the stream. It is for tests.
 	AcceptFewerReplicas bool
-
-	// Log says how the log writes.
-	Log stream.Options
 }
 
 // A purpose is what a stream is opened for.

@@ -67,7 +67,7 @@ func TestBadServer(t *testing.T) {
 // flippedBit flips a bit in the file of one server. A reader that is connected to this server finds
 // it, names the server, and reads the record from another one.
 func flippedBit(t *testing.T, c *natstest.Cluster) {
-	o := log.Options{URL: c.URLs(), Monitor: c.Monitors(), Stream: "log", MaxBytes: 64 << 20}
+	o := options{Stream: "log", Options: log.Options{URL: c.URLs(), Monitor: c.Monitors(), MaxBytes: 64 << 20}}
 	o.Log.Patience = 2 * time.Minute
 	l := openAmong(t, o)
 	recs := make([][]byte, 50)
@@ -97,7 +97,7 @@ func flippedBit(t *testing.T, c *natstest.Cluster) {
 	var reader *stream.Reader
 	var err error
 	for deadline := time.Now().Add(2 * time.Minute); ; { // the server has just been started
-		reader, err = log.OpenReader(t.Context(), o, stream.ReaderOptions{Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		reader, err = openReader(t, o, stream.ReaderOptions{Logger: slog.New(slog.NewTextHandler(&said, nil))})
 		if err == nil {
 			break
 		}

@@ -36,7 +36,6 @@ const (
 // Server is a stream of a Conn.
 type Server struct {
 	conn     *Conn
-	alone    bool // nobody else uses the connection
 	jsStream jetstream.Stream
 	stream   string
 	subject  string
@@ -245,11 +244,3 @@ func (s *Server) Purge(ctx context.Context, below uint64) error {
 
 // MaxMessage is as stream.Server has it.
 func (s *Server) MaxMessage() int { return s.most }
-
-// Close is as stream.Server has it. A connection that others may use stays open.
-func (s *Server) Close() error {
-	if s.alone {
-		s.conn.Close()
-	}
-	return nil
-}

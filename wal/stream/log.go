@@ -185,10 +185,6 @@ func (l *Log) Close() error {
 	<-l.stopped
 	timer.Stop()
 	l.mu.Lock()
-	err := l.unkept
-	l.mu.Unlock()
-	if e := l.server.Close(); err == nil {
-		err = e
-	}
-	return err
+	defer l.mu.Unlock()
+	return l.unkept
 }

@@ -136,18 +136,13 @@ func (r *Reader) enter(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Close makes Tail return wal.ErrClosed, and closes the server. It does not wait until Tail has
-// returned.
+// Close makes Tail return wal.ErrClosed. It does not wait until Tail has returned.
 func (r *Reader) Close() error {
 	r.mu.Lock()
-	again := r.closed
+	defer r.mu.Unlock()
 	r.closed = true
 	for end := range r.tails {
 		(*end)(wal.ErrClosed)
 	}
-	r.mu.Unlock()
-	if again {
-		return nil
-	}
-	return r.server.Close()
+	return nil
 }

@@ -35,9 +35,6 @@ type Server interface {
 
 	// MaxMessage is the size of the largest message in bytes.
 	MaxMessage() int
-
-	// Close gives up the connection.
-	Close() error
 }
 
 // A NamedServer is a Server that knows what its replicas are called.

@@ -171,5 +171,3 @@ func (c *conn) Purge(_ context.Context, below uint64) error {
 }
 
 func (c *conn) MaxMessage() int { return maxMessage }
-
-func (c *conn) Close() error { return nil }
