@@ -193,6 +193,7 @@ func TestConnectionsComeAndGo(t *testing.T) {
 		case "0 PONG\n":
 			served++
 		case "-1 Too many connections.\n":
+		case "": // the request came when the server had closed, and the answer was lost by it
 		default:
 			t.Fatalf("got %q", got)
 		}
