@@ -36,7 +36,7 @@ export async function show(root, url, context) {
       fill(body, list.length ? states.map(([state, words]) => section(words, list.filter((a) => a.state === state), charts))
         : el('p', { class: 'note' }, 'Nothing fires, is pending, or was resolved in the last day. Rules come from files that --rule-file names.'));
     }
-    for (const time of body.querySelectorAll('time')) setText(time, `for ${format.duration(Math.max(0, now - Number(time.dataset.at)))}`);
+    for (const time of body.querySelectorAll('time')) setText(time, `for ${format.duration(Math.max(0, Math.floor(now - Number(time.dataset.at))))}`);
   };
   try {
     const answer = await lookAtAlerts(context.signal);
