@@ -241,11 +241,10 @@ func (run *digestRun) entries(ctx context.Context) error {
 	}
 	series, metadata := make(map[string][]byte), make(map[string][]byte)
 	for i := range run.ops {
-		var value []byte // nil: the series is gone
+		series[string(refKey(run.ops[i].ref))] = nil
 		if rec := run.ops[i].add; rec != nil {
-			value = rec.append(nil)
+			series[string(refKey(run.ops[i].ref))] = rec.append(nil)
 		}
-		series[string(refKey(run.ops[i].ref))] = value
 	}
 	for k, m := range run.metadata {
 		metadata[k] = nil

@@ -13,6 +13,9 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
+// ofOne are the verbs whose first argument is a series that there is.
+var ofOne = []string{"fetch", "first", "last", "lastupdate", "info", "dump", "update", "updatev", "tune", "alter", "resize"}
+
 // hint prints, behind rrdtool's message of a verb that failed, what rondo has to say about it. If
 // that cannot be printed, the message before it says what is wrong.
 func hint(ctx context.Context, c *cli.Factory, verb string, args []string) {
@@ -20,24 +23,23 @@ func hint(ctx context.Context, c *cli.Factory, verb string, args []string) {
 	switch {
 	case verb == "list" && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--json") || a == "-o" }):
 		_, _ = fmt.Fprintln(c.Stderr, "list prints names as rrdtool does; rondo query -o json and the RPC's List answer in JSON")
-	case verb != "fetch" || owed:
-	case len(names) == 1:
+	case !slices.Contains(ofOne, verb) || owed || len(names) == 0:
+	case verb == "fetch" && len(names) == 1:
 		_, _ = fmt.Fprintf(c.Stderr, "name the function of the rows, too: rondo fetch %s AVERAGE, or MIN, MAX, LAST; rondo show %[1]s prints the newest\n", cli.Quoted(names[0]))
 	default:
-		nameLike(ctx, c, args)
+		nameLike(ctx, c, names[0], args)
 	}
 }
 
-// nameLike prints, behind rrdtool's message of a fetch that failed, which series may have been
+// nameLike prints, behind rrdtool's message of a verb that failed, which series may have been
 // meant. It prints nothing if the series exists, or if the arguments or the environment name a
 // daemon of another database.
-func nameLike(ctx context.Context, c *cli.Factory, args []string) {
-	names, owed := rrdtool.Positional("fetch", args)
+func nameLike(ctx context.Context, c *cli.Factory, name string, args []string) {
 	daemon := func(arg string) bool { return strings.HasPrefix(arg, "-d") || strings.HasPrefix(arg, "--d") }
-	if owed || len(names) == 0 || c.Getenv("RRDCACHED_ADDRESS") != "" || slices.ContainsFunc(args, daemon) {
+	if c.Getenv("RRDCACHED_ADDRESS") != "" || slices.ContainsFunc(args, daemon) {
 		return
 	}
-	if _, err := os.Stat(names[0]); err == nil {
+	if _, err := os.Stat(name); err == nil {
 		return
 	}
 	o, err := c.Target().Must(ctx, core.Options{ReadOnly: true})
@@ -46,7 +48,7 @@ func nameLike(ctx context.Context, c *cli.Factory, args []string) {
 	}
 	defer func() { _ = o.Close() }() // nothing was written
 	if p, err := cli.NewPicker(c, o, nil); err == nil {
-		if _, err = p.One(ctx, names[0]); errors.Is(err, core.ErrNotFound) {
+		if _, err = p.One(ctx, name); errors.Is(err, core.ErrNotFound) {
 			_, _ = fmt.Fprintln(c.Stderr, err) // the message before it says what is wrong
 		}
 	}
