@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
@@ -103,6 +106,35 @@ func BenchmarkLabelValues(b *testing.B) {
 				}
 				if got := len(w.values(b.Context(), "instance", nil)); got != 10_000 {
 					b.Fatalf("%d values", got)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSelects asks which of 10,000 rules read the 1,000 series of a page: rules about other
+// metrics, about the same ones of other hosts, and with expressions that no index answers.
+func BenchmarkSelects(b *testing.B) {
+	w := benchWorld(b, 500)
+	w.values(b.Context(), "instance", nil) // from now on the storage remembers
+	var paths []string
+	for i := range 500 {
+		paths = append(paths, fmt.Sprintf("p/load/%d", i), fmt.Sprintf("p/requests_total/%d", i))
+	}
+	for _, rules := range []string{"", `m%d{job="node"}`, `load{job="node",instance="other-%d"}`, `{__name__=~"m%d.*",job="node"}`} {
+		var lists [][]*labels.Matcher
+		for i := 0; i < 10_000 && rules != ""; i++ {
+			ms, err := parser.ParseMetricSelector(fmt.Sprintf(rules, i))
+			if err != nil {
+				b.Fatal(err)
+			}
+			lists = append(lists, ms)
+		}
+		b.Run("rules="+rules, func(b *testing.B) {
+			for b.Loop() {
+				err := w.prom.Selects(b.Context(), paths, lists, func(int, string, string, labels.Labels, bool) { b.Error("selected") })
+				if err != nil {
+					b.Fatal(err)
 				}
 			}
 		})

@@ -1,8 +1,10 @@
 package prom
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -157,34 +159,43 @@ func (s *Storage) mayBeOther(sel *selector) bool {
 
 // Selects calls fn for each metric of the series at paths that one of lists of matchers selects,
 // with the index of the list. counter says that the series keeps the rate of the metric. Paths of
-// no series are left out. Errors are the store's.
+// no series are left out. Errors are ctx's and the store's.
 func (s *Storage) Selects(ctx context.Context, paths []string, lists [][]*labels.Matcher, fn func(list int, path, ds string, ls labels.Labels, counter bool)) error {
-	sels := make([]*selector, len(lists))
-	for i, ms := range lists {
-		sels[i], _ = newSelector(ms) // a selector that is wrong selects nothing
-	}
-	var refs []core.Ref
 	of := make(map[core.Ref]string)
 	for _, p := range paths {
-		ref, err := s.store.Lookup(p)
-		if errors.Is(err, core.ErrNotFound) {
-			continue
-		}
-		if err != nil {
+		if ref, err := s.store.Lookup(p); err == nil {
+			of[ref] = p
+		} else if !errors.Is(err, core.ErrNotFound) {
 			return err
 		}
-		if of[ref] == "" {
-			refs, of[ref] = append(refs, ref), p
-		}
 	}
-	return s.entriesOf(ctx, refs, func(ref core.Ref, e *entry) bool {
-		for i, sel := range sels {
-			for k := range e.metrics {
-				if m := &e.metrics[k]; sel != nil && sel.matches(m) {
-					fn(i, of[ref], e.def.Sources[m.source].Name, m.labels, m.counter)
-				}
+	var all []found
+	with := make(map[labels.Label][]found) // there may be many lists: each looks at few metrics
+	err := s.entriesOf(ctx, slices.Sorted(maps.Keys(of)), func(ref core.Ref, e *entry) bool {
+		for k := range e.metrics {
+			f := found{ref, e, &e.metrics[k]}
+			all = append(all, f)
+			f.metric.labels.Range(func(l labels.Label) { with[l] = append(with[l], f) })
+		}
+		return true
+	})
+	for i, ms := range lists {
+		some := all
+		for _, m := range ms {
+			few := with[labels.Label{Name: m.Name, Value: m.Value}]
+			if m.Type == labels.MatchEqual && m.Value != "" && m.Name != cfLabel && len(few) < len(some) {
+				some = few
 			}
 		}
-		return ctx.Err() == nil
-	})
+		if err = cmp.Or(err, ctx.Err()); err != nil || len(some) == 0 {
+			continue
+		}
+		sel, err := newSelector(ms)
+		for _, f := range some {
+			if err == nil && sel.matches(f.metric) { // a selector that is wrong selects nothing
+				fn(i, of[f.ref], f.entry.def.Sources[f.metric.source].Name, f.metric.labels, f.metric.counter)
+			}
+		}
+	}
+	return err
 }
