@@ -25,7 +25,7 @@ type Prometheus struct {
 const programTime = 2 * time.Minute
 
 // listeningOn finds the address in Prometheus' log.
-var listeningOn = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
+var listeningOn = regexp.MustCompile(`msg="Listening on" .*\baddress=(\S+)`)
 
 // RunPrometheus runs the installed Prometheus with a configuration, as the file has it, until the
 // test ends. The data are below the folder dir. It has answered that it is ready.
