@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"path"
@@ -176,9 +177,7 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 	ref := newest.ref
 	if !ok {
 		err := cat.db.View(bucketNames, func(tx *boltfile.Tx) (err error) {
-			if v := tx.Bucket(bucketNames).Get([]byte(key)); v != nil {
-				ref, err = cat.decodeName([]byte(key), v)
-			}
+			ref, err = cat.storedName(tx.Bucket(bucketNames).Cursor(), []byte(key))
 			return err
 		})
 		if err != nil {
@@ -196,6 +195,22 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 		return 0, ErrNotFound
 	}
 	return ref, nil
+}
+
+// storedName returns the series that has a name in the database; 0: none. A flipped bit in a key
+// leaves its entry where it was, so the entries beside the place of a missing name are checked.
+func (cat *catalogue) storedName(c *boltfile.Cursor, key []byte) (ref Ref, err error) {
+	k, v := c.Seek(key)
+	if bytes.Equal(k, key) {
+		return cat.decodeName(k, v)
+	}
+	if k != nil {
+		_, err = cat.decodeName(k, v)
+	}
+	if k, v = c.Prev(); k != nil && err == nil {
+		_, err = cat.decodeName(k, v)
+	}
+	return 0, err
 }
 
 func (cat *catalogue) record(ref Ref) (*seriesRecord, error) {

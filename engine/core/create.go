@@ -261,13 +261,11 @@ func (cat *catalogue) find(plan []planned) (since uint64) {
 	}
 	var key []byte
 	err := cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
-		names := tx.Bucket(bucketNames)
+		names := tx.Bucket(bucketNames).Cursor()
 		for len(stored) > 0 {
 			p := stored[0]
 			key = append(key[:0], p.key...)
-			if v := names.Get(key); v != nil {
-				p.old, p.unknown = cat.decodeName(key, v)
-			}
+			p.old, p.unknown = cat.storedName(names, key)
 			stored = stored[1:]
 		}
 		return nil
