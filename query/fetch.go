@@ -143,6 +143,7 @@ func planOf(s Store, ref core.Ref, d *rra.Definition, archive int, last int64, r
 	p.from, p.to = d.Window(archive, last)
 	p.Start = floor(r.Start, p.Step)
 	p.End = floor(r.End, p.Step) + p.Step
+	p.DS = make([]string, 0, len(d.Sources))
 	for i := range d.Sources {
 		p.DS = append(p.DS, d.Sources[i].Name)
 	}
@@ -233,3 +234,6 @@ func floor(t, step int64) int64 {
 	}
 	return t - r
 }
+
+// ceil rounds t up to a multiple of step.
+func ceil(t, step int64) int64 { return -floor(-t, step) }

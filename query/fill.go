@@ -14,28 +14,19 @@ const fillValues = 1 << 20
 // admit is called before, with the number of values of finer archives. Its error is the join's.
 func ReadBases(ctx context.Context, s core.Fetcher, all []*Join, admit func(values int64) error) error {
 	r := reader{admit: admit}
-	for _, x := range all {
-		r.add(x, func() bool {
-			x.begin(func(s core.Span) { r.read(x, -1, s) }, func(level int, s core.Span) { r.read(x, level, s) })
-			return true
-		})
-	}
-	return r.fetch(ctx, s, func(*Join) {})
+	r.plan(all, (*Join).begin)
+	return r.fetch(ctx, s)
 }
 
 // Fill reads what all need for their holes: of all levels at once, if these are few rows.
 func Fill(ctx context.Context, s core.Fetcher, all []*Join, admit func(values int64) error) error {
 	for {
-		r := reader{admit: admit}
-		for _, x := range all {
-			r.add(x, func() bool {
-				return x.next(fillValues/int64(len(all)), func(level int, s core.Span) { r.read(x, level, s) })
-			})
-		}
-		if len(r.joins) == 0 {
+		r := reader{admit: admit, most: fillValues / int64(max(1, len(all)))}
+		r.plan(all, (*Join).next)
+		if len(r.spans) == 0 {
 			return nil
 		}
-		if err := r.fetch(ctx, s, (*Join).nexted); err != nil {
+		if err := r.fetch(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -44,7 +35,7 @@ func Fill(ctx context.Context, s core.Fetcher, all []*Join, admit func(values in
 // A reader is one fetch for several joins.
 type reader struct {
 	admit  func(values int64) error
-	joins  []*Join
+	most   int64 // values of a join, if it reads several levels
 	spans  []core.Span
 	of     []spanOf
 	values int64 // of the join at hand, without the base's
@@ -56,29 +47,41 @@ type spanOf struct {
 	level int // -1: the base
 }
 
-// add adds what a join reads, which plan says.
-func (r *reader) add(x *Join, plan func() bool) {
-	before := len(r.spans)
-	if r.values = 0; x.Err != nil || !plan() {
-		return
+// plan plans what each join reads.
+func (r *reader) plan(all []*Join, plan func(*Join, *reader)) {
+	for _, x := range all {
+		before := len(r.spans)
+		if r.values = 0; x.Err == nil {
+			plan(x, r)
+		}
+		if len(r.spans) > before {
+			if x.Err = r.admit(r.values); x.Err != nil {
+				r.cut(before)
+			}
+		}
 	}
-	if x.Err = r.admit(r.values); x.Err != nil {
-		r.spans, r.of = r.spans[:before], r.of[:before]
-		return
-	}
-	r.joins = append(r.joins, x)
 }
 
-func (r *reader) read(x *Join, level int, s core.Span) {
+func (r *reader) cut(spans int) { r.spans, r.of = r.spans[:spans], r.of[:spans] }
+
+// read adds the rows (from, to] of a level, in pieces.
+func (r *reader) read(x *Join, level int, from, to int64) {
+	archive := x.base
 	if level >= 0 {
-		r.values += (s.End - s.Start) / x.length(s.Archive) * int64(len(x.def.Sources))
+		archive = x.levels[level].archive
+		r.values += (to - from) / x.length(archive) * int64(len(x.def.Sources))
 	}
-	r.spans, r.of = append(r.spans, s), append(r.of, spanOf{x, level})
+	if from < to && r.spans == nil {
+		r.spans, r.of = make([]core.Span, 0, 4), make([]spanOf, 0, 4)
+	}
+	for most := readRows * x.length(archive); from < to; from += most {
+		r.spans = append(r.spans, core.Span{Ref: x.ref, Archive: archive, Start: from, End: min(to, from+most), Known: true})
+		r.of = append(r.of, spanOf{x, level})
+	}
 }
 
-// fetch reads all, and calls done with each join that got its rows.
-func (r *reader) fetch(ctx context.Context, s core.Fetcher, done func(*Join)) error {
-	err := fetch(ctx, s, r.spans, func(i int, rows *core.Rows, err error) error {
+func (r *reader) fetch(ctx context.Context, s core.Fetcher) error {
+	return fetch(ctx, s, r.spans, func(i int, rows *core.Rows, err error) error {
 		x, level, archive := r.of[i].join, r.of[i].level, r.spans[i].Archive
 		switch {
 		case x.Err != nil:
@@ -93,10 +96,4 @@ func (r *reader) fetch(ctx context.Context, s core.Fetcher, done func(*Join)) er
 		}
 		return nil
 	})
-	for _, x := range r.joins {
-		if err == nil && x.Err == nil {
-			done(x)
-		}
-	}
-	return err
 }

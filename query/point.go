@@ -4,6 +4,7 @@ import "github.com/rondo-db/rondo/rra"
 
 // A point is what is known of a point so far.
 type point struct {
+	slot
 	sum     float64 // of n parts of each seconds; the value, if it is no mean
 	n, each int64
 	total   float64 // of values times seconds, of parts before

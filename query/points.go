@@ -64,9 +64,10 @@ func NewPoints(series core.Series, o *Open, r Request, most int64) (*Points, err
 		p.Start = floor(r.Start, p.Step)
 		p.End = floor(r.End-1, p.Step) + p.Step
 	}
-	p.End = max(p.Start, min(p.End, -floor(-o.Last, p.Step)))
-	for i := range p.DS {
-		p.Want = append(p.Want, i)
+	p.End = max(p.Start, min(p.End, ceil(o.Last, p.Step)))
+	p.Want = make([]int, len(p.DS))
+	for i := range p.Want {
+		p.Want[i] = i
 	}
 	return p, nil
 }
@@ -89,7 +90,7 @@ func ReadPoints(ctx context.Context, s core.Fetcher, all []*Points, admit func(v
 	foldings, joins := make([]folding, len(all)), make([]*Join, len(all))
 	for i, p := range all {
 		foldings[i].begin(p)
-		joins[i] = foldings[i].join
+		joins[i] = &foldings[i].join
 	}
 	if err := ReadBases(ctx, s, joins, admit); err != nil {
 		return nil, nil, err
@@ -100,9 +101,11 @@ func ReadPoints(ctx context.Context, s core.Fetcher, all []*Points, admit func(v
 	if err := Fill(ctx, s, joins, admit); err != nil {
 		return nil, nil, err
 	}
+	tables := make([]Table, len(all))
 	out, errs = make([]*Table, len(all)), make([]error, len(all))
 	for i := range foldings {
-		out[i], errs[i] = foldings[i].table(), joins[i].Err
+		foldings[i].table(&tables[i])
+		out[i], errs[i] = &tables[i], joins[i].Err
 	}
 	return out, errs, nil
 }
@@ -110,7 +113,7 @@ func ReadPoints(ctx context.Context, s core.Fetcher, all []*Points, admit func(v
 // A folding puts rows together as points.
 type folding struct {
 	p      *Points
-	join   *Join
+	join   Join
 	values []float64 // the points
 	rows   []int64   // the point at hand, by place in Want
 	counts []int64   // known rows of it
@@ -125,7 +128,7 @@ func (f *folding) begin(p *Points) {
 	}
 	state := make([]int64, 3*n)
 	f.rows, f.counts, f.ends = state[:n], state[n:2*n], state[2*n:]
-	f.join = NewJoin(p.ref, p.def, p.CF, p.Archive, p.Start, p.End, p.Step, p.Want, p.open, f.take)
+	f.join.init(p.ref, p.def, p.CF, p.Archive, p.Start, p.End, p.Step, p.Want, p.open, f.take)
 }
 
 // take takes the next rows of the archive.
@@ -135,16 +138,17 @@ func (f *folding) take(r *core.Rows) {
 		return
 	}
 	for at, ds := range p.Want {
-		if p.Every == 1 {
-			f.takePoints(r, at, ds)
-			continue
-		}
 		row, end := f.rows[at], r.Start
 		until := p.Start + (row+1)*p.Step
-		for i := ds; i < len(r.Values); i += from {
+		to := int((end-p.Start)/r.Step)*n + at // the place of a row that is a point
+		for i := ds; i < len(r.Values); i, to = i+from, to+n {
 			end += r.Step
 			v := r.Values[i]
 			if v != v {
+				continue
+			}
+			if p.Every == 1 {
+				f.values[to], f.ends[at] = v, end
 				continue
 			}
 			if end > until {
@@ -160,24 +164,10 @@ func (f *folding) take(r *core.Rows) {
 	}
 }
 
-// takePoints takes rows of a data source that are points.
-func (f *folding) takePoints(r *core.Rows, at, ds int) {
-	n, from, last := len(f.counts), len(r.DS), -1
-	to := f.values[int((r.Start-f.p.Start)/r.Step)*n+at:]
-	for i, k := ds, 0; i < len(r.Values); i, k = i+from, k+n {
-		if v := r.Values[i]; v == v {
-			to[k], last = v, i
-		}
-	}
-	if last >= 0 {
-		f.ends[at] = r.Start + int64(last/from+1)*r.Step
-	}
-}
-
 // point ends a point. One that the archive knows in part may get more.
 func (f *folding) point(at int) {
 	n := f.counts[at]
-	if n == 0 || f.p.Every == 1 {
+	if n == 0 {
 		return
 	}
 	of := &f.values[f.rows[at]*int64(len(f.counts))+int64(at)]
@@ -196,14 +186,14 @@ func (f *folding) finish() {
 	}
 }
 
-// table returns the points.
-func (f *folding) table() *Table {
+// table sets t to the points.
+func (f *folding) table(t *Table) {
 	p, n := f.p, int64(len(f.counts))
-	t := &Table{Start: p.Start, End: p.End, Step: p.Step, Archive: p.Archive, Values: f.values}
+	*t = Table{Start: p.Start, End: p.End, Step: p.Step, Archive: p.Archive, Values: f.values, DS: make([]string, 0, n)}
 	for _, i := range p.Want {
 		t.DS = append(t.DS, p.DS[i])
 	}
-	newest := slices.Max(append(f.ends, t.Start))
+	newest := max(t.Start, slices.Max(f.ends))
 	f.join.Each(func(row int64, at int, v float64, _, end int64) {
 		t.Values[row*n+int64(at)] = v
 		newest = max(newest, end)
@@ -211,7 +201,6 @@ func (f *folding) table() *Table {
 	if newest > t.End-t.Step {
 		t.End = newest
 	}
-	return t
 }
 
 // consolidate adds v to what n known values have given so far: their sum for a mean, else the
