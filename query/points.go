@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
@@ -193,7 +192,10 @@ func (f *folding) table(t *Table) {
 	for _, i := range p.Want {
 		t.DS = append(t.DS, p.DS[i])
 	}
-	newest := max(t.Start, slices.Max(f.ends))
+	newest := t.Start
+	for _, end := range f.ends {
+		newest = max(newest, end)
+	}
 	f.join.Each(func(row int64, at int, v float64, _, end int64) {
 		t.Values[row*n+int64(at)] = v
 		newest = max(newest, end)
