@@ -74,7 +74,7 @@ func newClient(t *http.Transport, url, authorization string, options ...connect.
 	encrypted := strings.HasPrefix(url, "https:")
 	two.Protocols.SetUnencryptedHTTP2(!encrypted)
 	two.Protocols.SetHTTP2(encrypted)
-	options = append(options, connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(utf8Checker{}, endTeller{}))
+	options = append(options, connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(clientChecker{}))
 	limit := connect.WithClientOptions(options...)
 	h, far := callingBy(t, url, authorization), callingBy(two, url, authorization)
 	return &Client{

@@ -39,38 +39,42 @@ func endedCall(ctx context.Context, err error) error {
 	return ended(err)
 }
 
-// An endTeller is an interceptor of clients that returns ErrEnded for connections that break off.
-type endTeller struct{}
+// A clientChecker is an interceptor of clients that returns better errors: ErrEnded for connections
+// that break off, and the name of the field for a request that cannot be sent because a text in it
+// is not UTF-8.
+type clientChecker struct{}
 
-func (endTeller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+func (clientChecker) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		answer, err := next(ctx, req)
 		if errors.Is(err, io.EOF) { // the connection was closed in place of an answer
 			err = io.ErrUnexpectedEOF
 		}
-		return answer, endedCall(ctx, err)
+		return answer, unsendable(req.Any(), endedCall(ctx, err))
 	}
 }
 
-func (endTeller) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (clientChecker) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		return endedStream{next(ctx, spec), ctx}
+		return checkedStream{next(ctx, spec), ctx}
 	}
 }
 
-func (endTeller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+func (clientChecker) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
 }
 
-// An endedStream is a stream whose errors have gone through ended. An io.EOF stays unchanged: it is
-// the end of the stream, or says that Receive returns the error.
-type endedStream struct {
+// A checkedStream is a stream with a clientChecker's errors. An io.EOF stays unchanged: it is the
+// end of the stream, or says that Receive returns the error.
+type checkedStream struct {
 	connect.StreamingClientConn
 	ctx context.Context // of the stream
 }
 
-func (s endedStream) Send(m any) error { return endedCall(s.ctx, s.StreamingClientConn.Send(m)) }
+func (s checkedStream) Send(m any) error {
+	return unsendable(m, endedCall(s.ctx, s.StreamingClientConn.Send(m)))
+}
 
-func (s endedStream) Receive(m any) error {
+func (s checkedStream) Receive(m any) error {
 	return endedCall(s.ctx, s.StreamingClientConn.Receive(m))
 }

@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"context"
 	"fmt"
 	"unicode/utf8"
 
@@ -9,31 +8,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
-
-// A utf8Checker is an interceptor of clients. It gives a request that cannot be sent, because a
-// text in it is not UTF-8, an error that names the field.
-type utf8Checker struct{}
-
-func (utf8Checker) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		answer, err := next(ctx, req)
-		return answer, unsendable(req.Any(), err)
-	}
-}
-
-func (utf8Checker) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		return utf8Stream{next(ctx, spec)}
-	}
-}
-
-func (utf8Checker) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return next
-}
-
-type utf8Stream struct{ connect.StreamingClientConn }
-
-func (s utf8Stream) Send(m any) error { return unsendable(m, s.StreamingClientConn.Send(m)) }
 
 // unsendable returns err, or a better error if the message could not be sent because a text in it
 // is not UTF-8.
