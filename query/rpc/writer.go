@@ -91,7 +91,8 @@ func (w *writer) add(m *rondov1.Sample) error {
 		}
 		at, err = w.update(series.Definition, m.GetUpdate())
 	} else if err = checkEarly(at); err == nil {
-		err = w.typed(series.Definition, m.GetValues())
+		values := m.GetValues()
+		err = w.readings(series.Definition, len(values), func(kind rra.Kind, i int) (rra.Value, error) { return w.value(kind, values[i]) })
 	}
 	if err == nil {
 		err = w.checkAhead(series.Path, at, w.now)
@@ -126,25 +127,24 @@ func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
 	return series, nil
 }
 
-// typed takes the values of a sample, one for each data source that is read.
-func (w *writer) typed(d *rra.Definition, values []*rondov1.Value) error {
+// readings takes the n readings of a sample, one for each data source that takes any.
+func (w *writer) readings(d *rra.Definition, n int, reading func(kind rra.Kind, i int) (rra.Value, error)) error {
 	for i := range d.Sources {
 		ds := &d.Sources[i]
 		if ds.Kind == rra.Compute {
 			continue
 		}
-		n := len(w.values)
-		if n == len(values) {
-			return fmt.Errorf("%w: %d, the data source %s has none", core.ErrShape, len(values), ds.Name)
+		if len(w.values) == n {
+			return fmt.Errorf("%w: %d, the data source %s has none", core.ErrShape, n, ds.Name)
 		}
-		v, err := w.value(ds.Kind, values[n])
+		v, err := reading(ds.Kind, len(w.values))
 		if err != nil {
 			return fmt.Errorf("data source %s: %w", ds.Name, err)
 		}
 		w.values = append(w.values, v)
 	}
-	if len(w.values) != len(values) {
-		return fmt.Errorf("%w: %d, of which %d are too many", core.ErrShape, len(values), len(values)-len(w.values))
+	if more := n - len(w.values); more > 0 {
+		return fmt.Errorf("%w: %d, which is %d too many", core.ErrShape, n, more)
 	}
 	return nil
 }
@@ -200,29 +200,12 @@ func (w *writer) update(d *rra.Definition, arg string) (rra.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n := strings.Count(rest, ":") + 1; n > len(d.Sources) {
-		return 0, fmt.Errorf("%w: %.200q has %d too many", core.ErrShape, arg, n-len(d.Sources))
+	texts := strings.SplitN(rest, ":", len(d.Sources)+1)
+	err = w.readings(d, strings.Count(rest, ":")+1, func(kind rra.Kind, i int) (rra.Value, error) { return w.text(kind, texts[i]) })
+	if errors.Is(err, core.ErrShape) {
+		err = fmt.Errorf("%.200q: %w", arg, err)
 	}
-	readings := strings.Split(rest, ":")
-	for i := range d.Sources {
-		ds := &d.Sources[i]
-		if ds.Kind == rra.Compute {
-			continue
-		}
-		n := len(w.values)
-		if n == len(readings) {
-			return 0, fmt.Errorf("%w: %.200q, the data source %s has none", core.ErrShape, arg, ds.Name)
-		}
-		v, err := w.text(ds.Kind, readings[n])
-		if err != nil {
-			return 0, fmt.Errorf("data source %s: %w", ds.Name, err)
-		}
-		w.values = append(w.values, v)
-	}
-	if len(w.values) != len(readings) {
-		return 0, fmt.Errorf("%w: %.200q has %d too many", core.ErrShape, arg, len(readings)-len(w.values))
-	}
-	return at, nil
+	return at, err
 }
 
 func (w *writer) time(text string) (rra.Time, error) {
