@@ -33,16 +33,10 @@ type Commands struct {
 
 // limits returns the handler options that bound the requests of one procedure of l.
 func (l *Commands) limits() []connect.HandlerOption {
-	n := maxExecBytes
 	if l.Remote != nil {
-		n = MaxCommandBytes
+		return packed(MaxCommandBytes)
 	}
-	gunzip := func() connect.Decompressor { return &unpacker{limit: int64(n)} }
-	return []connect.HandlerOption{
-		connect.WithReadMaxBytes(n),
-		connect.WithCompression("gzip", gunzip, newPacker),
-		connect.WithCompressMinBytes(minPackedBytes),
-	}
+	return packed(maxExecBytes)
 }
 
 // Close ends all sessions of pipe mode and refuses new ones. A session may finish the command that

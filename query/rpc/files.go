@@ -115,16 +115,15 @@ func (f remoteFiles) Stat(name string) (fs.FileInfo, error) {
 }
 
 func (f remoteFiles) Open(name string) (io.ReadCloser, error) {
-	_, err := f.in.ask(&rondov1.FileRequest{Op: rondov1.FileRequest_OPEN, Name: name})
-	if err != nil {
-		return nil, err
-	}
-	return &remoteFile{in: f.in}, nil
+	return f.open(rondov1.FileRequest_OPEN, name)
 }
 
 func (f remoteFiles) Create(name string) (io.WriteCloser, error) {
-	_, err := f.in.ask(&rondov1.FileRequest{Op: rondov1.FileRequest_CREATE, Name: name})
-	if err != nil {
+	return f.open(rondov1.FileRequest_CREATE, name)
+}
+
+func (f remoteFiles) open(op rondov1.FileRequest_Op, name string) (io.ReadWriteCloser, error) {
+	if _, err := f.in.ask(&rondov1.FileRequest{Op: op, Name: name}); err != nil {
 		return nil, err
 	}
 	return &remoteFile{in: f.in}, nil

@@ -62,14 +62,15 @@ func messageLimits(spec connect.Spec) []connect.HandlerOption {
 	case rondov1.RondoFetchManyProcedure, rondov1.RondoSaveDashboardProcedure, rondov1.RondoQueryProcedure, rondov1.RondoXportProcedure, rondov1.RondoTailProcedure:
 		n = maxManyBytes
 	}
+	return append(packed(n), connect.WithCodec(binaryCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}))
+}
+
+// packed returns the handler options for requests of at most n bytes, which may be packed as
+// answers are.
+func packed(n int) []connect.HandlerOption {
 	gunzip := func() connect.Decompressor { return &unpacker{limit: int64(n)} }
 	return []connect.HandlerOption{
-		connect.WithReadMaxBytes(n),
-		connect.WithCompression("gzip", gunzip, newPacker),
-		connect.WithCompressMinBytes(minPackedBytes),
-		connect.WithCodec(binaryCodec{}),
-		connect.WithCodec(jsonCodec{"json"}),
-		connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
+		connect.WithReadMaxBytes(n), connect.WithCompression("gzip", gunzip, newPacker), connect.WithCompressMinBytes(minPackedBytes),
 	}
 }
 
