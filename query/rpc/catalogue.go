@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,12 +68,7 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.Create
 }
 
 func definition(m *rondov1.Definition) (*rra.Definition, error) {
-	step := m.GetStep()
-	if step == 0 {
-		step = defaultStep
-	}
-	args := append(append([]string(nil), m.GetDs()...), m.GetRra()...)
-	d, err := rra.ParseDefinition(step, args)
+	d, err := rra.ParseDefinition(cmp.Or(m.GetStep(), defaultStep), slices.Concat(m.GetDs(), m.GetRra()))
 	if err != nil {
 		return nil, err
 	}
@@ -102,36 +98,40 @@ func (s *Server) Rename(ctx context.Context, req *connect.Request[rondov1.Rename
 	return connect.NewResponse(&rondov1.RenameResponse{}), nil
 }
 
-// List returns one page of series.
+// List returns one page of series, in the order of their paths, or by labels in the order of their
+// references, as Select yields them.
 func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequest]) (*connect.Response[rondov1.ListResponse], error) {
 	m := req.Msg
-	limit := int(m.GetLimit())
-	switch {
-	case limit < 0:
-		return nil, invalid("limit %d is negative", limit)
-	case limit == 0:
-		limit = defaultPage
+	limit, err := pageSize(m.GetLimit(), defaultPage)
+	if err != nil {
+		return nil, err
 	}
 	limit = min(limit, maxPage)
+	all, name, what := core.Query{Prefix: m.GetPrefix(), Order: core.ByPath}, (*rondov1.Series).GetPath, fmt.Sprintf("list %.200q", m.GetPrefix())
+	some, after := all, core.Ref(0)
+	some.After, some.Page = m.GetPage(), limit+1
 	if len(m.GetMatchers()) > 0 {
-		return s.selectPage(ctx, req, limit)
+		if all, after, err = byLabels(m); err != nil {
+			return nil, err
+		}
+		some, name, what = all, refText, "list by labels"
 	}
 	charge := chargeFor(ctx)
 	var page rondov1.ListResponse
 	damaged := s.Store.Stats().Damaged > 0
-	all := core.Query{Prefix: m.GetPrefix(), Order: core.ByPath}
-	some := all
-	some.After, some.Page = m.GetPage(), limit+1
 	for e, err := range s.view(ctx).Select(ctx, some) {
 		if errors.Is(err, core.ErrDamaged) {
 			damaged = true // endPage says where
 			break
 		}
 		if err != nil {
-			return nil, fail(err, "list %.200q", m.GetPrefix())
+			return nil, fail(err, "%s", what)
+		}
+		if e.Ref <= after || !strings.HasPrefix(e.Path, m.GetPrefix()) {
+			continue
 		}
 		if n := len(page.GetSeries()); n == limit {
-			page.NextPage = page.GetSeries()[n-1].GetPath()
+			page.NextPage = name(page.GetSeries()[n-1])
 			break
 		}
 		x := seriesOf(e, m.GetBrief())
@@ -140,11 +140,35 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 		}
 		page.Series = append(page.Series, x)
 	}
-	if err := endPage(&page, damaged, s.view(ctx).Select(ctx, all), func(x *rondov1.Series) string { return x.GetPath() }); err != nil {
-		return nil, fail(err, "list %.200q", m.GetPrefix())
+	if err := endPage(&page, damaged, s.view(ctx).Select(ctx, all), name); err != nil {
+		return nil, fail(err, "%s", what)
 	}
 	return connect.NewResponse(&page), nil
 }
+
+// pageSize returns how many entries an answer is to have at most: as many as asked for, or as
+// usual.
+func pageSize(asked int32, usual int) (int, error) {
+	if asked < 0 {
+		return 0, invalid("limit %d is negative", asked)
+	}
+	return cmp.Or(int(asked), usual), nil
+}
+
+// byLabels returns the query of a List by labels, and the last series of the page before.
+func byLabels(m *rondov1.ListRequest) (q core.Query, after core.Ref, err error) {
+	q.Order = core.ByRef
+	if q.Matchers, err = matchersOf(m.GetMatchers()); err != nil || m.GetPage() == "" {
+		return q, 0, err
+	}
+	n, err := strconv.ParseUint(m.GetPage(), 10, 64)
+	if err != nil {
+		return q, 0, invalid("page %q is not a next_page of this list", cut(m.GetPage()))
+	}
+	return q, core.Ref(n), nil
+}
+
+func refText(x *rondov1.Series) string { return strconv.FormatUint(x.GetRef(), 10) }
 
 // endPage ends a page of a list. Damaged entries must not hide the others. If the store has met
 // damage, the last page with series is followed by one more page, which returns the error.
@@ -162,52 +186,6 @@ func endPage(page *rondov1.ListResponse, damaged bool, all iter.Seq2[core.Series
 		}
 	}
 	return nil
-}
-
-// selectPage is List by labels. Its pages are in the order of the references, as Select yields
-// them.
-func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.ListRequest], limit int) (*connect.Response[rondov1.ListResponse], error) {
-	m := req.Msg
-	matchers, err := matchersOf(m.GetMatchers())
-	if err != nil {
-		return nil, err
-	}
-	var after uint64
-	if m.GetPage() != "" {
-		if after, err = strconv.ParseUint(m.GetPage(), 10, 64); err != nil {
-			return nil, invalid("page %q is not a next_page of this list", cut(m.GetPage()))
-		}
-	}
-	charge := chargeFor(ctx)
-	var page rondov1.ListResponse
-	damaged := s.Store.Stats().Damaged > 0
-	all := s.view(ctx).Select(ctx, core.Query{Matchers: matchers, Order: core.ByRef})
-	for e, err := range all {
-		if errors.Is(err, core.ErrDamaged) {
-			damaged = true // endPage says where
-			break
-		}
-		if err != nil {
-			return nil, fail(err, "list by labels")
-		}
-		if uint64(e.Ref) <= after || !strings.HasPrefix(e.Path, m.GetPrefix()) {
-			continue
-		}
-		if n := len(page.GetSeries()); n == limit {
-			page.NextPage = strconv.FormatUint(page.GetSeries()[n-1].GetRef(), 10)
-			break
-		}
-		x := seriesOf(e, m.GetBrief())
-		if err := charge.texts(proto.Size(x)); err != nil {
-			return nil, err
-		}
-		page.Series = append(page.Series, x)
-	}
-	name := func(x *rondov1.Series) string { return strconv.FormatUint(x.GetRef(), 10) }
-	if err := endPage(&page, damaged, all, name); err != nil {
-		return nil, fail(err, "list by labels")
-	}
-	return connect.NewResponse(&page), nil
 }
 
 func matchersOf(ms []*typesv1.Matcher) ([]core.Matcher, error) {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -21,28 +22,22 @@ import (
 // Charts returns charts of the series below a prefix.
 func (s *Server) Charts(ctx context.Context, req *connect.Request[rondov1.ChartsRequest]) (*connect.Response[rondov1.ChartsResponse], error) {
 	m := req.Msg
-	limit, from := int(m.GetLimit()), 0
-	if m.GetPage() != "" {
-		n, err := strconv.ParseUint(m.GetPage(), 10, 31)
-		if err != nil {
-			return nil, invalid("page %q is not a next_page of these charts", cut(m.GetPage()))
-		}
-		from = int(n)
-	}
-	switch {
-	case limit < 0:
-		return nil, invalid("limit %d is negative", limit)
-	case limit == 0:
-		limit = defaultCharts
+	limit, err := pageSize(m.GetLimit(), defaultCharts)
+	if err != nil {
+		return nil, err
 	}
 	limit = min(limit, maxCharts)
+	from, err := strconv.ParseUint(cmp.Or(m.GetPage(), "0"), 10, 31)
+	if err != nil {
+		return nil, invalid("page %q is not a next_page of these charts", cut(m.GetPage()))
+	}
 	all, err := s.assembled(ctx, strings.Trim(m.GetPrefix(), "/"))
 	if err != nil {
 		return nil, err
 	}
 	charge := chargeFor(ctx)
 	var answer rondov1.ChartsResponse
-	for i := from; i < len(all); i++ {
+	for i := int(from); i < len(all); i++ {
 		if len(answer.GetCharts()) == limit {
 			answer.NextPage = strconv.Itoa(i)
 			break

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -71,11 +72,11 @@ type ranged interface {
 
 // timeRange returns the requested range in seconds since 1970.
 func timeRange(m ranged, now time.Time) (start, end int64, err error) {
-	from, err := attime.FromISO(or(m.GetStart(), "end-1day"), now.Location())
+	from, err := attime.FromISO(cmp.Or(m.GetStart(), "end-1day"), now.Location())
 	if err != nil {
 		return 0, 0, fmt.Errorf("start time: %w", err)
 	}
-	to, err := attime.FromISO(or(m.GetEnd(), "now"), now.Location())
+	to, err := attime.FromISO(cmp.Or(m.GetEnd(), "now"), now.Location())
 	if err != nil {
 		return 0, 0, fmt.Errorf("end time: %w", err)
 	}
@@ -97,16 +98,9 @@ func monthsHint(m ranged) string {
 }
 
 func parseCF(name string) (rra.CF, error) {
-	cf, err := rra.ParseCF(strings.ToUpper(or(name, rra.Average.String())))
+	cf, err := rra.ParseCF(strings.ToUpper(cmp.Or(name, rra.Average.String())))
 	if err != nil {
 		return 0, invalid("cf: %w", err)
 	}
 	return cf, nil
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -163,15 +163,7 @@ func resultOf(rows *rondov1.FetchResponse, err error) *rondov1.FetchResult {
 
 // rowsOf returns the rows of a table, column by column.
 func rowsOf(path string, t *query.Table) *rondov1.FetchResponse {
-	rows := &rondov1.FetchResponse{Path: path, Start: t.Start, End: t.End, Step: t.Step}
-	for i, name := range t.DS {
-		values := make([]float64, 0, len(t.Values)/len(t.DS))
-		for at := i; at < len(t.Values); at += len(t.DS) {
-			values = append(values, t.Values[at])
-		}
-		rows.Columns = append(rows.Columns, &rondov1.Column{Ds: name, Values: values})
-	}
-	return rows
+	return &rondov1.FetchResponse{Path: path, Start: t.Start, End: t.End, Step: t.Step, Columns: columnsOf(t.DS, t.Values)}
 }
 
 // admit takes a selection's rows out of what the request may read and be given, and charges them.

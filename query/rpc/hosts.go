@@ -17,14 +17,14 @@ import (
 // Hosts returns machines and how they do.
 func (s *Server) Hosts(ctx context.Context, req *connect.Request[rondov1.HostsRequest]) (*connect.Response[rondov1.HostsResponse], error) {
 	m := req.Msg
-	limit := int(m.GetLimit())
+	limit, err := pageSize(m.GetLimit(), defaultNodes)
 	switch {
-	case limit < 0 || m.GetOffset() < 0:
-		return nil, invalid("limit %d and offset %d: one is negative", limit, m.GetOffset())
+	case err != nil:
+		return nil, err
+	case m.GetOffset() < 0:
+		return nil, invalid("offset %d is negative", m.GetOffset())
 	case len(m.GetFilter()) > maxHostText || len(m.GetPin()) > maxHostText:
 		return nil, invalid("filter and pin have %d bytes at most", maxHostText)
-	case limit == 0:
-		limit = defaultNodes
 	}
 	s.names()
 	page, err := s.board.Page(ctx, hosts.Request{

@@ -15,9 +15,10 @@ import (
 // Latest returns the newest rows of many series at once.
 func (s *Server) Latest(ctx context.Context, req *connect.Request[rondov1.LatestRequest]) (*connect.Response[rondov1.LatestResponse], error) {
 	m := req.Msg
+	limit, err := pageSize(m.GetLimit(), defaultPage)
 	switch {
-	case m.GetLimit() < 0:
-		return nil, invalid("limit %d is negative", m.GetLimit())
+	case err != nil:
+		return nil, err
 	case m.GetRows() < 0 || m.GetRows() > maxLatestRows:
 		return nil, invalid("rows %d is not in 0..%d", m.GetRows(), maxLatestRows)
 	case len(m.GetPaths()) > maxLatestPaths:
@@ -25,11 +26,10 @@ func (s *Server) Latest(ctx context.Context, req *connect.Request[rondov1.Latest
 	}
 	charge := chargeFor(ctx)
 	r := &latestReader{server: s, rows: int64(max(1, m.GetRows())), since: rra.Time(m.GetSinceUs()), charge: &charge, answer: &rondov1.LatestResponse{}}
-	var err error
 	if len(m.GetPaths()) > 0 {
 		err = r.named(ctx, m.GetPaths())
 	} else {
-		err = r.page(ctx, m)
+		err = r.page(ctx, m, min(limit, maxPage))
 	}
 	if err == nil {
 		err = r.read(ctx)
@@ -82,11 +82,7 @@ func (r *latestReader) named(ctx context.Context, paths []string) error {
 }
 
 // page adds the series of a page. Damaged entries of the catalogue are left out; List reports them.
-func (r *latestReader) page(ctx context.Context, m *rondov1.LatestRequest) error {
-	limit := min(int(m.GetLimit()), maxPage)
-	if limit == 0 {
-		limit = defaultPage
-	}
+func (r *latestReader) page(ctx context.Context, m *rondov1.LatestRequest, limit int) error {
 	// The series are added when List has ended: what add reads may need a transaction of its own.
 	var page []core.Series
 	for e, err := range r.server.view(ctx).Select(ctx, core.Query{Prefix: m.GetPrefix(), After: m.GetPage(), Order: core.ByPath, Page: limit + 1}) {
@@ -187,7 +183,7 @@ func (r *latestReader) read(ctx context.Context) error {
 		failed := r.server.Store.FetchMany(ctx, core.Spans(g.refs, k.archive, k.start, k.end), func(i int, rows *core.Rows, err error) {
 			switch {
 			case err == nil && rows.Step == k.step && len(rows.DS) == len(g.units[i]):
-				g.items[i].Columns = columnsOf(rows)
+				g.items[i].Columns = columnsOf(rows.DS, rows.Values)
 				for j, c := range g.items[i].Columns {
 					c.Unit = g.units[i][j]
 				}
@@ -211,15 +207,13 @@ func hasNone(err error) bool {
 	return errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrDamaged)
 }
 
-// columnsOf copies rows, column by column.
-func columnsOf(rows *core.Rows) []*rondov1.Column {
-	n := len(rows.DS)
-	count := len(rows.Values) / max(1, n)
-	columns := make([]*rondov1.Column, n)
-	for j, name := range rows.DS {
-		values := make([]float64, count)
+// columnsOf copies rows of data sources, column by column.
+func columnsOf(ds []string, rows []float64) []*rondov1.Column {
+	columns := make([]*rondov1.Column, len(ds))
+	for j, name := range ds {
+		values := make([]float64, len(rows)/len(ds))
 		for i := range values {
-			values[i] = rows.Values[i*n+j]
+			values[i] = rows[i*len(ds)+j]
 		}
 		columns[j] = &rondov1.Column{Ds: name, Values: values}
 	}

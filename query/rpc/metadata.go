@@ -20,12 +20,9 @@ import (
 // Metadata returns one page of metadata: text, units, description and age of paths.
 func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.MetadataRequest]) (*connect.Response[rondov1.MetadataResponse], error) {
 	m := req.Msg
-	limit := int(m.GetLimit())
-	switch {
-	case limit < 0:
-		return nil, invalid("limit %d is negative", limit)
-	case limit == 0:
-		limit = defaultPage
+	limit, err := pageSize(m.GetLimit(), defaultPage)
+	if err != nil {
+		return nil, err
 	}
 	limit = min(limit, maxPage)
 	charge := chargeFor(ctx)

@@ -34,12 +34,9 @@ func (s *Server) names() *search.Index {
 
 // Search finds series and folders by words.
 func (s *Server) Search(ctx context.Context, req *connect.Request[rondov1.SearchRequest]) (*connect.Response[rondov1.SearchResponse], error) {
-	limit := int(req.Msg.GetLimit())
-	if limit < 0 {
-		return nil, invalid("limit %d is negative", limit)
-	}
-	if limit == 0 {
-		limit = defaultHits
+	limit, err := pageSize(req.Msg.GetLimit(), defaultHits)
+	if err != nil {
+		return nil, err
 	}
 	hits, found, err := s.names().Search(ctx, req.Msg.GetText(), limit, access.From(ctx).Folders)
 	if err != nil {
@@ -94,12 +91,9 @@ func (s *Server) hit(h search.Hit) (*rondov1.SearchHit, error) {
 // Tree returns one level of the tree of paths.
 func (s *Server) Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequest]) (*connect.Response[rondov1.TreeResponse], error) {
 	m := req.Msg
-	limit := int(m.GetLimit())
-	switch {
-	case limit < 0:
-		return nil, invalid("limit %d is negative", limit)
-	case limit == 0:
-		limit = defaultNodes
+	limit, err := pageSize(m.GetLimit(), defaultNodes)
+	if err != nil {
+		return nil, err
 	}
 	level, err := s.names().Level(ctx, m.GetPrefix(), limit, m.GetPage(), access.From(ctx).Folders)
 	if err != nil {

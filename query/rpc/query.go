@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,13 +65,13 @@ func (s *Server) question(m *rondov1.QueryRequest) (q Question, err error) {
 		return q, err
 	}
 	if q.Step == 0 {
-		q.End, err = s.instant("time", or(m.GetTime(), "now"))
+		q.End, err = s.instant("time", cmp.Or(m.GetTime(), "now"))
 		return q, err
 	}
-	if q.Start, err = s.instant("start", or(m.GetStart(), "now-1day")); err != nil {
+	if q.Start, err = s.instant("start", cmp.Or(m.GetStart(), "now-1day")); err != nil {
 		return q, err
 	}
-	if q.End, err = s.instant("end", or(m.GetEnd(), "now")); err != nil {
+	if q.End, err = s.instant("end", cmp.Or(m.GetEnd(), "now")); err != nil {
 		return q, err
 	}
 	if q.End.Before(q.Start) {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 
 	"connectrpc.com/connect"
@@ -27,10 +28,8 @@ func (s *Server) Status(ctx context.Context, req *connect.Request[rondov1.Status
 		return s.UnimplementedRondoHandler.Status(ctx, req)
 	case n < 0:
 		return nil, invalid("senders: %d is negative", n)
-	case n == 0:
-		n = defaultSenders
 	}
-	answer := s.Report(min(n, maxSenders))
+	answer := s.Report(min(cmp.Or(n, defaultSenders), maxSenders))
 	charge := chargeFor(ctx)
 	for _, x := range answer.GetSenders() {
 		if err := charge.texts(len(x.GetName()) + 2*len(x.GetFolder()) + len(x.GetReceiver())); err != nil {
@@ -58,10 +57,8 @@ func (s *Server) Alerts(ctx context.Context, req *connect.Request[rondov1.Alerts
 		return s.UnimplementedRondoHandler.Alerts(ctx, req)
 	case n < 0 || len(req.Msg.GetPaths()) > maxLatestPaths:
 		return nil, invalid("limit: %d is negative, or %d paths are more than %d", n, len(req.Msg.GetPaths()), maxLatestPaths)
-	case n == 0:
-		n = defaultAlerts
 	}
-	answer, err := s.ReportAlerts(ctx, min(n, maxAlerts), req.Msg.GetPaths())
+	answer, err := s.ReportAlerts(ctx, min(cmp.Or(n, defaultAlerts), maxAlerts), req.Msg.GetPaths())
 	if err != nil {
 		return nil, coded(err)
 	}

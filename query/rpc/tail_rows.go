@@ -80,7 +80,7 @@ func (t *tail) read(ctx context.Context, k latestSpan, refs []core.Ref, of []*ta
 		}
 		x.next = k.end
 		if err == nil && rows.Step == k.step {
-			answer.Rows = append(answer.Rows, &rondov1.FetchResponse{Path: x.path, Start: rows.Start, End: rows.End, Step: rows.Step, Columns: columnsOf(rows)})
+			answer.Rows = append(answer.Rows, &rondov1.FetchResponse{Path: x.path, Start: rows.Start, End: rows.End, Step: rows.Step, Columns: columnsOf(rows.DS, rows.Values)})
 		}
 	})
 	if failed != nil && !hasNone(failed) {
