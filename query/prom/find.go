@@ -52,10 +52,7 @@ func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref)
 		}
 		return len(out) <= s.options.MaxSeries
 	})
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err == nil && len(out) > s.options.MaxSeries {
+	if err = cmp.Or(err, ctx.Err()); err == nil && len(out) > s.options.MaxSeries {
 		err = &LimitError{"series", int64(s.options.MaxSeries)}
 	}
 	return out, err
@@ -81,11 +78,11 @@ func (s *Storage) candidates(ctx context.Context, sel *selector) ([]core.Ref, er
 			all = append(all, refs...)
 		}
 	}
-	if more, err := s.others(ctx, sel); err != nil {
+	more, err := s.others(ctx, sel)
+	if err != nil {
 		return nil, err
-	} else if len(more) > 0 {
-		all = append(all, more...)
 	}
+	all = append(all, more...)
 	if !slices.IsSorted(all) {
 		slices.Sort(all)
 	}

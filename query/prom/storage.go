@@ -1,6 +1,7 @@
 package prom
 
 import (
+	"cmp"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -32,15 +33,9 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.MaxSeries == 0 {
-		o.MaxSeries = DefaultMaxSeries
-	}
-	if o.MaxRows == 0 {
-		o.MaxRows = DefaultMaxRows
-	}
-	if o.Lookback == 0 {
-		o.Lookback = DefaultLookback
-	}
+	o.MaxSeries = cmp.Or(o.MaxSeries, DefaultMaxSeries)
+	o.MaxRows = cmp.Or(o.MaxRows, DefaultMaxRows)
+	o.Lookback = cmp.Or(o.Lookback, DefaultLookback)
 	return o
 }
 

@@ -50,7 +50,7 @@ func TestAlertmanager(t *testing.T) {
 		m.evaluate(t.Context(), m.groups[0], at)
 		at = at.Add(time.Minute)
 	}
-	sent(t, m, w, func() bool { return len(m.senders[0].left()) == 0 && m.Counts().Sent >= 2 })
+	sent(t, m, w, func() bool { return m.Counts().Sent >= 2 })
 	for deadline := time.Now().Add(2 * time.Minute); len(active()) > 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it still has %v", active())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -70,7 +71,7 @@ func Files(names []string) (files []string, err error) {
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
 		}
-		if len(found) == 0 && !hasMeta(name) {
+		if len(found) == 0 && !strings.ContainsAny(name, "*?[") { // no pattern
 			found = []string{name} // reading it says why not
 		}
 		files = append(files, found...)
@@ -96,11 +97,6 @@ func parse(names []string, every time.Duration) ([]*group, error) {
 		errs = append(errs, fmt.Errorf("%d rules: there may be %d", rules, maxRules))
 	}
 	return groups, errors.Join(errs...)
-}
-
-// hasMeta reports whether a name is a pattern.
-func hasMeta(name string) bool {
-	return slices.ContainsFunc([]byte(name), func(c byte) bool { return c == '*' || c == '?' || c == '[' })
 }
 
 func parseFile(file string, every time.Duration) ([]*group, error) {

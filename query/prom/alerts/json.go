@@ -93,9 +93,6 @@ func (r *rule) json(bare bool) any {
 	if notes == nil {
 		notes = map[string]string{}
 	}
-	if out.Labels == nil {
-		out.Labels = map[string]string{}
-	}
 	a := alertingJSON{r.state(), r.hold.Seconds(), r.keep.Seconds(), notes, []alertJSON{}, out}
 	if !bare {
 		a.Alerts = r.list()

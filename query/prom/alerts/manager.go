@@ -1,12 +1,15 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,6 +54,7 @@ type Manager struct {
 
 	mu      sync.Mutex // guards all below
 	groups  []*group
+	over    []message // that end alerts whose rule is gone, not queued yet
 	counts  Counts
 	restart context.CancelFunc // ends the evaluation, so that new groups begin; nil: none runs
 }
@@ -70,9 +74,7 @@ func New(c Config) (*Manager, error) {
 	if c.Every <= 0 {
 		c.Every = time.Minute
 	}
-	if c.Client == nil {
-		c.Client = &http.Client{Timeout: 10 * time.Second, CheckRedirect: redirect}
-	}
+	c.Client = cmp.Or(c.Client, &http.Client{Timeout: 10 * time.Second, CheckRedirect: redirect})
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -89,7 +91,8 @@ func New(c Config) (*Manager, error) {
 		return nil, err
 	}
 	m.groups = groups
-	if err := readState(c.StateFile, groups, c.Now()); err != nil {
+	gone, err := readState(c.StateFile, groups, c.Now())
+	if m.over = m.ended(gone); err != nil {
 		c.Logger.Warn("alerts of before the start are forgotten", "file", c.StateFile, "err", err)
 	}
 	return m, nil
@@ -105,7 +108,7 @@ func (m *Manager) Reload(files []string) error {
 	defer m.mu.Unlock()
 	m.Files = files
 	m.nameTurns(groups)
-	adopt(m.groups, groups)
+	m.adopt(groups)
 	m.groups = groups
 	if m.restart != nil {
 		m.restart()
@@ -113,13 +116,41 @@ func (m *Manager) Reload(files []string) error {
 	return nil
 }
 
-// adopt takes over the alerts of rules that are still there.
-func adopt(old, now []*group) {
-	had := alertingRules(old)
-	for k, r := range alertingRules(now) {
-		if was := had[k]; was != nil {
+// adopt takes over the alerts of rules that are still there, and ends the others. Where processes
+// take turns, turn does that, for the one whose turn it is.
+func (m *Manager) adopt(now []*group) {
+	still := alertingRules(now)
+	for k, was := range alertingRules(m.groups) {
+		if r := still[k]; r != nil {
 			r.active = was.active
+		} else if m.turns == nil {
+			m.over = append(m.over, m.ended(slices.Collect(maps.Values(was.active)))...)
 		}
+	}
+}
+
+// ended ends alerts that nothing evaluates any more, and returns what is to be sent of them.
+func (m *Manager) ended(all []*alert) (out []message) {
+	now := m.Now()
+	for _, a := range all {
+		if a.State == firing {
+			a.State, a.ResolvedAt = inactive, now
+		}
+		if _, news := a.due(now); news {
+			out = append(out, m.message(a.Labels.Hash(), a, &rule{}, now, true))
+		}
+	}
+	return out
+}
+
+// end queues the messages that end alerts.
+func (m *Manager) end() {
+	m.mu.Lock()
+	over := m.over
+	m.over = nil
+	m.mu.Unlock()
+	for _, s := range m.senders {
+		s.add(over)
 	}
 }
 
@@ -134,30 +165,8 @@ func (m *Manager) Run(ctx context.Context) {
 		m.runGroups(ctx)
 	}
 	wg.Wait()
-	m.forgetUnsent()
 	m.save()
 	m.keepAll()
-}
-
-// forgetUnsent makes alerts news again that a webhook did not get.
-func (m *Manager) forgetUnsent() {
-	unsent := make(map[uint64]bool)
-	for _, s := range m.senders {
-		for _, q := range s.left() {
-			unsent[q.fingerprint] = unsent[q.fingerprint] || q.news
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, g := range m.groups {
-		for _, r := range g.rules {
-			for h, a := range r.active {
-				if unsent[h] {
-					a.SentAt = time.Time{}
-				}
-			}
-		}
-	}
 }
 
 // runGroups evaluates the groups there are now until ctx ends, or the files are read again.
@@ -168,6 +177,7 @@ func (m *Manager) runGroups(ctx context.Context) {
 	groups := m.groups
 	m.restart = cancel
 	m.mu.Unlock()
+	m.end() // what the groups before have sent is queued
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	if m.turns != nil {
@@ -282,11 +292,12 @@ func (m *Manager) evaluateRule(ctx context.Context, g *group, r *rule, at time.T
 		return nil, false, ctx.Err()
 	}
 	if err == nil && g.limit > 0 && len(found) > g.limit {
+		out = m.ended(slices.Collect(maps.Values(r.active)))
 		clear(r.active)
 		err = fmt.Errorf("%d alerts: the limit of the group is %d", len(found), g.limit)
 	}
 	if err != nil {
-		return nil, true, err
+		return out, true, err
 	}
 	changed = r.update(found, at)
 	for h, a := range r.active {
@@ -368,7 +379,7 @@ func (m *Manager) addSender(address string, manager bool) error {
 		u = u.JoinPath("api/v2/alerts")
 	}
 	m.senders = append(m.senders, &sender{
-		client: m.Client, external: addressOf(m.ExternalURL), warn: m.warn, count: m.count,
+		client: m.Client, external: addressOf(m.ExternalURL), warn: m.warn, count: m.count, taken: m.save,
 		url: u.String(), manager: manager, wake: make(chan struct{}, 1),
 	})
 	return nil
@@ -383,7 +394,7 @@ func (m *Manager) message(h uint64, a *alert, r *rule, until time.Time, news boo
 	if out.resolved {
 		out.ends = a.ResolvedAt
 	}
-	if m.ExternalURL != nil {
+	if m.ExternalURL != nil && r.expr != "" {
 		out.source = m.ExternalURL.JoinPath("api/v1/query").String() + "?query=" + url.QueryEscape(r.expr)
 	}
 	return out

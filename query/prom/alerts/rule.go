@@ -185,11 +185,7 @@ func (r *rule) forget(at time.Time) {
 		return
 	}
 	slices.SortFunc(old, func(a, b time.Time) int { return b.Compare(a) })
-	for h, a := range r.active {
-		if a.State == inactive && a.ResolvedAt.Before(old[maxResolved-1]) {
-			delete(r.active, h)
-		}
-	}
+	maps.DeleteFunc(r.active, func(_ uint64, a *alert) bool { return a.State == inactive && a.ResolvedAt.Before(old[maxResolved-1]) })
 }
 
 // gone handles an alert whose expression is no longer true.

@@ -44,6 +44,7 @@ type sender struct {
 	external string                          // where people reach the server; empty: nowhere
 	warn     func(what string, args ...any)  // logs
 	count    func(sent, failed, shed uint64) // counts alerts
+	taken    func()                          // notes that news need not be sent again
 	url      string
 	manager  bool
 	wake     chan struct{}
@@ -104,17 +105,23 @@ func (s *sender) run(ctx context.Context) {
 		s.mu.Lock()
 		s.queue, s.sent = slices.Delete(s.queue, 0, s.sent), 0
 		s.mu.Unlock()
+		if !s.manager {
+			s.taken()
+		}
 	}
 }
 
-// left returns what was not sent.
-func (s *sender) left() []message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.manager {
-		return nil // each alert comes again anyway
+// unsent returns the alerts whose news a webhook has not got, by the hash of their labels.
+func (m *Manager) unsent() map[uint64]bool {
+	out := make(map[uint64]bool)
+	for _, s := range m.senders {
+		s.mu.Lock()
+		for i := 0; i < len(s.queue) && !s.manager; i++ { // a manager gets each alert again anyway
+			out[s.queue[i].fingerprint] = true
+		}
+		s.mu.Unlock()
 	}
-	return slices.Clone(s.queue)
+	return out
 }
 
 // post sends a batch and reports whether it was taken, or will never be.

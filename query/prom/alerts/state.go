@@ -33,38 +33,58 @@ const (
 	maxState     = 256 << 20 // bytes of the file
 )
 
-// stateText returns what the file is to hold.
-func stateText(groups []*group, now time.Time) ([]byte, error) {
+// stateText returns what the file is to hold. The alerts in unsent, by the hash of their labels,
+// will be news again.
+func stateText(groups []*group, unsent map[uint64]bool, now time.Time) ([]byte, error) {
 	out := stateFile{Version: stateVersion, Saved: now, Alerts: []savedAlert{}}
 	for _, g := range groups {
 		for _, r := range g.rules {
-			for _, a := range r.active {
-				out.Alerts = append(out.Alerts, savedAlert{g.key(), r.key(), strconv.FormatFloat(a.Value, 'g', -1, 64), *a})
+			for h, a := range r.active {
+				saved := savedAlert{g.key(), r.key(), strconv.FormatFloat(a.Value, 'g', -1, 64), *a}
+				if unsent[h] {
+					saved.SentAt = time.Time{}
+				}
+				out.Alerts = append(out.Alerts, saved)
 			}
 		}
 	}
 	return json.Marshal(out)
 }
 
-func writeState(file string, text []byte) error {
-	return replace.File(file, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+// save writes the alerts into the file that keeps them.
+func (m *Manager) save() {
+	if m.StateFile == "" {
+		return
+	}
+	m.saving.Lock()
+	defer m.saving.Unlock()
+	unsent := m.unsent()
+	m.mu.Lock()
+	text, err := stateText(m.groups, unsent, m.Now())
+	m.mu.Unlock()
+	if err == nil {
+		err = replace.File(m.StateFile, func(w io.Writer) error {
+			_, err := w.Write(append(text, '\n'))
+			return err
+		})
+	}
+	if err != nil {
+		m.warn("the state of alerts was not saved", "file", m.StateFile, "err", err)
+	}
 }
 
-// readState reads the alerts of the file into their rules. An empty name is no file. Alerts of
-// rules that are gone are forgotten, and those that were pending if the file is older than an hour.
-func readState(file string, groups []*group, now time.Time) error {
+// readState reads the alerts of the file into their rules, and returns those of rules that are gone.
+// An empty name is no file. What was pending is forgotten if the file is older than an hour.
+func readState(file string, groups []*group, now time.Time) (gone []*alert, err error) {
 	if file == "" {
-		return nil
+		return nil, nil
 	}
 	text, err := conffile.Read(file, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rules := alertingRules(groups)
 	return restore(text, now, func(group, name string) *rule { return rules[ruleKey{group, name}] })
@@ -85,19 +105,24 @@ func alertingRules(groups []*group) map[ruleKey]*rule {
 	return rules
 }
 
-// restore puts the alerts of a text into the rules that find returns; nil: the rule is gone. If the
-// times of an alert are later than now, the clock was set back meanwhile.
-func restore(text []byte, now time.Time, find func(group, rule string) *rule) error {
+// restore puts the alerts of a text into the rules that find returns. For those that are gone it
+// returns nil, and restore the alerts. If the times of an alert are later than now, the clock was
+// set back meanwhile.
+func restore(text []byte, now time.Time, find func(group, rule string) *rule) (gone []*alert, err error) {
 	var in stateFile
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&in); err != nil {
-		return err
+		return nil, err
 	}
 	if in.Version != stateVersion {
-		return fmt.Errorf("version %d, not %d", in.Version, stateVersion)
+		return nil, fmt.Errorf("version %d, not %d", in.Version, stateVersion)
 	}
-	for _, s := range in.Alerts {
+	for i, s := range in.Alerts {
 		r := find(s.Group, s.Rule)
-		if r == nil || s.State == pending && now.Sub(in.Saved) > outage || len(r.active) >= maxAlerts {
+		switch {
+		case r == nil:
+			gone = append(gone, &in.Alerts[i].alert)
+			continue
+		case s.State == pending && now.Sub(in.Saved) > outage, len(r.active) >= maxAlerts:
 			continue
 		}
 		switch s.State {
@@ -109,8 +134,8 @@ func restore(text []byte, now time.Time, find func(group, rule string) *rule) er
 			}
 			r.active[a.Labels.Hash()] = &a
 		default:
-			return fmt.Errorf("state %q", s.State)
+			return gone, fmt.Errorf("state %q", s.State)
 		}
 	}
-	return nil
+	return gone, nil
 }

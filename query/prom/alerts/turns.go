@@ -42,7 +42,7 @@ func (m *Manager) release(ctx context.Context) {
 func (m *Manager) Share(t Turns) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.turns = t
+	m.turns, m.over = t, nil
 	m.nameTurns(m.groups)
 }
 
@@ -74,6 +74,7 @@ func (m *Manager) turn(ctx context.Context, g *group) bool {
 		return true
 	}
 	mine, state, err := m.turns.Take(ctx, g.turn)
+	defer m.end()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ctx.Err() != nil {
@@ -84,7 +85,11 @@ func (m *Manager) turn(ctx context.Context, g *group) bool {
 		return g.mine
 	}
 	if !mine || !g.mine && state != nil {
-		if err := g.replaceAlerts(state, m.Now()); err != nil {
+		gone, err := g.replaceAlerts(state, m.Now())
+		if mine {
+			m.over = append(m.over, m.ended(gone)...)
+		}
+		if err != nil {
 			m.warn("what another node has kept of alerts cannot be read", "group", g.name, "err", err)
 		}
 	}
@@ -94,8 +99,8 @@ func (m *Manager) turn(ctx context.Context, g *group) bool {
 }
 
 // replaceAlerts puts what another process has kept in place of the alerts of the group; nil: it has
-// kept nothing. Manager.mu is held.
-func (g *group) replaceAlerts(state []byte, now time.Time) error {
+// kept nothing. It returns the alerts of rules that the group lacks. Manager.mu is held.
+func (g *group) replaceAlerts(state []byte, now time.Time) (gone []*alert, err error) {
 	rules := make(map[string]*rule)
 	for _, r := range g.rules {
 		r.err = nil
@@ -105,7 +110,7 @@ func (g *group) replaceAlerts(state []byte, now time.Time) error {
 		}
 	}
 	if state == nil {
-		return nil
+		return nil, nil
 	}
 	return restore(state, now, func(_, name string) *rule { return rules[name] })
 }
@@ -115,12 +120,13 @@ func (m *Manager) keep(ctx context.Context, g *group) {
 	if m.turns == nil {
 		return
 	}
+	unsent := m.unsent()
 	m.mu.Lock()
 	if !g.mine {
 		m.mu.Unlock()
 		return
 	}
-	text, err := stateText([]*group{g}, m.Now())
+	text, err := stateText([]*group{g}, unsent, m.Now())
 	m.mu.Unlock()
 	if err == nil {
 		err = m.turns.Keep(ctx, g.turn, text)

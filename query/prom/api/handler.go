@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -86,18 +87,10 @@ func (c Config) withDefaults() Config {
 	if c.now == nil {
 		c.now = time.Now
 	}
-	if c.timeout == 0 {
-		c.timeout = queryTime
-	}
-	if c.samples == 0 {
-		c.samples = samplesIn(c.Memory)
-	}
-	if c.places == 0 {
-		c.places = places()
-	}
-	if c.readRows == 0 {
-		c.readRows = c.samples
-	}
+	c.timeout = cmp.Or(c.timeout, queryTime)
+	c.samples = cmp.Or(c.samples, samplesIn(c.Memory))
+	c.places = cmp.Or(c.places, places())
+	c.readRows = cmp.Or(c.readRows, c.samples)
 	return c
 }
 

@@ -157,15 +157,11 @@ func (h *Handler) run(ctx context.Context, q promql.Query, limit int, text, with
 func cut(r *promql.Result, limit int) bool {
 	switch v := r.Value.(type) {
 	case promql.Matrix:
-		if len(v) > limit {
-			r.Value = v[:limit]
-			return true
-		}
+		r.Value = v[:min(len(v), limit)]
+		return len(v) > limit
 	case promql.Vector:
-		if len(v) > limit {
-			r.Value = v[:limit]
-			return true
-		}
+		r.Value = v[:min(len(v), limit)]
+		return len(v) > limit
 	}
 	return false
 }
