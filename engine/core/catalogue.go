@@ -1,7 +1,6 @@
 package core
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"path"
@@ -197,20 +196,9 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 	return ref, nil
 }
 
-// storedName returns the series that has a name in the database; 0: none. A flipped bit in a key
-// leaves its entry where it was, so the entries beside the place of a missing name are checked.
-func (cat *catalogue) storedName(c *boltfile.Cursor, key []byte) (ref Ref, err error) {
-	k, v := c.Seek(key)
-	if bytes.Equal(k, key) {
-		return cat.decodeName(k, v)
-	}
-	if k != nil {
-		_, err = cat.decodeName(k, v)
-	}
-	if k, v = c.Prev(); k != nil && err == nil {
-		_, err = cat.decodeName(k, v)
-	}
-	return 0, err
+// storedName returns the series that has a name in the database; 0: none.
+func (cat *catalogue) storedName(c *boltfile.Cursor, key []byte) (Ref, error) {
+	return sought(cat.damage, c, bucketNames, key, cat.decodeName)
 }
 
 func (cat *catalogue) record(ref Ref) (*seriesRecord, error) {
@@ -240,11 +228,7 @@ func (cat *catalogue) changedRecord(ref Ref) (*seriesRecord, bool) {
 
 // recordIn returns the record of a series as a transaction shows it, or nil.
 func (cat *catalogue) recordIn(tx *boltfile.Tx, ref Ref) (*seriesRecord, error) {
-	v := tx.Bucket(bucketSeries).Get(refKey(ref))
-	if v == nil {
-		return nil, nil
-	}
-	return cat.storedRecord(refKey(ref), v)
+	return sought(cat.damage, tx.Bucket(bucketSeries).Cursor(), bucketSeries, refKey(ref), cat.decodeRecord)
 }
 
 func refKey(ref Ref) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ref)) }
@@ -278,30 +262,15 @@ func (cat *catalogue) decodeRecord(b []byte) (*seriesRecord, error) {
 
 // storedRecord checks and decodes a value of the bucket series.
 func (cat *catalogue) storedRecord(k, v []byte) (*seriesRecord, error) {
-	b, err := record.CutSum(v, bucketSeries, k)
-	if err == nil {
-		var rec *seriesRecord
-		if rec, err = cat.decodeRecord(b); err == nil {
-			return rec, nil
-		}
-	}
-	e := damage.InValue(bucketSeries, k, err)
-	cat.damage.Note(e)
-	return nil, e
+	return decoded(cat.damage, bucketSeries, k, v, cat.decodeRecord)
 }
 
-// decodeName checks and decodes a value of the bucket names. The class of the series must exist.
-func (cat *catalogue) decodeName(k, v []byte) (Ref, error) {
-	b, err := record.CutSum(v, bucketNames, k)
-	if err == nil {
-		if len(b) == 8 && cat.numbered(Ref(binary.BigEndian.Uint64(b))) {
-			return Ref(binary.BigEndian.Uint64(b)), nil
-		}
-		err = record.ErrParse
+// decodeName decodes a value of the bucket names. The class of the series must exist.
+func (cat *catalogue) decodeName(b []byte) (Ref, error) {
+	if len(b) != 8 || !cat.numbered(Ref(binary.BigEndian.Uint64(b))) {
+		return 0, record.ErrParse
 	}
-	e := damage.InValue(bucketNames, k, err)
-	cat.damage.Note(e)
-	return 0, e
+	return Ref(binary.BigEndian.Uint64(b)), nil
 }
 
 // numbered reports whether the class and the group of a reference exist.

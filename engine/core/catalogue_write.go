@@ -329,20 +329,18 @@ func (w *catalogueTx) apply(o *catOp) {
 }
 
 // labels returns the entries of the label index that change, in order. A damaged entry stays as it
-// is: whoever reads it gets an error.
+// is, and so does a missing one beside it: whoever reads them gets an error.
 func (w *catalogueTx) labels(ops []catOp) []pair {
 	var pairs []pair
-	stored := w.tx.Bucket(bucketLabels)
+	stored := w.tx.Bucket(bucketLabels).Cursor()
 	for id, labels := range w.cat.postingChanges(ops) {
 		for l, x := range labels {
 			k := w.keep(groupKey(appendLabelKey(w.room(), l), id.class, id.group))
 			var p posting
 			if !w.fresh[id] {
-				if v := stored.Get(k); v != nil {
-					var err error
-					if _, p, err = w.cat.storedPosting(k, v); err != nil {
-						continue
-					}
+				var err error
+				if p, err = w.cat.postingIn(stored, k); err != nil {
+					continue
 				}
 			}
 			if x.apply(&p); p.empty() {

@@ -3,7 +3,6 @@ package core
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -108,11 +107,6 @@ func (x *postingList) settle() {
 // group returns the group of the entry at hand.
 func (x *postingList) group() groupID {
 	return groupOfKey(x.k[len(x.key):])
-}
-
-// groupOfKey decodes the end of a key: class and group.
-func groupOfKey(b []byte) groupID {
-	return groupID{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
 }
 
 // next steps to the next entry.

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
-	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -168,17 +167,14 @@ func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error
 	return out, s.confirm(ctx)
 }
 
-// metadataRoom refuses a new path that is no series if the limit has no room for it and coming
-// others.
+// metadataRoom refuses a new path beside damage, which may be its metadata. It refuses one that is
+// no series if the limit has no room for it and coming others.
 func (s *Store) metadataRoom(key string, coming int) error {
-	if s.metadata.count.Load()+int64(coming) < int64(s.options.MaxSeries) {
-		return nil
-	}
 	m, err := s.metadataOf(key)
-	if errors.Is(err, ErrDamaged) {
+	if e, ok := errors.AsType[*DamageError](err); ok && string(e.Key) == key {
 		return nil // it replaces existing metadata
 	}
-	if err != nil || m != nil {
+	if err != nil || m != nil || s.metadata.count.Load()+int64(coming) < int64(s.options.MaxSeries) {
 		return err
 	}
 	if _, err := s.catalogue.lookup(key); !errors.Is(err, ErrNotFound) {
@@ -295,9 +291,7 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 		return m, nil
 	}
 	err = s.db.View(bucketMetadata, func(tx *boltfile.Tx) (err error) {
-		if v := tx.Bucket(bucketMetadata).Get([]byte(key)); v != nil {
-			m, err = s.storedMeta([]byte(key), v)
-		}
+		m, err = sought(&s.damage, tx.Bucket(bucketMetadata).Cursor(), bucketMetadata, []byte(key), decodeMetadata)
 		return err
 	})
 	if err != nil {
@@ -379,7 +373,7 @@ func (s *Store) someMetadata(newer tableView[*Metadata], prefix, after string, n
 			var m *Metadata
 			if c.change != nil {
 				m = *c.change
-			} else if x, err := s.storedMeta(c.key, c.value); !passed.over(err) {
+			} else if x, err := decoded(&s.damage, bucketMetadata, c.key, c.value, decodeMetadata); !passed.over(err) {
 				m = x
 			}
 			if m == nil || m.none() {
@@ -433,20 +427,6 @@ func decodeMetadata(b []byte) (*Metadata, error) {
 		return nil, record.ErrParse
 	}
 	return &m, nil
-}
-
-// storedMeta checks and decodes a value of the bucket metadata.
-func (s *Store) storedMeta(k, v []byte) (*Metadata, error) {
-	b, err := record.CutSum(v, bucketMetadata, k)
-	if err == nil {
-		var m *Metadata
-		if m, err = decodeMetadata(b); err == nil {
-			return m, nil
-		}
-	}
-	e := damage.InValue(bucketMetadata, k, err)
-	s.damage.Note(e)
-	return nil, e
 }
 
 // readMetadataRecord decodes a metadata record.

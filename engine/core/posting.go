@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/internal/record"
 )
 
@@ -95,29 +95,35 @@ func decodePosting(b []byte) (p posting, err error) {
 	return p, nil
 }
 
-// storedPosting checks and decodes an entry of the label index. The key is name, 0, value, 0,
-// class, group.
+// postingIn returns the entry of the label index under a key as c finds it, empty if there is none.
+func (cat *catalogue) postingIn(c *boltfile.Cursor, key []byte) (posting, error) {
+	x, err := sought(cat.damage, c, bucketLabels, key, func(b []byte) (groupSet, error) { return cat.parsePosting(key, b) })
+	return x.p, err
+}
+
+// groupOfKey decodes the end of a key: class and group.
+func groupOfKey(b []byte) groupID {
+	return groupID{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
+}
+
+// storedPosting checks and decodes an entry of the label index.
 func (cat *catalogue) storedPosting(k, v []byte) (id groupID, p posting, err error) {
-	b, err := record.CutSum(v, bucketLabels, k)
+	x, err := decoded(cat.damage, bucketLabels, k, v, func(b []byte) (groupSet, error) { return cat.parsePosting(k, b) })
+	return x.id, x.p, err
+}
+
+// parsePosting decodes an entry of the label index. The key is name, 0, value, 0, class, group.
+func (cat *catalogue) parsePosting(k, b []byte) (x groupSet, err error) {
 	at := len(k) - 8
-	switch {
-	case err != nil:
-	case at < 2 || k[at-1] != 0 || bytes.Count(k[:at], zeroByte) != 2:
-		err = record.ErrParse
-	default:
-		id = groupID{binary.BigEndian.Uint32(k[at:]), binary.BigEndian.Uint32(k[at+4:])}
-		if _, e := cat.groupAt(id.class, id.group); e != nil {
-			err = record.ErrParse
-			break
-		}
-		p, err = decodePosting(b)
+	if at < 2 || k[at-1] != 0 || bytes.Count(k[:at], zeroByte) != 2 {
+		return x, record.ErrParse
 	}
-	if err != nil {
-		e := damage.InValue(bucketLabels, k, err)
-		cat.damage.Note(e)
-		return id, p, e
+	x.id = groupOfKey(k[at:])
+	if _, err := cat.groupAt(x.id.class, x.id.group); err != nil {
+		return x, record.ErrParse
 	}
-	return id, p, nil
+	x.p, err = decodePosting(b)
+	return x, err
 }
 
 // indexed yields the labels under which the index has a series: see the top of this file. A label

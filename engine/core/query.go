@@ -373,7 +373,7 @@ func (cat *catalogue) nameAt(c *tableCursor[Ref], passed *passedOver) Ref {
 	if c.change != nil {
 		return *c.change
 	}
-	ref, err := cat.decodeName(c.key, c.value)
+	ref, err := decoded(cat.damage, bucketNames, c.key, c.value, cat.decodeName)
 	if passed.over(err) {
 		return 0
 	}
