@@ -38,7 +38,6 @@ type httpServer struct {
 }
 
 func newHTTP(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
-	cfg = cfg.WithDefaults()
 	step, err := cfg.Step(flagStep)
 	if err != nil {
 		return nil, err

@@ -20,15 +20,6 @@ var (
 	errBusy     = errors.New("the store does not keep up")
 )
 
-// what returns what a *receivers.Error says is wrong.
-func what(err error) string {
-	var e *receivers.Error
-	if errors.As(err, &e) {
-		return e.What
-	}
-	return err.Error()
-}
-
 // An intake knows the series. Readers share it.
 type intake struct {
 	receivers.Counters
@@ -48,7 +39,7 @@ type intake struct {
 
 func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
 	return &intake{
-		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, "influx"), step: step, cache: newCache(cacheFields),
+		cfg: cfg.WithDefaults(), sink: sink, asks: receivers.NewResolver(sink, cfg, "influx"), step: step, cache: newCache(cacheFields),
 		define: func(policy int64) *rra.Definition { return definition(step, policy) },
 	}
 }
@@ -139,7 +130,8 @@ func (r *reader) take() {
 	key, ok := r.cache.keys.FindAgain(r.src.database, l.Key)
 	if !ok {
 		if _, err := ParseKey(l.Key); err != nil {
-			r.refuse(&Error{Reason: receivers.ReasonOf(err), What: what(err), Line: receivers.Text(l.Key[:min(len(l.Key), maxQuoted)])})
+			e, _ := errors.AsType[*receivers.Error](err) // as ParseKey says
+			r.refuse(&Error{Reason: e.Reason, What: e.What, Line: receivers.Text(l.Key[:min(len(l.Key), maxQuoted)])})
 			return
 		}
 		key = r.cache.keys.Add(r.src.database, l.Key)

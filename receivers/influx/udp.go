@@ -60,7 +60,6 @@ type udpServer struct {
 }
 
 func newUDP(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
-	cfg = cfg.WithDefaults()
 	step, err := cfg.Step(flagStep)
 	if err != nil {
 		return nil, err

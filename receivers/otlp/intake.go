@@ -48,7 +48,7 @@ type series struct {
 
 func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
 	t := &intake{
-		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, "otlp"), step: step, series: make(map[key]*series),
+		cfg: cfg.WithDefaults(), sink: sink, asks: receivers.NewResolver(sink, cfg, "otlp"), step: step, series: make(map[key]*series),
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
 	for m := range modes {

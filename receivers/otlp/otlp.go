@@ -40,7 +40,6 @@ type server struct {
 }
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
-	cfg = cfg.WithDefaults()
 	step, err := cfg.Step(flagStep)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -44,22 +45,13 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
 	}
 	return &server{
 		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, "rrdd"), set: set, dir: cfg.Address, seed: maphash.MakeSeed(),
-		room: production, ticks: ticker, wait: wait, turned: func() {},
+		room: production, ticks: ticker, wait: sleep.For, turned: func() {},
 	}, nil
 }
 
 func ticker(every time.Duration) (<-chan time.Time, func()) {
 	t := time.NewTicker(every)
 	return t.C, t.Stop
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // Addr is the folder.
@@ -109,7 +101,7 @@ func (s *server) turn(ctx context.Context) {
 	s.each(ctx, dir, s.plugins[i:], false)
 	s.each(ctx, dir, s.plugins[:i], false)
 	if len(s.again) > 0 && ctx.Err() == nil {
-		s.wait(ctx, secondLook)
+		_ = s.wait(ctx, secondLook)
 		s.clock()
 		s.each(ctx, dir, s.again, true)
 	}

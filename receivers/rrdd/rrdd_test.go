@@ -32,10 +32,11 @@ func protocol(between func()) receivers.Protocol {
 		}
 		r := &stepped{server: s, tick: make(chan time.Time), done: make(chan struct{}, 1)}
 		s.ticks = func(time.Duration) (<-chan time.Time, func()) { return r.tick, func() {} }
-		s.wait = func(context.Context, time.Duration) {
+		s.wait = func(context.Context, time.Duration) error {
 			if between != nil {
 				between()
 			}
+			return nil
 		}
 		s.turned = func() { r.done <- struct{}{} }
 		return r, nil

@@ -42,7 +42,7 @@ type server struct {
 	room  room
 	ticks func(time.Duration) (<-chan time.Time, func()) // begins turns, and how to stop that
 	// returns when the time is over, or the context has ended
-	wait   func(context.Context, time.Duration)
+	wait   func(context.Context, time.Duration) error
 	turned func() // is called after each turn
 }
 
