@@ -2,8 +2,8 @@ package receivers
 
 import (
 	"context"
-	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -370,10 +370,8 @@ func (q *Queue) failed(b *core.Batch, err error) {
 	}
 	q.c.Drop(Late, uint64(r.Late))
 	q.c.Drop(State, uint64(r.Other))
-	for _, f := range r.First {
-		if errors.Is(f.Err, core.ErrNotFound) {
-			q.stale.Store(true)
-		}
+	if slices.ContainsFunc(r.First, core.Rejection.Gone) {
+		q.stale.Store(true)
 	}
 }
 

@@ -202,11 +202,8 @@ func (q *Requests) Wait(b *core.Batch, p Pending) error {
 	}
 	q.c.Drop(Late, uint64(rejected.Late))
 	q.c.Drop(State, uint64(rejected.Other))
-	for _, f := range rejected.First {
-		if errors.Is(f.Err, core.ErrNotFound) {
-			q.stale.Add(1)
-			break
-		}
+	if slices.ContainsFunc(rejected.First, core.Rejection.Gone) {
+		q.stale.Add(1)
 	}
 	return err
 }

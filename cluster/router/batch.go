@@ -220,8 +220,7 @@ func (d *delivery) outcome() error {
 			}
 		}
 	}
-	slices.SortFunc(rejected.First, func(a, b core.Rejection) int { return a.Index - b.Index })
-	rejected.First = rejected.First[:min(len(rejected.First), d.keep)]
+	rejected.First = core.FirstRejections(rejected.First, d.keep)
 	if rejected.Late+rejected.Other+len(rejected.First) == 0 {
 		rejected = nil
 	}

@@ -33,11 +33,11 @@ func Append(ctx context.Context, e Appender, b *Batch) error {
 		return err
 	}
 	err := t.Wait()
+	rejected, _ := errors.AsType[*RejectedError](err)
 	if partial, ok := errors.AsType[*PartialError](err); ok {
-		nameRejected(ctx, e, partial.Rejected, b)
-	} else if rejected, ok := errors.AsType[*RejectedError](err); ok {
-		nameRejected(ctx, e, rejected, b)
+		rejected = partial.Rejected
 	}
+	nameRejected(ctx, e, rejected, b)
 	return err
 }
 

@@ -23,9 +23,8 @@ import (
 
 // A backup holds the catalogue as one transaction shows it, then every group as a transaction of
 // its own shows it, then the log from the position of the catalogue on. Each group carries the log
-// position that it includes, so that replay makes one consistent store of all parts. No
-// transaction stays open while the reader of the backup is slow: that would keep pages from being
-// reused.
+// position that it includes, so that replay makes one consistent store of all parts. No transaction
+// stays open while the reader of the backup is slow: that would keep pages from being reused.
 //
 // The stream is a zstd frame. It holds a magic string, the head, then parts. Each part begins with
 // its kind: a pair has bucket, key and value, a group says which of its pairs follow, a record has

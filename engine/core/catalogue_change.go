@@ -12,9 +12,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// enlist puts a new series into the catalogue. If old is not 0, the new
-// series replaces the series old in the same step. enlist fills rec, which the catalogue keeps. It
-// runs in log order.
+// enlist puts a new series into the catalogue. If old is not 0, the new series replaces the series
+// old in the same step. enlist fills rec, which the catalogue keeps. It runs in log order.
 func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, rec *seriesRecord) (*definition, Ref, *group) {
 	var was *seriesRecord
 	if old != 0 {
@@ -47,10 +46,7 @@ func (cat *catalogue) add(t *Ticket, p *planned, rec *seriesRecord) (*definition
 // awaitArrival waits until a series of the catalogue is in its group, so that a caller who found
 // the series also finds its state.
 func (s *Store) awaitArrival(ref Ref) {
-	if s.catalogue.arriving.Load() == 0 {
-		return
-	}
-	if _, changed := s.catalogue.changedRecord(ref); !changed {
+	if _, changed := s.catalogue.changedRecord(ref); !changed || s.catalogue.arriving.Load() == 0 {
 		return
 	}
 	if s.withSeries(ref, func(*group, int) {}) != nil {

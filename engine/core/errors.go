@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/wal"
@@ -88,7 +89,7 @@ type RejectedError struct {
 	Accepted int         // samples that were stored
 	Late     int         // samples that are not after the last update of their series
 	Other    int         // samples that were not stored for another reason
-	First    []Rejection // the first few that were not stored, in order
+	First    []Rejection // the first few that were not stored: see FirstRejections
 }
 
 func (e *RejectedError) Error() string {
@@ -98,6 +99,19 @@ func (e *RejectedError) Error() string {
 
 // Unwrap returns the first sample's error.
 func (e *RejectedError) Unwrap() error { return e.First[0].Err }
+
+// Gone reports whether the sample was of a series that is not there.
+func (r Rejection) Gone() bool { return errors.Is(r.Err, ErrNotFound) }
+
+// FirstRejections returns the first n of all, in order. If none of these is Gone, and one behind
+// them is, that one stands last: whoever keeps references goes by it.
+func FirstRejections(all []Rejection, n int) []Rejection {
+	slices.SortFunc(all, func(a, b Rejection) int { return a.Index - b.Index })
+	if i := slices.IndexFunc(all, Rejection.Gone); i >= n {
+		all[n-1] = all[i]
+	}
+	return all[:min(n, len(all))]
+}
 
 // Add adds to e what became of n other samples of its batch, which were appended as another batch.
 // part says which of them were not stored; nil: all were. as returns what a rejection of the other

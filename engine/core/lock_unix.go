@@ -24,7 +24,7 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 	f, err := owner.OpenFile(name, flag, 0o600)
 	if err != nil {
 		if o.ReadOnly && os.IsNotExist(err) {
-			return nopCloser{}, nil
+			return io.NopCloser(nil), nil
 		}
 		return nil, err
 	}
@@ -71,7 +71,3 @@ func (l *folderLock) Close() error {
 	}
 	return errors.Join(unix.Flock(int(l.Fd()), unix.LOCK_UN), l.File.Close())
 }
-
-type nopCloser struct{}
-
-func (nopCloser) Close() error { return nil }

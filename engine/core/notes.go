@@ -167,12 +167,7 @@ func appendNote(dst []byte, n Note) []byte {
 	return appendLabels(dst, n.Labels)
 }
 
-func readNote(r *record.Reader) (string, Note) {
-	key := r.Text()
-	return key, readPlainNote(r)
-}
-
-func readPlainNote(r *record.Reader) Note {
+func readNote(r *record.Reader) Note {
 	return Note{Time: r.Time(0), Severity: r.Text(), Text: r.Text(), Labels: readLabels(r)}
 }
 
@@ -254,7 +249,7 @@ func decodeNotes(key, v []byte) (*noteKey, error) {
 	k := &noteKey{key: string(key)}
 	for len(r.Rest) > 0 && r.Err == nil {
 		x := storedNote{pos: wal.Pos(r.Uvarint())}
-		x.Note = readPlainNote(&r)
+		x.Note = readNote(&r)
 		k.list = append(k.list, x)
 	}
 	if r.Err != nil || len(k.list) == 0 {

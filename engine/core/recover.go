@@ -226,7 +226,7 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		}
 		t.op.apply = func(t *Ticket) { met(s.applyRename(t, from, to, m)) }
 	case record.KindNote:
-		key, n := readNote(&r)
+		key, n := r.Text(), readNote(&r)
 		t.op.apply = func(t *Ticket) { s.notes.add(key, n, p) }
 	case record.KindMetadata, record.KindRelabel:
 		s.replayMetadataOp(t, rec[0], &r, p)

@@ -90,3 +90,25 @@ func wantRefused(t *testing.T, what string, err error) {
 		t.Errorf("%s: %v, want damage of host/7 in the bucket state", what, err)
 	}
 }
+
+// TestMissingSeriesIsNamed: one sample of a series that was dropped is named among those that were
+// refused, however many late ones stand before it. A receiver whose senders repeated themselves
+// never learned that its references were of no series any more.
+func TestMissingSeriesIsNamed(t *testing.T) {
+	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
+	f := newFeeder(t, s, 1000)
+	f.mustFeed(1)
+	if err := core.Drop(t.Context(), s, "host/990"); err != nil {
+		t.Fatal(err)
+	}
+	f.tick--
+	rejected, ok := errors.AsType[*core.RejectedError](f.feed(1))
+	if !ok || rejected.Late != 999 || rejected.Other != 1 || len(rejected.First) != 16 {
+		t.Fatalf("refused: %v", rejected)
+	}
+	for i, x := range rejected.First {
+		if want := i == 15; errors.Is(x.Err, core.ErrNotFound) != want || x.Index != i && !want {
+			t.Errorf("number %d is sample %d: %v", i, x.Index, x.Err)
+		}
+	}
+}

@@ -20,9 +20,8 @@ type shard struct {
 	done    atomic.Uint64 // of these, those that are dealt with
 	applied atomic.Uint64 // position of the last record applied
 
-	// mu is held while one record is applied, and guards reorder. A snapshot takes it
-	// before the lock of a group, so that it sees the group between two records and never within
-	// one.
+	// mu is held while one record is applied, and guards reorder. A snapshot takes it before the
+	// lock of a group, so that it sees the group between two records and never within one.
 	mu      sync.Mutex
 	reorder rra.Time // the reorder window in force
 

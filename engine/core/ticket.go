@@ -303,8 +303,9 @@ func (o *outcome) reject(index int, err error) {
 	} else {
 		o.other++
 	}
-	if len(o.first) < o.keep {
-		o.first = append(o.first, Rejection{index, err})
+	r := Rejection{index, err}
+	if len(o.first) < o.keep || o.keep > 0 && r.Gone() && !slices.ContainsFunc(o.first, Rejection.Gone) {
+		o.first = append(o.first, r)
 	}
 }
 
@@ -324,8 +325,7 @@ func (o *outcome) error(b *Batch) error {
 	if o.late+o.other == 0 {
 		return nil
 	}
-	slices.SortFunc(o.first, func(a, b Rejection) int { return a.Index - b.Index })
-	return &RejectedError{Accepted: o.accepted, Late: o.late, Other: o.other, First: slices.Clone(o.first[:min(len(o.first), b.keep())])}
+	return &RejectedError{Accepted: o.accepted, Late: o.late, Other: o.other, First: slices.Clone(FirstRejections(o.first, b.keep()))}
 }
 
 // A shardStats counts the samples of one shard since the store was opened.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -393,12 +394,8 @@ func (s *server) rejected(ctx context.Context, w *work, err error) {
 		w.retry(len(w.samples)-w.refusals.samples, "the samples are not stored: "+err.Error())
 		return
 	}
-	gone := false
-	for _, f := range r.First {
-		gone = gone || errors.Is(f.Err, core.ErrNotFound)
-	}
-	if gone { // a series was dropped a moment ago: the next request makes it anew
-		w.retry(r.Late+r.Other, "a series was dropped")
+	if slices.ContainsFunc(r.First, core.Rejection.Gone) {
+		w.retry(r.Late+r.Other, "a series was dropped") // the next request makes it anew
 		return
 	}
 	if r.Other == 0 && r.Late <= had {

@@ -201,7 +201,7 @@ func (s *Sink) follow(on []*young, b *core.Batch, err error) error {
 	defer cancel()
 	to := make(map[int]core.Ref)
 	for _, x := range r.First {
-		if !errors.Is(x.Err, core.ErrNotFound) {
+		if !x.Gone() {
 			continue
 		}
 		if ref := s.successor(ctx, on, b.Ref(x.Index)); ref != 0 {
