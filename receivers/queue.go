@@ -50,7 +50,7 @@ type Queue struct {
 	notes           chan note        // when it is full, notes are shed
 	descriptions    descriptions     // metadata that waits
 	stale           atomic.Bool      // references are to be resolved again
-	renewal         renewal          // of the goroutine that submits
+	renewal         Renewal          // of the goroutine that submits
 	told            time.Time        // when Stale returned true last
 	cancel          context.CancelFunc
 	running         sync.WaitGroup
@@ -329,7 +329,7 @@ func (q *Queue) submit(ctx context.Context, waiting chan<- submitted) {
 			q.recycle(b)
 			continue
 		}
-		if q.renewal.due(p, q.now()) {
+		if q.renewal.Due(p, q.now()) {
 			q.stale.Store(true)
 		}
 		waiting <- submitted{b, p}

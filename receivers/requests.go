@@ -55,7 +55,7 @@ type Requests struct {
 
 	mu     sync.Mutex // guards what follows
 	closed bool       // no request is let in any more
-	renew  renewal
+	renew  Renewal
 	under  sync.WaitGroup
 }
 
@@ -185,7 +185,7 @@ func (q *Requests) Submit(ctx context.Context, b *core.Batch, values int) (Pendi
 func (q *Requests) renewAfter(p Pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.renew.due(p, q.now()) {
+	if q.renew.Due(p, q.now()) {
 		q.stale.Add(1)
 	}
 }

@@ -69,26 +69,31 @@ const (
 // applied. Its error is a *core.RejectedError if some samples were refused. Wait is called once.
 type Pending interface{ Wait() error }
 
-// A Moved is a Pending of a Sink that replaces series. Before Wait is called, Moved reports
-// whether samples go to other series than their references say.
+// A Moved is a Pending of a Sink that replaces series. Its methods are called before Wait.
 type Moved interface {
 	Pending
-	Moved() bool
+	Moved() bool     // samples go to other series than their references say
+	Renames() uint64 // changes when references may be of other paths: see core.Engine
 }
 
-// movedEvery is how long references of replaced series are used, at least, before all are resolved
-// again.
+// movedEvery is how long references of replaced and renamed series are used, at least, before all
+// are resolved again.
 const movedEvery = 30 * time.Second
 
-// A renewal says when references are to be resolved again because their series were replaced.
-type renewal struct{ last time.Time }
+// A Renewal says when references are to be resolved again because their series were replaced or
+// renamed. The zero value is ready.
+type Renewal struct {
+	last    time.Time
+	renames uint64
+}
 
-// due reports whether they are, by a batch that was handed over now.
-func (r *renewal) due(p Pending, now time.Time) bool {
-	if m, ok := p.(Moved); !ok || !m.Moved() || now.Sub(r.last).Abs() < movedEvery {
+// Due reports whether they are, by a batch that was handed over now.
+func (r *Renewal) Due(p Pending, now time.Time) bool {
+	m, ok := p.(Moved)
+	if !ok || !m.Moved() && m.Renames() == r.renames || now.Sub(r.last).Abs() < movedEvery {
 		return false
 	}
-	r.last = now
+	r.last, r.renames = now, m.Renames()
 	return true
 }
 

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
@@ -145,6 +147,45 @@ func TestMoved(t *testing.T) {
 	}
 	if step, known := s.step("a"); step != 60 || known != 5 {
 		t.Errorf("the step is %d, %d rows are known", step, known)
+	}
+}
+
+// TestRenames: a series that is renamed no longer takes what its sender goes on to send by the old
+// path, as soon as the references are resolved again.
+func TestRenames(t *testing.T) {
+	s := newSending(t, sink.Options{})
+	var r receivers.Renewal
+	now := time.Unix(1_700_000_000, 0)
+	at := times(12, 60)
+	s.resolve("a", at[0])
+	var renewed []int
+	for i, sec := range at {
+		b := s.batch("a", sec)
+		p, err := s.sink.Submit(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Due(p, now) {
+			renewed = append(renewed, i)
+			s.resolve("a", at[i+1])
+		}
+		if err := p.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Minute)
+		if i == 5 {
+			if err := s.store.Rename(t.Context(), "a", "b"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := []int{1, 6, 8}; !slices.Equal(renewed, want) { // a step is learned, a rename, a step
+		t.Errorf("references are resolved again with the samples %v, want %v", renewed, want)
+	}
+	_, old := s.step("a")
+	_, moved := s.step("b")
+	if old != 5 || moved != 7 {
+		t.Errorf("the old path has %d known rows, the new one %d", old, moved)
 	}
 }
 

@@ -30,6 +30,7 @@ type Engine interface {
 	SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error)
 	core.MetadataLister
 	Info(ref core.Ref) (core.Info, error)
+	Renames() uint64
 	Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error)
 }
 
@@ -146,7 +147,8 @@ func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, er
 	if !ok {
 		t = &ticket{shared: s.shared}
 	}
-	if t.young, t.moved = nil, false; s.roll.count(b, s.o.Now()) { // before the store has b
+	t.young, t.moved, t.renames = nil, false, s.store.Renames()
+	if s.roll.count(b, s.o.Now()) { // before the store has b
 		t.young, t.moved = s.take(ctx, b)
 		t.sink, t.batch, t.named = s, b, b.Rejections
 		b.Rejections = b.Len() // follow must know all
@@ -166,8 +168,9 @@ func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, er
 type ticket struct {
 	core.Ticket
 	*shared
-	young []*young // series that are watched, with samples in the batch
-	moved bool
+	young   []*young // series that are watched, with samples in the batch
+	moved   bool
+	renames uint64
 
 	// If samples of watched series may be in the batch; else nil:
 	sink  *Sink
@@ -175,8 +178,9 @@ type ticket struct {
 	named int // the batch's own Rejections
 }
 
-// Moved is receivers.Moved's.
-func (t *ticket) Moved() bool { return t.moved }
+// Moved and Renames are receivers.Moved's.
+func (t *ticket) Moved() bool     { return t.moved }
+func (t *ticket) Renames() uint64 { return t.renames }
 
 func (t *ticket) Wait() error {
 	err := t.Ticket.Wait()

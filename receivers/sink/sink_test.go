@@ -80,6 +80,8 @@ func (s *fakeStore) CreateBatch(_ context.Context, specs []core.Spec) ([]core.Cr
 
 func (s *fakeStore) Submit(context.Context, *core.Batch, *core.Ticket) error { return nil }
 
+func (s *fakeStore) Renames() uint64 { return 0 }
+
 func (s *fakeStore) AddNote(context.Context, string, core.Note) error { return nil }
 
 func (s *fakeStore) Relabel(_ context.Context, ls []core.PathLabels) ([]error, error) {

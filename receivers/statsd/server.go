@@ -30,6 +30,7 @@ type server struct {
 	newest  int64 // the latest second of a flush
 	late    bool  // the last flush had samples that were late
 	batch   core.Batch
+	renewal receivers.Renewal
 	row     []rra.Value
 }
 

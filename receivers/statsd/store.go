@@ -108,6 +108,9 @@ func (f *flush) submit() error {
 		f.down = err
 		return err
 	}
+	if f.renewal.Due(p, f.cfg.Now()) {
+		f.metrics.resolveAgain()
+	}
 	return p.Wait()
 }
 
