@@ -15,3 +15,10 @@ var ErrChanged = errChanged
 
 // Replace is replaceMany.
 func (s *Sink) Replace(ctx context.Context, rs []Replacement) { s.replaceMany(ctx, rs) }
+
+// Young returns how many series are watched.
+func (s *Sink) Young() int {
+	s.learn.mu.Lock()
+	defer s.learn.mu.Unlock()
+	return len(s.learn.young)
+}

@@ -23,6 +23,8 @@ const (
 	learnSamples = 4       // samples from which the step of a series is learned
 	keptSamples  = 16      // samples that are kept for it, silent ones among them
 	maxSparse    = 4096    // series that are remembered because their samples come too far apart
+
+	silentYoung = rra.Time(6 * time.Hour / time.Microsecond) // a silent series is watched so long
 )
 
 // Behind a balancer another node of a cluster may get the second sample. It has met the series: if
@@ -39,6 +41,7 @@ type learner struct {
 	turn    sync.Mutex // of take, which may wait for samples to land; it is locked before mu
 	mu      sync.Mutex // guards what follows
 	young   map[core.Ref]*young
+	looked  rra.Time              // when silent ones were looked for
 	moved   map[core.Ref]core.Ref // a replaced series → what has replaced it
 	groups  steps.Groups
 	landing chan struct{} // closed when samples of a young series land; nil: nobody waits
@@ -139,6 +142,12 @@ func (s *shared) watch(ys []*young) {
 	l := &s.learn
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if now := rra.TimeOf(s.o.Now()); max(now-l.looked, l.looked-now) > silentYoung {
+		l.looked = now
+		maps.DeleteFunc(l.young, func(ref core.Ref, y *young) bool {
+			return y.flying == 0 && y.end < now-silentYoung && s.roll.flag(ref, false)
+		})
+	}
 	for _, y := range ys {
 		if len(l.young) >= maxYoung {
 			return

@@ -189,6 +189,34 @@ func TestRenames(t *testing.T) {
 	}
 }
 
+// TestSilentYoung: series that end after a sample or two are not watched for ever. Each took half a
+// kilobyte, and a million of them ended all learning.
+func TestSilentYoung(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	s := newSending(t, sink.Options{Now: func() time.Time { return now }})
+	const n = 5000
+	begin := func(job string) {
+		var reqs []receivers.Request
+		for i := range n {
+			reqs = append(reqs, requests(job, fmt.Sprint(job, "/", i))...)
+		}
+		if err := s.sink.Resolve(t.Context(), reqs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin("morning")
+	s.resolve("stays", now.Unix())
+	for range 8 {
+		now = now.Add(time.Hour)
+		s.send("stays", now.Unix())
+	}
+	begin("evening")
+	begin("evening again")
+	if young := s.sink.Young(); young > 2*n+1 {
+		t.Errorf("%d series are watched, of which %d are silent", young, n)
+	}
+}
+
 // times returns n times that are apart so many seconds.
 func times(n int, apart int64) (at []int64) {
 	for i := range int64(n) {

@@ -15,7 +15,7 @@ import (
 const (
 	maxRoll    = 4096    // senders with a record of their own; further ones share one
 	rollChunk  = 1 << 10 // series whose senders stand together
-	maxChunks  = 1 << 15 // chunks: 64 MB at most
+	maxChunks  = 1 << 15 // chunks: 128 MB at most
 	rollCached = 16      // chunks that one count remembers, a power of two
 	rollFlag   = 1 << 16 // in a chunk: the learner looks at the samples of the series
 )
