@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,10 +87,10 @@ func (w *Sweeper) Sweep(ctx context.Context, p *Policy, pause time.Duration) (Sw
 	}
 	var done Swept
 	err := w.metadata(ctx, p, now, &done)
-	if err == nil && p.Expires() {
-		err = w.series(ctx, p, now, &done)
+	if p.Expires() {
+		err = cmp.Or(w.series(ctx, p, now, &done), err)
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, core.ErrDamaged) {
 		for path, x := range w.silent {
 			if x.look != w.look {
 				delete(w.silent, path)
@@ -146,8 +147,9 @@ func (l *droplist) flush(ctx context.Context) error {
 }
 
 // metadata expires paths by what their metadata says, and paths that are no series by their rules.
-// A series that has got a sample since stays, and is looked at again by the next sweep.
-func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *Swept) error {
+// A series that has got a sample since stays, and is looked at again by the next sweep. So does
+// what is damaged: nobody knows when it expires.
+func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *Swept) (failed error) {
 	drop := droplist{w: w, done: done}
 	var forget []core.PathMetadata
 	flush := func() error {
@@ -163,11 +165,11 @@ func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *
 		return nil
 	}
 	for m, err := range w.store.ListMetadata(ctx, core.MetadataQuery{}) {
-		if err != nil {
-			return err
+		if failed = err; err != nil {
+			break
 		}
 		x, ok, err := w.expiry(p, &m)
-		if err != nil {
+		if err != nil && !errors.Is(err, core.ErrDamaged) {
 			return err
 		}
 		if !ok || !w.silentFor(m.Path, x.last, now, x.after) {
@@ -186,10 +188,7 @@ func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *
 			}
 		}
 	}
-	if err := drop.flush(ctx); err != nil {
-		return err
-	}
-	return flush()
+	return cmp.Or(drop.flush(ctx), flush(), failed)
 }
 
 // An expiry is after how much silence a path expires.
@@ -236,11 +235,11 @@ func (w *Sweeper) expiry(p *Policy, m *core.PathMetadata) (x expiry, ok bool, er
 }
 
 // series drops series that have been silent for longer than their rules allow.
-func (w *Sweeper) series(ctx context.Context, p *Policy, now time.Time, done *Swept) error {
+func (w *Sweeper) series(ctx context.Context, p *Policy, now time.Time, done *Swept) (failed error) {
 	drop := droplist{w: w, done: done}
 	for s, err := range w.store.Select(ctx, core.Query{Order: core.ByPath}) {
-		if err != nil {
-			return err
+		if failed = err; err != nil {
+			break
 		}
 		d := p.Expire(receivers.Identity{Path: s.Path, Labels: s.Labels})
 		if d <= 0 {
@@ -248,7 +247,7 @@ func (w *Sweeper) series(ctx context.Context, p *Policy, now time.Time, done *Sw
 		}
 		last, err := core.Last(ctx, w.store, s.Ref)
 		if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrDamaged) {
-			continue // dropped meanwhile, or nobody knows
+			continue // dropped meanwhile, or damaged
 		}
 		if err != nil {
 			return err
@@ -260,5 +259,5 @@ func (w *Sweeper) series(ctx context.Context, p *Policy, now time.Time, done *Sw
 			return err
 		}
 	}
-	return drop.flush(ctx)
+	return cmp.Or(drop.flush(ctx), failed)
 }

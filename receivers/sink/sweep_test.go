@@ -1,7 +1,10 @@
 package sink_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"strings"
 	"sync"
@@ -217,6 +220,78 @@ func TestSweepOfLivingSeries(t *testing.T) {
 				t.Errorf("%d series were dropped, want the dead one", dropped)
 			}
 		})
+	}
+}
+
+// A damaged store has a path that cannot be read, and says so of lists, as a Store does.
+type damaged struct {
+	*core.Store
+	path string
+}
+
+func (s *damaged) Lookup(path string) (core.Ref, error) {
+	if path == s.path {
+		return 0, core.ErrDamaged
+	}
+	return s.Store.Lookup(path)
+}
+
+func (s *damaged) ListMetadata(ctx context.Context, q core.MetadataQuery) iter.Seq2[core.PathMetadata, error] {
+	return func(yield func(core.PathMetadata, error) bool) {
+		for m, err := range s.Store.ListMetadata(ctx, q) {
+			if !yield(m, err) {
+				return
+			}
+		}
+		yield(core.PathMetadata{}, core.ErrDamaged)
+	}
+}
+
+func (s *damaged) Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error] {
+	return func(yield func(core.Series, error) bool) {
+		for x, err := range s.Store.Select(ctx, q) {
+			if !yield(x, err) {
+				return
+			}
+		}
+		yield(core.Series{}, core.ErrDamaged)
+	}
+}
+
+// TestSweepBesideDamage: what is damaged stays, and all else expires. One damaged entry of the
+// catalogue ended all expiry.
+func TestSweepBesideDamage(t *testing.T) {
+	const began = 1_700_000_000
+	s := &damaged{enginetest.Open(t), "a/damaged"}
+	now := time.Unix(began, 0)
+	w := sink.NewSweeper(s, func() time.Time { return now })
+	policy, err := sink.NewPolicy([]sink.Rule{{Path: "rule/**", Expire: 300}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []core.PathMetadata{{Path: "a/damaged"}, {Path: "text"}}
+	for i := range texts {
+		texts[i].Metadata = core.Metadata{Time: rra.Seconds(began), Text: "x", Expire: 300}
+	}
+	if out, err := s.SetMetadata(t.Context(), texts); errors.Join(append(out, err)...) != nil {
+		t.Fatal(out, err)
+	}
+	if _, err := s.Create(t.Context(), core.Spec{Path: "rule/a", Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)}); err != nil {
+		t.Fatal(err)
+	}
+	beat := newBeat(t, s.Store, began)
+	var done sink.Swept
+	for look := range int64(60) {
+		now = now.Add(10 * time.Second)
+		beat(10 * (look + 1))
+		d, err := w.Sweep(t.Context(), policy, 10*time.Second)
+		if !errors.Is(err, core.ErrDamaged) {
+			t.Fatal(err)
+		}
+		done.Expired, done.Dropped = done.Expired+d.Expired, done.Dropped+d.Dropped
+	}
+	if want := (sink.Swept{Expired: 1, Dropped: 1}); done != want {
+		t.Errorf("%+v, want %+v", done, want)
 	}
 }
 
