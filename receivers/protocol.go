@@ -96,6 +96,7 @@ type Config struct {
 	// MaxFuture is how far ahead of the clock the time of a sample may be; 0: one hour, negative:
 	// no limit.
 	MaxFuture time.Duration
+	Held      bool // the store holds samples back, so that late ones come in order
 	// InFlight is how many batches may be on their way into the sink. A batch has at most 16,384
 	// samples and takes some 0.9 MB. 0: 64, half a second of 2 million samples a second.
 	InFlight int

@@ -91,7 +91,10 @@ func (e *export) add(s *series, r reading) {
 		return
 	}
 	if r.mode != gauge && r.at <= s.last.At {
-		if r.mode != info { // which says the same again
+		switch {
+		case r.mode == counter && r.at < s.last.At && e.cfg.Held: // the store judges
+			e.put(s, r.at, r.value)
+		case r.mode != info: // which says the same again
 			e.Drop(receivers.Late, 1)
 			e.reject(textLate, 1)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -125,6 +126,42 @@ func rows(t *testing.T, store *core.Store, path string, from, to int) (step int6
 		t.Fatal(err)
 	}
 	return s.Definition.Step, got.Values
+}
+
+// TestReorder: points that are late within the reorder window of the store are put in order. Those
+// of counters were refused.
+func TestReorder(t *testing.T) {
+	store, err := core.Open(t.TempDir(), core.Options{Reorder: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	c := suite(t)
+	c.Options = map[string][]string{"otlp-step": {"10"}}
+	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
+		cfg.Held = true
+		return otlp.Protocol.New(cfg, sink.New(store, sink.Options{}))
+	}
+	r := receivertest.Start(t, c, new(receivertest.Recorder), receivertest.Patient)
+	for _, at := range []int{10, 30, 20, 40, 50} {
+		a := r.Ask(marshal(t, request(attrs("service.name", "a"), sumOf("n", cumulative, true, -1000, at, at*at))))
+		if a.Status != http.StatusOK || a.Text != "" {
+			t.Errorf("at %d: %d %q", at, a.Status, a.Text)
+		}
+	}
+	if a := r.Ask(marshal(t, request(attrs("service.name", "a"), sumOf("n", cumulative, true, -1000, 10, 7)))); a.Status != http.StatusBadRequest {
+		t.Errorf("a point that has left the window: %d %q", a.Status, a.Text)
+	}
+	ref, err := store.Lookup("otlp/a/-/n_total")
+	if err == nil {
+		err = store.Flush(t.Context(), []core.Ref{ref})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, got := rows(t, store, "otlp/a/-/n_total", 20, 50); !slices.Equal(got, []float64{50, 70, 90}) {
+		t.Errorf("rows of %v", got)
+	}
 }
 
 // TestLearnedInStore: a series whose step was guessed is replaced by one of the step that its

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -21,7 +22,12 @@ import (
 // stored starts a receiver over the store in dir. The store is closed when the test ends.
 func stored(t *testing.T, dir string, options map[string][]string) (running, *core.Store) {
 	t.Helper()
-	store, err := core.Open(dir, core.Options{})
+	return storedWith(t, dir, options, core.Options{})
+}
+
+func storedWith(t *testing.T, dir string, options map[string][]string, o core.Options) (running, *core.Store) {
+	t.Helper()
+	store, err := core.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +40,7 @@ func stored(t *testing.T, dir string, options map[string][]string) (running, *co
 	c.Options = options
 	s := sink.New(store, sink.Options{})
 	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
+		cfg.Held = o.Reorder > 0
 		return remotewrite.Protocol.New(cfg, s)
 	}
 	return running{receivertest.Start(t, c, new(receivertest.Recorder), receivertest.Patient), t}, store
@@ -67,6 +74,34 @@ func TestRestart(t *testing.T) {
 	})
 	if diff := cmp.Diff(want, rows.Values, close); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// TestReorder: samples that are late within the reorder window of the store are put in order. The
+// receiver refused them.
+func TestReorder(t *testing.T) {
+	r, store := storedWith(t, t.TempDir(), map[string][]string{"remotewrite-step": {"10"}}, core.Options{Reorder: 30 * time.Second})
+	for _, at := range []int{10, 30, 20, 40, 50, 60} {
+		r.send(204, "", ts("x_total job=a", sample(at, float64(at*at))), ts("level job=a", sample(at, float64(at))))
+	}
+	r.send(204, "", ts("level job=a", sample(60, 60)))
+	r.send(400, "duplicate sample for timestamp", ts("level job=a", sample(60, 61)))
+	r.send(400, "late", ts("level job=a", sample(10, 7))) // 10 s to 30 s have left the window
+	for path, want := range map[string][]float64{"x_total": {50, 70, 90, 110}, "level": {30, 40, 50, 60}} {
+		ref, err := store.Lookup("prometheus/a/-/" + path)
+		if err == nil {
+			err = store.Flush(t.Context(), []core.Ref{ref})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := store.Fetch(t.Context(), ref, 0, receivertest.Epoch+20, receivertest.Epoch+60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, rows.Values); diff != "" {
+			t.Errorf("rows of %s (-want +got):\n%s", path, diff)
+		}
 	}
 }
 

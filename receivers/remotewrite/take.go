@@ -263,12 +263,14 @@ func (s *server) add(ctx context.Context, w *work, e *series, x *wireSample, cre
 		switch {
 		case again:
 			return sentAgain
+		case at < e.last.at && s.cfg.Held && e.state&offered != 0: // the store judges
 		case at < e.last.at:
 			return wrongOrder
 		case e.last.same(value):
 			return sentAgain
+		default:
+			return wrongDuplicate
 		}
-		return wrongDuplicate
 	}
 	v := receivers.Reading(value)
 	switch {

@@ -94,6 +94,7 @@ func (s *server) settings(r Receiver) receivers.Config {
 		Options:   r.Options,
 		Gather:    cmp.Or(s.Gather, -1),
 		MaxFuture: s.MaxFuture,
+		Held:      s.Engine.Reorder > 0,
 		Logger:    s.Logger.With("receiver", r.Protocol.Name),
 	}
 }
