@@ -44,7 +44,7 @@ func (x *Index) Hosts(ctx context.Context, within []string) ([]Host, error) {
 			n = 0
 			t.members(node, s, func(uint32) bool { n++; return ctx.Err() == nil })
 		} else if n > 0 {
-			if above, ok := t.anchor(t.parent[node]); ok {
+			if above, ok := t.anchor(t.parent[node]); ok && s.has(t, above) {
 				found[t.hosts.of[above]].Series -= n // members of the node alone
 			}
 		}

@@ -73,8 +73,8 @@ func (m *Manager) save() {
 	}
 }
 
-// readState reads the alerts of the file into their rules, and returns those of rules that are gone.
-// An empty name is no file. What was pending is forgotten if the file is older than an hour.
+// readState reads the alerts of the file into their rules, and returns the alerts whose rule is
+// gone. An empty name is no file. What was pending is forgotten if the file is older than an hour.
 func readState(file string, groups []*group, now time.Time) (gone []*alert, err error) {
 	if file == "" {
 		return nil, nil
