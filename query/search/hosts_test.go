@@ -116,3 +116,24 @@ func TestHostsComeFromLabels(t *testing.T) {
 		t.Errorf("after a relabel and a drop: %q", got)
 	}
 }
+
+// TestHostsOfAFolderBelowAHost: a user who is limited to a folder within a host's sees that host, and
+// as many of its series as are in the folder, although some of these have a host of their own.
+func TestHostsOfAFolderBelowAHost(t *testing.T) {
+	s := enginetest.Open(t)
+	x := search.New(s)
+	t.Cleanup(x.Close)
+	labelled(t, s, "graphite/web1/cpu/idle", "graphite/web1/cpu/load host=web2", "graphite/web1/memory/free")
+	for _, c := range []struct {
+		within []string
+		want   []string
+	}{
+		{nil, []string{"web1 2 graphite", "web2 1 graphite"}},
+		{[]string{"graphite/web1"}, []string{"web1 2 graphite", "web2 1 graphite"}},
+		{[]string{"graphite/web1/cpu"}, []string{"web1 1 graphite", "web2 1 graphite"}},
+	} {
+		if got := hostsIn(t, x, c.within); !slices.Equal(got, c.want) {
+			t.Errorf("within %q: %q, want %q", c.within, got, c.want)
+		}
+	}
+}
