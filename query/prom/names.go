@@ -145,28 +145,21 @@ func counterName(sch scheme, name string) string {
 	return name + "_total"
 }
 
-// distinct returns the labels of b. It leaves out labels that are empty, and those whose name came
-// before.
+// distinct returns the labels of b that are not empty, each name once.
 func distinct(b *labels.ScratchBuilder) labels.Labels {
-	ls := b.Labels()
-	if _, twice := ls.HasDuplicateLabelNames(); !twice && !hasEmpty(ls) {
+	ls := b.Labels().WithoutEmpty()
+	if _, twice := ls.HasDuplicateLabelNames(); !twice {
 		return ls
 	}
 	var out labels.ScratchBuilder
 	last := ""
 	ls.Range(func(l labels.Label) {
-		if l.Name != last && l.Value != "" {
+		if l.Name != last {
 			out.Add(l.Name, l.Value)
 			last = l.Name
 		}
 	})
 	return out.Labels()
-}
-
-func hasEmpty(ls labels.Labels) bool {
-	empty := false
-	ls.Range(func(l labels.Label) { empty = empty || l.Value == "" })
-	return empty
 }
 
 // describe puts the labels of a data source into b and returns the metric's name.

@@ -114,13 +114,6 @@ func replaced(pattern, with, text string) (string, error) {
 	return re.ReplaceAllString(text, with), nil
 }
 
-func sizeOfAll(args []any) (n int) {
-	for _, a := range args {
-		n += sizeOf(reflect.ValueOf(a), maxText+1)
-	}
-	return n
-}
-
 // sizeOf returns how long a value is as text, about; most if it is longer.
 func sizeOf(v reflect.Value, most int) int {
 	n := 0

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	texts "text/template"
@@ -78,7 +79,7 @@ var functions = template.Funcs{
 // ofAll returns a function that takes values of at most maxText bytes together.
 func ofAll(f func(...any) string) func(...any) (string, error) {
 	return func(args ...any) (string, error) {
-		if sizeOfAll(args) > maxText {
+		if sizeOf(reflect.ValueOf(args), maxText+1) > maxText {
 			return "", errLong
 		}
 		return f(args...), nil

@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
 )
 
 // The answers of Prometheus' API about rules and alerts.
@@ -50,13 +52,18 @@ type (
 )
 
 // Rules returns the groups as Prometheus' API does: a JSON array. The parameters type (alert or
-// record), rule_name[], rule_group[], file[] and exclude_alerts of the request choose among them.
+// record), rule_name[], rule_group[], file[], match[] and exclude_alerts of the request choose.
 func (m *Manager) Rules(r *http.Request) ([]byte, error) {
 	chosen := func(param, value string) bool {
 		list := r.Form[param]
 		return len(list) == 0 || slices.Contains(list, value)
 	}
-	kind, bare := r.FormValue("type"), r.FormValue("exclude_alerts") == "true"
+	kind := strings.ToLower(r.FormValue("type"))
+	bare, _ := strconv.ParseBool(r.FormValue("exclude_alerts")) // what is no word for true is false
+	sets, err := parser.ParseMetricSelectors(r.Form["match[]"])
+	if err != nil {
+		return nil, err
+	}
 	out := []groupJSON{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +73,7 @@ func (m *Manager) Rules(r *http.Request) ([]byte, error) {
 		}
 		gj := groupJSON{Name: g.name, File: g.file, Rules: []any{}, Interval: g.interval.Seconds(), Limit: g.limit, Time: g.took.Seconds(), Last: g.evaluated}
 		for _, rule := range g.rules {
-			if chosen("rule_name[]", rule.name) && (kind == "" || (kind == "alert") == rule.alerting) {
+			if chosen("rule_name[]", rule.name) && (kind == "" || (kind == "alert") == rule.alerting) && rule.fits(sets) {
 				gj.Rules = append(gj.Rules, rule.json(bare))
 			}
 		}
@@ -75,6 +82,12 @@ func (m *Manager) Rules(r *http.Request) ([]byte, error) {
 		}
 	}
 	return json.Marshal(out)
+}
+
+// fits reports whether the labels that the rule gives fit all matchers of a set; of no sets any do.
+func (r *rule) fits(sets [][]*labels.Matcher) bool {
+	lacks := func(m *labels.Matcher) bool { return !m.Matches(r.labels[m.Name]) }
+	return len(sets) == 0 || slices.ContainsFunc(sets, func(ms []*labels.Matcher) bool { return !slices.ContainsFunc(ms, lacks) })
 }
 
 func (r *rule) json(bare bool) any {

@@ -1,8 +1,13 @@
 package alerts
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -99,6 +104,54 @@ func TestComparison(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", expr, got, want)
+		}
+	}
+}
+
+// TestRulesAreChosen: a request chooses among the rules as it does with Prometheus.
+func TestRulesAreChosen(t *testing.T) {
+	m, w := manager(t, loadRules, nil)
+	w.set("m > 5", map[string]float64{"a": 6})
+	m.evaluate(t.Context(), m.groups[0], time.Now())
+	for query, want := range map[string]string{
+		"":                            "High 1, job:m:sum",
+		"type=alert":                  "High 1",
+		"type=ALERT":                  "High 1",
+		"type=Record":                 "job:m:sum",
+		"exclude_alerts=true":         "High 0, job:m:sum",
+		"exclude_alerts=1":            "High 0, job:m:sum",
+		"exclude_alerts=false":        "High 1, job:m:sum",
+		"rule_name[]=job:m:sum":       "job:m:sum",
+		"rule_group[]=other":          "",
+		"match[]={severity=\"page\"}": "High 1",
+		"match[]={team=\"a\"}":        "High 1, job:m:sum",
+		"match[]={team=\"a\",severity!=\"page\"}":              "job:m:sum",
+		"match[]={severity=\"x\"}&match[]={source=~\"rond.\"}": "job:m:sum",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/rules?"+strings.ReplaceAll(strings.ReplaceAll(query, "{", "%7B"), "\"", "%22"), nil)
+		if err := r.ParseForm(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := m.Rules(r)
+		var groups []struct {
+			Rules []struct {
+				Name   string
+				Alerts []any
+			}
+		}
+		if err := cmp.Or(err, json.Unmarshal(text, &groups)); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, g := range groups {
+			for _, x := range g.Rules {
+				if got = append(got, x.Name); x.Alerts != nil {
+					got[len(got)-1] += fmt.Sprint(" ", len(x.Alerts))
+				}
+			}
+		}
+		if got := strings.Join(got, ", "); got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
 		}
 	}
 }
