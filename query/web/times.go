@@ -19,7 +19,8 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	zone, err := time.LoadLocation(cmp.Or(q.Get("tz"), "UTC"))
 	if err != nil {
-		zone = time.UTC
+		http.Error(w, "this server does not know the zone "+q.Get("tz")+": choose UTC.", http.StatusBadRequest)
+		return
 	}
 	var answer struct {
 		From int64 `json:"from"`

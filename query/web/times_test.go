@@ -23,6 +23,7 @@ func TestTimesAreReadAsTheCommandLineDoes(t *testing.T) {
 		{"2026-11-27 18:00", "2026-11-27 19:00", "Europe/Berlin", `{"from":1795798800,"to":1795802400}`, 200},
 		{"18:00 yesterday", "", "Asia/Kathmandu", `{"from":1795781700,"to":1795867200}`, 200},
 		{"midnight", "end+1h", "Nowhere/Else", `{"from":1795824000,"to":1795827600}`, 400},
+		{"yesterday", "now", "Nowhere/Else", "this server does not know the zone Nowhere/Else", 400},
 		{"now", "-1h", "UTC", "the range ends before it begins", 400},
 		{"2026-13-40", "", "UTC", "'2026-13-40' is no time", 400},
 		{"<script>", "", "UTC", "", 400},
