@@ -91,7 +91,11 @@ export function alertsOf(path) {
   return firing.filter((a) => (a.labels || []).some((l) => names.includes(l.name) && parts.includes(hostOf(l.value))));
 }
 
-const hostOf = (value = '') => value.replace(/^\w+:\/\//, '').replace(/:\d+$/, '');
+/** The host of an instance: without its scheme, port and path, as the server has it. @param {string} [value] */
+export function hostOf(value = '') {
+  const at = value.replace(/^\w+:\/\//, '').replace(/\/.*$/s, '');
+  return (/^\[(.*)\](?::\d+)?$/.exec(at) || /^([^:]+):\d+$/.exec(at))?.[1] ?? at;
+}
 
 /** The text of an annotation, or ''. @param {object} alert @param {string} name */
 export function noteOf(alert, name) {

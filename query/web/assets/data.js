@@ -1,5 +1,6 @@
 // Rows for charts: what several charts want at one moment goes to the server in one FetchMany.
 
+import { within } from './chart/data.js';
 import { call, callNow, floats, num, RPCError } from './rpc.js';
 import { recipeColour } from './theme.js';
 
@@ -86,9 +87,9 @@ export function linesOf(chart, rows) {
   const lines = [];
   const labels = new Set();
   for (const of of chart.lines || []) {
-    const main = take(of, of.cf || 'AVERAGE', rows);
-    if (!main) continue;
-    for (const one of of.sum || []) add(main, take(one, of.cf || 'AVERAGE', rows));
+    const all = [of, ...(of.sum || [])].map((one) => take(one, of.cf || 'AVERAGE', rows)).filter(Boolean);
+    if (!all.length) continue;
+    const main = all.length > 1 ? total(all) : all[0];
     let max = take(of, of.maxCf, rows), min = take(of, of.minCf, rows);
     if (!fits(max, main) || !fits(min, main) || chart.stack) max = min = null;
     if (of.factor < 0) [min, max] = [max, min];
@@ -111,13 +112,30 @@ function take({ path, ds, factor = 1, offset = 0 }, cf, rows) {
   return { start: r.start, step: r.step, end: r.end, values: factor === 1 && offset === 0 ? values : values.map((v) => v * factor + offset) };
 }
 
-// add adds other values to those of a line, where one of the two is known.
-function add(main, other) {
-  if (!fits(other, main)) return;
-  main.values = main.values.map((v, i) => {
-    const w = other.values[i] ?? NaN;
-    return Number.isNaN(v) ? w : Number.isNaN(w) ? v : v + w;
-  });
+// total adds up the lines of several series, where one of them is known: some may have ended before others, or keep
+// other rows. The longest step is the sum's.
+function total(all) {
+  const { start, step } = all.reduce((a, b) => (b.step > a.step ? b : a));
+  const values = new Float64Array(Math.max(...all.map((l) => Math.ceil((l.start + l.values.length * l.step - start) / step)))).fill(NaN);
+  for (const line of all) {
+    for (let i = 0; i < values.length; i++) {
+      const v = meanOf(line, start + i * step, step);
+      if (!Number.isNaN(v)) values[i] = Number.isNaN(values[i]) ? v : values[i] + v;
+    }
+  }
+  return { start, step, end: Math.max(...all.map((l) => l.end)), values };
+}
+
+// The mean of what is known of a line in a step.
+function meanOf(line, from, step) {
+  const [first, last] = within(line, from, from + step);
+  let sum = 0, known = 0;
+  for (let i = first; i <= last; i++) {
+    if (Number.isNaN(line.values[i])) continue;
+    sum += line.values[i];
+    known++;
+  }
+  return sum / known;
 }
 
 const fits = (other, main) => Boolean(other) && other.start === main.start && other.step === main.step;

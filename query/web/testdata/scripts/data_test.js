@@ -1,3 +1,4 @@
+import { hostOf } from '../../assets/alerts.js';
 import { linesOf, readRows, selectionKey, selectionsOf } from '../../assets/data.js';
 import { equal, test } from './check.js';
 
@@ -32,4 +33,31 @@ test('shares are percent of what is known', () => {
   const found = { [selectionKey('u', 'AVERAGE')]: rows(0, 10, { v: [1, NaN, 0] }), [selectionKey('i', 'AVERAGE')]: rows(0, 10, { v: [3, 5, 0] }) };
   const lines = linesOf({ percent: true, stack: true, lines: [{ path: 'u', ds: 'v', style: 'area' }, { path: 'i', ds: 'v', style: 'area' }] }, (key) => found[key]);
   equal(lines.map((l) => l.values), [[25, NaN, NaN], [75, 100, NaN]]);
+});
+
+test('a sum has each series as long as it is known', () => {
+  const found = {
+    [selectionKey('c0', 'AVERAGE')]: rows(0, 10, { v: [1, NaN] }), // it has ended
+    [selectionKey('c1', 'AVERAGE')]: rows(0, 10, { v: [2, 3, 4] }),
+    [selectionKey('c2', 'AVERAGE')]: rows(0, 5, { v: [10, 20, NaN, 30, NaN, NaN] }), // its rows are shorter
+    [selectionKey('c3', 'AVERAGE')]: new Error('gone'),
+  };
+  const sum = (...paths) => {
+    const [first, ...others] = paths.map((path) => ({ path, ds: 'v', cf: 'AVERAGE' }));
+    const [line] = linesOf({ lines: [{ ...first, sum: others }] }, (key) => found[key]);
+    return line && [line.start, line.step, line.values];
+  };
+  equal(sum('c0', 'c1'), [0, 10, [3, 3, 4]]);
+  equal(sum('c1', 'c0'), [0, 10, [3, 3, 4]]);
+  equal(sum('c0', 'c1', 'c2'), [0, 10, [18, 33, 4]]);
+  equal(sum('c2', 'c1'), [0, 10, [17, 33, 4]]);
+  equal(sum('c3', 'c1', 'c1'), [0, 10, [4, 6, 8]]);
+  equal(sum('c3', 'c3'), undefined);
+});
+
+test('hosts of instances', () => {
+  for (const [instance, host] of [
+    ['web1', 'web1'], ['web1:9100', 'web1'], ['https://shop.example.org:8443/cart', 'shop.example.org'], ['http://shop.example.org', 'shop.example.org'],
+    ['[fe80::1]:9100', 'fe80::1'], ['[fe80::1]', 'fe80::1'], ['fe80::1', 'fe80::1'], ['10.0.0.7:9100', '10.0.0.7'],
+  ]) equal(hostOf(instance), host);
 });
