@@ -3,6 +3,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -66,4 +67,27 @@ func TestLivePagesFetchTheTail(t *testing.T) {
 			t.Errorf("%s fetches %v", path, got)
 		}
 	}
+}
+
+// TestSeriesGoesWhileItIsShown: the page of a series that is dropped says so, and shows rows again
+// when the series is there again.
+func TestSeriesGoesWhileItIsShown(t *testing.T) {
+	s := hosting(t)
+	const path = "lab/short/lived"
+	now := time.Now().Unix()
+	create := func() {
+		s.call(t, "Create", map[string]any{"path": path, "start": fmt.Sprint(now - 10), "definition": map[string]any{
+			"step": 1, "ds": []string{"DS:value:GAUGE:600:U:U"}, "rra": []string{"RRA:AVERAGE:0.5:1:600"},
+		}})
+		s.write(t, path, now, 41)
+	}
+	create()
+	x := newTab(t, s.url)
+	x.expect("404")
+	x.open("/series/" + path + "?from=-5min")
+	x.charts(1)
+	s.call(t, "Drop", map[string]any{"path": path})
+	x.wait("the page says that the rows cannot be had", `document.querySelector('.series-foot').innerText.startsWith('The rows cannot be had')`)
+	create()
+	x.wait("the page says what the rows are", `document.querySelector('.series-foot').innerText.startsWith('Each value is')`)
 }

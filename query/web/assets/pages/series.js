@@ -45,7 +45,7 @@ export async function show(root, url, context) {
 
 class SeriesPage {
   #context; #url; #path; #info; #sources; #step; #uses; #bar; #chart; #notes = []; #marks = []; #root;
-  #about; #foot; #log; #picks = new Map(); #turn = 0; #details = null; #box; #recipe = null; #colours; #tail = new Tail(); #before;
+  #about; #foot; #log; #picks = new Map(); #turn = 0; #details = null; #box; #recipe = null; #colours; #tail = new Tail(); #before; #lost = false;
 
   constructor(root, url, context, path, info, charts) {
     this.#context = context;
@@ -200,11 +200,22 @@ class SeriesPage {
     this.#root.append(this.#details.element);
     this.#write();
     this.#readNotes();
-    repeat(async () => {
+    repeat(() => this.#look(), () => this.#bar.every(Math.min(60, Math.max(2, this.#step / 2, (this.#bar.range.to - this.#bar.range.from) / 1000))), this.#context.signal);
+  }
+
+  // What is known of the series now. That it was dropped, or that the server is away, stands below the chart, which stays.
+  async #look() {
+    try {
       this.#info = await call('Info', { path: this.#path }, this.#context.signal);
+      if (this.#bar.follows || this.#lost) await this.#fetch(this.#bar.now(), true);
+      this.#lost = false;
+    } catch (error) {
+      this.#lost = true;
+      this.#failed(error);
+      throw error;
+    } finally {
       this.#write();
-      if (this.#bar.follows) await this.#fetch(this.#bar.now(), true);
-    }, () => this.#bar.every(Math.min(60, Math.max(2, this.#step / 2, (this.#bar.range.to - this.#bar.range.from) / 1000))), this.#context.signal);
+    }
   }
 
   update(url) {

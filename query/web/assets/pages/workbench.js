@@ -91,10 +91,7 @@ class Workbench {
   start() {
     this.#show();
     repeat(async () => {
-      if (this.#bar.follows && this.#view.model.draws.length) {
-        await this.#view.show(this.#bar.now(), true);
-        this.#editor.results(this.#view.results);
-      }
+      if (this.#bar.follows && this.#view.model.draws.length) await this.#range({ ...this.#bar.now(), final: true }, true);
     }, () => this.#bar.every(Math.max(5, Math.min(60, (this.#bar.range.to - this.#bar.range.from) / 800))), this.#context.signal);
   }
 
@@ -129,12 +126,12 @@ class Workbench {
     this.#range({ ...this.#bar.range, final: true });
   }
 
-  #range(range) {
+  #range(range, quiet = false) {
     if (!range.final) {
       this.#view.move(range);
-      return;
+      return undefined;
     }
-    this.#view.show(range).then((lines) => {
+    return this.#view.show(range, quiet).then((lines) => {
       if (!lines) return;
       this.#wrong.hidden = true;
       this.#editor.results(this.#view.results);
