@@ -45,6 +45,17 @@ export class Cards {
     this.element.classList.toggle('few', this.#cards.size <= 3);
   }
 
+  /** Takes away the cards of all other nodes. @param {object[]} nodes */
+  keep(nodes) {
+    const paths = new Set(nodes.map((n) => n.path));
+    for (const [path, card] of this.#cards) {
+      if (paths.has(path)) continue;
+      card.spark.destroy();
+      card.element.remove();
+      this.#cards.delete(path);
+    }
+  }
+
   #make(node) {
     const canvas = el('canvas', { class: 'card-spark', 'aria-hidden': 'true' });
     const card = {

@@ -156,8 +156,10 @@ class Home {
     if (this.#table) await this.#load(...this.#table.sight, true);
     else {
       const answer = await this.#ask(0, Math.min(1000, Math.max(first, this.#cards.size)));
+      const { hosts = [] } = answer;
       this.#total = num(answer.total);
       this.#next = 0;
+      if (hosts.length === this.#total) this.#cards.keep(hosts.map((h) => h.node)); // the others are gone
       await this.#arrived(answer);
     }
     await counted;
