@@ -45,7 +45,7 @@ export class ChartSet {
   /** Takes all charts away. */
   clear() {
     this.#seen.disconnect();
-    removeEventListener('beforeprint', this.print, true);
+    removeEventListener('beforeprint', this.print);
     cancelAnimationFrame(this.#planned);
     for (const cell of this.#cells.values()) cell.chart?.destroy();
     this.#cells.clear();
