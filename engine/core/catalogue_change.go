@@ -46,7 +46,10 @@ func (cat *catalogue) add(t *Ticket, p *planned, rec *seriesRecord) (*definition
 // awaitArrival waits until a series of the catalogue is in its group, so that a caller who found
 // the series also finds its state.
 func (s *Store) awaitArrival(ref Ref) {
-	if _, changed := s.catalogue.changedRecord(ref); !changed || s.catalogue.arriving.Load() == 0 {
+	if s.catalogue.arriving.Load() == 0 { // as almost always
+		return
+	}
+	if _, changed := s.catalogue.changedRecord(ref); !changed {
 		return
 	}
 	if s.withSeries(ref, func(*group, int) {}) != nil {
