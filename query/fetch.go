@@ -141,8 +141,7 @@ func newPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 func planOf(s Store, ref core.Ref, d *rra.Definition, archive int, last int64, r Request) *Plan {
 	p := &Plan{store: s, ref: ref, Archive: archive, Step: d.Step * d.Archives[archive].PDPs}
 	p.from, p.to = d.Window(archive, last)
-	p.Start = floor(r.Start, p.Step)
-	p.End = floor(r.End, p.Step) + p.Step
+	p.Start, p.End = wholeRows(r, p.Step)
 	p.DS = make([]string, 0, len(d.Sources))
 	for i := range d.Sources {
 		p.DS = append(p.DS, d.Sources[i].Name)
@@ -225,6 +224,11 @@ func (p *Plan) fill(ctx context.Context, t *Table) error {
 
 // ErrNoArchive says that no archive consolidates as asked. The text is rrdtool's.
 var ErrNoArchive = rra.ErrNoArchive
+
+// wholeRows returns the range of r, widened to whole rows.
+func wholeRows(r Request, step int64) (start, end int64) {
+	return floor(r.Start, step), floor(r.End, step) + step
+}
 
 // floor rounds t down to a multiple of step.
 func floor(t, step int64) int64 {

@@ -32,25 +32,42 @@ type Join struct {
 	width      int64 // of a point, in seconds
 	want       []int // data sources
 	open       *Open
-	rows       func(*core.Rows)
-	levels     []level
+	to         Taker
+	levels     []level  // other joins have the same ones
+	level      int      // the next one
+	unread     []span   // by level: the rows outside of it are read with the base
 	columns    []column // by place in want
-	spare      []span
 	points     []point
-	places     map[slot]int // in points
-	reading    int          // levels that are read at once
-	straight   bool         // of one level: its rows fill holes as they come
-	bare       bool         // holes are of points that would be unknown without rows of AVERAGE
-	begun      bool         // all rows of the base are there
-	dry        bool         // holes are filled only to see what is left
+	places     []int32 // by slot: the place in points, plus 1; nil: points are few
+	kept       []kept  // in the order of time
+	reading    int     // levels that are read at once
+	straight   bool    // of one level: its rows fill holes as they come
+	bare       bool    // holes are of points that would be unknown without rows of AVERAGE
+	begun      bool    // all rows of the base are there
+	dry        bool    // holes are filled only to see what is left
+	room       struct {
+		columns [1]column
+		points  [2]point
+		kept    [3]kept
+	}
+}
+
+// A Taker takes the rows of a base that are known, in the order of time. It must not keep them.
+type Taker interface {
+	Take(r *core.Rows)
 }
 
 // A level is an archive to look at, or core.OpenRow.
 type level struct {
 	archive int
-	average bool        // it is looked at for points of MIN or MAX that would be unknown otherwise
-	unread  span        // the rows outside of it are read with the base
-	rows    []core.Rows // that were read
+	average bool // it is looked at for points of MIN or MAX that would be unknown otherwise
+}
+
+// A kept is rows that were read of a level.
+type kept struct {
+	level       int
+	start, step int64
+	values      []float64
 }
 
 // A column is what is known of a data source.
@@ -69,30 +86,33 @@ type slot struct {
 	at    int
 }
 
-// NewJoin returns a Join of points from start to end that are width seconds long. want lists data
-// sources. rows is called with the rows of the base that are known, in the order of time, and must
-// not keep them. The others are holes.
-func NewJoin(ref core.Ref, d *rra.Definition, cf rra.CF, base int, start, end, width int64, want []int, o *Open, rows func(*core.Rows)) *Join {
-	x := new(Join)
-	x.init(ref, d, cf, base, start, end, width, want, o, rows)
-	return x
-}
-
-func (x *Join) init(ref core.Ref, d *rra.Definition, cf rra.CF, base int, start, end, width int64, want []int, o *Open, rows func(*core.Rows)) {
-	*x = Join{ref: ref, def: d, cf: cf, base: base, start: start, end: end, width: width, want: want, open: o, rows: rows}
+// Init makes x a Join of points from start to end that are width seconds long. want lists data
+// sources. to takes the rows of the base. What they do not know is holes.
+func (x *Join) Init(ref core.Ref, d *rra.Definition, cf rra.CF, base int, start, end, width int64, want []int, o *Open, to Taker) {
+	*x = Join{ref: ref, def: d, cf: cf, base: base, start: start, end: end, width: width, want: want, open: o, to: to}
 	x.from = max(start, o.First)
-	x.columns = make([]column, len(want))
+	if x.columns = x.room.columns[:]; len(want) != len(x.columns) {
+		x.columns = make([]column, len(want))
+	}
 	for at := range x.columns {
 		c := &x.columns[at]
 		c.holes, c.known = c.room[:0], x.from
 	}
-	if cf > rra.Last {
-		return // rows of predictions are no readings
-	}
-	x.levels = append(make([]level, 0, 8), level{archive: core.OpenRow, unread: span{math.MinInt64, math.MaxInt64}})
-	x.others(0, cf, false)
-	if cf == rra.Min || cf == rra.Max {
-		x.others(len(x.levels), rra.Average, true)
+	x.points, x.kept = x.room.points[:0], x.room.kept[:0]
+}
+
+// levelsOf sets the levels of x, to the ones of another join if they are the same.
+func (x *Join) levelsOf(other *Join) {
+	switch {
+	case x.cf > rra.Last: // rows of predictions are no readings
+	case other != nil && x.def == other.def && x.cf == other.cf && x.base == other.base:
+		x.levels = other.levels
+	default:
+		x.levels = append(make([]level, 0, 8), level{archive: core.OpenRow})
+		x.others(0, x.cf, false)
+		if x.cf == rra.Min || x.cf == rra.Max {
+			x.others(len(x.levels), rra.Average, true)
+		}
 	}
 }
 
@@ -112,7 +132,7 @@ func (x *Join) others(first int, cf rra.CF, average bool) {
 			left = k != i && all[k].Serves(cf) && knows(k, i)
 		}
 		if !left {
-			x.levels = append(x.levels, level{archive: i, average: average, unread: span{math.MinInt64, math.MaxInt64}})
+			x.levels = append(x.levels, level{archive: i, average: average})
 		}
 	}
 	base := all[x.base].PDPs
@@ -155,7 +175,7 @@ func (x *Join) take(r *core.Rows) {
 		}
 		x.columns[at].known = known
 	}
-	x.rows(r)
+	x.to.Take(r)
 }
 
 // Since returns the second behind which the base knows something, or where its rows end.
@@ -197,11 +217,15 @@ func (x *Join) window(archive int) (oldest, newest int64) {
 // begin plans to read the rows of the base, and the rows of finer archives in front of its window
 // and behind it.
 func (x *Join) begin(r *reader) {
+	if x.levelsOf(r.before); len(x.levels) > 0 {
+		r.before = x
+	}
+	first := len(r.unread)
 	front, at, end := x.from, x.from, min(x.end, x.open.Last) // windows cover (front, at]
 	for i := -1; i < len(x.levels); i++ {
 		archive := x.base
 		if i >= 0 {
-			x.levels[i].unread, archive = span{front, at}, x.levels[i].archive
+			r.unread, archive = append(r.unread, span{front, at}), x.levels[i].archive
 		}
 		if archive == core.OpenRow {
 			break
@@ -222,6 +246,15 @@ func (x *Join) begin(r *reader) {
 			at = newest
 		}
 	}
+	x.unread = r.unread[first:len(r.unread):len(r.unread)]
+}
+
+// unreadOf returns the seconds whose rows of a level are not read with the base.
+func (x *Join) unreadOf(level int) span {
+	if level < len(x.unread) {
+		return x.unread[level]
+	}
+	return span{math.MinInt64, math.MaxInt64}
 }
 
 // next fills holes with the levels up to the first one that has rows to read. It plans to read
@@ -233,10 +266,13 @@ func (x *Join) next(r *reader) {
 			x.hole(at, x.columns[at].known, x.end)
 		}
 	}
-	x.nexted(x.reading)
-	for x.reading = 0; !x.whole() && len(x.levels) > 0; x.nexted(1) {
-		if x.reads(r, 0); r.values > 0 {
-			x.reading, x.straight = 1, x.levels[0].unread.from <= x.from // no earlier rows are there
+	x.nexted(r, x.reading)
+	for x.reading = 0; !x.whole() && x.level < len(x.levels); x.nexted(r, 1) {
+		if x.levels[x.level].average {
+			x.onlyBare(r)
+		}
+		if x.reads(r, x.level); r.values > 0 {
+			x.reading, x.straight = 1, x.unreadOf(x.level).from <= x.from // no earlier rows are there
 			x.more(r)
 			return
 		}
@@ -245,90 +281,109 @@ func (x *Join) next(r *reader) {
 
 // more plans to read further levels for what is left when the rows that are there fill holes.
 func (x *Join) more(r *reader) {
-	columns, spare := x.columns, x.spare
-	x.columns, x.spare, x.dry = slices.Clone(columns), nil, true
-	for at := range columns {
-		x.columns[at].holes = slices.Clone(columns[at].holes)
+	r.holes, r.copies, x.dry = r.holes[:0], r.copies[:0], true
+	for at := range x.columns {
+		c, first := &x.columns[at], len(r.copies)
+		r.holes, r.copies = append(r.holes, c.holes), append(r.copies, c.holes...)
+		c.holes = r.copies[first:len(r.copies):len(r.copies)]
 	}
-	for ; x.reading < len(x.levels); x.reading++ {
-		x.coverOf(&x.levels[x.reading-1])
+	for ; x.level+x.reading < len(x.levels); x.reading++ {
+		next := x.level + x.reading
+		if x.coverOf(r, next-1); x.levels[next].average {
+			x.onlyBare(r)
+		}
 		spans, values := len(r.spans), r.values
-		if x.reads(r, x.reading); r.values > max(values, r.most) {
+		if x.reads(r, next); r.values > max(values, r.most) {
 			r.cut(spans)
 			r.values = values
 			break
 		}
 		x.straight = x.straight && r.values == values
 	}
-	x.columns, x.spare, x.dry = columns, spare, false
+	for at := range x.columns {
+		x.columns[at].holes = r.holes[at]
+	}
+	x.dry = false
 }
 
 // nexted fills holes with the next levels, whose rows are there.
-func (x *Join) nexted(levels int) {
-	for i := range levels {
-		x.coverOf(&x.levels[i])
+func (x *Join) nexted(r *reader, levels int) {
+	for range levels {
+		x.coverOf(r, x.level)
+		x.level++
 	}
-	x.levels = x.levels[levels:]
 }
 
-func (x *Join) taken(l *level, r *core.Rows) {
-	if x.straight {
-		x.coverRows(l, r)
+func (x *Join) taken(r *reader, level int, rows *core.Rows) {
+	if len(rows.Values) == 0 {
 		return
 	}
-	kept := *r
-	kept.Values = slices.Clone(r.Values)
-	l.rows = append(l.rows, kept)
+	if x.straight {
+		x.coverRows(r, level, rows.Start, rows.Step, rows.Values)
+		return
+	}
+	at := len(x.kept)
+	for at > 0 && x.kept[at-1].start > rows.Start {
+		at--
+	}
+	x.kept = slices.Insert(x.kept, at, kept{level, rows.Start, rows.Step, r.keep(rows.Values)})
 }
 
 // coverOf fills holes with what was read of a level.
-func (x *Join) coverOf(l *level) {
-	if l.archive == core.OpenRow && x.open.Values != nil {
-		x.cover(x.open.From, x.open.Last-x.open.From, x.open.Values)
+func (x *Join) coverOf(r *reader, level int) {
+	if o := x.open; x.levels[level].archive == core.OpenRow && o.Values != nil {
+		x.cover(r, o.From, o.Last-o.From, o.Values)
 	}
-	slices.SortFunc(l.rows, func(a, b core.Rows) int { return cmp.Compare(a.Start, b.Start) })
-	for i := range l.rows {
-		x.coverRows(l, &l.rows[i])
+	for i := range x.kept {
+		if k := &x.kept[i]; k.level == level {
+			x.coverRows(r, level, k.start, k.step, k.values)
+		}
 	}
 }
 
 // coverRows fills holes with rows of a level.
-func (x *Join) coverRows(l *level, r *core.Rows) {
-	if l.average && !x.bare && !x.dry {
-		x.onlyBare()
+func (x *Join) coverRows(r *reader, level int, start, step int64, values []float64) {
+	if x.levels[level].average {
+		x.onlyBare(r)
 	}
-	x.cover(r.Start, r.Step, r.Values)
+	x.cover(r, start, step, values)
 }
 
 // onlyBare leaves holes only in points that would be unknown without the rows of AVERAGE.
-func (x *Join) onlyBare() {
-	x.bare = true
-	if len(x.points) == 0 {
+func (x *Join) onlyBare(r *reader) {
+	if x.bare {
 		return
 	}
-	for at := range x.columns {
-		var bare []span
+	x.bare = !x.dry
+	for at := 0; at < len(x.columns) && len(x.points) > 0; at++ {
+		bare := r.spare[:0]
 		for _, h := range x.columns[at].holes {
 			for h.from < h.to {
 				p, end := x.pointOf(h.from)
-				if _, there := x.places[slot{p, at}]; !there {
+				if x.placeOf(slot{p, at}) < 0 {
 					bare = append(bare, span{h.from, min(h.to, end)})
 				}
 				h.from = end
 			}
 		}
-		x.columns[at].holes = bare
+		x.setHoles(r, at, bare)
 	}
+}
+
+// setHoles sets the holes of a column to spare, which r may have for others.
+func (x *Join) setHoles(r *reader, at int, spare []span) {
+	c := &x.columns[at]
+	c.holes, r.spare = append(c.holes[:0], spare...), spare
 }
 
 // reads plans to read the rows of a level for the holes.
 func (x *Join) reads(r *reader, level int) {
-	l := &x.levels[level]
-	if l.archive == core.OpenRow {
+	archive, unread := x.levels[level].archive, x.unreadOf(level)
+	if archive == core.OpenRow {
 		return
 	}
-	oldest, newest := x.window(l.archive)
-	step := x.length(l.archive)
+	oldest, newest := x.window(archive)
+	step := x.length(archive)
 	all := x.columns[0].holes
 	if len(x.columns) > 1 {
 		all = nil
@@ -339,7 +394,7 @@ func (x *Join) reads(r *reader, level int) {
 	}
 	var near span
 	for _, h := range all {
-		h = span{max(h.from, l.unread.from), min(h.to, l.unread.to)}
+		h = span{max(h.from, unread.from), min(h.to, unread.to)}
 		from, to := max(floor(h.from, step), oldest), min(ceil(h.to, step), newest)
 		switch {
 		case h.from >= h.to || from >= to:
@@ -360,11 +415,11 @@ func (x *Join) pointOf(t int64) (p, end int64) {
 }
 
 // cover fills holes with rows that begin at start.
-func (x *Join) cover(start, step int64, values []float64) {
+func (x *Join) cover(r *reader, start, step int64, values []float64) {
 	n := len(x.def.Sources)
 	end := start + int64(len(values)/n)*step
 	for at, ds := range x.want {
-		left := x.spare[:0]
+		left := r.spare[:0]
 		for _, h := range x.columns[at].holes {
 			from := max(start, h.from)
 			for i := (from - start) / step; h.from < h.to && from < min(h.to, end); i++ {
@@ -384,7 +439,7 @@ func (x *Join) cover(start, step int64, values []float64) {
 				left = append(left, h)
 			}
 		}
-		x.columns[at].holes, x.spare = left, x.columns[at].holes
+		x.setHoles(r, at, left)
 	}
 }
 
@@ -398,22 +453,40 @@ func (x *Join) add(at int, from, to int64, v float64) {
 	}
 }
 
+// fewPoints are searched one by one.
+const fewPoints = 8
+
 // point returns a point that the base does not know, or knows in part. The next call may move it.
 func (x *Join) point(p int64, at int) *point {
 	s := slot{p, at}
-	if n := len(x.points); n > 0 && x.points[n-1].slot == s {
-		return &x.points[n-1]
-	}
-	i, there := x.places[s]
-	if !there {
-		if x.places == nil {
-			x.places, x.points = make(map[slot]int), make([]point, 0, 4)
-		}
+	i := x.placeOf(s)
+	if i < 0 {
 		i = len(x.points)
-		x.places[s], x.points = i, append(x.points, point{slot: s})
+		if x.points = append(x.points, point{slot: s}); i == fewPoints {
+			x.places = make([]int32, x.indexOf(slot{(x.end - x.start + x.width - 1) / x.width, 0}))
+			for k := range x.points {
+				x.places[x.indexOf(x.points[k].slot)] = int32(k) + 1
+			}
+		} else if i > fewPoints {
+			x.places[x.indexOf(s)] = int32(i) + 1
+		}
 	}
 	return &x.points[i]
 }
+
+// placeOf returns the place of a point in points, or -1.
+func (x *Join) placeOf(s slot) int {
+	if x.places != nil {
+		return int(x.places[x.indexOf(s)]) - 1
+	}
+	i := len(x.points) - 1
+	for i >= 0 && x.points[i].slot != s {
+		i--
+	}
+	return i
+}
+
+func (x *Join) indexOf(s slot) int { return int(s.point)*len(x.want) + s.at }
 
 // Each calls fn with each point that was filled: its number, the place of its data source in want,
 // its value, how many of its seconds are known, and where the last of them ends.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
@@ -22,9 +23,7 @@ type Points struct {
 	Step       int64 // seconds a point
 	Every      int64 // rows of the archive in a point
 	CF         rra.CF
-	DS         []string // names of the data sources
-	// Want lists the data sources to read, as places in DS. NewPoints lists all.
-	Want []int
+	Want       []int // places of the data sources to read; nil: all
 
 	ref  core.Ref
 	def  *rra.Definition
@@ -53,21 +52,17 @@ func NewPoints(series core.Series, o *Open, r Request, most int64) (*Points, err
 	if err != nil {
 		return nil, err
 	}
-	plan := planOf(nil, p.ref, p.def, archive, o.Last, r)
-	p.Archive, p.Start, p.End, p.Step, p.DS = archive, plan.Start, plan.End, plan.Step, plan.DS
-	if most > 0 && plan.Rows() > most {
+	p.Archive, p.Step = archive, p.def.Step*p.def.Archives[archive].PDPs
+	p.Start, p.End = wholeRows(r, p.Step)
+	if most > 0 && p.Len() > most {
 		// A range touches at most two rows more than fit into it.
-		room := (most - 2) * plan.Step
+		room := (most - 2) * p.Step
 		p.Every = max((r.End-r.Start+room-1)/room, 2)
 		p.Step *= p.Every
 		p.Start = floor(r.Start, p.Step)
 		p.End = floor(r.End-1, p.Step) + p.Step
 	}
 	p.End = max(p.Start, min(p.End, ceil(o.Last, p.Step)))
-	p.Want = make([]int, len(p.DS))
-	for i := range p.Want {
-		p.Want[i] = i
-	}
 	return p, nil
 }
 
@@ -78,6 +73,14 @@ func (p *Points) After(t int64) { p.Start = max(p.Start, min(floor(t, p.Step), p
 // Len returns the number of points.
 func (p *Points) Len() int64 { return (p.End - p.Start) / p.Step }
 
+// Columns returns the number of data sources that are read.
+func (p *Points) Columns() int {
+	if p.Want == nil {
+		return len(p.def.Sources)
+	}
+	return len(p.Want)
+}
+
 // Rows returns the number of rows of the archive.
 func (p *Points) Rows() int64 { return p.Len() * p.Every }
 
@@ -86,9 +89,8 @@ func (p *Points) Rows() int64 { return p.Len() * p.Every }
 // with the number of values before rows of other archives than a plan's own are read, and its error
 // is the plan's. errs has the errors of single plans.
 func ReadPoints(ctx context.Context, s core.Fetcher, all []*Points, admit func(values int64) error) (out []*Table, errs []error, err error) {
-	foldings, joins := make([]folding, len(all)), make([]*Join, len(all))
-	for i, p := range all {
-		foldings[i].begin(p)
+	foldings, joins := foldingsOf(all), make([]*Join, len(all))
+	for i := range foldings {
 		joins[i] = &foldings[i].join
 	}
 	if err := ReadBases(ctx, s, joins, admit); err != nil {
@@ -103,6 +105,9 @@ func ReadPoints(ctx context.Context, s core.Fetcher, all []*Points, admit func(v
 	tables := make([]Table, len(all))
 	out, errs = make([]*Table, len(all)), make([]error, len(all))
 	for i := range foldings {
+		if f := &foldings[i]; i > 0 && f.p.def == all[i-1].def && slices.Equal(f.want, foldings[i-1].want) {
+			tables[i].DS = tables[i-1].DS
+		}
 		foldings[i].table(&tables[i])
 		out[i], errs[i] = &tables[i], joins[i].Err
 	}
@@ -111,34 +116,54 @@ func ReadPoints(ctx context.Context, s core.Fetcher, all []*Points, admit func(v
 
 // A folding puts rows together as points.
 type folding struct {
-	p      *Points
-	join   Join
-	values []float64 // the points
-	rows   []int64   // the point at hand, by place in Want
-	counts []int64   // known rows of it
-	ends   []int64   // where the last known row ends
+	p       *Points
+	join    Join
+	want    []int
+	values  []float64 // the points
+	columns []folded  // by place in want
 }
 
-func (f *folding) begin(p *Points) {
-	n := len(p.Want)
-	f.p, f.values = p, make([]float64, p.Len()*int64(n))
-	for i := range f.values {
-		f.values[i] = math.NaN()
+// A folded is the point of a data source at hand.
+type folded struct {
+	row   int64 // its number
+	count int64 // known rows of it
+	end   int64 // where the last known row ends
+}
+
+// foldingsOf begins a folding of each plan.
+func foldingsOf(all []*Points) []folding {
+	columns, values, sources := 0, int64(0), 0
+	for _, p := range all {
+		n := p.Columns()
+		columns, values, sources = columns+n, values+p.Len()*int64(n), max(sources, n)
 	}
-	state := make([]int64, 3*n)
-	f.rows, f.counts, f.ends = state[:n], state[n:2*n], state[2*n:]
-	f.join.init(p.ref, p.def, p.CF, p.Archive, p.Start, p.End, p.Step, p.Want, p.open, f.take)
+	out, state, every := make([]folding, len(all)), make([]folded, columns), make([]int, sources)
+	room := slices.Repeat([]float64{math.NaN()}, int(values))
+	for i := range every {
+		every[i] = i
+	}
+	for i, p := range all {
+		f, n := &out[i], p.Columns()
+		size := int(p.Len()) * n
+		if f.p, f.want = p, p.Want; f.want == nil {
+			f.want = every[:n]
+		}
+		f.columns, state = state[:n], state[n:]
+		f.values, room = room[:size:size], room[size:]
+		f.join.Init(p.ref, p.def, p.CF, p.Archive, p.Start, p.End, p.Step, f.want, p.open, f)
+	}
+	return out
 }
 
-// take takes the next rows of the archive.
-func (f *folding) take(r *core.Rows) {
-	p, n, from := f.p, len(f.counts), len(r.DS)
+// Take takes the next rows of the archive.
+func (f *folding) Take(r *core.Rows) {
+	p, n, from := f.p, len(f.columns), len(r.DS)
 	if len(r.Values) == 0 {
 		return
 	}
-	for at, ds := range p.Want {
-		row, end := f.rows[at], r.Start
-		until := p.Start + (row+1)*p.Step
+	for at, ds := range f.want {
+		c, end := &f.columns[at], r.Start
+		until := p.Start + (c.row+1)*p.Step
 		to := int((end-p.Start)/r.Step)*n + at // the place of a row that is a point
 		for i := ds; i < len(r.Values); i, to = i+from, to+n {
 			end += r.Step
@@ -147,57 +172,59 @@ func (f *folding) take(r *core.Rows) {
 				continue
 			}
 			if p.Every == 1 {
-				f.values[to], f.ends[at] = v, end
+				f.values[to], c.end = v, end
 				continue
 			}
 			if end > until {
 				f.point(at)
-				row = (end - 1 - p.Start) / p.Step
-				until = p.Start + (row+1)*p.Step
-				f.rows[at], f.counts[at] = row, 0
+				c.row, c.count = (end-1-p.Start)/p.Step, 0
+				until = p.Start + (c.row+1)*p.Step
 			}
-			of := &f.values[row*int64(n)+int64(at)]
-			*of, f.counts[at] = consolidate(p.CF, *of, f.counts[at], v)
-			f.ends[at] = end
+			of := &f.values[c.row*int64(n)+int64(at)]
+			*of, c.count = consolidate(p.CF, *of, c.count, v)
+			c.end = end
 		}
 	}
 }
 
 // point ends a point. One that the archive knows in part may get more.
 func (f *folding) point(at int) {
-	n := f.counts[at]
-	if n == 0 {
+	c := &f.columns[at]
+	if c.count == 0 {
 		return
 	}
-	of := &f.values[f.rows[at]*int64(len(f.counts))+int64(at)]
-	if n < f.p.Every {
-		f.join.point(f.rows[at], at).add(f.p.CF, *of, f.p.Step/f.p.Every, n, f.ends[at])
+	of := &f.values[c.row*int64(len(f.columns))+int64(at)]
+	if c.count < f.p.Every {
+		f.join.point(c.row, at).add(f.p.CF, *of, f.p.Step/f.p.Every, c.count, c.end)
 	}
 	if meanCF(f.p.CF) {
-		*of /= float64(n)
+		*of /= float64(c.count)
 	}
 }
 
 // finish ends the last points.
 func (f *folding) finish() {
-	for at := range f.counts {
+	for at := range f.columns {
 		f.point(at)
 	}
 }
 
-// table sets t to the points.
+// table sets t to the points. It makes the names of the data sources, unless t has them.
 func (f *folding) table(t *Table) {
-	p, n := f.p, int64(len(f.counts))
-	*t = Table{Start: p.Start, End: p.End, Step: p.Step, Archive: p.Archive, Values: f.values, DS: make([]string, 0, n)}
-	for _, i := range p.Want {
-		t.DS = append(t.DS, p.DS[i])
+	p, n := f.p, len(f.columns)
+	*t = Table{Start: p.Start, End: p.End, Step: p.Step, Archive: p.Archive, Values: f.values, DS: t.DS}
+	if t.DS == nil {
+		t.DS = make([]string, n)
+		for at, i := range f.want {
+			t.DS[at] = p.def.Sources[i].Name
+		}
 	}
 	newest := t.Start
-	for _, end := range f.ends {
-		newest = max(newest, end)
+	for at := range f.columns {
+		newest = max(newest, f.columns[at].end)
 	}
 	f.join.Each(func(row int64, at int, v float64, _, end int64) {
-		t.Values[row*n+int64(at)] = v
+		t.Values[int(row)*n+at] = v
 		newest = max(newest, end)
 	})
 	if newest > t.End-t.Step {

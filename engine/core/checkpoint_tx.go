@@ -78,7 +78,7 @@ func (s *checkpointScratch) collect(sn *snapshot) []rowblock.NewBlock {
 		}
 		mine = mine[:0]
 		for j := len(sn.frozen) - 1; j >= 0; j-- {
-			sn.frozen[j].Each(i, func(e pending.Piece) bool {
+			sn.frozen[j].Each(i, 0, c.cols, func(e pending.Piece) bool {
 				mine = append(mine, e)
 				return true
 			})

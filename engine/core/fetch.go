@@ -83,6 +83,7 @@ type fetcher struct {
 	rows   Rows
 	def    *rra.Definition // whose names rows.DS holds
 	buf    []float64
+	order  []int    // of the spans
 	words  []uint64 // room for a state's
 	key    []byte   // has room for rowblock.OpenIn
 
@@ -109,7 +110,8 @@ func (s *Store) FetchMany(ctx context.Context, spans []Span, fn func(i int, r *R
 	}
 	defer f.leave()
 	var first error
-	for n, i := range inOrder(spans) {
+	f.order = inOrder(f.order[:0], spans)
+	for n, i := range f.order {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -125,13 +127,11 @@ func (s *Store) FetchMany(ctx context.Context, spans []Span, fn func(i int, r *R
 	return first
 }
 
-// inOrder returns the indices of spans in the order of class and number, so that series of one
-// group follow each other, and within that by archive and time, so that spans of the same blocks
-// do.
-func inOrder(spans []Span) []int {
-	order := make([]int, len(spans))
-	for i := range order {
-		order[i] = i
+// inOrder appends the indices of spans to order, by class and number, so that series of one group
+// follow each other, and within that by archive and time, so that spans of the same blocks do.
+func inOrder(order []int, spans []Span) []int {
+	for i := range spans {
+		order = append(order, i)
 	}
 	slices.SortFunc(order, func(i, k int) int {
 		a, b := &spans[i], &spans[k]
@@ -375,9 +375,9 @@ func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int6
 		at(e.Column, e.First)
 		return true
 	}
-	g.pend.Each(index, piece)
+	g.pend.Each(index, 0, c.cols, piece)
 	for _, frozen := range g.frozen {
-		frozen.Each(index, piece)
+		frozen.Each(index, 0, c.cols, piece)
 	}
 	for column := range c.cols {
 		if n, row := g.buffered(index, column); n > 0 {
@@ -434,9 +434,6 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 	first := stream * c.sources // column
 	begun := 0                  // columns whose older pieces have no wanted rows
 	piece := func(e pending.Piece) bool {
-		if e.Column < first || e.Column >= first+c.sources {
-			return true
-		}
 		k := fullIndex(e.First, last)
 		if k > to || k+int64(e.Rows) <= from {
 			return true
@@ -448,9 +445,9 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 		}
 		return err == nil && begun < c.sources
 	}
-	g.pend.Each(index, piece)
+	g.pend.Each(index, first, c.sources, piece)
 	for i := len(g.frozen) - 1; i >= 0 && err == nil && begun < c.sources; i-- {
-		g.frozen[i].Each(index, piece)
+		g.frozen[i].Each(index, first, c.sources, piece)
 	}
 	for j := range c.sources {
 		at := index*c.cols + first + j

@@ -139,14 +139,30 @@ type part struct {
 
 func (p *part) rows() int64 { return (p.to - p.from) / p.width }
 
-// A line is a series that is read: the metrics from first on.
+// A line is a series that is read.
 type line struct {
-	first int
-	open  *query.Open
-	cf    rra.CF
-	part  part
-	join  *query.Join
-	want  []int // data sources of the metrics
+	metrics []found
+	out     []series // by metric
+	open    *query.Open
+	cf      rra.CF
+	part    part
+	join    query.Join
+	want    []int // data sources of the metrics
+}
+
+// entry returns the entry of the series, which its metrics share.
+func (l *line) entry() *entry { return l.metrics[0].entry }
+
+// Take takes the values of the metrics from rows of the series.
+func (l *line) Take(rows *core.Rows) {
+	for j := range l.metrics {
+		c := &l.out[j].column
+		at := int((rows.Start + rows.Step - c.origin/1000) / rows.Step)
+		for i := l.metrics[j].metric.source; i < len(rows.Values); i += len(rows.DS) {
+			c.values[at] = rows.Values[i]
+			at++
+		}
+	}
 }
 
 // plan says which rows to read of a series. It reports false if there are none.
@@ -209,34 +225,31 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 	if err != nil {
 		return err
 	}
-	lines := make([]line, len(refs))
-	todo := make([]*line, 0, len(refs))
+	lines, wants := make([]line, len(refs)), make([]int, 0, len(all))
+	todo, joins := make([]*line, 0, len(refs)), make([]*query.Join, 0, len(refs))
 	for i, k := 0, 0; i < len(all); i, k = behind(all, i), k+1 {
 		l := &lines[k]
-		l.first, l.open = i, &opens[k]
+		l.metrics, l.out, l.open = all[i:behind(all, i)], out[i:behind(all, i)], &opens[k]
 		if l.open.Err != nil {
 			return l.open.Err
 		}
-		ok := l.open.There && r.plan(all[i].entry, l)
-		for j := i; j < behind(all, i); j++ {
-			out[j].gone = !ok
-			if s := all[j].metric.source; !slices.Contains(l.want, s) && s < len(all[i].entry.def.Sources) {
+		ok := l.open.There && r.plan(l.entry(), l)
+		l.want = wants[len(wants):]
+		for j := range l.metrics {
+			l.out[j].gone = !ok
+			if s := l.metrics[j].metric.source; !slices.Contains(l.want, s) && s < len(l.entry().def.Sources) {
 				l.want = append(l.want, s)
 			}
 		}
-		if ok {
-			todo = append(todo, l)
+		if wants = wants[:len(wants)+len(l.want)]; ok {
+			todo, joins = append(todo, l), append(joins, &l.join)
 		}
 	}
 	admit := func(values int64) error { return cmp.Or(ctx.Err(), r.q.admit(values)) }
 	for young := todo; len(young) > 0; {
-		if young, err = r.readBases(ctx, young, all, out, admit); err != nil {
+		if young, err = r.readBases(ctx, young, admit); err != nil {
 			return err
 		}
-	}
-	joins := make([]*query.Join, len(todo))
-	for k, l := range todo {
-		joins[k] = l.join
 	}
 	if err := query.Fill(ctx, r.q.s.store, joins, admit); err != nil {
 		return err
@@ -244,13 +257,13 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 	for _, l := range todo {
 		switch {
 		case errors.Is(l.join.Err, core.ErrNotFound):
-			for j := l.first; j < behind(all, l.first); j++ {
-				out[j].gone = true
+			for j := range l.out {
+				l.out[j].gone = true
 			}
 		case l.join.Err != nil:
 			return l.join.Err
 		default:
-			r.finish(l, all, out)
+			r.finish(l)
 		}
 	}
 	return nil
@@ -258,35 +271,30 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 
 // readBases reads the rows of series. It returns those that are younger than others of their group
 // and have finer rows, to be read anew.
-func (r *reading) readBases(ctx context.Context, todo []*line, all []found, out []series, admit func(int64) error) (young []*line, err error) {
+func (r *reading) readBases(ctx context.Context, todo []*line, admit func(int64) error) (young []*line, err error) {
 	values, rows := int64(0), int64(0)
 	for _, l := range todo {
-		n, metrics := l.part.rows(), int64(behind(all, l.first)-l.first)
-		rows += n * metrics
-		values += (n + 1) * metrics
+		rows += l.part.rows() * int64(len(l.metrics))
+		values += (l.part.rows() + 1) * int64(len(l.metrics))
 	}
 	if err := r.q.admit(rows); err != nil {
 		return nil, err
 	}
 	slab := make(slab, values)
-	joins := make([]*query.Join, len(todo))
-	for k, l := range todo {
-		e, p := all[l.first].entry, &l.part
-		for j := l.first; j < behind(all, l.first); j++ {
-			r.emptyColumn(&out[j].column, &slab, all[j].metric, e, l)
+	joins := make([]*query.Join, 0, len(todo))
+	for _, l := range todo {
+		for j := range l.metrics {
+			r.emptyColumn(&l.out[j].column, &slab, l.metrics[j].metric, l)
 		}
-		l.join = query.NewJoin(all[l.first].ref, e.def, l.cf, p.archive, p.from, p.to, p.width, l.want, l.open, func(rows *core.Rows) {
-			for j := l.first; j < behind(all, l.first); j++ {
-				out[j].column.fill(all[j].metric, rows)
-			}
-		})
-		joins[k] = l.join
+		p := &l.part
+		l.join.Init(l.metrics[0].ref, l.entry().def, l.cf, p.archive, p.from, p.to, p.width, l.want, l.open, l)
+		joins = append(joins, &l.join)
 	}
 	if err := query.ReadBases(ctx, r.q.s.store, joins, admit); err != nil {
 		return nil, err
 	}
 	for _, l := range todo {
-		e, before := all[l.first].entry, l.part
+		e, before := l.entry(), l.part
 		if l.join.Err != nil {
 			continue
 		}
@@ -327,11 +335,11 @@ func (s *slab) take(n int) []float64 {
 
 // emptyColumn makes the column of a metric, whose values are unknown so far. The values of a
 // counter are its rates, behind one that is to be the first.
-func (r *reading) emptyColumn(c *column, s *slab, m *metric, e *entry, l *line) {
+func (r *reading) emptyColumn(c *column, s *slab, m *metric, l *line) {
 	p, width := &l.part, l.part.width
 	*c = column{
 		origin: (p.from + width) * 1000, step: width * 1000, parts: r.parts(width, m.counter), counter: m.counter,
-		mint: r.start, maxt: r.end, silent: (l.open.Last + e.def.Sources[m.source].Heartbeat) * 1000, tail: p.to * 1000,
+		mint: r.start, maxt: r.end, silent: (l.open.Last + l.entry().def.Sources[m.source].Heartbeat) * 1000, tail: p.to * 1000,
 	}
 	c.held = c.parts > 1
 	first := 0
@@ -344,23 +352,13 @@ func (r *reading) emptyColumn(c *column, s *slab, m *metric, e *entry, l *line) 
 	}
 }
 
-// fill takes the values of a metric from rows of its series.
-func (c *column) fill(m *metric, rows *core.Rows) {
-	n := len(rows.DS)
-	first := int((rows.Start + rows.Step - c.origin/1000) / rows.Step)
-	for i := m.source; i < len(rows.Values); i += n {
-		c.values[first] = rows.Values[i]
-		first++
-	}
-}
-
 // finish puts what a join has filled into the columns of its series, and makes counters of rates. A
 // last row that is not over ends where what is known of it ends. Without that it is left out.
-func (r *reading) finish(l *line, all []found, out []series) {
+func (r *reading) finish(l *line) {
 	width := l.part.width
 	l.join.Each(func(row int64, at int, v float64, known, end int64) {
-		for j := l.first; j < behind(all, l.first); j++ {
-			m, c := all[j].metric, &out[j].column
+		for j := range l.metrics {
+			m, c := l.metrics[j].metric, &l.out[j].column
 			if m.source != l.want[at] {
 				continue
 			}
@@ -374,8 +372,8 @@ func (r *reading) finish(l *line, all []found, out []series) {
 			}
 		}
 	})
-	for j := l.first; j < behind(all, l.first); j++ {
-		c := &out[j].column
+	for j := range l.out {
+		c := &l.out[j].column
 		if n := len(c.values); n > 0 && c.tail > l.open.Last*1000 && c.values[n-1] != c.values[n-1] {
 			c.values, c.tail = c.values[:n-1], c.tail-c.step
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // FetchMany returns rows of several series. What is wrong with one selection stands in its result;
@@ -108,7 +109,7 @@ func (x *manyReader) plan(ctx context.Context, all []*rondov1.Selection, r query
 			p, err = x.selection(sel, series[i], byRef[series[i].Ref], r)
 		}
 		if err == nil {
-			err = x.admit(p)
+			err = x.admit(p, len(series[i].Definition.Sources))
 		}
 		if results[i] = resultOf(nil, err); err == nil {
 			of = append(of, selected{i, series[i].Path, p})
@@ -130,7 +131,7 @@ func (x *manyReader) selection(sel *rondov1.Selection, e core.Series, o *query.O
 		return nil, fail(err, "fetch %.200q", e.Path)
 	}
 	p.After(x.after)
-	p.Want, err = sourcesOf(p.DS, sel.GetDs(), e.Path)
+	p.Want, err = sourcesOf(e.Definition.Sources, sel.GetDs(), e.Path)
 	return p, err
 }
 
@@ -167,8 +168,8 @@ func rowsOf(path string, t *query.Table) *rondov1.FetchResponse {
 }
 
 // admit takes a selection's rows out of what the request may read and be given, and charges them.
-func (x *manyReader) admit(p *query.Points) error {
-	read, given, columns := p.Rows(), p.Len(), int64(len(p.Want))
+func (x *manyReader) admit(p *query.Points, sources int) error {
+	read, given, columns := p.Rows(), p.Len(), int64(p.Columns())
 	if x.fixed && read > maxPoints {
 		return exhausted("%d rows asked, at most %d are given of a series", read, maxPoints)
 	}
@@ -178,7 +179,7 @@ func (x *manyReader) admit(p *query.Points) error {
 	if read > x.read {
 		return x.reads(read)
 	}
-	if err := x.reads(read * int64(len(p.DS))); err != nil {
+	if err := x.reads(read * int64(sources)); err != nil {
 		return err
 	}
 	x.given -= given * columns
@@ -194,21 +195,14 @@ func (x *manyReader) reads(values int64) error {
 	return nil
 }
 
-// sourcesOf returns the places in all of the wanted data sources of a series; without any, of all.
-func sourcesOf(all, wanted []string, path string) ([]int, error) {
-	if len(wanted) == 0 {
-		out := make([]int, len(all))
-		for i := range out {
-			out[i] = i
-		}
-		return out, nil
-	}
+// sourcesOf returns the places in all of the wanted data sources of a series; nil: all are wanted.
+func sourcesOf(all []rra.DataSource, wanted []string, path string) ([]int, error) {
 	if len(wanted) > len(all) {
 		return nil, invalid("%d data sources asked, %.200q has %d", len(wanted), path, len(all))
 	}
 	var out []int
 	for _, name := range wanted {
-		i := slices.Index(all, name)
+		i := slices.IndexFunc(all, func(d rra.DataSource) bool { return d.Name == name })
 		if i < 0 {
 			return nil, connect.NewError(connect.CodeNotFound, errNoSource(name, path))
 		}

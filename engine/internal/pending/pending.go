@@ -187,14 +187,24 @@ func (r *Rows) piece(at uint32) Piece {
 	}
 }
 
-// Each calls fn with each piece of a series, newest first, until fn returns false.
-func (r *Rows) Each(series int, fn func(Piece) bool) {
+// Each calls fn with each piece of a series that has one of n columns from first on, newest first,
+// until fn returns false.
+func (r *Rows) Each(series, first, n int, fn func(Piece) bool) {
 	if series >= len(r.newest) {
 		return
 	}
 	for at := r.newest[series]; at != 0; {
+		b := r.chunks[(at-1)/ChunkSize][(at-1)%ChunkSize:]
+		if short := b[2] > 0; short && uint(int(b[3])-first) >= uint(n) {
+			distance := uint32(binary.LittleEndian.Uint16(b))
+			if distance == 0 {
+				return
+			}
+			at -= distance
+			continue
+		}
 		p := r.piece(at - 1)
-		if !fn(p) {
+		if uint(p.Column-first) < uint(n) && !fn(p) {
 			return
 		}
 		at = p.before

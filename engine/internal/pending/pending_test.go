@@ -3,6 +3,7 @@ package pending
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
@@ -59,7 +60,7 @@ func TestRowsComeBackNewestFirst(t *testing.T) {
 	}
 	for i := range want {
 		n := len(want[i])
-		waiting.Each(i, func(p Piece) bool {
+		waiting.Each(i, 0, math.MaxInt, func(p Piece) bool {
 			if n == 0 {
 				t.Fatalf("series %d has more pieces than were added", i)
 			}
@@ -78,6 +79,20 @@ func TestRowsComeBackNewestFirst(t *testing.T) {
 		})
 		if n != 0 {
 			t.Errorf("series %d: %d pieces are missing", i, n)
+		}
+		for _, first := range []int{0, 100, 250, 299} {
+			of := slices.Clone(want[i])
+			of = slices.DeleteFunc(of, func(a added) bool { return a.column < first || a.column >= first+20 })
+			n := len(of)
+			waiting.Each(i, first, 20, func(p Piece) bool {
+				if n--; n < 0 || p.Column != of[n].column || p.First != of[n].first {
+					t.Fatalf("series %d, columns from %d on: piece %d is %+v", i, first, n, p)
+				}
+				return true
+			})
+			if n != 0 {
+				t.Errorf("series %d, columns from %d on: %d pieces are missing", i, first, n)
+			}
 		}
 	}
 	waiting.Free()
@@ -112,12 +127,12 @@ func TestEachStops(t *testing.T) {
 		waiting.AddRun(1, 0, uint32(n), 1, 1, 1)
 	}
 	seen := 0
-	waiting.Each(1, func(Piece) bool { seen++; return seen < 3 })
+	waiting.Each(1, 0, math.MaxInt, func(Piece) bool { seen++; return seen < 3 })
 	if seen != 3 {
 		t.Errorf("%d pieces after the walk should have ended, want 3", seen)
 	}
 	for _, i := range []int{0, 2, 99} {
-		waiting.Each(i, func(Piece) bool { t.Errorf("series %d has a piece", i); return false })
+		waiting.Each(i, 0, math.MaxInt, func(Piece) bool { t.Errorf("series %d has a piece", i); return false })
 	}
 }
 
@@ -140,7 +155,7 @@ func TestHeadersAreShort(t *testing.T) {
 	}
 	for i := range series {
 		n := rounds
-		waiting.Each(i, func(p Piece) bool {
+		waiting.Each(i, 0, math.MaxInt, func(p Piece) bool {
 			n--
 			if p.Column != n%5 || p.First != math.MaxUint32-40+uint32(8*n) || p.Rows != 8 || string(p.Code) != string(code) {
 				t.Fatalf("series %d, piece %d is %+v", i, n, p)
@@ -198,7 +213,7 @@ func TestHeadersAtTheirLimits(t *testing.T) {
 				t.Errorf("a header of %d bytes, want %d", got, c.header)
 			}
 			var pieces []Piece
-			waiting.Each(0, func(p Piece) bool { pieces = append(pieces, p); return true })
+			waiting.Each(0, 0, math.MaxInt, func(p Piece) bool { pieces = append(pieces, p); return true })
 			if len(pieces) != 2 {
 				t.Fatalf("%d pieces, want 2", len(pieces))
 			}
