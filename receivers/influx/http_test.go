@@ -8,9 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/influx"
 	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -87,6 +90,28 @@ func TestWriteAnswers(t *testing.T) {
 	for _, s := range rec.Series() {
 		if want := "/db=d/b"; !strings.HasSuffix(s.Path, want) || s.Labels[1].Name != "db" || s.Labels[1].Value != "d" {
 			t.Errorf("%s, %v: the database is not in them", s.Path, s.Labels)
+		}
+	}
+}
+
+// TestDropped: what comes for a series that was dropped a moment ago is to be sent again. It was
+// refused for ever, as values that do not fit.
+func TestDropped(t *testing.T) {
+	store := enginetest.Open(t)
+	c := httpCase()
+	c.Protocol.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
+		return influx.HTTP.New(cfg, sink.New(store, sink.Options{}))
+	}
+	r := receivertest.Start(t, c, new(receivertest.Recorder), nil)
+	for n, want := range []int{204, 503, 204} {
+		if n == 1 {
+			if err := core.Drop(t.Context(), store, "influx/m/v"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		body := fmt.Sprintf("m v=%d %d000000000", n, receivertest.Epoch+n)
+		if a := r.Do(post(t, r.URL()+"/write", []byte(body))); a.Status != want {
+			t.Errorf("request %d: %d %q, want %d", n, a.Status, a.Text, want)
 		}
 	}
 }

@@ -306,6 +306,26 @@ func TestDeltasAndTotals(t *testing.T) {
 	}
 }
 
+// TestAltered: what comes for a series that was altered a moment ago is to be sent again. It was
+// refused for ever, as values that do not fit.
+func TestAltered(t *testing.T) {
+	store, at, _ := nodes(t, 1, "otlp-step", "10")
+	for n := 10; n <= 100; n += 10 {
+		taken(t, at[0], sumOf("n", differences, true, n-10, n, 100))
+	}
+	if _, err := store.Alter(t.Context(), "otlp/a/-/n_total", func(c core.Copy) (core.Copy, error) { return c, nil }); err != nil {
+		t.Fatal(err)
+	}
+	last := sumOf("n", differences, true, 100, 110, 100)
+	if a := at[0].Ask(marshal(t, request(attrs("service.name", "a"), last))); a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {
+		t.Errorf("%d %q", a.Status, a.Text)
+	}
+	taken(t, at[0], last)
+	if got := total(t, store, "otlp/a/-/n_total", 0, 110); !near(got, 1100) {
+		t.Errorf("the rows have %v, want 1100", got)
+	}
+}
+
 // TestBoundsThatDoNotRise: buckets in no order were stored with 200, although they mean nothing.
 func TestBoundsThatDoNotRise(t *testing.T) {
 	histogram := func(bounds ...float64) *metrics.Metric {

@@ -128,7 +128,7 @@ func rows(t *testing.T, store *core.Store, path string, from, to int) (step int6
 	return s.Definition.Step, got.Values
 }
 
-// TestReorder: points that are late within the reorder window of the store are put in order. Those
+// TestReorder: points that are late within the reorder window of the store are put in order. Points
 // of counters were refused.
 func TestReorder(t *testing.T) {
 	store, err := core.Open(t.TempDir(), core.Options{Reorder: 30 * time.Second})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 	"time"
 
@@ -394,10 +393,6 @@ func (s *server) rejected(ctx context.Context, w *work, err error) {
 	s.leave()
 	if !ok {
 		w.retry(len(w.samples)-w.refusals.samples, "the samples are not stored: "+err.Error())
-		return
-	}
-	if slices.ContainsFunc(r.First, core.Rejection.Gone) {
-		w.retry(r.Late+r.Other, "a series was dropped") // the next request makes it anew
 		return
 	}
 	if r.Other == 0 && r.Late <= had {
