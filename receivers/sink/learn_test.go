@@ -1,6 +1,7 @@
 package sink_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -186,6 +187,54 @@ func TestRenames(t *testing.T) {
 	_, moved := s.step("b")
 	if old != 5 || moved != 7 {
 		t.Errorf("the old path has %d known rows, the new one %d", old, moved)
+	}
+}
+
+// A keeping store keeps the samples of one series, to store them by its path, and says that its
+// reference is of no series: see package detour.
+type keeping struct {
+	*core.Store
+	ref core.Ref
+}
+
+func (s *keeping) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error {
+	if b.Ref(0) != s.ref {
+		return s.Store.Submit(ctx, b, t)
+	}
+	to, err := s.Lookup("a")
+	if err != nil {
+		return err
+	}
+	kept := new(core.Batch)
+	b.Split(func(int, core.Ref) (*core.Batch, core.Ref) { return kept, to })
+	t.Begin()
+	err = s.Append(ctx, kept)
+	if err == nil {
+		err = &core.RejectedError{Accepted: b.Len(), First: []core.Rejection{{Err: core.ErrNotFound}}}
+	}
+	t.Complete(err)
+	return nil
+}
+
+// TestKeptSamples: a sample that was kept and refused is late when it is handed over again. It took
+// one from the samples that were refused otherwise: there were minus one.
+func TestKeptSamples(t *testing.T) {
+	s := newSending(t, sink.Options{})
+	k := &keeping{Store: s.store}
+	s.sink = sink.New(k, sink.Options{})
+	at := times(1, 60)
+	s.resolve("a", at[0])
+	k.ref = s.refs["a"]
+	if _, err := s.store.Alter(t.Context(), "a", func(c core.Copy) (core.Copy, error) { return c, nil }); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.sink.Submit(t.Context(), s.batch("a", at...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, ok := errors.AsType[*core.RejectedError](p.Wait())
+	if !ok || r.Late != 1 || r.Other != 0 {
+		t.Errorf("%+v", r)
 	}
 }
 

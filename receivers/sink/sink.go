@@ -240,7 +240,7 @@ func (s *Sink) follow(on []*young, b *core.Batch, err error) error {
 // joined returns what a batch was refused of in two attempts; more is of the second one, which had
 // the samples with the indices at; nil: all of them were stored.
 func joined(r *core.RejectedError, at []int, more *core.RejectedError) error {
-	out := &core.RejectedError{Accepted: r.Accepted, Late: r.Late, Other: r.Other - len(at)}
+	out := &core.RejectedError{Accepted: r.Accepted, Late: r.Late, Other: max(r.Other-len(at), 0)} // see package detour
 	out.First = slices.DeleteFunc(slices.Clone(r.First), func(x core.Rejection) bool {
 		_, again := slices.BinarySearch(at, x.Index)
 		return again
