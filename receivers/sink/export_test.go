@@ -16,9 +16,9 @@ var ErrChanged = errChanged
 // Replace is replaceMany.
 func (s *Sink) Replace(ctx context.Context, rs []Replacement) { s.replaceMany(ctx, rs) }
 
-// Young returns how many series are watched.
-func (s *Sink) Young() int {
+// Young returns how many series are watched, and how many replaced ones are known.
+func (s *Sink) Young() (watched, replaced int) {
 	s.learn.mu.Lock()
 	defer s.learn.mu.Unlock()
-	return len(s.learn.young)
+	return len(s.learn.young), len(s.learn.moved) + len(s.learn.earlier)
 }

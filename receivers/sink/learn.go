@@ -43,6 +43,7 @@ type learner struct {
 	young   map[core.Ref]*young
 	looked  rra.Time              // when silent ones were looked for
 	moved   map[core.Ref]core.Ref // a replaced series → what has replaced it
+	earlier map[core.Ref]core.Ref // moved as it was when silent ones were looked for last
 	groups  steps.Groups
 	landing chan struct{} // closed when samples of a young series land; nil: nobody waits
 	sparse  map[core.Ref]Sparse
@@ -143,7 +144,7 @@ func (s *shared) watch(ys []*young) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := rra.TimeOf(s.o.Now()); max(now-l.looked, l.looked-now) > silentYoung {
-		l.looked = now
+		l.looked, l.earlier, l.moved = now, l.moved, nil
 		maps.DeleteFunc(l.young, func(ref core.Ref, y *young) bool {
 			return y.flying == 0 && y.end < now-silentYoung && s.roll.flag(ref, false)
 		})
@@ -222,8 +223,8 @@ func (l *learner) move(from, to core.Ref) {
 // now returns the series that ref stands for. l.mu is held.
 func (l *learner) now(ref core.Ref) core.Ref {
 	for {
-		to, ok := l.moved[ref]
-		if !ok {
+		to := cmp.Or(l.moved[ref], l.earlier[ref])
+		if to == 0 {
 			return ref
 		}
 		ref = to

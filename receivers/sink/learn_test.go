@@ -261,8 +261,14 @@ func TestSilentYoung(t *testing.T) {
 	}
 	begin("evening")
 	begin("evening again")
-	if young := s.sink.Young(); young > 2*n+1 {
-		t.Errorf("%d series are watched, of which %d are silent", young, n)
+	young, replaced := s.sink.Young()
+	if young > 2*n+1 || replaced != 1 {
+		t.Errorf("%d series are watched, of which %d are silent; %d replaced ones are known", young, n, replaced)
+	}
+	now = now.Add(7 * time.Hour)
+	begin("night")
+	if _, replaced := s.sink.Young(); replaced != 0 {
+		t.Errorf("%d replaced series are known half a day later", replaced)
 	}
 }
 
