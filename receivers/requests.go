@@ -190,7 +190,8 @@ func (q *Requests) renewAfter(p Pending) {
 	}
 }
 
-// Wait is the second half of Store.
+// Wait is the second half of Store. If a series is not there any more, all samples are to be sent
+// again: it is made anew then.
 func (q *Requests) Wait(b *core.Batch, p Pending) error {
 	err := p.Wait()
 	rejected, missing := LossOf(err, b.Len())
@@ -204,13 +205,10 @@ func (q *Requests) Wait(b *core.Batch, p Pending) error {
 	q.c.Drop(State, uint64(rejected.Other))
 	if slices.ContainsFunc(rejected.First, core.Rejection.Gone) {
 		q.stale.Add(1)
-		return errGone
+		return fmt.Errorf("a series was dropped or changed a moment ago: %w", core.ErrUnavailable)
 	}
 	return err
 }
-
-// errGone says that some samples may be stored when all are sent again: their series is made anew.
-var errGone = fmt.Errorf("a series was dropped or changed a moment ago: %w", core.ErrUnavailable)
 
 // A Filled is a batch on its way in which a receiver has put readings of 0. They may be late, where
 // another node of a cluster has stored more. The batch names all refused samples.

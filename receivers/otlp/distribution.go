@@ -97,31 +97,30 @@ func rise(bounds []uint64) bool {
 	return true
 }
 
-// exponential reads an ExponentialHistogramDataPoint: its count and its sum.
-func (d *decoder) exponential(b []byte) error {
-	var s distribution
-	err := fields(b, func(f field) error {
+// totals reads count and sum of a data point. attrs and flags are as for common.
+func (d *decoder) totals(b []byte, attrs, flags protowire.Number) (s distribution, err error) {
+	err = fields(b, func(f field) error {
 		if !s.read(&f) {
-			d.common(&f, 1, 10)
+			d.common(&f, attrs, flags)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	return s, err
+}
+
+// exponential reads an ExponentialHistogramDataPoint: its count and its sum.
+func (d *decoder) exponential(b []byte) error {
+	s, err := d.totals(b, 1, 10)
+	if err == nil {
+		d.warn("of exponential histograms count and sum are stored, and no buckets")
+		err = d.distribution(&s)
 	}
-	d.warn("of exponential histograms count and sum are stored, and no buckets")
-	return d.distribution(&s)
+	return err
 }
 
 // summary reads a SummaryDataPoint.
 func (d *decoder) summary(b []byte) error {
-	var s distribution
-	err := fields(b, func(f field) error {
-		if !s.read(&f) {
-			d.common(&f, 7, 8)
-		}
-		return nil
-	})
+	s, err := d.totals(b, 7, 8)
 	if err != nil {
 		return err
 	}

@@ -205,7 +205,7 @@ func TestCollisions(t *testing.T) {
 		t.Error("it is not full")
 	}
 	table.forget()
-	if table.length() != 0 || table.look(key(1)) != none {
+	if len(table.keys) != 0 || table.look(key(1)) != none {
 		t.Error("it has forgotten nothing")
 	}
 }

@@ -94,7 +94,7 @@ func (s *server) admitAll(w *work, now time.Time) {
 	for i, x := range w.news {
 		s.resolved(w, x, &w.reqs[i], now)
 	}
-	s.Series.Store(int64(s.table.length()))
+	s.Series.Store(int64(len(s.table.keys)))
 }
 
 // newcomer returns series i of w as one that is to be resolved. ok is false if its labels are

@@ -190,10 +190,3 @@ func (t *table) insert(h, slot uint32) {
 	}
 	t.slots[i] = slot
 }
-
-// length returns how many keys are remembered.
-func (t *table) length() int {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return len(t.keys)
-}

@@ -16,6 +16,9 @@ var ErrChanged = errChanged
 // Replace is replaceMany.
 func (s *Sink) Replace(ctx context.Context, rs []Replacement) { s.replaceMany(ctx, rs) }
 
+// Renamed returns how many renames the sink knows of.
+func (s *Sink) Renamed() int64 { return s.renames.Load() }
+
 // Young returns how many series are watched, and how many replaced ones are known.
 func (s *Sink) Young() (watched, replaced int) {
 	s.learn.mu.Lock()

@@ -116,6 +116,8 @@ type shared struct {
 	heard   heard
 	roll    roll
 	learn   learner
+	renames atomic.Int64 // as the engine said
+	asked   atomic.Int64 // when it was asked for renames, in seconds
 }
 
 // New returns a Sink over s.
@@ -147,7 +149,7 @@ func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, er
 	if !ok {
 		t = &ticket{shared: s.shared}
 	}
-	t.young, t.moved, t.renames = nil, false, s.store.Renames()
+	t.young, t.moved, t.renames = nil, false, s.renamed()
 	if s.roll.count(b, s.o.Now()) { // before the store has b
 		t.young, t.moved = s.take(ctx, b)
 		t.sink, t.batch, t.named = s, b, b.Rejections
@@ -162,6 +164,14 @@ func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, er
 		return nil, err
 	}
 	return t, nil
+}
+
+// renamed returns how many series were renamed, as the engine said, which may have to ask others.
+func (s *Sink) renamed() uint64 {
+	if at, now := s.asked.Load(), s.o.Now().Unix(); max(now-at, at-now) >= 10 && s.asked.CompareAndSwap(at, now) {
+		go func() { s.renames.Store(int64(s.store.Renames())) }()
+	}
+	return uint64(s.renames.Load())
 }
 
 // A ticket is an engine's Ticket that Wait puts back into its pool.
@@ -238,9 +248,10 @@ func (s *Sink) follow(on []*young, b *core.Batch, err error) error {
 }
 
 // joined returns what a batch was refused of in two attempts; more is of the second one, which had
-// the samples with the indices at; nil: all of them were stored.
+// the samples with the indices at; nil: all of them were stored. r names a sample that a detour
+// keeps, and does not count it.
 func joined(r *core.RejectedError, at []int, more *core.RejectedError) error {
-	out := &core.RejectedError{Accepted: r.Accepted, Late: r.Late, Other: max(r.Other-len(at), 0)} // see package detour
+	out := &core.RejectedError{Accepted: r.Accepted, Late: r.Late, Other: max(r.Other-len(at), 0)}
 	out.First = slices.DeleteFunc(slices.Clone(r.First), func(x core.Rejection) bool {
 		_, again := slices.BinarySearch(at, x.Index)
 		return again

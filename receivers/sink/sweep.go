@@ -147,8 +147,7 @@ func (l *droplist) flush(ctx context.Context) error {
 }
 
 // metadata expires paths by what their metadata says, and paths that are no series by their rules.
-// A series that has got a sample since stays, and is looked at again by the next sweep. So does
-// what is damaged: nobody knows when it expires.
+// A series that has got a sample since stays, as does what is damaged: the next sweep looks again.
 func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *Swept) (failed error) {
 	drop := droplist{w: w, done: done}
 	var forget []core.PathMetadata
