@@ -11,6 +11,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/graphdata"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -99,7 +100,7 @@ func FuzzProgram(f *testing.F) {
 		for _, e := range p.Exports() {
 			c := graphdata.NewCursor(p.Series(e.Variable))
 			for at, n := g.Start+g.Step, 0; at <= g.End && n < 1000; at, n = at+g.Step, n+1 {
-				graphdata.AppendNumber(nil, c.At(at))
+				numeral.Append(nil, c.At(at))
 			}
 		}
 	})

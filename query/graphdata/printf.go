@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 )
 
 // The limits of PRINT and GPRINT.
@@ -124,7 +126,7 @@ func (f *format) append(dst []byte, v float64, prefix string) []byte {
 	return append(dst, f.end...)
 }
 
-// appendValue appends the number itself. Like [AppendNumber], it calculates the digits before and
+// appendValue appends the number itself. Like [numeral.Append], it calculates the digits before and
 // behind the point separately, in doubles. It returns false if the number is too large.
 func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 	upper := f.verb < 'a'
@@ -149,14 +151,14 @@ func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 	sharp := strings.Contains(f.flags, "#")
 	exponent, precision, scientific := f.layout(v)
 	if scientific {
-		v = scaled(v, exponent)
+		v = numeral.Scaled(v, exponent)
 	}
 	if v >= 1<<64 {
 		return dst[:0], false
 	}
 	whole := uint64(v)
-	scale := powers[precision]
-	behind := rounded((v - float64(whole)) * scale)
+	scale := numeral.Powers[precision]
+	behind := numeral.Rounded((v - float64(whole)) * scale)
 	if behind >= uint64(scale) {
 		behind = 0
 		whole++
@@ -178,9 +180,9 @@ func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 		return dst, true
 	}
 	if upper {
-		return appendExponent(dst, 'E', exponent), true
+		return numeral.AppendExponent(dst, 'E', exponent), true
 	}
-	return appendExponent(dst, 'e', exponent), true
+	return numeral.AppendExponent(dst, 'e', exponent), true
 }
 
 // layout returns how a finite number that is not negative is written. scientific says whether it
@@ -192,11 +194,11 @@ func (f *format) layout(v float64) (exponent, precision int, scientific bool) {
 	}
 	switch f.verb {
 	case 'e', 'E':
-		exponent, scientific = exponentOf(v), true
+		exponent, scientific = numeral.Exponent(v), true
 	case 'g', 'G':
 		precision = min(max(precision, 1), maxDigits+1)
-		exponent = exponentOf(v)
-		if v = scaled(v, exponent); v >= 9 && rounded((v-9)*powers[precision-1]) >= uint64(powers[precision-1]) {
+		exponent = numeral.Exponent(v)
+		if v = numeral.Scaled(v, exponent); v >= 9 && numeral.Rounded((v-9)*numeral.Powers[precision-1]) >= uint64(numeral.Powers[precision-1]) {
 			exponent++ // the number is rounded up to the next power of ten
 		}
 		if scientific = exponent < -4 || exponent >= precision; scientific {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/query/graphdata"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 )
 
 // columns writes the columns of a graph in a format of numbers.
@@ -75,7 +76,7 @@ func (t *table) json() {
 			if v := t.cursors[i].At(at); math.IsNaN(v) || math.IsInf(v, 0) {
 				b = append(b, "null"...)
 			} else {
-				b = graphdata.AppendNumber(b, v)
+				b = numeral.Append(b, v)
 			}
 		}
 		return append(b, ']')
@@ -104,7 +105,7 @@ func (t *table) xml() {
 	t.rows(func(b []byte, at int64) []byte {
 		b = append(strconv.AppendInt(append(b, "    <row><t>"...), at, 10), "</t>"...)
 		for i := range t.cursors {
-			b = append(appendNumber(append(b, "<v>"...), t.cursors[i].At(at)), "</v>"...)
+			b = append(numeral.Append(append(b, "<v>"...), t.cursors[i].At(at)), "</v>"...)
 		}
 		return append(b, "</row>\n"...)
 	})
@@ -121,7 +122,7 @@ func (t *table) separated(separator byte) {
 	t.rows(func(b []byte, at int64) []byte {
 		b = strconv.AppendInt(b, at, 10)
 		for i := range t.cursors {
-			b = append(appendNumber(append(b, separator, '"'), t.cursors[i].At(at)), '"')
+			b = append(numeral.Append(append(b, separator, '"'), t.cursors[i].At(at)), '"')
 		}
 		return append(b, '\n')
 	})
@@ -129,17 +130,4 @@ func (t *table) separated(separator byte) {
 
 func (t *table) head(format string, args ...any) {
 	_, _ = fmt.Fprintf(t, format, args...) // memory takes all
-}
-
-// appendNumber appends a number as xport prints it.
-func appendNumber(b []byte, v float64) []byte {
-	switch {
-	case math.IsNaN(v):
-		return append(b, "NaN"...)
-	case math.IsInf(v, 1):
-		return append(b, "inf"...)
-	case math.IsInf(v, -1):
-		return append(b, "-inf"...)
-	}
-	return graphdata.AppendNumber(b, v)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
@@ -94,7 +95,7 @@ func createArgs(words []string, below func(name string) string) (c createWords, 
 		words = words[1:]
 		switch option {
 		case "-b":
-			n, _, _ := scanInt([]byte(value), 10)
+			n, _, _ := numeral.Scan(value, 10)
 			if n == -1 {
 				continue // the same as no start
 			}
@@ -104,7 +105,7 @@ func createArgs(words []string, below func(name string) string) (c createWords, 
 			c.start = n
 			c.verb[0] = append(c.verb[0], "--start", startText(n))
 		case "-s":
-			if n, _, _ := scanInt([]byte(value), 10); n > 0 {
+			if n, _, _ := numeral.Scan(value, 10); n > 0 {
 				c.step = n
 				c.verb[0] = append(c.verb[0], "--step", strconv.FormatInt(n, 10))
 			}

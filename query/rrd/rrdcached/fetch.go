@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -267,7 +268,7 @@ func (c *conn) parseFetch(r *request) (f fetching, err error) {
 		if !ok {
 			break
 		}
-		v, used, overflow := scanInt(word, 0)
+		v, used, overflow := numeral.Scan(word, 0)
 		if used == 0 || overflow {
 			return f, fmt.Errorf("Cannot parse %s time `%s': Only simple integers are allowed.", []string{"start", "end"}[i], word)
 		}

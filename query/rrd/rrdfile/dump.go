@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -84,7 +85,7 @@ func (d *dumper) printf(format string, args ...any) { d.b = fmt.Appendf(d.b, for
 // number prints an element with a number.
 func (d *dumper) number(indent, name string, v float64) {
 	d.print(indent + "<" + name + ">")
-	d.b = appendNumber(d.b, v)
+	d.b = numeral.Append(d.b, v)
 	d.print("</" + name + ">\n")
 }
 
@@ -229,7 +230,7 @@ func (d *dumper) rows(i int) {
 		d.print(" --> <row>")
 		for _, v := range rows[:n] {
 			d.print("<v>")
-			d.b = appendNumber(d.b, v)
+			d.b = numeral.Append(d.b, v)
 			d.print("</v>")
 		}
 		d.print("</row>\n")

@@ -5,10 +5,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math"
 
 	"github.com/rondo-db/rondo/query/graph"
 	"github.com/rondo-db/rondo/query/graphdata"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 )
 
 // maxExported bounds what a data format may have, in bytes.
@@ -104,16 +104,7 @@ func (x *xporting) printTable(separator byte) {
 	x.rows(x.program.Grid(), func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
 		line = x.appendTime(line, at)
 		for i := range cursors {
-			line = append(line, separator, '"')
-			switch v := cursors[i].At(at); {
-			case math.IsNaN(v):
-				line = append(line, "NaN"...)
-			case math.IsInf(v, 0):
-				line = appendValue(line, v)
-			default:
-				line = graphdata.AppendNumber(line, v)
-			}
-			line = append(line, '"')
+			line = append(numeral.Append(append(line, separator, '"'), cursors[i].At(at)), '"')
 		}
 		return append(line, "\r\n"...)
 	})

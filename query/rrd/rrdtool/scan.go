@@ -1,11 +1,11 @@
 package rrdtool
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -38,29 +38,19 @@ func leadingName(text string) (name, rest string) {
 	return name, text[len(name):]
 }
 
-// scanInt reads the integer that text begins with, as C's strtol does. An integer that is too large
-// becomes the largest one.
+// scanInt reads the integer that text begins with. An integer that is too large becomes the largest
+// one.
 func scanInt(text string) (v int64, ok bool) {
-	text = strings.TrimLeft(text, " \t\n\v\f\r")
-	digits := strings.TrimPrefix(text, "-")
-	if digits == text {
-		digits = strings.TrimPrefix(text, "+")
-	}
-	digits = leadingOf(digits, "0123456789")
-	if digits == "" {
-		return 0, false
-	}
-	if text[0] == '-' {
-		digits = "-" + digits
-	}
-	v, _ = strconv.ParseInt(digits, 10, 64) // out of range it is the nearest integer
-	return v, true
+	v, used, _ := numeral.Scan(text, 10)
+	return v, used > 0
 }
 
-// leadingInt reads the integer that a text begins with. It returns 0 for a text that begins with
-// anything else.
-func leadingInt(s string) int64 {
-	var v int64
-	_, _ = fmt.Sscanf(s, "%d", &v) // v stays 0 if the text begins with no integer
+// leadingInt is scanInt for a text that may begin with anything else, which is 0, as is an integer
+// that is too large.
+func leadingInt(text string) int64 {
+	v, _, overflow := numeral.Scan(text, 10)
+	if overflow {
+		return 0
+	}
 	return v
 }

@@ -3,16 +3,14 @@ package rrdtool
 //lint:file-ignore ST1005 The messages are rrdtool's.
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 
-	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/graphdata"
 	"github.com/rondo-db/rondo/query/rrd/attime"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 )
 
 const xportUsage = `[OPTIONS] LINE…
@@ -122,7 +120,7 @@ func (c *command) xport(args []string) error {
 	if err := c.daemon(x.server); err != nil {
 		return err
 	}
-	if err := x.program.Run(c.ctx, x); err != nil {
+	if err := x.program.Run(c.ctx, &sources{c}); err != nil {
 		return err
 	}
 	if len(x.program.Exports()) == 0 {
@@ -143,16 +141,6 @@ func (c *command) xport(args []string) error {
 }
 
 var errNoExport = errors.New("no XPORT found, nothing to do")
-
-// Open finds the series that a DEF names.
-func (x *xporting) Open(_ context.Context, name, daemon string) (query.Store, core.Ref, error) {
-	c := *x.command
-	if err := c.daemon(daemon); err != nil {
-		return nil, 0, err
-	}
-	ref, err := c.native(name)
-	return c.Store, ref, err
-}
 
 func (x *xporting) printXML() error {
 	g, exports := x.program.Grid(), x.program.Exports()
@@ -190,16 +178,7 @@ func (x *xporting) printXML() error {
 			line = append(x.appendTime(append(line, "<t>"...), at), "</t>"...)
 		}
 		for i := range cursors {
-			line = append(line, begin[i]...)
-			switch v := cursors[i].At(at); {
-			case math.IsNaN(v):
-				line = append(line, "NaN"...)
-			case math.IsInf(v, 0):
-				line = appendValue(line, v)
-			default:
-				line = graphdata.AppendNumber(line, v)
-			}
-			line = append(line, end[i]...)
+			line = append(numeral.Append(append(line, begin[i]...), cursors[i].At(at)), end[i]...)
 		}
 		return append(line, "</row>\n"...)
 	})
@@ -248,7 +227,7 @@ func (x *xporting) printJSON() error {
 			if v := cursors[i].At(at); math.IsNaN(v) || math.IsInf(v, 0) {
 				line = append(line, "null"...)
 			} else {
-				line = graphdata.AppendNumber(line, v)
+				line = numeral.Append(line, v)
 			}
 		}
 		return append(line, " ]"...)

@@ -1,0 +1,94 @@
+// Package numeral prints numbers as rrdtool's dump and xport do, whose printf calculates the digits
+// before and behind the point separately, in doubles. So the last digit is not always what C's
+// printf prints. [Scan] reads integers as C does.
+package numeral
+
+import (
+	"math"
+	"strconv"
+)
+
+// maxExponent is the largest exponent that is printed, with either sign. Numbers below 1e-308 have
+// a 0 in front of the point.
+const maxExponent = 308
+
+// Powers are the powers of ten as rrdtool calculates them, by repeated multiplication. The rounding
+// errors add up, so large powers are slightly wrong, and the printed digits depend on that.
+// fractions are likewise made by repeated division.
+var Powers, fractions = func() (up, down [maxExponent + 1]float64) {
+	up[0], down[0] = 1, 1
+	for i := range maxExponent {
+		up[i+1], down[i+1] = up[i]*10, down[i]/10
+	}
+	return up, down
+}()
+
+// Append appends a number with ten digits behind the point and an exponent. -0 is printed as 0, and
+// an unknown value as NaN.
+func Append(dst []byte, v float64) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(dst, "NaN"...)
+	case v < 0:
+		dst, v = append(dst, '-'), -v
+	}
+	if math.IsInf(v, 0) {
+		return append(dst, "inf"...)
+	}
+	e := Exponent(v)
+	front, part := math.Modf(Scaled(v, e))
+	whole, behind := uint64(front), Rounded(part*Powers[10])
+	if behind >= uint64(Powers[10]) {
+		if whole, behind = whole+1, 0; whole == 10 {
+			whole, e = 1, e+1
+		}
+	}
+	dst = append(strconv.AppendUint(dst, whole, 10), '.') // which may be 10, of 1e-14
+	var text [10]byte
+	for i := len(text) - 1; i >= 0; i-- {
+		text[i], behind = '0'+byte(behind%10), behind/10
+	}
+	return AppendExponent(append(dst, text[:]...), 'e', e)
+}
+
+// AppendExponent appends a letter, the sign of an exponent, and its digits, at least two.
+func AppendExponent(dst []byte, letter byte, e int) []byte {
+	sign := byte('+')
+	if e < 0 {
+		sign, e = '-', -e
+	}
+	dst = append(dst, letter, sign)
+	if e < 10 {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, int64(e), 10)
+}
+
+// Rounded rounds to the nearest integer, and halves up.
+func Rounded(v float64) uint64 {
+	n := uint64(v)
+	if v-float64(n) >= 0.5 {
+		n++
+	}
+	return n
+}
+
+// Exponent returns the decimal exponent of a number that is not negative.
+func Exponent(v float64) int {
+	e := 0
+	for t := v; t >= 10 && e < maxExponent; e++ {
+		t /= 10
+	}
+	for t := v; t < 1 && t > 0 && e > -maxExponent; e-- {
+		t *= 10
+	}
+	return e
+}
+
+// Scaled divides by a power of ten, taken from the tables.
+func Scaled(v float64, exponent int) float64 {
+	if exponent >= 0 {
+		return v / Powers[exponent]
+	}
+	return v / fractions[-exponent]
+}
