@@ -61,7 +61,7 @@ func (a *Alteration) reshaped(old core.Copy) (core.Copy, error) {
 	if err != nil {
 		return core.Copy{}, err
 	}
-	if err := a.admit(d); err != nil {
+	if err := admit(Values(d), a.Most); err != nil {
 		return core.Copy{}, err
 	}
 	plan := reshape.Plan{
@@ -145,9 +145,6 @@ func (a *Alteration) sourceArgs(sources []rra.DataSource) []string {
 	}
 	return args
 }
-
-// admit returns an error if the rows of a definition have more values than there may be.
-func (a *Alteration) admit(d *rra.Definition) error { return admit(Values(d), a.Most) }
 
 // Values returns how many values the rows of a definition have room for.
 func Values(d *rra.Definition) (n int64) {

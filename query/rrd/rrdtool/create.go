@@ -134,12 +134,9 @@ func (c *command) create(args []string) error {
 	if i := slices.IndexFunc(args, rra.IsRetention); i >= 0 && !c.Rondo {
 		return fmt.Errorf("can't parse argument '%s'", args[i]) // rrdtool knows no plain words
 	}
-	path, err := c.path(name)
-	if err == nil && path == "" {
-		err = errNoSuchFile
-	}
+	path, err := c.pathTo("creating", name)
 	if err != nil {
-		return fmt.Errorf("creating '%s': %w", name, err)
+		return err
 	}
 	if o.keep {
 		if _, err := c.Store.Lookup(path); err == nil || c.taken(name) {
@@ -292,11 +289,7 @@ func (c *command) createFilled(path, name string, d *rra.Definition, start rra.T
 	if err != nil {
 		return err
 	}
-	made, err := c.Store.Import(c.ctx, []core.Copy{series}, overwrite)
-	if err == nil {
-		err = made[0].Err
-	}
-	return err
+	return c.importSeries(series, overwrite)
 }
 
 // mappings returns, for each data source, the data source that it is filled from: the one that args

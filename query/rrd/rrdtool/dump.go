@@ -127,23 +127,17 @@ func (c *command) restore(args []string) error {
 		return err
 	}
 	name := args[1]
-	path, err := c.path(name)
-	if err == nil && path == "" {
-		err = errNoSuchFile
-	}
+	path, err := c.pathTo("creating", name)
 	if err != nil {
-		return fmt.Errorf("creating '%s': %w", name, err)
+		return err
 	}
 	series, err := transfer.CopyOf(path, f)
 	if err != nil {
 		return err
 	}
-	made, err := c.Store.Import(c.ctx, []core.Copy{series}, overwrite)
-	if err == nil {
-		err = made[0].Err
-	}
+	err = c.importSeries(series, overwrite)
 	if errors.Is(err, core.ErrExists) {
-		return fmt.Errorf("creating '%s': File exists", name)
+		return exists(name)
 	}
 	if err == nil {
 		c.made(path)

@@ -16,7 +16,7 @@ func (c *command) quoted(key, v string) { c.printf("%s = %s\n", key, strconv.Quo
 // onlyExtra prints metadata and notes of a path that is not a series. It reports whether there are
 // any.
 func (c *command) onlyExtra(name string) (bool, error) {
-	path, err := c.path(name)
+	path, err := c.Path(name)
 	if err != nil {
 		return false, nil
 	}

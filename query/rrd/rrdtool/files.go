@@ -42,6 +42,24 @@ func (c *command) native(name string) (core.Ref, error) {
 	return s.Lookup(name)
 }
 
+// one reads the arguments of a verb about one series or native file, and finds it.
+func (c *command) one(args []string, known []option, usage string) (name string, ref core.Ref, err error) {
+	args, err = parse(args, known, func(option, arg string) error {
+		if option == "daemon" {
+			return c.daemon(arg)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", 0, err
+	}
+	if len(args) != 1 {
+		return "", 0, errors.New(usage)
+	}
+	ref, err = c.native(args[0])
+	return args[0], ref, err
+}
+
 // noted returns a better error than err, that no series has a name, if the file of that name is not
 // rrdtool's, or a note that rondo has left for programs: somebody has moved or copied the note.
 func (c *command) noted(name string, err error) error {
@@ -75,7 +93,7 @@ func (c *command) owned(name string) (core.Ref, error) {
 	if !IsNative(c.Files, name) {
 		return ref, c.noted(name, err)
 	}
-	path, e := c.path(name)
+	path, e := c.Path(name)
 	if e != nil {
 		return 0, err
 	}
@@ -87,14 +105,20 @@ func (c *command) owned(name string) (core.Ref, error) {
 	if e != nil {
 		return 0, fmt.Errorf("reading '%s': %w", name, e)
 	}
-	made, e := c.Store.Import(c.ctx, []core.Copy{series}, false)
-	if e == nil && !errors.Is(made[0].Err, core.ErrExists) { // else another caller was faster
-		e = made[0].Err
-	}
-	if e != nil {
+	// With ErrExists another caller was faster.
+	if e := c.importSeries(series, false); e != nil && !errors.Is(e, core.ErrExists) {
 		return 0, named(name, e)
 	}
 	return c.lookup(name)
+}
+
+// importSeries makes a series of a copy, or with overwrite in place of one that is there.
+func (c *command) importSeries(series core.Copy, overwrite bool) error {
+	made, err := c.Store.Import(c.ctx, []core.Copy{series}, overwrite)
+	if err == nil {
+		err = made[0].Err
+	}
+	return err
 }
 
 // IsNative reports whether a name names a regular file that begins like a native file of rrdtool.

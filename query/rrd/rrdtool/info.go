@@ -25,22 +25,10 @@ const maxFloat = math.MaxFloat64
 
 // info prints the definition and the state of a series.
 func (c *command) info(args []string) error {
-	args, err := parse(args, infoOptions, func(name, arg string) error {
-		if name == "daemon" {
-			return c.daemon(arg)
-		}
-		return nil
-	})
+	name, ref, err := c.one(args, infoOptions, "Usage: rrdtool info [--daemon |-d <addr> [--noflush|-F]] <file>")
 	if err != nil {
-		return err
-	}
-	if len(args) != 1 {
-		return errors.New("Usage: rrdtool info [--daemon |-d <addr> [--noflush|-F]] <file>")
-	}
-	ref, err := c.native(args[0])
-	if err != nil {
-		if c.Extra != nil && !errors.Is(err, core.ErrUnavailable) {
-			if only, failed := c.onlyExtra(args[0]); only || failed != nil {
+		if name != "" && c.Extra != nil && !errors.Is(err, core.ErrUnavailable) {
+			if only, failed := c.onlyExtra(name); only || failed != nil {
 				return failed
 			}
 		}
@@ -48,13 +36,13 @@ func (c *command) info(args []string) error {
 	}
 	info, err := c.Store.Info(ref)
 	if err != nil {
-		return named(args[0], err)
+		return named(name, err)
 	}
 	version := rrdfile.VersionOf(info.Definition)
 	if s, ok := c.Store.(*transfer.Single); ok {
 		version = s.File().Version
 	}
-	for _, l := range infoLines(args[0], &info, version) {
+	for _, l := range infoLines(name, &info, version) {
 		c.infoLine(l)
 	}
 	if c.Extra != nil {

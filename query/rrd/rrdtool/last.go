@@ -23,19 +23,12 @@ var errIndex = errors.New("invalid rraindex number")
 
 // lastSecond returns the time of the last update in seconds.
 func (c *command) lastSecond(args []string) (int64, error) {
-	args, err := parse(args, lastOptions, func(_, arg string) error { return c.daemon(arg) })
-	if err != nil {
-		return 0, err
-	}
-	if len(args) != 1 {
-		return 0, errors.New("Usage: rrdtool last [--daemon|-d <addr>] <file>")
-	}
-	ref, err := c.native(args[0])
+	name, ref, err := c.one(args, lastOptions, "Usage: rrdtool last [--daemon|-d <addr>] <file>")
 	if err != nil {
 		return 0, err
 	}
 	t, err := c.Store.Last(ref)
-	return t.Unix(), named(args[0], err)
+	return t.Unix(), named(name, err)
 }
 
 // last prints the time of the last update in seconds, or -1 with an error.
@@ -98,20 +91,13 @@ func (c *command) second(t int64, err error) error {
 
 // lastupdate prints the last reading of each data source.
 func (c *command) lastupdate(args []string) error {
-	args, err := parse(args, lastOptions, func(_, arg string) error { return c.daemon(arg) })
-	if err != nil {
-		return err
-	}
-	if len(args) != 1 {
-		return errors.New("Usage: rrdtool lastupdate [--daemon|-d <addr>] <file>")
-	}
-	ref, err := c.native(args[0])
+	name, ref, err := c.one(args, lastOptions, "Usage: rrdtool lastupdate [--daemon|-d <addr>] <file>")
 	if err != nil {
 		return err
 	}
 	info, err := c.Store.Info(ref)
 	if err != nil {
-		return named(args[0], err)
+		return named(name, err)
 	}
 	sources := info.Definition.Sources
 	if c.exact {

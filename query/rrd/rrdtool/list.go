@@ -49,7 +49,7 @@ func (c *command) list(args []string) error {
 		return errors.New("Usage: rrdtool list [--daemon <addr> [--noflush]] [--recursive] <directory>")
 	}
 	name := args[0]
-	dir, err := c.path(name)
+	dir, err := c.Path(name)
 	if err != nil || strings.Contains(name, "..") {
 		return c.remark(errPermission)
 	}

@@ -17,9 +17,6 @@ var (
 	errPermission = errors.New("Permission denied")
 )
 
-// path returns the path of the series that a file name means.
-func (c *command) path(name string) (string, error) { return c.Path(name) }
-
 // Path returns the path of the series that a file name means: see [Path].
 func (e *Env) Path(name string) (string, error) {
 	dir := e.Dir
@@ -72,14 +69,24 @@ func Path(dir, base, name string) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
-// lookup returns the series that a file name means.
-func (c *command) lookup(name string) (core.Ref, error) {
-	path, err := c.path(name)
+// pathTo returns the path of the series that a file name means. doing is what the caller wants of
+// the file, for the error.
+func (c *command) pathTo(doing, name string) (string, error) {
+	path, err := c.Path(name)
 	if err == nil && path == "" {
 		err = errNoSuchFile
 	}
 	if err != nil {
-		return 0, fmt.Errorf("opening '%s': %w", name, err)
+		return "", fmt.Errorf("%s '%s': %w", doing, name, err)
+	}
+	return path, nil
+}
+
+// lookup returns the series that a file name means.
+func (c *command) lookup(name string) (core.Ref, error) {
+	path, err := c.pathTo("opening", name)
+	if err != nil {
+		return 0, err
 	}
 	ref, err := c.Store.Lookup(path)
 	return ref, named(name, err)

@@ -191,7 +191,7 @@ func (p *pipe) folder(path string) (bool, error) {
 }
 
 func (p *pipe) cd(name string) error {
-	path, err := p.command().path(name)
+	path, err := p.env.Path(name)
 	ok := false
 	if err == nil {
 		ok, err = p.folder(path)
@@ -208,7 +208,7 @@ func (p *pipe) cd(name string) error {
 }
 
 func (p *pipe) mkdir(name string) error {
-	path, err := p.command().path(name)
+	path, err := p.env.Path(name)
 	if err == nil {
 		err = p.canMake(path)
 	}

@@ -48,14 +48,10 @@ func (c *command) resize(args []string) error {
 	if series, err = resizedCopy(series, index, rows); err != nil {
 		return err
 	}
-	if series.Path, err = c.path(resized); err != nil {
+	if series.Path, err = c.Path(resized); err != nil {
 		return err
 	}
-	made, err := c.Store.Import(c.ctx, []core.Copy{series}, true)
-	if err == nil {
-		err = made[0].Err
-	}
-	return err
+	return c.importSeries(series, true)
 }
 
 // resizedCopy returns a series whose archive i has more rows, or fewer if more is negative. New

@@ -100,7 +100,7 @@ func (c *command) shortValue(v float64) string {
 
 // tuneThere lets a daemon tune a series. args contain its name.
 func (c *command) tuneThere(t tuner, name string, args []string) error {
-	path, err := c.path(name)
+	path, err := c.Path(name)
 	if err != nil {
 		return fmt.Errorf("opening '%s': %w", name, err)
 	}
