@@ -35,7 +35,7 @@ func serveWithAccess(t *testing.T, d rrdcached.Access, secure bool) (s *served, 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.ServeWithAccess(ctx, l, d) }()
+	go func() { done <- s.Serve(ctx, l, d) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -1,7 +1,6 @@
 package rrdcached
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 
 // storeAgain stores the samples of requests whose series has ended. It repeats that up to maxAgain
 // times, for series that are altered again and again.
-func (c *conn) storeAgain(g *burst, ended []int) {
+func (c *conn) storeAgain(g *burst, ended []int32) {
 	for range maxAgain {
 		if len(ended) == 0 {
 			return
@@ -29,30 +28,17 @@ func (c *conn) storeAgain(g *burst, ended []int) {
 
 // again stores the samples of requests whose series has ended in the series that have their names
 // now. It returns the requests whose series has ended once more, each once, in order.
-func (c *conn) again(g *burst, ended []int) (more []int) {
+func (c *conn) again(g *burst, ended []int32) (more []int32) {
 	b, owner := g.batchOf(c.lookAgain(g, ended))
-	err := core.Append(c.s.life, c.s.o.Store, b)
-	if err == nil {
-		return nil
+	if err := core.Append(c.s.life, c.s.o.Store, b); err != nil {
+		return g.refuse(err, owner, nil)
 	}
-	missing, rejected := missingOf(err, len(owner))
-	for i := range missing {
-		g.slots[owner[i]].answer = failure(reason(err).Error())
-	}
-	for _, r := range rejected {
-		i := owner[r.Index]
-		if errors.Is(r.Err, core.ErrNotFound) {
-			more = append(more, i)
-		} else {
-			g.slots[i].answer = failure(g.why(-1, r.Err))
-		}
-	}
-	return more
+	return nil
 }
 
 // lookAgain looks up the names of requests whose series has ended. It returns the slots of the
 // requests that have a series again, and answers the others.
-func (c *conn) lookAgain(g *burst, ended []int) (found map[int32]struct{}) {
+func (c *conn) lookAgain(g *burst, ended []int32) (found map[int32]struct{}) {
 	found = make(map[int32]struct{})
 	type outcome struct {
 		e   *alias
@@ -72,27 +58,27 @@ func (c *conn) lookAgain(g *burst, ended []int) (found map[int32]struct{}) {
 			continue
 		}
 		s.e = x.e
-		found[int32(i)] = struct{}{}
+		found[i] = struct{}{}
 	}
 	return found
 }
 
 // batchOf returns a batch of the samples of some slots, for the series that the slots have now,
 // and the slot of each sample. It answers the slots whose samples do not fit these series.
-func (g *burst) batchOf(slots map[int32]struct{}) (b *core.Batch, owner []int) {
+func (g *burst) batchOf(slots map[int32]struct{}) (b *core.Batch, owner []int32) {
 	b = &core.Batch{Rejections: maxSamples}
 	n := -1
 	for x := range g.batch.All() {
 		n++
-		if _, ok := slots[g.owner[n]]; !ok {
+		i := g.owner[n]
+		if _, ok := slots[i]; !ok {
 			continue
 		}
-		i := int(g.owner[n])
 		s := &g.slots[i]
 		values, texts, err := reread(&x, s.e.kinds)
 		if err != nil {
 			s.answer = failure(err.Error())
-			delete(slots, g.owner[n])
+			delete(slots, i)
 			continue
 		}
 		b.AddText(s.e.ref, x.At, values, texts)

@@ -27,7 +27,7 @@ func serveTCP(t *testing.T, o rrdcached.Options) *served {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, 0) }()
+	go func() { done <- s.Serve(ctx, l, rrdcached.Access{}) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

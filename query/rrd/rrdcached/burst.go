@@ -76,20 +76,21 @@ func (g *burst) own() {
 	g.owner = append(g.owner, int32(g.cur))
 }
 
-// refuse answers the slots whose samples were not stored. It returns the indices of the slots whose
-// series has ended instead, in order; an index may be repeated.
-func (g *burst) refuse(err error) (ended []int) {
-	missing, rejected := missingOf(err, len(g.owner))
+// refuse answers the slots whose samples were not stored; owner has the slot of each sample, and
+// exact the times that are no whole seconds. It returns the slots whose series has ended instead,
+// in order; a slot may be repeated.
+func (g *burst) refuse(err error, owner []int32, exact []exactTime) (ended []int32) {
+	missing, rejected := missingOf(err, len(owner))
 	for i := range missing {
-		g.slots[g.owner[i]].answer = failure(reason(err).Error())
+		g.slots[owner[i]].answer = failure(reason(err).Error())
 	}
 	for _, r := range rejected {
-		i := int(g.owner[r.Index])
+		i := owner[r.Index]
 		if errors.Is(r.Err, core.ErrNotFound) {
 			ended = append(ended, i)
 			continue
 		}
-		g.slots[i].answer = failure(g.why(r.Index, r.Err))
+		g.slots[i].answer = failure(why(r, exact))
 	}
 	return ended
 }
@@ -121,22 +122,22 @@ func reason(err error) error {
 }
 
 // why returns rrdcached's text for a sample that was not stored.
-func (g *burst) why(sample int, err error) string {
+func why(r core.Rejection, exact []exactTime) string {
 	var late *rra.TimeError
 	var value *rra.ValueError
 	switch {
-	case errors.As(err, &late):
+	case errors.As(r.Err, &late):
 		at := seconds(late.At)
-		for _, x := range g.exact {
-			if x.sample == sample {
+		for _, x := range exact {
+			if x.sample == r.Index {
 				at = strconv.FormatFloat(x.at, 'f', 6, 64)
 			}
 		}
 		return fmt.Sprintf("illegal attempt to update using time %s when last update time is %s (minimum one second step)", at, seconds(late.Last))
-	case errors.As(err, &value):
+	case errors.As(r.Err, &value):
 		return value.Err.Error()
 	}
-	return explain(err)
+	return explain(r.Err)
 }
 
 // seconds prints a time as rrdcached prints the number that it was read from. Reading cuts

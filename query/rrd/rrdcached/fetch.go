@@ -122,12 +122,7 @@ func (c *conn) fetchOne(f *fetching) {
 		}
 		c.wrote = false
 		head := len(c.out)
-		if f.cmd.id == cmdFetch {
-			err = c.fetchText(f)
-		} else {
-			err = c.fetchBinary(f)
-		}
-		if err == nil {
+		if err = c.fetched(f, f.plan.Pieces(c.s.life)); err == nil {
 			return
 		}
 		if c.wrote || len(c.out)-head > c.headed { // more than the head is in the answer
@@ -220,27 +215,10 @@ func (c *conn) fetchMany(fs []fetching) {
 			continue
 		}
 		t := query.Table{Start: f.plan.Start, End: f.plan.End, Step: f.plan.Step, DS: f.plan.DS, Values: values[at[i]:at[i+1]]}
-		if c.fetched(f, &t) != nil {
+		if c.fetched(f, func(yield func(*query.Table, error) bool) { yield(&t, nil) }) != nil {
 			return
 		}
 	}
-}
-
-// fetched answers a request whose rows are all in t.
-func (c *conn) fetched(f *fetching, t *query.Table) error {
-	if f.cmd.id == cmdFetch {
-		c.textHead(f)
-		return c.textRows(t, f.picked)
-	}
-	c.binaryHead(f)
-	for _, column := range f.picked {
-		c.columnHead(f, column)
-		if err := c.columnRows(t, column); err != nil {
-			return err
-		}
-		c.out = append(c.out, '\n')
-	}
-	return nil
 }
 
 // checkRows refuses a range that rrdcached has no memory for, and one with too many rows.

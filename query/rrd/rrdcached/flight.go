@@ -17,7 +17,7 @@ func (c *conn) submit() {
 	if g.batch.Len() > 0 {
 		g.ticket.Notify(c.wake.done)
 		if err := c.s.o.Store.Submit(c.s.life, &g.batch, &g.ticket); err != nil {
-			g.refuse(err)
+			g.refuse(err, g.owner, g.exact)
 		} else {
 			g.sent = true
 		}
@@ -51,7 +51,7 @@ func (c *conn) drainFirst() {
 	c.flight = slices.Delete(c.flight, 0, 1)
 	if g.sent {
 		if err := g.ticket.Wait(); err != nil {
-			c.storeAgain(g, g.refuse(err))
+			c.storeAgain(g, g.refuse(err, g.owner, g.exact))
 		}
 	}
 	for i := range g.slots {

@@ -19,16 +19,6 @@ func bitsOf(v float64) uint64 {
 	return math.Float64bits(v)
 }
 
-// appendPadded appends v as C's %10d prints it.
-func appendPadded(dst []byte, v int64) []byte {
-	n := len(dst)
-	dst = strconv.AppendInt(dst, v, 10)
-	for len(dst)-n < 10 {
-		dst = slices.Insert(dst, n, ' ')
-	}
-	return dst
-}
-
 // advance adds step to the decimal number that text ends with. It returns false if the number would
 // become longer.
 func advance(text []byte, step uint64) bool {

@@ -3,6 +3,7 @@ package rrdcached
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -40,12 +41,30 @@ func (c *conn) textHead(f *fetching) {
 	c.headed = len(c.out) - from
 }
 
-// fetchText reads rows and writes them as text.
-func (c *conn) fetchText(f *fetching) error {
-	c.textHead(f)
-	for t, err := range f.plan.Pieces(c.s.life) {
+// fetched writes the rows of a request: as text, or as doubles column by column. Those that come in
+// several pieces are read once for each column, so that they are never all held.
+func (c *conn) fetched(f *fetching, pieces iter.Seq2[*query.Table, error]) error {
+	if f.cmd.id == cmdFetch {
+		c.textHead(f)
+		return each(pieces, func(t *query.Table) error { return c.textRows(t, f.picked) })
+	}
+	const headLines = 5
+	c.head(int64(headLines+len(f.picked)), f)
+	for _, column := range f.picked {
+		c.out = fmt.Appendf(c.out, "DSName-%s: BinaryData %d 8 LITTLE\n", f.plan.DS[column], f.plan.Rows())
+		if err := each(pieces, func(t *query.Table) error { return c.columnRows(t, column) }); err != nil {
+			return err
+		}
+		c.out = append(c.out, '\n')
+	}
+	return nil
+}
+
+// each calls write with each piece, up to an error.
+func each(pieces iter.Seq2[*query.Table, error], write func(t *query.Table) error) error {
+	for t, err := range pieces {
 		if err == nil {
-			err = c.textRows(t, f.picked)
+			err = write(t)
 		}
 		if err != nil {
 			return err
@@ -56,14 +75,14 @@ func (c *conn) fetchText(f *fetching) error {
 
 func (c *conn) textRows(t *query.Table, picked []int) error {
 	var buf [24]byte
-	end := append(appendPadded(buf[:0], t.Start), ':')
+	end := fmt.Appendf(buf[:0], "%10d:", t.Start)
 	out := slices.Grow(c.out, min(t.Len(), 256)*(16+26*len(picked)))
 	// The first value of the row before, and where its text ends in out; 0: it was sent.
 	last, to, size := uint64(0), 0, 0
 	for i := range t.Len() {
 		at, values := t.Row(i)
 		if t.Start < 0 || !advance(end[:len(end)-1], uint64(t.Step)) {
-			end = append(appendPadded(buf[:0], at), ':')
+			end = fmt.Appendf(buf[:0], "%10d:", at)
 		}
 		out = append(out, end...)
 		from := len(out)
@@ -100,35 +119,6 @@ func sameValues(t *query.Table, i int, picked []int) bool {
 		}
 	}
 	return true
-}
-
-// binaryHead writes the head of an answer with columns of doubles.
-func (c *conn) binaryHead(f *fetching) {
-	const headLines = 5
-	c.head(int64(headLines+len(f.picked)), f)
-}
-
-func (c *conn) columnHead(f *fetching, column int) {
-	c.out = fmt.Appendf(c.out, "DSName-%s: BinaryData %d 8 LITTLE\n", f.plan.DS[column], f.plan.Rows())
-}
-
-// fetchBinary reads rows and writes them as doubles, column by column. It reads the range once for
-// each column, so that it never holds all rows.
-func (c *conn) fetchBinary(f *fetching) error {
-	c.binaryHead(f)
-	for _, column := range f.picked {
-		c.columnHead(f, column)
-		for t, err := range f.plan.Pieces(c.s.life) {
-			if err == nil {
-				err = c.columnRows(t, column)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		c.out = append(c.out, '\n')
-	}
-	return nil
 }
 
 // columnRows writes one column as doubles.

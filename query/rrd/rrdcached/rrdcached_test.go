@@ -50,7 +50,7 @@ func serve(t testing.TB, o rrdcached.Options, allow rrdcached.Commands) *served 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, allow) }()
+	go func() { done <- s.Serve(ctx, l, rrdcached.Access{Allow: allow}) }()
 	stopped := false
 	stop := func() {
 		if stopped {

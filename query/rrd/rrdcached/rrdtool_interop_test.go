@@ -175,7 +175,7 @@ func TestRRDToolsClient(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)
-				go func() { done <- s.Serve(ctx, l, 0) }()
+				go func() { done <- s.Serve(ctx, l, rrdcached.Access{}) }()
 				t.Cleanup(func() {
 					cancel()
 					if err := <-done; err != nil {

@@ -9,19 +9,13 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// Serve accepts connections of l until ctx ends, and answers the commands in allow; the zero value
-// allows all commands. Serve closes l and returns when all its connections have ended. The error is
-// ctx's, or says why Serve could accept no more connections.
-func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) error {
-	return s.ServeWithAccess(ctx, l, Access{Allow: allow})
-}
-
 // handshakeTime is how long a peer may take to begin TLS.
 const handshakeTime = 10 * time.Second
 
-// ServeWithAccess is Serve at a listener whose Access says who may do what. The listener may be one
-// of TLS.
-func (s *Server) ServeWithAccess(ctx context.Context, l net.Listener, d Access) error {
+// Serve accepts connections of l, which may be of TLS, until ctx ends. d says who may do what.
+// Serve closes l and returns when all its connections have ended. The error is ctx's, or says why
+// Serve could accept no more connections.
+func (s *Server) Serve(ctx context.Context, l net.Listener, d Access) error {
 	defer context.AfterFunc(ctx, func() {
 		t := time.AfterFunc(graceTime, s.end)
 		context.AfterFunc(s.life, func() { t.Stop() })

@@ -121,7 +121,7 @@ func TestTCPDoesNotLockSocketsOut(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, 0) }()
+	go func() { done <- s.Serve(ctx, l, rrdcached.Access{}) }()
 	defer func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -11,10 +11,10 @@ import (
 
 // TestStoppingServer: a client whose update a stopping server had ended got "context canceled".
 func TestStoppingServer(t *testing.T) {
-	b, c := new(burst), new(conn)
+	c := new(conn)
 	stopped := fmt.Errorf("partition 3: %w", context.Canceled)
 	for what, got := range map[string]string{
-		"an update": b.why(0, stopped),
+		"an update": why(core.Rejection{Err: stopped}, nil),
 		"a command": c.unopened(&command{}, "a.rrd", stopped),
 	} {
 		if want := core.ErrUnavailable.Error() + ": the server stops"; got != want && got != "RRD Error: "+want {

@@ -128,13 +128,10 @@ func (s *Server) isLarge(name string, words []string) bool {
 }
 
 // values returns how many values a series keeps, or 0 if no series has that name.
-func (s *Server) values(name string) (n int64) {
+func (s *Server) values(name string) int64 {
 	e, err := s.lookup([]byte(wire.Escape(name)))
 	if err != nil {
 		return 0 // the verb reports it
 	}
-	for i := range e.d.Archives {
-		n += e.d.Archives[i].Rows * int64(len(e.d.Sources))
-	}
-	return n
+	return rrdtool.Values(e.d)
 }

@@ -48,7 +48,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 		d.secured = append(d.secured, secured)
 		s.announce(name, l.Addr(), secured())
 		d.running.Go(func() {
-			if err := srv.ServeWithAccess(ctx, l, access); err != nil {
+			if err := srv.Serve(ctx, l, access); err != nil {
 				fail(err)
 			}
 		})
