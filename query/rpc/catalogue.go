@@ -40,11 +40,7 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.Create
 	}
 	start := s.now().Unix() - 10
 	if m.GetStart() != "" {
-		text, err := attime.FromISO(m.GetStart(), s.now().Location())
-		if err == nil {
-			start, err = attime.Instant(text, s.now())
-		}
-		if err != nil {
+		if start, err = attime.InstantISO(m.GetStart(), s.now()); err != nil {
 			return nil, invalid("start: %w", err)
 		}
 	}

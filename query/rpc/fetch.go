@@ -72,15 +72,7 @@ type ranged interface {
 
 // timeRange returns the requested range in seconds since 1970.
 func timeRange(m ranged, now time.Time) (start, end int64, err error) {
-	from, err := attime.FromISO(cmp.Or(m.GetStart(), "end-1day"), now.Location())
-	if err != nil {
-		return 0, 0, fmt.Errorf("start time: %w", err)
-	}
-	to, err := attime.FromISO(cmp.Or(m.GetEnd(), "now"), now.Location())
-	if err != nil {
-		return 0, 0, fmt.Errorf("end time: %w", err)
-	}
-	return attime.ParsePair(from, to, now)
+	return attime.PairISO(cmp.Or(m.GetStart(), "end-1day"), cmp.Or(m.GetEnd(), "now"), now)
 }
 
 // fewM matches an offset in m that rrdtool's at-style reads as months, not minutes.

@@ -97,12 +97,7 @@ func (s *Server) instant(name, text string) (time.Time, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil && v > 1e9 && v < most {
 		return time.UnixMilli(int64(math.Round(v * 1e3))), nil
 	}
-	now := s.now()
-	at, err := attime.FromISO(text, now.Location())
-	if err != nil {
-		return time.Time{}, invalid("%s: %w", name, err)
-	}
-	sec, err := attime.Instant(at, now)
+	sec, err := attime.InstantISO(text, s.now())
 	if err != nil {
 		return time.Time{}, invalid("%s: %w", name, err)
 	}

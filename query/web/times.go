@@ -26,11 +26,7 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request) {
 		From int64 `json:"from"`
 		To   int64 `json:"to"`
 	}
-	from, err := attime.FromISO(q.Get("from"), zone)
-	to, wrong := attime.FromISO(cmp.Or(q.Get("to"), "now"), zone)
-	if err = cmp.Or(err, wrong); err == nil {
-		answer.From, answer.To, err = attime.ParsePair(from, to, s.Now().In(zone))
-	}
+	answer.From, answer.To, err = attime.PairISO(q.Get("from"), cmp.Or(q.Get("to"), "now"), s.Now().In(zone))
 	switch {
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadRequest)

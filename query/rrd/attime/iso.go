@@ -7,6 +7,26 @@ import (
 	"time"
 )
 
+// PairISO is [ParsePair] for times that [FromISO] reads, in the location of now.
+func PairISO(start, end string, now time.Time) (a, b int64, err error) {
+	if start, err = FromISO(start, now.Location()); err != nil {
+		return 0, 0, fmt.Errorf("start time: %w", err)
+	}
+	if end, err = FromISO(end, now.Location()); err != nil {
+		return 0, 0, fmt.Errorf("end time: %w", err)
+	}
+	return ParsePair(start, end, now)
+}
+
+// InstantISO is [Instant] for a time that [FromISO] reads, in the location of now.
+func InstantISO(text string, now time.Time) (int64, error) {
+	text, err := FromISO(text, now.Location())
+	if err != nil {
+		return 0, err
+	}
+	return Instant(text, now)
+}
+
 var isoForms = []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05"}
 
 // FromISO converts an ISO time (2026-11-20, 2026-11-20T15:04:05, 2026-11-20T15:04:05Z, RFC 3339) to

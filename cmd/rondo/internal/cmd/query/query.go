@@ -189,11 +189,7 @@ func (q *querying) request(expr string) (path string, form url.Values, err error
 	if !q.ranges() {
 		at := now.Unix()
 		if q.at != "" {
-			text, err := attime.FromISO(q.at, location)
-			if err == nil {
-				at, err = attime.Instant(text, now.In(location))
-			}
-			if err != nil {
+			if at, err = attime.InstantISO(q.at, now.In(location)); err != nil {
 				return "", nil, fmt.Errorf("%w (%s)", err, cli.TimesHint)
 			}
 		}
@@ -205,13 +201,7 @@ func (q *querying) request(expr string) (path string, form url.Values, err error
 		n, _ := rra.ParseDuration(q.length) // check has read it
 		from = fmt.Sprintf("end-%ds", n)
 	}
-	if from, err = attime.FromISO(from, location); err == nil {
-		to, err = attime.FromISO(to, location)
-	}
-	var start, end int64
-	if err == nil {
-		start, end, err = attime.ParsePair(from, to, now.In(location))
-	}
+	start, end, err := attime.PairISO(from, to, now.In(location))
 	switch {
 	case err != nil:
 		return "", nil, fmt.Errorf("%w (%s)", err, cli.TimesHint)

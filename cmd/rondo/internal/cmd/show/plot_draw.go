@@ -54,12 +54,7 @@ func (p *plotting) times(lines []*plotLine) (start, end int64, err error) {
 	if from == "" {
 		from = fmt.Sprintf("end-%ds", length)
 	}
-	if from, err = attime.FromISO(from, location); err == nil {
-		to, err = attime.FromISO(to, location)
-	}
-	if err == nil {
-		start, end, err = attime.ParsePair(from, to, now.In(location))
-	}
+	start, end, err = attime.PairISO(from, to, now.In(location))
 	switch {
 	case err != nil:
 		return 0, 0, fmt.Errorf("%w (%s)", err, cli.TimesHint)

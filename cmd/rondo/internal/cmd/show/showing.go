@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -100,19 +101,8 @@ func (s *showing) times(last, row int64) (start, end int64, err error) {
 	if s.start == "" && s.end == "" {
 		return max(0, begin), newest, nil
 	}
-	from, to := s.start, s.end
-	if to == "" {
-		to = "now"
-	}
-	if from == "" {
-		from = fmt.Sprintf("end-%ds", chartedRows*row)
-	}
-	if from, err = attime.FromISO(from, location); err == nil {
-		to, err = attime.FromISO(to, location)
-	}
-	if err == nil {
-		start, end, err = attime.ParsePair(from, to, now.In(location))
-	}
+	from, to := cmp.Or(s.start, fmt.Sprintf("end-%ds", chartedRows*row)), cmp.Or(s.end, "now")
+	start, end, err = attime.PairISO(from, to, now.In(location))
 	if s.end == "" && newest > start { // behind the last update there are no rows
 		end = min(end, newest)
 	}
