@@ -11,7 +11,6 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
@@ -39,12 +38,8 @@ func NewMetadata(c *cli.Factory) *cobra.Command {
 			}
 			defer func() { err = cmp.Or(err, w.Close()) }()
 			req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
-			ask := (&rpc.Server{Store: o.Store}).Metadata
-			if o.Client != nil {
-				ask = o.Client.Metadata
-			}
 			for {
-				answer, err := ask(cmd.Context(), connect.NewRequest(req))
+				answer, err := o.API().Metadata(cmd.Context(), connect.NewRequest(req))
 				if err != nil {
 					return err
 				}

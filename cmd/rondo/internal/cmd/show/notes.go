@@ -2,6 +2,7 @@ package show
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -10,7 +11,6 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 )
@@ -23,30 +23,16 @@ func NewNotes(c *cli.Factory) *cobra.Command {
 		Long:  "Print the events kept beside the numbers, oldest first; of one key (a host) or of all.",
 		Args:  cli.Takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			key := ""
-			if len(args) > 0 {
-				key = args[0]
-			}
 			o, err := c.Target().Must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
 			defer func() { err = cmp.Or(err, o.Close()) }()
-			var notes []*typesv1.Note
-			if o.Client != nil {
-				answer, err := o.Client.Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: key}))
-				if err != nil {
-					return err
-				}
-				notes = answer.Msg.GetNotes()
-			} else {
-				byKey, err := o.Store.Notes(cmd.Context(), key)
-				if err != nil {
-					return err
-				}
-				notes = rpc.NotesOf(byKey)
+			answer, err := o.API().Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: strings.Join(args, "")}))
+			if err != nil {
+				return err
 			}
-			return printNotes(c, format, notes)
+			return printNotes(c, format, answer.Msg.GetNotes())
 		},
 	}
 	cli.AddOutput(cmd, &format)

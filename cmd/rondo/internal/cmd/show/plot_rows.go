@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -30,7 +31,7 @@ func (p *plotting) fetch(ctx context.Context, api rpc.API, lines []*plotLine, c 
 		s := showing{Factory: p.Factory, cf: p.cf}
 		cf, _, ok := s.function(l.def)
 		if !ok {
-			return 0, fmt.Errorf("the series %s has no archive of %s", cli.Quoted(l.path), strings.ToUpper(orWord(p.cf, "plain rows")))
+			return 0, fmt.Errorf("the series %s has no archive of %s", cli.Quoted(l.path), strings.ToUpper(cmp.Or(p.cf, "plain rows")))
 		}
 		line := chart.Line{Name: names[i], Merge: merge(cf)}
 		if line.Rows, err = get(cf); err != nil {
@@ -99,13 +100,6 @@ func merge(cf rra.CF) chart.Merge {
 	return chart.Mean
 }
 
-func orWord(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 // lineNames returns the names of lines for the legend: without the folders that all paths begin
 // with, and without the data source of a series that has only one.
 func lineNames(lines []*plotLine) []string {
@@ -146,7 +140,7 @@ func (p *plotting) entitle(c *chart.Chart, lines []*plotLine, step int64) {
 	unit := lines[0].unit
 	for _, l := range lines {
 		if l.path != lines[0].path {
-			c.Title = cli.OneLine(orWord(strings.TrimSuffix(commonFolder(lines), "/"), "/"))
+			c.Title = cli.OneLine(cmp.Or(strings.TrimSuffix(commonFolder(lines), "/"), "/"))
 		}
 		if l.unit != unit {
 			unit = ""

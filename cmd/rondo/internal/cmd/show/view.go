@@ -76,11 +76,7 @@ func (v *view) rows() error {
 		}
 		row := []any{time.Unix(end, 0).UTC().Format(time.RFC3339)}
 		for _, c := range v.columns {
-			if x := c.GetValues()[i]; math.IsNaN(x) || math.IsInf(x, 0) {
-				row = append(row, unknownCell{x})
-			} else {
-				row = append(row, x)
-			}
+			row = append(row, numberCell(c.GetValues()[i]))
 		}
 		if err := w.Row(row...); err != nil {
 			return err
