@@ -64,28 +64,6 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("the range has %d rows, more than %d", e.Rows, e.Most)
 }
 
-// Fetch returns the rows that rrdtool would fetch for r. The error is a [*RangeError] if they are
-// too many, ErrNoArchive if no archive has the CF, or an error of the store.
-func Fetch(ctx context.Context, s Store, ref core.Ref, r Request) (*Table, error) {
-	p, err := NewPlan(s, ref, r)
-	if err != nil {
-		return nil, err
-	}
-	most := int64(MaxValues / max(1, len(p.DS)))
-	if p.Rows() > most {
-		return nil, &RangeError{p.Rows(), most}
-	}
-	t := &Table{Start: p.Start, End: p.End, Step: p.Step, DS: p.DS, Archive: p.Archive}
-	t.Values = make([]float64, 0, p.Rows()*int64(len(p.DS)))
-	for piece, err := range p.Pieces(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		t.Values = append(t.Values, piece.Values...)
-	}
-	return t, nil
-}
-
 // A Plan is the archive that serves a request, and the range of whole rows.
 type Plan struct {
 	Archive    int      // index of the archive

@@ -73,7 +73,7 @@ func benchmarkPoints(b *testing.B, n int, age int64) {
 				for _, ref := range refs {
 					r := r
 					r.Resolution = width
-					if t, err := query.Fetch(b.Context(), s, ref, r); err != nil || t.Step != width {
+					if t, err := fetch(b.Context(), s, ref, r); err != nil || t.Step != width {
 						b.Fatal(t, err)
 					}
 				}

@@ -106,7 +106,7 @@ func TestFetch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s.asked = 0
-			tab, err := query.Fetch(t.Context(), s, 1, tt.r)
+			tab, err := fetch(t.Context(), s, 1, tt.r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,13 +128,25 @@ func TestFetch(t *testing.T) {
 			}
 		})
 	}
-	var tooLong *query.RangeError
-	if _, err := query.Fetch(t.Context(), s, 1, query.Request{Start: 1e9, End: 1e13}); !errors.As(err, &tooLong) {
-		t.Errorf("a range of 1e12 rows: got %v, want a *RangeError", err)
-	}
-	if _, err := query.Fetch(t.Context(), s, 1, query.Request{CF: rra.HWPredict}); !errors.Is(err, query.ErrNoArchive) {
+	if _, err := fetch(t.Context(), s, 1, query.Request{CF: rra.HWPredict}); !errors.Is(err, query.ErrNoArchive) {
 		t.Errorf("no such archive: got %v", err)
 	}
+}
+
+// fetch returns the rows of a plan in one table.
+func fetch(ctx context.Context, s query.Store, ref core.Ref, r query.Request) (*query.Table, error) {
+	p, err := query.NewPlan(s, ref, r)
+	if err != nil {
+		return nil, err
+	}
+	t := &query.Table{Start: p.Start, End: p.End, Step: p.Step, DS: p.DS, Archive: p.Archive}
+	for piece, err := range p.Pieces(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		t.Values = append(t.Values, piece.Values...)
+	}
+	return t, nil
 }
 
 func TestFetchOfEngine(t *testing.T) {
@@ -150,7 +162,7 @@ func TestFetchOfEngine(t *testing.T) {
 	if err := s.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	tab, err := query.Fetch(t.Context(), s, ref, query.Request{CF: rra.Last, Start: 1020, End: 1039})
+	tab, err := fetch(t.Context(), s, ref, query.Request{CF: rra.Last, Start: 1020, End: 1039})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +172,7 @@ func TestFetchOfEngine(t *testing.T) {
 	}
 }
 
-func ExampleFetch() {
+func ExamplePlan_Pieces() {
 	dir, err := os.MkdirTemp("", "rondo")
 	if err != nil {
 		log.Fatal(err)
@@ -187,13 +199,18 @@ func ExampleFetch() {
 	if err := s.Append(ctx, &b); err != nil {
 		log.Fatal(err)
 	}
-	t, err := query.Fetch(ctx, s, ref, query.Request{CF: rra.Average, Start: 1700000030, End: 1700000059})
+	plan, err := query.NewPlan(s, ref, query.Request{CF: rra.Average, Start: 1700000030, End: 1700000059})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for i := range t.Len() {
-		end, values := t.Row(i)
-		fmt.Println(end, values)
+	for t, err := range plan.Pieces(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for i := range t.Len() {
+			end, values := t.Row(i)
+			fmt.Println(end, values)
+		}
 	}
 	// Output:
 	// 1700000040 [0.75]
