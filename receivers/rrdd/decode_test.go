@@ -1,12 +1,14 @@
 package rrdd
 
 import (
+	"bytes"
 	"crypto/md5"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +17,15 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
+
+// Decode decodes the content of one plugin's file.
+func Decode(b []byte) (*File, error) {
+	var r Reader
+	if err := r.decode(bytes.NewReader(b), int64(len(b))); err != nil {
+		return nil, err
+	}
+	return &File{r.version, r.timestamp, r.sources, slices.Clone(r.work.doc.values)}, nil
+}
 
 // v1 puts a header before a text.
 func v1(text string) []byte {

@@ -44,8 +44,7 @@ const (
 type Type uint8
 
 // The types. Since 2016 writers say Gauge, Absolute and Derive. Before, the same types were called
-// Absolute, Rate and AbsoluteToRate. So the meaning of Absolute depends on the file: see
-// [File.Legacy].
+// Absolute, Rate and AbsoluteToRate. So the meaning of Absolute depends on the file: see legacy.
 const (
 	Absolute       Type = iota // count since the last reading; before 2016 a plain measurement
 	Gauge                      // a plain measurement
@@ -153,10 +152,9 @@ type File struct {
 	Values []rra.Value
 }
 
-// Legacy reports whether f uses the words from before 2016, when absolute was a plain measurement.
-// It does if a data source says rate or absolute_to_rate, or if none says gauge or derive.
-func (f *File) Legacy() bool { return legacy(f.Sources) }
-
+// legacy reports whether a file uses the words from before 2016, when absolute was a plain
+// measurement. It does if a data source says rate or absolute_to_rate, or if none says gauge or
+// derive.
 func legacy(sources []Source) bool {
 	modern := false
 	for i := range sources {

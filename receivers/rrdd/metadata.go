@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/decimal"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -348,48 +349,11 @@ func (s scalar) reading(t ValueType) (rra.Value, bool) {
 	return rra.Float(x), ok
 }
 
-// longest bounds the text of a number.
-const longest = 1100
-
 // parseFloat parses a decimal number, or nan, inf or infinity with or without a sign. A number that
 // is too large is infinite.
 func parseFloat(b []byte) (float64, bool) {
-	if len(b) == 0 || len(b) > longest {
-		return 0, false
-	}
-	digit := false
-	for _, c := range b {
-		switch {
-		case c >= '0' && c <= '9':
-			digit = true
-		case strings.IndexByte("+-.eE", c) < 0:
-			return parseWord(b)
-		}
-	}
-	if !digit {
-		return 0, false
-	}
-	x, err := strconv.ParseFloat(string(b), 64)
-	if err != nil && !math.IsInf(x, 0) {
-		return 0, false
-	}
-	return x, true
-}
-
-func parseWord(b []byte) (float64, bool) {
-	sign := 1
-	switch b[0] {
-	case '-':
-		sign = -1
-		b = b[1:]
-	case '+':
-		b = b[1:]
-	}
-	switch {
-	case equalFold(b, "nan"):
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') && equalFold(b[1:], "nan") {
 		return math.NaN(), true
-	case equalFold(b, "inf"), equalFold(b, "infinity"):
-		return math.Inf(sign), true
 	}
-	return 0, false
+	return decimal.Parse(b)
 }

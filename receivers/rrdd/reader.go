@@ -15,23 +15,16 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Decode decodes the content of one plugin's file. Errors are of type *receivers.Error, with one of
-// these reasons:
+// A Reader reads one plugin's file again and again. Errors are of type *receivers.Error, with one
+// of these reasons:
 //
 //   - Truncated: the file is shorter than it announces.
 //   - Malformed: the file does not begin as such files do, or its JSON is wrong.
 //   - Checksum: MD5 or a CRC does not match, or rrd-client-lib has written no sample yet.
 //   - Limit: the file announces more than MaxFile bytes, or has more than MaxSources data sources.
-func Decode(b []byte) (*File, error) {
-	var r Reader
-	if err := r.decode(bytes.NewReader(b), int64(len(b))); err != nil {
-		return nil, err
-	}
-	return &File{r.version, r.timestamp, r.sources, slices.Clone(r.work.doc.values)}, nil
-}
-
-// A Reader reads one plugin's file again and again. It remembers the data sources and the checksums
-// of the last reading, so that reading an unchanged file is cheap. The zero value is ready.
+//
+// It remembers the data sources and the checksums of the last reading, so that reading an unchanged
+// file is cheap. The zero value is ready.
 type Reader struct {
 	work *workspace
 

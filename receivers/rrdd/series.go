@@ -18,7 +18,7 @@ type Vocabulary uint8
 
 // The vocabularies.
 const (
-	Auto   Vocabulary = iota // File.Legacy decides for each file
+	Auto   Vocabulary = iota // legacy decides for each file
 	Legacy                   // absolute is a plain measurement
 	Modern                   // absolute is a count since the last reading
 )

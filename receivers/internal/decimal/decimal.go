@@ -70,8 +70,8 @@ func Parse(text []byte) (float64, bool) {
 	return v, true
 }
 
-// MaxNumber is the length of the longest number, in bytes.
-const MaxNumber = 512
+// MaxNumber is the length of the longest number, in bytes. All digits of a float64 are fewer.
+const MaxNumber = 1100
 
 // slow reads every number that Parse may be given. strconv reads more than Python does:
 // hexadecimal numbers and numbers with underscores, which are refused here.
