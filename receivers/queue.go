@@ -3,7 +3,6 @@ package receivers
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -358,19 +357,13 @@ func (q *Queue) recycle(b *core.Batch) {
 
 // failed counts the samples of b that were not stored because of err.
 func (q *Queue) failed(b *core.Batch, err error) {
-	r, missing := LossOf(err, b.Len())
+	missing, stale := q.c.lose(err, b.Len())
 	if missing > 0 {
-		q.c.Drop(FailureReason(err), uint64(missing))
 		if ok, held := q.failures.Allow("failed", q.now()); ok {
 			q.log.Error("samples not stored", "samples", missing, "err", err, "held_back_lines", held)
 		}
 	}
-	if r == nil {
-		return
-	}
-	q.c.Drop(Late, uint64(r.Late))
-	q.c.Drop(State, uint64(r.Other))
-	if slices.ContainsFunc(r.First, core.Rejection.Gone) {
+	if stale {
 		q.stale.Store(true)
 	}
 }

@@ -194,16 +194,7 @@ func (q *Requests) renewAfter(p Pending) {
 // again: it is made anew then.
 func (q *Requests) Wait(b *core.Batch, p Pending) error {
 	err := p.Wait()
-	rejected, missing := LossOf(err, b.Len())
-	if missing > 0 {
-		q.c.Drop(FailureReason(err), uint64(missing))
-	}
-	if rejected == nil {
-		return err
-	}
-	q.c.Drop(Late, uint64(rejected.Late))
-	q.c.Drop(State, uint64(rejected.Other))
-	if slices.ContainsFunc(rejected.First, core.Rejection.Gone) {
+	if _, stale := q.c.lose(err, b.Len()); stale {
 		q.stale.Add(1)
 		return fmt.Errorf("a series was dropped or changed a moment ago: %w", core.ErrUnavailable)
 	}

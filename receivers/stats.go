@@ -1,8 +1,10 @@
 package receivers
 
 import (
+	"slices"
 	"sync/atomic"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
@@ -68,6 +70,21 @@ type Counters struct {
 
 // Drop counts n drops for the reason r.
 func (c *Counters) Drop(r Reason, n uint64) { c.dropped[r].Add(n) }
+
+// lose counts what the sink has not stored of a batch of n samples because of err. It returns how
+// many the sink has failed to store, and whether it has refused the reference of a series.
+func (c *Counters) lose(err error, n int) (missing int, stale bool) {
+	rejected, missing := LossOf(err, n)
+	if missing > 0 {
+		c.Drop(FailureReason(err), uint64(missing))
+	}
+	if rejected == nil {
+		return missing, false
+	}
+	c.Drop(Late, uint64(rejected.Late))
+	c.Drop(State, uint64(rejected.Other))
+	return missing, slices.ContainsFunc(rejected.First, core.Rejection.Gone)
+}
 
 // Stats returns a snapshot.
 func (c *Counters) Stats() Stats {

@@ -122,11 +122,7 @@ func (s *server) peer(name string) (*agent, error) {
 // controlList asks the agent which counters it has. The table also shows what is known about those
 // that it samples.
 func (a *agent) controlList(ctx context.Context) (receivers.Table, error) {
-	q, err := a.ask(Request{Command: ListRequest}, false)
-	if err != nil {
-		return receivers.Table{}, err
-	}
-	ans, err := q.wait(ctx, a.s.answerTime)
+	ans, err := a.answer(ctx, Request{Command: ListRequest}, "")
 	if err != nil {
 		return receivers.Table{}, err
 	}
@@ -163,18 +159,24 @@ func (a *agent) controlAdd(ctx context.Context, arg string) (receivers.Table, er
 	if err != nil {
 		return receivers.Table{}, err
 	}
-	q, err := a.ask(Request{Command: AddRequest, Category: w.category, Name: w.name}, false)
-	if err != nil {
-		return receivers.Table{}, err
-	}
-	ans, err := q.wait(ctx, a.s.answerTime)
-	if err == nil {
-		err = refusal(ans.status, strconv.Quote(w.String()))
-	}
+	ans, err := a.answer(ctx, Request{Command: AddRequest, Category: w.category, Name: w.name}, strconv.Quote(w.String()))
 	if err != nil {
 		return receivers.Table{}, err
 	}
 	return receivers.Table{Columns: counterColumns, Rows: [][]string{counterRow(&ans.counter)}}, nil
+}
+
+// answer asks the agent and waits for its answer. what is the counter that it may refuse.
+func (a *agent) answer(ctx context.Context, r Request, what string) (answer, error) {
+	q, err := a.ask(r, false)
+	if err != nil {
+		return answer{}, err
+	}
+	ans, err := q.wait(ctx, a.s.answerTime)
+	if err == nil {
+		err = refusal(ans.status, what)
+	}
+	return ans, err
 }
 
 // refusal returns the error for a status; nil if it is OK.
@@ -196,15 +198,7 @@ func (a *agent) controlRemove(ctx context.Context, arg string) (receivers.Table,
 	if err != nil {
 		return receivers.Table{}, err
 	}
-	q, err := a.ask(Request{Command: RemoveRequest, Index: c.Index}, false)
-	if err != nil {
-		return receivers.Table{}, err
-	}
-	ans, err := q.wait(ctx, a.s.answerTime)
-	if err == nil {
-		err = refusal(ans.status, arg)
-	}
-	if err != nil {
+	if _, err := a.answer(ctx, Request{Command: RemoveRequest, Index: c.Index}, arg); err != nil {
 		return receivers.Table{}, err
 	}
 	return receivers.Table{Columns: counterColumns, Rows: [][]string{counterRow(&c)}}, nil
