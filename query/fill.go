@@ -20,7 +20,7 @@ func ReadBases(ctx context.Context, s core.Fetcher, all []*Join, admit func(valu
 
 // Fill reads what all need for their holes: of all levels at once, if these are few rows.
 func Fill(ctx context.Context, s core.Fetcher, all []*Join, admit func(values int64) error) error {
-	r := reader{admit: admit, room: len(all), most: fillValues / int64(max(1, len(all)))}
+	r := reader{admit: admit, room: len(all) + 7, most: fillValues / int64(max(1, len(all)))}
 	for {
 		if r.plan(all, (*Join).next); len(r.spans) == 0 {
 			return nil
@@ -42,7 +42,8 @@ type reader struct {
 	kept   []float64 // values that joins keep
 	before *Join     // one that has levels
 	unread []span    // of all joins
-	spare  []span
+	spare  []span    // room for holes, to begin with few
+	few    [4]span
 	holes  [][]span // by place in want of a join
 	copies []span   // of holes
 }
@@ -55,7 +56,7 @@ type spanOf struct {
 
 // plan plans what each join reads.
 func (r *reader) plan(all []*Join, plan func(*Join, *reader)) {
-	r.spans, r.of = r.spans[:0], r.of[:0]
+	r.spans, r.of, r.spare = r.spans[:0], r.of[:0], r.few[:0]
 	for _, x := range all {
 		before := len(r.spans)
 		if r.values = 0; x.Err == nil {

@@ -129,7 +129,7 @@ func (x *Join) others(first int, cf rra.CF, average bool) {
 	for i := range all {
 		left := i == x.base || !all[i].Serves(cf) || average && all[i].Serves(x.cf)
 		for k := 0; k < len(all) && !left; k++ {
-			left = k != i && all[k].Serves(cf) && knows(k, i)
+			left = k != i && knows(k, i) && all[k].Serves(cf)
 		}
 		if !left {
 			x.levels = append(x.levels, level{archive: i, average: average})
@@ -221,6 +221,7 @@ func (x *Join) begin(r *reader) {
 		r.before = x
 	}
 	first := len(r.unread)
+	r.unread = slices.Grow(r.unread, len(x.levels))
 	front, at, end := x.from, x.from, min(x.end, x.open.Last) // windows cover (front, at]
 	for i := -1; i < len(x.levels); i++ {
 		archive := x.base

@@ -367,9 +367,12 @@ func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int6
 	if dir.Lagging(index).Records > 0 || len(g.longRuns) > 0 || c.seasonal {
 		return 0
 	}
+	span, newest := int64(0), int64(0) // of the rows at hand; a division costs more than the rest
 	at := func(column int, row uint32) {
-		span := c.streams[column/c.sources].Span
-		first = min(first, (fullIndex(row, rowblock.FloorDiv(last, span))-1)*span)
+		if s := c.streams[column/c.sources].Span; s != span {
+			span, newest = s, rowblock.FloorDiv(last, s)
+		}
+		first = min(first, (fullIndex(row, newest)-1)*span)
 	}
 	piece := func(e pending.Piece) bool {
 		at(e.Column, e.First)
@@ -385,8 +388,8 @@ func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int6
 		}
 	}
 	for i := range c.streams {
-		if slots := dir.Between(i, math.MinInt64, math.MaxInt64); len(slots) > 0 {
-			first = min(first, (slots[0].Slot*c.streams[i].Slot-1)*c.streams[i].Span)
+		if dir != nil && i < len(dir.Slots) && len(dir.Slots[i]) > 0 {
+			first = min(first, (dir.Slots[i][0].Slot*c.streams[i].Slot-1)*c.streams[i].Span)
 		}
 	}
 	return max(first, 0)
