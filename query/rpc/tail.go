@@ -39,7 +39,7 @@ func (s *Server) Tail(ctx context.Context, req *connect.Request[rondov1.TailRequ
 
 // newTail checks the request of a Tail.
 func (s *Server) newTail(ctx context.Context, m *rondov1.TailRequest) (*tail, error) {
-	t := &tail{server: s, view: s.view(ctx), request: m, left: m.GetAnswers(), start: -1, account: limit.Of(ctx).Another()}
+	t := &tail{server: s, view: s.view(ctx), request: m, left: m.GetAnswers(), start: -1, sentTo: make(map[string]int64), account: limit.Of(ctx).Another()}
 	var err error
 	if t.matchers, err = matchersOf(m.GetMatchers()); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (t *tail) run(ctx context.Context) error {
 // round sends the rows that have closed since the round before. It reports whether as many answers
 // were sent as the request wants.
 func (t *tail) round(ctx context.Context) (done bool, err error) {
-	if (t.unchosen != nil || changed(t.watch)) && time.Since(t.chosen) > tailSelect {
+	if time.Since(t.chosen) > tailSelect && (t.unchosen != nil || changed(t.watch)) { // changes are taken once
 		t.unchosen = t.choose(ctx)
 		if t.unchosen != nil && connect.CodeOf(t.unchosen) != connect.CodeUnavailable {
 			return false, t.unchosen

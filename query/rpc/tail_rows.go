@@ -19,7 +19,8 @@ func (t *tail) piece(ctx context.Context) (sent, more bool, err error) {
 	for _, x := range t.series {
 		last, err := core.Last(ctx, t.server.Store, x.ref)
 		if errors.Is(err, core.ErrNotFound) {
-			delete(t.series, x.ref) // choose finds it if it has come again
+			delete(t.series, x.ref) // choose finds it if it has come again, or was altered
+			t.sentTo[x.path] = x.next
 			continue
 		}
 		if errors.Is(err, core.ErrDamaged) {

@@ -19,6 +19,9 @@ func (t *tail) choose(ctx context.Context) error {
 	t.watch = t.server.Store.Watch(most)
 	t.chosen = time.Now()
 	found := make(map[core.Ref]*tailed)
+	for _, x := range t.series {
+		t.sentTo[x.path] = x.next
+	}
 	for e, err := range t.selected(ctx) {
 		if errors.Is(err, core.ErrDamaged) || errors.Is(err, core.ErrNotFound) {
 			continue
@@ -35,6 +38,9 @@ func (t *tail) choose(ctx context.Context) error {
 		if x == nil {
 			continue
 		}
+		if at := t.sentTo[e.Path]; t.series[e.Ref] == nil && at > x.next { // it was altered
+			x.next = at - at%x.step
+		}
 		x.path = e.Path
 		if found[e.Ref] = x; len(found) > maxTailed {
 			return exhausted("more than %d series are selected", maxTailed)
@@ -44,6 +50,7 @@ func (t *tail) choose(ctx context.Context) error {
 		t.server.tailed.Add(-n)
 		return exhausted("more than %d series are tailed together: ask for fewer, or later", maxTailedAll)
 	}
+	clear(t.sentTo)
 	t.counted, t.series = int64(len(found)), found
 	return nil
 }

@@ -34,7 +34,8 @@ type tail struct {
 	chosen   time.Time // when series were last chosen
 	left     int32     // answers that are to be sent; 0: they are not counted
 	series   map[core.Ref]*tailed
-	counted  int64 // of series, in Server.tailed
+	sentTo   map[string]int64 // by path, next of series that have ended
+	counted  int64            // of series, in Server.tailed
 	sent     time.Time
 
 	unchosen error     // why series could not be chosen again; nil: they were

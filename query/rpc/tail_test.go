@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -206,5 +207,38 @@ func TestTailEndsWithTheRights(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// TestTailOfAlteredSeries: a series that is altered has another reference. Its rows go on behind
+// those that were sent, each once.
+func TestTailOfAlteredSeries(t *testing.T) {
+	store, c, _ := tailing(t)
+	create(t, c, "web/a")
+	samples := func(from, to int) {
+		for at := from; at <= to; at += 10 {
+			write(t, c, &rondov1.Sample{Path: "web/a", Update: fmt.Sprintf("%d:1:%d", at, at%1000)})
+		}
+	}
+	samples(1699999010, 1699999030)
+	stream := tail(t, c, &rondov1.TailRequest{Prefix: "web/", Start: "1699999000"})
+	got := rowsOf(t, stream, 3)["web/a"]
+	samples(1699999040, 1699999040)
+	_, err := store.Alter(t.Context(), "web/a", func(x core.Copy) (core.Copy, error) {
+		d := *x.Definition
+		d.Sources = slices.Clone(d.Sources)
+		d.Sources[0].Heartbeat++
+		x.Definition = &d
+		return x, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples(1699999050, 1699999060)
+	for !strings.Contains(got, "1699999060:") {
+		got += rowsOf(t, stream, 1)["web/a"]
+	}
+	if want := "1699999010:10 1699999020:20 1699999030:30 1699999040:40 1699999050:50 1699999060:60 "; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
