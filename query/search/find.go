@@ -43,12 +43,17 @@ const (
 // are in all. Words with * or ? and words as LABEL=VALUE are patterns: then the hits are series
 // that all of them describe. A pattern is the end of a path from any of its names on: * stands
 // for what may be in a name, ? for one character, and ** for any number of names; in the value
-// of a label * is anything. Case matters in values of labels only. The error wraps ErrQuery if
-// the text has too many or too long words, and core.ErrMemory if the names do not fit into the
-// store's budget. The hits are at and below the folders in within, or anywhere if it is nil.
+// of a label * is anything. Case matters in values of labels only. If a text without * and ? finds
+// nothing by labels, its words are looked for as others are: names have = in them, too. The error
+// wraps ErrQuery if the text has too many or too long words, and core.ErrMemory if the names do not
+// fit into the store's budget. The hits are at and below the folders in within, or anywhere if it
+// is nil.
 func (x *Index) Search(ctx context.Context, text string, limit int, within []string) (hits []Hit, found int, err error) {
 	if isMatch(text) {
-		return x.match(ctx, text, limit, within)
+		hits, found, err = x.match(ctx, text, limit, within)
+		if found > 0 || err != nil || isGlob(text) {
+			return hits, found, err
+		}
 	}
 	q, err := parseQuery(text)
 	if err != nil || len(q) == 0 {

@@ -70,3 +70,30 @@ func TestSearchByLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchForNamesThatLookLikeLabels: Influx' tags stand in paths, and may be copied from there, or
+// be typed in part.
+func TestSearchForNamesThatLookLikeLabels(t *testing.T) {
+	s := enginetest.Open(t)
+	x := search.New(s)
+	t.Cleanup(x.Close)
+	labelled(t, s, "influx/cpu/cpu=cpu0,host=web1/idle cpu=cpu0 host=web1", "influx/mem/host=web1/free host=web1", "influx/mem/host=web2/free host=web2")
+	for text, want := range map[string]string{
+		"host=web1":               "influx/cpu/cpu=cpu0,host=web1/idle influx/mem/host=web1/free",
+		"cpu=cpu0,host=web1":      "influx/cpu/cpu=cpu0,host=web1/ influx/cpu/cpu=cpu0,host=web1/idle",
+		"cpu=cpu0,host=web1 idle": "influx/cpu/cpu=cpu0,host=web1/idle",
+		"host=web2 fre":           "influx/mem/host=web2/free",
+		"host=we":                 "influx/cpu/cpu=cpu0,host=web1/ influx/mem/host=web1/ influx/mem/host=web2/ influx/cpu/cpu=cpu0,host=web1/idle influx/mem/host=web1/free influx/mem/host=web2/free",
+		"host=w*3":                "",
+		"host=db":                 "",
+	} {
+		hits, _, err := x.Search(t.Context(), text, 100, nil)
+		got := pathsOf(hits)
+		slices.Sort(got)
+		sorted := strings.Fields(want)
+		slices.Sort(sorted)
+		if err != nil || !slices.Equal(got, sorted) {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}
