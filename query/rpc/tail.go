@@ -142,7 +142,8 @@ func (t *tail) run(ctx context.Context) error {
 // round sends the rows that have closed since the round before. It reports whether as many answers
 // were sent as the request wants.
 func (t *tail) round(ctx context.Context) (done bool, err error) {
-	if time.Since(t.chosen) > tailSelect && (t.unchosen != nil || changed(t.watch)) { // changes are taken once
+	// The time comes first: changes that were taken are not seen again.
+	if time.Since(t.chosen) > tailSelect && (t.unchosen != nil || changed(t.watch)) {
 		t.unchosen = t.choose(ctx)
 		if t.unchosen != nil && connect.CodeOf(t.unchosen) != connect.CodeUnavailable {
 			return false, t.unchosen
