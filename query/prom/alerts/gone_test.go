@@ -95,3 +95,23 @@ func TestAlertsOfAGroupThatAnotherNodeHad(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestTakenNewsAreKept: a node that takes a group over does not send again what a webhook has taken,
+// once the node before has evaluated the group again. It did so for as long as nothing changed.
+func TestTakenNewsAreKept(t *testing.T) {
+	shared := &bench{turn: "a", states: make(map[string][]byte)}
+	m, target := fire(t, func(c *Config, url string) { c.Webhooks = []string{url} })
+	var groups []string
+	m.Share(seat{shared, "a", &groups})
+	at := time.Now()
+	step(t, m, at)
+	sent(t, m, target, func() bool { return len(m.unsent()) == 0 })
+	step(t, m, at.Add(time.Second))
+	next, _ := fire(t, func(c *Config, url string) { c.Webhooks = []string{url} })
+	next.Share(seat{shared, "b", &groups})
+	shared.turn = "b"
+	step(t, next, at.Add(2*time.Second))
+	if got := queued(next); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}

@@ -379,7 +379,7 @@ func (m *Manager) addSender(address string, manager bool) error {
 		u = u.JoinPath("api/v2/alerts")
 	}
 	m.senders = append(m.senders, &sender{
-		client: m.Client, external: addressOf(m.ExternalURL), warn: m.warn, count: m.count, taken: m.save,
+		client: m.Client, external: addressOf(m.ExternalURL), warn: m.warn, count: m.count, taken: m.taken,
 		url: u.String(), manager: manager, wake: make(chan struct{}, 1),
 	})
 	return nil

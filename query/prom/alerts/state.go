@@ -58,9 +58,8 @@ func (m *Manager) save() {
 	}
 	m.saving.Lock()
 	defer m.saving.Unlock()
-	unsent := m.unsent()
 	m.mu.Lock()
-	text, err := stateText(m.groups, unsent, m.Now())
+	text, err := stateText(m.groups, m.unsent(), m.Now())
 	m.mu.Unlock()
 	if err == nil {
 		err = replace.File(m.StateFile, func(w io.Writer) error {

@@ -117,25 +117,36 @@ func (g *group) replaceAlerts(state []byte, now time.Time) (gone []*alert, err e
 
 // keep keeps the alerts of a group for the next process, if this one evaluates the group.
 func (m *Manager) keep(ctx context.Context, g *group) {
-	if m.turns == nil {
-		return
-	}
-	unsent := m.unsent()
 	m.mu.Lock()
-	if !g.mine {
+	if !g.mine { // nor is it where nobody takes turns
 		m.mu.Unlock()
 		return
 	}
-	text, err := stateText([]*group{g}, unsent, m.Now())
+	g.kept = true // until a webhook takes news
+	text, err := stateText([]*group{g}, m.unsent(), m.Now())
 	m.mu.Unlock()
 	if err == nil {
 		err = m.turns.Keep(ctx, g.turn, text)
 	}
+	if err == nil {
+		return
+	}
 	m.mu.Lock()
-	g.kept = err == nil
+	g.kept = false
 	m.mu.Unlock()
-	if err != nil && ctx.Err() == nil {
+	if ctx.Err() == nil {
 		m.warn("the alerts of a group are not kept for the other nodes", "group", g.name, "err", err)
+	}
+}
+
+// taken notes that a webhook has taken news: nobody is to send them again. Each group is kept once
+// more when it is evaluated next.
+func (m *Manager) taken() {
+	m.save()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, g := range m.groups {
+		g.kept = false
 	}
 }
 
