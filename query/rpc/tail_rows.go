@@ -69,14 +69,17 @@ func (t *tail) piece(ctx context.Context) (sent, more bool, err error) {
 	return sent, more && t.failed == nil, err
 }
 
-// read adds the rows of one span to an answer. A series that has none, because it was dropped or
-// its rows are damaged, goes on behind them. A series whose rows could not be read for another
-// reason stays where it is: its rows are there, and will come.
+// read adds the rows of one span to an answer. A series whose rows are damaged goes on behind them.
+// A series whose rows could not be read for another reason stays where it is: its rows are there,
+// and will come, if it was altered by another reference.
 func (t *tail) read(ctx context.Context, k latestSpan, refs []core.Ref, of []*tailed, answer *rondov1.TailResponse) (unread error) {
 	failed := t.server.Store.FetchMany(ctx, core.Spans(refs, k.archive, k.start, k.end), func(i int, rows *core.Rows, err error) {
 		x := of[i]
 		if err != nil && !hasNone(err) {
 			unread = err
+			return
+		}
+		if errors.Is(err, core.ErrNotFound) {
 			return
 		}
 		x.next = k.end
