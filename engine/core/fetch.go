@@ -388,8 +388,8 @@ func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int6
 		}
 	}
 	for i := range c.streams {
-		if dir != nil && i < len(dir.Slots) && len(dir.Slots[i]) > 0 {
-			first = min(first, (dir.Slots[i][0].Slot*c.streams[i].Slot-1)*c.streams[i].Span)
+		if slots := dir.Of(i); len(slots) > 0 {
+			first = min(first, (slots[0].Slot*c.streams[i].Slot-1)*c.streams[i].Span)
 		}
 	}
 	return max(first, 0)

@@ -175,9 +175,7 @@ func (r *Rows) piece(at uint32) Piece {
 	if n := int(b[2]); n > 0 {
 		p := Piece{Rows: n, Column: int(b[3]), Code: b[shortHeader : shortHeader+int(b[4])]}
 		p.First = r.bases[p.Column] + uint32(int16(binary.LittleEndian.Uint16(b[5:])))
-		if distance := uint32(binary.LittleEndian.Uint16(b)); distance > 0 {
-			p.before = at + 1 - distance
-		}
+		p.before = shortBefore(b, at+1)
 		return p
 	}
 	return Piece{
@@ -185,6 +183,15 @@ func (r *Rows) piece(at uint32) Piece {
 		Column: int(binary.LittleEndian.Uint16(b[13:])), Rows: int(binary.LittleEndian.Uint32(b[15:])),
 		Code: b[longHeader : longHeader+int(binary.LittleEndian.Uint16(b[11:]))],
 	}
+}
+
+// shortBefore returns the address of the piece before the one at an address, both plus 1; 0: none.
+// b begins with the short header of that piece.
+func shortBefore(b []byte, at uint32) uint32 {
+	if distance := uint32(binary.LittleEndian.Uint16(b)); distance > 0 {
+		return at - distance
+	}
+	return 0
 }
 
 // Each calls fn with each piece of a series that has one of n columns from first on, newest first,
@@ -196,11 +203,7 @@ func (r *Rows) Each(series, first, n int, fn func(Piece) bool) {
 	for at := r.newest[series]; at != 0; {
 		b := r.chunks[(at-1)/ChunkSize][(at-1)%ChunkSize:]
 		if short := b[2] > 0; short && uint(int(b[3])-first) >= uint(n) {
-			distance := uint32(binary.LittleEndian.Uint16(b))
-			if distance == 0 {
-				return
-			}
-			at -= distance
+			at = shortBefore(b, at)
 			continue
 		}
 		p := r.piece(at - 1)

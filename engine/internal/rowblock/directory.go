@@ -1,6 +1,7 @@
 package rowblock
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
 	"math"
@@ -51,15 +52,7 @@ func (d *Directory) Clone(streams int) *Directory {
 	return out
 }
 
-func compareSlot(e SubBlocks, slot int64) int {
-	switch {
-	case e.Slot < slot:
-		return -1
-	case e.Slot > slot:
-		return 1
-	}
-	return 0
-}
+func compareSlot(e SubBlocks, slot int64) int { return cmp.Compare(e.Slot, slot) }
 
 // Slot returns the blocks of a slot, after it added the slot if that was missing. The result holds
 // until d changes.
@@ -72,12 +65,17 @@ func (d *Directory) Slot(stream int, slot int64) *SubBlocks {
 	return &(*entries)[i]
 }
 
-// Between returns the blocks of the slots from to to, both included. d may be nil.
-func (d *Directory) Between(stream int, from, to int64) []SubBlocks {
+// Of returns the blocks of all slots of a stream, in order. d may be nil.
+func (d *Directory) Of(stream int) []SubBlocks {
 	if d == nil || stream >= len(d.Slots) {
 		return nil
 	}
-	e := d.Slots[stream]
+	return d.Slots[stream]
+}
+
+// Between returns the blocks of the slots from to to, both included. d may be nil.
+func (d *Directory) Between(stream int, from, to int64) []SubBlocks {
+	e := d.Of(stream)
 	i, _ := slices.BinarySearchFunc(e, from, compareSlot)
 	j, found := slices.BinarySearchFunc(e, to, compareSlot)
 	if found {
