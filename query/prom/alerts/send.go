@@ -57,6 +57,9 @@ type sender struct {
 
 // add queues messages.
 func (s *sender) add(ms []message) {
+	if len(ms) == 0 { // as after most evaluations
+		return
+	}
 	s.mu.Lock()
 	for _, m := range ms {
 		if s.manager || m.news {
