@@ -95,7 +95,7 @@ func decodePosting(b []byte) (p posting, err error) {
 	return p, nil
 }
 
-// postingIn returns the entry of the label index under a key as c finds it, empty if there is none.
+// postingIn looks a key up in the label index. A key without an entry has an empty posting.
 func (cat *catalogue) postingIn(c *boltfile.Cursor, key []byte) (posting, error) {
 	x, err := sought(cat.damage, c, bucketLabels, key, func(b []byte) (groupSet, error) { return cat.parsePosting(key, b) })
 	return x.p, err

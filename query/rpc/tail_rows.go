@@ -71,7 +71,7 @@ func (t *tail) piece(ctx context.Context) (sent, more bool, err error) {
 
 // read adds the rows of one span to an answer. A series whose rows are damaged goes on behind them.
 // A series whose rows could not be read for another reason stays where it is: its rows are there,
-// and will come, if it was altered by another reference.
+// and will come. If the series was altered, they come under its new reference.
 func (t *tail) read(ctx context.Context, k latestSpan, refs []core.Ref, of []*tailed, answer *rondov1.TailResponse) (unread error) {
 	failed := t.server.Store.FetchMany(ctx, core.Spans(refs, k.archive, k.start, k.end), func(i int, rows *core.Rows, err error) {
 		x := of[i]

@@ -266,7 +266,7 @@ func TestSilentYoung(t *testing.T) {
 	begin("evening again")
 	young, replaced := s.sink.Young()
 	if young > 2*n+1 || replaced != 1 {
-		t.Errorf("%d series are watched, of which %d are silent; %d replaced ones are known", young, n, replaced)
+		t.Errorf("%d series are watched, and %d of them are silent; %d replaced ones are known", young, n, replaced)
 	}
 	now = now.Add(7 * time.Hour)
 	begin("night")

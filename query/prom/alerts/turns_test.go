@@ -106,7 +106,7 @@ func TestNodesTakeTurns(t *testing.T) {
 	step(t, b, at) // b sees it first
 	both("x firing", 1, 0)
 	if got := queued(a); !slices.Equal(got, []string{"High fires"}) {
-		t.Errorf("the webhook is told %q", got)
+		t.Errorf("the webhook got %q", got)
 	}
 	a.senders[0].queue = nil // it was
 	both("x firing", 1, 0)
@@ -124,7 +124,7 @@ func TestNodesTakeTurns(t *testing.T) {
 		t.Error("a node evaluates that is not known to be the one")
 	}
 	if got := append(queued(a), queued(b)...); len(got) > 0 {
-		t.Errorf("the webhook is told again: %q", got)
+		t.Errorf("the webhook got again %q", got)
 	}
 }
 
