@@ -168,11 +168,16 @@ func (s *Storage) Selects(ctx context.Context, paths []string, lists [][]*labels
 	}
 	var all []found
 	with := make(map[labels.Label][]found) // there may be many lists: each looks at few metrics
+	values := make(map[string][]labels.Label)
 	err := s.entriesOf(ctx, slices.Sorted(maps.Keys(of)), func(ref core.Ref, e *entry) bool {
 		for k := range e.metrics {
 			f := found{ref, e, &e.metrics[k]}
 			all = append(all, f)
-			f.metric.labels.Range(func(l labels.Label) { with[l] = append(with[l], f) })
+			f.metric.labels.Range(func(l labels.Label) {
+				if with[l] = append(with[l], f); len(with[l]) == 1 {
+					values[l.Name] = append(values[l.Name], l)
+				}
+			})
 		}
 		return true
 	})
@@ -180,7 +185,15 @@ func (s *Storage) Selects(ctx context.Context, paths []string, lists [][]*labels
 		some := all
 		for _, m := range ms {
 			few := with[labels.Label{Name: m.Name, Value: m.Value}]
-			if m.Type == labels.MatchEqual && m.Value != "" && m.Name != cfLabel && len(few) < len(some) {
+			if m.Type != labels.MatchEqual {
+				few = nil
+				for _, l := range values[m.Name] {
+					if len(few) < len(some) && m.Matches(l.Value) {
+						few = append(few, with[l]...)
+					}
+				}
+			}
+			if m.Name != cfLabel && len(few) < len(some) && !m.Matches("") {
 				some = few
 			}
 		}
