@@ -35,9 +35,9 @@ type Server struct {
 	// Report returns the answer of Status, with at most so many senders; nil means that there is no
 	// Status.
 	Report func(senders int) *rondov1.StatusResponse
-	// ReportAlerts returns the answer of Alerts, with at most so many of them; nil means that there
-	// are no rules.
-	ReportAlerts func(ctx context.Context, limit int, paths []string) (*rondov1.AlertsResponse, error)
+	// ReportAlerts returns the answer of Alerts to a request with a limit; nil means that there are
+	// no rules.
+	ReportAlerts func(ctx context.Context, req *rondov1.AlertsRequest) (*rondov1.AlertsResponse, error)
 	// Pages are the saved dashboards; nil means that the server has none.
 	Pages Pages
 	// MaySave lets clients save and drop dashboards.

@@ -51,27 +51,19 @@ func (s *Server) Alerts(ctx context.Context, req *connect.Request[rondov1.Alerts
 	if err := access.From(ctx).NeedAll(); err != nil {
 		return nil, fail(err, "alerts")
 	}
-	n := int(req.Msg.GetLimit())
+	m := req.Msg
+	n, about := m.GetLimit(), len(m.GetPaths())+len(m.GetLines())
 	switch {
 	case s.ReportAlerts == nil:
 		return s.UnimplementedRondoHandler.Alerts(ctx, req)
-	case n < 0 || len(req.Msg.GetPaths()) > maxLatestPaths:
-		return nil, invalid("limit: %d is negative, or %d paths are more than %d", n, len(req.Msg.GetPaths()), maxLatestPaths)
+	case n < 0 || about > maxLatestPaths:
+		return nil, invalid("limit: %d is negative, or %d paths and lines are more than %d", n, about, maxLatestPaths)
 	}
-	answer, err := s.ReportAlerts(ctx, min(cmp.Or(n, defaultAlerts), maxAlerts), req.Msg.GetPaths())
+	m.Limit = min(cmp.Or(n, defaultAlerts), maxAlerts)
+	answer, err := s.ReportAlerts(ctx, m)
 	if err != nil {
 		return nil, coded(err)
 	}
 	charge := chargeFor(ctx)
-	for _, x := range answer.GetMarks() {
-		if err := charge.texts(proto.Size(x)); err != nil {
-			return nil, err
-		}
-	}
-	for _, x := range answer.GetAlerts() {
-		if err := charge.texts(proto.Size(x)); err != nil {
-			return nil, err
-		}
-	}
-	return connect.NewResponse(answer), nil
+	return connect.NewResponse(answer), charge.texts(proto.Size(answer))
 }

@@ -10,18 +10,14 @@ import (
 
 // comparison returns what an expression compares with a number, and the number; an empty text: it
 // compares nothing with one.
-func comparison(expr string) (compared string, threshold float64) {
-	e, err := parser.ParseExpr(expr)
-	if err != nil {
-		return "", 0
-	}
+func comparison(e parser.Expr) (compared string, threshold float64) {
 	b, ok := bare(e).(*parser.BinaryExpr)
 	if !ok || !b.Op.IsComparisonOperator() || b.ReturnBool {
 		return "", 0
 	}
 	for _, side := range [][2]parser.Expr{{b.LHS, b.RHS}, {b.RHS, b.LHS}} {
 		if n, ok := numberOf(side[1]); ok && side[0].Type() == parser.ValueTypeVector {
-			return side[0].String(), n
+			return bare(side[0]).String(), n
 		}
 	}
 	return "", 0

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/prometheus/promql/parser"
 )
 
 // listed returns what List has, as "alert state since" with since after at.
@@ -87,7 +89,7 @@ func TestResolvedAreBounded(t *testing.T) {
 func TestComparison(t *testing.T) {
 	for expr, want := range map[string]string{
 		"m > 5":               "m 5",
-		"(5 < (sum(m)))":      "(sum(m)) 5",
+		"(5 < (sum(m)))":      "sum(m) 5",
 		"m <= -(2)":           "m -2",
 		"m == +Inf":           "m +Inf",
 		"rate(m[5m]) != 1e3":  "rate(m[5m]) 1000",
@@ -98,7 +100,11 @@ func TestComparison(t *testing.T) {
 		"absent(m)":           "",
 		"vector(1) / 0 > 2+3": "",
 	} {
-		got, n := comparison(expr)
+		e, err := parser.ParseExpr(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, n := comparison(e)
 		if got != "" {
 			got = fmt.Sprint(got, " ", n)
 		}

@@ -1,87 +1,154 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// A Mark is what a rule says of a data source that its expression reads.
-type Mark struct {
-	Path, DS, Name string
-	Threshold      *float64 // with what the expression compares the rows; nil: it does not
-	Spans          []Span
-}
-
-// A Span says when an alert was pending and fired; the zero time means not yet.
-type Span struct{ Since, Fired, Until time.Time }
-
 const (
-	maxMarks = 10_000
-	maxSpans = 20 // the newest of a mark
+	maxMarks    = 10_000
+	maxSpans    = 20 // the newest of a mark
+	maxReadings = 10 // of the query of a line
 )
 
 // Selects calls fn for each metric of the series at paths that one of lists of matchers selects,
 // with the index of the list. counter says that the series keeps the rate of the metric.
 type Selects func(ctx context.Context, paths []string, lists [][]*labels.Matcher, fn func(list int, path, ds string, ls labels.Labels, counter bool)) error
 
-// Marks returns what the alerting rules say of series, and how many such rules there are. A nil
-// Manager has none. Errors are ctx's and the store's.
-func (m *Manager) Marks(ctx context.Context, selects Selects, paths []string) (out []Mark, rules int, err error) {
+// A marking collects what alerting rules say of what a page shows.
+type marking struct {
+	rules []*rule
+	lists [][]*labels.Matcher // of the readings of all rules
+	reads []reading
+	of    []*rule
+	at    map[markPlace]int
+	about []labels.Labels // of each mark
+	marks []*rondov1.AlertMark
+}
+
+type markPlace struct {
+	rule     *rule
+	path, ds string
+	line     int
+}
+
+// marksOf returns what the alerting rules say of the paths and lines of a request, and how many
+// such rules there are. A nil Manager has none. Errors are ctx's and the store's.
+func (m *Manager) marksOf(ctx context.Context, selects Selects, req *rondov1.AlertsRequest) (marks []*rondov1.AlertMark, rules int, err error) {
 	if m == nil {
 		return nil, 0, nil
 	}
-	var lists [][]*labels.Matcher
-	var of []*rule
-	var reads []reading
+	k := marking{at: make(map[markPlace]int)}
 	m.mu.Lock()
 	for _, g := range m.groups {
 		for _, r := range g.rules {
 			if r.alerting {
-				rules++
+				k.rules = append(k.rules, r)
 			}
 			for _, x := range r.reads {
-				lists, reads, of = append(lists, x.matchers), append(reads, x), append(of, r)
+				k.lists, k.reads, k.of = append(k.lists, x.matchers), append(k.reads, x), append(k.of, r)
 			}
 		}
 	}
 	m.mu.Unlock()
-	if len(paths) == 0 || len(lists) == 0 {
-		return nil, rules, nil
+	if len(req.GetPaths()) > 0 && len(k.lists) > 0 {
+		err = selects(ctx, req.GetPaths(), k.lists, func(list int, path, ds string, ls labels.Labels, counter bool) {
+			k.read(list, markPlace{path: path, ds: ds}, ls, counter, true)
+		})
 	}
-	type place struct {
-		rule     *rule
-		path, ds string
+	for i, l := range req.GetLines() {
+		if err == nil {
+			k.line(i, l)
+			err = ctx.Err()
+		}
 	}
-	marks := make(map[place]int)
-	var about []labels.Labels // of each mark
-	err = selects(ctx, paths, lists, func(list int, path, ds string, ls labels.Labels, counter bool) {
-		at := place{of[list], path, ds}
-		k, ok := marks[at]
-		if !ok && len(out) == maxMarks {
-			return
-		}
-		if !ok {
-			k, marks[at] = len(out), len(out)
-			out, about = append(out, Mark{Path: path, DS: ds, Name: of[list].name}), append(about, ls)
-		}
-		if reads[list].rate == counter && out[k].Threshold == nil {
-			out[k].Threshold = reads[list].threshold
-		}
-	})
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for at, k := range marks {
-		out[k].Spans = at.rule.spans(about[k])
+	for at, i := range k.at {
+		k.marks[i].Spans = at.rule.spans(k.about[i])
 	}
-	return out, rules, err
+	return k.marks, len(k.rules), err
+}
+
+// read adds that a list selects a metric that is shown: its rate, or its rows. plain says that what
+// is shown may be compared with the number that the rule compares with.
+func (k *marking) read(list int, at markPlace, ls labels.Labels, rate, plain bool) {
+	at.rule = k.of[list]
+	if x := k.reads[list]; plain && x.rate == rate {
+		k.add(at, ls, x.threshold)
+	} else {
+		k.add(at, ls, nil)
+	}
+}
+
+func (k *marking) add(at markPlace, ls labels.Labels, threshold *float64) {
+	i, ok := k.at[at]
+	if !ok {
+		if len(k.marks) == maxMarks {
+			return
+		}
+		i, k.at[at], k.about = len(k.marks), len(k.marks), append(k.about, ls)
+		k.marks = append(k.marks, &rondov1.AlertMark{Path: valid(at.path), Ds: valid(at.ds), Line: int32(at.line), Name: valid(at.rule.name)})
+	}
+	if k.marks[i].Threshold == nil {
+		k.marks[i].Threshold = threshold
+	}
+}
+
+// line adds what rules say of a line of a query: those that compare the same, and those that read a
+// metric of the query. A label that the query aggregates away may have any value.
+func (k *marking) line(i int, l *rondov1.AlertLine) {
+	e, err := parser.ParseExpr(l.GetQuery())
+	if err != nil {
+		return
+	}
+	own := labels.NewBuilder(labels.EmptyLabels())
+	for _, x := range l.GetLabels() {
+		own.Set(x.GetName(), x.GetValue())
+	}
+	for _, r := range k.rules {
+		if r.compared == bare(e).String() {
+			k.add(markPlace{rule: r, line: i}, own.Labels(), &r.threshold)
+		}
+	}
+	whole := true // no label is aggregated away
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		_, aggregates := n.(*parser.AggregateExpr)
+		b, binary := n.(*parser.BinaryExpr)
+		whole = whole && !aggregates && (!binary || b.VectorMatching == nil)
+		return nil
+	})
+	all := readings(e, new(float64), false)
+	for _, shown := range all[:min(len(all), maxReadings)] {
+		about := labels.NewBuilder(own.Labels())
+		for _, m := range shown.matchers {
+			if m.Type == labels.MatchEqual {
+				about.Set(m.Name, m.Value)
+			}
+		}
+		ls := about.Labels()
+		for list, matchers := range k.lists {
+			if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool {
+				v := ls.Get(m.Name)
+				return (whole || v != "") && !m.Matches(v)
+			}) {
+				k.read(list, markPlace{line: i}, ls, shown.rate, shown.threshold != nil)
+			}
+		}
+	}
 }
 
 // spans returns when the newest alerts of the rule were pending and fired that are about a metric:
 // the labels that both have are equal.
-func (r *rule) spans(of labels.Labels) (out []Span) {
+func (r *rule) spans(of labels.Labels) (out []*rondov1.AlertSpan) {
 	for _, a := range r.active {
 		same := true
 		a.Labels.Range(func(l labels.Label) {
@@ -90,9 +157,20 @@ func (r *rule) spans(of labels.Labels) (out []Span) {
 			}
 		})
 		if same {
-			out = append(out, Span{a.ActiveAt, a.FiredAt, a.ResolvedAt})
+			out = append(out, &rondov1.AlertSpan{SinceUs: a.ActiveAt.UnixMicro(), FiredUs: micros(a.FiredAt), UntilUs: micros(a.ResolvedAt)})
 		}
 	}
-	slices.SortFunc(out, func(a, b Span) int { return b.Since.Compare(a.Since) })
+	slices.SortFunc(out, func(a, b *rondov1.AlertSpan) int { return cmp.Compare(b.GetSinceUs(), a.GetSinceUs()) })
 	return out[:min(len(out), maxSpans)]
 }
+
+// micros returns a time in microseconds; 0: never.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// valid returns a text as the RPC can send it.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

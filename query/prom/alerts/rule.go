@@ -56,8 +56,8 @@ func newRule(r rulefmt.Rule, shared map[string]string) *rule {
 	}
 	if r.Alert != "" {
 		out.name, out.alerting, out.active = r.Alert, true, make(map[uint64]*alert)
-		out.compared, out.threshold = comparison(r.Expr)
 		if e, err := parser.ParseExpr(r.Expr); err == nil {
+			out.compared, out.threshold = comparison(e)
 			out.reads = readings(e, nil, false)
 		}
 	}

@@ -91,7 +91,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{95, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{96, 0}
 }
 
 // A Definition is the definition of a series, in the grammar of rrdtool's create.
@@ -4941,8 +4941,10 @@ type AlertsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The most alerts to list, at most 10,000; 0 means 1,000.
 	Limit int32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Series, at most 1,000, whose marks the answer has.
-	Paths         []string `protobuf:"bytes,2,rep,name=paths,proto3" json:"paths,omitempty"`
+	// Series whose marks the answer has.
+	Paths []string `protobuf:"bytes,2,rep,name=paths,proto3" json:"paths,omitempty"`
+	// Lines of charts of PromQL, likewise. Both are 1,000 at most.
+	Lines         []*AlertLine `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4991,6 +4993,67 @@ func (x *AlertsRequest) GetPaths() []string {
 	return nil
 }
 
+func (x *AlertsRequest) GetLines() []*AlertLine {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+// An AlertLine is a line of a chart of PromQL.
+type AlertLine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Query string                 `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
+	// Of this result of the query.
+	Labels        []*typesv1.Label `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertLine) Reset() {
+	*x = AlertLine{}
+	mi := &file_rondo_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertLine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertLine) ProtoMessage() {}
+
+func (x *AlertLine) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertLine.ProtoReflect.Descriptor instead.
+func (*AlertLine) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *AlertLine) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *AlertLine) GetLabels() []*typesv1.Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
 type AlertsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Those that fire come first, then pending ones, then resolved ones; of each the newest first.
@@ -5003,7 +5066,7 @@ type AlertsResponse struct {
 	NowUs int64 `protobuf:"varint,5,opt,name=now_us,json=nowUs,proto3" json:"now_us,omitempty"`
 	// How many rules there are that alert.
 	Rules int64 `protobuf:"varint,6,opt,name=rules,proto3" json:"rules,omitempty"`
-	// What they say of the paths of the request, at most 10,000 marks.
+	// What they say of the paths and lines of the request, at most 10,000 marks.
 	Marks         []*AlertMark `protobuf:"bytes,7,rep,name=marks,proto3" json:"marks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5011,7 +5074,7 @@ type AlertsResponse struct {
 
 func (x *AlertsResponse) Reset() {
 	*x = AlertsResponse{}
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5023,7 +5086,7 @@ func (x *AlertsResponse) String() string {
 func (*AlertsResponse) ProtoMessage() {}
 
 func (x *AlertsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5036,7 +5099,7 @@ func (x *AlertsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlertsResponse.ProtoReflect.Descriptor instead.
 func (*AlertsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{66}
+	return file_rondo_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *AlertsResponse) GetAlerts() []*Alert {
@@ -5088,24 +5151,28 @@ func (x *AlertsResponse) GetMarks() []*AlertMark {
 	return nil
 }
 
-// An AlertMark is what an alerting rule says of a data source that its expression reads.
+// An AlertMark is what an alerting rule says of a data source that its expression reads, or of a
+// line that shows what it reads.
 type AlertMark struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	Ds    string                 `protobuf:"bytes,2,opt,name=ds,proto3" json:"ds,omitempty"`
+	// Empty for a line.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Ds   string `protobuf:"bytes,2,opt,name=ds,proto3" json:"ds,omitempty"`
 	// Of the rule.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// With what the expression compares the rows of the data source.
+	// With what the expression compares the rows of the data source, or the line.
 	Threshold *float64 `protobuf:"fixed64,4,opt,name=threshold,proto3,oneof" json:"threshold,omitempty"`
-	// The newest 20 of its alerts that are about the data source.
-	Spans         []*AlertSpan `protobuf:"bytes,5,rep,name=spans,proto3" json:"spans,omitempty"`
+	// The newest 20 of its alerts that are about it.
+	Spans []*AlertSpan `protobuf:"bytes,5,rep,name=spans,proto3" json:"spans,omitempty"`
+	// The place of the line in the request.
+	Line          int32 `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AlertMark) Reset() {
 	*x = AlertMark{}
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5117,7 +5184,7 @@ func (x *AlertMark) String() string {
 func (*AlertMark) ProtoMessage() {}
 
 func (x *AlertMark) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5130,7 +5197,7 @@ func (x *AlertMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlertMark.ProtoReflect.Descriptor instead.
 func (*AlertMark) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67}
+	return file_rondo_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *AlertMark) GetPath() string {
@@ -5168,6 +5235,13 @@ func (x *AlertMark) GetSpans() []*AlertSpan {
 	return nil
 }
 
+func (x *AlertMark) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
 // An AlertSpan says when an alert was pending and fired.
 type AlertSpan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5183,7 +5257,7 @@ type AlertSpan struct {
 
 func (x *AlertSpan) Reset() {
 	*x = AlertSpan{}
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5195,7 +5269,7 @@ func (x *AlertSpan) String() string {
 func (*AlertSpan) ProtoMessage() {}
 
 func (x *AlertSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5208,7 +5282,7 @@ func (x *AlertSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlertSpan.ProtoReflect.Descriptor instead.
 func (*AlertSpan) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *AlertSpan) GetSinceUs() int64 {
@@ -5256,7 +5330,7 @@ type Alert struct {
 
 func (x *Alert) Reset() {
 	*x = Alert{}
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5268,7 +5342,7 @@ func (x *Alert) String() string {
 func (*Alert) ProtoMessage() {}
 
 func (x *Alert) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5281,7 +5355,7 @@ func (x *Alert) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alert.ProtoReflect.Descriptor instead.
 func (*Alert) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Alert) GetName() string {
@@ -5375,7 +5449,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5387,7 +5461,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5400,7 +5474,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *LatestRequest) GetPaths() []string {
@@ -5462,7 +5536,7 @@ type LatestSeries struct {
 
 func (x *LatestSeries) Reset() {
 	*x = LatestSeries{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5474,7 +5548,7 @@ func (x *LatestSeries) String() string {
 func (*LatestSeries) ProtoMessage() {}
 
 func (x *LatestSeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5487,7 +5561,7 @@ func (x *LatestSeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestSeries.ProtoReflect.Descriptor instead.
 func (*LatestSeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LatestSeries) GetPath() string {
@@ -5536,7 +5610,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5548,7 +5622,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5561,7 +5635,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *LatestResponse) GetSeries() []*LatestSeries {
@@ -5586,7 +5660,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5598,7 +5672,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5611,7 +5685,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{74}
 }
 
 type CheckpointResponse struct {
@@ -5623,7 +5697,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5635,7 +5709,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5648,7 +5722,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{74}
+	return file_rondo_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -5685,7 +5759,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5697,7 +5771,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5710,7 +5784,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75}
+	return file_rondo_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *AlterRequest) GetPath() string {
@@ -5787,7 +5861,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5799,7 +5873,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5812,7 +5886,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{76}
+	return file_rondo_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *AlterResponse) GetDefinition() *Definition {
@@ -5841,7 +5915,7 @@ type TuneRequest struct {
 
 func (x *TuneRequest) Reset() {
 	*x = TuneRequest{}
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5853,7 +5927,7 @@ func (x *TuneRequest) String() string {
 func (*TuneRequest) ProtoMessage() {}
 
 func (x *TuneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5866,7 +5940,7 @@ func (x *TuneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneRequest.ProtoReflect.Descriptor instead.
 func (*TuneRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{77}
+	return file_rondo_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *TuneRequest) GetPath() string {
@@ -5892,7 +5966,7 @@ type TuneResponse struct {
 
 func (x *TuneResponse) Reset() {
 	*x = TuneResponse{}
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5904,7 +5978,7 @@ func (x *TuneResponse) String() string {
 func (*TuneResponse) ProtoMessage() {}
 
 func (x *TuneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5917,7 +5991,7 @@ func (x *TuneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TuneResponse.ProtoReflect.Descriptor instead.
 func (*TuneResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78}
+	return file_rondo_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *TuneResponse) GetDefinition() *Definition {
@@ -5939,7 +6013,7 @@ type SetMetadataRequest struct {
 
 func (x *SetMetadataRequest) Reset() {
 	*x = SetMetadataRequest{}
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5951,7 +6025,7 @@ func (x *SetMetadataRequest) String() string {
 func (*SetMetadataRequest) ProtoMessage() {}
 
 func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5964,7 +6038,7 @@ func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataRequest.ProtoReflect.Descriptor instead.
 func (*SetMetadataRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79}
+	return file_rondo_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SetMetadataRequest) GetMetadata() []*typesv1.Metadata {
@@ -5986,7 +6060,7 @@ type SetMetadataResponse struct {
 
 func (x *SetMetadataResponse) Reset() {
 	*x = SetMetadataResponse{}
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5998,7 +6072,7 @@ func (x *SetMetadataResponse) String() string {
 func (*SetMetadataResponse) ProtoMessage() {}
 
 func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6011,7 +6085,7 @@ func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMetadataResponse.ProtoReflect.Descriptor instead.
 func (*SetMetadataResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{80}
+	return file_rondo_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *SetMetadataResponse) GetAccepted() int64 {
@@ -6043,7 +6117,7 @@ type ImportFileRequest struct {
 
 func (x *ImportFileRequest) Reset() {
 	*x = ImportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6055,7 +6129,7 @@ func (x *ImportFileRequest) String() string {
 func (*ImportFileRequest) ProtoMessage() {}
 
 func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6068,7 +6142,7 @@ func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileRequest.ProtoReflect.Descriptor instead.
 func (*ImportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{81}
+	return file_rondo_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ImportFileRequest) GetPath() string {
@@ -6110,7 +6184,7 @@ type ImportFileResponse struct {
 
 func (x *ImportFileResponse) Reset() {
 	*x = ImportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6122,7 +6196,7 @@ func (x *ImportFileResponse) String() string {
 func (*ImportFileResponse) ProtoMessage() {}
 
 func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6135,7 +6209,7 @@ func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportFileResponse.ProtoReflect.Descriptor instead.
 func (*ImportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{82}
+	return file_rondo_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ImportFileResponse) GetRef() uint64 {
@@ -6164,7 +6238,7 @@ type ExportFileRequest struct {
 
 func (x *ExportFileRequest) Reset() {
 	*x = ExportFileRequest{}
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6176,7 +6250,7 @@ func (x *ExportFileRequest) String() string {
 func (*ExportFileRequest) ProtoMessage() {}
 
 func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6189,7 +6263,7 @@ func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileRequest.ProtoReflect.Descriptor instead.
 func (*ExportFileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{83}
+	return file_rondo_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ExportFileRequest) GetPath() string {
@@ -6223,7 +6297,7 @@ type ExportFileResponse struct {
 
 func (x *ExportFileResponse) Reset() {
 	*x = ExportFileResponse{}
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6235,7 +6309,7 @@ func (x *ExportFileResponse) String() string {
 func (*ExportFileResponse) ProtoMessage() {}
 
 func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6248,7 +6322,7 @@ func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportFileResponse.ProtoReflect.Descriptor instead.
 func (*ExportFileResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{84}
+	return file_rondo_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ExportFileResponse) GetPath() string {
@@ -6286,7 +6360,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6298,7 +6372,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6311,7 +6385,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{85}
+	return file_rondo_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *QueryRequest) GetQuery() string {
@@ -6376,7 +6450,7 @@ type QuerySeries struct {
 
 func (x *QuerySeries) Reset() {
 	*x = QuerySeries{}
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6388,7 +6462,7 @@ func (x *QuerySeries) String() string {
 func (*QuerySeries) ProtoMessage() {}
 
 func (x *QuerySeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6401,7 +6475,7 @@ func (x *QuerySeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySeries.ProtoReflect.Descriptor instead.
 func (*QuerySeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{86}
+	return file_rondo_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *QuerySeries) GetLabels() []*typesv1.Label {
@@ -6441,7 +6515,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6453,7 +6527,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[87]
+	mi := &file_rondo_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6466,7 +6540,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{87}
+	return file_rondo_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *QueryResponse) GetType() string {
@@ -6515,7 +6589,7 @@ type XportRequest struct {
 
 func (x *XportRequest) Reset() {
 	*x = XportRequest{}
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6527,7 +6601,7 @@ func (x *XportRequest) String() string {
 func (*XportRequest) ProtoMessage() {}
 
 func (x *XportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[88]
+	mi := &file_rondo_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6540,7 +6614,7 @@ func (x *XportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportRequest.ProtoReflect.Descriptor instead.
 func (*XportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{88}
+	return file_rondo_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *XportRequest) GetLines() []string {
@@ -6589,7 +6663,7 @@ type XportColumn struct {
 
 func (x *XportColumn) Reset() {
 	*x = XportColumn{}
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6601,7 +6675,7 @@ func (x *XportColumn) String() string {
 func (*XportColumn) ProtoMessage() {}
 
 func (x *XportColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[89]
+	mi := &file_rondo_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6614,7 +6688,7 @@ func (x *XportColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportColumn.ProtoReflect.Descriptor instead.
 func (*XportColumn) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{89}
+	return file_rondo_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *XportColumn) GetLegend() string {
@@ -6645,7 +6719,7 @@ type XportResponse struct {
 
 func (x *XportResponse) Reset() {
 	*x = XportResponse{}
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6657,7 +6731,7 @@ func (x *XportResponse) String() string {
 func (*XportResponse) ProtoMessage() {}
 
 func (x *XportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[90]
+	mi := &file_rondo_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6670,7 +6744,7 @@ func (x *XportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use XportResponse.ProtoReflect.Descriptor instead.
 func (*XportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{90}
+	return file_rondo_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *XportResponse) GetStart() int64 {
@@ -6722,7 +6796,7 @@ type TailRequest struct {
 
 func (x *TailRequest) Reset() {
 	*x = TailRequest{}
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6734,7 +6808,7 @@ func (x *TailRequest) String() string {
 func (*TailRequest) ProtoMessage() {}
 
 func (x *TailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[91]
+	mi := &file_rondo_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6747,7 +6821,7 @@ func (x *TailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailRequest.ProtoReflect.Descriptor instead.
 func (*TailRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{91}
+	return file_rondo_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *TailRequest) GetPaths() []string {
@@ -6805,7 +6879,7 @@ type TailResponse struct {
 
 func (x *TailResponse) Reset() {
 	*x = TailResponse{}
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6817,7 +6891,7 @@ func (x *TailResponse) String() string {
 func (*TailResponse) ProtoMessage() {}
 
 func (x *TailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[92]
+	mi := &file_rondo_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6830,7 +6904,7 @@ func (x *TailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailResponse.ProtoReflect.Descriptor instead.
 func (*TailResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{92}
+	return file_rondo_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *TailResponse) GetRows() []*FetchResponse {
@@ -6873,7 +6947,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6885,7 +6959,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[93]
+	mi := &file_rondo_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6898,7 +6972,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{93}
+	return file_rondo_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -6997,7 +7071,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7009,7 +7083,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[94]
+	mi := &file_rondo_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7022,7 +7096,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{94}
+	return file_rondo_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -7076,7 +7150,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7088,7 +7162,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[95]
+	mi := &file_rondo_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7101,7 +7175,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{95}
+	return file_rondo_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -7146,7 +7220,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7158,7 +7232,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[96]
+	mi := &file_rondo_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7171,7 +7245,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{96}
+	return file_rondo_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -7213,7 +7287,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7225,7 +7299,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[97]
+	mi := &file_rondo_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7238,7 +7312,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{97}
+	return file_rondo_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *BackupRequest) GetSince() []byte {
@@ -7257,7 +7331,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7269,7 +7343,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[98]
+	mi := &file_rondo_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7282,7 +7356,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{98}
+	return file_rondo_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -7300,7 +7374,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7312,7 +7386,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[99]
+	mi := &file_rondo_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7325,7 +7399,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{99}
+	return file_rondo_proto_rawDescGZIP(), []int{100}
 }
 
 type CheckResponse struct {
@@ -7338,7 +7412,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7350,7 +7424,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[100]
+	mi := &file_rondo_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7363,7 +7437,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{100}
+	return file_rondo_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -7391,7 +7465,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7403,7 +7477,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[101]
+	mi := &file_rondo_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7416,7 +7490,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{101}
+	return file_rondo_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -7444,7 +7518,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7456,7 +7530,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[102]
+	mi := &file_rondo_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7469,7 +7543,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{102}
+	return file_rondo_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -7506,7 +7580,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7518,7 +7592,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[103]
+	mi := &file_rondo_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7531,7 +7605,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{103}
+	return file_rondo_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -7592,7 +7666,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7604,7 +7678,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[104]
+	mi := &file_rondo_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7617,7 +7691,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{104}
+	return file_rondo_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -7660,7 +7734,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7672,7 +7746,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[105]
+	mi := &file_rondo_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7685,7 +7759,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{105}
+	return file_rondo_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -7718,7 +7792,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7730,7 +7804,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[106]
+	mi := &file_rondo_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7743,7 +7817,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{106}
+	return file_rondo_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -7782,7 +7856,7 @@ type ClusterStateRequest struct {
 
 func (x *ClusterStateRequest) Reset() {
 	*x = ClusterStateRequest{}
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7794,7 +7868,7 @@ func (x *ClusterStateRequest) String() string {
 func (*ClusterStateRequest) ProtoMessage() {}
 
 func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[107]
+	mi := &file_rondo_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7807,7 +7881,7 @@ func (x *ClusterStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterStateRequest.ProtoReflect.Descriptor instead.
 func (*ClusterStateRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{107}
+	return file_rondo_proto_rawDescGZIP(), []int{108}
 }
 
 // ClusterState is the state of a cluster as one node sees it. What other nodes say is up to a
@@ -7836,7 +7910,7 @@ type ClusterState struct {
 
 func (x *ClusterState) Reset() {
 	*x = ClusterState{}
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7848,7 +7922,7 @@ func (x *ClusterState) String() string {
 func (*ClusterState) ProtoMessage() {}
 
 func (x *ClusterState) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[108]
+	mi := &file_rondo_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7861,7 +7935,7 @@ func (x *ClusterState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterState.ProtoReflect.Descriptor instead.
 func (*ClusterState) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{108}
+	return file_rondo_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ClusterState) GetName() string {
@@ -7931,7 +8005,7 @@ type ClusterProblem struct {
 
 func (x *ClusterProblem) Reset() {
 	*x = ClusterProblem{}
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7943,7 +8017,7 @@ func (x *ClusterProblem) String() string {
 func (*ClusterProblem) ProtoMessage() {}
 
 func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[109]
+	mi := &file_rondo_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7956,7 +8030,7 @@ func (x *ClusterProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterProblem.ProtoReflect.Descriptor instead.
 func (*ClusterProblem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{109}
+	return file_rondo_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ClusterProblem) GetSeverity() string {
@@ -8000,7 +8074,7 @@ type ClusterNode struct {
 
 func (x *ClusterNode) Reset() {
 	*x = ClusterNode{}
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8012,7 +8086,7 @@ func (x *ClusterNode) String() string {
 func (*ClusterNode) ProtoMessage() {}
 
 func (x *ClusterNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[110]
+	mi := &file_rondo_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8025,7 +8099,7 @@ func (x *ClusterNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterNode.ProtoReflect.Descriptor instead.
 func (*ClusterNode) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{110}
+	return file_rondo_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ClusterNode) GetName() string {
@@ -8127,7 +8201,7 @@ type ClusterPartition struct {
 
 func (x *ClusterPartition) Reset() {
 	*x = ClusterPartition{}
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8139,7 +8213,7 @@ func (x *ClusterPartition) String() string {
 func (*ClusterPartition) ProtoMessage() {}
 
 func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[111]
+	mi := &file_rondo_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8152,7 +8226,7 @@ func (x *ClusterPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterPartition.ProtoReflect.Descriptor instead.
 func (*ClusterPartition) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{111}
+	return file_rondo_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ClusterPartition) GetNumber() int32 {
@@ -8231,7 +8305,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8243,7 +8317,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[112]
+	mi := &file_rondo_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8256,7 +8330,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{112}
+	return file_rondo_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -8312,7 +8386,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8324,7 +8398,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[113]
+	mi := &file_rondo_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8337,7 +8411,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{113}
+	return file_rondo_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *MoveRequest) GetPartition() int32 {
@@ -8371,7 +8445,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8383,7 +8457,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[114]
+	mi := &file_rondo_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8396,7 +8470,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{114}
+	return file_rondo_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *MoveResponse) GetNote() string {
@@ -8416,7 +8490,7 @@ type LeadRequest struct {
 
 func (x *LeadRequest) Reset() {
 	*x = LeadRequest{}
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8428,7 +8502,7 @@ func (x *LeadRequest) String() string {
 func (*LeadRequest) ProtoMessage() {}
 
 func (x *LeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[115]
+	mi := &file_rondo_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8441,7 +8515,7 @@ func (x *LeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadRequest.ProtoReflect.Descriptor instead.
 func (*LeadRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{115}
+	return file_rondo_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *LeadRequest) GetPartition() int32 {
@@ -8466,7 +8540,7 @@ type LeadResponse struct {
 
 func (x *LeadResponse) Reset() {
 	*x = LeadResponse{}
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8478,7 +8552,7 @@ func (x *LeadResponse) String() string {
 func (*LeadResponse) ProtoMessage() {}
 
 func (x *LeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[116]
+	mi := &file_rondo_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8491,7 +8565,7 @@ func (x *LeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadResponse.ProtoReflect.Descriptor instead.
 func (*LeadResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{116}
+	return file_rondo_proto_rawDescGZIP(), []int{117}
 }
 
 type ReleaseRequest struct {
@@ -8503,7 +8577,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8515,7 +8589,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[117]
+	mi := &file_rondo_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8528,7 +8602,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{117}
+	return file_rondo_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ReleaseRequest) GetPartition() int32 {
@@ -8546,7 +8620,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8558,7 +8632,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[118]
+	mi := &file_rondo_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8571,7 +8645,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{118}
+	return file_rondo_proto_rawDescGZIP(), []int{119}
 }
 
 type DrainRequest struct {
@@ -8587,7 +8661,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8599,7 +8673,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[119]
+	mi := &file_rondo_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8612,7 +8686,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{119}
+	return file_rondo_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *DrainRequest) GetNode() string {
@@ -8644,7 +8718,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_rondo_proto_msgTypes[120]
+	mi := &file_rondo_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8656,7 +8730,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[120]
+	mi := &file_rondo_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8669,7 +8743,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{120}
+	return file_rondo_proto_rawDescGZIP(), []int{121}
 }
 
 type CheckReplicasRequest struct {
@@ -8684,7 +8758,7 @@ type CheckReplicasRequest struct {
 
 func (x *CheckReplicasRequest) Reset() {
 	*x = CheckReplicasRequest{}
-	mi := &file_rondo_proto_msgTypes[121]
+	mi := &file_rondo_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8696,7 +8770,7 @@ func (x *CheckReplicasRequest) String() string {
 func (*CheckReplicasRequest) ProtoMessage() {}
 
 func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[121]
+	mi := &file_rondo_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8709,7 +8783,7 @@ func (x *CheckReplicasRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasRequest.ProtoReflect.Descriptor instead.
 func (*CheckReplicasRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{121}
+	return file_rondo_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *CheckReplicasRequest) GetPartitions() []int32 {
@@ -8742,7 +8816,7 @@ type CheckReplicasResponse struct {
 
 func (x *CheckReplicasResponse) Reset() {
 	*x = CheckReplicasResponse{}
-	mi := &file_rondo_proto_msgTypes[122]
+	mi := &file_rondo_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8754,7 +8828,7 @@ func (x *CheckReplicasResponse) String() string {
 func (*CheckReplicasResponse) ProtoMessage() {}
 
 func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[122]
+	mi := &file_rondo_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8767,7 +8841,7 @@ func (x *CheckReplicasResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReplicasResponse.ProtoReflect.Descriptor instead.
 func (*CheckReplicasResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{122}
+	return file_rondo_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *CheckReplicasResponse) GetPartition() int32 {
@@ -8819,7 +8893,7 @@ type ReplicaDigest struct {
 
 func (x *ReplicaDigest) Reset() {
 	*x = ReplicaDigest{}
-	mi := &file_rondo_proto_msgTypes[123]
+	mi := &file_rondo_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8831,7 +8905,7 @@ func (x *ReplicaDigest) String() string {
 func (*ReplicaDigest) ProtoMessage() {}
 
 func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[123]
+	mi := &file_rondo_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8844,7 +8918,7 @@ func (x *ReplicaDigest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaDigest.ProtoReflect.Descriptor instead.
 func (*ReplicaDigest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{123}
+	return file_rondo_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *ReplicaDigest) GetNode() string {
@@ -8885,7 +8959,7 @@ type AlterRequest_NewName struct {
 
 func (x *AlterRequest_NewName) Reset() {
 	*x = AlterRequest_NewName{}
-	mi := &file_rondo_proto_msgTypes[124]
+	mi := &file_rondo_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8897,7 +8971,7 @@ func (x *AlterRequest_NewName) String() string {
 func (*AlterRequest_NewName) ProtoMessage() {}
 
 func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[124]
+	mi := &file_rondo_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8910,7 +8984,7 @@ func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest_NewName.ProtoReflect.Descriptor instead.
 func (*AlterRequest_NewName) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{76, 0}
 }
 
 func (x *AlterRequest_NewName) GetDs() string {
@@ -8936,7 +9010,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[126]
+	mi := &file_rondo_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8948,7 +9022,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[126]
+	mi := &file_rondo_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8961,7 +9035,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{102, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{103, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -9369,10 +9443,14 @@ const file_rondo_proto_rawDesc = "" +
 	"\x0eappend_seconds\x18\x17 \x01(\x01R\rappendSeconds\x12\x1e\n" +
 	"\n" +
 	"processors\x18\x18 \x01(\x01R\n" +
-	"processors\";\n" +
+	"processors\"f\n" +
 	"\rAlertsRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\x05R\x05limit\x12\x14\n" +
-	"\x05paths\x18\x02 \x03(\tR\x05paths\"\xdf\x01\n" +
+	"\x05paths\x18\x02 \x03(\tR\x05paths\x12)\n" +
+	"\x05lines\x18\x03 \x03(\v2\x13.rondo.v1.AlertLineR\x05lines\"P\n" +
+	"\tAlertLine\x12\x14\n" +
+	"\x05query\x18\x01 \x01(\tR\x05query\x12-\n" +
+	"\x06labels\x18\x02 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\"\xdf\x01\n" +
 	"\x0eAlertsResponse\x12'\n" +
 	"\x06alerts\x18\x01 \x03(\v2\x0f.rondo.v1.AlertR\x06alerts\x12\x16\n" +
 	"\x06firing\x18\x02 \x01(\x03R\x06firing\x12\x18\n" +
@@ -9380,13 +9458,14 @@ const file_rondo_proto_rawDesc = "" +
 	"\bresolved\x18\x04 \x01(\x03R\bresolved\x12\x15\n" +
 	"\x06now_us\x18\x05 \x01(\x03R\x05nowUs\x12\x14\n" +
 	"\x05rules\x18\x06 \x01(\x03R\x05rules\x12)\n" +
-	"\x05marks\x18\a \x03(\v2\x13.rondo.v1.AlertMarkR\x05marks\"\x9f\x01\n" +
+	"\x05marks\x18\a \x03(\v2\x13.rondo.v1.AlertMarkR\x05marks\"\xb3\x01\n" +
 	"\tAlertMark\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x0e\n" +
 	"\x02ds\x18\x02 \x01(\tR\x02ds\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12!\n" +
 	"\tthreshold\x18\x04 \x01(\x01H\x00R\tthreshold\x88\x01\x01\x12)\n" +
-	"\x05spans\x18\x05 \x03(\v2\x13.rondo.v1.AlertSpanR\x05spansB\f\n" +
+	"\x05spans\x18\x05 \x03(\v2\x13.rondo.v1.AlertSpanR\x05spans\x12\x12\n" +
+	"\x04line\x18\x06 \x01(\x05R\x04lineB\f\n" +
 	"\n" +
 	"_threshold\"\\\n" +
 	"\tAlertSpan\x12\x19\n" +
@@ -9737,7 +9816,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 128)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Definition)(nil),            // 1: rondo.v1.Definition
@@ -9806,93 +9885,94 @@ var file_rondo_proto_goTypes = []any{
 	(*SenderStatus)(nil),          // 64: rondo.v1.SenderStatus
 	(*EngineStatus)(nil),          // 65: rondo.v1.EngineStatus
 	(*AlertsRequest)(nil),         // 66: rondo.v1.AlertsRequest
-	(*AlertsResponse)(nil),        // 67: rondo.v1.AlertsResponse
-	(*AlertMark)(nil),             // 68: rondo.v1.AlertMark
-	(*AlertSpan)(nil),             // 69: rondo.v1.AlertSpan
-	(*Alert)(nil),                 // 70: rondo.v1.Alert
-	(*LatestRequest)(nil),         // 71: rondo.v1.LatestRequest
-	(*LatestSeries)(nil),          // 72: rondo.v1.LatestSeries
-	(*LatestResponse)(nil),        // 73: rondo.v1.LatestResponse
-	(*CheckpointRequest)(nil),     // 74: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),    // 75: rondo.v1.CheckpointResponse
-	(*AlterRequest)(nil),          // 76: rondo.v1.AlterRequest
-	(*AlterResponse)(nil),         // 77: rondo.v1.AlterResponse
-	(*TuneRequest)(nil),           // 78: rondo.v1.TuneRequest
-	(*TuneResponse)(nil),          // 79: rondo.v1.TuneResponse
-	(*SetMetadataRequest)(nil),    // 80: rondo.v1.SetMetadataRequest
-	(*SetMetadataResponse)(nil),   // 81: rondo.v1.SetMetadataResponse
-	(*ImportFileRequest)(nil),     // 82: rondo.v1.ImportFileRequest
-	(*ImportFileResponse)(nil),    // 83: rondo.v1.ImportFileResponse
-	(*ExportFileRequest)(nil),     // 84: rondo.v1.ExportFileRequest
-	(*ExportFileResponse)(nil),    // 85: rondo.v1.ExportFileResponse
-	(*QueryRequest)(nil),          // 86: rondo.v1.QueryRequest
-	(*QuerySeries)(nil),           // 87: rondo.v1.QuerySeries
-	(*QueryResponse)(nil),         // 88: rondo.v1.QueryResponse
-	(*XportRequest)(nil),          // 89: rondo.v1.XportRequest
-	(*XportColumn)(nil),           // 90: rondo.v1.XportColumn
-	(*XportResponse)(nil),         // 91: rondo.v1.XportResponse
-	(*TailRequest)(nil),           // 92: rondo.v1.TailRequest
-	(*TailResponse)(nil),          // 93: rondo.v1.TailResponse
-	(*ExecRequest)(nil),           // 94: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 95: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 96: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 97: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 98: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 99: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 100: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 101: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 102: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 103: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 104: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 105: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 106: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 107: rondo.v1.ExportResponse
-	(*ClusterStateRequest)(nil),   // 108: rondo.v1.ClusterStateRequest
-	(*ClusterState)(nil),          // 109: rondo.v1.ClusterState
-	(*ClusterProblem)(nil),        // 110: rondo.v1.ClusterProblem
-	(*ClusterNode)(nil),           // 111: rondo.v1.ClusterNode
-	(*ClusterPartition)(nil),      // 112: rondo.v1.ClusterPartition
-	(*ClusterReplica)(nil),        // 113: rondo.v1.ClusterReplica
-	(*MoveRequest)(nil),           // 114: rondo.v1.MoveRequest
-	(*MoveResponse)(nil),          // 115: rondo.v1.MoveResponse
-	(*LeadRequest)(nil),           // 116: rondo.v1.LeadRequest
-	(*LeadResponse)(nil),          // 117: rondo.v1.LeadResponse
-	(*ReleaseRequest)(nil),        // 118: rondo.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),       // 119: rondo.v1.ReleaseResponse
-	(*DrainRequest)(nil),          // 120: rondo.v1.DrainRequest
-	(*DrainResponse)(nil),         // 121: rondo.v1.DrainResponse
-	(*CheckReplicasRequest)(nil),  // 122: rondo.v1.CheckReplicasRequest
-	(*CheckReplicasResponse)(nil), // 123: rondo.v1.CheckReplicasResponse
-	(*ReplicaDigest)(nil),         // 124: rondo.v1.ReplicaDigest
-	(*AlterRequest_NewName)(nil),  // 125: rondo.v1.AlterRequest.NewName
-	nil,                           // 126: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 127: rondo.v1.ControlResponse.Row
-	(*typesv1.Label)(nil),         // 128: rondo.types.v1.Label
-	(*typesv1.Matcher)(nil),       // 129: rondo.types.v1.Matcher
-	(*typesv1.Metadata)(nil),      // 130: rondo.types.v1.Metadata
-	(*typesv1.Note)(nil),          // 131: rondo.types.v1.Note
+	(*AlertLine)(nil),             // 67: rondo.v1.AlertLine
+	(*AlertsResponse)(nil),        // 68: rondo.v1.AlertsResponse
+	(*AlertMark)(nil),             // 69: rondo.v1.AlertMark
+	(*AlertSpan)(nil),             // 70: rondo.v1.AlertSpan
+	(*Alert)(nil),                 // 71: rondo.v1.Alert
+	(*LatestRequest)(nil),         // 72: rondo.v1.LatestRequest
+	(*LatestSeries)(nil),          // 73: rondo.v1.LatestSeries
+	(*LatestResponse)(nil),        // 74: rondo.v1.LatestResponse
+	(*CheckpointRequest)(nil),     // 75: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 76: rondo.v1.CheckpointResponse
+	(*AlterRequest)(nil),          // 77: rondo.v1.AlterRequest
+	(*AlterResponse)(nil),         // 78: rondo.v1.AlterResponse
+	(*TuneRequest)(nil),           // 79: rondo.v1.TuneRequest
+	(*TuneResponse)(nil),          // 80: rondo.v1.TuneResponse
+	(*SetMetadataRequest)(nil),    // 81: rondo.v1.SetMetadataRequest
+	(*SetMetadataResponse)(nil),   // 82: rondo.v1.SetMetadataResponse
+	(*ImportFileRequest)(nil),     // 83: rondo.v1.ImportFileRequest
+	(*ImportFileResponse)(nil),    // 84: rondo.v1.ImportFileResponse
+	(*ExportFileRequest)(nil),     // 85: rondo.v1.ExportFileRequest
+	(*ExportFileResponse)(nil),    // 86: rondo.v1.ExportFileResponse
+	(*QueryRequest)(nil),          // 87: rondo.v1.QueryRequest
+	(*QuerySeries)(nil),           // 88: rondo.v1.QuerySeries
+	(*QueryResponse)(nil),         // 89: rondo.v1.QueryResponse
+	(*XportRequest)(nil),          // 90: rondo.v1.XportRequest
+	(*XportColumn)(nil),           // 91: rondo.v1.XportColumn
+	(*XportResponse)(nil),         // 92: rondo.v1.XportResponse
+	(*TailRequest)(nil),           // 93: rondo.v1.TailRequest
+	(*TailResponse)(nil),          // 94: rondo.v1.TailResponse
+	(*ExecRequest)(nil),           // 95: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 96: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 97: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 98: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 99: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 100: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 101: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 102: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 103: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 104: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 105: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 106: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 107: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 108: rondo.v1.ExportResponse
+	(*ClusterStateRequest)(nil),   // 109: rondo.v1.ClusterStateRequest
+	(*ClusterState)(nil),          // 110: rondo.v1.ClusterState
+	(*ClusterProblem)(nil),        // 111: rondo.v1.ClusterProblem
+	(*ClusterNode)(nil),           // 112: rondo.v1.ClusterNode
+	(*ClusterPartition)(nil),      // 113: rondo.v1.ClusterPartition
+	(*ClusterReplica)(nil),        // 114: rondo.v1.ClusterReplica
+	(*MoveRequest)(nil),           // 115: rondo.v1.MoveRequest
+	(*MoveResponse)(nil),          // 116: rondo.v1.MoveResponse
+	(*LeadRequest)(nil),           // 117: rondo.v1.LeadRequest
+	(*LeadResponse)(nil),          // 118: rondo.v1.LeadResponse
+	(*ReleaseRequest)(nil),        // 119: rondo.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 120: rondo.v1.ReleaseResponse
+	(*DrainRequest)(nil),          // 121: rondo.v1.DrainRequest
+	(*DrainResponse)(nil),         // 122: rondo.v1.DrainResponse
+	(*CheckReplicasRequest)(nil),  // 123: rondo.v1.CheckReplicasRequest
+	(*CheckReplicasResponse)(nil), // 124: rondo.v1.CheckReplicasResponse
+	(*ReplicaDigest)(nil),         // 125: rondo.v1.ReplicaDigest
+	(*AlterRequest_NewName)(nil),  // 126: rondo.v1.AlterRequest.NewName
+	nil,                           // 127: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 128: rondo.v1.ControlResponse.Row
+	(*typesv1.Label)(nil),         // 129: rondo.types.v1.Label
+	(*typesv1.Matcher)(nil),       // 130: rondo.types.v1.Matcher
+	(*typesv1.Metadata)(nil),      // 131: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),          // 132: rondo.types.v1.Note
 }
 var file_rondo_proto_depIdxs = []int32{
 	2,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
-	128, // 1: rondo.v1.Sample.labels:type_name -> rondo.types.v1.Label
+	129, // 1: rondo.v1.Sample.labels:type_name -> rondo.types.v1.Label
 	3,   // 2: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
 	1,   // 3: rondo.v1.WriteRequest.definition:type_name -> rondo.v1.Definition
 	5,   // 4: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
-	128, // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.types.v1.Label
+	129, // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.types.v1.Label
 	1,   // 6: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
 	14,  // 7: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
-	129, // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.types.v1.Matcher
-	128, // 9: rondo.v1.Series.labels:type_name -> rondo.types.v1.Label
+	130, // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.types.v1.Matcher
+	129, // 9: rondo.v1.Series.labels:type_name -> rondo.types.v1.Label
 	1,   // 10: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
 	17,  // 11: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
 	17,  // 12: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
 	22,  // 13: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
-	130, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
+	131, // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.types.v1.Metadata
 	23,  // 15: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
 	60,  // 16: rondo.v1.InfoResponse.problems:type_name -> rondo.v1.Problem
-	131, // 17: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
-	130, // 18: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
-	128, // 19: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
+	132, // 17: rondo.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	131, // 18: rondo.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	129, // 19: rondo.v1.SearchHit.labels:type_name -> rondo.types.v1.Label
 	32,  // 20: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
 	35,  // 21: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
 	35,  // 22: rondo.v1.Host.node:type_name -> rondo.v1.TreeNode
@@ -9909,130 +9989,132 @@ var file_rondo_proto_depIdxs = []int32{
 	63,  // 33: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
 	64,  // 34: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
 	65,  // 35: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	109, // 36: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
+	110, // 36: rondo.v1.StatusResponse.cluster:type_name -> rondo.v1.ClusterState
 	62,  // 37: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	70,  // 38: rondo.v1.AlertsResponse.alerts:type_name -> rondo.v1.Alert
-	68,  // 39: rondo.v1.AlertsResponse.marks:type_name -> rondo.v1.AlertMark
-	69,  // 40: rondo.v1.AlertMark.spans:type_name -> rondo.v1.AlertSpan
-	128, // 41: rondo.v1.Alert.labels:type_name -> rondo.types.v1.Label
-	128, // 42: rondo.v1.Alert.annotations:type_name -> rondo.types.v1.Label
-	14,  // 43: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	72,  // 44: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	125, // 45: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
-	1,   // 46: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
-	1,   // 47: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
-	130, // 48: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
-	5,   // 49: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
-	128, // 50: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
-	128, // 51: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
-	87,  // 52: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
-	90,  // 53: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
-	129, // 54: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
-	15,  // 55: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
-	126, // 56: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	95,  // 57: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,   // 58: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	96,  // 59: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	127, // 60: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	128, // 61: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
-	110, // 62: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
-	111, // 63: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
-	112, // 64: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
-	113, // 65: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
-	124, // 66: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
-	4,   // 67: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	7,   // 68: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	9,   // 69: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	11,  // 70: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	13,  // 71: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	16,  // 72: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	19,  // 73: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	21,  // 74: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	25,  // 75: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	27,  // 76: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	29,  // 77: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	31,  // 78: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	34,  // 79: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	37,  // 80: rondo.v1.Rondo.Hosts:input_type -> rondo.v1.HostsRequest
-	40,  // 81: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	45,  // 82: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	48,  // 83: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	51,  // 84: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	54,  // 85: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	56,  // 86: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	58,  // 87: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	66,  // 88: rondo.v1.Rondo.Alerts:input_type -> rondo.v1.AlertsRequest
-	71,  // 89: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	74,  // 90: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	76,  // 91: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
-	78,  // 92: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
-	80,  // 93: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
-	82,  // 94: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
-	104, // 95: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
-	84,  // 96: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
-	106, // 97: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
-	98,  // 98: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
-	100, // 99: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
-	86,  // 100: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
-	89,  // 101: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
-	92,  // 102: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
-	94,  // 103: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
-	102, // 104: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
-	108, // 105: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
-	114, // 106: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
-	116, // 107: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
-	118, // 108: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
-	120, // 109: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
-	122, // 110: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
-	6,   // 111: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	8,   // 112: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	10,  // 113: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	12,  // 114: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	15,  // 115: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	18,  // 116: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	20,  // 117: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	24,  // 118: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	26,  // 119: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	28,  // 120: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	30,  // 121: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	33,  // 122: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	36,  // 123: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	39,  // 124: rondo.v1.Rondo.Hosts:output_type -> rondo.v1.HostsResponse
-	43,  // 125: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	47,  // 126: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	50,  // 127: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	53,  // 128: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	55,  // 129: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	57,  // 130: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	59,  // 131: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	67,  // 132: rondo.v1.Rondo.Alerts:output_type -> rondo.v1.AlertsResponse
-	73,  // 133: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	75,  // 134: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	77,  // 135: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
-	79,  // 136: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
-	81,  // 137: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
-	83,  // 138: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
-	105, // 139: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
-	85,  // 140: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
-	107, // 141: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
-	99,  // 142: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
-	101, // 143: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
-	88,  // 144: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
-	91,  // 145: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
-	93,  // 146: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
-	97,  // 147: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
-	103, // 148: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
-	109, // 149: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
-	115, // 150: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
-	117, // 151: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
-	119, // 152: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
-	121, // 153: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
-	123, // 154: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
-	111, // [111:155] is the sub-list for method output_type
-	67,  // [67:111] is the sub-list for method input_type
-	67,  // [67:67] is the sub-list for extension type_name
-	67,  // [67:67] is the sub-list for extension extendee
-	0,   // [0:67] is the sub-list for field type_name
+	67,  // 38: rondo.v1.AlertsRequest.lines:type_name -> rondo.v1.AlertLine
+	129, // 39: rondo.v1.AlertLine.labels:type_name -> rondo.types.v1.Label
+	71,  // 40: rondo.v1.AlertsResponse.alerts:type_name -> rondo.v1.Alert
+	69,  // 41: rondo.v1.AlertsResponse.marks:type_name -> rondo.v1.AlertMark
+	70,  // 42: rondo.v1.AlertMark.spans:type_name -> rondo.v1.AlertSpan
+	129, // 43: rondo.v1.Alert.labels:type_name -> rondo.types.v1.Label
+	129, // 44: rondo.v1.Alert.annotations:type_name -> rondo.types.v1.Label
+	14,  // 45: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	73,  // 46: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	126, // 47: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	1,   // 48: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
+	1,   // 49: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
+	131, // 50: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	5,   // 51: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
+	129, // 52: rondo.v1.ImportFileRequest.labels:type_name -> rondo.types.v1.Label
+	129, // 53: rondo.v1.QuerySeries.labels:type_name -> rondo.types.v1.Label
+	88,  // 54: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
+	91,  // 55: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
+	130, // 56: rondo.v1.TailRequest.matchers:type_name -> rondo.types.v1.Matcher
+	15,  // 57: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
+	127, // 58: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	96,  // 59: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,   // 60: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	97,  // 61: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	128, // 62: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	129, // 63: rondo.v1.ImportRequest.labels:type_name -> rondo.types.v1.Label
+	111, // 64: rondo.v1.ClusterState.problems:type_name -> rondo.v1.ClusterProblem
+	112, // 65: rondo.v1.ClusterState.nodes:type_name -> rondo.v1.ClusterNode
+	113, // 66: rondo.v1.ClusterState.partitions:type_name -> rondo.v1.ClusterPartition
+	114, // 67: rondo.v1.ClusterPartition.replicas:type_name -> rondo.v1.ClusterReplica
+	125, // 68: rondo.v1.CheckReplicasResponse.replicas:type_name -> rondo.v1.ReplicaDigest
+	4,   // 69: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	7,   // 70: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	9,   // 71: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	11,  // 72: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	13,  // 73: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	16,  // 74: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	19,  // 75: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	21,  // 76: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	25,  // 77: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	27,  // 78: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	29,  // 79: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	31,  // 80: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	34,  // 81: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	37,  // 82: rondo.v1.Rondo.Hosts:input_type -> rondo.v1.HostsRequest
+	40,  // 83: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	45,  // 84: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	48,  // 85: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	51,  // 86: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	54,  // 87: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	56,  // 88: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	58,  // 89: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	66,  // 90: rondo.v1.Rondo.Alerts:input_type -> rondo.v1.AlertsRequest
+	72,  // 91: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	75,  // 92: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	77,  // 93: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
+	79,  // 94: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
+	81,  // 95: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
+	83,  // 96: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
+	105, // 97: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	85,  // 98: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
+	107, // 99: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	99,  // 100: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
+	101, // 101: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	87,  // 102: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
+	90,  // 103: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
+	93,  // 104: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
+	95,  // 105: rondo.v1.Rondo.Exec:input_type -> rondo.v1.ExecRequest
+	103, // 106: rondo.v1.Rondo.Control:input_type -> rondo.v1.ControlRequest
+	109, // 107: rondo.v1.Cluster.State:input_type -> rondo.v1.ClusterStateRequest
+	115, // 108: rondo.v1.Cluster.Move:input_type -> rondo.v1.MoveRequest
+	117, // 109: rondo.v1.Cluster.Lead:input_type -> rondo.v1.LeadRequest
+	119, // 110: rondo.v1.Cluster.Release:input_type -> rondo.v1.ReleaseRequest
+	121, // 111: rondo.v1.Cluster.Drain:input_type -> rondo.v1.DrainRequest
+	123, // 112: rondo.v1.Cluster.CheckReplicas:input_type -> rondo.v1.CheckReplicasRequest
+	6,   // 113: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	8,   // 114: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	10,  // 115: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	12,  // 116: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	15,  // 117: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	18,  // 118: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	20,  // 119: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	24,  // 120: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	26,  // 121: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	28,  // 122: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	30,  // 123: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	33,  // 124: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	36,  // 125: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	39,  // 126: rondo.v1.Rondo.Hosts:output_type -> rondo.v1.HostsResponse
+	43,  // 127: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	47,  // 128: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	50,  // 129: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	53,  // 130: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	55,  // 131: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	57,  // 132: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	59,  // 133: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	68,  // 134: rondo.v1.Rondo.Alerts:output_type -> rondo.v1.AlertsResponse
+	74,  // 135: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	76,  // 136: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	78,  // 137: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	80,  // 138: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	82,  // 139: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	84,  // 140: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	106, // 141: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	86,  // 142: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	108, // 143: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	100, // 144: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	102, // 145: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	89,  // 146: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	92,  // 147: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	94,  // 148: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	98,  // 149: rondo.v1.Rondo.Exec:output_type -> rondo.v1.ExecResponse
+	104, // 150: rondo.v1.Rondo.Control:output_type -> rondo.v1.ControlResponse
+	110, // 151: rondo.v1.Cluster.State:output_type -> rondo.v1.ClusterState
+	116, // 152: rondo.v1.Cluster.Move:output_type -> rondo.v1.MoveResponse
+	118, // 153: rondo.v1.Cluster.Lead:output_type -> rondo.v1.LeadResponse
+	120, // 154: rondo.v1.Cluster.Release:output_type -> rondo.v1.ReleaseResponse
+	122, // 155: rondo.v1.Cluster.Drain:output_type -> rondo.v1.DrainResponse
+	124, // 156: rondo.v1.Cluster.CheckReplicas:output_type -> rondo.v1.CheckReplicasResponse
+	113, // [113:157] is the sub-list for method output_type
+	69,  // [69:113] is the sub-list for method input_type
+	69,  // [69:69] is the sub-list for extension type_name
+	69,  // [69:69] is the sub-list for extension extendee
+	0,   // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -10049,15 +10131,15 @@ func file_rondo_proto_init() {
 	file_rondo_proto_msgTypes[4].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[37].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[41].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[67].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[96].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[68].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[97].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   127,
+			NumMessages:   128,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

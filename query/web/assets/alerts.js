@@ -6,19 +6,23 @@ import { call, num } from './rpc.js';
 
 const every = 30; // seconds between two looks
 const names = ['instance', 'host', 'hostname', 'node', 'nodename']; // labels that name a host
-const most = 1000; // paths of a request
+const most = 1000; // paths and lines of a request
 let firing = [];
 const listeners = new Set();
-let rules = 0, asked = new Set(), marks = new Map(), waits = 0; // marks by path and data source
+let rules = 0, asked = new Set(), marks = new Map(), waits = 0; // marks by what they are about
 const charts = new Set();
 
 /** Asks for the alerts, and shows everywhere how many fire. @param {AbortSignal} [signal] @returns {Promise<any>} the answer of Alerts */
 export async function lookAtAlerts(signal) {
-  const paths = rules ? [...new Set([...charts].flatMap(pathsOf))].slice(0, most) : [];
-  asked = new Set(paths);
-  const answer = await call('Alerts', { paths }, signal);
-  marks = Map.groupBy(answer.marks || [], (m) => `${m.path} ${m.ds}`);
-  if (paths.length) for (const chart of charts) chart.redraw();
+  const all = new Map(rules ? [...charts].flatMap((c) => c.lines).map((l) => [nameOf(l), l]) : []);
+  all.delete('');
+  const some = [...all.values()].slice(0, most), lines = some.filter((l) => !l.path);
+  asked = new Set(some.map(nameOf));
+  const answer = await call('Alerts', {
+    paths: some.map((l) => l.path).filter(Boolean), lines: lines.map(({ query, labels }) => ({ query, labels })),
+  }, signal);
+  marks = Map.groupBy(answer.marks || [], (m) => keyOf(m.path ? m : lines[num(m.line)]));
+  if (some.length) for (const chart of charts) chart.redraw();
   rules = num(answer.rules);
   firing = (answer.alerts || []).filter((a) => a.state === 'firing');
   const count = num(answer.firing);
@@ -31,12 +35,14 @@ export async function lookAtAlerts(signal) {
   return answer;
 }
 
-const pathsOf = (chart) => chart.lines.map((l) => l.path).filter(Boolean);
+// What a line shows: a series, a result of PromQL, or '' for something else.
+const nameOf = (l) => l.path || (l.query ? JSON.stringify([l.query, l.labels]) : '');
+const keyOf = (l) => `${nameOf(l)} ${l.ds || ''}`;
 
 /** Asks what rules say of the lines of a chart, as long as it is there, and redraws it. @param {import('./chart.js').Chart} chart */
 export function watchChart(chart) {
   charts.add(chart);
-  if (!rules || asked.size >= most || pathsOf(chart).every((path) => asked.has(path))) return;
+  if (!rules || asked.size >= most || chart.lines.map(nameOf).every((name) => !name || asked.has(name))) return;
   waits ||= setTimeout(() => {
     waits = 0;
     lookAtAlerts().catch(() => {}); // the next look tries again
@@ -54,7 +60,7 @@ export function alertsOn(lines, now = Date.now() / 1000) {
   const spans = new Map(), levels = new Map();
   const add = (time, to, name, is) => { if (to > time) spans.set(`${name} ${time} ${is}`, { time, to, text: `${name} ${is}`, severity: is === 'fires' ? 'failure' : 'warning' }); };
   for (const line of lines) {
-    for (const { name, threshold, spans: times = [] } of marks.get(`${line.path} ${line.ds}`) || []) {
+    for (const { name, threshold, spans: times = [] } of marks.get(keyOf(line)) || []) {
       for (const s of times) {
         const since = num(s.sinceUs) / 1e6, fired = num(s.firedUs) / 1e6, until = num(s.untilUs) / 1e6 || now;
         add(since, fired || until, name, 'is pending');

@@ -42,6 +42,7 @@ import { colourOf, inks, onPaper, onTheme, usualNames } from './theme.js';
  * @property {number[]} [dash]
  * @property {string} [href] where the label leads
  * @property {string} [path] what it shows, with `ds`: alerts about it are drawn, too
+ * @property {string} [query] in place of a path: it shows the result of PromQL that has these `labels`
  * @property {[number, number]} [scale] a stored value times the first, plus the second, is what is drawn; left out, it is something else
  */
 

@@ -210,8 +210,11 @@ function lineOf(d, { label: wish, ...rest }, used, k = 0) {
   return { label, ...rest, style: d.style, restart, axis: d.right ? 'right' : 'left', color };
 }
 
+// What a line of PromQL shows, as the server is asked about alerts.
+const askedOf = ({ query, labels }) => ({ query, labels: Object.entries(labels).map(([name, value]) => ({ name, value })) });
+
 function resultLines(d, result, used) {
-  return (result?.series || []).map((s, k) => lineOf(d, { label: legendOf(d.label, s, result.series, d.ref), start: s.start, step: s.step, values: s.values }, used, k));
+  return (result?.series || []).map((s, k) => lineOf(d, { label: legendOf(d.label, s, result.series, d.ref), start: s.start, step: s.step, values: s.values, ...askedOf(s), scale: [1, 0] }, used, k));
 }
 
 /**

@@ -8,7 +8,7 @@ const mostAsked = 200; // of a result: the greatest of them are shown
 const nice = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200];
 
 /**
- * @typedef {{labels: Object<string, string>, start: number, step: number, values: Float64Array}} Series
+ * @typedef {{labels: Object<string, string>, start: number, step: number, values: Float64Array, query: string}} Series
  * @typedef {{series: Series[], note: string, error: string}} Result note: what is left out, and warnings of the server
  */
 
@@ -53,7 +53,7 @@ export async function queryRange(expr, { from, to }, points, signal) {
   }
   const { resultType, result } = said.data;
   if (resultType !== 'matrix') return { series: [], note: '', error: `a chart cannot show a ${resultType}` };
-  return { ...shownOf(result.map((r) => seriesOf(r, start, end, step)), said.warnings || []), error: '' };
+  return { ...shownOf(result.map((r) => ({ ...seriesOf(r, start, end, step), query })), said.warnings || []), error: '' };
 }
 
 // A value is of its time and the step before it, as the row of an archive is.

@@ -4,6 +4,7 @@ package browsertest
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ const loadRules = `groups: [{name: hosts, interval: 1s, rules: [
   {alert: HighLoad, expr: 'avg_over_time(collectd_load_shortterm[10m]) > 3', for: 10m},
   {alert: TooBusy, expr: 'collectd_load_midterm > 90'}]}]`
 
-// TestAlertsOnCharts: a host, a series and a dashboard show when an alert fired that is about what
+// TestAlertsOnCharts: a host, a series, a dashboard, PromQL and the alert's own chart show when an alert fired that is about what
 // they draw, and the number that its rule compares with.
 func TestAlertsOnCharts(t *testing.T) {
 	chromium(t) // or the test ends here
@@ -40,15 +41,20 @@ func TestAlertsOnCharts(t *testing.T) {
 	s := serve(t, db, "--rule-file", rules)
 	board := "graph: Loads\n  DEF:a=collectd/web1/load/load:shortterm:AVERAGE\n  DEF:b=collectd/web2/load/load:shortterm:AVERAGE\n  LINE1:a#2264d1:one\n  LINE1:b#d16422:two\n"
 	s.call(t, "SaveDashboard", map[string]any{"name": "loads", "text": board})
+	s.call(t, "SaveDashboard", map[string]any{"name": "asks", "text": "graph: Loads\n  PROMQL:q=avg_over_time(collectd_load_shortterm[5m])\n  LINE1:q#2264d1:{{instance}}\n"})
 	x := newTab(t, s.url)
 	for _, p := range []struct {
-		name, path string
-		fires      bool
+		name, path   string
+		level, fires bool
 	}{
-		{"host", "/host/web1?from=-6h", true},
-		{"series", "/series/collectd/web1/load/load?from=-6h&ds=shortterm", true},
-		{"dashboard", "/dashboard/loads?from=-6h", true},
-		{"other", "/host/web2?from=-6h", false},
+		{"host", "/host/web1?from=-6h", true, true},
+		{"series", "/series/collectd/web1/load/load?from=-6h&ds=shortterm", true, true},
+		{"dashboard", "/dashboard/loads?from=-6h", true, true},
+		{"asking", "/dashboard/asks?from=-6h", true, true},
+		{"promql", "/workbench?from=-6h&g=" + url.QueryEscape("PROMQL:q=max by (instance) (collectd_load_shortterm{instance=\"web1\"})\nLINE1:q#2264d1:q"), true, true},
+		{"other promql", "/workbench?from=-6h&g=" + url.QueryEscape("PROMQL:q=collectd_load_shortterm{instance=\"web2\"}\nLINE1:q#2264d1:q"), true, false},
+		{"alerts", "/alerts", false, true},
+		{"other", "/host/web2?from=-6h", true, false},
 	} {
 		x.open(p.path)
 		x.charts(1)
@@ -59,9 +65,9 @@ func TestAlertsOnCharts(t *testing.T) {
 			while (!window.files.length) await new Promise(done => setTimeout(done, 20));
 			return atob(window.files.pop().Data);
 		})()`
-		for deadline := time.Now().Add(patience); !strings.Contains(eval[string](x, svg), ">HighLoad 3"); time.Sleep(100 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); strings.Contains(eval[string](x, svg), ">HighLoad 3") != p.level; time.Sleep(100 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("%s: the number is not drawn", p.name)
+				t.Fatalf("%s: the number is drawn: %t", p.name, !p.level)
 			}
 		}
 		eval[bool](x, `(document.querySelector('.chart-plot').focus(), true)`)

@@ -95,6 +95,6 @@ func (s *server) alertsJSON(ctx context.Context, _ *http.Request) ([]byte, error
 }
 
 // reportAlerts returns the answer of the RPC's method Alerts.
-func (s *server) reportAlerts(ctx context.Context, limit int, paths []string) (*rondov1.AlertsResponse, error) {
-	return s.rules.Report(ctx, s.series.Selects, limit, paths)
+func (s *server) reportAlerts(ctx context.Context, req *rondov1.AlertsRequest) (*rondov1.AlertsResponse, error) {
+	return s.rules.Report(ctx, s.series.Selects, req)
 }

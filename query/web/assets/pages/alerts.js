@@ -82,7 +82,7 @@ async function draw(chart, a, signal) {
   const values = new Float64Array(length / step).fill(NaN);
   const known = floats(found?.values);
   (found?.timesUs || []).forEach((at, i) => { values[Math.round((num(at) / 1e6 - start) / step)] = known[i]; });
-  chart.setLines([{ label: 'value', start, step, values }, { label: 'threshold', start, step, values: values.map(() => num(a.threshold)), dash: [4, 4], color: 'faint' }]);
+  chart.setLines([{ label: 'value', start, step, values, query: a.compared, labels: found?.labels || [] }, { label: 'threshold', start, step, values: values.map(() => num(a.threshold)), dash: [4, 4], color: 'faint' }]);
 }
 
 function section(words, list, charts) {
