@@ -15,7 +15,7 @@ import (
 
 // limitFolders are the folders of the packages that docs/limits.md names.
 var limitFolders = map[string]string{
-	"core": "engine/core", "rra": "rra", "server": "cmd/rondo/internal/server",
+	"core": "engine/core", "match": "engine/internal/match", "rra": "rra", "server": "cmd/rondo/internal/server",
 	"middleware": "cmd/rondo/internal/server/middleware", "rpc": "query/rpc", "graph": "query/graph",
 	"web": "query/web", "bound": "query/prom/bound", "api": "query/prom/api", "alerts": "query/prom/alerts",
 	"dashboards": "query/dashboards", "search": "query/search", "charts": "query/charts", "rrdcached": "query/rrd/rrdcached",

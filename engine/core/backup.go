@@ -169,7 +169,7 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 		if v == nil {
 			return nil
 		}
-		id := groupID{g.c.id, g.id}
+		id := groupID{Class: g.c.id, Number: g.id}
 		if b.base != nil {
 			body, err := boltfile.OpenValue(bucketState, g.stateKey(), v)
 			if err != nil {
@@ -319,8 +319,8 @@ func (p *backupPlan) next(id groupID) error {
 	if err := p.endGroup(); err != nil {
 		return err
 	}
-	if p.began && p.id.compare(id) >= 0 || p.log != p.head.to {
-		return fmt.Errorf("group %d of class %d where it does not belong: %w", id.group, id.class, errBackup)
+	if p.began && p.id.Compare(id) >= 0 || p.log != p.head.to {
+		return fmt.Errorf("group %d of class %d where it does not belong: %w", id.Number, id.Class, errBackup)
 	}
 	p.began, p.id = true, id
 	return nil
@@ -329,7 +329,7 @@ func (p *backupPlan) next(id groupID) error {
 // endGroup checks that everything of a group has come.
 func (p *backupPlan) endGroup() error {
 	if p.state || len(p.blocks) > 0 {
-		return fmt.Errorf("group %d of class %d is not complete: %w", p.id.group, p.id.class, errBackup)
+		return fmt.Errorf("group %d of class %d is not complete: %w", p.id.Number, p.id.Class, errBackup)
 	}
 	p.open = false
 	return nil
@@ -337,7 +337,7 @@ func (p *backupPlan) endGroup() error {
 
 // strange says that the last group is not what a newer file knows.
 func (p *backupPlan) strange() error {
-	return fmt.Errorf("group %d of class %d is not as the next backup expects it: %w", p.id.group, p.id.class, ErrBase)
+	return fmt.Errorf("group %d of class %d is not as the next backup expects it: %w", p.id.Number, p.id.Class, ErrBase)
 }
 
 // same takes a group that has not changed since the base.
@@ -346,7 +346,7 @@ func (p *backupPlan) same(id groupID, pos wal.Pos) error {
 		return err
 	}
 	if p.head.Full() || pos > p.head.from {
-		return fmt.Errorf("group %d of class %d is not in the base: %w", id.group, id.class, errBackup)
+		return fmt.Errorf("group %d of class %d is not in the base: %w", id.Number, id.Class, errBackup)
 	}
 	if p.newest {
 		return p.want(id, &wantedGroup{pos: pos, whole: true})
@@ -439,14 +439,14 @@ func (p *backupPlan) pair(parts [3][]byte) (keep bool, err error) {
 	case slices.ContainsFunc(catalogueBuckets, func(b []byte) bool { return bytes.Equal(b, bucket) }):
 		fits, keep = !p.began && p.log == p.head.to, p.newest
 	case bytes.Equal(bucket, bucketState):
-		fits = fits && p.state && bytes.Equal(key, groupKey(nil, p.id.class, p.id.group))
+		fits = fits && p.state && bytes.Equal(key, p.id.AppendKey(nil))
 		p.state, keep = false, p.keep
 	case p.state:
 		fits = false
 	case bytes.Equal(bucket, bucketRows):
 		fits, keep = p.block(key)
 	default:
-		fits = fits && len(p.blocks) == 0 && len(key) == lagKeySize && bytes.HasPrefix(key, groupKey(nil, p.id.class, p.id.group))
+		fits = fits && len(p.blocks) == 0 && len(key) == lagKeySize && bytes.HasPrefix(key, p.id.AppendKey(nil))
 		keep = p.keep
 	}
 	if !fits {
@@ -461,7 +461,7 @@ func (p *backupPlan) block(key []byte) (fits, keep bool) {
 		return false, false
 	}
 	b := &p.blocks[0]
-	fits = bytes.Equal(key, rowblock.Key(nil, p.id.class, b.stream, b.Slot, p.sub, p.id.group))
+	fits = bytes.Equal(key, rowblock.Key(nil, p.id.Class, b.stream, b.Slot, p.sub, p.id.Number))
 	keep = b.keep
 	if p.sub++; p.sub == b.Hi {
 		if p.blocks = p.blocks[1:]; len(p.blocks) > 0 {

@@ -91,8 +91,8 @@ func appendSame(dst []byte, id groupID, pos wal.Pos) []byte {
 }
 
 func appendGroupPos(dst []byte, id groupID, pos wal.Pos) []byte {
-	dst = binary.AppendUvarint(dst, uint64(id.class))
-	dst = binary.AppendUvarint(dst, uint64(id.group))
+	dst = binary.AppendUvarint(dst, uint64(id.Class))
+	dst = binary.AppendUvarint(dst, uint64(id.Number))
 	return binary.AppendUvarint(dst, uint64(pos))
 }
 
@@ -328,7 +328,7 @@ func (b *backupReader) group(plan *backupPlan, kind byte) error {
 	if max(n[0], n[1]) > math.MaxUint32 {
 		return fmt.Errorf("group %d of class %d: %w", n[1], n[0], errBackup)
 	}
-	id, pos := groupID{uint32(n[0]), uint32(n[1])}, wal.Pos(n[2])
+	id, pos := groupID{Class: uint32(n[0]), Number: uint32(n[1])}, wal.Pos(n[2])
 	if kind == backupSame {
 		return plan.same(id, pos)
 	}

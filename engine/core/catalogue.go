@@ -11,6 +11,8 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
+	"github.com/rondo-db/rondo/engine/internal/table"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/rra"
@@ -59,8 +61,8 @@ type catalogue struct {
 
 	forgotten uint64 // 1, and once more for each time that changes left ops: the database has them
 
-	nameTable  table[Ref]           // the bucket names; 0: the name is no series any more
-	labelTable table[postingChange] // the bucket labels
+	nameTable  table.Table[catOp, Ref]               // the bucket names; 0: no series any more
+	labelTable table.Table[catOp, labelindex.Change] // the bucket labels
 }
 
 // A changedName is what a name means since a change: a series, or 0.
@@ -81,8 +83,8 @@ func (cat *catalogue) init(s *Store, n int) {
 	cat.forgotten = 1
 	cat.byShape, cat.byDef = make(map[string]*class), make(map[string]*definition)
 	cat.names, cat.records = make(map[string]changedName), make(map[Ref]changedRecord)
-	cat.nameTable.of, cat.nameTable.over = nameChanges, func(newer, _ Ref) Ref { return newer }
-	cat.labelTable.of, cat.labelTable.over = cat.labelChanges, postingChange.over
+	cat.nameTable.Changes, cat.nameTable.Over = nameChanges, func(newer, _ Ref) Ref { return newer }
+	cat.labelTable.Changes, cat.labelTable.Over = cat.labelChanges, labelindex.Change.Over
 	cat.shapes = make(map[string]int)
 	cat.classes.Store(&[]*class{})
 	cat.defs.Store(&[]*definition{})
@@ -198,7 +200,7 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 
 // storedName returns the series that has a name in the database; 0: none.
 func (cat *catalogue) storedName(c *boltfile.Cursor, key []byte) (Ref, error) {
-	return sought(cat.damage, c, bucketNames, key, cat.decodeName)
+	return boltfile.Find(cat.damage, c, bucketNames, key, cat.decodeName)
 }
 
 func (cat *catalogue) record(ref Ref) (*seriesRecord, error) {
@@ -228,7 +230,7 @@ func (cat *catalogue) changedRecord(ref Ref) (*seriesRecord, bool) {
 
 // recordIn returns the record of a series as a transaction shows it, or nil.
 func (cat *catalogue) recordIn(tx *boltfile.Tx, ref Ref) (*seriesRecord, error) {
-	return sought(cat.damage, tx.Bucket(bucketSeries).Cursor(), bucketSeries, refKey(ref), cat.decodeRecord)
+	return boltfile.Find(cat.damage, tx.Bucket(bucketSeries).Cursor(), bucketSeries, refKey(ref), cat.decodeRecord)
 }
 
 func refKey(ref Ref) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ref)) }
@@ -262,7 +264,7 @@ func (cat *catalogue) decodeRecord(b []byte) (*seriesRecord, error) {
 
 // storedRecord checks and decodes a value of the bucket series.
 func (cat *catalogue) storedRecord(k, v []byte) (*seriesRecord, error) {
-	return decoded(cat.damage, bucketSeries, k, v, cat.decodeRecord)
+	return boltfile.Decode(cat.damage, bucketSeries, k, v, cat.decodeRecord)
 }
 
 // decodeName decodes a value of the bucket names. The class of the series must exist.

@@ -178,7 +178,7 @@ func readLabels(r *record.Reader) []Label {
 	}
 	var out []Label
 	for i := uint64(0); i < n && r.Err == nil; i++ {
-		out = append(out, Label{r.Text(), r.Text()})
+		out = append(out, Label{Name: r.Text(), Value: r.Text()})
 	}
 	return out
 }

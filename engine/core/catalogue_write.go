@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -94,8 +95,8 @@ func (s *Store) writeChanges(b wal.Pos) error {
 			s.notes.back(notes)
 			return
 		}
-		defer cat.nameTable.release()
-		defer cat.labelTable.release()
+		defer cat.nameTable.Release()
+		defer cat.labelTable.Release()
 		cat.mu.Lock()
 		defer cat.mu.Unlock()
 		cat.ops = behind(cat.ops, n)
@@ -335,19 +336,19 @@ func (w *catalogueTx) labels(ops []catOp) []pair {
 	stored := w.tx.Bucket(bucketLabels).Cursor()
 	for id, labels := range w.cat.postingChanges(ops) {
 		for l, x := range labels {
-			k := w.keep(groupKey(appendLabelKey(w.room(), l), id.class, id.group))
-			var p posting
+			k := w.keep(id.AppendKey(labelindex.AppendKey(w.room(), l)))
+			var p labelindex.Posting
 			if !w.fresh[id] {
 				var err error
 				if p, err = w.cat.postingIn(stored, k); err != nil {
 					continue
 				}
 			}
-			if x.apply(&p); p.empty() {
+			if x.Apply(&p); p.Empty() {
 				pairs = append(pairs, pair{k, nil})
 				continue
 			}
-			pairs = append(pairs, pair{k, w.keep(record.AppendSum(p.append(w.room()), bucketLabels, k))})
+			pairs = append(pairs, pair{k, w.keep(record.AppendSum(p.Append(w.room()), bucketLabels, k))})
 		}
 	}
 	slices.SortFunc(pairs, func(a, b pair) int { return bytes.Compare(a.k, b.k) })

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
@@ -37,7 +38,7 @@ type checker struct {
 	problems []Problem
 	blocks   map[string]bool              // keys of rows that a directory names
 	lags     map[string]rowblock.LagCount // group and index of series that a directory says lag
-	postings map[string]*posting
+	postings map[string]*labelindex.Posting
 	members  map[groupID]int   // by group: series that the catalogue has
 	broken   map[groupID]bool  // groups whose state cannot be read
 	next     map[uint32]uint32 // by class: above every number in use
@@ -54,7 +55,7 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 	defer s.leave()
 	c := &checker{
 		s: s, blocks: make(map[string]bool), lags: make(map[string]rowblock.LagCount),
-		postings: make(map[string]*posting), next: make(map[uint32]uint32),
+		postings: make(map[string]*labelindex.Posting), next: make(map[uint32]uint32),
 		members: make(map[groupID]int), broken: make(map[groupID]bool),
 	}
 	unfit, err := c.structure()
@@ -248,13 +249,13 @@ func (c *checker) series(k, v []byte) {
 		c.add(where, "no record of class %d", cl.id)
 	}
 	for l := range rec.indexed() {
-		key := string(groupKey(labelKey(l), cl.id, ref.number()>>cl.shift))
+		key := string(cl.groupOf(ref.number()).AppendKey(labelindex.Key(l)))
 		p := c.postings[key]
 		if p == nil {
-			p = &posting{}
+			p = &labelindex.Posting{}
 			c.postings[key] = p
 		}
-		p.set(cl.index(ref.number()))
+		p.Set(cl.index(ref.number()))
 	}
 }
 
@@ -265,7 +266,7 @@ func (c *checker) labels() {
 		where := "labels " + damage.KeyText(k)
 		want := c.postings[string(k)]
 		if b := c.value(bucketLabels, k, v); b == nil {
-		} else if got, err := decodePosting(b); err != nil {
+		} else if got, err := labelindex.DecodePosting(b); err != nil {
 			c.add(where, "%v", err)
 		} else if want == nil {
 			c.add(where, "no series carries it")
@@ -356,7 +357,7 @@ func (c *checker) groups() {
 			continue
 		}
 		g := &group{c: cl, id: binary.BigEndian.Uint32(k[4:])}
-		id := groupID{cl.id, g.id}
+		id := groupID{Class: cl.id, Number: g.id}
 		if err := g.decodeState(v); err != nil {
 			c.add(where, "%v: the last readings, unfinished rows and the list of row blocks of %s are lost", err, c.lost(cl, g.id))
 			c.broken[id] = true
@@ -370,8 +371,8 @@ func (c *checker) groups() {
 	}
 	for id := range c.members {
 		c.broken[id] = true
-		c.add(fmt.Sprintf("state %x", groupKey(nil, id.class, id.group)), "is missing: the last readings, unfinished rows and the list of row blocks of %s are lost",
-			c.lost(c.s.catalogue.class(id.class), id.group))
+		c.add(fmt.Sprintf("state %x", id.AppendKey(nil)), "is missing: the last readings, unfinished rows and the list of row blocks of %s are lost",
+			c.lost(c.s.catalogue.class(id.Class), id.Number))
 	}
 }
 
@@ -499,7 +500,7 @@ func (c *checker) rows() {
 			c.add(where, "no such class or stream")
 			continue
 		}
-		if !c.blocks[string(k)] && !c.broken[groupID{class, group}] {
+		if !c.blocks[string(k)] && !c.broken[groupID{Class: class, Number: group}] {
 			c.add(where, "no directory names it")
 			continue
 		}
@@ -563,7 +564,7 @@ func (c *checker) lag() {
 		group := binary.BigEndian.Uint32(k[4:])
 		index := uint16(lagColumn(k) / cl.sources)
 		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
-		if c.lags[name].Records == 0 && !c.broken[groupID{cl.id, group}] {
+		if c.lags[name].Records == 0 && !c.broken[groupID{Class: cl.id, Number: group}] {
 			c.add(where, "no directory names it")
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/record"
@@ -137,8 +138,13 @@ func (c *class) refAt(group uint32, index int) Ref {
 	return makeRef(c.id, group<<c.shift+uint32(index))
 }
 
+// A groupID names a group by the numbers of its class and its own.
+type groupID = labelindex.Group
+
 // groupOf returns the group of a series number.
-func (c *class) groupOf(number uint32) groupID { return groupID{c.id, number >> c.shift} }
+func (c *class) groupOf(number uint32) groupID {
+	return groupID{Class: c.id, Number: number >> c.shift}
+}
 
 func (r Ref) class() uint32  { return uint32(r >> 32) }
 func (r Ref) number() uint32 { return uint32(r) }

@@ -197,7 +197,7 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, n *numbered, rec []byte) err
 			break
 		}
 		g, err := s.catalogue.groupAt(h.class, h.group)
-		if s.options.salvage.lostGroup(groupID{h.class, h.group}) {
+		if s.options.salvage.lostGroup(groupID{Class: h.class, Number: h.group}) {
 			continue
 		}
 		if err != nil {

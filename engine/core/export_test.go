@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/held"
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
+	"github.com/rondo-db/rondo/engine/internal/match"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -76,14 +79,14 @@ func (s *Store) DB() *boltfile.File { return s.db }
 
 // EntriesRead returns how many entries of the label index are read to select by ms.
 func (s *Store) EntriesRead(ctx context.Context, ms []Matcher) (n int, err error) {
-	terms, err := termsOf(ms)
+	terms, err := match.Terms(ms)
 	if err != nil {
 		return 0, err
 	}
-	var passed passedOver
-	err = s.catalogue.view(ctx, &passed, func(r *indexReader) {
-		r.selected(terms)
-		n = r.read
+	var passed damage.Skipped
+	err = s.catalogue.view(ctx, &passed, func(r *labelindex.Reader) {
+		r.Selected(terms)
+		n = r.Read
 	})
 	return n, err
 }

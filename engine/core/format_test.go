@@ -75,10 +75,10 @@ func TestPageSeries(t *testing.T) {
 	k := refKey(makeRef(1, 0))
 	rec, err := s.catalogue.storedRecord(k, b)
 	if err != nil {
-		body := (&seriesRecord{path: "web1/load.rrd", def: 1, labels: []Label{{"host", "web1"}}}).append(nil)
+		body := (&seriesRecord{path: "web1/load.rrd", def: 1, labels: []Label{{Name: "host", Value: "web1"}}}).append(nil)
 		t.Fatalf("%v; today it is written as % x", err, record.AppendSum(body, bucketSeries, k))
 	}
-	if rec.path != "web1/load.rrd" || rec.def != 1 || len(rec.labels) != 1 || rec.labels[0] != (Label{"host", "web1"}) {
+	if rec.path != "web1/load.rrd" || rec.def != 1 || len(rec.labels) != 1 || rec.labels[0] != (Label{Name: "host", Value: "web1"}) {
 		t.Errorf("got %+v", rec)
 	}
 	if again := record.AppendSum(rec.append(nil), bucketSeries, k); !bytes.Equal(again, b) {
@@ -160,7 +160,7 @@ func TestPageIncrement(t *testing.T) {
 	if err := new(Store).backupHead(b, &head); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range [][]byte{appendGroup(nil, groupID{1, 0}, 9, dir), appendSame(nil, groupID{1, 1}, 4)} {
+	for _, p := range [][]byte{appendGroup(nil, groupID{Class: 1, Number: 0}, 9, dir), appendSame(nil, groupID{Class: 1, Number: 1}, 4)} {
 		if err := b.write(p); err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestPageIncrement(t *testing.T) {
 	}
 	p := new(backupPlan)
 	p.file(&got)
-	kind, id, pos := r.Byte(), groupID{uint32(r.Uvarint()), uint32(r.Uvarint())}, wal.Pos(r.Uvarint())
+	kind, id, pos := r.Byte(), groupID{Class: uint32(r.Uvarint()), Number: uint32(r.Uvarint())}, wal.Pos(r.Uvarint())
 	if err := p.group(id, pos, r.Bytes(r.Uvarint())); err != nil || kind != backupGroup || pos != 9 {
 		t.Fatal(kind, pos, err)
 	}
@@ -190,7 +190,7 @@ func TestPageIncrement(t *testing.T) {
 		t.Errorf("wanted of the base: %+v", w)
 	}
 	p.state, p.blocks = false, nil // the pairs that the page does not show
-	kind, id, pos = r.Byte(), groupID{uint32(r.Uvarint()), uint32(r.Uvarint())}, wal.Pos(r.Uvarint())
+	kind, id, pos = r.Byte(), groupID{Class: uint32(r.Uvarint()), Number: uint32(r.Uvarint())}, wal.Pos(r.Uvarint())
 	if err := p.same(id, pos); err != nil || kind != backupSame || p.wanted[id] == nil || p.wanted[id].pos != 4 {
 		t.Error(kind, pos, err)
 	}

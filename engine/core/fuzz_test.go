@@ -35,7 +35,7 @@ func fuzzStore(f testing.TB) (*Store, [][]byte) {
 			f.Fatal(err)
 		}
 		for j := range 3 {
-			ref, err := s.Create(ctx, Spec{Path: fmt.Sprintf("%d/%d", i, j), Definition: def, Start: rra.Seconds(1e9), Labels: []Label{{"l", fmt.Sprint(j)}}})
+			ref, err := s.Create(ctx, Spec{Path: fmt.Sprintf("%d/%d", i, j), Definition: def, Start: rra.Seconds(1e9), Labels: []Label{{Name: "l", Value: fmt.Sprint(j)}}})
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func fuzzStore(f testing.TB) (*Store, [][]byte) {
 	if err := Drop(ctx, s, "0/1"); err != nil {
 		f.Fatal(err)
 	}
-	if err := s.AddNote(ctx, "k", Note{Severity: "okay", Text: "t", Labels: []Label{{"a", "b"}}}); err != nil {
+	if err := s.AddNote(ctx, "k", Note{Severity: "okay", Text: "t", Labels: []Label{{Name: "a", Value: "b"}}}); err != nil {
 		f.Fatal(err)
 	}
 	var recs [][]byte

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 	"sync"
@@ -299,13 +298,8 @@ func (g *group) setText(i int, text []string) {
 	}
 }
 
-// groupKey appends the numbers of a class and of a group, as keys of the database have them.
-func groupKey(dst []byte, class, group uint32) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(dst, class), group)
-}
-
 // stateKey returns the key of the state record of g.
-func (g *group) stateKey() []byte { return groupKey(nil, g.c.id, g.id) }
+func (g *group) stateKey() []byte { return groupID{Class: g.c.id, Number: g.id}.AppendKey(nil) }
 
 // definition returns the definition of the series at index i, or nil if the store does not know it.
 func (g *group) definition(i int) *definition { return g.c.defs.byID(g.defs[i]) }

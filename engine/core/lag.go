@@ -14,7 +14,7 @@ import (
 
 // lagKey returns the key of the rows of a column, in one slot of a stream.
 func lagKey(g *group, column, stream int, slot int64) []byte {
-	k := groupKey(nil, g.c.id, g.id)
+	k := groupID{Class: g.c.id, Number: g.id}.AppendKey(nil)
 	k = binary.BigEndian.AppendUint16(k, uint16(column))
 	k = binary.BigEndian.AppendUint16(k, uint16(stream))
 	return binary.BigEndian.AppendUint64(k, uint64(slot)^1<<63)

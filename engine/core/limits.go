@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rondo-db/rondo/engine/internal/match"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -22,7 +23,7 @@ const (
 	// MaxLabels is the largest number of labels of a series.
 	MaxLabels = 256
 	// MaxLabel is the longest label, name and value together, in bytes.
-	MaxLabel = 4096
+	MaxLabel = match.MaxLabel
 	// MaxLabelBytes is the largest size of all labels of a series, names and values, in bytes.
 	MaxLabelBytes = 64 << 10
 	// MaxDefinition is the largest definition in the form in which it is stored, in bytes.

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/table"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -291,7 +293,7 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 		return m, nil
 	}
 	err = s.db.View(bucketMetadata, func(tx *boltfile.Tx) (err error) {
-		m, err = sought(&s.damage, tx.Bucket(bucketMetadata).Cursor(), bucketMetadata, []byte(key), decodeMetadata)
+		m, err = boltfile.Find(&s.damage, tx.Bucket(bucketMetadata).Cursor(), bucketMetadata, []byte(key), decodeMetadata)
 		return err
 	})
 	if err != nil {
@@ -323,7 +325,7 @@ func (s *Store) ListMetadata(ctx context.Context, q MetadataQuery) iter.Seq2[Pat
 		defer s.leave()
 		prefix, after := nameKey(strings.TrimLeft(q.Prefix, "/")), nameKey(strings.TrimLeft(q.After, "/"))
 		newer := s.metadata.view(prefix, after)
-		var passed passedOver
+		var passed damage.Skipped
 		for more := true; more; {
 			var some []PathMetadata
 			var err error
@@ -341,39 +343,39 @@ func (s *Store) ListMetadata(ctx context.Context, q MetadataQuery) iter.Seq2[Pat
 				}
 			}
 		}
-		if err := passed.err(); err != nil {
+		if err := passed.Err(); err != nil {
 			yield(PathMetadata{}, err)
 		}
 	}
 }
 
 // view returns the changes of paths that begin with prefix and sort after after.
-func (md *metadata) view(prefix, after string) tableView[*Metadata] {
+func (md *metadata) view(prefix, after string) table.View[*Metadata] {
 	md.mu.RLock()
 	defer md.mu.RUnlock()
-	var list tableChanges[*Metadata]
+	var list []table.Change[*Metadata]
 	for key, m := range md.changed {
 		if strings.HasPrefix(key, prefix) && key > after {
-			list = append(list, tableChange[*Metadata]{key, m})
+			list = append(list, table.Change[*Metadata]{Key: key, Value: m})
 		}
 	}
-	slices.SortFunc(list, func(a, b tableChange[*Metadata]) int { return strings.Compare(a.key, b.key) })
-	return tableView[*Metadata]{lists: []tableChanges[*Metadata]{list}}
+	slices.SortFunc(list, func(a, b table.Change[*Metadata]) int { return strings.Compare(a.Key, b.Key) })
+	return table.ViewOf(list)
 }
 
 // someMetadata returns up to n values, of paths that begin with prefix and sort after after. more
 // reports whether there are more.
-func (s *Store) someMetadata(newer tableView[*Metadata], prefix, after string, n int, passed *passedOver) (out []PathMetadata, more bool, err error) {
+func (s *Store) someMetadata(newer table.View[*Metadata], prefix, after string, n int, passed *damage.Skipped) (out []PathMetadata, more bool, err error) {
 	err = s.db.View(bucketMetadata, func(tx *boltfile.Tx) error {
-		c := newer.cursor(tx, bucketMetadata, passed)
-		for c.seek([]byte(max(prefix, after))); c.has(prefix); c.next() {
-			if string(c.key) <= after && after != "" {
+		c := newer.Cursor(tx, bucketMetadata, passed)
+		for c.Seek([]byte(max(prefix, after))); c.Has(prefix); c.Next() {
+			if string(c.Key) <= after && after != "" {
 				continue
 			}
 			var m *Metadata
-			if c.change != nil {
-				m = *c.change
-			} else if x, err := decoded(&s.damage, bucketMetadata, c.key, c.value, decodeMetadata); !passed.over(err) {
+			if c.Change != nil {
+				m = *c.Change
+			} else if x, err := boltfile.Decode(&s.damage, bucketMetadata, c.Key, c.Value, decodeMetadata); !passed.Skip(err) {
 				m = x
 			}
 			if m == nil || m.none() {
@@ -383,9 +385,9 @@ func (s *Store) someMetadata(newer tableView[*Metadata], prefix, after string, n
 				more = true
 				return nil
 			}
-			out = append(out, PathMetadata{Path: string(c.key), Metadata: *m})
+			out = append(out, PathMetadata{Path: string(c.Key), Metadata: *m})
 		}
-		c.end()
+		c.End()
 		return nil
 	})
 	return out, more, err

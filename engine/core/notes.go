@@ -42,7 +42,7 @@ type notes struct {
 	bytes   int
 	changed map[string]bool // since the last checkpoint
 	dropped map[string]bool
-	damage  passedOver // of stored notes, when the store was opened
+	damage  damage.Skipped // of stored notes, when the store was opened
 }
 
 // A noteKey is the notes of one key, oldest first.
@@ -54,7 +54,7 @@ type noteKey struct {
 func (n *notes) init() {
 	n.byKey, n.changed, n.dropped = make(map[string]*list.Element), make(map[string]bool), make(map[string]bool)
 	n.order.Init()
-	n.bytes, n.damage = 0, passedOver{}
+	n.bytes, n.damage = 0, damage.Skipped{}
 }
 
 func (n *Note) size() int {
@@ -158,7 +158,7 @@ func (s *Store) Notes(_ context.Context, key string) (map[string][]Note, error) 
 			out[k] = append(out[k], n.Note)
 		}
 	}
-	return out, s.notes.damage.err()
+	return out, s.notes.damage.Err()
 }
 
 func appendNote(dst []byte, n Note) []byte {
@@ -223,7 +223,7 @@ func (n *notes) load(s *Store, tx *boltfile.Tx) {
 		if err != nil {
 			e := damage.InValue(bucketNotes, key, err)
 			s.damage.Note(e)
-			n.damage.over(e)
+			n.damage.Skip(e)
 			continue
 		}
 		n.bytes += len(key)

@@ -12,6 +12,9 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
+	"github.com/rondo-db/rondo/engine/internal/match"
+	"github.com/rondo-db/rondo/engine/internal/table"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -93,7 +96,7 @@ func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Series, error] {
 			return
 		}
 		defer s.leave()
-		var passed passedOver
+		var passed damage.Skipped
 		ended := false
 		each := func(x Series) bool {
 			ended = !yield(x, nil)
@@ -112,7 +115,7 @@ func (s *Store) Select(ctx context.Context, q Query) iter.Seq2[Series, error] {
 			err = s.selected(ctx, q.Matchers, &passed, each)
 		}
 		if err == nil {
-			err = passed.err()
+			err = passed.Err()
 		}
 		if err != nil && !ended {
 			yield(Series{}, err)
@@ -142,35 +145,35 @@ func (s *Store) refs(ctx context.Context, ms []Matcher) ([]Ref, error) {
 		return nil, err
 	}
 	defer s.leave()
-	var passed passedOver
+	var passed damage.Skipped
 	refs, err := s.selectRefs(ctx, ms, &passed)
 	if err == nil {
-		err = passed.err()
+		err = passed.Err()
 	}
 	return refs, err
 }
 
 // selected calls fn with the series that match all of ms, in order of their references, until fn
 // returns false.
-func (s *Store) selected(ctx context.Context, ms []Matcher, passed *passedOver, fn func(Series) bool) error {
+func (s *Store) selected(ctx context.Context, ms []Matcher, passed *damage.Skipped, fn func(Series) bool) error {
 	refs, _, err := s.matching(ctx, ms, passed)
 	if err != nil {
 		return err
 	}
 	return s.resolve(ctx, refs, passed, func(_ int, x Series) bool {
-		return !matchesAll(ms, x.Path, x.Labels) || fn(x)
+		return !match.All(ms, nameKey(x.Path), x.Labels) || fn(x)
 	})
 }
 
 // selectRefs returns the references of the series that match all of ms, in order.
-func (s *Store) selectRefs(ctx context.Context, ms []Matcher, passed *passedOver) ([]Ref, error) {
+func (s *Store) selectRefs(ctx context.Context, ms []Matcher, passed *damage.Skipped) ([]Ref, error) {
 	refs, exact, err := s.matching(ctx, ms, passed)
 	if err != nil || exact {
 		return refs, err
 	}
 	var out []Ref
 	err = s.resolve(ctx, refs, passed, func(i int, x Series) bool {
-		if matchesAll(ms, x.Path, x.Labels) {
+		if match.All(ms, nameKey(x.Path), x.Labels) {
 			out = append(out, refs[i])
 		}
 		return true
@@ -179,70 +182,24 @@ func (s *Store) selectRefs(ctx context.Context, ms []Matcher, passed *passedOver
 }
 
 // matching returns sorted references that include all series that match ms, and no others if exact.
-func (s *Store) matching(ctx context.Context, ms []Matcher, passed *passedOver) (refs []Ref, exact bool, err error) {
+func (s *Store) matching(ctx context.Context, ms []Matcher, passed *damage.Skipped) (refs []Ref, exact bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
-	terms, err := termsOf(ms)
+	terms, err := match.Terms(ms)
 	if err != nil {
-		return nil, false, err
+		return nil, false, asInvalid(err)
 	}
-	err = s.catalogue.view(ctx, passed, func(r *indexReader) {
-		var set refSet
+	err = s.catalogue.view(ctx, passed, func(r *labelindex.Reader) {
+		var set labelindex.Set
 		if len(terms) == 0 {
-			set, exact = r.everything(), true
+			set, exact = r.Everything(), true
 		} else {
-			set, exact = r.selected(terms)
+			set, exact = r.Selected(terms)
 		}
 		refs = s.catalogue.refsOf(nil, set)
 	})
-	return refs, exact && passed.n == 0, err
-}
-
-// termsOf returns ms as terms, without matchers that every series fulfils.
-func termsOf(ms []Matcher) (terms []term, err error) {
-	for i := range ms {
-		if err := ms[i].check(); err != nil {
-			return nil, err
-		}
-		if t, any := ms[i].termOf(); !any {
-			terms = append(terms, t)
-		}
-	}
-	return terms, nil
-}
-
-// matchesAll reports whether a series with this path and these labels satisfies all of ms.
-func matchesAll(ms []Matcher, path string, labels []Label) bool {
-	for i := range ms {
-		if ms[i].Op == MatchBelow {
-			if !ms[i].reaches(nameKey(path)) {
-				return false
-			}
-		} else if !ms[i].matches(labels) {
-			return false
-		}
-	}
-	return true
-}
-
-// matches reports whether a series with these labels satisfies m, which is not about paths.
-func (m *Matcher) matches(labels []Label) bool {
-	value := ""
-	for i := range labels {
-		if labels[i].Name == m.Name {
-			value = labels[i].Value
-		}
-	}
-	switch m.Op {
-	case MatchEqual:
-		return value == m.Value
-	case MatchNotEqual:
-		return value != m.Value
-	case MatchRegexp:
-		return m.Regexp.MatchString(value)
-	}
-	return !m.Regexp.MatchString(value)
+	return refs, exact && passed.None(), err
 }
 
 // How many names are read in one transaction: few at first, because most lists end early.
@@ -257,13 +214,13 @@ type nameRef struct {
 }
 
 // list calls fn with the series of a query in order of paths, until fn returns false.
-func (s *Store) list(ctx context.Context, q Query, passed *passedOver, fn func(Series) bool) error {
+func (s *Store) list(ctx context.Context, q Query, passed *damage.Skipped, fn func(Series) bool) error {
 	prefix, after := strings.TrimLeft(q.Prefix, "/"), nameKey(strings.TrimLeft(q.After, "/"))
 	chunk := listFirst
 	if q.Page > 0 {
 		chunk = min(q.Page, listChunk)
 	}
-	newer := s.catalogue.nameTable.view(&s.catalogue)
+	newer := s.catalogue.nameTable.View(s.catalogue.pending)
 	var names []nameRef
 	var refs []Ref
 	for more := true; more; chunk = min(4*chunk, listChunk) {
@@ -306,44 +263,19 @@ func (s *Store) listed(ref Ref) (*seriesRecord, error) {
 	return nil, e
 }
 
-// passedOver collects the damage of entries that a list skips.
-type passedOver struct {
-	n     int
-	first error
-}
-
-// over keeps err if it is damage.
-func (p *passedOver) over(err error) bool {
-	if !errors.Is(err, ErrDamaged) {
-		return false
-	}
-	if p.n++; p.n == 1 {
-		p.first = err
-	}
-	return true
-}
-
-// err returns an error that names what was skipped, or nil.
-func (p *passedOver) err() error {
-	if p.n < 2 {
-		return p.first
-	}
-	return fmt.Errorf("%d damaged entries are left out, the first: %w", p.n, p.first)
-}
-
 // someNames appends to out up to n names that begin with prefix and sort after after. more reports
 // whether there are more such names.
-func (cat *catalogue) someNames(out []nameRef, newer tableView[Ref], prefix, after string, n int, passed *passedOver) (_ []nameRef, more bool, err error) {
+func (cat *catalogue) someNames(out []nameRef, newer table.View[Ref], prefix, after string, n int, passed *damage.Skipped) (_ []nameRef, more bool, err error) {
 	prefix = nameKey(prefix)
 	whole := prefix == "" && after == ""
 	err = cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
-		c := newer.cursor(tx, bucketNames, passed)
+		c := newer.Cursor(tx, bucketNames, passed)
 		stored := uint64(0)
-		for c.seek([]byte(max(prefix, after))); c.has(prefix); c.next() {
-			if string(c.key) <= after && after != "" {
+		for c.Seek([]byte(max(prefix, after))); c.Has(prefix); c.Next() {
+			if string(c.Key) <= after && after != "" {
 				continue
 			}
-			if c.inDB {
+			if c.InDB {
 				stored++
 			}
 			ref := cat.nameAt(&c, passed)
@@ -352,29 +284,29 @@ func (cat *catalogue) someNames(out []nameRef, newer tableView[Ref], prefix, aft
 				return nil
 			}
 			if ref != 0 {
-				out = append(out, nameRef{string(c.key), ref})
+				out = append(out, nameRef{string(c.Key), ref})
 			}
 		}
-		if c.end(); !whole || passed.n > 0 {
+		if c.End(); !whole || !passed.None() {
 			return nil
 		}
 		count, err := metaNumber(tx, metaCount)
 		if err == nil && count != stored {
 			err = &DamageError{Bucket: string(bucketNames), Err: fmt.Errorf("%d names, not the %d that were written", stored, count)}
 		}
-		passed.over(err)
+		passed.Skip(err)
 		return nil
 	})
 	return out, more, err
 }
 
 // nameAt returns the series of the name that c is at; 0: none, or the name is damaged.
-func (cat *catalogue) nameAt(c *tableCursor[Ref], passed *passedOver) Ref {
-	if c.change != nil {
-		return *c.change
+func (cat *catalogue) nameAt(c *table.Cursor[Ref], passed *damage.Skipped) Ref {
+	if c.Change != nil {
+		return *c.Change
 	}
-	ref, err := decoded(cat.damage, bucketNames, c.key, c.value, cat.decodeName)
-	if passed.over(err) {
+	ref, err := boltfile.Decode(cat.damage, bucketNames, c.Key, c.Value, cat.decodeName)
+	if passed.Skip(err) {
 		return 0
 	}
 	return ref
@@ -389,10 +321,10 @@ func (s *Store) Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series
 		return err
 	}
 	defer s.leave()
-	var passed passedOver
+	var passed damage.Skipped
 	err := s.resolve(ctx, refs, &passed, fn)
 	if err == nil {
-		err = passed.err()
+		err = passed.Err()
 	}
 	return err
 }
@@ -405,7 +337,7 @@ const (
 
 // resolve is Resolve for who has entered the store, and keeps damage in passed. Records are read
 // some hundred at a time, so that fn runs outside of the transaction.
-func (s *Store) resolve(ctx context.Context, refs []Ref, passed *passedOver, fn func(i int, x Series) bool) error {
+func (s *Store) resolve(ctx context.Context, refs []Ref, passed *damage.Skipped, fn func(i int, x Series) bool) error {
 	records := make([]*seriesRecord, min(len(refs), resolveChunk))
 	var order []placedRef
 	n := resolveFirst
@@ -422,7 +354,7 @@ func (s *Store) resolve(ctx context.Context, refs []Ref, passed *passedOver, fn 
 			rec := records[i]
 			if rec == nil {
 				var err error
-				if rec, err = s.listed(ref); errors.Is(err, ErrNotFound) || passed.over(err) {
+				if rec, err = s.listed(ref); errors.Is(err, ErrNotFound) || passed.Skip(err) {
 					continue // dropped, or damaged
 				} else if err != nil {
 					return err

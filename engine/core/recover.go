@@ -156,7 +156,7 @@ func (r *replayer) deferRuns(p wal.Pos, n *numbered, rec []byte) error {
 			break
 		}
 		g, err := r.s.catalogue.groupAt(h.class, h.group)
-		if r.s.options.salvage.lostGroup(groupID{h.class, h.group}) {
+		if r.s.options.salvage.lostGroup(groupID{Class: h.class, Number: h.group}) {
 			continue
 		}
 		if err != nil {

@@ -290,5 +290,5 @@ func (x *salvaging) lostClass(id uint32) *class {
 // lostGroup says whether runs of the log for a group cannot be decoded, because each is coded
 // against a state that is lost. x may be nil: then no group is lost.
 func (x *salvaging) lostGroup(id groupID) bool {
-	return x != nil && (x.classes[id.class] || x.lost[id])
+	return x != nil && (x.classes[id.Class] || x.lost[id])
 }

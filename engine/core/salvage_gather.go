@@ -15,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/held"
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/internal/record"
@@ -295,17 +296,17 @@ func (x *salvaging) labels(tx *boltfile.Tx, of map[Ref]string) map[Ref][]Label {
 	out := make(map[Ref][]Label)
 	cur := tx.Bucket(bucketLabels).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		id, p, err := x.s.catalogue.storedPosting(k, v)
+		p, err := x.s.catalogue.storedPosting(k, v)
 		if err != nil {
 			continue
 		}
-		part := bytes.SplitN(k, zeroByte, 3)
-		if len(part[0]) == 0 || len(part[1]) == 0 {
+		l := labelindex.LabelOf(k)
+		if l.Name == "" || l.Value == "" {
 			continue
 		}
-		for _, ref := range x.s.catalogue.refsOf(nil, refSet{{id, p}}) {
+		for _, ref := range x.s.catalogue.refsOf(nil, labelindex.Set{p}) {
 			if _, ok := of[ref]; ok {
-				out[ref] = append(out[ref], Label{string(part[0]), string(part[1])})
+				out[ref] = append(out[ref], l)
 			}
 		}
 	}

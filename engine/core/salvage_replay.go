@@ -108,7 +108,7 @@ func (x *salvaging) lostGroups(tx *boltfile.Tx) (map[groupID]*lostGroup, error) 
 		if err := g.decodeState(v); errors.Is(err, ErrNewer) {
 			return nil, newerPart{fmt.Sprintf("state %s: %v", keyHex(k), err)}
 		} else if err == nil {
-			whole[groupID{c.id, g.id}] = true
+			whole[groupID{Class: c.id, Number: g.id}] = true
 		} else if int(g.id) >= len(*c.groups.Load()) { // replay of the log makes it from nothing
 			strays = append(strays, bytes.Clone(k))
 		}
@@ -120,7 +120,7 @@ func (x *salvaging) lostGroups(tx *boltfile.Tx) (map[groupID]*lostGroup, error) 
 	lost := make(map[groupID]*lostGroup)
 	for _, c := range *s.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
-			if id := (groupID{c.id, g.id}); !whole[id] {
+			if id := (groupID{Class: c.id, Number: g.id}); !whole[id] {
 				lost[id] = &lostGroup{
 					g: &group{c: c, id: g.id}, members: make(map[int]*seriesRecord), newest: make(map[int]rra.Time),
 					dir: (*rowblock.Directory)(nil).Clone(len(c.streams)),
@@ -150,7 +150,7 @@ func (x *salvaging) blocks(tx *boltfile.Tx, groups map[groupID]*lostGroup) {
 	cur := tx.Bucket(bucketRows).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		class, stream, slot, sub, id, ok := rowblock.ParseKey(k)
-		lg := groups[groupID{class, id}]
+		lg := groups[groupID{Class: class, Number: id}]
 		if !ok || lg == nil || stream >= len(lg.g.c.streams) {
 			continue
 		}
@@ -173,7 +173,7 @@ func (x *salvaging) blocks(tx *boltfile.Tx, groups map[groupID]*lostGroup) {
 		if len(k) != lagKeySize {
 			continue
 		}
-		lg := groups[groupID{binary.BigEndian.Uint32(k), binary.BigEndian.Uint32(k[4:])}]
+		lg := groups[groupID{Class: binary.BigEndian.Uint32(k), Number: binary.BigEndian.Uint32(k[4:])}]
 		stream := int(binary.BigEndian.Uint16(k[10:]))
 		if lg == nil || stream >= len(lg.g.c.streams) || lg.members[lagColumn(k)/lg.g.c.sources] == nil {
 			continue

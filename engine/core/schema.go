@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/internal/record"
@@ -31,7 +32,7 @@ var (
 	bucketDefs     = []byte("defs")
 	bucketNames    = []byte("names")
 	bucketSeries   = []byte("series")
-	bucketLabels   = []byte("labels")
+	bucketLabels   = labelindex.Bucket
 	bucketState    = []byte("state")
 	bucketRows     = rowblock.Bucket
 	bucketLag      = []byte("lag")
@@ -203,35 +204,4 @@ func (s *Store) Identity() (string, error) {
 		return err
 	})
 	return hex.EncodeToString(id[:]), err
-}
-
-// decoded checks the value under a key of a bucket, and decodes it. It notes damage.
-func decoded[T any](seen *damage.Seen, bucket, k, v []byte, decode func(b []byte) (T, error)) (x T, err error) {
-	b, err := record.CutSum(v, bucket, k)
-	if err == nil {
-		if x, err = decode(b); err == nil {
-			return x, nil
-		}
-	}
-	e := damage.InValue(bucket, k, err)
-	seen.Note(e)
-	return x, e
-}
-
-// sought returns the value under a key of the bucket of c, decoded; the zero value if there is
-// none. A flipped bit in a key leaves its entry where it was, so the entries beside the place of a
-// missing key are checked.
-func sought[T any](seen *damage.Seen, c *boltfile.Cursor, bucket, key []byte, decode func(b []byte) (T, error)) (x T, err error) {
-	k, v := c.Seek(key)
-	if bytes.Equal(k, key) {
-		return decoded(seen, bucket, k, v, decode)
-	}
-	whole := func(b []byte) ([]byte, error) { return b, nil }
-	if k != nil {
-		_, err = decoded(seen, bucket, k, v, whole)
-	}
-	if k, v = c.Prev(); k != nil && err == nil {
-		_, err = decoded(seen, bucket, k, v, whole)
-	}
-	return x, err
 }

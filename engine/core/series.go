@@ -1,13 +1,17 @@
 package core
 
 import (
-	"regexp"
+	"path"
+	"strings"
 
+	"github.com/rondo-db/rondo/engine/internal/match"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // A Label is a name and a value. A series has at most one label of each name.
-type Label struct{ Name, Value string }
+//
+//	Name, Value string
+type Label = match.Label
 
 // LabelValue returns the value of the label of a name; "" if labels have none.
 func LabelValue(labels []Label, name string) string {
@@ -47,25 +51,51 @@ type Created struct {
 }
 
 // A MatchOp is how a Matcher compares.
-type MatchOp int
+type MatchOp = match.Op
 
 // The comparisons, as in Prometheus' selectors.
 const (
-	MatchEqual MatchOp = iota
-	MatchNotEqual
-	MatchRegexp
-	MatchNotRegexp
-	MatchBelow // compares the path of a series; see [Below]
+	MatchEqual     = match.Equal
+	MatchNotEqual  = match.NotEqual
+	MatchRegexp    = match.Regexp
+	MatchNotRegexp = match.NotRegexp
+	MatchBelow     = match.Below // compares the path of a series; see [Below]
 )
 
 // A Matcher selects series by one label, or by their paths. A label that a series lacks is the
-// empty string.
-type Matcher struct {
-	Name    string
-	Op      MatchOp
-	Value   string
-	Regexp  *regexp.Regexp // of MatchRegexp and MatchNotRegexp; anchored; NewMatcher sets it
-	Folders []string       // of MatchBelow; clean; Below sets them
+// empty string. Its fields are
+//
+//	Name    string
+//	Op      MatchOp
+//	Value   string
+//	Regexp  *regexp.Regexp // of MatchRegexp and MatchNotRegexp; anchored; NewMatcher sets it
+//	Folders []string       // of MatchBelow; clean; Below sets them
+type Matcher = match.Matcher
+
+// The limits of the expression of a Matcher.
+const (
+	// MaxExpression is the longest expression, in bytes.
+	MaxExpression = match.MaxExpression
+	// MaxProgram is the largest size of a compiled expression, in instructions, about 1 MB.
+	MaxProgram = match.MaxProgram
+)
+
+// NewMatcher returns a matcher of the label name. It compares the label with value. For MatchRegexp
+// and MatchNotRegexp, value is an expression for the whole label. The error wraps ErrInvalid if op
+// does not exist, or if the expression does not parse or is too large.
+func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
+	m, err := match.New(op, name, value)
+	return m, asInvalid(err)
+}
+
+// Below returns a matcher of the series whose path is one of the folders, or below one. A trailing
+// .rrd of a path does not count. Without folders no series matches.
+func Below(folders ...string) Matcher {
+	m := Matcher{Op: MatchBelow, Folders: make([]string, len(folders))}
+	for i, f := range folders {
+		m.Folders[i] = nameKey(path.Clean(strings.Trim(f, "/")))
+	}
+	return m
 }
 
 // A Span is rows of one archive of a series: those that end after Start and at End or before it, in

@@ -129,3 +129,31 @@ func (s *Seen) Count() int64 {
 	defer s.mu.Unlock()
 	return int64(len(s.places))
 }
+
+// Skipped collects the damage of entries that a list leaves out. The zero Skipped has none.
+type Skipped struct {
+	n     int
+	first error
+}
+
+// Skip keeps err if it is damage, and reports whether it is.
+func (s *Skipped) Skip(err error) bool {
+	if !errors.Is(err, ErrDamaged) {
+		return false
+	}
+	if s.n++; s.n == 1 {
+		s.first = err
+	}
+	return true
+}
+
+// None reports whether nothing was skipped.
+func (s *Skipped) None() bool { return s.n == 0 }
+
+// Err returns an error that names what was skipped, or nil.
+func (s *Skipped) Err() error {
+	if s.n < 2 {
+		return s.first
+	}
+	return fmt.Errorf("%d damaged entries are left out, the first: %w", s.n, s.first)
+}

@@ -1,4 +1,4 @@
-package core
+package match
 
 import (
 	"regexp"
@@ -29,7 +29,7 @@ func TestExpressionsAreReducedToValuesPrefixesAndSuffixes(t *testing.T) {
 		{"[a-z]{3}", "", nil},
 		{"(a|b){8}c{1000}", "", nil},
 	} {
-		m, err := NewMatcher(MatchRegexp, "l", c.text)
+		m, err := New(Regexp, "l", c.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestExpressionsAreReducedToValuesPrefixesAndSuffixes(t *testing.T) {
 	for text, suffix := range map[string]string{
 		".*web": "web", ".*[.](com|net)": "", "a.*(web)$": "web", ".*(?i)web": "", ".*(?:web){2}": "b", ".*(web)?": "", ".*\ufffd": "", ".*web|x": "",
 	} {
-		m, err := NewMatcher(MatchRegexp, "l", text)
+		m, err := New(Regexp, "l", text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func FuzzExpression(f *testing.F) {
 	f.Add(".*(web)\\b", "aweb")
 	f.Add(".*web$", "aweb")
 	f.Fuzz(func(t *testing.T, text, value string) {
-		m, err := NewMatcher(MatchRegexp, "l", text)
+		m, err := New(Regexp, "l", text)
 		if err != nil {
 			return
 		}

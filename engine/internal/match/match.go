@@ -1,8 +1,12 @@
-package core
+// Package match compares labels and paths of series with what a query asks for.
+//
+// A Matcher is one comparison. A Term is the same as the label index answers it: the analysis of
+// regular expressions finds their values, or how these begin and end.
+package match
 
 import (
+	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -10,32 +14,182 @@ import (
 	"unicode/utf8"
 )
 
-// A term is a matcher as the label index answers it: the series that carry, or do not carry, one of
+// A Label is a name and a value. A series has at most one label of each name.
+type Label struct{ Name, Value string }
+
+// MaxLabel is the longest label, name and value together, in bytes.
+const MaxLabel = 4096
+
+// An Op is how a Matcher compares.
+type Op int
+
+// The comparisons, as in Prometheus' selectors.
+const (
+	Equal Op = iota
+	NotEqual
+	Regexp
+	NotRegexp
+	Below // compares the path of a series
+)
+
+// A Matcher selects series by one label, or by their paths. A label that a series lacks is the
+// empty string.
+type Matcher struct {
+	Name    string
+	Op      Op
+	Value   string
+	Regexp  *regexp.Regexp // of Regexp and NotRegexp; anchored; New sets it
+	Folders []string       // of Below: look-up keys
+}
+
+// The limits of the expression of a Matcher. A short expression may be a long program: x{1000} is a
+// thousand copies of x.
+const (
+	// MaxExpression is the longest expression, in bytes.
+	MaxExpression = 4 << 10
+	// MaxProgram is the largest size of a compiled expression, in instructions, about 1 MB.
+	MaxProgram = 20_000
+)
+
+// New returns a matcher of the label name. It compares the label with value. For Regexp and
+// NotRegexp, value is an expression for the whole label. The error says that op does not exist, or
+// that the expression does not parse or is too large.
+func New(op Op, name, value string) (Matcher, error) {
+	m := Matcher{Name: name, Op: op, Value: value}
+	if op == Regexp || op == NotRegexp {
+		if err := m.compile(); err != nil {
+			return Matcher{}, err
+		}
+	}
+	return m, m.Check()
+}
+
+// Check refuses a matcher whose parts do not go together.
+func (m *Matcher) Check() error {
+	switch {
+	case m.Op < Equal || m.Op > Below:
+		return fmt.Errorf("matcher of label %q: no comparison has the number %d", m.Name, m.Op)
+	case m.Op == Below && m.Folders == nil:
+		return errors.New("matcher of paths: its Folders are nil (Below sets them)")
+	case (m.Op == Regexp || m.Op == NotRegexp) && m.Regexp == nil:
+		return fmt.Errorf("matcher of label %q: its Regexp is nil (NewMatcher sets it)", m.Name)
+	}
+	return nil
+}
+
+// All reports whether a series with this look-up key and these labels satisfies all of ms.
+func All(ms []Matcher, key string, labels []Label) bool {
+	for i := range ms {
+		if ms[i].Op == Below {
+			if !ms[i].reaches(key) {
+				return false
+			}
+		} else if !ms[i].matches(labels) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches reports whether a series with these labels satisfies m, which is not about paths.
+func (m *Matcher) matches(labels []Label) bool {
+	value := ""
+	for i := range labels {
+		if labels[i].Name == m.Name {
+			value = labels[i].Value
+		}
+	}
+	switch m.Op {
+	case Equal:
+		return value == m.Value
+	case NotEqual:
+		return value != m.Value
+	case Regexp:
+		return m.Regexp.MatchString(value)
+	}
+	return !m.Regexp.MatchString(value)
+}
+
+// reaches reports whether a look-up key is one of the folders of m, or below one.
+func (m *Matcher) reaches(key string) bool {
+	for _, f := range m.Folders {
+		if rest, ok := strings.CutPrefix(key, f); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// compile checks the size of the expression of m and compiles it.
+func (m *Matcher) compile() error {
+	if len(m.Value) > MaxExpression {
+		return fmt.Errorf("an expression of %d bytes: more than %d", len(m.Value), MaxExpression)
+	}
+	tree, err := syntax.Parse(m.Value, syntax.Perl)
+	if err != nil {
+		return fmt.Errorf("matcher of label %.40q: %w", m.Name, err)
+	}
+	if programSize(tree) > MaxProgram {
+		return fmt.Errorf("the expression %.200q repeats too much: it takes more than %d instructions", m.Value, MaxProgram)
+	}
+	m.Regexp, err = regexp.Compile("^(?s:" + m.Value + ")$")
+	return err
+}
+
+// programSize returns how many instructions re takes, or a number above MaxProgram.
+func programSize(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		if n += programSize(sub); n > MaxProgram {
+			return MaxProgram + 1
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, MaxProgram+1)
+}
+
+// A Term is a matcher as the label index answers it: the series that carry, or do not carry, one of
 // some values. A missing label is the empty string, which the index does not have. So a matcher
 // that the empty string fulfils becomes a term that excludes series.
-type term struct {
-	name    string
-	exclude bool
-	all     bool                // every value that is not empty
-	values  []string            // these values
-	takes   func(v string) bool // if neither: values that begin with prefix and that takes accepts
-	prefix  string
-	below   []string // if not nil: the series at and below these folders, whatever their labels
+type Term struct {
+	Name    string
+	Exclude bool
+	All     bool                // every value that is not empty
+	Values  []string            // these values
+	Takes   func(v string) bool // if neither: values that begin with Prefix and that Takes accepts
+	Prefix  string
+	Below   []string // if not nil: the series at and below these folders, whatever their labels
+}
+
+// Terms returns ms as terms, without matchers that every series fulfils. The error says which of ms
+// neither New nor a caller of Below can have made.
+func Terms(ms []Matcher) (terms []Term, err error) {
+	for i := range ms {
+		if err := ms[i].Check(); err != nil {
+			return nil, err
+		}
+		if t, any := ms[i].termOf(); !any {
+			terms = append(terms, t)
+		}
+	}
+	return terms, nil
 }
 
 // termOf returns m as a term; any is true if every series matches.
-func (m *Matcher) termOf() (t term, any bool) {
-	t.name = m.Name
+func (m *Matcher) termOf() (t Term, any bool) {
+	t.Name = m.Name
 	switch m.Op {
-	case MatchBelow:
-		t.below = m.Folders
+	case Below:
+		t.Below = m.Folders
 		return t, false
-	case MatchEqual, MatchNotEqual:
-		t.exclude = m.Op == MatchNotEqual
+	case Equal, NotEqual:
+		t.Exclude = m.Op == NotEqual
 		if m.Value != "" {
-			t.values = []string{m.Value}
+			t.Values = []string{m.Value}
 		} else { // the label is missing; or is there
-			t.exclude, t.all = !t.exclude, true
+			t.Exclude, t.All = !t.Exclude, true
 		}
 		return t, false
 	}
@@ -45,31 +199,31 @@ func (m *Matcher) termOf() (t term, any bool) {
 		matches = func(v string) bool { return strings.HasSuffix(v, x.suffix) && m.Regexp.MatchString(v) }
 	}
 	if !matches("") {
-		t.exclude = m.Op == MatchNotRegexp
-		t.values, t.all, t.prefix, t.takes = x.values, x.some, x.prefix, matches
+		t.Exclude = m.Op == NotRegexp
+		t.Values, t.All, t.Prefix, t.Takes = x.values, x.some, x.prefix, matches
 		return t, false
 	}
 	// The values that do not match decide: nothing is known of how they begin.
-	t.exclude = m.Op == MatchRegexp
+	t.Exclude = m.Op == Regexp
 	switch {
 	case x.any:
-		t.values = []string{}
-		return t, t.exclude
+		t.Values = []string{}
+		return t, t.Exclude
 	case len(x.values) == 1 && x.values[0] == "":
-		t.all = true
+		t.All = true
 	default:
-		t.takes = func(v string) bool { return !matches(v) }
+		t.Takes = func(v string) bool { return !matches(v) }
 	}
 	return t, false
 }
 
-// one returns the only label that carries the series of t.
-func (t *term) one() (Label, bool) {
+// One returns the only label that carries the series of t.
+func (t *Term) One() (Label, bool) {
 	switch {
-	case t.all:
-		return Label{Name: t.name}, true
-	case len(t.values) == 1:
-		return Label{t.name, t.values[0]}, true
+	case t.All:
+		return Label{Name: t.Name}, true
+	case len(t.Values) == 1:
+		return Label{t.Name, t.Values[0]}, true
 	}
 	return Label{}, false
 }
@@ -274,79 +428,4 @@ func commonPrefix(texts []string) string {
 		p = p[:n]
 	}
 	return p
-}
-
-// The limits of the expression of a Matcher. A short expression may be a long program: x{1000} is a
-// thousand copies of x.
-const (
-	// MaxExpression is the longest expression, in bytes.
-	MaxExpression = 4 << 10
-	// MaxProgram is the largest size of a compiled expression, in instructions, about 1 MB.
-	MaxProgram = 20_000
-)
-
-// NewMatcher returns a matcher of the label name. It compares the label with value. For MatchRegexp
-// and MatchNotRegexp, value is an expression for the whole label. The error wraps ErrInvalid if op
-// does not exist, or if the expression does not parse or is too large.
-func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
-	m := Matcher{Name: name, Op: op, Value: value}
-	if op == MatchRegexp || op == MatchNotRegexp {
-		if err := m.compile(); err != nil {
-			return Matcher{}, err
-		}
-	}
-	return m, m.check()
-}
-
-// Below returns a matcher of the series whose path is one of the folders, or below one. A trailing
-// .rrd of a path does not count. Without folders no series matches.
-func Below(folders ...string) Matcher {
-	m := Matcher{Op: MatchBelow, Folders: make([]string, len(folders))}
-	for i, f := range folders {
-		m.Folders[i] = nameKey(path.Clean(strings.Trim(f, "/")))
-	}
-	return m
-}
-
-// check refuses a matcher that neither NewMatcher nor Below returns.
-func (m *Matcher) check() error {
-	switch {
-	case m.Op < MatchEqual || m.Op > MatchBelow:
-		return invalid("matcher of label %q: no comparison has the number %d", m.Name, m.Op)
-	case m.Op == MatchBelow && m.Folders == nil:
-		return invalid("matcher of paths: its Folders are nil (Below sets them)")
-	case (m.Op == MatchRegexp || m.Op == MatchNotRegexp) && m.Regexp == nil:
-		return invalid("matcher of label %q: its Regexp is nil (NewMatcher sets it)", m.Name)
-	}
-	return nil
-}
-
-// compile checks the size of the expression of m and compiles it.
-func (m *Matcher) compile() error {
-	if len(m.Value) > MaxExpression {
-		return invalid("an expression of %d bytes: more than %d", len(m.Value), MaxExpression)
-	}
-	tree, err := syntax.Parse(m.Value, syntax.Perl)
-	if err != nil {
-		return asInvalid(fmt.Errorf("matcher of label %.40q: %w", m.Name, err))
-	}
-	if programSize(tree) > MaxProgram {
-		return invalid("the expression %.200q repeats too much: it takes more than %d instructions", m.Value, MaxProgram)
-	}
-	m.Regexp, err = regexp.Compile("^(?s:" + m.Value + ")$")
-	return asInvalid(err)
-}
-
-// programSize returns how many instructions re takes, or a number above MaxProgram.
-func programSize(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)
-	for _, sub := range re.Sub {
-		if n += programSize(sub); n > MaxProgram {
-			return MaxProgram + 1
-		}
-	}
-	if re.Op == syntax.OpRepeat {
-		n *= max(re.Min, re.Max, 1)
-	}
-	return min(n, MaxProgram+1)
 }
