@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -129,9 +130,9 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 
 // before returns what of a change was refused when it was made before. If it was not, again is
 // false.
-func (s *Store) before(ctx context.Context, n Number) (refused []refusal, again bool, err error) {
+func (s *Store) before(ctx context.Context, n Number) (refused []numbers.Refusal, again bool, err error) {
 	a := &s.appender
-	if again, err := a.numbers.known(n, false); !again || err != nil {
+	if again, err := a.numbers.Known(n, false); !again || err != nil {
 		return nil, false, err
 	}
 	if err := s.begin(ctx); err != nil {
@@ -145,7 +146,7 @@ func (s *Store) before(ctx context.Context, n Number) (refused []refusal, again 
 		err = t.Wait()
 	}
 	if err == nil {
-		refused, err = a.numbers.outcome(n)
+		refused, err = a.numbers.Outcome(n)
 	}
 	return refused, true, err
 }
@@ -153,7 +154,7 @@ func (s *Store) before(ctx context.Context, n Number) (refused []refusal, again 
 // refused notes that a part of the change that t stands for was refused, if err is not nil.
 func (s *Store) refused(t *Ticket, ref Ref, err error) {
 	if err != nil {
-		s.appender.numbers.refuse(t.number, refusalOf(ref, 0, err))
+		s.appender.numbers.Refuse(t.number, refusalOf(ref, 0, err))
 	}
 }
 
@@ -161,7 +162,7 @@ func (s *Store) refused(t *Ticket, ref Ref, err error) {
 func (s *Store) beforeOne(ctx context.Context, n Number) (again bool, err error) {
 	refused, again, err := s.before(ctx, n)
 	if len(refused) > 0 {
-		err = refused[0].err()
+		err = asRefused(&refused[0])
 	}
 	return again, err
 }

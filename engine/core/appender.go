@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/record"
@@ -47,7 +48,7 @@ type appender struct {
 	stale  bool          // coding contexts are ahead of a record that was not logged
 	paused chan struct{} // not nil: others than the one who paused wait until it is closed
 
-	numbers  numbers
+	numbers  numbers.Table
 	queue    queue    // tickets of records on their way to the disk
 	underway underway // changes of names, labels and metadata on their way
 	// dispatching is held while a delivery goes to the shards: all get deliveries in one order.
@@ -64,6 +65,7 @@ func (a *appender) init(s *Store) {
 	a.catalogue, a.admission, a.calls = &s.catalogue, &s.admission, &s.calls
 	a.lockGroup, a.failpoint, a.logger = s.loader.lockGroup, s.failpoint, s.options.Logger
 	a.log, a.replica = &s.log, &s.replica
+	a.numbers.Forgotten, a.numbers.Claimed = ErrForgotten, errClaimed
 	a.queue.empty.L = &a.queue.mu
 	a.tickets.New = func() any { return new(Ticket) }
 }
@@ -80,7 +82,7 @@ func (a *appender) ready(t *Ticket) { t.reset(&a.seconds) }
 
 // begin splits the batch of t and submits it, unless that was done before.
 func (a *appender) begin(t *Ticket) error {
-	if again, err := a.numbers.known(t.number, false); err != nil {
+	if again, err := a.numbers.Known(t.number, false); err != nil {
 		return err
 	} else if again {
 		return a.submitAgain(t)
@@ -118,7 +120,7 @@ func (a *appender) submit(t *Ticket) error {
 		t.complete()
 		return nil
 	}
-	if err := a.numbers.claim(t.number); err != nil {
+	if err := a.numbers.Claim(t.number); err != nil {
 		return err
 	}
 	for i := range t.runs {
@@ -127,7 +129,7 @@ func (a *appender) submit(t *Ticket) error {
 	a.rec = a.rec[:0]
 	if t.number.Session != 0 {
 		t.refused = refusedSamples(t.batch, t.result.first)
-		a.rec = appendNumber(a.rec, t.number, t.refused)
+		a.rec = numbers.Append(a.rec, t.number, t.refused)
 	}
 	if t.cmd == nil {
 		a.rec = appendRuns(a.rec, t.batch, t.runs)
@@ -149,10 +151,10 @@ func (a *appender) enqueueOp(t *Ticket) error {
 	if t.again {
 		return a.enqueue(t, t.op.rec)
 	}
-	if err := a.numbers.claim(t.number); err != nil {
+	if err := a.numbers.Claim(t.number); err != nil {
 		return err
 	}
-	return a.enqueue(t, append(appendNumber(nil, t.number, nil), t.op.rec...))
+	return a.enqueue(t, append(numbers.Append(nil, t.number, nil), t.op.rec...))
 }
 
 // enqueue puts a record into the log and its ticket behind those before it. The caller holds mu.
@@ -226,7 +228,7 @@ func (a *appender) failed(first, last wal.Pos, err error) {
 // not logged.
 func (a *appender) recall(t *Ticket) {
 	if !t.again {
-		a.numbers.unclaim(t.number)
+		a.numbers.Unclaim(t.number)
 	}
 	for i := range t.runs {
 		t.runs[i].g.inflight.Add(-1)
@@ -240,7 +242,7 @@ func (a *appender) dispatch(d *delivery) {
 	all := uint64(0)
 	for i, t := range d.tickets {
 		if !t.again {
-			a.numbers.done(t.number, t.pos, t.refused)
+			a.numbers.Done(t.number, t.pos, t.refused)
 		}
 		if t.op != nil {
 			t.op.apply(t)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -248,16 +249,16 @@ func (g *group) followOne(samples []sample, values []rra.Value) {
 // applyBody applies one decoded run to a group that is locked, with the scratch space and the
 // reorder window of sh. owner is the shard of the group, which counts the outcome. n is the number
 // of the record, or nil.
-func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, n *numbered, h runHeader) error {
+func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, n *numbers.Numbered, h runHeader) error {
 	if g.seen(pos) {
 		if n != nil {
-			n.table.refuse(n.Number, refusal{why: whyForgotten})
+			n.Table.Refuse(n.Number, numbers.Refusal{Why: numbers.WhyForgotten})
 		}
 		return nil
 	}
 	var o outcome
 	if n != nil {
-		o.keep = maxRefused + 1
+		o.keep = numbers.MaxRefused + 1
 	}
 	b := &sh.batch
 	b.Reset()
@@ -287,7 +288,7 @@ func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, n *numbered, h r
 	g.changed(pos)
 	owner.stats.add(&o)
 	if len(o.first) > 0 {
-		n.table.refuse(n.Number, refusedSamples(b, o.first)...)
+		n.Table.Refuse(n.Number, refusedSamples(b, o.first)...)
 	}
 	return nil
 }

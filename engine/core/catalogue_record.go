@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
@@ -269,4 +271,19 @@ func readStrip(r *record.Reader) (importStrip, error) {
 		return sg, record.ErrParse
 	}
 	return sg, nil
+}
+
+// indexed yields the labels under which the index has a series: see [labelindex.Key]. A label with
+// an empty value counts as missing.
+func (rec *seriesRecord) indexed() iter.Seq[Label] {
+	return func(yield func(Label) bool) {
+		if rec.def == 0 || !yield(Label{}) || !yield(labelindex.OfDefinition(rec.def)) {
+			return
+		}
+		for _, l := range rec.labels {
+			if l.Value != "" && (!yield(Label{Name: l.Name}) || !yield(l)) {
+				return
+			}
+		}
+	}
 }

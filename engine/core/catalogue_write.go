@@ -109,7 +109,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 
 // putSessions puts the table of numbers, if there are any.
 func (s *Store) putSessions(tx *boltfile.Tx) error {
-	v := s.appender.numbers.append(nil, s.Position())
+	v := s.appender.numbers.Append(nil, s.Position())
 	if v == nil {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/record"
@@ -137,9 +136,6 @@ func makeRef(class, number uint32) Ref { return Ref(class)<<32 | Ref(number) }
 func (c *class) refAt(group uint32, index int) Ref {
 	return makeRef(c.id, group<<c.shift+uint32(index))
 }
-
-// A groupID names a group by the numbers of its class and its own.
-type groupID = labelindex.Group
 
 // groupOf returns the group of a series number.
 func (c *class) groupOf(number uint32) groupID {

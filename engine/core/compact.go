@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/folderlock"
 )
 
 // Compact needs room on the disk for all entries of the database once more, compactMargin of that
@@ -39,7 +40,7 @@ func Compact(ctx context.Context, dir string, o Options) (done Compacted, err er
 		return done, err
 	}
 	s := newStore(dir, o)
-	if s.lock, err = lockFolder(filepath.Join(dir, fileLock), s.options); err != nil {
+	if s.lock, err = folderlock.Take(filepath.Join(dir, fileLock), s.options.Owner, s.options.ReadOnly); err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, s.lock.Close()) }()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -106,14 +107,14 @@ func (x *creation) end() {
 
 // createdBefore fills in the outcomes of planned series that were made before. The refusal of a
 // path that is taken has its series. Of several series of one path the first one was made.
-func (s *Store) createdBefore(plan []planned, refused []refusal, out []Created) {
+func (s *Store) createdBefore(plan []planned, refused []numbers.Refusal, out []Created) {
 	for i := len(plan) - 1; i >= 0; i-- {
 		x := &out[plan[i].at]
 		if x.Ref, x.Err = s.Lookup(plan[i].Path); errors.Is(x.Err, ErrNotFound) {
 			x.Err = fmt.Errorf("%.200q was refused, or dropped since: %w", plan[i].Path, ErrForgotten)
 		}
-		if k := slices.IndexFunc(refused, func(y refusal) bool { return y.ref == x.Ref && y.ref != 0 }); k >= 0 {
-			x.Err = refused[k].err()
+		if k := slices.IndexFunc(refused, func(y numbers.Refusal) bool { return y.Ref == uint64(x.Ref) && y.Ref != 0 }); k >= 0 {
+			x.Err = asRefused(&refused[k])
 			refused = slices.Delete(refused, k, k+1)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -29,7 +30,7 @@ type delivery struct {
 type rawRecord struct {
 	pos      wal.Pos
 	from, to uint32
-	number   *numbered // nil: it has none, or one that the table had
+	number   *numbers.Numbered // nil: it has none, or one that the table had
 }
 
 // shards returns a bit for each of the n shards that have to apply t.
@@ -123,7 +124,7 @@ func (sh *shard) apply(s *Store, t *Ticket) {
 	s.failpoint("record-applied")
 	sh.stats.add(&o)
 	if t.number.Session != 0 && t.batch != nil {
-		s.appender.numbers.refuse(t.number, refusedSamples(t.batch, o.first)...)
+		s.appender.numbers.Refuse(t.number, refusedSamples(t.batch, o.first)...)
 	}
 	if t.left.Load() == 1 { // no other shard touches it any more
 		t.result.merge(&o)
@@ -184,7 +185,7 @@ func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
 
 // applyRecord applies what a logged record of samples, with a number or nil, holds for the groups
 // of shard sh.
-func (s *Store) applyRecord(sh *shard, pos wal.Pos, n *numbered, rec []byte) error {
+func (s *Store) applyRecord(sh *shard, pos wal.Pos, n *numbers.Numbered, rec []byte) error {
 	sh.mu.Lock() // a snapshot must not see a part of the record
 	defer sh.mu.Unlock()
 	r := record.Reader{Rest: rec}
@@ -217,7 +218,7 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, n *numbered, rec []byte) err
 }
 
 // applyRun applies one decoded run, unless the group has already seen it.
-func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, n *numbered, h runHeader) error {
+func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, n *numbers.Numbered, h runHeader) error {
 	if err := sh.lockGroup(&s.loader, g); err != nil {
 		return s.passDamagedGroup(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/folderlock"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -13,7 +14,7 @@ import (
 var (
 	// ErrLocked says that another process holds the store; the error that wraps it names the
 	// process.
-	ErrLocked = errors.New("store is locked")
+	ErrLocked = folderlock.ErrLocked
 	// ErrVersion says that the store was written by another version of rondo, in a format of its
 	// own.
 	ErrVersion = record.ErrVersion

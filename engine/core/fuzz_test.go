@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -131,11 +132,11 @@ func FuzzRecord(f *testing.F) {
 		}
 		defer s.forgetGroups()
 		used := s.space.Used()
-		n, rec, err := cutNumber(0, rec)
+		n, rec, err := numbers.Cut(rec)
 		if err != nil || len(rec) == 0 {
 			return
 		}
-		n = s.appender.numbers.replayed(n, math.MaxUint32)
+		n = s.appender.numbers.Replayed(n, math.MaxUint32)
 		if rec[0] != record.KindSamples {
 			tk := &Ticket{op: &op{}}
 			_ = s.replayOp(tk, s.catalogue.pos+1, bytes.Clone(rec))

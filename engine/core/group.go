@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/rondo-db/rondo/engine/internal/held"
+	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/engine/internal/memory"
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
@@ -81,7 +83,7 @@ type runHeader struct {
 // A deferredRun is a run of samples that its group applies when it is loaded.
 type deferredRun struct {
 	pos    wal.Pos
-	number *numbered // of the record, or nil
+	number *numbers.Numbered // of the record, or nil
 	h      runHeader
 	window rra.Time // the reorder window then in force
 }
@@ -297,6 +299,9 @@ func (g *group) setText(i int, text []string) {
 		delete(g.texts, i)
 	}
 }
+
+// A groupID names a group by the numbers of its class and its own.
+type groupID = labelindex.Group
 
 // stateKey returns the key of the state record of g.
 func (g *group) stateKey() []byte { return groupID{Class: g.c.id, Number: g.id}.AppendKey(nil) }

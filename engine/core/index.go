@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"iter"
 	"math/bits"
 	"slices"
 
@@ -109,21 +108,6 @@ func (cat *catalogue) parsePosting(k []byte) func(b []byte) (labelindex.GroupSet
 			_, err = cat.groupAt(x.ID.Class, x.ID.Number)
 		}
 		return x, err
-	}
-}
-
-// indexed yields the labels under which the index has a series: see [labelindex.Key]. A label with
-// an empty value counts as missing.
-func (rec *seriesRecord) indexed() iter.Seq[Label] {
-	return func(yield func(Label) bool) {
-		if rec.def == 0 || !yield(Label{}) || !yield(labelindex.OfDefinition(rec.def)) {
-			return
-		}
-		for _, l := range rec.labels {
-			if l.Value != "" && (!yield(Label{Name: l.Name}) || !yield(l)) {
-				return
-			}
-		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/folderlock"
 	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/wal"
@@ -52,7 +53,7 @@ func (s *Store) open() (err error) {
 	} else if err := checkForeign(s.dir); err != nil {
 		return err
 	}
-	if s.lock, err = lockFolder(filepath.Join(s.dir, fileLock), s.options); err != nil {
+	if s.lock, err = folderlock.Take(filepath.Join(s.dir, fileLock), s.options.Owner, s.options.ReadOnly); err != nil {
 		return err
 	}
 	if err := HalfRestored(s.dir); err != nil {

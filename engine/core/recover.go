@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -66,9 +67,9 @@ type replayer struct {
 // others, by flush at the latest.
 func (r *replayer) record(p wal.Pos, rec []byte) error {
 	s := r.s
-	n, rec, err := cutNumber(p, rec)
+	n, rec, err := numbers.Cut(rec)
 	if err != nil {
-		return err
+		return recordError("number", uint64(p))
 	}
 	if len(rec) == 0 {
 		return recordError("empty", uint64(p))
@@ -80,13 +81,13 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 		r.lazy = false
 	}
 	if rec[0] == record.KindSamples && r.lazy {
-		return r.deferRuns(p, s.appender.numbers.replayed(n, p), rec)
+		return r.deferRuns(p, s.appender.numbers.Replayed(n, p), rec)
 	}
 	if rec[0] == record.KindSamples {
 		c := r.c
 		from := len(c.buf)
 		c.buf = append(c.buf, rec...)
-		c.records = append(c.records, rawRecord{p, uint32(from), uint32(len(c.buf)), s.appender.numbers.replayed(n, p)})
+		c.records = append(c.records, rawRecord{p, uint32(from), uint32(len(c.buf)), s.appender.numbers.Replayed(n, p)})
 		c.last = p
 		if len(c.buf) >= replayChunk {
 			r.flush()
@@ -114,12 +115,12 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 
 // change applies a record that is not samples to the catalogue, and returns what it does to groups.
 // If it returns an error, the delivery, which may be nil, must not count as applied.
-func (r *replayer) change(p wal.Pos, n *numbered, rec []byte) (*delivery, error) {
+func (r *replayer) change(p wal.Pos, n *numbers.Numbered, rec []byte) (*delivery, error) {
 	s := r.s
 	t := new(Ticket)
 	s.appender.ready(t)
 	t.op = &op{}
-	if n = s.appender.numbers.replayed(n, p); n != nil {
+	if n = s.appender.numbers.Replayed(n, p); n != nil {
 		t.number = n.Number
 	}
 	if err := s.replayOp(t, p, bytes.Clone(rec)); err != nil {
@@ -139,7 +140,7 @@ func (r *replayer) change(p wal.Pos, n *numbered, rec []byte) (*delivery, error)
 }
 
 // deferRuns leaves the runs of a record of samples with their groups.
-func (r *replayer) deferRuns(p wal.Pos, n *numbered, rec []byte) error {
+func (r *replayer) deferRuns(p wal.Pos, n *numbers.Numbered, rec []byte) error {
 	if cap(r.kept)-len(r.kept) < len(rec) {
 		r.kept = make([]byte, 0, max(deferredChunk, len(rec)))
 	}
@@ -298,7 +299,7 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 			return err
 		}
 		v, err := tx.Get(bucketMeta, metaSessions)
-		if err == nil && s.appender.numbers.load(v) != nil {
+		if err == nil && s.appender.numbers.Load(v) != nil {
 			err = damage.InValue(bucketMeta, metaSessions, record.ErrParse)
 		}
 		if err != nil {

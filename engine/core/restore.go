@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/folderlock"
 	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/wal"
@@ -71,7 +72,7 @@ func fillFolder(dir string, names []string, fill func(inside string) error) erro
 	if err := owner.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	lock, err := lockFolder(filepath.Join(dir, fileLock), Options{Owner: "restore"})
+	lock, err := folderlock.Take(filepath.Join(dir, fileLock), "restore", false)
 	if err != nil {
 		return err
 	}

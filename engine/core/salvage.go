@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/folderlock"
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
@@ -55,7 +56,7 @@ func Salvage(ctx context.Context, from, to string, o Options) (got Salvaged, err
 	} else if errors.Is(err, ErrVersion) {
 		return got, err
 	}
-	lock, err := lockFolder(filepath.Join(from, fileLock), o)
+	lock, err := folderlock.Take(filepath.Join(from, fileLock), o.Owner, o.ReadOnly)
 	if err != nil {
 		return got, err
 	}
@@ -119,7 +120,7 @@ func inspect(ctx context.Context, dir string, o Options) ([]Problem, error) {
 }
 
 func repair(ctx context.Context, dir string, o Options, got *Repaired) (err error) {
-	lock, err := lockFolder(filepath.Join(dir, fileLock), o)
+	lock, err := folderlock.Take(filepath.Join(dir, fileLock), o.Owner, o.ReadOnly)
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func repair(ctx context.Context, dir string, o Options, got *Repaired) (err erro
 
 // finishRepair goes on with a repair that was ended between its renames.
 func finishRepair(dir string, o Options) (err error) {
-	lock, err := lockFolder(filepath.Join(dir, fileLock), o)
+	lock, err := folderlock.Take(filepath.Join(dir, fileLock), o.Owner, o.ReadOnly)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/folderlock"
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/owner"
 	"github.com/rondo-db/rondo/internal/record"
@@ -255,11 +257,8 @@ func (x *salvaging) replay() error {
 // fits returns why a record of the log may give a series another number than it had, or nil. Where
 // entries of the catalogue are lost, it is not known whether a path was taken.
 func (x *salvaging) fits(rec []byte) error {
-	_, rec, err := cutNumber(0, rec)
-	if err != nil {
-		return err
-	}
-	if x.doubt == "" && !x.noDefs || len(rec) == 0 {
+	_, rec, err := numbers.Cut(rec)
+	if err != nil || x.doubt == "" && !x.noDefs || len(rec) == 0 { // the replay says what is wrong
 		return nil
 	}
 	r := record.Reader{Rest: rec[1:]}
@@ -331,7 +330,7 @@ func SalvageLog(ctx context.Context, dir string, o Options, write bool) (got Sal
 	if err := hasDatabase(dir); err != nil {
 		return got, err
 	}
-	if s.lock, err = lockFolder(filepath.Join(dir, fileLock), s.options); err != nil {
+	if s.lock, err = folderlock.Take(filepath.Join(dir, fileLock), s.options.Owner, s.options.ReadOnly); err != nil {
 		return got, err
 	}
 	defer func() {

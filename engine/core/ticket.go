@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/numbers"
 	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -26,7 +27,7 @@ type Ticket struct {
 	// The number of the change, what was refused before it was logged, and whether it was made
 	// before with that number.
 	number  Number
-	refused []refusal
+	refused []numbers.Refusal
 	again   bool
 	began   time.Time // when the batch came; zero: the ticket's time is not counted
 	size    int64     // of the record, in bytes
@@ -157,8 +158,8 @@ func (t *Ticket) complete() {
 
 // outcomeBefore gives the ticket of samples that were submitted before the outcome that they had.
 // Of several samples of one series and time the last ones were refused.
-func (t *Ticket) outcomeBefore(x *numbers) {
-	refused, err := x.outcome(t.number)
+func (t *Ticket) outcomeBefore(x *numbers.Table) {
+	refused, err := x.Outcome(t.number)
 	if t.err = err; err != nil {
 		return
 	}
@@ -166,9 +167,10 @@ func (t *Ticket) outcomeBefore(x *numbers) {
 		ref Ref
 		at  rra.Time
 	}
-	why := make(map[key][]refusal, len(refused))
+	why := make(map[key][]numbers.Refusal, len(refused))
 	for _, y := range refused {
-		why[key{y.ref, y.at}] = append(why[key{y.ref, y.at}], y)
+		k := key{Ref(y.Ref), y.At}
+		why[k] = append(why[k], y)
 	}
 	all := t.batch.samples
 	t.result.accepted, t.result.keep = len(all), len(all)
@@ -178,7 +180,7 @@ func (t *Ticket) outcomeBefore(x *numbers) {
 		if len(list) == 0 {
 			continue
 		}
-		t.result.reject(i, list[len(list)-1].err())
+		t.result.reject(i, asRefused(&list[len(list)-1]))
 		why[k] = list[:len(list)-1]
 		t.result.accepted--
 		for j := i + 1; j < len(all) && (all[j].more || t.cmd != nil); j++ {

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package core
+package folderlock
 
 import (
 	"io"
@@ -9,9 +9,9 @@ import (
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
-// lockFolder leaves locking to the database file.
-func lockFolder(name string, o Options) (io.Closer, error) {
-	if o.ReadOnly {
+// Take leaves locking to the database file.
+func Take(name, _ string, readOnly bool) (io.Closer, error) {
+	if readOnly {
 		return os.Open(os.DevNull)
 	}
 	return owner.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

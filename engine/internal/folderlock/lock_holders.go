@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package core
+package folderlock
 
 import "os"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package core
+package folderlock
 
 import (
 	"errors"
@@ -14,16 +14,16 @@ import (
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
-// lockFolder takes the lock of a store: alone to write, shared to read. The
-// file names the process that writes.
-func lockFolder(name string, o Options) (io.Closer, error) {
+// Take takes the lock in the file name: alone to write, shared to read. The file names the process
+// that writes, as owning calls it. Close of what it returns gives the lock back.
+func Take(name, owning string, readOnly bool) (io.Closer, error) {
 	flag, how := os.O_RDWR|os.O_CREATE, unix.LOCK_EX
-	if o.ReadOnly {
+	if readOnly {
 		flag, how = os.O_RDONLY, unix.LOCK_SH
 	}
 	f, err := owner.OpenFile(name, flag, 0o600)
 	if err != nil {
-		if o.ReadOnly && os.IsNotExist(err) {
+		if readOnly && os.IsNotExist(err) {
 			return io.NopCloser(nil), nil
 		}
 		return nil, err
@@ -37,13 +37,13 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 		}
 		return nil, fmt.Errorf("%w by %s", ErrLocked, readersText(readers)) // a writer leaves its name
 	}
-	if !o.ReadOnly {
+	if !readOnly {
 		if err := f.Truncate(0); err == nil {
 			// The name only helps other processes. A full disk may have no room for it.
-			_, _ = fmt.Fprintf(f, "%s, process %d\n", o.Owner, os.Getpid())
+			_, _ = fmt.Fprintf(f, "%s, process %d\n", owning, os.Getpid())
 		}
 	}
-	return &folderLock{f, !o.ReadOnly}, nil
+	return &folderLock{f, !readOnly}, nil
 }
 
 // readersText names the processes that read a store.
