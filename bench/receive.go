@@ -24,7 +24,7 @@ func newReceive() *cobra.Command {
 		Short: "Send a made-up load to a receiver, and to collectd",
 		Long: `Starts a receiver and a store in a process of their own, on loopback and in a
 temporary folder, sends them the packets of made-up hosts at the rate asked for,
-and tells what was stored, what was lost, and the processor time it took.
+and reports what was stored, what was lost, and the processor time it took.
 
 Every host has 100 series, of collectd those that its plugins make, some of several
 values; all are sent in turn, packed as the protocol's own sender does. A reading is

@@ -83,7 +83,7 @@ func unpack(packed []byte, size int64) ([]byte, error) {
 	body := make([]byte, size+1)
 	switch n, err := io.ReadFull(z, body); {
 	case err == nil, int64(n) < size:
-		return nil, fmt.Errorf("the body is no gzip of the size that it tells")
+		return nil, fmt.Errorf("the body is no gzip of the size that it claims")
 	case err != io.ErrUnexpectedEOF && err != io.EOF:
 		return nil, fmt.Errorf("the body is no gzip: %w", err)
 	default:
