@@ -138,7 +138,7 @@ var rooms = map[string][]string{
 	"cmd/rondo/internal/metrics":           {},
 	"cmd/rondo/internal/table":             {"internal/text"},
 	"cmd/rondo/internal/config":            {"internal/conffile"},
-	"cmd/rondo/internal/chart":             {},
+	"cmd/rondo/internal/chart":             {"internal/quantity"},
 	"cmd/rondo/internal/manual":            {},
 	"cmd/rondo/internal/live":              {"cmd/rondo/internal/chart"},
 	"cmd/rondo/internal/top":               {"cmd/rondo/internal/chart", "internal/quantity", "query/rpc/rondov1", "internal/text", "rra"},

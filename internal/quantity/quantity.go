@@ -177,6 +177,22 @@ func (s Scale) Text(v float64) string {
 	return s.with(fixed(v/s.divisor, s.places))
 }
 
+// Tick returns a value of an axis whose ticks are a step apart: without the unit, and with the
+// decimals that the step needs.
+func (s Scale) Tick(v, step float64) string {
+	switch {
+	case v == 0 || math.Abs(v) < step/1e6:
+		return "0"
+	case s.kind != plain:
+		return s.Text(v)
+	}
+	step /= s.divisor
+	for s.places = 0; s.places < 6 && math.Abs(math.Round(step)-step) > 1e-6*step; s.places++ {
+		step *= 10
+	}
+	return fixed(v/s.divisor, s.places) + s.prefix
+}
+
 // Plain returns a text of this package for a terminal, with the space and the hyphen of a keyboard.
 func Plain(text string) string { return common.Replace(text) }
 

@@ -1,6 +1,11 @@
 package chart
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/quantity"
+)
 
 // A Chart is what Draw draws.
 type Chart struct {
@@ -14,7 +19,8 @@ type Chart struct {
 	Width, Height int      // cells, with title, axes and legend
 	Lower, Upper  *float64 // limits of the value axis; nil: the values decide
 	Log, Stack    bool
-	Binary        bool // prefixes are Ki, Mi, Gi
+	Unit          string
+	Binary        bool // prefixes are Ki, Mi, Gi, as they are for B
 	ASCII         bool // no other characters
 	Plain         bool // no colours: lines differ by dashes
 	NoLegend      bool
@@ -26,7 +32,24 @@ const (
 	LeastHeight = 6
 )
 
-func (c *Chart) units() Units { return Units{c.Binary, c.ASCII} }
+// in returns the scale of values.
+func (c *Chart) in(values ...float64) quantity.Scale {
+	base := 0
+	if c.Binary {
+		base = 1024
+	}
+	return quantity.Of(c.Unit, base, values...)
+}
+
+var common = strings.NewReplacer("µ", "u", "°", "", "∞", "Inf")
+
+// text returns a text of package quantity as the chart shows it.
+func (c *Chart) text(s string) string {
+	if s = quantity.Plain(s); c.ASCII {
+		return common.Replace(s)
+	}
+	return s
+}
 
 // ellipsis stands for what is left out of a text.
 func (c *Chart) ellipsis() string {

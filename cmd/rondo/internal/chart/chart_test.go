@@ -73,49 +73,28 @@ func TestDrawAtAnySize(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
-	for _, c := range []struct {
-		v       float64
-		decimal string
-		binary  string
-	}{
-		{0, "0", "0"},
-		{nan, "-", "-"},
-		{math.Inf(-1), "-Inf", "-Inf"},
-		{1, "1", "1"},
-		{0.05, "0.05", "0.05"},
-		{0.00012345, "123.5µ", "0.0001234"},
-		{-1536, "-1.536k", "-1.5Ki"},
-		{999.99, "1k", "1000"},
-		{1023.99, "1.024k", "1Ki"},
-		{123456789, "123.5M", "117.7Mi"},
-		{1e30, "1e+06Y", "827181Yi"},
-	} {
-		if got := (Units{}).Number(c.v); got != c.decimal {
-			t.Errorf("%g is %s, want %s", c.v, got, c.decimal)
-		}
-		if got := (Units{Binary: true}).Number(c.v); got != c.binary {
-			t.Errorf("%g in powers of 1024 is %s, want %s", c.v, got, c.binary)
-		}
-	}
-}
-
 func TestValueTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
 		binary    bool
+		unit      string
 		cells     int
 		want      string
 	}{
-		{0, 100.0001, false, 20, "0 20 40 60 80 100"},
-		{0.2, 0.93, false, 16, "0 0.2 0.4 0.6 0.8 1.0"},
-		{5, 5, false, 12, "4.5 5.0 5.5"},
-		{1e9, 4e9, true, 12, "0 1Gi 2Gi 3Gi 4Gi"},
-		{-30, 30, false, 12, "-20 0 20"},
-		{0, 0.0005, false, 12, "0 200µ 400µ"},
-		{nan, nan, false, 12, "0 0.5 1.0"},
+		{0, 100.0001, false, "", 20, "0 20 40 60 80 100"},
+		{0.2, 0.93, false, "", 16, "0 0.2 0.4 0.6 0.8 1.0"},
+		{5, 5, false, "", 12, "4.5 5.0 5.5"},
+		{1e9, 4e9, true, "", 12, "0 1Gi 2Gi 3Gi 4Gi"},
+		{1e9, 4e9, false, "B", 12, "0 1Gi 2Gi 3Gi 4Gi"},
+		{-30, 30, false, "", 12, "-20 0 20"},
+		{0, 0.0005, false, "s", 12, "0 200µ 400µ"},
+		{0, 0.0005, false, "V", 12, "0 0.0002 0.0004"},
+		{1000, 1021, false, "hPa", 12, "1000 1010 1020"},
+		{0, 1e6, false, "s", 12, "0 5 d 10 d"},
+		{0, 5000, false, "s", 12, "0 30 min 1 h 1 h 30 min"},
+		{nan, nan, false, "", 12, "0 0.5 1.0"},
 	} {
-		s := newScale(&Chart{Binary: c.binary}, c.low, c.high, 4*c.cells, c.cells)
+		s := newScale(&Chart{Binary: c.binary, Unit: c.unit}, c.low, c.high, 4*c.cells, c.cells)
 		var labels []string
 		for _, x := range s.ticks() {
 			if x.at < 0 || x.at >= 4*c.cells {

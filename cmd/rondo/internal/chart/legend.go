@@ -20,13 +20,18 @@ var legendColumns = []string{"last", "min", "avg", "max"}
 func (c *Chart) legend(width int) []legendLine {
 	lines := make([]legendLine, 0, len(c.Lines)+1)
 	lines = append(lines, legendLine{index: -1, numbers: append([]string(nil), legendColumns...)})
-	u := c.units()
+	var values []float64
 	for i := range c.Lines {
 		s := c.Lines[i].Summary(c.Start, c.End)
-		lines = append(lines, legendLine{
-			index: i, name: c.Lines[i].Name,
-			numbers: []string{u.Number(s.Last), u.Number(s.Min), u.Number(s.Avg), u.Number(s.Max)},
-		})
+		values = append(values, s.Last, s.Min, s.Avg, s.Max)
+	}
+	scale := c.in(values...)
+	for i := range c.Lines {
+		l := legendLine{index: i, name: c.Lines[i].Name}
+		for _, v := range values[4*i : 4*i+4] {
+			l.numbers = append(l.numbers, c.text(scale.Text(v)))
+		}
+		lines = append(lines, l)
 	}
 	longest := 4
 	for i := range lines {

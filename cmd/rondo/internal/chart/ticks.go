@@ -2,7 +2,7 @@ package chart
 
 import (
 	"math"
-	"strconv"
+	"slices"
 )
 
 // A scale maps values to dot rows, which count from the bottom.
@@ -11,7 +11,7 @@ type scale struct {
 	rows         int
 	log          bool
 	step         float64 // between ticks, in values; of a log scale: the number of decades
-	units        Units
+	chart        *Chart
 }
 
 // slack is the part of half a step by which a value may lie outside of the scale, so that 100.001
@@ -37,7 +37,7 @@ func (s *scale) row(v float64) (int, bool) {
 // newScale returns a scale for the values from lowest to highest on so many dot rows, with about
 // one tick for each three cells. Limits that were asked for are kept; others move out to a tick.
 func newScale(c *Chart, lowest, highest float64, rows, cells int) *scale {
-	s := &scale{rows: rows, log: c.Log, units: c.units()}
+	s := &scale{rows: rows, log: c.Log, chart: c}
 	if !(lowest <= highest) { // nothing is known
 		lowest, highest = 0, 1
 		if c.Log {
@@ -104,10 +104,19 @@ func (s *scale) logarithmic(c *Chart, lowest, highest float64, cells int) *scale
 	return s
 }
 
+// lengths are round numbers of seconds.
+var lengths = []float64{60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400}
+
 // nice returns a step of at least the given size whose multiples are round numbers.
 func (s *scale) nice(least float64) float64 {
-	if s.units.Binary && least >= 1 {
+	switch unit := s.chart.Unit; {
+	case (s.chart.Binary || unit == "B") && least >= 1:
 		return math.Pow(2, math.Ceil(math.Log2(least)-1e-9))
+	case unit == "s" && least > 30:
+		if i := slices.IndexFunc(lengths, func(l float64) bool { return l >= least*(1-1e-9) }); i >= 0 {
+			return lengths[i]
+		}
+		return 86400 * s.nice(least/86400)
 	}
 	power := math.Pow(10, math.Floor(math.Log10(least)))
 	for _, n := range []float64{1, 2, 5} {
@@ -129,24 +138,14 @@ func (s *scale) ticks() []tick {
 	var out []tick
 	if s.log {
 		for decade := math.Ceil(s.lower - 1e-9); decade <= s.upper+1e-9; decade += s.step {
-			if row, ok := s.row(math.Pow(10, decade)); ok {
-				out = append(out, tick{row, s.units.Number(math.Pow(10, decade))})
+			v := math.Pow(10, decade)
+			if row, ok := s.row(v); ok {
+				out = append(out, tick{row, s.chart.text(s.chart.in(v).Tick(v, v))})
 			}
 		}
 		return out
 	}
-	power := s.units.power(math.Max(math.Abs(s.lower), math.Abs(s.upper)))
-	if size := math.Max(math.Abs(s.lower), math.Abs(s.upper)); size >= 0.01 && size < 1 {
-		power = 0
-	}
-	factor := s.units.factor(power)
-	digits := 0
-	for digits < 6 && math.Abs(math.Round(s.step/factor*pow10(digits))-s.step/factor*pow10(digits)) > 1e-6 {
-		digits++
-	}
-	if s.units.Binary {
-		digits = min(digits, 3)
-	}
+	scale := s.chart.in(s.lower, s.upper)
 	first := math.Ceil(s.lower/s.step - 1e-9)
 	for i := range 100 {
 		v := (first + float64(i)) * s.step
@@ -154,18 +153,8 @@ func (s *scale) ticks() []tick {
 			break
 		}
 		if row, ok := s.row(v); ok {
-			out = append(out, tick{row, tickLabel(v/factor, digits, s.units.name(power))})
+			out = append(out, tick{row, s.chart.text(scale.Tick(v, s.step))})
 		}
 	}
 	return out
-}
-
-func pow10(n int) float64 { return math.Pow(10, float64(n)) }
-
-func tickLabel(v float64, digits int, prefix string) string {
-	text := strconv.FormatFloat(v, 'f', digits, 64)
-	if f, err := strconv.ParseFloat(text, 64); err == nil && f == 0 {
-		return "0"
-	}
-	return text + prefix
 }

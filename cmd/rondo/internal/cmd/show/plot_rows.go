@@ -147,7 +147,7 @@ func (p *plotting) entitle(c *chart.Chart, lines []*plotLine, step int64) {
 		}
 	}
 	if unit != "" {
-		c.Notes = append(c.Notes, "["+unit+"]")
+		c.Unit, c.Notes = unit, append(c.Notes, "["+unit+"]")
 	}
 	s := showing{Factory: p.Factory, cf: p.cf}
 	if cf, _, ok := s.function(lines[0].def); ok && step > 0 {
