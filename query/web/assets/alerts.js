@@ -5,7 +5,8 @@ import { repeat } from './live.js';
 import { call, num } from './rpc.js';
 
 const every = 30; // seconds between two looks
-const names = ['instance', 'host', 'hostname', 'node', 'nodename']; // labels that name a host
+/** Labels that name a host. */
+export const names = ['instance', 'host', 'hostname', 'node', 'nodename'];
 const most = 1000; // paths and lines of a request
 let firing = [];
 const listeners = new Set();

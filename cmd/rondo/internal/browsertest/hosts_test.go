@@ -230,9 +230,12 @@ func TestAlerts(t *testing.T) {
 			t.Errorf("one does not read %q: %s", want, read)
 		}
 	}
-	links := eval[[]string](x, `[...document.querySelectorAll('.alerts a')].map(a => a.href)`)
+	links := eval[[]string](x, `[...document.querySelectorAll('.alerts a[target]')].map(a => a.href)`)
 	if len(links) != 1 || links[0] != "https://runbooks.example/load" {
 		t.Errorf("links of runbooks: %q", links)
+	}
+	if at := eval[string](x, firing+`.querySelector('a.alert-label').href`); at != s.url+"/host/web1" {
+		t.Errorf("the label that names the host leads to %s", at)
 	}
 	x.wait("the expression is drawn with its threshold", firing+`.querySelector('.alert-chart canvas') && ["7.50", "threshold", "5"].every(w => `+firing+`.querySelector('.alert-chart').innerText.includes(w))`)
 	for _, at := range []size{laptop, phone} {
@@ -254,7 +257,7 @@ func TestAlerts(t *testing.T) {
 	x.open("/?view=cards")
 	x.wait("the card has a mark", `document.querySelector('.card[href="/host/web1"] .alert-mark')?.innerText === 'HighLoad'`)
 	x.click(`.card[href="/host/web1"]`)
-	x.wait("the host has a mark", `document.querySelector('.host-head .alert-mark')?.innerText === 'web1 has a load of 7.5'`)
+	x.wait("the host has a mark", `document.querySelector('.host-head .alert-mark')?.innerText.startsWith('web1 has a load of 7.5, for ')`)
 	x.settle()
 	x.keep("alerts-host")
 	x.scripts(false)

@@ -1,12 +1,13 @@
 // The alerts: what fires, what is pending, and what was resolved in the last day.
 
-import { lookAtAlerts, noteOf } from '../alerts.js';
+import { hostOf, lookAtAlerts, names, noteOf } from '../alerts.js';
 import { Chart } from '../chart.js';
 import { el, fill, setText } from '../dom.js';
 import * as format from '../format.js';
 import { repeat } from '../live.js';
 import { problem } from '../problem.js';
 import { call, floats, num } from '../rpc.js';
+import { hostURL } from '../state.js';
 import { styles } from '../styles.js';
 
 const every = 5; // seconds between two looks
@@ -36,7 +37,10 @@ export async function show(root, url, context) {
       fill(body, list.length ? states.map(([state, words]) => section(words, list.filter((a) => a.state === state), charts))
         : el('p', { class: 'note' }, 'Nothing fires, is pending, or was resolved in the last day. Rules come from files that --rule-file names.'));
     }
-    for (const time of body.querySelectorAll('time')) setText(time, `for ${format.duration(Math.max(0, Math.floor(now - Number(time.dataset.at))))}`);
+    for (const time of body.querySelectorAll('time')) {
+      const text = format.duration(Math.max(0, Math.floor(now - Number(time.dataset.at))));
+      setText(time, time.closest('.resolved') ? `${text} ago` : `for ${text}`);
+    }
   };
   try {
     const answer = await lookAtAlerts(context.signal);
@@ -96,7 +100,7 @@ function item(a, chart) {
     el('div', { class: 'alert-head' }, el('h3', {}, a.name), el('b', { title: a.expr }, format.value(num(a.value))),
       el('time', { class: 'soft', 'data-at': at, datetime: new Date(at * 1000).toISOString(), title: format.time(at) })),
     ['summary', 'description'].map((name) => noteOf(a, name)).filter(Boolean).map((text) => el('p', {}, text)),
-    el('p', { class: 'alert-labels' }, (a.labels || []).map((l) => el('span', { class: 'alert-label' }, `${l.name}=${l.value || ''}`))),
+    el('p', { class: 'alert-labels' }, (a.labels || []).map((l) => el(names.includes(l.name) ? 'a' : 'span', { class: 'alert-label', href: names.includes(l.name) ? hostURL(hostOf(l.value)) : null }, `${l.name}=${l.value || ''}`))),
     /^https?:\/\//i.test(runbook) ? el('p', {}, el('a', { href: runbook, target: '_blank', rel: 'noopener noreferrer' }, 'Runbook')) : null,
-    el('p', { class: 'soft' }, el('code', {}, a.expr || ''), ` in ${a.group || ''}`), chart);
+    el('p', { class: 'soft' }, el('code', {}, a.expr || ''), ` · group ${a.group || ''}`), chart);
 }

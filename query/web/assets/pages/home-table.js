@@ -153,6 +153,7 @@ export class HostTable {
     const alerts = alertNames(host), last = rest.at(-1);
     last.className = 'col-alerts';
     seen.className = 'col-seen';
+    seen.dataset.alerts = alerts.join(', '); // a phone has no column for them
     if (last.textContent !== alerts.join(', ')) fill(last, alerts.length ? el('a', { class: 'alert-mark', href: '/alerts' }, alerts.join(', ')) : null);
   }
 }

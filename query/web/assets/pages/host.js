@@ -103,7 +103,8 @@ class Host {
   // The alerts that fire and name the host.
   #alerts() {
     const list = el('span', { class: 'host-alerts' });
-    const write = () => fill(list, alertsOf(this.#path).map((a) => el('a', { class: 'alert-mark', href: '/alerts' }, noteOf(a, 'summary') || a.name)));
+    const write = () => fill(list, alertsOf(this.#path).map((a) => el('a', { class: 'alert-mark', href: '/alerts' },
+      `${noteOf(a, 'summary') || a.name}, for ${format.duration(Math.max(0, Math.floor(Date.now() / 1000 - num(a.sinceUs) / 1e6)))}`)));
     onAlerts(write, this.#context.signal);
     write();
     return list;

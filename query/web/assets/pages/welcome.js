@@ -17,17 +17,15 @@ export function welcome(context) {
 
 function stepsFor(ways, database) {
   const collectd = split(ways.get('collectd') || '127.0.0.1:25826');
-  const gmetric = ways.get('gmetric') || '127.0.0.1:8649';
   const all = [
+    ['One value, to try it', 'Each call sends one more.', `curl -d 'room,place=cellar celsius=21.5' ${location.origin}/write`],
     ['From this machine, with collectd', 'Add this to collectd.conf, in /etc or /etc/collectd, and restart collectd.',
       `LoadPlugin network\n<Plugin network>\n  Server "${collectd.host}" "${collectd.port}"\n</Plugin>`],
-    ['One value, to try it', 'Each call sends one more. gmetric of Ganglia works as well.',
-      `rondo send gmetric --to ${gmetric} --name temperature --value 21.5 --type float --units °C`],
     ['From rrdtool’s world', 'create, update and all other verbs take rrdtool’s arguments. Send a value every ten seconds or so.',
       `${database ? `export RONDO_DB=${quoted(database)}\n` : ''}rondo create web1/load --step 10 DS:load:GAUGE:60:0:U RRA:AVERAGE:0.5:1:8640\nrondo update web1/load N:0.42`],
   ];
-  if (ways.size && !ways.has('gmetric')) all.splice(1, 1);
-  if (ways.size && !ways.has('collectd')) all.shift();
+  if (ways.size && !ways.has('collectd')) all.splice(1, 1);
+  if (ways.size && !ways.has('influx-http')) all.shift();
   return all.map(([title, text, code]) => el('section', {}, el('h2', {}, title), el('p', { class: 'soft' }, text), codeBox(code)));
 }
 
