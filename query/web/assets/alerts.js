@@ -59,20 +59,24 @@ export const leaveChart = (chart) => charts.delete(chart);
  */
 export function alertsOn(lines, now = Date.now() / 1000) {
   const spans = new Map(), levels = new Map();
-  const add = (time, to, name, is) => { if (to > time) spans.set(`${name} ${time} ${is}`, { time, to, text: `${name} ${is}`, severity: is === 'fires' ? 'failure' : 'warning' }); };
+  const add = (time, to, name, is, label) => {
+    const key = `${name} ${time} ${is}`, who = spans.get(key)?.who || [];
+    if (to > time) spans.set(key, { time, to, who: [...who, label], name: `${name} ${is}`, severity: is === 'fires' ? 'failure' : 'warning' });
+  };
   for (const line of lines) {
     for (const { name, threshold, spans: times = [] } of marks.get(keyOf(line)) || []) {
       for (const s of times) {
         const since = num(s.sinceUs) / 1e6, fired = num(s.firedUs) / 1e6, until = num(s.untilUs) / 1e6 || now;
-        add(since, fired || until, name, 'is pending');
-        if (fired) add(fired, until, name, 'fires');
+        add(since, fired || until, name, 'is pending', line.label);
+        if (fired) add(fired, until, name, 'fires', line.label);
       }
       if (threshold === undefined || !line.scale) continue;
       const value = Number(threshold) * line.scale[0] + line.scale[1];
       levels.set(`${name} ${value} ${line.axis}`, { value, line, name });
     }
   }
-  return { spans: [...spans.values()], levels: [...levels.values()] };
+  const text = ({ name, who }) => (who.length < lines.length ? `${name}: ${who.slice(0, 3).join(', ')}${who.length > 3 ? ', …' : ''}` : name);
+  return { spans: [...spans.values()].map((s) => ({ ...s, text: text(s) })), levels: [...levels.values()] };
 }
 
 /** Looks at the alerts as long as the page is open; not for a user who may not see them. */
