@@ -5,6 +5,7 @@ package browsertest
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -101,4 +102,25 @@ func TestYoungHostOpensWithAShortRange(t *testing.T) {
 	if got := eval[int](x, minutes); got != 180 {
 		t.Errorf("the address says three hours: %d minutes are shown", got)
 	}
+}
+
+// TestOneValueIsSeen: a page that waits for the first sample shows it by itself, on a card and in a
+// chart.
+func TestOneValueIsSeen(t *testing.T) {
+	chromium(t) // or the test ends here
+	s := serve(t, filepath.Join(work, "empty"))
+	x := newTab(t, s.url)
+	x.open("/")
+	x.wait("the page says how to send one", `document.querySelector('.welcome pre').innerText.includes('`+s.url+`/write')`)
+	r, err := http.Post(s.url+"/write", "text/plain", strings.NewReader("room,place=cellar celsius=21.5"))
+	if err != nil || r.StatusCode != http.StatusNoContent {
+		t.Fatal(r, err)
+	}
+	_ = r.Body.Close()
+	x.wait("the card has the value", `document.querySelector('.card[href^="/host/"] .card-value')?.innerText.includes('21.5')`)
+	x.keep("first-card")
+	x.click(".card")
+	x.wait("the chart has the value", `document.querySelector('.chart canvas') && document.querySelector('.legend')?.innerText.includes('21.5')`)
+	x.settle()
+	x.keep("first-chart")
 }

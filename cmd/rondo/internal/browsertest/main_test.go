@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -61,13 +62,17 @@ var built = sync.OnceValues(func() (string, error) {
 	return localcluster.BuildRondo(work)
 })
 
+// always are the tests that run wherever peers are required: one of each way through the page.
+var always = []string{
+	"TestAlerts", "TestAlertsOnCharts", "TestCompareWithLastWeek", "TestOneDashboardForAllHosts", "TestOneValueIsSeen",
+	"TestPaperHasAllCharts", "TestPromQLInTheWorkbench", "TestSearchAndOpen",
+}
+
 // chromium returns the context of the browser that all tests share. The tests take minutes and want
-// the processors for themselves, so they run only if they are asked for; one runs wherever peers are
-// required.
+// the processors for themselves, so most run only if they are asked for.
 func chromium(t *testing.T) context.Context {
 	t.Helper()
-	one := rrdtooltest.Required() && t.Name() == "TestSearchAndOpen"
-	if !one && os.Getenv("RONDO_SHOTS") == "" {
+	if !(rrdtooltest.Required() && slices.Contains(always, t.Name())) && os.Getenv("RONDO_SHOTS") == "" {
 		t.Skip("takes minutes: RONDO_SHOTS=FOLDER runs it")
 	}
 	path := rrdtooltest.Peer(t, "chromium", "chromium-browser", "google-chrome")
