@@ -188,17 +188,8 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 		buf = appendGroup(buf, id, copied.pos, copied.dir)
 		buf = appendPair(buf, bucketState, g.stateKey(), v)
 		var err error
-		if buf, err = s.backupRows(buf, tx, g, copied.dir, b.base); err != nil {
-			return err
-		}
-		cur := tx.Bucket(bucketLag).Cursor()
-		for k, v := cur.Seek(g.stateKey()); bytes.HasPrefix(k, g.stateKey()); k, v = cur.Next() {
-			if _, err := boltfile.OpenValue(bucketLag, k, v); err != nil {
-				return err
-			}
-			buf = appendPair(buf, bucketLag, k, v)
-		}
-		return nil
+		buf, err = s.backupRows(buf, tx, g, copied.dir, b.base)
+		return err
 	})
 	b.buf = buf
 	if err != nil || len(buf) == 0 {
@@ -280,7 +271,7 @@ type backupPlan struct {
 	id     groupID // the last group
 	open   bool    // pairs of this group may come
 	state  bool    // its state must come next
-	keep   bool    // its state and lags count
+	keep   bool    // its state counts
 	blocks []wantedSlot
 	sub    uint16 // the next sub-block of blocks[0]
 }
@@ -425,7 +416,7 @@ func readBackupDirectory(code []byte) (*rowblock.Directory, error) {
 		streams = 0
 	}
 	dir := rowblock.ReadDirectory(&r, int(streams))
-	if r.Err != nil || len(r.Rest) > 0 || !dir.Valid(1<<16) {
+	if r.Err != nil || len(r.Rest) > 0 || !dir.Valid() {
 		return nil, fmt.Errorf("directory of a group: %w", errBackup)
 	}
 	return dir, nil
@@ -443,11 +434,8 @@ func (p *backupPlan) pair(parts [3][]byte) (keep bool, err error) {
 		p.state, keep = false, p.keep
 	case p.state:
 		fits = false
-	case bytes.Equal(bucket, bucketRows):
-		fits, keep = p.block(key)
 	default:
-		fits = fits && len(p.blocks) == 0 && len(key) == lagKeySize && bytes.HasPrefix(key, p.id.AppendKey(nil))
-		keep = p.keep
+		fits, keep = p.block(key)
 	}
 	if !fits {
 		return false, fmt.Errorf("an entry of bucket %s where it does not belong: %w", bucket, errBackup)

@@ -36,8 +36,7 @@ type checker struct {
 	tx       *boltfile.Tx
 	pos      wal.Pos // of the catalogue
 	problems []Problem
-	blocks   map[string]bool              // keys of rows that a directory names
-	lags     map[string]rowblock.LagCount // group and index of series that a directory says lag
+	blocks   map[string]bool // keys of rows that a directory names
 	postings map[string]*labelindex.Posting
 	members  map[groupID]int   // by group: series that the catalogue has
 	broken   map[groupID]bool  // groups whose state cannot be read
@@ -54,8 +53,7 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 	}
 	defer s.leave()
 	c := &checker{
-		s: s, blocks: make(map[string]bool), lags: make(map[string]rowblock.LagCount),
-		postings: make(map[string]*labelindex.Posting), next: make(map[uint32]uint32),
+		s: s, blocks: make(map[string]bool), postings: make(map[string]*labelindex.Posting), next: make(map[uint32]uint32),
 		members: make(map[groupID]int), broken: make(map[groupID]bool),
 	}
 	unfit, err := c.structure()
@@ -98,7 +96,6 @@ func (c *checker) steps() []checkStep {
 		{c.definitions, [][]byte{bucketDefs, bucketClasses}},
 		{c.groups, [][]byte{bucketState, bucketSeries}},
 		{c.rows, [][]byte{bucketRows}},
-		{c.lag, [][]byte{bucketLag}},
 		{c.labels, [][]byte{bucketLabels}},
 		{c.notes, [][]byte{bucketNotes}},
 		{c.metadata, [][]byte{bucketMetadata, bucketMeta}},
@@ -455,9 +452,6 @@ func (c *checker) group(where string, g *group) {
 	for i, err := range g.refused {
 		c.add(where, "series %#x: %v", uint64(g.ref(i)), errors.Unwrap(err))
 	}
-	for _, e := range g.dir.Lags {
-		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), e.Index))] = e
-	}
 	for st, entries := range g.dir.Slots {
 		for _, e := range entries {
 			for sub := e.Lo; sub < e.Hi; sub++ {
@@ -538,52 +532,5 @@ func (c *checker) block(key []byte, where string, b *rowblock.Block, cl *class, 
 	}
 	if b.Size() != b.Len() {
 		c.add(where, "%d bytes, not %d", b.Len(), b.Size())
-	}
-}
-
-// lag checks the rows of series that have fallen behind.
-func (c *checker) lag() {
-	found := make(map[string]rowblock.LagCount)
-	cur := c.tx.Bucket(bucketLag).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := "lag " + keyHex(k)
-		if len(k) != lagKeySize {
-			c.add(where, "key of %d bytes", len(k))
-			continue
-		}
-		cl := c.s.catalogue.class(binary.BigEndian.Uint32(k))
-		stream := int(binary.BigEndian.Uint16(k[10:]))
-		if cl == nil || stream >= len(cl.streams) {
-			c.add(where, "no such class or stream")
-			continue
-		}
-		rows, err := record.CutSum(v, bucketLag, k)
-		if err == nil {
-			err = rowblock.SplitColumn(rows, &cl.streams[stream], func(int, int, []byte) {})
-		}
-		group := binary.BigEndian.Uint32(k[4:])
-		index := uint16(lagColumn(k) / cl.sources)
-		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
-		if c.lags[name].Records == 0 && !c.broken[groupID{Class: cl.id, Number: group}] {
-			c.add(where, "no directory names it")
-			continue
-		}
-		if err != nil {
-			lost := c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k))
-			c.add(where, "%v: %s are lost", err, lost)
-		}
-		e := found[name]
-		e.Index = index
-		e.Add(k)
-		found[name] = e
-	}
-	for name, want := range c.lags {
-		got := found[name]
-		got.Index = want.Index
-		if got == want {
-			continue
-		}
-		what := fmt.Sprintf("series %d has %d records of rows in lag, not the %d that were written", want.Index, got.Records, want.Records)
-		c.add(fmt.Sprintf("state %x", name[:8]), "%s", what)
 	}
 }

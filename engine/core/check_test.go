@@ -102,7 +102,6 @@ func TestCheckFindsDamage(t *testing.T) {
 		}
 	}
 	row := "\x00\x00\x00\x01\x00\x00\x80\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00"
-	lag := "\x00\x00\x00\x01\x00\x00\x00\x00\x00\x03\x00\x00\x80\x00\x00\x00\x00\x00\x00\x05"
 	whole := damaged(t)
 	for _, tt := range []struct {
 		name   string
@@ -132,22 +131,6 @@ func TestCheckFindsDamage(t *testing.T) {
 		{"row checksum", first("rows", flip(-1)), "rows"},
 		{"row block removed", first("rows", gone), "rows"},
 		{"row block nobody names", put("rows", row, "x"), "rows"},
-		{"lag byte", first("lag", flip(-3)), "lag"},
-		{"lag cut", first("lag", func(v []byte) []byte { return v[:len(v)-1] }), "lag"},
-		{"lag nobody names", put("lag", lag, ""), "lag"},
-		{"lag removed", func(tx *boltfile.Tx) error { // all of one series
-			b := tx.Bucket([]byte("lag"))
-			var keys [][]byte
-			if err := b.ForEach(func(k, _ []byte) error { keys = append(keys, bytes.Clone(k)); return nil }); err != nil {
-				return err
-			}
-			for _, k := range keys {
-				if err := b.Delete(k); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, "state"},
 		{"count", put("meta", "count", "\x00\x00\x00\x00\x00\x00\x00\x07"), "meta count"},
 		{"definition byte", first("defs", flip(9)), "defs"},
 		{"class byte", first("classes", flip(2)), "classes"},

@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"errors"
 	"iter"
 	"slices"
 
@@ -9,28 +10,22 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
-	"github.com/rondo-db/rondo/internal/record"
 )
 
 // A checkpoint's transaction changes the blocks of a group in three ways:
 //
 //   - New rows of a slot become one more sub-block of the slot.
 //   - A slot whose last row has come, or that has many sub-blocks, is merged into one sub-block.
-//   - A slot that has left the window of the group's newest series is deleted. Rows of it that a
-//     lagging series still keeps move to the lag bucket, one record for each series, stream and
-//     slot. They stay there until the window of that series has passed them.
+//   - A slot that has left the window of the group's newest series loses the rows of all series
+//     whose own windows have passed it. It stays as long as a series that lags keeps rows of it.
 
 // A checkpointTx gathers what one transaction of a checkpoint writes.
 type checkpointTx struct {
-	cp               *checkpointer
-	tx               *boltfile.Tx
-	state, rows, lag *boltfile.Bucket
-	puts, states     []pair
-	deletes          [][]byte
-	// lags holds records of the lag bucket by key, without checksums; nil: the record goes.
-	lags map[string][]byte
-	// lagging has the first part of the key of each column with new records in lags.
-	lagging map[string]bool
+	cp           *checkpointer
+	tx           *boltfile.Tx
+	state, rows  *boltfile.Bucket
+	puts, states []pair
+	deletes      [][]byte
 	*checkpointScratch
 }
 
@@ -44,15 +39,10 @@ type checkpointScratch struct {
 
 // add decides what the group of a snapshot writes.
 func (w *checkpointTx) add(sn *snapshot) error {
-	// First: the rows that expire moves out of a slot are older than new rows of that slot.
+	blocks := w.collect(sn)
 	for st := range sn.g.c.streams {
-		w.expire(sn, st)
-	}
-	blocks := slices.DeleteFunc(w.collect(sn), func(b rowblock.NewBlock) bool {
-		return b.Slot < sn.windowSlot(b.Stream) && w.addLags(sn, b.Stream, b.Slot, b.Strips)
-	})
-	for st := range sn.g.c.streams {
-		if err := w.merge(sn, st, blocks); err != nil {
+		// First: merge drops the slots that expire has left empty.
+		if err := errors.Join(w.expire(sn, st), w.merge(sn, st, blocks)); err != nil {
 			return err
 		}
 	}
@@ -61,7 +51,6 @@ func (w *checkpointTx) add(sn *snapshot) error {
 			w.queueBlock(sn, b.Stream, b.Slot, b.Strips)
 		}
 	}
-	w.dropLags(sn)
 	w.states = append(w.states, pair{sn.g.stateKey(), endState(sn.state, sn.dir, sn.g.stateKey())})
 	return nil
 }
@@ -129,43 +118,63 @@ func (w *checkpointTx) queueBlock(sn *snapshot, stream int, slot int64, strips [
 	w.puts = append(w.puts, pair{k, w.buf[from:len(w.buf):len(w.buf)]})
 }
 
-// remove deletes the sub-blocks of e.
-func (w *checkpointTx) remove(g *group, stream int, e rowblock.SubBlocks) {
-	for sub := e.Lo; sub < e.Hi; sub++ {
-		w.deletes = append(w.deletes, rowblock.Key(nil, g.c.id, stream, e.Slot, sub, g.id))
-	}
+// keeps returns whether the series at an index keeps rows of a slot.
+func (sn *snapshot) keeps(stream int, slot int64) func(i int) bool {
+	end, lows := (slot+1)*sn.g.c.streams[stream].Slot, sn.lows[stream]
+	return func(i int) bool { return i < len(sn.alive) && sn.alive[i] && lows[i] < end }
 }
 
-// expire deletes the slots of a stream that have left the window. A slot with damage stays as long
-// as a series that has fallen behind may have rows in it.
-func (w *checkpointTx) expire(sn *snapshot, stream int) {
+// expire takes what no series keeps out of the slots of a stream that have left the window.
+func (w *checkpointTx) expire(sn *snapshot, stream int) error {
 	low := sn.windowSlot(stream)
-	sn.dir.Slots[stream] = slices.DeleteFunc(sn.dir.Slots[stream], func(e rowblock.SubBlocks) bool {
-		if e.Slot >= low || !w.rescue(sn, stream, e) {
-			return false
+	for i := range sn.dir.Slots[stream] {
+		e := &sn.dir.Slots[stream][i]
+		if e.Slot >= low {
+			break
 		}
-		w.remove(sn.g, stream, e)
-		w.cp.failpoint("expire")
-		return true
-	})
+		if err := w.shed(sn, stream, e, sn.keeps(stream, e.Slot)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// rescue moves the rows of a slot that lagging series keep to the lag bucket. It returns false if
-// damage prevents that.
-func (w *checkpointTx) rescue(sn *snapshot, stream int, e rowblock.SubBlocks) bool {
-	c := sn.g.c
-	st := &c.streams[stream]
-	end := (e.Slot + 1) * st.Slot
-	behind := func(i int) bool { return i < len(sn.alive) && sn.alive[i] && sn.lows[stream][i] < end }
-	lagging := false
+// shed takes out of a slot what the series that keep selects do not keep. A slot with damage stays
+// as it is, as long as one of them may have rows in it.
+func (w *checkpointTx) shed(sn *snapshot, stream int, e *rowblock.SubBlocks, keep func(i int) bool) error {
+	var strips []rowblock.Strip
+	kept := false
 	for i := range sn.alive {
-		lagging = lagging || behind(i)
+		kept = kept || keep(i)
 	}
-	if !lagging {
-		return true
+	if kept {
+		if !w.sheds(sn, stream, e, keep) {
+			return nil
+		}
+		var from uint16
+		if strips, from = w.stored(sn, stream, *e, keep); from != e.Lo {
+			return nil
+		}
 	}
-	strips, from := w.stored(sn, stream, e, behind)
-	return from == e.Lo && w.addLags(sn, stream, e.Slot, strips)
+	w.cp.failpoint("expire")
+	return w.rewrite(sn, stream, e, e.Lo, strips)
+}
+
+// sheds reports whether a slot holds rows of a series that keep does not select.
+func (w *checkpointTx) sheds(sn *snapshot, stream int, e *rowblock.SubBlocks, keep func(i int) bool) bool {
+	for sub := e.Lo; sub < e.Hi; sub++ {
+		key := rowblock.Key(nil, sn.g.c.id, stream, e.Slot, sub, sn.g.id)
+		b, _ := rowblock.Open(key, w.rows.Get(key)) // a damaged one has no columns
+		for i := range b.Columns {
+			if keep(i / sn.g.c.sources) {
+				continue
+			}
+			if col, _ := b.Column(i); len(col) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // stored returns the strips that the sub-blocks of a slot hold, sorted, of the series that keep
@@ -240,7 +249,7 @@ func (w *checkpointTx) mergeSlot(sn *snapshot, stream int, e *rowblock.SubBlocks
 			return nil
 		}
 	}
-	strips, from := w.stored(sn, stream, *e, func(i int) bool { return i < len(sn.alive) && sn.alive[i] })
+	strips, from := w.stored(sn, stream, *e, sn.keeps(stream, e.Slot))
 	if !e.MergeRest(from) {
 		return nil
 	}
@@ -249,15 +258,22 @@ func (w *checkpointTx) mergeSlot(sn *snapshot, stream int, e *rowblock.SubBlocks
 		slices.SortStableFunc(strips, rowblock.CompareStrips)
 		fresh.Merged = true
 	}
-	w.remove(sn.g, stream, rowblock.SubBlocks{Slot: e.Slot, Lo: from, Hi: e.Hi})
+	w.cp.failpoint("merge")
+	return w.rewrite(sn, stream, e, from, strips)
+}
+
+// rewrite puts one sub-block of strips in the place of the sub-blocks from number from on.
+func (w *checkpointTx) rewrite(sn *snapshot, stream int, e *rowblock.SubBlocks, from uint16, strips []rowblock.Strip) error {
+	for sub := from; sub < e.Hi; sub++ {
+		w.deletes = append(w.deletes, rowblock.Key(nil, sn.g.c.id, stream, e.Slot, sub, sn.g.id))
+	}
 	e.RemoveFrom(from)
 	e.Pos = uint64(sn.pos)
-	strips, err := rowblock.Join(strips, st)
+	strips, err := rowblock.Join(strips, &sn.g.c.streams[stream])
 	if err != nil {
 		return err
 	}
 	w.queueBlock(sn, stream, e.Slot, strips)
-	w.cp.failpoint("merge")
 	return nil
 }
 
@@ -295,13 +311,6 @@ func (w *checkpointTx) write() error {
 		{bucketState, keysOf(w.states)},
 		{bucketRows, keysOf(w.puts)},
 		{bucketRows, slices.Values(w.deletes)},
-		{bucketLag, func(yield func([]byte) bool) {
-			for k := range w.lags {
-				if !yield([]byte(k)) {
-					return
-				}
-			}
-		}},
 	} {
 		if err := w.tx.SoundNear(part.bucket, part.keys); err != nil {
 			return err
@@ -321,15 +330,5 @@ func (w *checkpointTx) write() error {
 			return err
 		}
 	}
-	var lags []pair
-	for k, v := range w.lags {
-		if v == nil {
-			if err := w.lag.Delete([]byte(k)); err != nil {
-				return err
-			}
-			continue
-		}
-		lags = append(lags, pair{[]byte(k), record.AppendSum(v, bucketLag, []byte(k))})
-	}
-	return putSorted(w.lag, lags)
+	return nil
 }

@@ -42,16 +42,6 @@ func (l *loader) damagedRows(tx *boltfile.Tx, g *group, stream int, slot int64, 
 	return e
 }
 
-// damagedLag returns damage of a record of the bucket lag, and notes it. The caller holds no lock.
-func (l *loader) damagedLag(tx *boltfile.Tx, g *group, column, stream int, slot int64, err error) *DamageError {
-	e := damage.InValue(bucketLag, lagKey(g, column, stream, slot), err)
-	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, group %d, column %d", g.c.id, stream, slot, g.id, column)
-	loseSlot(e, &g.c.streams[stream], slot)
-	e.Series = l.catalogue.pathOf(tx, g.c, g.id, column/g.c.sources)
-	l.damage.Note(e)
-	return e
-}
-
 // damagedState returns damage of the state record of a group, and notes it.
 func (l *loader) damagedState(g *group, err error) *DamageError {
 	e := damage.InValue(bucketState, g.stateKey(), err)
@@ -139,7 +129,7 @@ func (g *group) valid() bool {
 			g.refuse(i, errHeld)
 		}
 	}
-	return g.dir.Valid(g.n)
+	return g.dir.Valid()
 }
 
 // What can be wrong with a series of a state record.

@@ -3,7 +3,6 @@ package core_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -236,35 +235,5 @@ func TestSlotWithDamageIsMergedBehindIt(t *testing.T) {
 	}
 	if _, err := s.Fetch(context.Background(), ref, 0, at-320, at); err != nil && (at-320)/20480 != programStart/20480 {
 		t.Errorf("a slot without damage: %v", err)
-	}
-}
-
-// A record of rows of a lagging series that was missing left its rows unknown, without a word.
-func TestFetchMissesLagRecord(t *testing.T) {
-	dir := damaged(t)
-	s, err := core.Open(dir, core.Options{NoBackground: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	ref, err := s.Lookup("h/0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Export(context.Background(), ref); err != nil {
-		t.Fatal(err)
-	}
-	var key, value []byte
-	key = rot(t, s, "lag", func(_, v []byte) []byte { value = v; return nil })
-	if _, err := s.Export(context.Background(), ref); !errors.Is(err, core.ErrDamaged) {
-		t.Errorf("without a lag record: %v", err)
-	}
-	other := bytes.Clone(key)
-	binary.BigEndian.PutUint64(other[12:], binary.BigEndian.Uint64(other[12:])+1)
-	if err := s.DB().Update(nil, func(tx *boltfile.Tx) error { return tx.Bucket([]byte("lag")).Put(other, value) }, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Export(context.Background(), ref); !errors.Is(err, core.ErrDamaged) {
-		t.Errorf("with a lag record under another key: %v", err)
 	}
 }

@@ -271,3 +271,39 @@ func (s *Store) Deliveries() []uint64 {
 	}
 	return out
 }
+
+// OldColumns returns in how many slots that the window of its group has passed a series has rows.
+func (s *Store) OldColumns() map[Ref]int {
+	out := make(map[Ref]int)
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	must(s.db.View(bucketRows, func(tx *boltfile.Tx) error {
+		for _, c := range *s.catalogue.classes.Load() {
+			for _, g := range *c.groups.Load() {
+				must(s.loader.lockGroup(g))
+				sn := &snapshot{g: g}
+				g.windows(sn)
+				for stream, entries := range g.dir.Slots {
+					for _, e := range entries {
+						for sub := e.Lo; sub < e.Hi && e.Slot < sn.windowSlot(stream); sub++ {
+							key := rowblock.Key(nil, c.id, stream, e.Slot, sub, g.id)
+							b, err := rowblock.Open(key, tx.Bucket(bucketRows).Get(key))
+							must(err)
+							for i := range b.Columns {
+								if col, _ := b.Column(i); len(col) > 0 {
+									out[g.ref(i/c.sources)]++
+								}
+							}
+						}
+					}
+				}
+				g.mu.Unlock()
+			}
+		}
+		return nil
+	}))
+	return out
+}

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
-	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -246,7 +243,6 @@ type wanted struct {
 	index, stream    int
 	from, to         int64 // rows
 	slotFrom, slotTo int64
-	lagging          rowblock.LagCount
 }
 
 // unstored sets up f.rows and reads the rows that are in memory. It returns which rows to read from
@@ -297,11 +293,11 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 		f.ring(g, d, index, archive, last, from+1)
 		return w, nil
 	}
-	w = wanted{index: index, stream: stream, from: max(from+1, last-a.Rows+1), to: min(to, last), lagging: dir.Lagging(index)}
+	w = wanted{index: index, stream: stream, from: max(from+1, last-a.Rows+1), to: min(to, last)}
 	if w.from <= w.to {
 		slot := g.c.streams[stream].Slot
 		w.slotFrom, w.slotTo = rowblock.FloorDiv(w.from, slot), rowblock.FloorDiv(w.to, slot)
-		if w.lagging.Records > 0 || len(dir.Between(stream, w.slotFrom, w.slotTo)) > 0 {
+		if len(dir.Between(stream, w.slotFrom, w.slotTo)) > 0 {
 			if !inTx {
 				return w, errDatabase
 			}
@@ -364,7 +360,7 @@ func (f *fetcher) open(g *group, dir *rowblock.Directory, d *definition, index i
 // The caller holds g.mu.
 func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int64 {
 	c, first := g.c, open
-	if dir.Lagging(index).Records > 0 || len(g.longRuns) > 0 || c.seasonal {
+	if len(g.longRuns) > 0 || c.seasonal {
 		return 0
 	}
 	span, newest := int64(0), int64(0) // of the rows at hand; a division costs more than the rest
@@ -388,8 +384,10 @@ func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int6
 		}
 	}
 	for i := range c.streams {
-		if slots := dir.Of(i); len(slots) > 0 {
-			first = min(first, (slots[0].Slot*c.streams[i].Slot-1)*c.streams[i].Span)
+		st := &c.streams[i]
+		low := rowblock.FloorDiv(last, st.Span) - st.Rows + 1 // older rows are of series that lag
+		if slots := dir.Between(i, rowblock.FloorDiv(low, st.Slot), math.MaxInt64); len(slots) > 0 {
+			first = min(first, (slots[0].Slot*st.Slot-1)*st.Span)
 		}
 	}
 	return max(first, 0)
@@ -478,11 +476,6 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 			return err
 		}
 	}
-	if w.lagging.Records > 0 {
-		if err := f.countLagged(g, w.index, w.lagging); err != nil {
-			return err
-		}
-	}
 	for j := range c.sources {
 		p := f.window(j, w.from, w.to)
 		column := w.index*c.sources + j
@@ -496,11 +489,6 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 				continue
 			}
 			if err := f.unread(f.s.loader.damagedRows(&f.tx, g, w.stream, b.slot, b.sub, column, err)); err != nil {
-				return err
-			}
-		}
-		if w.lagging.Records > 0 {
-			if err := f.lagged(g, column, w.stream, w.slotFrom, w.slotTo, &p); err != nil {
 				return err
 			}
 		}
@@ -534,46 +522,6 @@ func (f *fetcher) readBlocks(g *group, w *wanted) error {
 			} else if err := f.unread(f.s.loader.damagedRows(&f.tx, g, w.stream, e.Slot, sub, -1, err)); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// countLagged checks that the lag bucket has as many records of a series as the directory says.
-func (f *fetcher) countLagged(g *group, index int, want rowblock.LagCount) error {
-	found, first, cur := rowblock.LagCount{Index: want.Index}, index*g.c.sources, f.tx.Bucket(bucketLag).Cursor()
-	key := lagKey(g, first, 0, -1<<63)
-	for k, _ := cur.Seek(key); len(k) == lagKeySize && bytes.Equal(k[:8], key[:8]) && lagColumn(k) < first+g.c.sources; k, _ = cur.Next() {
-		found.Add(k)
-	}
-	if found == want {
-		return nil
-	}
-	e := damage.InValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.Records, want.Records))
-	e.Series = f.s.catalogue.pathOf(&f.tx, g.c, g.id, index)
-	f.s.damage.Note(e)
-	return f.unread(e)
-}
-
-// lagged reads the rows of a lagging series from the lag bucket.
-func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *rowblock.Target) error {
-	st := &g.c.streams[stream]
-	cur := f.tx.Bucket(bucketLag).Cursor()
-	key := lagKey(g, column, stream, from)
-	for k, v := cur.Seek(key); len(k) == lagKeySize && bytes.Equal(k[:12], key[:12]); k, v = cur.Next() {
-		slot := int64(binary.BigEndian.Uint64(k[12:]) ^ 1<<63)
-		if slot > to {
-			break
-		}
-		rows, err := record.CutSum(v, bucketLag, k)
-		if err == nil {
-			f.buf, err = rowblock.ReadColumn(rows, st, slot, p, f.buf)
-		}
-		if err == nil {
-			continue
-		}
-		if err := f.unread(f.s.loader.damagedLag(&f.tx, g, column, stream, slot, err)); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ import (
 func zoo(t *testing.T) string {
 	t.Helper()
 	ctx := context.Background()
-	dir := damaged(t) // rows, lag, notes, metadata, labels, two definitions of one class
+	dir := damaged(t) // rows, notes, metadata, labels, two definitions of one class
 	s, err := core.Open(dir, core.Options{NoBackground: true, Reorder: 25e9})
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +354,7 @@ func TestFlippedKeysHideNothing(t *testing.T) {
 	}
 	whole := all(raw)
 	tried := 0
-	for n, bucket := range []string{"labels", "names", "metadata", "series", "state", "lag", "notes", "rows", "defs", "classes", "meta"} {
+	for n, bucket := range []string{"labels", "names", "metadata", "series", "state", "notes", "rows", "defs", "classes", "meta"} {
 		for _, entry := range entriesOf(t, dir, bucket) {
 			for i := range entry.key {
 				if tried++; n > 3 && tried%4 > 0 { // of buckets that are not searched for names

@@ -96,7 +96,7 @@ func TestNewerPart(t *testing.T) {
 		"mark":                              {[]func(*testing.T, *lostStore){mark}, false},
 		"segment beside a damaged database": {[]func(*testing.T, *lostStore){segment, flip}, false},
 		"pages":                             {[]func(*testing.T, *lostStore){pages}, false},
-		"states":                            {[]func(*testing.T, *lostStore){patch("state", 3)}, true},
+		"states":                            {[]func(*testing.T, *lostStore){patch("state", 9)}, true},
 		"definitions":                       {[]func(*testing.T, *lostStore){patch("defs", 9)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

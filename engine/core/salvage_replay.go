@@ -170,21 +170,6 @@ func (x *salvaging) blocks(tx *boltfile.Tx, groups map[groupID]*lostGroup) {
 			}
 		}
 	}
-	cur = tx.Bucket(bucketLag).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		if len(k) != lagKeySize {
-			continue
-		}
-		lg := groups[groupID{Class: binary.BigEndian.Uint32(k), Number: binary.BigEndian.Uint32(k[4:])}]
-		stream := int(binary.BigEndian.Uint16(k[10:]))
-		if lg == nil || stream >= len(lg.g.c.streams) || lg.members[lagColumn(k)/lg.g.c.sources] == nil {
-			continue
-		}
-		lg.dir.AddLag(lagColumn(k)/lg.g.c.sources, k)
-		if rows, err := record.CutSum(v, bucketLag, k); err == nil {
-			lg.saw(lagColumn(k), stream, lagSlot(k), rows)
-		}
-	}
 }
 
 // saw notes the time of the newest row of a column.

@@ -113,7 +113,7 @@ func unnamed(whole, after answers, lost []string) string {
 func TestRepairOfValues(t *testing.T) {
 	dir := zoo(t)
 	whole := answersOf(t, dir)
-	for _, bucket := range []string{"rows", "lag", "names", "series", "labels", "notes", "metadata", "state", "defs", "classes"} {
+	for _, bucket := range []string{"rows", "names", "series", "labels", "notes", "metadata", "state", "defs", "classes"} {
 		for _, way := range []string{"flipped", "removed"} {
 			for _, all := range []bool{false, true} {
 				what := fmt.Sprint(bucket, " ", way, ", all: ", all)

@@ -35,13 +35,12 @@ var (
 	bucketLabels   = labelindex.Bucket
 	bucketState    = []byte("state")
 	bucketRows     = rowblock.Bucket
-	bucketLag      = []byte("lag")
 	bucketNotes    = []byte("notes")
 	bucketMetadata = []byte("metadata")
 
 	buckets = [][]byte{
 		bucketMeta, bucketClasses, bucketDefs, bucketNames, bucketSeries,
-		bucketLabels, bucketState, bucketRows, bucketLag, bucketNotes, bucketMetadata,
+		bucketLabels, bucketState, bucketRows, bucketNotes, bucketMetadata,
 	}
 
 	metaVersion   = []byte("version")   // uint32
@@ -57,7 +56,7 @@ var (
 )
 
 // formatVersion is the version of the database that this program writes and reads.
-const formatVersion = 6
+const formatVersion = 7
 
 // otherFormat returns the error of a database whose version v is not the one that this program
 // reads.

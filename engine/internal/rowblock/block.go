@@ -10,7 +10,8 @@ import (
 
 // A row block holds rows of one slot of one stream for the series of a group:
 //
-//	version (1), columns (2), width of an end (1), checksum of the key and of these four bytes (4);
+//	version (1), first column (2), columns (2), width of an end (1), checksum of the key and of
+//	these six bytes (4);
 //	for each column the end of its bytes (width: 2 to 4) and their checksum (4);
 //	the bytes of the columns
 //
@@ -20,8 +21,8 @@ import (
 // of one series checks the bytes of that series and no others, and damage of one column leaves the
 // others readable.
 const (
-	blockVersion = 2
-	blockFields  = 4 // bytes of the head before its checksum
+	blockVersion = 3
+	blockFields  = 6 // bytes of the head before its checksum
 	blockHead    = blockFields + record.SumSize
 )
 
@@ -31,7 +32,8 @@ var Bucket = []byte("rows")
 // Append appends the block that stands under key. The strips must all be of one slot, in the order
 // of [CompareStrips].
 func Append(dst, key []byte, strips []Strip) []byte {
-	columns := strips[len(strips)-1].Column + 1
+	first := strips[0].Column
+	columns := strips[len(strips)-1].Column + 1 - first
 	size := 0
 	for i := range strips {
 		size += strips[i].Size()
@@ -41,18 +43,18 @@ func Append(dst, key []byte, strips []Strip) []byte {
 		width++
 	}
 	start := len(dst)
-	dst = append(dst, blockVersion, byte(columns), byte(columns>>8), byte(width))
+	dst = append(dst, blockVersion, byte(first), byte(first>>8), byte(columns), byte(columns>>8), byte(width))
 	head := headSum(key, dst[start:])
 	dst = binary.LittleEndian.AppendUint32(dst, head)
 	table := len(dst)
 	dst = append(dst, make([]byte, (width+record.SumSize)*columns)...)
 	data := len(dst)
-	for i, column := 0, 0; column < columns; column++ {
+	for i, column := 0, first; column < first+columns; column++ {
 		from := len(dst)
 		for ; i < len(strips) && strips[i].Column == column; i++ {
 			dst = strips[i].Append(dst)
 		}
-		at := table + (width+record.SumSize)*column
+		at := table + (width+record.SumSize)*(column-first)
 		for b, end := 0, len(dst)-data; b < width; b++ {
 			dst[at+b] = byte(end >> (8 * b))
 		}
@@ -79,6 +81,7 @@ func columnSum(head uint32, column int, b []byte) uint32 {
 type Block struct {
 	data    []byte
 	head    uint32 // checksum of the head
+	first   int    // column that has rows
 	Columns int    // series times data sources, up to the last that has rows
 	width   int    // bytes of an end
 	mask    uint32 // bits of an end
@@ -104,7 +107,8 @@ func OpenIn(key, data []byte) (Block, error) {
 
 // checkedBlock returns a block whose head must have the checksum sum.
 func checkedBlock(data []byte, sum uint32) (Block, error) {
-	b := Block{data: data, head: binary.LittleEndian.Uint32(data[blockFields:]), Columns: int(data[1]) | int(data[2])<<8, width: int(data[3])}
+	first, columns := int(binary.LittleEndian.Uint16(data[1:])), int(binary.LittleEndian.Uint16(data[3:]))
+	b := Block{data: data, head: binary.LittleEndian.Uint32(data[blockFields:]), first: first, Columns: first + columns, width: int(data[5])}
 	b.mask = 1<<(8*b.width) - 1
 	if sum != b.head {
 		return Block{}, record.ErrSum
@@ -115,7 +119,7 @@ func checkedBlock(data []byte, sum uint32) (Block, error) {
 	if b.width < 2 || b.width > 4 {
 		return Block{}, record.ErrParse
 	}
-	if b.Columns == 0 || len(data) < blockHead+b.Columns*(b.width+record.SumSize) {
+	if columns == 0 || len(data) < blockHead+columns*(b.width+record.SumSize) {
 		return Block{}, record.ErrShort
 	}
 	return b, nil
@@ -124,14 +128,14 @@ func checkedBlock(data []byte, sum uint32) (Block, error) {
 // Column returns the bytes of one column, empty if the block has no rows of it. It returns
 // [record.ErrSum] if they do not match their checksum.
 func (b *Block) Column(i int) ([]byte, error) {
-	if i >= b.Columns {
+	if i < b.first || i >= b.Columns {
 		return nil, nil
 	}
 	stride := b.width + record.SumSize
-	data := blockHead + b.Columns*stride
-	at := blockHead + i*stride
+	data := blockHead + (b.Columns-b.first)*stride
+	at := blockHead + (i-b.first)*stride
 	from := 0
-	if i > 0 {
+	if i > b.first {
 		from = b.end(at - stride)
 	}
 	to := b.end(at)
@@ -153,6 +157,6 @@ func (b *Block) Len() int { return len(b.data) }
 
 // Size returns how many bytes the block says that it has. A stored value that is longer is damaged.
 func (b *Block) Size() int {
-	stride := b.width + record.SumSize
-	return blockHead + b.Columns*stride + b.end(blockHead+(b.Columns-1)*stride)
+	columns, stride := b.Columns-b.first, b.width+record.SumSize
+	return blockHead + columns*stride + b.end(blockHead+(columns-1)*stride)
 }

@@ -3,8 +3,6 @@ package rowblock
 import (
 	"cmp"
 	"encoding/binary"
-	"hash/crc32"
-	"math"
 	"slices"
 
 	"github.com/rondo-db/rondo/internal/record"
@@ -14,17 +12,7 @@ import (
 // Directory, nobody changes it.
 type Directory struct {
 	Slots [][]SubBlocks // by stream, slots ascending
-	Lags  []LagCount    // by index in the group: series that have rows in the lag bucket
 }
-
-// A LagCount says which records of the lag bucket a series has, so that a missing one is noticed.
-type LagCount struct {
-	Index   uint16 // of the series in its group
-	Records uint32
-	Keys    uint32 // exclusive or of the checksums of the records' keys
-}
-
-func compareLag(e LagCount, index uint16) int { return int(e.Index) - int(index) }
 
 // MaxSubBlocks bounds the blocks of a slot. A checkpoint merges them long before.
 const MaxSubBlocks = 1 << 8
@@ -47,7 +35,6 @@ func (d *Directory) Clone(streams int) *Directory {
 		for i := range d.Slots {
 			out.Slots[i] = slices.Clone(d.Slots[i])
 		}
-		out.Lags = slices.Clone(d.Lags)
 	}
 	return out
 }
@@ -84,42 +71,9 @@ func (d *Directory) Between(stream int, from, to int64) []SubBlocks {
 	return e[i:max(i, j)]
 }
 
-// Lagging returns which records of the lag bucket a series has. d may be nil.
-func (d *Directory) Lagging(index int) LagCount {
-	if d == nil {
-		return LagCount{}
-	}
-	i, found := slices.BinarySearchFunc(d.Lags, uint16(index), compareLag)
-	if !found {
-		return LagCount{}
-	}
-	return d.Lags[i]
-}
-
-// AddLag notes a new record of a series in the lag bucket.
-func (d *Directory) AddLag(index int, key []byte) {
-	i, found := slices.BinarySearchFunc(d.Lags, uint16(index), compareLag)
-	if !found {
-		d.Lags = slices.Insert(d.Lags, i, LagCount{Index: uint16(index)})
-	}
-	d.Lags[i].Add(key)
-}
-
-// Add notes a new record.
-func (e *LagCount) Add(key []byte) {
-	e.Records++
-	e.Keys ^= crc32.Checksum(key, record.Castagnoli)
-}
-
-// Remove notes that a record was deleted.
-func (e *LagCount) Remove(key []byte) {
-	e.Records -= min(e.Records, 1)
-	e.Keys ^= crc32.Checksum(key, record.Castagnoli)
-}
-
 // Append appends d: for each stream the number of slots and for each slot its distance from the
-// slot before it, lo, hi, and the difference of its log position from the slot's before it; then
-// the number of lagging series and for each its index, records and keys. Part of the format.
+// slot before it, lo, hi, and the difference of its log position from the slot's before it. Part of
+// the format.
 func (d *Directory) Append(dst []byte) []byte {
 	for _, entries := range d.Slots {
 		dst = binary.AppendUvarint(dst, uint64(len(entries)))
@@ -131,12 +85,6 @@ func (d *Directory) Append(dst []byte) []byte {
 			dst = binary.AppendVarint(dst, int64(e.Pos-last.Pos))
 			last = e
 		}
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(d.Lags)))
-	for _, e := range d.Lags {
-		dst = binary.AppendUvarint(dst, uint64(e.Index))
-		dst = binary.AppendUvarint(dst, uint64(e.Records))
-		dst = binary.LittleEndian.AppendUint32(dst, e.Keys)
 	}
 	return dst
 }
@@ -159,33 +107,16 @@ func ReadDirectory(r *record.Reader, streams int) *Directory {
 			d.Slots[st] = append(d.Slots[st], last)
 		}
 	}
-	n := r.Uvarint()
-	if n > uint64(len(r.Rest)) {
-		r.Fail()
-		return d
-	}
-	for range n {
-		e := LagCount{Index: r.Uint16(), Records: uint32(min(r.Uvarint(), math.MaxUint32))}
-		if p := r.Bytes(4); p != nil {
-			e.Keys = binary.LittleEndian.Uint32(p)
-		}
-		d.Lags = append(d.Lags, e)
-	}
 	return d
 }
 
-// Valid reports whether d can be the directory of a group of n series.
-func (d *Directory) Valid(n int) bool {
+// Valid reports whether d can be the directory of a group.
+func (d *Directory) Valid() bool {
 	for _, entries := range d.Slots {
 		for i, e := range entries {
 			if e.Lo >= e.Hi || e.Hi-e.Lo > MaxSubBlocks || i > 0 && e.Slot <= entries[i-1].Slot {
 				return false
 			}
-		}
-	}
-	for i, e := range d.Lags {
-		if int(e.Index) >= n || e.Records == 0 || i > 0 && e.Index <= d.Lags[i-1].Index {
-			return false
 		}
 	}
 	return true

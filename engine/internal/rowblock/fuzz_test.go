@@ -20,10 +20,10 @@ func FuzzBlock(f *testing.F) {
 	}
 	f.Add(Append(nil, key, []Strip{seg(0, 0, 1, 2, 3)}))
 	f.Add(Append(nil, key, []Strip{seg(0, 5, 1, 2, 3), seg(0, 8, math.NaN(), 4), seg(7, 60, 1e300)}))
-	f.Add(Append(nil, key, []Strip{seg(3, 60, 1, 2, 3, 4, 5)}))       // beyond the slot
-	f.Add(Append(nil, key, []Strip{seg(1, 10, 1, 2), seg(1, 11, 3)})) // one over the other
-	f.Add([]byte{blockVersion, 255, 255, 2, 0, 0, 0, 0, 0, 0, 0})     // more columns than bytes
-	f.Add([]byte{blockVersion, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0})         // none
+	f.Add(Append(nil, key, []Strip{seg(3, 60, 1, 2, 3, 4, 5)}))         // beyond the slot
+	f.Add(Append(nil, key, []Strip{seg(1, 10, 1, 2), seg(1, 11, 3)}))   // one over the other
+	f.Add([]byte{blockVersion, 0, 0, 255, 255, 2, 0, 0, 0, 0, 0, 0, 0}) // more columns than bytes
+	f.Add([]byte{blockVersion, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0})     // none
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if b, err := Open(key, raw); err == nil {
 			readBlock(t, st, &b)
@@ -44,16 +44,16 @@ func FuzzBlock(f *testing.F) {
 func readBlock(t *testing.T, st *Geometry, b *Block) {
 	_ = b.Size()
 	stride := b.width + record.SumSize
-	data := blockHead + b.Columns*stride
+	data := blockHead + (b.Columns-b.first)*stride
 	for i := range min(b.Columns+2, 300) {
 		if col, err := b.Column(i); err == nil {
 			readStrips(t, st, i, col)
 		}
-		if i >= b.Columns {
+		if i < b.first || i >= b.Columns {
 			continue
 		}
-		from, at := 0, blockHead+i*stride
-		if i > 0 {
+		from, at := 0, blockHead+(i-b.first)*stride
+		if i > b.first {
 			from = b.end(at - stride)
 		}
 		if to := b.end(at); from <= to && to <= len(b.data)-data {
