@@ -7,6 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/defcode"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
@@ -126,7 +127,7 @@ func (a *admitting) admit(d *rra.Definition) admitted {
 	if d == a.last {
 		return a.of
 	}
-	a.code = appendDefinition(a.code[:0], d)
+	a.code = defcode.Append(a.code[:0], d)
 	of, known := a.known[string(a.code)]
 	if !known {
 		of.code = string(a.code)
@@ -196,7 +197,7 @@ func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
 
 // compileCode returns the machine of a definition's code.
 func compileCode(code []byte) (*rra.Machine, error) {
-	d, err := decodeDefinition(code)
+	d, err := defcode.Decode(code)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/defcode"
 	"github.com/rondo-db/rondo/engine/internal/labelindex"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/wal"
@@ -197,7 +198,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 	for i := range ops {
 		o := &ops[i]
 		if o.def != nil {
-			v := appendDefinition(nil, o.def.m.Definition())
+			v := defcode.Append(nil, o.def.m.Definition())
 			if err := w.tx.Put(bucketDefs, binary.BigEndian.AppendUint32(nil, o.def.id), v); err != nil {
 				return err
 			}

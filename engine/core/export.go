@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/defcode"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
@@ -187,7 +188,7 @@ func AppendDefinition(dst []byte, d *rra.Definition) []byte {
 	if d == nil {
 		return dst
 	}
-	return appendDefinition(dst, d)
+	return defcode.Append(dst, d)
 }
 
 // ParseDefinition is the inverse of AppendDefinition. It does not check what rra.Compile checks.
@@ -199,7 +200,7 @@ func ParseDefinition(b []byte) (*rra.Definition, error) {
 	if n := len(b); n > MaxDefinition {
 		return nil, invalid("a definition of %d bytes, at most %d are possible", n, MaxDefinition)
 	}
-	d, err := decodeDefinition(b)
+	d, err := defcode.Decode(b)
 	return d, asInvalid(err)
 }
 

@@ -3,17 +3,16 @@ package core
 import (
 	"bytes"
 	"encoding/hex"
-	"hash/crc32"
 	"math"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/engine/internal/defcode"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rows"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // pageExample returns the bytes of a worked example of docs/format.md.
@@ -38,7 +37,7 @@ func pageExample(t *testing.T, name string) []byte {
 // pageStore is the store that the examples of docs/format.md are taken from.
 func pageStore(t *testing.T) (*Store, *class) {
 	t.Helper()
-	d, err := decodeDefinition(pageExample(t, "definition"))
+	d, err := defcode.Decode(pageExample(t, "definition"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +53,7 @@ func pageStore(t *testing.T) (*Store, *class) {
 
 func TestPageDefinition(t *testing.T) {
 	b := pageExample(t, "definition")
-	d, err := decodeDefinition(b)
+	d, err := defcode.Decode(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +63,7 @@ func TestPageDefinition(t *testing.T) {
 	if a := d.Archives[0]; a.CF != rra.Average || a.XFF != 0.5 || a.PDPs != 1 || a.Rows != 360 {
 		t.Errorf("got %+v", a)
 	}
-	if again := appendDefinition(nil, d); !bytes.Equal(again, b) {
+	if again := defcode.Append(nil, d); !bytes.Equal(again, b) {
 		t.Errorf("coded again: %x", again)
 	}
 }
@@ -145,56 +144,5 @@ func TestPageState(t *testing.T) {
 	}
 	if got := read.openRows(nil, 0, 0, int(read.bufN[0]), read.bufBase[0]); len(got) != 1 || got[0] != 1.5 {
 		t.Errorf("open rows %v", got)
-	}
-}
-
-// TestPageIncrement codes the head and the groups of the page's increment, and reads them.
-func TestPageIncrement(t *testing.T) {
-	head := BackupHead{from: 7, to: 9}
-	for i := range head.store {
-		head.store[i], head.id[i], head.base[i] = 0x11, 0x22, 0x33
-	}
-	dir := &rowblock.Directory{Slots: [][]rowblock.SubBlocks{{{Slot: 5, Lo: 0, Hi: 1, Pos: 7}, {Slot: 6, Lo: 1, Hi: 3, Pos: 9}}}}
-	var out bytes.Buffer
-	b := &backupWriter{w: &out, sum: crc32.New(record.Castagnoli)}
-	if err := new(Store).backupHead(b, &head); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range [][]byte{appendGroup(nil, groupID{Class: 1, Number: 0}, 9, dir), appendSame(nil, groupID{Class: 1, Number: 1}, 4)} {
-		if err := b.write(p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := pageExample(t, "increment")
-	if !bytes.Equal(out.Bytes(), want) {
-		t.Fatalf("the page says % x; today it is\n% x", want, out.Bytes())
-	}
-	r := record.Reader{Rest: want}
-	if magic := r.Bytes(uint64(len(backupMagic))); string(magic) != backupMagic {
-		t.Errorf("magic %q", magic)
-	}
-	var got BackupHead
-	if err := got.UnmarshalBinary(r.Bytes(r.Uvarint())); err != nil || got != head {
-		t.Errorf("head %+v, %v", got, err)
-	}
-	p := new(backupPlan)
-	p.file(&got)
-	kind, id, pos := r.Byte(), groupID{Class: uint32(r.Uvarint()), Number: uint32(r.Uvarint())}, wal.Pos(r.Uvarint())
-	if err := p.group(id, pos, r.Bytes(r.Uvarint())); err != nil || kind != backupGroup || pos != 9 {
-		t.Fatal(kind, pos, err)
-	}
-	if len(p.blocks) != 1 || p.blocks[0].SubBlocks != dir.Slots[0][1] {
-		t.Errorf("blocks that follow: %+v", p.blocks)
-	}
-	if w := p.wanted[id]; w == nil || w.whole || len(w.slots) != 1 || w.slots[0].SubBlocks != dir.Slots[0][0] {
-		t.Errorf("wanted of the base: %+v", w)
-	}
-	p.state, p.blocks = false, nil // the pairs that the page does not show
-	kind, id, pos = r.Byte(), groupID{Class: uint32(r.Uvarint()), Number: uint32(r.Uvarint())}, wal.Pos(r.Uvarint())
-	if err := p.same(id, pos); err != nil || kind != backupSame || p.wanted[id] == nil || p.wanted[id].pos != 4 {
-		t.Error(kind, pos, err)
-	}
-	if len(r.Rest) > 0 || r.Err != nil {
-		t.Errorf("behind it: %x %v", r.Rest, r.Err)
 	}
 }

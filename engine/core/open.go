@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/backup"
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/folderlock"
@@ -202,7 +203,7 @@ func checkForeign(dir string) error {
 // removeLeft removes what a crash leaves of a backup, of a compaction and of a repair. A failure
 // only costs space.
 func removeLeft(dir string) {
-	for _, name := range []string{fileSpool, fileDB + boltfile.CompactSuffix} {
+	for _, name := range []string{backup.SpoolFile, fileDB + boltfile.CompactSuffix} {
 		_ = os.Remove(filepath.Join(dir, name))
 	}
 	for _, name := range []string{dirCopying, dirRepair} { // not needed: see HalfRestored

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rondo-db/rondo/engine/internal/backup"
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/folderlock"
 	"github.com/rondo-db/rondo/internal/owner"
@@ -31,7 +32,7 @@ const dirRestore = "restoring"
 // Restore left. After an error Restore removes what it wrote. It returns nil only after it has
 // checked the whole backup. The error wraps ErrLocked if another process restores into dir or has
 // it open.
-func Restore(r io.Reader, dir string) error { return restoreFiles(oneBackup(r), dir, false) }
+func Restore(r io.Reader, dir string) error { return restoreFiles(backup.One(r), dir, false) }
 
 // RestoreReplica does what Restore does, for a store that follows the log of the store that the
 // backup was made of: it is opened with Options.Follow, and reads what came since from there. So
@@ -39,18 +40,18 @@ func Restore(r io.Reader, dir string) error { return restoreFiles(oneBackup(r), 
 // belongs to the same log, and refuses another one. If the backup is of a store with its log in its
 // folder, the new store may begin a log elsewhere. That backup must hold no records, as one that is
 // made after a checkpoint while nobody writes.
-func RestoreReplica(r io.Reader, dir string) error { return restoreFiles(oneBackup(r), dir, true) }
+func RestoreReplica(r io.Reader, dir string) error { return restoreFiles(backup.One(r), dir, true) }
 
 // RestoreFiles does what Restore does with the files of a backup of everything and of increments,
 // each made since the one before it. The error wraps ErrBase, and nothing was read but the first
 // bytes of each file, if one of them is missing, not at its place, or of another database.
 func RestoreFiles(dir string, names ...string) error {
-	return restoreFiles(namedBackups(names), dir, false)
+	return restoreFiles(backup.Named(names), dir, false)
 }
 
 // restoreFiles is Restore, or RestoreReplica if replica is true.
-func restoreFiles(files []backupFile, dir string, replica bool) error {
-	names := append(slices.Clone(besideFolders), dirLog, fileDB)
+func restoreFiles(files []backup.File, dir string, replica bool) error {
+	names := append(slices.Clone(backup.BesideFolders), dirLog, fileDB)
 	if replica {
 		names = []string{fileDB}
 	}
@@ -106,7 +107,7 @@ func fillLocked(dir string, names []string, fill func(inside string) error) erro
 	}
 	for _, name := range names {
 		err := os.Rename(filepath.Join(inside, name), filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) && slices.Contains(besideFolders, name) {
+		if errors.Is(err, fs.ErrNotExist) && slices.Contains(backup.BesideFolders, name) {
 			continue
 		}
 		if err != nil {
@@ -130,7 +131,7 @@ func checkEmpty(dir string) error {
 	}
 	left := []string{fileLock}
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == dirRestore }) {
-		left = append(append(left, dirRestore, dirLog), besideFolders...)
+		left = append(append(left, dirRestore, dirLog), backup.BesideFolders...)
 	}
 	for _, e := range entries {
 		if !slices.Contains(left, e.Name()) {
@@ -145,7 +146,7 @@ func removeRestored(dir string) {
 	if _, err := os.Lstat(inside); err != nil {
 		return
 	}
-	for _, name := range append(slices.Clone(besideFolders), dirLog, fileDB) {
+	for _, name := range append(slices.Clone(backup.BesideFolders), dirLog, fileDB) {
 		_ = os.RemoveAll(filepath.Join(dir, name)) // what stays is found by the next Restore
 		_ = os.RemoveAll(filepath.Join(inside, name))
 	}
@@ -174,7 +175,7 @@ func HalfRestored(dir string) error {
 	}
 	var left strings.Builder
 	left.WriteString(inside)
-	for _, name := range append(slices.Clone(besideFolders), dirLog) {
+	for _, name := range append(slices.Clone(backup.BesideFolders), dirLog) {
 		if moved := filepath.Join(dir, name); exists(moved) {
 			// The log alone would become a database that lacks what the backup had.
 			left.WriteString(" and " + moved)
@@ -201,7 +202,7 @@ func hasDatabase(dir string) error {
 
 // restoreInto makes a database and a log in the folder dir, which is empty, from a backup and its
 // increments. For a replica it makes no log.
-func restoreInto(files []backupFile, dir string, replica bool) error {
+func restoreInto(files []backup.File, dir string, replica bool) error {
 	db, err := boltfile.Open(filepath.Join(dir, fileDB), boltfile.Options{NoSync: true})
 	if err != nil {
 		return err
@@ -236,11 +237,11 @@ type restorer struct {
 	version []byte
 }
 
-func (re *restorer) run(files []backupFile) error {
+func (re *restorer) run(files []backup.File) error {
 	if err := re.write(); err != nil { // buckets without a version: not a new store
 		return err
 	}
-	if err := readBackups(context.Background(), files, re); err != nil {
+	if err := backup.Read(context.Background(), files, backupFormat, re); err != nil {
 		return err
 	}
 	return re.end()
@@ -256,7 +257,7 @@ func (re *restorer) write() error {
 		}
 		for _, p := range re.pairs {
 			if err := tx.Bucket(p[0]).Put(p[1], p[2]); err != nil {
-				return fmt.Errorf("%w: %w", errBackup, err)
+				return fmt.Errorf("%w: %w", backup.ErrPart, err)
 			}
 		}
 		return nil
@@ -265,7 +266,7 @@ func (re *restorer) write() error {
 	return err
 }
 
-func (re *restorer) pair(parts [3][]byte, keep bool) error {
+func (re *restorer) Pair(parts [3][]byte, keep bool) error {
 	if !keep {
 		return nil
 	}
@@ -303,7 +304,7 @@ func (re *restorer) keepLog(parts [3][]byte) (kept bool, err error) {
 		err = record.ErrParse
 	}
 	if err != nil {
-		return true, fmt.Errorf("%w: %w", errBackup, err)
+		return true, fmt.Errorf("%w: %w", backup.ErrPart, err)
 	}
 	if groups {
 		re.groups = max(re.groups, binary.BigEndian.Uint64(v))
@@ -311,8 +312,8 @@ func (re *restorer) keepLog(parts [3][]byte) (kept bool, err error) {
 	return true, nil
 }
 
-// record puts a record into the log. A replica finds it in its own.
-func (re *restorer) record(p wal.Pos, rec []byte, keep bool) error {
+// Record puts a record into the log. A replica finds it in its own.
+func (re *restorer) Record(p wal.Pos, rec []byte, keep bool) error {
 	if !keep {
 		return nil
 	}
@@ -333,7 +334,7 @@ func (re *restorer) record(p wal.Pos, rec []byte, keep bool) error {
 		return err
 	}
 	if got != p {
-		return fmt.Errorf("log record %d where %d belongs: %w", p, got, errBackup)
+		return fmt.Errorf("log record %d where %d belongs: %w", p, got, backup.ErrPart)
 	}
 	return nil
 }
@@ -347,13 +348,13 @@ func (re *restorer) openLog(after wal.Pos) (err error) {
 // end completes the log and the database.
 func (re *restorer) end() error {
 	if re.version == nil {
-		return fmt.Errorf("no version: %w", errBackup)
+		return fmt.Errorf("no version: %w", backup.ErrPart)
 	}
 	if err := re.endLog(); err != nil {
 		return err
 	}
 	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, record.AppendSum(re.mark.append(nil), bucketMeta, metaLog)})
-	id := newBackupID()
+	id := backup.NewID()
 	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaStore, record.AppendSum(id[:], bucketMeta, metaStore)})
 	if err := re.write(); err != nil { // what came before the version, durably
 		return err
@@ -385,4 +386,21 @@ func (re *restorer) endLog() error {
 	}
 	re.mark = logMark{re.log.ID(), re.log.Last()}
 	return nil
+}
+
+// Beside writes a text into the folder that is restored.
+func (re *restorer) Beside(name string, content []byte, keep bool) error {
+	if !keep || re.replica {
+		return nil
+	}
+	name = filepath.Join(re.dir, filepath.FromSlash(name))
+	if err := owner.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := owner.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Sync(), f.Close(), owner.SyncFolder(filepath.Dir(name)))
 }

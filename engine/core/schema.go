@@ -2,7 +2,6 @@ package core
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rondo-db/rondo/engine/internal/backup"
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/labelindex"
@@ -50,7 +50,7 @@ var (
 	metaMetadata  = []byte("metadata")  // paths with metadata
 	metaReorder   = []byte("reorder")   // reorder window at the catalogue's position, microseconds
 	metaSessions  = []byte("sessions")  // the numbers that were applied; missing: none was
-	metaStore     = []byte("store")     // backupID: the name of the store
+	metaStore     = []byte("store")     // backup.ID: the name of the store
 
 	metaNumbers = [][]byte{metaCatalogue, metaGroups, metaCount, metaMetadata, metaReorder}
 )
@@ -163,25 +163,16 @@ func makeBuckets(tx *boltfile.Tx, log logMark) error {
 	return tx.Put(bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
 }
 
-// A backupID is a random name of a store, or of a backup. The name of a store says that its log
-// positions are its own: who has seen the store at a position knows what lies at or below it.
-// Restore, Repair and Salvage give a store a new name, because positions come again then, or other
-// blocks stand at them.
-type backupID [16]byte
-
-func newBackupID() (id backupID) {
-	_, _ = rand.Read(id[:]) // it never fails
-	return id
-}
-
-// putStoreID gives the store a new name.
+// putStoreID gives the store a new name. The name says that the store's log positions are its own:
+// who has seen the store at a position knows what lies at or below it. Restore, Repair and Salvage
+// give a store a new name, because positions come again then, or other blocks stand at them.
 func putStoreID(tx *boltfile.Tx) error {
-	id := newBackupID()
+	id := backup.NewID()
 	return tx.Put(bucketMeta, metaStore, id[:])
 }
 
 // readStoreID returns the name of the store. The error is a *DamageError.
-func readStoreID(tx *boltfile.Tx) (id backupID, err error) {
+func readStoreID(tx *boltfile.Tx) (id backup.ID, err error) {
 	v, err := tx.Get(bucketMeta, metaStore)
 	switch {
 	case err != nil:
@@ -191,13 +182,13 @@ func readStoreID(tx *boltfile.Tx) (id backupID, err error) {
 	case len(v) != len(id):
 		return id, damage.InValue(bucketMeta, metaStore, record.ErrParse)
 	}
-	return backupID(v), nil
+	return backup.ID(v), nil
 }
 
 // Identity returns a name of the database, drawn at random, that no other database has. A database
 // that was restored or repaired has another one than before. The error is a *DamageError.
 func (s *Store) Identity() (string, error) {
-	var id backupID
+	var id backup.ID
 	err := s.db.View(bucketMeta, func(tx *boltfile.Tx) (err error) {
 		id, err = readStoreID(tx)
 		return err
