@@ -157,7 +157,6 @@ var testOnly = map[string][]string{
 	"wal/stream/streamtest":                      nil,
 	"cluster/coord/coordtest":                    nil,
 	"receivers/receivertest":                     nil,
-	"receivers/lines":                            nil,
 	"query/prom/promtest":                        nil,
 	"internal/enginebench":                       {"cmd"},
 	"cmd/rondo/internal/webconfig/webconfigtest": {"cmd"},

@@ -1,103 +1,96 @@
-package lines_test
+// Package lines receives lines of text over UDP. It is the example of docs/adding-a-receiver.md: a
+// complete receiver, as small as it can be. The server does not offer it: only tests build it.
+package lines
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"strings"
-	"testing"
+	"context"
+	"net"
+	"net/netip"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/receivers/lines"
-	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestSuite: it does what every receiver must do.
-func TestSuite(t *testing.T) {
-	receivertest.Run(t, receivertest.Case{
-		Fixed:    true,
-		Protocol: lines.Protocol,
-		Message:  func(n int) []byte { return fmt.Appendf(nil, "a %d %d\n", n, receivertest.Epoch+n) },
-		Garbage: [][]byte{
-			[]byte("x"), []byte("x 1"), []byte("x NaN 1700000000"), []byte("x 1 1700000000000000000000"),
-			[]byte("\n"), []byte("x 1 2 3\n"), bytes.Repeat([]byte("9"), 60_000),
-		},
-	})
+// Protocol is lines of text over UDP.
+var Protocol = receivers.Protocol{
+	Name:    "lines",
+	Title:   "Lines of text",
+	Network: "udp",
+	Usage:   "UDP `address` that lines of text are sent to, NAME VALUE SECOND",
+	Flags:   []receivers.Flag{flagStep},
+	Default: func(c receivers.Config, step int64) *rra.Definition {
+		if own, err := c.Step(flagStep); err == nil && step == 0 {
+			step = own
+		}
+		return receivers.StandardDefinition(step)
+	},
+	Check: func(c receivers.Config) error { _, err := c.Step(flagStep); return err },
+	New:   newServer,
 }
 
-// TestDecode: lines before one that is wrong are taken, and the error says where that one begins.
-func TestDecode(t *testing.T) {
-	for _, tt := range []struct {
-		packet, want string
-		offset       int // of what is wrong; -1: nothing
-	}{
-		{"a 1 2\nb -1.5e3 4", "a=1@2 b=-1500@4", -1},
-		{"a 1 2\n", "a=1@2", -1},
-		{"", "", -1},
-		{"a 1 2\nb x 4\nc 1 2", "a=1@2", 6},
-		{"a 1 2\n\n", "a=1@2", 6},
-		{" 1 2", "", 0},
-		{"a +Inf 2", "", 0},
-		{"a 1 " + strings.Repeat("9", 18), "", 0},
-		{strings.Repeat("a", 1025) + " 1 2", "", 0},
-	} {
-		var got []string
-		err := lines.Decode([]byte(tt.packet), func(l lines.Line) {
-			got = append(got, fmt.Sprintf("%s=%v@%d", l.Name, l.Value, l.Time.Unix()))
-		})
-		offset := -1
-		var e *receivers.Error
-		if errors.As(err, &e) {
-			offset = e.Offset
-		}
-		if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" || offset != tt.offset || (err == nil) != (offset < 0) {
-			t.Errorf("%.40q: %v (-want +got):\n%s", tt.packet, err, diff)
-		}
-	}
+var flagStep = receivers.StepFlag("lines", "10s")
+
+// A server is the receiver. Only the goroutine of Serve uses it, except for the counters.
+type server struct {
+	receivers.Counters
+	cfg   receivers.Config
+	sink  receivers.Sink
+	udp   *sockets.UDP
+	queue *receivers.Queue
+	names *names
+	log   loglimit.Limit[netip.Addr]
 }
 
-// FuzzDecode: no datagram does harm, and what Decode has taken is written as it was read.
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte("a 1 1700000000\nb 2.5 1700000001\n"))
-	f.Add([]byte("a 1"))
-	f.Fuzz(func(t *testing.T, packet []byte) {
-		var again []byte
-		var want []lines.Line
-		_ = lines.Decode(packet, func(l lines.Line) { // what is wrong is tested elsewhere
-			want = append(want, l)
-			again = fmt.Appendf(again, "%s %v %d\n", l.Name, l.Value, l.Time.Unix())
-		})
-		var got []lines.Line
-		if err := lines.Decode(again, func(l lines.Line) { got = append(got, l) }); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", again, diff)
-		}
-	})
+func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
+	cfg = cfg.WithDefaults()
+	step, err := cfg.Step(flagStep)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{cfg: cfg, sink: sink}
+	s.names = newNames(sink, &s.Counters, cfg, step)
+	s.udp, err = sockets.ListenUDP(sockets.UDPOptions{Address: cfg.Address, Conn: cfg.PacketConn, Traffic: &s.Traffic})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
-// TestStep: the step of new series comes from the flag, unless a rule says another.
-func TestStep(t *testing.T) {
-	c := receivers.Config{Options: map[string][]string{"lines-step": {"1m"}}}
-	for step, want := range map[int64]int64{0: 60, 5: 5} {
-		if got := lines.Protocol.Default(c, step).Step; got != want {
-			t.Errorf("a step of %d becomes %d, want %d", step, got, want)
+// Addr returns where it listens.
+func (s *server) Addr() net.Addr { return s.udp.Addr() }
+
+// Close closes the socket.
+func (s *server) Close() error { return s.udp.Close() }
+
+// Serve reads until ctx ends.
+func (s *server) Serve(ctx context.Context) error {
+	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
+	defer s.queue.Stop()
+	return s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
+}
+
+// datagrams reads the n datagrams that have arrived.
+func (s *server) datagrams(ctx context.Context, n int) {
+	s.names.begin(s.cfg.Now(), s.queue.Stale())
+	for i := range n {
+		from := s.udp.From(i).Addr()
+		if err := Decode(s.udp.Packet(i), func(l Line) { s.names.add(s.queue, from, l) }); err != nil {
+			s.bad(from, err)
+		}
+		if s.names.news.Full() {
+			s.names.resolve(ctx, s.queue)
 		}
 	}
-	c.Options["lines-step"] = []string{"0"}
-	if err := lines.Protocol.Check(c); err == nil || !strings.Contains(err.Error(), "--lines-step") {
-		t.Errorf("a step of 0: %v", err)
-	}
-	rec := new(receivertest.Recorder)
-	r := receivertest.Start(t, receivertest.Case{Protocol: lines.Protocol, Options: map[string][]string{"lines-step": {"30"}}}, rec, nil)
-	r.Send(fmt.Appendf(nil, "a/b 1 %d", receivertest.Epoch))
-	r.UntilSamples(1)
-	s := rec.Series()[0]
-	if s.Path != "lines/a_b" || s.Definition.Step != 30 || s.Definition.Sources[0].Kind != rra.Gauge {
-		t.Errorf("%+v", s)
+	s.names.resolve(ctx, s.queue) // all at once: one wait for the store, not one for each series
+	s.Series.Store(int64(len(s.names.known)))
+}
+
+// bad counts and logs what is wrong with a datagram.
+func (s *server) bad(from netip.Addr, err error) {
+	s.Drop(receivers.ReasonOf(err), 1)
+	if ok, held := s.log.Allow(from, s.names.now); ok {
+		s.cfg.Logger.Warn("lines: bad packet", "from", from, "err", err, "held_back_lines", held)
 	}
 }

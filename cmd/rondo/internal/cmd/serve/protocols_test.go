@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/receivers/lines"
 )
 
 // TestAddedReceiver: one more line in the list of protocols is all that the server needs of a new
 // receiver, as docs/adding-a-receiver.md promises: its flags, their help, the configuration file.
 func TestAddedReceiver(t *testing.T) {
 	defer func(list []receivers.Protocol) { Protocols = list }(Protocols)
-	Protocols = append(slices.Clip(Protocols), lines.Protocol)
+	Protocols = append(slices.Clip(Protocols), receivers.Protocol{
+		Name: "lines", Title: "Lines of text", Network: "udp", Usage: "UDP `address` of lines",
+		Flags: []receivers.Flag{receivers.StepFlag("lines", "10s")},
+	})
 	s := settings(t, "--lines", "127.0.0.1:0", "--config", configFile(t, "lines-step: 30\n"))
 	ways, _, err := s.Apply()
 	if err != nil {
