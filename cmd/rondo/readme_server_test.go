@@ -10,6 +10,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cmd/serve"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // TestTranscriptOfThePage compares what the page says the server listens for with what it does.
@@ -41,7 +42,7 @@ func TestTranscriptOfThePage(t *testing.T) {
 // TestGraphOfThePageInterop runs the page's graph with the original rrdtool, over the socket of a
 // server that listens by default.
 func TestGraphOfThePageInterop(t *testing.T) {
-	rondotest.NeedRRDTool(t)
+	rrdtooltest.Need(t, "rrdtool")
 	dir := t.TempDir()
 	t.Chdir(dir)
 	db := filepath.Join(dir, "rondo.db")

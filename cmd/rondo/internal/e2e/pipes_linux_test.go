@@ -40,7 +40,7 @@ func TestPipesInPlaceOfFilesStopNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
-	log := rondotest.Follow(logs)
+	log := follow(logs)
 	rondotest.WaitFor(t, "the server is ready", func() bool { return strings.Contains(log(), "msg=ready") })
 	port := ""
 	for _, m := range rondotest.Listening.FindAllStringSubmatch(log(), -1) {

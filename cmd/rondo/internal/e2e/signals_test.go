@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -37,7 +38,7 @@ func TestHUP(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
-	log := rondotest.Follow(logs)
+	log := follow(logs)
 	hup := func() {
 		t.Helper()
 		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -167,7 +168,7 @@ func TestSocketActivation(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
-	log := rondotest.Follow(logs)
+	log := follow(logs)
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -190,5 +191,26 @@ func TestSocketActivation(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v\n%s", err, log())
+	}
+}
+
+// follow reads r in the background and returns what gives the text so far.
+func follow(r io.Reader) func() string {
+	lines := make(chan string, 1) // holds the text whenever nobody looks at it
+	lines <- ""
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := r.Read(buf)
+			lines <- <-lines + string(buf[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return func() string {
+		s := <-lines
+		lines <- s
+		return s
 	}
 }

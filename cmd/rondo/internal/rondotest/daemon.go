@@ -5,10 +5,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -120,20 +118,8 @@ func (d *Daemon) Stop(t *testing.T) {
 // Call calls the RPC with JSON and returns its answer.
 func (d *Daemon) Call(t *testing.T, method, body string) string {
 	t.Helper()
-	r, err := http.Post(d.URL+"/rondo.v1.Rondo/"+method, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = r.Body.Close() }()
-	data, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s %s", method, r.Status, data)
-	}
 	var compact bytes.Buffer // the spaces of protobuf's JSON are random
-	if err := json.Compact(&compact, data); err != nil {
+	if err := json.Compact(&compact, d.Post(t, "/rondo.v1.Rondo/"+method, "application/json", body)); err != nil {
 		t.Fatal(err)
 	}
 	return compact.String()
@@ -155,47 +141,20 @@ func Run(t *testing.T, db string, args ...string) string {
 	return string(out)
 }
 
-// Post posts a body to a path of the HTTP port, which must answer with success.
-func (d *Daemon) Post(t *testing.T, path, contentType, body string) {
+// Post posts a body to a path of the HTTP port, which must answer with success, and returns the
+// answer.
+func (d *Daemon) Post(t *testing.T, path, contentType, body string) []byte {
 	t.Helper()
 	r, err := http.Post(d.URL+path, contentType, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Body.Close() }() // it has been read
-	if text, err := io.ReadAll(r.Body); err != nil || r.StatusCode/100 != 2 {
+	text, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode/100 != 2 {
 		t.Fatalf("%s: %s %s, %v", path, r.Status, text, err)
 	}
-}
-
-// Query returns the values of an instant query, by their labels.
-func (d *Daemon) Query(t *testing.T, expr string, at int64) map[string]string {
-	t.Helper()
-	r, err := http.Get(d.URL + "/api/v1/query?" + url.Values{"query": {expr}, "time": {fmt.Sprint(at)}}.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = r.Body.Close() }() // it has been read
-	var answer struct {
-		Data struct {
-			Result []struct {
-				Metric map[string]string
-				Value  [2]any
-			}
-		}
-	}
-	if err := json.NewDecoder(r.Body).Decode(&answer); err != nil {
-		t.Fatalf("%s: %s, %v", expr, r.Status, err)
-	}
-	values := make(map[string]string)
-	for _, x := range answer.Data.Result {
-		labels, err := json.Marshal(x.Metric)
-		if err != nil {
-			t.Fatal(err)
-		}
-		values[string(labels)] = fmt.Sprint(x.Value[1])
-	}
-	return values
+	return text
 }
 
 // StartDefault starts a server on the folder db that listens where it does by default, at ports of
@@ -204,4 +163,17 @@ func StartDefault(t *testing.T, db string) *Daemon {
 	t.Helper()
 	const anyPort = "127.0.0.1:0"
 	return Start(t, db, "--http", anyPort, "--collectd", anyPort, "--gmetric", anyPort)
+}
+
+// Patience is how long a test waits for what must happen.
+const Patience = time.Minute
+
+// WaitFor waits until something is done, but not longer than Patience.
+func WaitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(Patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: waited for in vain", what)
+		}
+	}
 }

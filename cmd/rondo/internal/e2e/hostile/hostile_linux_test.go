@@ -128,7 +128,7 @@ func newHostility(t *testing.T) *hostility {
 	rules.WriteString(port.rule())
 	args = append(append(args, "--"+port.name, port.addr), port.flags...)
 	h.victims = append(h.victims, port)
-	args = append(args, "--config", rondotest.WriteConfig(t, rules.String()))
+	args = append(args, "--config", writeConfig(t, rules.String()))
 	h.server = rondotest.Serve(t, filepath.Join(t.TempDir(), "db"), args...)
 	seed := seeds.One(t)
 	for _, v := range h.victims {

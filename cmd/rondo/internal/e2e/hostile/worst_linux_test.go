@@ -93,7 +93,7 @@ func newWorst(t *testing.T) *worst {
 	for _, name := range []string{"graphite", "graphite-pickle", "statsd", "influx", "mono", "smon", "collectd", "gmetric", "rrdcached"} {
 		args = append(args, "--"+name, "127.0.0.1:0")
 	}
-	args = append(args, "--memory", "512M", "--config", rondotest.WriteConfig(t, "{}\n"), "--rrdcached-base", t.TempDir())
+	args = append(args, "--memory", "512M", "--config", writeConfig(t, "{}\n"), "--rrdcached-base", t.TempDir())
 	w := &worst{Daemon: rondotest.Serve(t, filepath.Join(t.TempDir(), "db"), args...), now: time.Now().Unix()}
 	w.fresh = w.memory(t, "VmRSS:")
 	var lines strings.Builder

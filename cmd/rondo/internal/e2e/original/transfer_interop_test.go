@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rondotest"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/internal/seeds"
 )
 
@@ -96,7 +97,7 @@ func (m *mover) same(names []string, start, end int64) bool {
 // TestTransferInterop: files that rrdtool made are imported, and say and do the same as before;
 // they are exported, and rrdtool goes on with them as with its own.
 func TestTransferInterop(t *testing.T) {
-	rondotest.NeedRRDTool(t)
+	rrdtooltest.Need(t, "rrdtool")
 	r := seeds.Rand(t)
 	for i := range seeds.Programs(1, 50) {
 		m := &mover{t: t, r: rand.New(rand.NewPCG(r.Uint64(), uint64(i))), dir: t.TempDir()}

@@ -22,12 +22,12 @@ func TestGmetric(t *testing.T) {
 		{"--name", "state", "--value", "all well", "--type", "string", "--spoof", spoof},
 		{"--heartbeat", "--spoof", spoof},
 	} {
-		if out, ok := rondotest.RunProgram(t, append([]string{"send", "gmetric", "--to", to}, args...)...); !ok || out != "" {
+		if out, ok := runProgram(t, append([]string{"send", "gmetric", "--to", to}, args...)...); !ok || out != "" {
 			t.Fatalf("send %q: %s", args, out)
 		}
 	}
 	info := func(path string) string {
-		out, _ := rondotest.RunProgram(t, "info", "--db", db, path)
+		out, _ := runProgram(t, "info", "--db", db, path)
 		return out
 	}
 	for path, wants := range map[string][]string{
@@ -71,7 +71,7 @@ func TestGmetric(t *testing.T) {
 		"--heartbeat goes with --spoof, and without --": {"--heartbeat"},
 		"name of 2000 bytes, 1472 is the most":          {"--name", strings.Repeat("x", 2000), "--value", "1", "--type", "int8"},
 	} {
-		if out, ok := rondotest.RunProgram(t, append([]string{"send", "gmetric", "--to", to}, args...)...); ok || !strings.Contains(out, want) {
+		if out, ok := runProgram(t, append([]string{"send", "gmetric", "--to", to}, args...)...); ok || !strings.Contains(out, want) {
 			t.Errorf("send %q: %t %s, want %q", args, ok, out, want)
 		}
 	}

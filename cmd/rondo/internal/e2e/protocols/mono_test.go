@@ -20,7 +20,7 @@ func TestMono(t *testing.T) {
 			db := filepath.Join(t.TempDir(), "db")
 			d := rondotest.Serve(t, db, "--mono", "127.0.0.1:0", "--mono-dialect", dialect)
 			to := d.Listens["mono"]
-			if out, ok := rondotest.RunProgram(t, "send", "mono", "--to", to, "Mono GC/Minor GC collections=7:int:events:monotonic", "Mono JIT/x=0.5"); !ok {
+			if out, ok := runProgram(t, "send", "mono", "--to", to, "Mono GC/Minor GC collections=7:int:events:monotonic", "Mono JIT/x=0.5"); !ok {
 				t.Fatal(out)
 			}
 			agent := exec.Command("rondo", "send", "mono", "--to", to, "--dialect", dialect, "--interval", "10ms", "--unit", "bytes",
@@ -35,13 +35,13 @@ func TestMono(t *testing.T) {
 			t.Cleanup(func() { _ = agent.Process.Kill() }) // it may have ended
 			do := func(ok bool, want string, args ...string) {
 				t.Helper()
-				out, is := rondotest.RunProgram(t, append([]string{"mono", "--db", db}, args...)...)
+				out, is := runProgram(t, append([]string{"mono", "--db", db}, args...)...)
 				if is != ok || !strings.Contains(out, want) {
 					t.Errorf("mono %q: %t\n%s\nwant %t and %q", args, is, out, ok, want)
 				}
 			}
 			for deadline := time.Now().Add(rondotest.Patience); ; time.Sleep(10 * time.Millisecond) {
-				if out, ok := rondotest.RunProgram(t, "mono", "peers", "--db", db, "-o", "tsv"); ok && strings.Contains(out, "127.0.0.1\t") {
+				if out, ok := runProgram(t, "mono", "peers", "--db", db, "-o", "tsv"); ok && strings.Contains(out, "127.0.0.1\t") {
 					break
 				}
 				if time.Now().After(deadline) {
@@ -55,7 +55,7 @@ func TestMono(t *testing.T) {
 			do(true, `{"category": "Mono Custom", "name": "jobs", "index": "0",`, "remove", "--peer", "127.0.0.1", "0", "-o", "jsonl")
 			do(false, "no agent \"nobody\" is connected, but 127.0.0.1\n", "list", "--peer", "nobody")
 			do(false, "invalid argument \"xml\"", "list", "-o", "xml")
-			if out, ok := rondotest.RunProgram(t, "mono", "peers", "--daemon", "http://"+d.Listens["http"], "-o", "tsv"); !ok || !strings.Contains(out, "127.0.0.1\t") {
+			if out, ok := runProgram(t, "mono", "peers", "--daemon", "http://"+d.Listens["http"], "-o", "tsv"); !ok || !strings.Contains(out, "127.0.0.1\t") {
 				t.Errorf("at the HTTP port: %s", out)
 			}
 			d.Stop(t)
@@ -69,7 +69,7 @@ func TestMono(t *testing.T) {
 			}
 			do(false, "ERROR: no server runs on the database in "+db, "peers")
 			want := "127.0.0.1/Mono Custom/jobs\n127.0.0.1/Mono GC/Minor GC collections\n127.0.0.1/Mono JIT/x\n127.0.0.1/Mono System/load\n"
-			if out, ok := rondotest.RunProgram(t, "list", "-r", "--db", db, "mono"); !ok || out != want {
+			if out, ok := runProgram(t, "list", "-r", "--db", db, "mono"); !ok || out != want {
 				t.Errorf("series:\n%s\nwant:\n%s", out, want)
 			}
 		})
@@ -81,7 +81,7 @@ func TestMonoFile(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	db, file := filepath.Join(dir, "db"), filepath.Join(dir, "run7.bin")
-	if out, ok := rondotest.RunProgram(t, "send", "mono", "--out", file, "--at", "1700000000", "--interval", "1s", "--count", "20", "Mono Custom/jobs=7+0.5:double"); !ok {
+	if out, ok := runProgram(t, "send", "mono", "--out", file, "--at", "1700000000", "--interval", "1s", "--count", "20", "Mono Custom/jobs=7+0.5:double"); !ok {
 		t.Fatal(out)
 	}
 	d := rondotest.Serve(t, db, "--mono", "", "--mono-file", file)
@@ -91,7 +91,7 @@ func TestMonoFile(t *testing.T) {
 	var out string
 	for deadline := time.Now().Add(rondotest.Patience); ; time.Sleep(10 * time.Millisecond) {
 		var ok bool
-		if out, ok = rondotest.RunProgram(t, "lastupdate", "--db", db, "mono/run7/Mono Custom/jobs"); ok && strings.Contains(out, "1700000019: 16.5\n") {
+		if out, ok = runProgram(t, "lastupdate", "--db", db, "mono/run7/Mono Custom/jobs"); ok && strings.Contains(out, "1700000019: 16.5\n") {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -99,7 +99,7 @@ func TestMonoFile(t *testing.T) {
 		}
 	}
 	d.Stop(t)
-	if out, ok := rondotest.RunProgram(t, "serve", "--db", db, "--http", "", "--collectd", "", "--gmetric", "", "--mono-file", filepath.Join(dir, "nosuch")); ok || !strings.Contains(out, "nosuch") {
+	if out, ok := runProgram(t, "serve", "--db", db, "--http", "", "--collectd", "", "--gmetric", "", "--mono-file", filepath.Join(dir, "nosuch")); ok || !strings.Contains(out, "nosuch") {
 		t.Errorf("a file that is not there: %s", out)
 	}
 }
@@ -133,11 +133,11 @@ func TestSendMonoFlags(t *testing.T) {
 		} else {
 			args = append(args, strings.Split(strings.ReplaceAll(test.args, " Mono", "\nMono"), "\n")...)
 		}
-		if out, ok := rondotest.RunProgram(t, args...); ok || !strings.Contains(out, test.want) {
+		if out, ok := runProgram(t, args...); ok || !strings.Contains(out, test.want) {
 			t.Errorf("%s: %s, want %q", test.args, out, test.want)
 		}
 	}
-	if out, ok := rondotest.RunProgram(t, "send", "mono", "--out", file, "Mono GC/a/b=c=-1", "Mono GC/x=1e+3+2:double:9:9", "Mono Thread/w=-0x10:word:100ns:constant"); !ok {
+	if out, ok := runProgram(t, "send", "mono", "--out", file, "Mono GC/a/b=c=-1", "Mono GC/x=1e+3+2:double:9:9", "Mono Thread/w=-0x10:word:100ns:constant"); !ok {
 		t.Fatal(out)
 	}
 	b, err := os.ReadFile(file)

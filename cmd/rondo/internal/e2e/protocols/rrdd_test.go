@@ -20,7 +20,7 @@ func TestRRDD(t *testing.T) {
 	}
 	publish := func(args ...string) {
 		t.Helper()
-		if out, ok := rondotest.RunProgram(t, append([]string{"rrdd-publish", "--dir", metrics}, args...)...); !ok {
+		if out, ok := runProgram(t, append([]string{"rrdd-publish", "--dir", metrics}, args...)...); !ok {
 			t.Fatalf("rrdd-publish %q: %s", args, out)
 		}
 	}

@@ -21,14 +21,14 @@ func TestSendCollectd(t *testing.T) {
 	d := rondotest.Serve(t, db, "--collectd", "127.0.0.1:0", "--collectd-auth-file", auth)
 	send := func(args ...string) {
 		t.Helper()
-		if out, ok := rondotest.RunProgram(t, append([]string{"send", "collectd", "--to", d.Listens["collectd"]}, args...)...); !ok || out != "" {
+		if out, ok := runProgram(t, append([]string{"send", "collectd", "--to", d.Listens["collectd"]}, args...)...); !ok || out != "" {
 			t.Fatalf("send collectd %q: %s", args, out)
 		}
 	}
 	until := func(what, want string, args ...string) {
 		t.Helper()
 		for deadline := time.Now().Add(rondotest.Patience); ; time.Sleep(5 * time.Millisecond) {
-			out, ok := rondotest.RunProgram(t, args...)
+			out, ok := runProgram(t, args...)
 			if ok && strings.Contains(out, want) {
 				return
 			}
@@ -51,7 +51,7 @@ func TestSendCollectd(t *testing.T) {
 	until("the last", "1700000000: 1\n", append(last, "collectd/web1/a/gauge-last")...)
 	until("the kind of orders", "\nds[value].type = \"COUNTER\"\nds[value].minimal_heartbeat = 120\n", "info", "--db", db, "collectd/web1/shop/orders-sold")
 	until("the notification", "the disk is filling up", "notes", "--db", db)
-	if out, _ := rondotest.RunProgram(t, "list", "--db", db); strings.Contains(out, "wrong") || !strings.Contains(out, "gauge-signed") || !strings.Contains(out, "gauge-encrypted") {
+	if out, _ := runProgram(t, "list", "--db", db); strings.Contains(out, "wrong") || !strings.Contains(out, "gauge-signed") || !strings.Contains(out, "gauge-encrypted") {
 		t.Errorf("series:\n%s", out)
 	}
 }

@@ -21,7 +21,7 @@ import (
 func untilPrinted(t *testing.T, want string, args ...string) {
 	t.Helper()
 	for deadline := time.Now().Add(rondotest.Patience); ; time.Sleep(10 * time.Millisecond) {
-		out, ok := rondotest.RunProgram(t, args...)
+		out, ok := runProgram(t, args...)
 		if ok && strings.Contains(out, want) {
 			return
 		}
@@ -36,7 +36,7 @@ func TestSmon(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	db, file := filepath.Join(dir, "db"), filepath.Join(dir, "web1.smon")
-	if out, ok := rondotest.RunProgram(t, "send", "smon", "--out", file, "--reset", "linux.uptime=1000", "mon.version=1.2"); !ok {
+	if out, ok := runProgram(t, "send", "smon", "--out", file, "--reset", "linux.uptime=1000", "mon.version=1.2"); !ok {
 		t.Fatal(out)
 	}
 	d := rondotest.Serve(t, db, "--smon", "127.0.0.1:0", "--smon-file", file, "--smon-kind", "net.**=COUNTER")
@@ -44,7 +44,7 @@ func TestSmon(t *testing.T) {
 	untilPrinted(t, `"1.2"`, "info", "--db", db, "smon/web1/mon.version")
 
 	to := d.Listens["smon"]
-	if out, ok := rondotest.RunProgram(t, "send", "smon", "--to", to, "--interval", "10ms", "--count", "3", "disk.tps/8/0=7", "net.rx/1=18446744073709551615"); !ok {
+	if out, ok := runProgram(t, "send", "smon", "--to", to, "--interval", "10ms", "--count", "3", "disk.tps/8/0=7", "net.rx/1=18446744073709551615"); !ok {
 		t.Fatal(out)
 	}
 	untilPrinted(t, ": 7\n", "lastupdate", "--db", db, "smon/127.0.0.1/disk.tps/8/0")
