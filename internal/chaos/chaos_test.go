@@ -2,8 +2,10 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,8 +28,9 @@ type harness struct {
 	rondo  string // the program
 	counts counts
 	random *rand.Rand
-	disks  *disks // nil: ordinary folders
-	spoilt int    // disks
+	disks  *disks              // nil: ordinary folders
+	links  map[[2]string]*link // by the names of processes, from and to; "": all that reach a node
+	spoilt int                 // disks
 }
 
 func (h *harness) logf(format string, args ...any) {
@@ -51,11 +54,11 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{t: t, began: time.Now(), random: random}
+	h := &harness{t: t, began: time.Now(), random: random, links: make(map[[2]string]*link)}
 	if h.rondo, err = localcluster.BuildRondo(dir); err != nil {
 		t.Fatal(err)
 	}
-	o := localcluster.Options{Dir: dir, Rondo: h.rondo, NATS: nats, Partitions: 6, Replicas: 2 + random.IntN(2), Node: h.nodeFlags(dir)}
+	o := localcluster.Options{Dir: dir, Rondo: h.rondo, NATS: nats, Partitions: 6, Replicas: 2 + random.IntN(2), Node: h.nodeFlags(dir), Link: h.link}
 	h.disks = newDisks(t, dir, random.Uint64())
 	if h.disks != nil {
 		o.Disk, o.ServerDisk = h.disks.folder, h.disks.serverFolder
@@ -65,6 +68,9 @@ func TestChaos(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		h.c.Close()
+		for _, l := range h.links {
+			l.close()
+		}
 		if err := h.disks.close(); err != nil {
 			t.Error(err)
 		}
@@ -93,6 +99,35 @@ func TestChaos(t *testing.T) {
 	for _, p := range append(h.c.Servers[:], h.c.Nodes[:]...) {
 		if n := p.Exits(); n > 0 {
 			t.Logf("%s has ended by itself %d times; the lines of its log without a level, the first ones:\n%s", p.Name, n, lastWords(p.Log))
+		}
+	}
+}
+
+// link puts a link between two processes.
+func (h *harness) link(from, to, addr string) (string, error) {
+	l, err := newLink(addr)
+	if err != nil {
+		return "", err
+	}
+	h.links[[2]string{from, to}] = l
+	return l.addr(), nil
+}
+
+// waitReady waits until a node answers that it is ready.
+func (h *harness) waitReady(ctx context.Context, i int) error {
+	for {
+		r, err := http.Get(h.c.HTTP[i] + "/-/ready")
+		if err == nil {
+			_ = r.Body.Close() // the code says all
+			if r.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = errors.New(r.Status)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("node %s does not become ready (its log is %s): %w", h.c.Nodes[i].Name, h.c.Nodes[i].Log, err)
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
@@ -209,7 +244,7 @@ func (h *harness) settle() {
 	ctx, cancel := context.WithTimeout(h.t.Context(), giveUp)
 	defer cancel()
 	for i := range localcluster.Machines {
-		if err := h.c.WaitReady(ctx, i); err != nil {
+		if err := h.waitReady(ctx, i); err != nil {
 			h.t.Fatal(err)
 		}
 	}

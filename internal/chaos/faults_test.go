@@ -56,9 +56,9 @@ func (h *harness) fault(ctx context.Context, f fault) {
 		}
 		all.Wait()
 	}
-	set := func(s localcluster.LinkState) {
+	set := func(s linkState) {
 		for _, l := range h.linksOf(f, machines) {
-			l.Set(s)
+			l.set(s)
 		}
 	}
 	switch f.kind {
@@ -85,12 +85,12 @@ func (h *harness) fault(ctx context.Context, f fault) {
 		pause(ctx, f.lasts)
 		each(func(i int) { processes[i].Continue() })
 	case holdMachine:
-		set(localcluster.Held)
+		set(held)
 		pause(ctx, f.lasts)
-		set(localcluster.Through)
+		set(through)
 	case reset:
 		for _, l := range h.linksOf(f, machines) {
-			l.Reset()
+			l.reset()
 		}
 	case powerCut:
 		each(h.cutPower)
@@ -103,39 +103,41 @@ func (h *harness) fault(ctx context.Context, f fault) {
 		pause(ctx, disableTime)
 		each(func(i int) { h.enable(i) })
 	default: // cuts
-		set(localcluster.Refused)
+		set(refused)
 		pause(ctx, f.lasts)
-		set(localcluster.Through)
+		set(through)
 	}
 }
 
 // linksOf returns the links that a fault of some machines concerns.
-func (h *harness) linksOf(f fault, machines []int) (all []*localcluster.Link) {
-	add := func(l *localcluster.Link) {
-		if l != nil {
+func (h *harness) linksOf(f fault, machines []int) (all []*link) {
+	add := func(from, to string) {
+		if l := h.links[[2]string{from, to}]; l != nil {
 			all = append(all, l)
 		}
 	}
+	server := func(i int) string { return h.c.Servers[i].Name }
+	node := func(i int) string { return h.c.Nodes[i].Name }
 	for _, i := range machines {
 		if f.kind == cutServers && f.other != f.machine {
-			add(h.c.ServerToServer[i][f.other])
-			add(h.c.ServerToServer[f.other][i])
+			add(server(i), server(f.other))
+			add(server(f.other), server(i))
 			continue
 		}
 		if f.kind == cutPeers || f.kind == cutMachine || f.kind == holdMachine || f.kind == reset {
-			add(h.c.ToNode[i])
+			add("", node(i))
 		}
 		for j := range localcluster.Machines {
 			between := f.kind == holdMachine || f.kind == cutMachine || f.kind == reset
 			if f.kind == cutNode || between && i != j {
-				add(h.c.NodeToServer[i][j])
+				add(node(i), server(j))
 			}
 			if between && i != j {
-				add(h.c.NodeToServer[j][i])
+				add(node(j), server(i))
 			}
 			if between || f.kind == cutServers {
-				add(h.c.ServerToServer[i][j])
-				add(h.c.ServerToServer[j][i])
+				add(server(i), server(j))
+				add(server(j), server(i))
 			}
 		}
 	}

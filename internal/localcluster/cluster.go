@@ -1,15 +1,12 @@
 package localcluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // Machines is how many machines a cluster has.
@@ -28,17 +25,15 @@ type Options struct {
 	ServerDisk func(machine int) string
 	// Node returns more flags of the node of a machine; nil: none.
 	Node func(machine int) []string
+	// Link returns the address at which a process reaches another one, which listens at addr; from
+	// is empty for all that reach a node. nil: at addr.
+	Link func(from, to, addr string) (string, error)
 }
 
 // A Cluster is three machines that run.
 type Cluster struct {
 	Servers [Machines]*Process
 	Nodes   [Machines]*Process
-
-	// The links: of a node to a server, of a server to another one, and of the others to a node.
-	NodeToServer   [Machines][Machines]*Link
-	ServerToServer [Machines][Machines]*Link // links from a server to itself are nil
-	ToNode         [Machines]*Link
 
 	HTTP      [Machines]string // http://HOST:PORT of a node
 	RRDCached [Machines]string // HOST:PORT of rrdcached's protocol
@@ -47,6 +42,11 @@ type Cluster struct {
 
 	o       Options
 	servers [Machines]serverPorts
+	// The addresses at which others reach a node, at which a node reaches a server, and at which a
+	// server reaches another one.
+	toNode         [Machines]string
+	nodeToServer   [Machines][Machines]string
+	serverToServer [Machines][Machines]string // not to itself
 }
 
 type serverPorts struct{ client, route, monitor string }
@@ -82,21 +82,8 @@ func New(o Options) (c *Cluster, err error) {
 		c.Monitor[i] = "http://" + c.servers[i].monitor
 		c.HTTP[i], c.RRDCached[i], c.Collectd[i], peers[i] = "http://"+next(), next(), next(), next()
 	}
-	for i := range Machines {
-		if c.ToNode[i], err = NewLink("others to "+nodeName(i), peers[i]); err != nil {
-			return nil, err
-		}
-		for j := range Machines {
-			if c.NodeToServer[i][j], err = NewLink(nodeName(i)+" to "+serverName(j), c.servers[j].client); err != nil {
-				return nil, err
-			}
-			if i == j {
-				continue
-			}
-			if c.ServerToServer[i][j], err = NewLink(serverName(i)+" to "+serverName(j), c.servers[j].route); err != nil {
-				return nil, err
-			}
-		}
+	if err := c.link(peers); err != nil {
+		return nil, err
 	}
 	for i := range Machines {
 		if err = errors.Join(os.MkdirAll(c.o.Disk(i), 0o755), os.MkdirAll(c.o.ServerDisk(i), 0o755)); err != nil {
@@ -112,16 +99,41 @@ func New(o Options) (c *Cluster, err error) {
 	return c, nil
 }
 
+// link finds the addresses at which the processes reach each other. The nodes listen at peers.
+func (c *Cluster) link(peers [Machines]string) (err error) {
+	link := c.o.Link
+	if link == nil {
+		link = func(_, _, addr string) (string, error) { return addr, nil }
+	}
+	for i := range Machines {
+		if c.toNode[i], err = link("", nodeName(i), peers[i]); err != nil {
+			return err
+		}
+		for j := range Machines {
+			if c.nodeToServer[i][j], err = link(nodeName(i), serverName(j), c.servers[j].client); err != nil {
+				return err
+			}
+			if i == j {
+				continue
+			}
+			if c.serverToServer[i][j], err = link(serverName(i), serverName(j), c.servers[j].route); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func serverName(i int) string { return fmt.Sprintf("n%d", i+1) }
 func nodeName(i int) string   { return string(rune('a' + i)) }
 
-// serverConfig writes the configuration of a server. Its peers are reached through the links: it
-// announces its address neither to clients nor to other servers, for they would go around.
+// serverConfig writes the configuration of a server. It announces its
+// address neither to clients nor to other servers, for they would go around Options.Link.
 func (c *Cluster) serverConfig(i int) (string, error) {
 	var routes []string
-	for j := range Machines {
-		if l := c.ServerToServer[i][j]; l != nil {
-			routes = append(routes, fmt.Sprintf("%q", "nats://"+l.Addr()))
+	for j, addr := range c.serverToServer[i] {
+		if j != i {
+			routes = append(routes, fmt.Sprintf("%q", "nats://"+addr))
 		}
 	}
 	text := fmt.Sprintf(`server_name: %s
@@ -140,26 +152,13 @@ func (c *Cluster) ServerDir(i int) string { return filepath.Join(c.o.ServerDisk(
 // NodeDir returns the folder of the node of a machine.
 func (c *Cluster) NodeDir(i int) string { return filepath.Join(c.o.Disk(i), "rondo") }
 
-// URLs names the servers as the node of a machine reaches them.
-func (c *Cluster) URLs(i int) string {
-	var all []string
-	for _, l := range c.NodeToServer[i] {
-		all = append(all, "nats://"+l.Addr())
-	}
-	return strings.Join(all, ",")
-}
-
-// ClusterFlags are the flags with which a command on a machine reaches the cluster.
-func (c *Cluster) ClusterFlags(i int) []string {
-	return []string{"--cluster", c.URLs(i), "--cluster-monitor", strings.Join(c.Monitor[:], ",")}
-}
-
 func (c *Cluster) nodeFlags(i int, peer string) []string {
-	flags := append([]string{"serve", "--db", c.NodeDir(i)}, c.ClusterFlags(i)...)
-	flags = append(flags,
-		"--node", nodeName(i), "--cluster-listen", peer, "--advertise", c.ToNode[i].Addr(),
+	flags := []string{
+		"serve", "--db", c.NodeDir(i), "--cluster", "nats://" + strings.Join(c.nodeToServer[i][:], ",nats://"), "--cluster-monitor", strings.Join(c.Monitor[:], ","),
+		"--node", nodeName(i), "--cluster-listen", peer, "--advertise", c.toNode[i],
 		"--cluster-partitions", fmt.Sprint(c.o.Partitions), "--cluster-replicas", fmt.Sprint(c.o.Replicas), "--cluster-log", "256M",
-		"--http", strings.TrimPrefix(c.HTTP[i], "http://"), "--rrdcached", c.RRDCached[i], "--collectd", c.Collectd[i], "--gmetric", "")
+		"--http", strings.TrimPrefix(c.HTTP[i], "http://"), "--rrdcached", c.RRDCached[i], "--collectd", c.Collectd[i], "--gmetric", "",
+	}
 	if c.o.Node != nil {
 		flags = append(flags, c.o.Node(i)...)
 	}
@@ -176,25 +175,6 @@ func (c *Cluster) Start() error {
 	return nil
 }
 
-// WaitReady waits until a node answers that it is ready.
-func (c *Cluster) WaitReady(ctx context.Context, i int) error {
-	for {
-		r, err := http.Get(c.HTTP[i] + "/-/ready")
-		if err == nil {
-			_ = r.Body.Close() // the code says all
-			if r.StatusCode == http.StatusOK {
-				return nil
-			}
-			err = errors.New(r.Status)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("node %s does not become ready (its log is %s): %w", nodeName(i), c.Nodes[i].Log, err)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
 // Close ends everything. Nodes and servers are killed.
 func (c *Cluster) Close() {
 	for i := range Machines {
@@ -204,26 +184,6 @@ func (c *Cluster) Close() {
 			}
 		}
 	}
-	for _, l := range c.Links() {
-		l.Close()
-	}
-}
-
-// Links returns all links.
-func (c *Cluster) Links() (all []*Link) {
-	add := func(l *Link) {
-		if l != nil {
-			all = append(all, l)
-		}
-	}
-	for i := range Machines {
-		add(c.ToNode[i])
-		for j := range Machines {
-			add(c.NodeToServer[i][j])
-			add(c.ServerToServer[i][j])
-		}
-	}
-	return all
 }
 
 // Ports are looked for below those that systems give to outgoing connections: a program that is

@@ -1,7 +1,7 @@
 // Package localcluster runs a cluster on this machine: three servers of NATS and three nodes of
 // rondo, each a process, as if on three machines. Machine i has server i and node i.
 //
-// Every connection between two of them goes through a [Link], which can be cut. A [Process] can be
-// killed, stopped and continued, and is started again by whoever uses the package; with Keep, one
-// that ends by itself is started again as a service manager would.
+// A [Process] can be killed, stopped and continued, and is started again by whoever uses the
+// package; with Keep, one that ends by itself is started again as a service manager would. Whoever
+// wants to cut connections puts something between the processes: see Options.Link.
 package localcluster

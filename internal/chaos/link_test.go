@@ -1,4 +1,4 @@
-package localcluster
+package chaos
 
 import (
 	"io"
@@ -6,67 +6,65 @@ import (
 	"sync"
 )
 
-// A LinkState says what becomes of the connections of a link.
-type LinkState int
+// A linkState says what becomes of the connections of a link.
+type linkState int
 
 // What a link does.
 const (
-	Through LinkState = iota // connections pass
-	Refused                  // connections are closed, and new ones too
-	Held                     // nothing passes, and no side notices, as when a cable is pulled
+	through linkState = iota // connections pass
+	refused                  // connections are closed, and new ones too
+	held                     // nothing passes, and no side notices, as when a cable is pulled
 )
 
-// A Link is a port on loopback whose connections are passed to another address.
-type Link struct {
-	Name string
-
+// A link is a port on loopback whose connections are passed to another address.
+type link struct {
 	listener net.Listener
 	target   string
 	done     sync.WaitGroup // the goroutines
 
 	mu    sync.Mutex // guards what follows
-	state LinkState
+	state linkState
 	moved *sync.Cond // state has changed
 	conns map[net.Conn]bool
 	ended bool
 }
 
-// NewLink listens on a free port and passes its connections to target.
-func NewLink(name, target string) (*Link, error) {
+// newLink listens on a free port and passes its connections to target.
+func newLink(target string) (*link, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{Name: name, listener: listener, target: target, conns: make(map[net.Conn]bool)}
+	l := &link{listener: listener, target: target, conns: make(map[net.Conn]bool)}
 	l.moved = sync.NewCond(&l.mu)
 	l.done.Go(l.accept)
 	return l, nil
 }
 
-// Addr returns where the link listens.
-func (l *Link) Addr() string { return l.listener.Addr().String() }
+// addr returns where the link listens.
+func (l *link) addr() string { return l.listener.Addr().String() }
 
-// Set changes what the link does. Connections that were held pass again, as when the cable is put
+// set changes what the link does. Connections that were held pass again, as when the cable is put
 // back.
-func (l *Link) Set(s LinkState) {
+func (l *link) set(s linkState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.state = s
-	if s == Refused {
+	if s == refused {
 		l.closeAll()
 	}
 	l.moved.Broadcast()
 }
 
-// Reset closes all connections of the link. New ones pass if the state lets them.
-func (l *Link) Reset() {
+// reset closes all connections of the link. New ones pass if the state lets them.
+func (l *link) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closeAll()
 }
 
-// Close ends the link and waits for its goroutines.
-func (l *Link) Close() {
+// close ends the link and waits for its goroutines.
+func (l *link) close() {
 	_ = l.listener.Close() // nobody connects any more
 	l.mu.Lock()
 	l.ended = true
@@ -76,14 +74,14 @@ func (l *Link) Close() {
 	l.done.Wait()
 }
 
-func (l *Link) closeAll() {
+func (l *link) closeAll() {
 	for c := range l.conns {
 		_ = c.Close() // both ends see it
 	}
 	clear(l.conns)
 }
 
-func (l *Link) accept() {
+func (l *link) accept() {
 	for {
 		c, err := l.listener.Accept()
 		if err != nil {
@@ -94,7 +92,7 @@ func (l *Link) accept() {
 }
 
 // pass connects c to the target until one of them ends.
-func (l *Link) pass(c net.Conn) {
+func (l *link) pass(c net.Conn) {
 	if !l.add(c) {
 		return
 	}
@@ -114,7 +112,7 @@ func (l *Link) pass(c net.Conn) {
 }
 
 // copy passes what from says to to. It closes both at the end.
-func (l *Link) copy(to, from net.Conn) {
+func (l *link) copy(to, from net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
@@ -125,27 +123,27 @@ func (l *Link) copy(to, from net.Conn) {
 	_, _ = to.Close(), from.Close() // the other direction ends, too
 }
 
-func (l *Link) write(to io.Writer, b []byte) error {
+func (l *link) write(to io.Writer, b []byte) error {
 	_, err := to.Write(b)
 	return err
 }
 
 // open waits while the link is held, and says whether connections pass.
-func (l *Link) open() bool {
+func (l *link) open() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.state == Held && !l.ended {
+	for l.state == held && !l.ended {
 		l.moved.Wait()
 	}
-	return l.state == Through && !l.ended
+	return l.state == through && !l.ended
 }
 
 // add takes a connection into the set of those that are closed by a cut. It closes c and says false
 // if there is a cut.
-func (l *Link) add(c net.Conn) bool {
+func (l *link) add(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended || l.state == Refused {
+	if l.ended || l.state == refused {
 		_ = c.Close() // refused
 		return false
 	}
@@ -153,7 +151,7 @@ func (l *Link) add(c net.Conn) bool {
 	return true
 }
 
-func (l *Link) drop(c net.Conn) {
+func (l *link) drop(c net.Conn) {
 	_ = c.Close() // it may be closed
 	l.mu.Lock()
 	defer l.mu.Unlock()
