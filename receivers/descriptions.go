@@ -146,9 +146,7 @@ func (q *Queue) describe(ctx context.Context, again bool) bool {
 	}
 	if err != nil {
 		q.c.Drop(FailureReason(err), uint64(len(ds)))
-		if ok, held := q.failures.Allow("metadata", q.now()); ok {
-			q.log.Error("metadata not stored", "paths", len(ds), "err", err, "held_back_lines", held)
-		}
+		q.failures.Log(q.log.Error, "metadata", q.now(), "metadata not stored", "paths", len(ds), "err", err)
 		return false
 	}
 	var unreached []Description
@@ -162,9 +160,7 @@ func (q *Queue) describe(ctx context.Context, again bool) bool {
 		}
 		why, _ := absence(err)
 		q.c.Drop(why, 1)
-		if ok, held := q.failures.Allow("metadata refused", q.now()); ok {
-			q.log.Warn("metadata not stored", "path", ds[i].Path, "err", err, "held_back_lines", held)
-		}
+		q.failures.Log(q.log.Warn, "metadata refused", q.now(), "metadata not stored", "path", ds[i].Path, "err", err)
 	}
 	q.c.Drop(Overload, q.descriptions.putBack(unreached))
 	return len(unreached) > 0

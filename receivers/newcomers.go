@@ -117,9 +117,7 @@ func (r *Resolver) Fail(err error, reqs []Request) error {
 	if !errors.Is(err, context.Canceled) { // then nobody waits for the answer
 		now := r.now()
 		r.pause.Store(int64(now.Sub(r.began) + retryFailed))
-		if ok, held := r.lines.Allow("failed", now); ok {
-			r.log.Error(r.name+": series not made", "series", len(reqs), "err", err, "held_back_lines", held)
-		}
+		r.lines.Log(r.log.Error, "failed", now, r.name+": series not made", "series", len(reqs), "err", err)
 	}
 	err = &failure{err}
 	fail(reqs, err)
@@ -173,9 +171,7 @@ func (r *Resolver) Ask(ctx context.Context, reqs []Request) error {
 		if q.Err == nil {
 			continue
 		}
-		if ok, held := r.lines.Allow("refused", r.now()); ok {
-			r.log.Warn(r.name+": values are dropped", "series", q.Path, "err", q.Err, "held_back_lines", held)
-		}
+		r.lines.Log(r.log.Warn, "refused", r.now(), r.name+": values are dropped", "series", q.Path, "err", q.Err)
 	}
 	return nil
 }

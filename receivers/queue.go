@@ -234,9 +234,7 @@ func (q *Queue) exchange(d time.Duration) bool {
 // shed makes Add shed samples until a batch comes back.
 func (q *Queue) shed() {
 	q.shedding = true
-	if ok, held := q.failures.Allow("overload", q.now()); ok {
-		q.log.Warn("store does not keep up, samples are shed", "held_back_lines", held)
-	}
+	q.failures.Log(q.log.Warn, "overload", q.now(), "store does not keep up, samples are shed")
 }
 
 // ready waits until there is room for fairRoom samples, even if Add has waited in vain for another
@@ -359,9 +357,7 @@ func (q *Queue) recycle(b *core.Batch) {
 func (q *Queue) failed(b *core.Batch, err error) {
 	missing, stale := q.c.lose(err, b.Len())
 	if missing > 0 {
-		if ok, held := q.failures.Allow("failed", q.now()); ok {
-			q.log.Error("samples not stored", "samples", missing, "err", err, "held_back_lines", held)
-		}
+		q.failures.Log(q.log.Error, "failed", q.now(), "samples not stored", "samples", missing, "err", err)
 	}
 	if stale {
 		q.stale.Store(true)
@@ -373,9 +369,7 @@ func (q *Queue) keepNotes(ctx context.Context) {
 	for n := range q.notes {
 		if err := q.sink.Note(ctx, n.key, n.Note); err != nil {
 			q.c.Drop(FailureReason(err), 1)
-			if ok, held := q.failures.Allow("note", q.now()); ok {
-				q.log.Error("note not stored", "key", n.key, "err", err, "held_back_lines", held)
-			}
+			q.failures.Log(q.log.Error, "note", q.now(), "note not stored", "key", n.key, "err", err)
 		}
 	}
 }

@@ -54,3 +54,11 @@ func (l *Limit[K]) Allow(key K, now time.Time) (ok bool, held uint64) {
 	l.sources[key] = source{last: now}
 	return true, s.held
 }
+
+// Log logs a line about key at now by log, unless Allow holds it back. The line says how many were
+// held back. To be called in vain costs more than Allow does: it is not for each packet.
+func (l *Limit[K]) Log(log func(text string, args ...any), key K, now time.Time, text string, args ...any) {
+	if ok, held := l.Allow(key, now); ok {
+		log(text, append(args, "held_back_lines", held)...)
+	}
+}

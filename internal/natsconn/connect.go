@@ -44,9 +44,7 @@ func logged(log *slog.Logger) nats.Option {
 	}
 	var lines loglimit.Limit[string]
 	return nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		if ok, held := lines.Allow(err.Error(), time.Now()); ok {
-			log.Warn("a server of NATS refuses what this process asks for", "err", err, "held_back_lines", held)
-		}
+		lines.Log(log.Warn, err.Error(), time.Now(), "a server of NATS refuses what this process asks for", "err", err)
 	})
 }
 

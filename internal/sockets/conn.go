@@ -70,9 +70,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	c.o.Traffic.Bytes.Add(uint64(n))
 	if c.first.Foreign(p[:n]) {
 		c.o.Traffic.Foreign.Add(1)
-		if ok, held := c.odd.Allow(struct{}{}, time.Now()); ok {
-			c.o.Logger.Warn("a connection that speaks HTTP or TLS is closed", "from", c.Host, "held_back_lines", held)
-		}
+		c.odd.Log(c.o.Logger.Warn, struct{}{}, time.Now(), "a connection that speaks HTTP or TLS is closed", "from", c.Host)
 		return 0, ErrForeign
 	}
 	return n, err

@@ -87,9 +87,7 @@ func (t *TCP) enter(ctx context.Context, nc net.Conn) *Conn {
 }
 
 func (t *TCP) full(client, host, what string) {
-	if ok, held := t.lines.Allow(client, time.Now()); ok {
-		t.o.Logger.Warn(what, "from", host, "held_back_lines", held)
-	}
+	t.lines.Log(t.o.Logger.Warn, client, time.Now(), what, "from", host)
 }
 
 func (t *TCP) leave(c *Conn) {

@@ -172,9 +172,7 @@ func (s *server) reload() {
 	s.checked = s.now
 	changed, err := s.set.users.reload()
 	if err != nil {
-		if ok, held := s.lines.Allow("users", s.now); ok {
-			s.cfg.Logger.Error("users file not read, the old users stay", "err", err, "held_back_lines", held)
-		}
+		s.lines.Log(s.cfg.Logger.Error, "users", s.now, "users file not read, the old users stay", "err", err)
 	}
 	if changed {
 		s.dec.Users = s.set.users.users

@@ -49,9 +49,7 @@ func (l *relabeler) start() {
 			if err == nil {
 				continue
 			}
-			if ok, held := lines.Allow("labels", l.cfg.Now()); ok {
-				l.cfg.Logger.Warn("gmetric: labels not changed", "series", r.Path, "err", err, "held_back_lines", held)
-			}
+			lines.Log(l.cfg.Logger.Warn, "labels", l.cfg.Now(), "gmetric: labels not changed", "series", r.Path, "err", err)
 		}
 	}()
 }

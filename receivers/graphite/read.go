@@ -90,7 +90,5 @@ func (c *source) bad(err *receivers.Error, text []byte) {
 
 // closed logs why a connection is closed.
 func (c *source) closed(why string) {
-	if ok, held := c.logs.Allow("closed "+c.host, c.cfg.Now()); ok {
-		c.cfg.Logger.Info("graphite: "+why, "from", c.host, "held_back_lines", held)
-	}
+	c.logs.Log(c.cfg.Logger.Info, "closed "+c.host, c.cfg.Now(), "graphite: "+why, "from", c.host)
 }

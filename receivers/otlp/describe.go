@@ -78,8 +78,6 @@ func (e *export) describe() {
 	}
 	if err != nil {
 		e.Drop(receivers.FailureReason(err), uint64(len(ds)))
-		if ok, held := e.lines.Allow("describe", e.now); ok {
-			e.cfg.Logger.Error("otlp: metadata not stored", "series", len(ds), "err", err, "held_back_lines", held)
-		}
+		e.lines.Log(e.cfg.Logger.Error, "describe", e.now, "otlp: metadata not stored", "series", len(ds), "err", err)
 	}
 }

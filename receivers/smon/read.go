@@ -39,9 +39,7 @@ func (s *server) handle(ctx context.Context, conn *sockets.Conn) {
 
 // closed logs why a connection is closed.
 func (c *source) closed(why string) {
-	if ok, held := c.s.lines.Allow("closed "+c.host, c.s.cfg.Now()); ok {
-		c.s.cfg.Logger.Info("smon: "+why, "peer", c.peer, "held_back_lines", held)
-	}
+	c.s.lines.Log(c.s.cfg.Logger.Info, "closed "+c.host, c.s.cfg.Now(), "smon: "+why, "peer", c.peer)
 }
 
 // readFile reads a file to its end, or until ctx ends. It waits for the store and sheds nothing.

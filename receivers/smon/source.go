@@ -182,9 +182,7 @@ func (c *source) report() {
 	}
 	c.fault = nil
 	c.s.Drop(err.Reason, 1)
-	if ok, held := c.s.lines.Allow(c.host, c.s.cfg.Now()); ok {
-		c.s.cfg.Logger.Warn("smon: stream is skipped until a reset", "peer", c.peer, "offset", err.Offset, "err", err, "held_back_lines", held)
-	}
+	c.s.lines.Log(c.s.cfg.Logger.Warn, c.host, c.s.cfg.Now(), "smon: stream is skipped until a reset", "peer", c.peer, "offset", err.Offset, "err", err)
 }
 
 // forget hands over values and texts that wait, and forgets all references.

@@ -82,7 +82,5 @@ func (c *source) bad(err error, line []byte) {
 
 // closed logs why a connection is closed.
 func (c *source) closed(why string) {
-	if ok, held := c.logs.Allow("closed "+c.host, c.cfg.Now()); ok {
-		c.cfg.Logger.Info("statsd: "+why, "from", c.host, "held_back_lines", held)
-	}
+	c.logs.Log(c.cfg.Logger.Info, "closed "+c.host, c.cfg.Now(), "statsd: "+why, "from", c.host)
 }

@@ -120,9 +120,7 @@ func (f *flush) lost(err error) *core.RejectedError {
 	r, missing := receivers.LossOf(err, f.batch.Len())
 	if missing > 0 {
 		f.Drop(receivers.FailureReason(err), uint64(missing))
-		if ok, held := f.logs.Allow("failed", f.cfg.Now()); ok {
-			f.cfg.Logger.Error("statsd: samples not stored", "samples", missing, "err", err, "held_back_lines", held)
-		}
+		f.logs.Log(f.cfg.Logger.Error, "failed", f.cfg.Now(), "statsd: samples not stored", "samples", missing, "err", err)
 	}
 	return r
 }

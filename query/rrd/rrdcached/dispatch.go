@@ -129,9 +129,7 @@ func (c *conn) browser() bool {
 func (c *conn) endForeign() {
 	c.closing = true
 	c.s.stats.foreign.Add(1)
-	if ok, held := c.s.foreign.Allow(struct{}{}, time.Now()); ok {
-		c.s.o.Logger.Warn("a connection that speaks HTTP or TLS is closed: see docs/rrdcached.md, TCP and browsers", "from", c.peer, "held_back_lines", held)
-	}
+	c.s.foreign.Log(c.s.o.Logger.Warn, struct{}{}, time.Now(), "a connection that speaks HTTP or TLS is closed: see docs/rrdcached.md, TCP and browsers", "from", c.peer)
 }
 
 // parse goes through the complete lines that were read.

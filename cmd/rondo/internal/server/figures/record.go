@@ -43,9 +43,7 @@ func (s *Sources) Record(ctx context.Context) {
 		case err == nil && was != 0:
 			s.Logger.Info("own figures are recorded again")
 		case err != nil && ctx.Err() == nil:
-			if ok, held := lines.Allow("", now); ok {
-				s.Logger.Warn("own figures not recorded", "err", err, "held_back_lines", held)
-			}
+			lines.Log(s.Logger.Warn, "", now, "own figures not recorded", "err", err)
 		}
 	}
 }
