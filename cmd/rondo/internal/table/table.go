@@ -17,76 +17,71 @@ import (
 var Formats = []string{"table", "json", "jsonl", "csv", "tsv"}
 
 // A Writer prints rows with one value for each column.
-type Writer interface {
-	Row(values ...any) error
-	// Close prints the rest of the output, which is incomplete without it.
-	Close() error
+type Writer struct {
+	row   func(values []any) error
+	close func() error
+	err   error // the first one
 }
 
 // New returns a Writer of the named format, with the given columns.
-func New(w io.Writer, format string, columns ...string) (Writer, error) {
+func New(w io.Writer, format string, columns ...string) *Writer {
 	switch format {
 	case "table", "":
 		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-		_, err := fmt.Fprintln(t, strings.ToUpper(strings.Join(columns, "\t")))
-		return &text{t}, err
+		return lines(t, t.Flush, strings.ToUpper(strings.Join(columns, "\t")))
 	case "json", "jsonl":
-		return &objects{w: bufio.NewWriter(w), columns: columns, lines: format == "jsonl"}, nil
+		o := &objects{w: bufio.NewWriter(w), columns: columns, lines: format == "jsonl"}
+		return &Writer{row: o.row, close: o.close}
 	case "csv":
-		c := csv.NewWriter(w)
-		return &separated{c}, c.Write(columns)
+		return separated(csv.NewWriter(w), columns)
 	case "tsv":
-		t := &tabs{bufio.NewWriter(w)}
-		_, err := fmt.Fprintln(t.w, strings.Join(columns, "\t"))
-		return t, err
+		b := bufio.NewWriter(w)
+		return lines(b, b.Flush, strings.Join(columns, "\t"))
 	}
-	return nil, fmt.Errorf("output format %q is none of %s", format, strings.Join(Formats, ", "))
+	return &Writer{err: fmt.Errorf("output format %q is none of %s", format, strings.Join(Formats, ", "))}
 }
 
-// cell returns v as text of one line.
-func cell(v any) string {
-	return escape.Escape(fmt.Sprint(v))
-}
-
-func cells(values []any) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = cell(v)
+// Row prints a row, unless something has gone wrong before.
+func (w *Writer) Row(values ...any) {
+	if w.err == nil {
+		w.err = w.row(values)
 	}
-	return out
 }
 
-type text struct{ w *tabwriter.Writer }
-
-func (t *text) Row(values ...any) error {
-	_, err := fmt.Fprintln(t.w, strings.Join(cells(values), "\t"))
-	return err
-}
-
-func (t *text) Close() error { return t.w.Flush() }
-
-type tabs struct{ w *bufio.Writer }
-
-func (t *tabs) Row(values ...any) error {
-	_, err := fmt.Fprintln(t.w, strings.Join(cells(values), "\t"))
-	return err
-}
-
-func (t *tabs) Close() error { return t.w.Flush() }
-
-type separated struct{ w *csv.Writer }
-
-func (s *separated) Row(values ...any) error {
-	record := make([]string, len(values))
-	for i, v := range values {
-		record[i] = fmt.Sprint(v)
+// Close prints the rest of the output, which is incomplete without it. It returns what has gone
+// wrong first.
+func (w *Writer) Close() error {
+	if w.err == nil {
+		w.err = w.close()
 	}
-	return s.w.Write(record)
+	return w.err
 }
 
-func (s *separated) Close() error {
-	s.w.Flush()
-	return s.w.Error()
+// lines prints each row as a line of cells with tabs between.
+func lines(w io.Writer, flush func() error, head string) *Writer {
+	_, err := fmt.Fprintln(w, head)
+	return &Writer{err: err, close: flush, row: func(values []any) error {
+		cells := make([]string, len(values))
+		for i, v := range values {
+			cells[i] = escape.Escape(fmt.Sprint(v))
+		}
+		_, err := fmt.Fprintln(w, strings.Join(cells, "\t"))
+		return err
+	}}
+}
+
+func separated(w *csv.Writer, columns []string) *Writer {
+	flush := func() error {
+		w.Flush()
+		return w.Error()
+	}
+	return &Writer{err: w.Write(columns), close: flush, row: func(values []any) error {
+		record := make([]string, len(values))
+		for i, v := range values {
+			record[i] = fmt.Sprint(v)
+		}
+		return w.Write(record)
+	}}
 }
 
 // objects prints each row as an object, either one in each line or all in a list.
@@ -97,7 +92,7 @@ type objects struct {
 	rows    int
 }
 
-func (o *objects) Row(values ...any) error {
+func (o *objects) row(values []any) error {
 	if !o.lines {
 		sep := ",\n "
 		if o.rows == 0 {
@@ -124,7 +119,7 @@ func (o *objects) Row(values ...any) error {
 	return err
 }
 
-func (o *objects) Close() error {
+func (o *objects) close() error {
 	if !o.lines {
 		end := "\n]\n"
 		if o.rows == 0 {

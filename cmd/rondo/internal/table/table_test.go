@@ -1,6 +1,7 @@
 package table_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -17,16 +18,9 @@ func TestFormats(t *testing.T) {
 	} {
 		t.Run(tt.format, func(t *testing.T) {
 			var out strings.Builder
-			w, err := table.New(&out, tt.format, "name", "value")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Row("a\tb", 1); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Row(`"c,d"`, 2.5); err != nil {
-				t.Fatal(err)
-			}
+			w := table.New(&out, tt.format, "name", "value")
+			w.Row("a\tb", 1)
+			w.Row(`"c,d"`, 2.5)
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -40,10 +34,7 @@ func TestFormats(t *testing.T) {
 func TestNoRows(t *testing.T) {
 	for format, want := range map[string]string{"json": "[]\n", "jsonl": "", "csv": "a\n", "tsv": "a\n", "table": "A\n"} {
 		var out strings.Builder
-		w, err := table.New(&out, format, "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := table.New(&out, format, "a")
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +42,29 @@ func TestNoRows(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", format, got, want)
 		}
 	}
-	if _, err := table.New(nil, "xml", "a"); err == nil {
+	w := table.New(nil, "xml", "a")
+	if w.Row(1); w.Close() == nil {
 		t.Error("xml was accepted")
 	}
+}
+
+// TestFirstError: what goes wrong first is what Close returns, and nothing more is printed.
+func TestFirstError(t *testing.T) {
+	for _, format := range table.Formats {
+		full := &fullDisk{}
+		w := table.New(full, format, "a")
+		for i := range 10_000 {
+			w.Row(i)
+		}
+		if err := w.Close(); err == nil || err.Error() != "disk full" || full.writes != 1 {
+			t.Errorf("%s: %v after %d writes", format, err, full.writes)
+		}
+	}
+}
+
+type fullDisk struct{ writes int }
+
+func (f *fullDisk) Write([]byte) (int, error) {
+	f.writes++
+	return 0, errors.New("disk full")
 }

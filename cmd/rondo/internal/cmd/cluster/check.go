@@ -74,12 +74,10 @@ func (x *comparing) run(ctx context.Context, partitions []int32) (err error) {
 		return backend.Explain(err)
 	}
 	defer func() { _ = stream.Close() }() // an error of it would say nothing new
-	var w table.Writer
+	var w *table.Writer
 	people := x.format == table.Formats[0]
 	if !people {
-		if w, err = table.New(x.Stdout, x.format, "partition", "node", "state", "position", "digest", "remark"); err != nil {
-			return err
-		}
+		w = table.New(x.Stdout, x.format, "partition", "node", "state", "position", "digest", "remark")
 	}
 	all, replicas, bad := 0, 0, 0
 	for stream.Receive() {
@@ -89,12 +87,9 @@ func (x *comparing) run(ctx context.Context, partitions []int32) (err error) {
 		if m.GetProblem() != "" {
 			bad++
 		}
-		if people {
-			err = x.line(m)
-		} else {
-			err = rows(w, m)
-		}
-		if err != nil {
+		if !people {
+			rows(w, m)
+		} else if err := x.line(m); err != nil {
 			return err
 		}
 	}
@@ -105,7 +100,7 @@ func (x *comparing) run(ctx context.Context, partitions []int32) (err error) {
 }
 
 // end prints what comes last.
-func (x *comparing) end(w table.Writer, partitions, replicas, bad int) error {
+func (x *comparing) end(w *table.Writer, partitions, replicas, bad int) error {
 	switch {
 	case partitions == 0:
 		return errors.New("the cluster has no partition")
@@ -150,9 +145,9 @@ func (x *comparing) line(m *rondov1.CheckReplicasResponse) error {
 }
 
 // rows adds a row for each replica of a partition.
-func rows(w table.Writer, m *rondov1.CheckReplicasResponse) error {
+func rows(w *table.Writer, m *rondov1.CheckReplicasResponse) {
 	if len(m.GetReplicas()) == 0 {
-		return w.Row(m.GetPartition(), "", "unknown", m.GetPosition(), "", m.GetProblem())
+		w.Row(m.GetPartition(), "", "unknown", m.GetPosition(), "", m.GetProblem())
 	}
 	leader := ""
 	for _, r := range m.GetReplicas() {
@@ -169,9 +164,6 @@ func rows(w table.Writer, m *rondov1.CheckReplicasResponse) error {
 		default:
 			state = "differs"
 		}
-		if err := w.Row(m.GetPartition(), r.GetNode(), state, m.GetPosition(), r.GetDigest(), r.GetReason()); err != nil {
-			return err
-		}
+		w.Row(m.GetPartition(), r.GetNode(), state, m.GetPosition(), r.GetDigest(), r.GetReason())
 	}
-	return nil
 }

@@ -177,10 +177,7 @@ func (o *operating) nodes(st *rondov1.ClusterState, format string) error {
 	if people {
 		columns = []string{"node", "state", "leads", "replicas", "current", "lag", "up", "address", "zone", "version"}
 	}
-	w, err := table.New(o.Stdout, format, columns...)
-	if err != nil {
-		return err
-	}
+	w := table.New(o.Stdout, format, columns...)
 	for _, n := range st.GetNodes() {
 		silent := time.Duration(n.GetSilentSeconds() * float64(time.Second)).Round(time.Second)
 		row := []any{n.GetName(), n.GetState(), n.GetLeads(), n.GetReplicas(), n.GetCurrent(), n.GetLag()}
@@ -199,9 +196,7 @@ func (o *operating) nodes(st *rondov1.ClusterState, format string) error {
 			}
 			row = append(row, n.GetSilentSeconds(), started, n.GetAddress(), n.GetZone(), n.GetVersion())
 		}
-		if err := w.Row(row...); err != nil {
-			return err
-		}
+		w.Row(row...)
 	}
 	return w.Close()
 }
@@ -268,10 +263,7 @@ func newClusterPartitions(c *cli.Factory) *cobra.Command {
 // partitions prints the replicas of the partitions that are wanted.
 func (o *operating) partitions(st *rondov1.ClusterState, format string, wanted func(*rondov1.ClusterPartition) bool) error {
 	people := format == table.Formats[0]
-	w, err := table.New(o.Stdout, format, "partition", "node", "state", "position", "lag", "checkpoint", "stream", "remark")
-	if err != nil {
-		return err
-	}
+	w := table.New(o.Stdout, format, "partition", "node", "state", "position", "lag", "checkpoint", "stream", "remark")
 	for _, p := range st.GetPartitions() {
 		if !wanted(p) {
 			continue
@@ -285,9 +277,7 @@ func (o *operating) partitions(st *rondov1.ClusterState, format string, wanted f
 			if people && i > 0 {
 				number, stream = "", ""
 			}
-			if err := w.Row(number, r.GetNode(), r.GetState(), r.GetPosition(), r.GetLag(), r.GetCheckpoint(), stream, remark); err != nil {
-				return err
-			}
+			w.Row(number, r.GetNode(), r.GetState(), r.GetPosition(), r.GetLag(), r.GetCheckpoint(), stream, remark)
 		}
 	}
 	return w.Close()

@@ -100,10 +100,7 @@ func (p *policy) test(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	w, err := table.New(p.Stdout, p.format, "name", "value", "from")
-	if err != nil {
-		return err
-	}
+	w := table.New(p.Stdout, p.format, "name", "value", "from")
 	e := explanation{w: w, rule: ways.Policy.Match(s.Identity) + 1}
 	e.subject(s)
 	var rule sink.Rule
@@ -199,7 +196,7 @@ func configOf(r server.Receiver) receivers.Config {
 
 // An explanation is the rows that `policy test` prints: a name, its value, and where that is from.
 type explanation struct {
-	w    table.Writer
+	w    *table.Writer
 	rule int    // counted from 1; 0: no rule
 	from string // origin of the fields that no rule sets
 	rows [][3]any
@@ -282,9 +279,7 @@ func (e *explanation) expire(r *sink.Rule, about *typesv1.Metadata) {
 
 func (e *explanation) print() error {
 	for _, r := range e.rows {
-		if err := e.w.Row(r[:]...); err != nil {
-			return err
-		}
+		e.w.Row(r[:]...)
 	}
 	return e.w.Close()
 }
@@ -320,18 +315,13 @@ func (p *policy) check() error {
 		}
 		return err
 	}
-	w, err := table.New(p.Stdout, p.format, "where", "rule", "what")
-	if err != nil {
-		return err
-	}
+	w := table.New(p.Stdout, p.format, "where", "rule", "what")
 	for _, x := range problems {
 		where, rule := p.File, any("")
 		if x.rule >= 0 {
 			where, rule = fmt.Sprint(p.File, ":", p.Rules[x.rule].Line), x.rule+1
 		}
-		if err := w.Row(where, rule, x.what); err != nil {
-			return err
-		}
+		w.Row(where, rule, x.what)
 	}
 	return cmp.Or(w.Close(), cli.ExitCode(1))
 }

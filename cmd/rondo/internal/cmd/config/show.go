@@ -26,14 +26,9 @@ func (p *policy) show() error {
 	if err != nil {
 		return err
 	}
-	w, err := table.New(p.Stdout, p.format, "setting", "value", "from")
-	if err != nil {
-		return err
-	}
+	w := table.New(p.Stdout, p.format, "setting", "value", "from")
 	for _, s := range settings {
-		if err := w.Row(s.name, s.value, s.from); err != nil {
-			return err
-		}
+		w.Row(s.name, s.value, s.from)
 	}
 	return w.Close()
 }

@@ -43,14 +43,9 @@ the next one.`,
 				}
 				return err
 			}
-			w, err := table.New(c.Stdout, format, "where", "what")
-			if err != nil {
-				return err
-			}
+			w := table.New(c.Stdout, format, "where", "what")
 			for _, p := range problems {
-				if err := w.Row(p.Where, p.What); err != nil {
-					return err
-				}
+				w.Row(p.Where, p.What)
 			}
 			return cmp.Or(w.Close(), cli.ExitCode(1))
 		},
@@ -83,25 +78,21 @@ func repair(cmd *cobra.Command, c *cli.Factory, format string) error {
 		}
 		return err
 	}
-	w, err := table.New(c.Stdout, format, "what", "details")
-	if err != nil {
-		return err
-	}
-	row := func(what, details string) { err = cmp.Or(err, w.Row(what, details)) }
+	w := table.New(c.Stdout, format, "what", "details")
 	for _, p := range got.Found {
-		row("found", p.String())
+		w.Row("found", p.String())
 	}
-	salvagedRows(row, got.Salvaged)
+	salvagedRows(w, got.Salvaged)
 	for _, name := range got.Aside {
-		row("kept aside", name)
+		w.Row("kept aside", name)
 	}
-	return cmp.Or(err, w.Close())
+	return w.Close()
 }
 
 // salvagedRows prints what was copied and what is lost.
-func salvagedRows(row func(what, details string), got core.Salvaged) {
-	row("copied", fmt.Sprintf("%d series", got.Series))
+func salvagedRows(w *table.Writer, got core.Salvaged) {
+	w.Row("copied", fmt.Sprintf("%d series", got.Series))
 	for _, text := range got.Lost {
-		row("lost", text)
+		w.Row("lost", text)
 	}
 }

@@ -38,13 +38,8 @@ rondo stats tells database_bytes and database_free_bytes.`,
 			if err != nil {
 				return err
 			}
-			w, err := table.New(c.Stdout, format, "before", "after", "seconds")
-			if err != nil {
-				return err
-			}
-			if err := w.Row(done.Before, done.After, done.Took.Round(time.Millisecond).Seconds()); err != nil {
-				return err
-			}
+			w := table.New(c.Stdout, format, "before", "after", "seconds")
+			w.Row(done.Before, done.After, done.Took.Round(time.Millisecond).Seconds())
 			return w.Close()
 		},
 	}

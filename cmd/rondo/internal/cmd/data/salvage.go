@@ -1,8 +1,6 @@
 package data
 
 import (
-	"cmp"
-
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
@@ -26,12 +24,9 @@ whatever was left out. No server may run on OLD.`,
 			if err != nil {
 				return err
 			}
-			w, err := table.New(c.Stdout, format, "what", "details")
-			if err != nil {
-				return err
-			}
-			salvagedRows(func(what, details string) { err = cmp.Or(err, w.Row(what, details)) }, got)
-			return cmp.Or(err, w.Close())
+			w := table.New(c.Stdout, format, "what", "details")
+			salvagedRows(w, got)
+			return w.Close()
 		},
 	}
 	cli.AddOutput(cmd, &format)

@@ -72,10 +72,7 @@ func dumpLog(c *cli.Factory, dir string, from wal.Pos, format string) (err error
 		return err // it names the folder
 	}
 	defer func() { err = cmp.Or(err, l.Close()) }()
-	w, err := table.New(c.Stdout, format, "position", "segment", "offset", "length", "kind")
-	if err != nil {
-		return err
-	}
+	w := table.New(c.Stdout, format, "position", "segment", "offset", "length", "kind")
 	err = l.Blocks(from, func(b wal.Block) error {
 		for p, rec := range b.Records() {
 			if rec.Err != nil {
@@ -84,9 +81,7 @@ func dumpLog(c *cli.Factory, dir string, from wal.Pos, format string) (err error
 			if p < from {
 				continue
 			}
-			if err := w.Row(uint64(p), b.Segment, b.Offset, len(rec.Data), kindOf(rec.Data)); err != nil {
-				return err
-			}
+			w.Row(uint64(p), b.Segment, b.Offset, len(rec.Data), kindOf(rec.Data))
 		}
 		return nil
 	})
@@ -119,24 +114,17 @@ func dumpSegments(c *cli.Factory, dir, format string) (err error) {
 		return err // it names the folder
 	}
 	defer func() { err = cmp.Or(err, l.Close()) }()
-	w, err := table.New(c.Stdout, format, "segment", "first", "last", "bytes", "salt", "recycled")
-	if err != nil {
-		return err
-	}
+	w := table.New(c.Stdout, format, "segment", "first", "last", "bytes", "salt", "recycled")
 	all := l.Segments()
 	for i, s := range all {
 		last := l.Last()
 		if i+1 < len(all) {
 			last = all[i+1].First - 1
 		}
-		if err := w.Row(s.ID, uint64(s.First), uint64(last), s.Bytes, fmt.Sprintf("%016x", s.Salt), s.Recycled); err != nil {
-			return err
-		}
+		w.Row(s.ID, uint64(s.First), uint64(last), s.Bytes, fmt.Sprintf("%016x", s.Salt), s.Recycled)
 	}
 	m := l.Marked()
-	if err := w.Row("mark", "", uint64(m.Last), m.End, "", ""); err != nil {
-		return err
-	}
+	w.Row("mark", "", uint64(m.Last), m.End, "", "")
 	return cmp.Or(w.Close(), l.Whole())
 }
 

@@ -102,10 +102,7 @@ func readQueried(data []byte) ([]queried, error) {
 
 // print prints a line for each value.
 func (q *querying) print(all []queried) error {
-	w, err := table.New(q.Stdout, q.format, "series", "time", "value")
-	if err != nil {
-		return err
-	}
+	w := table.New(q.Stdout, q.format, "series", "time", "value")
 	location := q.Location()
 	for _, s := range all {
 		for _, p := range s.Values {
@@ -113,9 +110,7 @@ func (q *querying) print(all []queried) error {
 			if q.format == table.Formats[0] {
 				at = p.at.In(location).Format("2006-01-02 15:04:05.999")
 			}
-			if err := w.Row(s.Metric, at, reading(p.text)); err != nil {
-				return err
-			}
+			w.Row(s.Metric, at, reading(p.text))
 		}
 	}
 	return w.Close()

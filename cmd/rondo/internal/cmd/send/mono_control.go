@@ -73,18 +73,13 @@ func control(ctx context.Context, c *cli.Factory, format, receiver string, args 
 	case err != nil:
 		return err
 	}
-	w, err := table.New(c.Stdout, format, answer.Msg.GetColumns()...)
-	if err != nil {
-		return err
-	}
+	w := table.New(c.Stdout, format, answer.Msg.GetColumns()...)
 	for _, r := range answer.Msg.GetRows() {
 		cells := make([]any, len(r.GetCells()))
 		for i, cell := range r.GetCells() {
 			cells[i] = cell
 		}
-		if err := w.Row(cells...); err != nil {
-			return err
-		}
+		w.Row(cells...)
 	}
 	return w.Close()
 }

@@ -84,10 +84,7 @@ func printAlerts(c *cli.Factory, format string, m *rondov1.AlertsResponse, firin
 	} else {
 		columns = append(columns, "annotations", "group", "expr")
 	}
-	w, err := table.New(c.Stdout, format, columns...)
-	if err != nil {
-		return err
-	}
+	w := table.New(c.Stdout, format, columns...)
 	for _, a := range m.GetAlerts() {
 		if firing && a.GetState() != "firing" {
 			continue
@@ -100,9 +97,7 @@ func printAlerts(c *cli.Factory, format string, m *rondov1.AlertsResponse, firin
 		} else {
 			row = append(row, notes, a.GetGroup(), a.GetExpr())
 		}
-		if err := w.Row(row...); err != nil {
-			return err
-		}
+		w.Row(row...)
 	}
 	if n := m.GetFiring() + m.GetPending() + m.GetResolved() - int64(len(m.GetAlerts())); n > 0 {
 		// If this fails, the hint cannot be delivered.

@@ -32,10 +32,7 @@ func NewMetadata(c *cli.Factory) *cobra.Command {
 				return err
 			}
 			defer func() { err = cmp.Or(err, o.Close()) }()
-			w, err := table.New(c.Stdout, format, "path", "time", "text", "expire", "expired", "attributes")
-			if err != nil {
-				return err
-			}
+			w := table.New(c.Stdout, format, "path", "time", "text", "expire", "expired", "attributes")
 			defer func() { err = cmp.Or(err, w.Close()) }()
 			req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
 			for {
@@ -44,9 +41,7 @@ func NewMetadata(c *cli.Factory) *cobra.Command {
 					return err
 				}
 				for _, m := range answer.Msg.GetMetadata() {
-					if err := metadataRow(w, m); err != nil {
-						return err
-					}
+					metadataRow(w, m)
 				}
 				if req.Page = answer.Msg.GetNextPage(); req.Page == "" {
 					return nil
@@ -58,11 +53,11 @@ func NewMetadata(c *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-func metadataRow(w table.Writer, m *typesv1.Metadata) error {
+func metadataRow(w *table.Writer, m *typesv1.Metadata) {
 	attributes := make([]string, len(m.GetAttributes()))
 	for i, a := range m.GetAttributes() {
 		attributes[i] = a.GetName() + "=" + a.GetValue()
 	}
 	at := time.UnixMicro(m.GetTimeUs()).UTC().Format(time.RFC3339Nano)
-	return w.Row(m.GetPath(), at, m.GetText(), m.GetExpire(), m.GetExpired(), strings.Join(attributes, " "))
+	w.Row(m.GetPath(), at, m.GetText(), m.GetExpire(), m.GetExpired(), strings.Join(attributes, " "))
 }

@@ -40,15 +40,10 @@ func NewNotes(c *cli.Factory) *cobra.Command {
 }
 
 func printNotes(c *cli.Factory, format string, notes []*typesv1.Note) error {
-	w, err := table.New(c.Stdout, format, "time", "key", "severity", "text")
-	if err != nil {
-		return err
-	}
+	w := table.New(c.Stdout, format, "time", "key", "severity", "text")
 	for _, n := range notes {
 		at := time.UnixMicro(n.GetTimeUs()).UTC().Format(time.RFC3339Nano)
-		if err := w.Row(at, n.GetKey(), n.GetSeverity(), n.GetText()); err != nil {
-			return err
-		}
+		w.Row(at, n.GetKey(), n.GetSeverity(), n.GetText())
 	}
 	return w.Close()
 }

@@ -55,19 +55,14 @@ or tsv, where the name of a counter ends in its unit.`,
 }
 
 func printStats(c *cli.Factory, format string, m *rondov1.StatsResponse) error {
-	w, err := table.New(c.Stdout, format, "name", "value")
-	if err != nil {
-		return err
-	}
+	w := table.New(c.Stdout, format, "name", "value")
 	fields := m.ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {
 		name, value := string(fields.Get(i).Name()), m.ProtoReflect().Get(fields.Get(i)).Interface()
 		if format == table.Formats[0] {
 			name, value = forPeople(name, value)
 		}
-		if err := w.Row(name, value); err != nil {
-			return err
-		}
+		w.Row(name, value)
 	}
 	return w.Close()
 }

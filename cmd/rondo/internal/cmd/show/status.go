@@ -77,10 +77,7 @@ func printStatus(c *cli.Factory, m *rondov1.StatusResponse) error {
 	if _, err := fmt.Fprint(c.Stdout, b.String()); err != nil {
 		return err
 	}
-	w, err := table.New(c.Stdout, table.Formats[0], "receiver", "address", "samples", "a second", "series", "senders", "not stored")
-	if err != nil {
-		return err
-	}
+	w := table.New(c.Stdout, table.Formats[0], "receiver", "address", "samples", "a second", "series", "senders", "not stored")
 	for _, r := range m.GetReceivers() {
 		var lost []string
 		for _, d := range r.GetDropped() {
@@ -89,9 +86,7 @@ func printStatus(c *cli.Factory, m *rondov1.StatusResponse) error {
 		if lost == nil {
 			lost = []string{"-"}
 		}
-		if err := w.Row(r.GetName(), r.GetAddr(), r.GetSamples(), number(r.GetSampleRate(), ""), r.GetSeries(), r.GetSenders(), strings.Join(lost, ", ")); err != nil {
-			return err
-		}
+		w.Row(r.GetName(), r.GetAddr(), r.GetSamples(), number(r.GetSampleRate(), ""), r.GetSeries(), r.GetSenders(), strings.Join(lost, ", "))
 	}
 	return w.Close()
 }

@@ -153,15 +153,10 @@ func (t *topRun) print(ctx context.Context, s *topScreen) error {
 	if t.format == table.Formats[0] {
 		return t.forPeople(lines)
 	}
-	w, err := table.New(t.Stdout, t.format, "path", "ds", "value", "unit", "change_percent", "rate", "last_update")
-	if err != nil {
-		return err
-	}
+	w := table.New(t.Stdout, t.format, "path", "ds", "value", "unit", "change_percent", "rate", "last_update")
 	for _, l := range lines {
 		at := time.UnixMicro(l.LastUS).UTC().Format(time.RFC3339)
-		if err := w.Row(l.Path, l.DS, numberCell(l.Value), l.Unit, numberCell(l.Change), numberCell(l.Rate), at); err != nil {
-			return err
-		}
+		w.Row(l.Path, l.DS, numberCell(l.Value), l.Unit, numberCell(l.Change), numberCell(l.Rate), at)
 	}
 	return w.Close()
 }
@@ -175,14 +170,9 @@ func numberCell(v float64) any {
 }
 
 func (t *topRun) forPeople(lines []*top.Line) error {
-	w, err := table.New(t.Stdout, t.format, "name", "value", "change", "per sec", "age")
-	if err != nil {
-		return err
-	}
+	w := table.New(t.Stdout, t.format, "name", "value", "change", "per sec", "age")
 	for _, l := range lines {
-		if err := w.Row(l.Name, top.Number(l.Value, l.Unit), top.Percent(l.Change), top.Number(l.Rate, l.Unit), top.Age(l.LastUS, t.Now())); err != nil {
-			return err
-		}
+		w.Row(l.Name, top.Number(l.Value, l.Unit), top.Percent(l.Change), top.Number(l.Rate, l.Unit), top.Age(l.LastUS, t.Now()))
 	}
 	return w.Close()
 }

@@ -66,10 +66,7 @@ func (v *view) rows() error {
 	for _, c := range v.columns {
 		names = append(names, c.GetDs())
 	}
-	w, err := table.New(v.Stdout, v.format, names...)
-	if err != nil {
-		return err
-	}
+	w := table.New(v.Stdout, v.format, names...)
 	for i, end := range v.ends {
 		if n := v.showing.rows; n > 0 && i < len(v.ends)-n {
 			continue
@@ -78,9 +75,7 @@ func (v *view) rows() error {
 		for _, c := range v.columns {
 			row = append(row, numberCell(c.GetValues()[i]))
 		}
-		if err := w.Row(row...); err != nil {
-			return err
-		}
+		w.Row(row...)
 	}
 	return w.Close()
 }
