@@ -18,8 +18,6 @@ func NewCommand(c *cli.Factory) *cobra.Command {
 		Use:   "cluster",
 		Short: "Operate a cluster of servers",
 		Long:  clusterHelp,
-		Args:  cli.Takes(0, 0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, make := range []func(*cli.Factory) *cobra.Command{
 		newClusterStatus, newClusterNodes, newClusterPartitions, newClusterMove, newClusterDrain, newClusterCheck, newClusterInit, newClusterExport, newClusterMend,

@@ -32,7 +32,6 @@ func NewCommand(c *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:              "config",
 		Short:            "Check and show the configuration",
-		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: p.begin,
 	}
 	check := &cobra.Command{

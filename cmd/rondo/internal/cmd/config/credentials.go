@@ -92,7 +92,6 @@ func NewToken(c *cli.Factory) *cobra.Command {
 		Use:   "token",
 		Short: "Make a token for clients of a server",
 		Long:  tokenHelp,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var role, expires string
 	var prefixes []string

@@ -44,8 +44,6 @@ func NewPolicy(c *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Try and check the rules for new series",
-		Args:  cli.Takes(0, 0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentPreRun = p.begin
 	test := &cobra.Command{

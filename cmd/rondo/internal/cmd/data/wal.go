@@ -19,8 +19,6 @@ func NewWAL(c *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wal",
 		Short: "Look into the log",
-		Args:  cli.Takes(0, 0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newWALDump(c), newWALSegments(c), newWALSalvage(c))
 	return cmd

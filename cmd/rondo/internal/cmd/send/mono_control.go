@@ -21,8 +21,6 @@ func NewMono(c *cli.Factory) *cobra.Command {
 		Use:   "mono",
 		Short: "Ask connected Mono counters agents for more counters, or fewer",
 		Long:  monoHelp,
-		Args:  cli.Takes(0, 0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		newMonoCommand(c, "peers", "", "Print the agents that are connected"),

@@ -17,8 +17,6 @@ func NewCommand(c *cli.Factory) *cobra.Command {
 		Use:   "send",
 		Short: "Send samples in one of the protocols that serve receives",
 		Long:  sendHelp,
-		Args:  cli.Takes(0, 0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, make := range senders {
 		cmd.AddCommand(make(c))
