@@ -23,6 +23,12 @@ func (a absent) Series(core.Ref) (core.Series, error)                { return co
 func (a absent) Info(core.Ref) (core.Info, error)                    { return core.Info{}, a.err() }
 func (a absent) Last(core.Ref) (rra.Time, error)                     { return 0, a.err() }
 
+func (a absent) Metadata(string) (core.Metadata, error) { return core.Metadata{}, a.err() }
+
+func (a absent) Notes(context.Context, string) (map[string][]core.Note, error) {
+	return nil, a.err()
+}
+
 // Select yields nothing if there is no database.
 func (a absent) Select(context.Context, core.Query) iter.Seq2[core.Series, error] {
 	return func(yield func(core.Series, error) bool) {

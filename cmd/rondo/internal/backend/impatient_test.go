@@ -10,7 +10,7 @@ import (
 func TestImpatient(t *testing.T) {
 	in, out := io.Pipe()
 	defer func() { _ = out.Close() }() // the reader below ends with it
-	r := &impatient{ctx: t.Context(), in: in}
+	r := &session{ctx: t.Context(), in: in, ends: true}
 	go func() {
 		_, _ = io.WriteString(out, "one ") // in is not closed before
 		_, _ = io.WriteString(out, "two")
@@ -31,7 +31,7 @@ func TestImpatientEnd(t *testing.T) {
 		_, _ = io.WriteString(out, "one") // as above
 		_ = out.Close()
 	}()
-	r := &impatient{ctx: t.Context(), in: in}
+	r := &session{ctx: t.Context(), in: in, ends: true}
 	b, err := io.ReadAll(r)
 	if err != nil || string(b) != "one" {
 		t.Fatalf("%q, %v", b, err)

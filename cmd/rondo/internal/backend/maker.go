@@ -11,11 +11,17 @@ import (
 // A maker is a store whose database is made by its first series. Until then it has no series, and a
 // wrong command leaves no database behind.
 type maker struct {
-	rrdtool.Store // store, or an absent while store is nil
+	seriesStore // store, or an absent while store is nil
 
 	target Target
 	adopts bool // an import takes in a native file that a verb has to change
 	store  *core.Store
+}
+
+// A seriesStore is what a session needs of a store.
+type seriesStore interface {
+	rrdtool.Store
+	rrdtool.Extra
 }
 
 func newMaker(t Target, s *core.Store) maker {
@@ -26,9 +32,9 @@ func newMaker(t Target, s *core.Store) maker {
 
 // use makes s the store; nil: there is no database.
 func (m *maker) use(s *core.Store) {
-	m.store, m.Store = s, absent{}
+	m.store, m.seriesStore = s, absent{}
 	if s != nil {
-		m.Store = s
+		m.seriesStore = s
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -24,10 +23,17 @@ type session struct {
 	rest    []byte // input that was read and not yet passed on
 	err     error  // of in; it is returned behind rest
 	more    chan piece
+	ends    bool // the input ends with errSilent when the caller is silent; what arrives later is lost
 	// server has taken the database meanwhile. The input has ended for the session, and goes on for
 	// the server.
 	server *rpc.Client
 }
+
+// silence is how long a session without a server keeps the database open while no command arrives.
+// A caller can begin another session within a few milliseconds.
+const silence = 200 * time.Millisecond
+
+var errSilent = errors.New("nothing was asked for a while")
 
 // errServer says that a server has begun to run.
 var errServer = errors.New("a server has the database now")
@@ -43,11 +49,11 @@ func runSession(ctx context.Context, c *Call, s *session, kind PipeKind) (code i
 	}
 	if kind == FramedPipe {
 		env.Seen, env.Made = nil, nil // the program sees to it
-		return kind.pipe(ctx, env, &impatient{ctx: ctx, in: c.Stdin}), nil
+		s.ends = true
 	}
 	code = kind.pipe(ctx, env, s)
 	if s.server == nil {
-		if errors.Is(s.err, io.EOF) {
+		if s.ends || errors.Is(s.err, io.EOF) {
 			return code, nil
 		}
 		return code, s.err
@@ -83,22 +89,6 @@ func (s *session) letGo() error {
 // Renames counts the series that were renamed, and the times that the database was closed.
 func (s *session) Renames() uint64 { return s.renames + s.maker.Renames() }
 
-// Metadata returns the store's metadata of a series.
-func (s *session) Metadata(path string) (core.Metadata, error) {
-	if s.store == nil {
-		return core.Metadata{}, core.ErrNotFound
-	}
-	return s.store.Metadata(path)
-}
-
-// Notes returns the store's notes of a key.
-func (s *session) Notes(ctx context.Context, key string) (map[string][]core.Note, error) {
-	if s.store == nil {
-		return nil, core.ErrNotFound
-	}
-	return s.store.Notes(ctx, key)
-}
-
 // Read reads the input. When it returns, the database is open, if there is one.
 func (s *session) Read(b []byte) (int, error) {
 	if len(s.rest) == 0 {
@@ -124,7 +114,7 @@ func (s *session) next() error {
 		go readPieces(s.ctx, s.in, s.more)
 	}
 	var silent <-chan time.Time
-	if s.store != nil && !s.within {
+	if s.ends || s.store != nil && !s.within {
 		wait := time.NewTimer(silence)
 		defer wait.Stop()
 		silent = wait.C
@@ -149,11 +139,40 @@ func (s *session) next() error {
 			return err
 		case <-silent:
 			silent = nil
-			if s.err = s.letGo(); s.err != nil {
+			if s.err = errSilent; !s.ends {
+				s.err = s.letGo()
+			}
+			if s.err != nil {
 				return s.err
 			}
 		case <-s.ctx.Done():
 			return s.ctx.Err()
+		}
+	}
+}
+
+// A piece is what one Read returned.
+type piece struct {
+	b   []byte
+	err error
+}
+
+// readPieces passes on what arrives at in, until in or ctx ends. It has two buffers: a piece is
+// valid until the piece behind it is received.
+func readPieces(ctx context.Context, in io.Reader, to chan<- piece) {
+	var buffers [2][]byte
+	for i := 0; ; i ^= 1 {
+		if buffers[i] == nil {
+			buffers[i] = make([]byte, 64<<10)
+		}
+		n, err := in.Read(buffers[i])
+		select {
+		case to <- piece{buffers[i][:n], err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
 		}
 	}
 }
