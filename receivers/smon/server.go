@@ -3,6 +3,7 @@ package smon
 import (
 	"hash/maphash"
 
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
@@ -18,7 +19,7 @@ type server struct {
 	tcp   *sockets.TCP // nil: only files are read
 	files []*file
 	queue *receivers.SharedQueue // of all connections
-	held  ledger
-	seed  maphash.Seed // of the hashes of texts
+	held  *limit.Limit           // bytes of memory that streams take, by address
+	seed  maphash.Seed           // of the hashes of texts
 	lines loglimit.Limit[string]
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -36,7 +37,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 		return nil, err
 	}
 	s := &server{
-		cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, "smon"), seed: maphash.MakeSeed(), held: ledger{most: maxHeld, hostMost: maxHostHeld},
+		cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, "smon"), seed: maphash.MakeSeed(), held: limit.New(maxHeld, maxHostHeld),
 	}
 	if s.files, err = openFiles(set.files); err != nil {
 		return nil, flagFile.Wrong(err)

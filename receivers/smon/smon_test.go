@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -413,14 +414,13 @@ func (r refused) Wait() error {
 // and lets go of what it holds.
 func TestHeldTooMuch(t *testing.T) {
 	const most, each = 4 << 20, 1 << 20
-	var held *ledger
+	held := limit.New(maxHeld, most)
 	c := suite(t)
 	c.First = nil
 	c.Protocol.New = func(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
 		r, err := newServer(cfg, sink)
 		if err == nil {
-			held = &r.(*server).held
-			held.hostMost = most
+			r.(*server).held = held
 		}
 		return r, err
 	}
@@ -452,8 +452,8 @@ func TestHeldTooMuch(t *testing.T) {
 		t.Errorf("log lacks a line: %s", log)
 	}
 	r.Stop()
-	if held.all != 0 || len(held.hosts) != 0 {
-		t.Errorf("%d bytes are held of %v, want none when all are gone", held.all, held.hosts)
+	if n := held.Used(); n != 0 {
+		t.Errorf("%d bytes are held, want none when all are gone", n)
 	}
 }
 

@@ -43,6 +43,13 @@ type value struct {
 	v     uint64
 }
 
+// How many bytes of memory streams may take: for names, texts and references. One stream may take
+// about 32 MiB.
+const (
+	maxHeld     = 256 << 20 // all streams together
+	maxHostHeld = 64 << 20  // the streams of one address
+)
+
 const (
 	keptBytes   = 16 << 20 // bytes of references and of places of texts
 	resolveMost = 256      // series that are asked for together
@@ -91,21 +98,29 @@ func (c *source) generation() uint64 {
 // makes this one invalid.
 func (c *source) count() {
 	held := c.dec.Size() + c.refs.size() + c.texts.held
-	if held != c.held {
-		ok := c.s.held.add(c.host, held-c.held)
-		c.held = held
-		if !ok {
-			c.dec.Refuse()
-			c.Invalid(&receivers.Error{Reason: receivers.Limit, What: "the streams of all senders, or of this address, hold too much"})
-			c.report()
-			c.refs = cache{}
-			c.count()
-		}
+	if !c.hold(held) {
+		c.dec.Refuse()
+		c.Invalid(&receivers.Error{Reason: receivers.Limit, What: "the streams of all senders, or of this address, hold too much"})
+		c.report()
+		c.refs = cache{}
+		c.count()
 	}
 	if n := c.refs.refs; n != c.series {
 		c.s.Series.Add(n - c.series)
 		c.series = n
 	}
+}
+
+// hold counts the n bytes that the stream holds now, if that is within the limits.
+func (c *source) hold(n int) bool {
+	if n > c.held && !c.s.held.Take(c.host, int64(n-c.held)) {
+		return false
+	}
+	if n < c.held {
+		c.s.held.Give(c.host, int64(c.held-n))
+	}
+	c.held = n
+	return true
 }
 
 // release ends the stream and frees what it holds.
@@ -114,7 +129,7 @@ func (c *source) release() {
 	if c.dec.Pending() > 0 {
 		c.s.Drop(receivers.Truncated, 1) // connections break: no line for it
 	}
-	c.s.held.add(c.host, -c.held)
+	c.hold(0)
 	c.s.Series.Add(-c.series)
 }
 
