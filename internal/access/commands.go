@@ -13,6 +13,11 @@ import (
 // refused is refused with an error that wraps [ErrDenied].
 type Commands struct{ View }
 
+// CommandsOf returns a store for commands of the user of ctx.
+func CommandsOf(ctx context.Context, s core.Engine) Commands {
+	return Commands{View{s, From(ctx), true}}
+}
+
 // Create makes a series. To replace an existing one, as spec may say, needs the role admin.
 func (c Commands) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
 	if err := c.user.Need(Write); err != nil {
@@ -37,39 +42,12 @@ func (c Commands) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace
 	return c.store.Update(ctx, ref, b, trace)
 }
 
-// Alter replaces a series by the result of change.
-func (c Commands) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
-	if err := c.user.Need(Admin); err != nil {
-		return 0, err
-	}
-	if err := c.user.Check(path); err != nil {
-		return 0, err
-	}
-	return c.store.Alter(ctx, path, change)
-}
-
-// Last returns the time of the last update of a series.
-func (c Commands) Last(ref core.Ref) (rra.Time, error) {
-	if err := c.may(Read, ref); err != nil {
-		return 0, err
-	}
-	return core.Last(context.Background(), c.store, ref)
-}
-
 // Fetch returns rows of an archive.
 func (c Commands) Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
 	if err := c.may(Read, ref); err != nil {
 		return core.Rows{}, err
 	}
 	return core.Fetch(ctx, c.store, ref, archive, start, end)
-}
-
-// Export returns a copy of a series.
-func (c Commands) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
-	if err := c.may(Read, ref); err != nil {
-		return core.Copy{}, err
-	}
-	return c.store.Export(ctx, ref)
 }
 
 // Import makes series of copies. To replace existing ones needs the role admin.
@@ -100,15 +78,6 @@ func (c Commands) Flush(ctx context.Context, refs []core.Ref) error {
 		}
 	}
 	return c.store.Flush(ctx, refs)
-}
-
-// may returns an error unless the user has a role and reaches a series.
-func (c Commands) may(r Role, ref core.Ref) error {
-	if err := c.user.Need(r); err != nil || !c.user.Limited() {
-		return err
-	}
-	_, err := c.Series(ref)
-	return err
 }
 
 // Updates are Commands that also store the samples of many series at once.

@@ -128,7 +128,7 @@ func (l *Commands) stores(ctx context.Context) (rrdtool.Store, rrdtool.Extra) {
 	if l.Remote == nil || user.Role >= access.Admin && !user.Limited() {
 		ctx = access.With(ctx, access.Everything())
 	}
-	c := access.Commands{View: access.Of(ctx, l.Store)}
+	c := access.CommandsOf(ctx, l.Store)
 	if u, ok := c.Updates(); ok {
 		return u, c
 	}
