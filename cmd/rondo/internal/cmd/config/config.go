@@ -34,13 +34,6 @@ func NewCommand(c *cli.Factory) *cobra.Command {
 		Short:            "Check and show the configuration",
 		PersistentPreRun: p.begin,
 	}
-	check := &cobra.Command{
-		Use:   "check [FILE]",
-		Short: "Check the configuration file",
-		Long:  configCheckHelp,
-		Args:  cli.Takes(0, 1),
-		RunE:  func(_ *cobra.Command, args []string) error { return p.checkFile(args) },
-	}
 	show := &cobra.Command{
 		Use:   "show",
 		Short: "Print every setting and where it is from",
@@ -48,9 +41,8 @@ func NewCommand(c *cli.Factory) *cobra.Command {
 		Args:  cli.Takes(0, 0),
 		RunE:  func(*cobra.Command, []string) error { return p.show() },
 	}
-	cli.AddOutput(check, &p.format)
 	cli.AddOutput(show, &p.format)
-	cmd.AddCommand(check, show)
+	cmd.AddCommand(p.newCheck("Check the configuration file"), show)
 	return cmd
 }
 

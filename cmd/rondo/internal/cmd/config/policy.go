@@ -55,16 +55,8 @@ func NewPolicy(c *cli.Factory) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.test(cmd.Context(), args[0]) },
 	}
 	test.Flags().StringArrayVar(&p.labels, "label", nil, "a `name=value` of the series; may be repeated")
-	check := &cobra.Command{
-		Use:   "check [FILE]",
-		Short: "Check the configuration file, and its rules",
-		Long:  configCheckHelp,
-		Args:  cli.Takes(0, 1),
-		RunE:  func(_ *cobra.Command, args []string) error { return p.checkFile(args) },
-	}
 	cli.AddOutput(test, &p.format)
-	cli.AddOutput(check, &p.format)
-	cmd.AddCommand(test, check)
+	cmd.AddCommand(test, p.newCheck("Check the configuration file, and its rules"))
 	return cmd
 }
 
@@ -280,6 +272,18 @@ func (e *explanation) print() error {
 		e.w.Row(r[:]...)
 	}
 	return e.w.Close()
+}
+
+func (p *policy) newCheck(short string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: short,
+		Long:  configCheckHelp,
+		Args:  cli.Takes(0, 1),
+		RunE:  func(_ *cobra.Command, args []string) error { return p.checkFile(args) },
+	}
+	cli.AddOutput(cmd, &p.format)
+	return cmd
 }
 
 // checkFile checks the configuration file that args name, or the one that is in use.
