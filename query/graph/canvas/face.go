@@ -15,7 +15,7 @@ import (
 // The fonts are DejaVu Sans Mono and DejaVu Sans 2.37, made smaller and packed by gen; font/LICENSE
 // is theirs.
 //
-//go:generate go run ./gen /usr/share/fonts/truetype/dejavu
+//go:generate go test . -run TestFonts -fonts /usr/share/fonts/truetype/dejavu
 //go:embed font/*.ttf.gz
 var packed embed.FS
 

@@ -1,4 +1,4 @@
-package main
+package graphs
 
 // graphs are the names of the pictures, and the arguments of their commands, one a line.
 var graphs = []struct{ name, args string }{

@@ -1,8 +1,8 @@
-// Graphs draws the graphs of this folder: each by rrdtool, on the left, and by rondo.
+// Package graphs draws the graphs of this folder: each by rrdtool, on the left, and by rondo.
 //
-//	go run ./docs/graphs            in the root of the module; rrdtool must be installed
-//	go run ./docs/graphs -keep DIR  leaves the data and the pictures, in every format, in DIR
-package main
+//	go test ./docs/graphs -draw      draws the pictures of this folder anew
+//	go test ./docs/graphs -keep DIR  leaves the data and the pictures, in every format, in DIR
+package graphs
 
 import (
 	"bytes"
@@ -12,58 +12,70 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
-	"log"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/internal/localcluster"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/seeds"
 )
 
-func main() {
-	log.SetFlags(0)
-	keep := flag.String("keep", "", "folder in which the data and the pictures stay")
-	flag.Parse()
-	dir := *keep
-	if dir == "" {
-		temp, err := os.MkdirTemp("", "graphs")
-		check(err)
-		defer func() { _ = os.RemoveAll(temp) }()
-		dir = temp
+var (
+	drawAnew = flag.Bool("draw", false, "draw the pictures of this folder anew")
+	keep     = flag.String("keep", "", "`folder` in which the data and the pictures stay")
+)
+
+// TestSizes: the graphs of this folder are as large as rrdtool's.
+func TestSizes(t *testing.T) {
+	if !*drawAnew && *keep == "" && !seeds.More() {
+		t.Skip("it takes half a minute; -draw, -keep and RONDO_PROGRAMS ask for it")
 	}
-	dir, err := filepath.Abs(dir)
-	check(err)
-	rondo := filepath.Join(dir, "rondo")
-	run(".", "go", "build", "-o", rondo, "./cmd/rondo")
-	data(dir)
+	rrdtool := rrdtooltest.RRDtool(t)
+	dir := t.TempDir()
+	rondo, err := localcluster.BuildRondo(dir)
+	check(t, err)
 	formats := []string{"png"}
 	if *keep != "" {
+		dir, err = filepath.Abs(*keep)
+		check(t, err)
 		formats = append(formats, "svg", "pdf", "eps")
 	}
+	data(t, rrdtool, dir)
 	for _, g := range graphs {
 		args := strings.Split(strings.TrimSpace(g.args), "\n")
 		for _, f := range formats {
 			common := append([]string{"-a", strings.ToUpper(f)}, args...)
-			run(dir, "rrdtool", append([]string{"graph", g.name + "-rrdtool." + f}, common...)...)
-			run(dir, rondo, append([]string{"rrdtool", "graph", g.name + "-rondo." + f}, common...)...)
+			run(t, dir, rrdtool, append([]string{"graph", g.name + "-rrdtool." + f}, common...)...)
+			run(t, dir, rondo, append([]string{"rrdtool", "graph", g.name + "-rondo." + f}, common...)...)
 		}
-		beside(filepath.Join("docs/graphs", g.name+".png"), filepath.Join(dir, g.name+"-rrdtool.png"), filepath.Join(dir, g.name+"-rondo.png"))
+		theirs, ours := picture(t, filepath.Join(dir, g.name+"-rrdtool.png")), picture(t, filepath.Join(dir, g.name+"-rondo.png"))
+		if theirs.Bounds() != ours.Bounds() {
+			t.Errorf("%s: rondo's is %v, rrdtool's is %v", g.name, ours.Bounds(), theirs.Bounds())
+		}
+		if *drawAnew {
+			beside(t, g.name+".png", theirs, ours)
+		}
 	}
 }
 
-func check(err error) {
+func check(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
-		log.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
-func run(dir, name string, args ...string) {
+func run(t *testing.T, dir, name string, args ...string) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TZ=Europe/Berlin", "LC_ALL=C")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil {
-		log.Fatalf("%s %q: %v\n%s", name, args, err, errs.String())
+		t.Fatalf("%s %q: %v\n%s", name, args, err, errs.String())
 	}
 }
 
@@ -75,7 +87,7 @@ const (
 
 // data makes the series: of a day by minutes, of a year by hours, and of days with archives that
 // predict. All of it is the same each time.
-func data(dir string) {
+func data(t *testing.T, rrdtool, dir string) {
 	seed := uint32(1)
 	noise := func() float64 { // from -1 to 1
 		seed = seed*1664525 + 1013904223
@@ -105,19 +117,19 @@ func data(dir string) {
 		for _, ds := range []string{"user", "system", "wait", "in", "out", "temp", "requests"} {
 			args = append(args, fmt.Sprintf("DS:%s:GAUGE:%d:U:U", ds, 2*step))
 		}
-		run(dir, "rrdtool", append(args, archives...)...)
+		run(t, dir, rrdtool, append(args, archives...)...)
 		var updates []string
-		for t := first; t <= end; t += step {
-			if t > end-9*hour && t < end-9*hour+1200 { // nobody was there
+		for at := first; at <= end; at += step {
+			if at > end-9*hour && at < end-9*hour+1200 { // nobody was there
 				continue
 			}
 			var line strings.Builder
-			line.WriteString(fmt.Sprint(t))
-			for _, v := range sample(t) {
+			line.WriteString(fmt.Sprint(at))
+			for _, v := range sample(at) {
 				line.WriteString(fmt.Sprintf(":%.4f", v))
 			}
-			if updates = append(updates, line.String()); len(updates) == 500 || t+step > end {
-				run(dir, "rrdtool", append([]string{"update", name}, updates...)...)
+			if updates = append(updates, line.String()); len(updates) == 500 || at+step > end {
+				run(t, dir, rrdtool, append([]string{"update", name}, updates...)...)
 				updates = nil
 			}
 		}
@@ -131,18 +143,21 @@ func data(dir string) {
 		"RRA:HWPREDICT:1500:0.02:0.001:144:3", "RRA:SEASONAL:144:0.2:2", "RRA:DEVSEASONAL:144:0.2:2", "RRA:DEVPREDICT:1500:4", "RRA:FAILURES:1500:3:5:4")
 }
 
-// beside puts two pictures side by side.
-func beside(to string, names ...string) {
+func picture(t *testing.T, name string) image.Image {
+	t.Helper()
+	f, err := os.Open(name)
+	check(t, err)
+	defer func() { _ = f.Close() }() // only read
+	img, err := png.Decode(f)
+	check(t, err)
+	return img
+}
+
+// beside puts pictures side by side.
+func beside(t *testing.T, to string, pictures ...image.Image) {
 	const gap = 12
-	var pictures []image.Image
 	size := image.Pt(gap, 0)
-	for _, name := range names {
-		f, err := os.Open(name)
-		check(err)
-		img, err := png.Decode(f)
-		check(err)
-		check(f.Close())
-		pictures = append(pictures, img)
+	for _, img := range pictures {
 		size.X += img.Bounds().Dx() + gap
 		size.Y = max(size.Y, img.Bounds().Dy()+2*gap)
 	}
@@ -154,8 +169,8 @@ func beside(to string, names ...string) {
 		x += img.Bounds().Dx() + gap
 	}
 	f, err := os.Create(to)
-	check(err)
+	check(t, err)
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	check(encoder.Encode(f, all))
-	check(f.Close())
+	check(t, encoder.Encode(f, all))
+	check(t, f.Close())
 }

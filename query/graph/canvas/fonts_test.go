@@ -1,27 +1,39 @@
-// Gen makes the fonts that the canvas embeds: DejaVu Sans Mono and DejaVu Sans, regular and bold,
-// without instructions for hinting and with the characters that graphs are labelled with. They are
-// packed by gzip.
-//
-//	go run ./gen FOLDER   # where DejaVuSansMono.ttf, DejaVuSans.ttf and their bold ones are
-package main
+package canvas
 
 import (
 	"bytes"
-	"log"
+	"flag"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/rondo-db/rondo/query/graph/canvas/internal/truetype"
 )
 
-// text is how many of the ranges are letters, digits and signs of texts. The proportional font has
-// no more: others are drawn in the other one.
-const text = 11
+var fontFolder = flag.String("fonts", "", "`folder` with DejaVuSansMono.ttf, DejaVuSans.ttf and their bold ones")
 
-// ranges are the characters that are kept.
-var ranges = [][2]rune{
+// TestFonts makes the fonts that the canvas embeds, if -fonts says of what: DejaVu Sans Mono and
+// DejaVu Sans, regular and bold, without instructions for hinting and with the characters that
+// graphs are labelled with. They are packed by gzip.
+func TestFonts(t *testing.T) {
+	if *fontFolder == "" {
+		t.Skip("-fonts does not say where the whole fonts are")
+	}
+	for name, ranges := range map[string][][2]rune{
+		"DejaVuSansMono": kept, "DejaVuSansMono-Bold": kept, "DejaVuSans": kept[:keptText], "DejaVuSans-Bold": kept[:keptText],
+	} {
+		shrink(t, filepath.Join(*fontFolder, name+".ttf"), "font/"+name+".ttf.gz", ranges)
+	}
+}
+
+// keptText is how many of the ranges are letters, digits and signs of texts. The proportional font has
+// no more: others are drawn in the other one.
+const keptText = 11
+
+// kept are the characters that are kept.
+var kept = [][2]rune{
 	{0x0020, 0x007e},
 	{0x00a0, 0x024f}, // Latin
 	{0x0259, 0x0259},
@@ -44,28 +56,15 @@ var ranges = [][2]rune{
 	{0xfffd, 0xfffd},
 }
 
-func main() {
-	log.SetFlags(0)
-	if len(os.Args) != 2 {
-		log.Fatal("usage: gen FOLDER")
-	}
-	for name, ranges := range map[string][][2]rune{
-		"DejaVuSansMono": ranges, "DejaVuSansMono-Bold": ranges, "DejaVuSans": ranges[:text], "DejaVuSans-Bold": ranges[:text],
-	} {
-		if err := shrink(filepath.Join(os.Args[1], name+".ttf"), "font/"+name+".ttf.gz", ranges); err != nil {
-			log.Fatal(err)
-		}
-	}
-}
-
-func shrink(from, to string, ranges [][2]rune) error {
+func shrink(t *testing.T, from, to string, ranges [][2]rune) {
+	t.Helper()
 	data, err := os.ReadFile(from)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
 	f, err := truetype.Parse(data)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
 	var ids []uint16
 	number := map[uint16]uint16{}
@@ -86,13 +85,15 @@ func shrink(from, to string, ranges [][2]rune) error {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
 	small := f.Subset(ids, characters)
 	_, _ = w.Write(small) // into memory
 	if err := w.Close(); err != nil {
-		return err
+		t.Fatal(err)
 	}
-	log.Printf("%s: %d characters, %d bytes, packed %d", to, len(characters), len(small), b.Len())
-	return os.WriteFile(to, b.Bytes(), 0o644)
+	t.Logf("%s: %d characters, %d bytes, packed %d", to, len(characters), len(small), b.Len())
+	if err := os.WriteFile(to, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
