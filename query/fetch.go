@@ -12,8 +12,7 @@ import (
 
 // A Store is the store that rows are fetched from, such as a [core.Store].
 type Store interface {
-	Series(ref core.Ref) (core.Series, error)
-	Last(ref core.Ref) (rra.Time, error)
+	Info(ref core.Ref) (core.Info, error)
 	Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error)
 }
 
@@ -88,25 +87,21 @@ func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 		}
 		return &Plan{Archive: t.Archive, Start: t.Start, End: t.End, Step: t.Step, DS: t.DS, whole: t}, nil
 	}
+	x, err := s.Info(ref)
+	if err != nil {
+		return nil, err
+	}
+	return PlanOf(s, ref, x.Definition, x.LastUpdate(), r)
+}
+
+// PlanOf is NewPlan of a series whose definition and last update the caller knows, for a store that
+// does not choose.
+func PlanOf(s Store, ref core.Ref, d *rra.Definition, last rra.Time, r Request) (*Plan, error) {
 	r.Resolution = max(r.Resolution, 1)
 	if r.Align {
 		d := r.Start - floor(r.Start, r.Resolution)
 		r.Start, r.End = r.Start-d, r.End-d
 	}
-	return newPlan(s, ref, r)
-}
-
-// newPlan is NewPlan for a store that does not choose.
-func newPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
-	series, err := s.Series(ref)
-	if err != nil {
-		return nil, err
-	}
-	last, err := s.Last(ref)
-	if err != nil {
-		return nil, err
-	}
-	d := series.Definition
 	archive, err := d.Choose(last.Unix(), r.CF, r.Start, r.Resolution)
 	if err != nil {
 		return nil, err

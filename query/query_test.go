@@ -71,11 +71,13 @@ type ringStore struct {
 	asked int64 // rows
 }
 
-func (s *ringStore) Series(core.Ref) (core.Series, error) {
-	return core.Series{Definition: s.d}, nil
+func (s *ringStore) Info(core.Ref) (core.Info, error) {
+	m, err := rra.Compile(s.d)
+	if err != nil {
+		return core.Info{}, err
+	}
+	return core.Info{Series: core.Series{Definition: s.d}, Machine: m, State: m.NewState(rra.Seconds(s.last))}, nil
 }
-
-func (s *ringStore) Last(core.Ref) (rra.Time, error) { return rra.Seconds(s.last), nil }
 
 func (s *ringStore) Fetch(_ context.Context, _ core.Ref, archive int, start, end int64) (core.Rows, error) {
 	step := s.d.Step * s.d.Archives[archive].PDPs

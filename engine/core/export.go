@@ -51,7 +51,7 @@ func (s *Store) export(ctx context.Context, ref Ref, reserved *reservation) (c C
 		return Copy{}, false, err
 	}
 	c = Copy{Path: info.Path, Labels: info.Labels, Definition: info.Definition, State: info.State}
-	last := info.Machine.LastUpdate(info.State.W)
+	last := info.LastUpdate()
 	c.last = last
 	if c.Rows, err = s.exportRows(ctx, ref, info.Machine, last.Unix(), reserved); err != nil {
 		return Copy{}, false, err

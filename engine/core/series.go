@@ -134,6 +134,9 @@ type Info struct {
 	State   rra.State
 }
 
+// LastUpdate returns the time of the last update.
+func (x *Info) LastUpdate() rra.Time { return x.Machine.LastUpdate(x.State.W) }
+
 // A Note is an event that is not a number: a collectd notification, say.
 type Note struct {
 	Time     rra.Time

@@ -36,8 +36,13 @@ func (s *ramp) Open(_ context.Context, name, _ string) (query.Store, core.Ref, e
 	return s, 1, nil
 }
 
-func (s *ramp) Series(core.Ref) (core.Series, error) { return core.Series{Definition: s.d}, nil }
-func (s *ramp) Last(core.Ref) (rra.Time, error)      { return rra.Seconds(rampLast), nil }
+func (s *ramp) Info(core.Ref) (core.Info, error) {
+	m, err := rra.Compile(s.d)
+	if err != nil {
+		return core.Info{}, err
+	}
+	return core.Info{Series: core.Series{Definition: s.d}, Machine: m, State: m.NewState(rra.Seconds(rampLast))}, nil
+}
 
 func (s *ramp) Fetch(_ context.Context, _ core.Ref, archive int, start, end int64) (core.Rows, error) {
 	step := s.d.Step * s.d.Archives[archive].PDPs

@@ -183,3 +183,54 @@ func TestLatestOutOfReachIsAnError(t *testing.T) {
 		away.Store(false)
 	}
 }
+
+// A counted counts what Fetch asks of a store. Where a series is on another node of a cluster, each
+// of these is a call of that node.
+type counted struct {
+	core.Engine
+	asked []string
+}
+
+func (c *counted) Lookup(path string) (core.Ref, error) {
+	c.asked = append(c.asked, "Lookup")
+	return c.Engine.Lookup(path)
+}
+
+func (c *counted) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x core.Series) bool) error {
+	c.asked = append(c.asked, "Resolve")
+	return c.Engine.Resolve(ctx, refs, fn)
+}
+
+func (c *counted) Lasts(ctx context.Context, refs []core.Ref) ([]core.LastTime, error) {
+	c.asked = append(c.asked, "Lasts")
+	return c.Engine.Lasts(ctx, refs)
+}
+
+func (c *counted) Info(ref core.Ref) (core.Info, error) {
+	c.asked = append(c.asked, "Info")
+	return c.Engine.Info(ref)
+}
+
+func (c *counted) FetchMany(ctx context.Context, spans []core.Span, fn func(i int, r *core.Rows, err error)) error {
+	c.asked = append(c.asked, "FetchMany")
+	return c.Engine.FetchMany(ctx, spans, fn)
+}
+
+// A fetch asked the node that has the series five times, one after the other: twice for its
+// definition, and for its last update by itself.
+func TestFetchAsksForEverythingOnce(t *testing.T) {
+	store := &counted{Engine: enginetest.Open(t)}
+	_, h := (&rpc.Server{Store: store}).Handler(nil)
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	c := client(t, s.URL, false)
+	create(t, c, "a")
+	write(t, c, &rondov1.Sample{Path: "a", Update: "1699999500:5:5"})
+	store.asked = nil
+	if _, err := c.Fetch(t.Context(), connect.NewRequest(&rondov1.FetchRequest{Path: "a", Start: "1699999000", End: "1699999600"})); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"Lookup", "Info", "FetchMany"}; !slices.Equal(store.asked, want) {
+		t.Errorf("asked for %v, want %v", store.asked, want)
+	}
+}

@@ -33,11 +33,11 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.series(ctx, m.GetPath(), m.GetRef())
+	e, err := s.info(ctx, m.GetPath(), m.GetRef())
 	if err != nil {
 		return nil, err
 	}
-	plan, err := query.NewPlan(core.Simple{Engine: s.Store}, e.Ref, query.Request{CF: cf, Start: start, End: end, Resolution: m.GetResolution()})
+	plan, err := query.PlanOf(core.Simple{Engine: s.Store}, e.Ref, e.Definition, e.LastUpdate(), query.Request{CF: cf, Start: start, End: end, Resolution: m.GetResolution()})
 	if err != nil {
 		return nil, fail(err, "fetch %.200q", e.Path)
 	}

@@ -141,16 +141,25 @@ func (s *Server) ref(ctx context.Context, path string, ref uint64) (core.Ref, er
 }
 
 // series returns the catalogue entry of the series that a request names by path or by ref.
-func (s *Server) series(ctx context.Context, path string, ref uint64) (core.Series, error) {
+func (s *Server) series(ctx context.Context, path string, ref uint64) (e core.Series, err error) {
 	r, err := s.ref(ctx, path, ref)
-	if err != nil {
-		return core.Series{}, err
+	if err == nil {
+		if e, err = s.view(ctx).Series(r); err != nil {
+			err = coded(err)
+		}
 	}
-	e, err := s.view(ctx).Series(r)
-	if err != nil {
-		return core.Series{}, coded(err)
+	return e, err
+}
+
+// info returns the definition and the state of the series that a request names by path or by ref.
+func (s *Server) info(ctx context.Context, path string, ref uint64) (x core.Info, err error) {
+	r, err := s.ref(ctx, path, ref)
+	if err == nil {
+		if x, err = s.view(ctx).Info(r); err != nil {
+			err = coded(err)
+		}
 	}
-	return e, nil
+	return x, err
 }
 
 // An explainer writes an explanation into those refusals that the library sends with an empty body.

@@ -17,17 +17,13 @@ import (
 
 // Info returns the definition and the state of one series.
 func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequest]) (*connect.Response[rondov1.InfoResponse], error) {
-	ref, err := s.ref(ctx, req.Msg.GetPath(), req.Msg.GetRef())
+	info, err := s.info(ctx, req.Msg.GetPath(), req.Msg.GetRef())
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.view(ctx).Info(ref)
-	if err != nil {
-		return nil, coded(err)
-	}
 	answer := &rondov1.InfoResponse{
 		Series:       seriesOf(info.Series, false),
-		LastUpdateUs: int64(info.Machine.LastUpdate(info.State.W)),
+		LastUpdateUs: int64(info.LastUpdate()),
 	}
 	m, err := core.MetadataOf(ctx, s.Store, info.Path)
 	if err != nil {

@@ -114,7 +114,7 @@ func (s *Sink) metYoung(r *receivers.Request) *young {
 		return nil
 	}
 	source := slices.IndexFunc(info.Definition.Sources, func(ds rra.DataSource) bool { return ds.Kind != rra.Compute })
-	x := replacement{Request: receivers.Request{Time: info.Machine.LastUpdate(info.State.W)}}
+	x := replacement{Request: receivers.Request{Time: info.LastUpdate()}}
 	if r.Begins != nil {
 		var zero rra.Time
 		if x.Since, zero = r.Begins(x.Time); x.Starts(r.Definition) < zero && zero < x.Time {
@@ -290,7 +290,7 @@ func (s *Sink) grown(y *young) {
 		return
 	}
 	info, err := s.store.Info(y.ref)
-	if err != nil || info.Machine.LastUpdate(info.State.W) > y.before {
+	if err != nil || info.LastUpdate() > y.before {
 		return // it was dropped, or another node has had samples between those
 	}
 	if l.sparse == nil {
@@ -453,7 +453,7 @@ func (s *Sink) relearn(ctx context.Context, all []shown) {
 	for i := range of {
 		if x := &of[i]; x.first && errors.Is(rs[i].Err, errChanged) { // its last sample shows more
 			if info, err := s.newest(x.ref); err == nil {
-				x.step = cmp.Or(steps.Apart(x.times()[1]-info.Machine.LastUpdate(info.State.W)), x.step)
+				x.step = cmp.Or(steps.Apart(x.times()[1]-info.LastUpdate()), x.step)
 			}
 		}
 	}

@@ -276,7 +276,7 @@ func (s *Sink) Last(ctx context.Context, ref core.Ref) (at rra.Time, reading flo
 	if err != nil {
 		return 0, 0, fmt.Errorf("last sample: %w", err)
 	}
-	at, reading = info.Machine.LastUpdate(info.State.W), math.NaN()
+	at, reading = info.LastUpdate(), math.NaN()
 	for i := range info.Definition.Sources {
 		if info.Definition.Sources[i].Kind == rra.Compute {
 			continue

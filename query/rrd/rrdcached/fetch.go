@@ -82,19 +82,14 @@ func (c *conn) together(fs []fetching) int {
 	return len(fs)
 }
 
-// A known is a store that takes the definition of one series from its alias.
-type known struct {
-	core.Simple
-	e *alias
-}
-
-func (k known) Series(core.Ref) (core.Series, error) {
-	return core.Series{Ref: k.e.ref, Path: k.e.path, Definition: k.e.d}, nil
-}
-
 // makePlan chooses the archive and the columns of a request.
 func (f *fetching) makePlan(s core.Engine) error {
-	f.plan, f.err = query.NewPlan(known{core.Simple{Engine: s}, f.e}, f.e.ref, query.Request{CF: f.cf, Start: f.start, End: f.end})
+	store := core.Simple{Engine: s}
+	last, err := store.Last(f.e.ref)
+	if f.err = err; err != nil {
+		return err
+	}
+	f.plan, f.err = query.PlanOf(store, f.e.ref, f.e.d, last, query.Request{CF: f.cf, Start: f.start, End: f.end})
 	if f.err != nil {
 		return f.err
 	}

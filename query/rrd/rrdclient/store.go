@@ -102,7 +102,7 @@ func (c *Client) Last(ref core.Ref) (rra.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	return info.Machine.LastUpdate(info.State.W), nil
+	return info.LastUpdate(), nil
 }
 
 // Create asks the server to make a series.

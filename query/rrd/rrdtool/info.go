@@ -105,7 +105,7 @@ func infoLines(name string, info *core.Info, version int) []InfoLine {
 	p.text("filename", name)
 	p.text("rrd_version", fmt.Sprintf("%04d", version))
 	p.integer("step", info.Definition.Step)
-	p.integer("last_update", info.Machine.LastUpdate(info.State.W).Unix())
+	p.integer("last_update", info.LastUpdate().Unix())
 	p.integer("header_size", rrdfile.HeaderSize(info.Definition, version))
 	for i := range info.Definition.Sources {
 		p.source(i)

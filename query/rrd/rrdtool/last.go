@@ -4,8 +4,6 @@ package rrdtool
 
 import (
 	"errors"
-
-	"github.com/rondo-db/rondo/rra"
 )
 
 const lastUsage = `NAME [OPTIONS]
@@ -101,7 +99,7 @@ func (c *command) lastupdate(args []string) error {
 	}
 	sources := info.Definition.Sources
 	if c.exact {
-		c.printf("%d\n", rra.Time(info.Machine.LastUpdate(info.State.W)).Unix())
+		c.printf("%d\n", info.LastUpdate().Unix())
 		for i := range sources {
 			c.printf("%s %s\n", sources[i].Name, info.Machine.LastReading(&info.State, i))
 		}
@@ -110,7 +108,7 @@ func (c *command) lastupdate(args []string) error {
 	for i := range sources {
 		c.printf(" %s", sources[i].Name)
 	}
-	c.printf("\n\n%10d:", rra.Time(info.Machine.LastUpdate(info.State.W)).Unix())
+	c.printf("\n\n%10d:", info.LastUpdate().Unix())
 	for i := range sources {
 		c.printf(" %s", info.Machine.LastReading(&info.State, i))
 	}
