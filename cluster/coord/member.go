@@ -52,6 +52,7 @@ type Standing struct {
 	Halted     bool    `json:"halted,omitempty"`     // cannot follow the log, and does not need it
 	Outdated   bool    `json:"outdated,omitempty"`   // its node needs a newer program, not a copy
 	Lost       bool    `json:"lost,omitempty"`       // the log has lost records that it holds
+	Damaged    bool    `json:"damaged,omitempty"`    // some of its database is known to be damaged
 	Quarantine string  `json:"quarantine,omitempty"` // why it serves nothing, or empty
 	Trouble    string  `json:"trouble,omitempty"`    // why it cannot read the log now, or empty
 	DigestAt   wal.Pos `json:"digestAt,omitempty"`   // where Digest was taken; 0: none yet

@@ -19,7 +19,7 @@ func (d *database) Standing() Standing {
 	return Standing{
 		Leads: st.Role == core.Leader, Halted: st.Role == core.Halted, Err: st.Err,
 		Outdated: st.Role == core.Halted && newer(st.Err),
-		Position: st.Position, Newest: st.Newest, Checkpoint: d.Checkpointed(), Log: st.Log,
+		Position: st.Position, Newest: st.Newest, Checkpoint: d.Checkpointed(), Log: st.Log, Damaged: st.Damaged,
 	}
 }
 

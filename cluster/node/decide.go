@@ -145,15 +145,15 @@ func (n *Node) renew(ctx context.Context, l *local, v *coord.View) {
 	}
 }
 
-// source returns the node that a copy is taken from, or nil. It prefers a node whose copy did not
-// fail last, and then one that does not lead. A node may do whose replica the map has given to
+// source returns the node that a copy is taken from, or nil. It prefers a node that knows of no
+// damage, then one whose copy did not fail last, and then one that does not lead. A node may do whose replica the map has given to
 // others, perhaps to this node. A node whose copies this program cannot read does not.
 func (n *Node) source(l *local, v *coord.View) *coord.Member {
 	if v.Current(l.partition, l.better) && l.better != l.shuns && !n.misfit(l, v.Members[l.better]) {
 		return &v.Members[l.better].Member
 	}
 	var best *coord.Seen
-	var worst int // of the best one: 2 if its last copy failed, and 1 if it leads
+	var worst int // of the best one: 4 for damage, 2 if its last copy failed, 1 if it leads
 	for name, m := range v.Members {
 		st, _ := m.Standing(l.partition)
 		spare := m.Live && st.Spare && !st.Halted && st.Quarantine == ""
@@ -166,6 +166,9 @@ func (n *Node) source(l *local, v *coord.View) *coord.Member {
 		}
 		if st.Leads {
 			bad++
+		}
+		if st.Damaged {
+			bad += 4
 		}
 		if best == nil || bad < worst || bad == worst && name < best.Name {
 			best, worst = m, bad

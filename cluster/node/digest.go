@@ -141,9 +141,19 @@ type side struct {
 
 // compare puts a replica into quarantine if it differs from the others of the map at the same
 // position: if more than half of those that live have another digest there, or if all have one and
-// half of them, with the leader, whose replica is what others read, have another one. n.mu is held.
+// half of them, with the leader, whose replica is what others read, have another one. A replica
+// that knows of damage does not count. n.mu is held.
 func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
-	if l.digest.At == 0 || l.hurt != "" || l.replica == nil || !part.Has(n.o.Name) {
+	if l.hurt != "" || l.replica == nil || !part.Has(n.o.Name) {
+		return
+	}
+	if l.standing.Damaged {
+		if sound := n.sound(l, v, part); sound != "" {
+			n.quarantine(l, sound, "its database is damaged")
+		}
+		return
+	}
+	if l.digest.At == 0 {
 		return
 	}
 	mine := &side{n: 1, leads: l.standing.Leads}
@@ -156,7 +166,7 @@ func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
 		}
 		st, ok := m.Standing(l.partition)
 		there := ok && st.DigestAt == l.digest.At
-		if ok && (st.Quarantine != "" || st.Halted && !there) {
+		if ok && (st.Quarantine != "" || st.Damaged || st.Halted && !there) {
 			continue
 		}
 		if all++; !there {
@@ -172,12 +182,38 @@ func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
 	}
 	for _, s := range sides {
 		if s != mine && (2*s.n > all || absent == 0 && s.n == mine.n && s.leads) {
-			l.better = s.first
-			l.hurt = "it differs from the replica of " + s.first
-			n.counts.Quarantines++
-			n.o.Logger.Error("a replica differs from the others and is in quarantine: it serves nothing, and is made anew of a copy",
-				"partition", l.partition, "position", uint64(l.digest.At), "differs from", s.first)
+			n.quarantine(l, s.first, "it differs from the replica of "+s.first)
 			return // of the others only one side is so large, or has the leader
 		}
 	}
+}
+
+// sound returns another node whose replica is current and knows of no damage, or "", as one view
+// shows it that also has what this node says of its own damage. So of two replicas that find damage
+// at the same time one sees that the other has it, and goes on. n.mu is held.
+func (n *Node) sound(l *local, v *coord.View, part placement.Partition) string {
+	own := v.Members[n.o.Name]
+	if own == nil || own.Session != n.o.Session {
+		return ""
+	}
+	if st, _ := own.Standing(l.partition); !st.Damaged {
+		return ""
+	}
+	for _, name := range part.Nodes {
+		if name == n.o.Name || !v.Current(l.partition, name) {
+			continue
+		}
+		if st, _ := v.Members[name].Standing(l.partition); !st.Damaged {
+			return name
+		}
+	}
+	return ""
+}
+
+// quarantine lets a replica serve nothing, and be made anew of a copy of better's. n.mu is held.
+func (n *Node) quarantine(l *local, better, why string) {
+	l.better, l.hurt = better, why
+	n.counts.Quarantines++
+	n.o.Logger.Error("a replica is in quarantine: it serves nothing, and is made anew of a copy",
+		"partition", l.partition, "position", uint64(l.standing.Position), "from", better, "why", why)
 }

@@ -76,7 +76,7 @@ func (n *Node) standings() []coord.Standing {
 			s := l.replica.Standing()
 			st.Position, st.Checkpoint, st.Leads = s.Position, s.Checkpoint, s.Leads
 			// Both are of now. A replica that is halted for good needs nothing of the log.
-			st.Halted, st.Outdated = s.Halted, s.Outdated
+			st.Halted, st.Outdated, st.Damaged = s.Halted, s.Outdated, s.Damaged
 			st.Current, st.Spare = l.current && fresh, !l.spare.IsZero()
 			st.Trouble, st.Lost = troubleOf(s), !s.Leads && (l.lost || errors.Is(s.Err, wal.ErrLost))
 			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum

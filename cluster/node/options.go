@@ -121,6 +121,7 @@ type Standing struct {
 	Checkpoint wal.Pos // after a restart it needs the records behind
 	Log        wal.ID  // the identity of the log that it belongs to; zero: not known
 	Err        error   // nil: it is in touch with the log
+	Damaged    bool    // some of its database is known to be damaged
 }
 
 // Peers are the other nodes of the cluster.

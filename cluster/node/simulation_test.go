@@ -84,7 +84,7 @@ func newWorld(seed uint64) *world {
 		members = append(members, placement.Member{Name: w.hosts[i].name, Zone: w.hosts[i].zone})
 	}
 	replicas := 1 + w.r.IntN(3)
-	w.flips = replicas == 3 && len(members) >= 3
+	w.flips = replicas > 1 && len(members) >= replicas
 	m, err := placement.New(1+w.r.IntN(6), replicas, members)
 	if err != nil {
 		w.fault("%v", err)
@@ -313,16 +313,21 @@ func (h *host) has(p int) bool {
 	return ok
 }
 
-// flip flips a bit of one replica of each partition, the leader's or another one's.
+// flip flips a bit of one replica of each partition, the leader's or another one's. Where two have
+// the partition, it knows that. Where three have one, the same bit of two may flip, which know it.
 func (w *world) flip() {
 	for p := range w.logs {
+		left, known := 1, w.truth().Map.Replicas == 2
+		if !known && w.r.IntN(2) == 0 {
+			left, known = 2, true
+		}
 		for _, h := range w.hosts {
-			if m := h.open[p]; m != nil {
-				w.report("a bit flips in partition %d of %s", p, h.name)
+			if m := h.open[p]; m != nil && left > 0 {
+				w.report("a bit flips in partition %d of %s, which knows it: %v", p, h.name, known)
 				m.at.sum ^= 1
-				m.saved, m.old = m.at, image{}
+				m.saved, m.old, m.rotten = m.at, image{}, known
 				h.disk[p] = m.saved
-				break
+				left--
 			}
 		}
 	}

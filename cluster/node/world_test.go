@@ -133,6 +133,7 @@ type model struct {
 	opened time.Time
 	closed bool
 	digest core.Digested
+	rotten bool      // it knows that its database is damaged
 	short  time.Time // since when the log ends too early, as far as it knows; zero: it does not
 }
 
@@ -148,7 +149,7 @@ func (m *model) log() *modelLog { return m.h.w.logs[m.p] }
 func (m *model) Engine() core.Engine { return nil }
 
 func (m *model) Standing() Standing {
-	return Standing{Leads: m.writer != 0, Halted: m.halted, Position: m.at.position, Newest: max(m.newest, m.at.position), Checkpoint: m.saved.position, Log: wal.ID{1}, Err: m.err, Outdated: m.halted && newer(m.err)}
+	return Standing{Leads: m.writer != 0, Halted: m.halted, Position: m.at.position, Newest: max(m.newest, m.at.position), Checkpoint: m.saved.position, Log: wal.ID{1}, Err: m.err, Outdated: m.halted && newer(m.err), Damaged: m.rotten}
 }
 
 func (m *model) Promote(context.Context) error {

@@ -96,6 +96,8 @@ func TestStateInWords(t *testing.T) {
 	}
 	w.stand(b, coord.Standing{Partition: 0, Position: 93, Quarantine: "it differs from the replica of x"})
 	want(t, w.state(1), false, fmt.Sprintf("error: the replica of partition 0 on node %s serves nothing, and is made anew: it differs from the replica of x", b), "warning: partition 0 has 1 of 2 replicas")
+	w.stand(b, coord.Standing{Partition: 0, Position: 100, Current: true, Damaged: true})
+	want(t, w.state(1), false, fmt.Sprintf("warning: the replica of partition 0 on node %s is damaged: it is made anew once another one is current and has no damage", b))
 	w.stand(b, coord.Standing{Partition: 0, Position: 100, Current: true})
 	want(t, w.state(1), true)
 

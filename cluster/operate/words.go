@@ -250,11 +250,17 @@ func (s *State) judgeRefusals(v *coord.View) {
 	}
 }
 
-// judgeDisks finds nodes whose disk is full.
+// judgeDisks finds nodes whose disk is full, and replicas whose database is damaged.
 func (s *State) judgeDisks(v *coord.View) {
 	for _, name := range sorted(v.Members) {
-		if m := v.Members[name]; m.Live && m.DiskFull != "" {
+		m := v.Members[name]
+		if m.Live && m.DiskFull != "" {
 			s.add(Warning, "the disk of node %s is full (%s): its replicas stop when their memory is used up, and none moves to it; make room on it", name, m.DiskFull)
+		}
+		for _, st := range m.Partitions {
+			if m.Live && st.Damaged && st.Quarantine == "" {
+				s.add(Warning, "the replica of partition %d on node %s is damaged: it is made anew once another one is current and has no damage", st.Partition, name)
+			}
 		}
 	}
 }

@@ -201,8 +201,11 @@ func (d *digests) close() {
 	d.walking.Wait()
 }
 
-// failed keeps the first error.
+// failed keeps the first error, and notes damage.
 func (run *digestRun) failed(err error) {
+	if e, ok := errors.AsType[*DamageError](err); ok {
+		run.s.damage.Note(e)
+	}
 	if err != nil {
 		run.fail.CompareAndSwap(nil, &err)
 	}

@@ -58,7 +58,7 @@ func (r *replica) init(s *Store) {
 // standing is Store.Standing.
 func (r *replica) standing() (Standing, <-chan struct{}) {
 	r.mu.Lock()
-	st := Standing{Role: Role(r.role.Load()), Err: r.err, Log: r.id}
+	st := Standing{Role: Role(r.role.Load()), Err: r.err, Log: r.id, Damaged: r.s.damage.Count() > 0}
 	if r.changed == nil {
 		r.changed = make(chan struct{})
 	}
@@ -415,6 +415,8 @@ type Standing struct {
 	// the log is another one (ErrOtherLog), or because its database is damaged (ErrDamaged) takes
 	// its place again from a backup of another store: see RestoreReplica.
 	Err error
+	// Damaged says that some of the database is known to be damaged: see Stats.Damaged.
+	Damaged bool
 }
 
 // Standing returns the standing of the store, and a channel that is closed when Role or Err have

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
@@ -283,5 +286,39 @@ func TestDigestOfStoreThatIsAhead(t *testing.T) {
 	}
 	for _, s := range []*core.Store{a, b, c} {
 		mustClose(t, s.Close())
+	}
+}
+
+// TestDigestNotesDamage: a store whose metadata is damaged has no digest, and says so of itself.
+func TestDigestNotesDamage(t *testing.T) {
+	log, dir := waltest.NewStream(1), t.TempDir()
+	open := func() *core.Store {
+		s := mustOpen(t, dir, shared(core.Options{NoBackground: true}, log))
+		mustPromote(t, s)
+		return s
+	}
+	s := open()
+	if _, err := s.SetMetadata(t.Context(), []core.PathMetadata{{Path: "a", Metadata: core.Metadata{Text: "x"}}}); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, s.Checkpoint(t.Context()))
+	mustClose(t, s.Close())
+	damageDB(t, dir, func(tx *bolt.Tx) error {
+		b := tx.Bucket([]byte("metadata"))
+		k, v := b.Cursor().First()
+		k, v = bytes.Clone(k), bytes.Clone(v)
+		v[0] ^= 4
+		return b.Put(k, v)
+	})
+	s = open()
+	defer func() { mustClose(t, s.Close()) }()
+	if st, _ := s.Standing(); st.Damaged {
+		t.Error("damage before anything was read")
+	}
+	if _, err := s.TakeDigest(t.Context(), 1); !errors.Is(err, core.ErrDamaged) {
+		t.Errorf("digest: %v", err)
+	}
+	if st, _ := s.Standing(); !st.Damaged {
+		t.Error("the damage is not known")
 	}
 }

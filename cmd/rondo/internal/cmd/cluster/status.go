@@ -216,7 +216,7 @@ const clusterPartitionsHelp = `List the partitions of a cluster, all or those th
   rondo cluster partitions --wrong      those with which something is wrong
 
 STATE is leads, current, behind, copying (it is being made of a copy), missing, silent (its node is), quarantined (it differs from the others
-and is made anew), or halted (it cannot follow the log). POSITION is the record of the log up to which a replica has everything, LAG how many records
+or is damaged, and is made anew), or halted (it cannot follow the log). POSITION is the record of the log up to which a replica has everything, LAG how many records
 it is behind the replica that is furthest, and CHECKPOINT the record up to which it does not need the log any more. The preferred leader
 is first. Figures are up to a second old. STREAM is the log at the servers of NATS. REMARK has why a replica cannot read its log, too.`
 
