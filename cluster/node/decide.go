@@ -127,7 +127,6 @@ func (n *Node) outdate(l *local) {
 // replica: the log may hold everything.
 func (n *Node) renew(ctx context.Context, l *local, v *coord.View) {
 	now := n.o.now()
-	l.misfits.prune(v)
 	if from := n.source(l, v); from != nil {
 		switch {
 		case l.copying.IsZero():
@@ -140,16 +139,16 @@ func (n *Node) renew(ctx context.Context, l *local, v *coord.View) {
 		return
 	}
 	l.copying = time.Time{}
-	if l.replica == nil && l.hurt == "" && len(l.misfits) == 0 {
+	if l.replica == nil && l.hurt == "" {
 		n.open(ctx, l)
 	}
 }
 
 // source returns the node that a copy is taken from, or nil. It prefers a node that knows of no
-// damage, then one whose copy did not fail last, and then one that does not lead. A node may do whose replica the map has given to
-// others, perhaps to this node. A node whose copies this program cannot read does not.
+// damage, then one whose copy did not fail last, and then one that does not lead. A node may do
+// whose replica the map has given to others, perhaps to this node.
 func (n *Node) source(l *local, v *coord.View) *coord.Member {
-	if v.Current(l.partition, l.better) && l.better != l.shuns && !n.misfit(l, v.Members[l.better]) {
+	if v.Current(l.partition, l.better) && l.better != l.shuns {
 		return &v.Members[l.better].Member
 	}
 	var best *coord.Seen
@@ -157,7 +156,7 @@ func (n *Node) source(l *local, v *coord.View) *coord.Member {
 	for name, m := range v.Members {
 		st, _ := m.Standing(l.partition)
 		spare := m.Live && st.Spare && !st.Halted && st.Quarantine == ""
-		if name == n.o.Name || st.Position == 0 || !spare && !v.Current(l.partition, name) || n.misfit(l, m) {
+		if name == n.o.Name || st.Position == 0 || !spare && !v.Current(l.partition, name) {
 			continue
 		}
 		bad := 0

@@ -21,7 +21,6 @@ type local struct {
 	taking    *taking   // the copy under way, or nil
 	shuns     string    // the node whose copy failed last, or empty
 	told      time.Time // since when the others can read that it takes a copy
-	misfits   misfits   // nodes whose copies this program cannot read
 
 	busy     string // the task under way, or empty
 	cancel   context.CancelFunc
@@ -64,7 +63,7 @@ func (l *local) ledFor(now time.Time) time.Duration {
 // opened notes that a replica is open.
 func (l *local) opened(r Replica) {
 	l.replica, l.stored, l.hurt, l.better, l.copying = r, true, "", "", time.Time{}
-	l.taking, l.shuns, l.misfits = nil, "", nil
+	l.taking, l.shuns = nil, ""
 	l.outdated, l.holds = false, make(map[string]*hold)
 	l.measured, l.reference, l.current, l.standing = false, 0, false, Standing{}
 	l.digest, l.digestDue = core.Digested{}, time.Time{}

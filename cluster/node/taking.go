@@ -4,25 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/coord"
 )
 
-const (
-	// copyIdle is for how long a copy may make no progress. The node that takes the copy ends it
-	// then. The log is kept for the copy for longer than that, for Times.Gone.
-	copyIdle = 5 * time.Minute
-	// misfitTime is the time between two copies from a node whose copies are of another version.
-	misfitTime = time.Hour
-)
-
-// Misfits are sessions of nodes whose copies are of another version of rondo than this program can
-// read, each with the time of the last attempt. A session never has another version, so that only
-// another one is asked before misfitTime is over.
-type misfits map[string]time.Time
+// copyIdle is for how long a copy may make no progress. The node that takes the copy ends it then.
+// The log is kept for the copy for longer than that, for Times.Gone.
+const copyIdle = 5 * time.Minute
 
 // A taking is a copy that a node takes of another node's replica.
 type taking struct {
@@ -52,41 +42,6 @@ func (n *Node) watchCopy(l *local) {
 func (l *local) copyFailed(from string, err error) {
 	l.taking, l.copying, l.told, l.shuns = nil, time.Time{}, time.Time{}, from
 	l.outdated = newer(err)
-}
-
-// copyMisfits notes that the copy of a node is of another version. It says so in the log, once for
-// each session of that node.
-func (n *Node) copyMisfits(l *local, from *coord.Member, err error) {
-	l.copyFailed(from.Name, err)
-	if l.misfits == nil {
-		l.misfits = make(misfits)
-	}
-	_, again := l.misfits[from.Session]
-	l.misfits[from.Session] = n.o.now()
-	if again {
-		return
-	}
-	older, version := n.o.Name, from.Version
-	if !newer(err) {
-		older, version = from.Name, n.o.Version
-	}
-	n.o.Logger.Error("a replica cannot be copied from a node that runs another version of rondo; install the newer version on the older node and restart it",
-		"partition", l.partition, "from", from.Name, "older_node", older, "newer_version", version, "err", err)
-}
-
-// misfit reports whether the copies of a node are of another version, as far as is known.
-func (n *Node) misfit(l *local, m *coord.Seen) bool {
-	at, ok := l.misfits[m.Session]
-	return ok && n.o.now().Sub(at) < misfitTime
-}
-
-// prune forgets sessions that have ended.
-func (s misfits) prune(v *coord.View) {
-	live := make(map[string]bool)
-	for _, m := range v.Members {
-		live[m.Session] = !m.Gone
-	}
-	maps.DeleteFunc(s, func(session string, _ time.Time) bool { return !live[session] })
 }
 
 // restore lets the backup of another node flow into the disk, until ctx ends.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/coord"
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -85,7 +84,7 @@ func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 	old := l.replica
 	l.replica, l.taking = nil, new(taking)
 	taking := l.taking
-	if _, again := l.misfits[from.Session]; !again {
+	if l.failures == 0 {
 		n.o.Logger.Info("a replica is copied from another node", "partition", l.partition, "from", from.Name, "why", l.hurt)
 	}
 	n.run(ctx, l, taskCopy, 0, func(ctx context.Context) (func(), error) {
@@ -94,9 +93,7 @@ func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 				n.o.Logger.Warn("a replica was closed with an error", "partition", l.partition, "err", err)
 			}
 		}
-		if err := n.restore(ctx, l.partition, from, taking); errors.Is(err, core.ErrVersion) {
-			return func() { n.copyMisfits(l, from, err) }, nil // no attempt soon would do better
-		} else if err != nil {
+		if err := n.restore(ctx, l.partition, from, taking); err != nil {
 			return func() { l.copyFailed(from.Name, err) }, fmt.Errorf("copy from %s: %w", from.Name, err)
 		}
 		r, err := n.o.Disk.Open(ctx, l.partition)
