@@ -8,12 +8,6 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// A Reader is what joined reads need of a store, such as a [core.Engine].
-type Reader interface {
-	core.Fetcher
-	core.LastsReader
-}
-
 // An Open is what a series knows behind its last step, in the seconds (From, Last], where Last is
 // its last update: see [core.OpenRow]. The zero Open is of no series.
 type Open struct {
@@ -25,20 +19,13 @@ type Open struct {
 }
 
 // Opens returns the open rows of series, in the order of refs. All that is read later of a series
-// is cut at its last update, so that everything is of that moment. A node of a cluster that does
-// not know open rows yet knows a series up to its last step.
-func Opens(ctx context.Context, s Reader, refs []core.Ref) ([]Open, error) {
+// is cut at its last update, so that everything is of that moment.
+func Opens(ctx context.Context, s core.Fetcher, refs []core.Ref) ([]Open, error) {
 	out := make([]Open, len(refs))
-	var older map[core.Ref]bool
 	values := make([]float64, 0, len(refs))
 	err := fetch(ctx, s, core.Spans(refs, core.OpenRow, 0, 0), func(i int, r *core.Rows, err error) error {
 		switch {
 		case errors.Is(err, core.ErrNotFound):
-		case errors.Is(err, core.ErrInvalid):
-			if older == nil {
-				older = make(map[core.Ref]bool)
-			}
-			older[refs[i]] = true
 		case err != nil:
 			out[i].Err = err
 		default:
@@ -48,21 +35,7 @@ func Opens(ctx context.Context, s Reader, refs []core.Ref) ([]Open, error) {
 		}
 		return nil
 	})
-	if err != nil || older == nil {
-		return out, err
-	}
-	times, err := s.Lasts(ctx, refs)
-	for i, ref := range refs {
-		switch {
-		case !older[ref]:
-		case err != nil:
-			out[i].Err = err
-		default:
-			t := times[i]
-			out[i] = Open{From: t.Time.Unix(), Last: t.Time.Unix(), There: t.There}
-		}
-	}
-	return out, nil
+	return out, err
 }
 
 // fetch calls fn with each span, until it returns an error. It returns that, or an error if the

@@ -28,28 +28,21 @@ func (c *Client) FetchMany(ctx context.Context, spans []core.Span, fn func(i int
 	return first
 }
 
-// fetchSpans is FetchMany for one request. A node of an older version, which does not know spans,
-// is asked again: once for each range.
+// fetchSpans is FetchMany for one request.
 func (c *Client) fetchSpans(ctx context.Context, spans []core.Span, reuse bool, fn func(i int, r *core.Rows, err error)) error {
 	sent, at := sentSpans(spans)
-	if len(sent) != 1 || sent[0].GetKnown() {
-		r := rowReader{fn: fn, at: at, reuse: reuse}
-		if err := c.fetch(ctx, &peerv1.FetchRequest{Spans: sent}, &r); err != nil || r.given > 0 {
-			return cmp.Or(err, r.whole())
+	r := rowReader{fn: fn, at: at, reuse: reuse}
+	own, cancel := context.WithCancel(ctx)
+	in, err := c.node.rpc.Fetch(own, connect.NewRequest(&peerv1.FetchRequest{Target: c.target(ctx), Spans: sent}))
+	err = drain(ctx, c, cancel, in, err, func(m *peerv1.FetchResponse) (bool, error) {
+		for _, x := range m.GetRows() {
+			if err := r.add(x); err != nil {
+				return false, err
+			}
 		}
-	}
-	var first error
-	for _, x := range sent {
-		n := len(x.GetRefs())
-		r := rowReader{fn: fn, at: at[:n], reuse: reuse}
-		at = at[n:]
-		err := c.fetch(ctx, &peerv1.FetchRequest{Refs: x.GetRefs(), Archive: x.GetArchive(), Start: x.GetStart(), End: x.GetEnd()}, &r)
-		first = cmp.Or(first, err, r.whole())
-		if ctx.Err() != nil || errors.Is(first, core.ErrUnavailable) {
-			break
-		}
-	}
-	return first
+		return true, nil
+	})
+	return cmp.Or(err, r.whole())
 }
 
 // sentSpans puts spans of the same range together. at has the place of each series in spans.
@@ -70,20 +63,6 @@ func sentSpans(spans []core.Span) (sent []*peerv1.FetchSpan, at []int) {
 		of[k] = append(of[k], i)
 	}
 	return sent, slices.Concat(of...)
-}
-
-func (c *Client) fetch(ctx context.Context, req *peerv1.FetchRequest, r *rowReader) error {
-	req.Target = c.target(ctx)
-	own, cancel := context.WithCancel(ctx)
-	in, err := c.node.rpc.Fetch(own, connect.NewRequest(req))
-	return drain(ctx, c, cancel, in, err, func(m *peerv1.FetchResponse) (bool, error) {
-		for _, x := range m.GetRows() {
-			if err := r.add(x); err != nil {
-				return false, err
-			}
-		}
-		return true, nil
-	})
 }
 
 // A rowReader puts the pieces of rows together and calls fn with each series.

@@ -228,16 +228,9 @@ func (c *Client) Notes(ctx context.Context, key string) (map[string][]core.Note,
 }
 
 // Backup writes a backup of the partition's database to w: see core.Store.Backup.
-func (c *Client) Backup(ctx context.Context, w io.Writer) error { return c.BackupSince(ctx, w, nil) }
-
-// BackupSince writes what has changed since a backup: see core.Store.BackupSince.
-func (c *Client) BackupSince(ctx context.Context, w io.Writer, base *core.BackupHead) error {
-	req := &peerv1.BackupRequest{Target: c.target(ctx)}
-	if base != nil {
-		req.Since, _ = base.AppendBinary(nil) // it does not fail
-	}
+func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	own, cancel := context.WithCancel(ctx)
-	in, err := c.node.rpc.Backup(own, connect.NewRequest(req))
+	in, err := c.node.rpc.Backup(own, connect.NewRequest(&peerv1.BackupRequest{Target: c.target(ctx)}))
 	return drain(ctx, c, cancel, in, err, func(m *peerv1.PieceResponse) (bool, error) {
 		_, err := w.Write(m.GetPiece())
 		return true, err

@@ -23,7 +23,7 @@ const fetchValues = 64 << 10
 func (s *Server) Fetch(ctx context.Context, req *connect.Request[peerv1.FetchRequest], stream *connect.ServerStream[peerv1.FetchResponse]) error {
 	m := req.Msg
 	w := rowWriter{stream: stream}
-	spans := core.Spans(readRefs(m.GetRefs()), int(m.GetArchive()), m.GetStart(), m.GetEnd())
+	var spans []core.Span
 	for _, x := range m.GetSpans() {
 		for _, ref := range x.GetRefs() {
 			spans = append(spans, core.Span{Ref: core.Ref(ref), Archive: int(x.GetArchive()), Start: x.GetStart(), End: x.GetEnd(), Known: x.GetKnown()})

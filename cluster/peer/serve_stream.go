@@ -257,21 +257,14 @@ func (s *Server) Watch(ctx context.Context, req *connect.Request[peerv1.WatchReq
 	}
 }
 
-// Backup answers Store.BackupSince.
+// Backup answers Store.Backup.
 func (s *Server) Backup(ctx context.Context, req *connect.Request[peerv1.BackupRequest], stream *connect.ServerStream[peerv1.PieceResponse]) error {
 	st := s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {
 		f, err := core.FolderOf(e, "backup")
 		if err != nil {
 			return err
 		}
-		var base *core.BackupHead
-		if since := req.Msg.GetSince(); len(since) > 0 {
-			base = new(core.BackupHead)
-			if err := base.UnmarshalBinary(since); err != nil {
-				return err
-			}
-		}
-		return f.BackupSince(ctx, pieces(func(p []byte) error { return stream.Send(&peerv1.PieceResponse{Piece: p}) }), base)
+		return f.BackupSince(ctx, pieces(func(p []byte) error { return stream.Send(&peerv1.PieceResponse{Piece: p}) }), nil)
 	})
 	return stream.Send(&peerv1.PieceResponse{Standing: st})
 }

@@ -2621,15 +2621,9 @@ func (x *DropRequest) GetList() []*Dropping {
 	return nil
 }
 
-// A FetchRequest asks for the same rows of refs, or for those of spans. A node that does not know
-// spans answers without rows.
 type FetchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Refs          []uint64               `protobuf:"fixed64,2,rep,packed,name=refs" json:"refs,omitempty"`
-	Archive       int64                  `protobuf:"varint,3,opt,name=archive" json:"archive,omitempty"`
-	Start         int64                  `protobuf:"varint,4,opt,name=start" json:"start,omitempty"`
-	End           int64                  `protobuf:"varint,5,opt,name=end" json:"end,omitempty"`
 	Spans         []*FetchSpan           `protobuf:"bytes,6,rep,name=spans" json:"spans,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2670,34 +2664,6 @@ func (x *FetchRequest) GetTarget() *Target {
 		return x.Target
 	}
 	return nil
-}
-
-func (x *FetchRequest) GetRefs() []uint64 {
-	if x != nil {
-		return x.Refs
-	}
-	return nil
-}
-
-func (x *FetchRequest) GetArchive() int64 {
-	if x != nil {
-		return x.Archive
-	}
-	return 0
-}
-
-func (x *FetchRequest) GetStart() int64 {
-	if x != nil {
-		return x.Start
-	}
-	return 0
-}
-
-func (x *FetchRequest) GetEnd() int64 {
-	if x != nil {
-		return x.End
-	}
-	return 0
 }
 
 func (x *FetchRequest) GetSpans() []*FetchSpan {
@@ -3779,7 +3745,6 @@ func (x *WatchResponse) GetLost() bool {
 type BackupRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
-	Since         []byte                 `protobuf:"bytes,2,opt,name=since" json:"since,omitempty"` // the head of the backup that this one builds on
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3817,13 +3782,6 @@ func (*BackupRequest) Descriptor() ([]byte, []int) {
 func (x *BackupRequest) GetTarget() *Target {
 	if x != nil {
 		return x.Target
-	}
-	return nil
-}
-
-func (x *BackupRequest) GetSince() []byte {
-	if x != nil {
-		return x.Since
 	}
 	return nil
 }
@@ -4074,14 +4032,10 @@ const file_peer_proto_rawDesc = "" +
 	"\x06before\x18\x03 \x01(\x10R\x06before\"i\n" +
 	"\vDropRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12+\n" +
-	"\x04list\x18\x02 \x03(\v2\x17.rondo.peer.v1.DroppingR\x04list\"\xc3\x01\n" +
+	"\x04list\x18\x02 \x03(\v2\x17.rondo.peer.v1.DroppingR\x04list\"s\n" +
 	"\fFetchRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
-	"\x04refs\x18\x02 \x03(\x06R\x04refs\x12\x18\n" +
-	"\aarchive\x18\x03 \x01(\x03R\aarchive\x12\x14\n" +
-	"\x05start\x18\x04 \x01(\x03R\x05start\x12\x10\n" +
-	"\x03end\x18\x05 \x01(\x03R\x03end\x12.\n" +
-	"\x05spans\x18\x06 \x03(\v2\x18.rondo.peer.v1.FetchSpanR\x05spans\"w\n" +
+	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12.\n" +
+	"\x05spans\x18\x06 \x03(\v2\x18.rondo.peer.v1.FetchSpanR\x05spansJ\x04\b\x02\x10\x06\"w\n" +
 	"\tFetchSpan\x12\x12\n" +
 	"\x04refs\x18\x01 \x03(\x06R\x04refs\x12\x18\n" +
 	"\aarchive\x18\x02 \x01(\x03R\aarchive\x12\x14\n" +
@@ -4162,10 +4116,9 @@ const file_peer_proto_rawDesc = "" +
 	"\rWatchResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.rondo.peer.v1.ChangeR\achanges\x12\x12\n" +
-	"\x04lost\x18\x03 \x01(\bR\x04lost\"T\n" +
+	"\x04lost\x18\x03 \x01(\bR\x04lost\"D\n" +
 	"\rBackupRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x14\n" +
-	"\x05since\x18\x02 \x01(\fR\x05since\"\xc3\x01\n" +
+	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06targetJ\x04\b\x02\x10\x03\"\xc3\x01\n" +
 	"\x0eDigestResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12A\n" +
 	"\x06groups\x18\x02 \x03(\v2).rondo.peer.v1.DigestResponse.GroupsEntryR\x06groups\x1a9\n" +
