@@ -19,8 +19,10 @@ import (
 	"github.com/rondo-db/rondo/receivers/gmetric"
 	"github.com/rondo-db/rondo/receivers/graphite"
 	"github.com/rondo-db/rondo/receivers/influx"
+	"github.com/rondo-db/rondo/receivers/mono"
 	"github.com/rondo-db/rondo/receivers/otlp"
 	"github.com/rondo-db/rondo/receivers/remotewrite"
+	"github.com/rondo-db/rondo/receivers/smon"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -31,6 +33,8 @@ var senders = map[string]*sender{
 	"influx":      {protocol: influx.HTTP, every: 20, round: influxRound},
 	"remotewrite": {protocol: remotewrite.Protocol, every: 30, round: remoteWriteRound},
 	"otlp":        {protocol: otlp.Protocol, every: 30, round: otlpRound},
+	"mono":        {protocol: mono.Protocol, every: 10, round: monoRound},
+	"smon":        {protocol: smon.Protocol, every: 10, round: smonRound},
 }
 
 // counter is a counter that begins again from zero now and then.
@@ -157,4 +161,32 @@ func otlpRound(t *testing.T, i int, at int64) []message {
 		t.Fatal(err)
 	}
 	return []message{{path: "/v1/metrics", body: b, header: map[string]string{"Content-Type": "application/x-protobuf"}}}
+}
+
+// monoRound is a connection of an agent, which says again which counters it samples.
+func monoRound(t *testing.T, i int, at int64) []message {
+	b, err := mono.AppendHello(nil, []mono.Counter{
+		{Category: mono.Custom, Name: "requests", Type: mono.Long, Variance: mono.Monotonic, Index: 3},
+		{Category: mono.Custom, Name: "load", Type: mono.Double, Variance: mono.Variable, Index: 4},
+	})
+	if err == nil {
+		b, err = mono.AppendSample(b, mono.Ticks(rra.Seconds(at)), []mono.Value{
+			{Index: 3, Type: mono.Long, Bits: uint64(i * i)}, {Index: 4, Type: mono.Double, Bits: math.Float64bits(level(i))},
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []message{{body: b, samples: 2}}
+}
+
+// smonRound is a stream that names its tokens again.
+func smonRound(t *testing.T, i int, _ int64) []message {
+	var e smon.Encoder
+	for name, v := range map[string]uint64{"load": uint64(20 + i*i%17), "sent": uint64(counter(i))} {
+		if err := e.Unsigned(name, nil, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []message{{body: e.Bytes(), samples: 2}}
 }
