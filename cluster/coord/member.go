@@ -28,14 +28,6 @@ type Member struct {
 	DiskFull string `json:"diskFull,omitempty"`
 
 	Partitions []Standing `json:"partitions,omitempty"` // in order of their numbers
-	Refused    []Refusal  `json:"refused,omitempty"`    // nodes that never take calls from this one
-}
-
-// A Refusal is a node that never takes calls from another one: they know each other in different
-// ways.
-type Refusal struct {
-	Node string `json:"node"`
-	Why  string `json:"why"` // after "node NAME"
 }
 
 // A Standing says how far a node has come with its replica of one partition.

@@ -222,7 +222,7 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 	case leads && resigns && (n.stopping || unfit): // nobody can take it now
 		n.demote(ctx, l, &coord.Member{})
 	case leads:
-		n.tend(ctx, l, v, part)
+		n.tend(ctx, l)
 		if (l.lease.Log == "" || l.lease.Begin) && l.standing.Log != (wal.ID{}) {
 			return n.nameLog(ctx, l)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/coord"
@@ -99,5 +100,6 @@ func troubleOf(s Standing) string {
 	if s.Err == nil || s.Leads {
 		return ""
 	}
-	return oneLine(s.Err.Error(), mostTrouble)
+	text := strings.ReplaceAll(s.Err.Error(), "\n", "; ")
+	return strings.ToValidUTF8(text[:min(len(text), mostTrouble)], "")
 }

@@ -28,21 +28,20 @@ type Node struct {
 	failing   time.Time     // since when the servers do not answer, or zero; of Run's goroutine
 	lines     loglimit.Limit[string]
 
-	mu         sync.Mutex // guards what follows; not held while anything is waited for
-	view       *coord.View
-	seen       time.Time     // when that was
-	unseen     error         // why a look since has failed, or nil
-	first      time.Time     // when it looked at the cluster first; Run's goroutine sets it
-	muted      error         // why the last announcement was not taken, or nil
-	holds      time.Time     // until then nobody takes a lease that this node has, as far as it knows
-	looked     chan struct{} // closed when a leader may have been found
-	locals     map[int]*local
-	suspects   map[string]*suspect   // by name
-	admissions map[string]*admission // by name
-	ended      time.Time             // when a node was found to have ended last
-	stopping   bool
-	closed     bool
-	counts     Counts
+	mu       sync.Mutex // guards what follows; not held while anything is waited for
+	view     *coord.View
+	seen     time.Time     // when that was
+	unseen   error         // why a look since has failed, or nil
+	first    time.Time     // when it looked at the cluster first; Run's goroutine sets it
+	muted    error         // why the last announcement was not taken, or nil
+	holds    time.Time     // until then nobody takes a lease that this node has, as far as it knows
+	looked   chan struct{} // closed when a leader may have been found
+	locals   map[int]*local
+	suspects map[string]*suspect // by name
+	ended    time.Time           // when a node was found to have ended last
+	stopping bool
+	closed   bool
+	counts   Counts
 
 	digesting    bool // a digest of one of the partitions is being taken
 	cancelDigest context.CancelFunc

@@ -42,9 +42,6 @@ type Options struct {
 
 	// Moves is how many partitions of the cluster may move at once; default 1.
 	Moves int
-	// Keep returns the position up to which the last backup of a partition reaches: the log behind
-	// it is not truncated. Default: nil, backups do not matter.
-	Keep func(partition int) wal.Pos
 	// TruncateInterval is the time between two truncations of a log; default 10 s.
 	TruncateInterval time.Duration
 	// DigestInterval is the time between two digests of a partition; default 1 hour, negative: none

@@ -20,7 +20,7 @@ func New(o Options) (*Node, error) {
 	if o.Session == "" {
 		o.Session = rand.Text()
 	}
-	n := &Node{o: o, announcer: coord.Announcer{Store: o.Store}, locals: make(map[int]*local), looked: make(chan struct{}), hurry: make(chan struct{}, 1), taskEnded: make(chan struct{}, 1), suspects: make(map[string]*suspect), admissions: make(map[string]*admission)}
+	n := &Node{o: o, announcer: coord.Announcer{Store: o.Store}, locals: make(map[int]*local), looked: make(chan struct{}), hurry: make(chan struct{}, 1), taskEnded: make(chan struct{}, 1), suspects: make(map[string]*suspect)}
 	n.watcher = coord.NewWatcher(o.Store, o.Times, o.now)
 	if n.o.start == nil {
 		n.o.start = func(f func()) {
@@ -154,7 +154,6 @@ func (n *Node) see(ctx context.Context, v *coord.View) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.probe(ctx, v)
-	n.admit(ctx, v)
 	n.measure(v)
 	if n.seesItself(v) {
 		n.holds = n.told.Add(n.o.Times.Lease)
@@ -173,7 +172,7 @@ func (n *Node) member() coord.Member {
 	defer n.mu.Unlock()
 	return coord.Member{
 		Name: n.o.Name, Session: n.o.Session, Address: n.o.Address, Version: n.o.Version, Zone: n.o.Zone,
-		Started: n.began, Stopping: n.stopping, Partitions: n.standings(), Cluster: n.cluster, DiskFull: full, Refused: n.refused(),
+		Started: n.began, Stopping: n.stopping, Partitions: n.standings(), Cluster: n.cluster, DiskFull: full,
 	}
 }
 

@@ -18,36 +18,30 @@ const changesAtOnce = 16
 // tend does what a leader does for the log of its partition: it truncates the log, and learns from
 // that whether the log is still its own and has lost nothing. A leader without writes would not
 // notice.
-func (n *Node) tend(ctx context.Context, l *local, v *coord.View, part placement.Partition) {
+func (n *Node) tend(ctx context.Context, l *local) {
 	now := n.o.now()
 	if now.Sub(l.truncated) < n.o.TruncateInterval {
 		return
 	}
-	upto := n.needless(l, v, part)
 	l.truncated = now
 	r := l.replica
 	n.run(ctx, l, taskTruncate, demoteTime, func(context.Context) (func(), error) {
-		// The task may begin late, and another replica may be taking a copy by now.
-		n.mu.Lock()
-		v := n.view
-		upto := min(upto, n.needless(l, v, v.Map.Partitions[l.partition]))
+		n.mu.Lock() // the task may begin late, and another replica may be taking a copy by now
+		upto := n.needless(l, n.view, n.view.Map.Partitions[l.partition])
 		n.mu.Unlock()
 		// Also up to 0: that finds out whether the log is whole, and still its own.
 		return nil, r.Truncate(upto)
 	})
 }
 
-// needless returns the position up to which no replica of the map needs the log, nor a backup; 0:
-// all of it may be needed. Replicas of nodes that are gone do not count. While this node does not
+// needless returns the position up to which no replica of the map needs the log; 0: all of it may be
+// needed. Replicas of nodes that are gone do not count. While this node does not
 // see the cluster, a replica may begin to take a copy. n.mu is held.
 func (n *Node) needless(l *local, v *coord.View, part placement.Partition) wal.Pos {
 	if n.o.now().Sub(n.seen) > (copyNotice-1)*n.o.Times.Interval {
 		return 0
 	}
 	upto := l.standing.Checkpoint
-	if n.o.Keep != nil {
-		upto = min(upto, n.o.Keep(l.partition))
-	}
 	nodes := part.Nodes
 	if part.Move != nil {
 		nodes = append(slices.Clone(nodes), part.Move.To)

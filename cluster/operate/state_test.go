@@ -46,15 +46,6 @@ func TestWholeCluster(t *testing.T) {
 	}
 }
 
-// TestNodesThatRefuseEachOther: status says so, as long as both live.
-func TestNodesThatRefuseEachOther(t *testing.T) {
-	w := newWorld(t, 4, 2, "a", "b")
-	w.nodes["b"].says.Refused = []coord.Refusal{{Node: "a", Why: "knows another token than this process"}, {Node: "c", Why: "has left"}}
-	want(t, w.state(1), false, "error: node b says: node a knows another token than this process")
-	w.nodes["b"].says.Refused = nil
-	want(t, w.state(1), true)
-}
-
 // TestFullDisk: status reports it, and the node takes no replica.
 func TestFullDisk(t *testing.T) {
 	w := newWorld(t, 3, 2, "a", "b", "c")

@@ -42,7 +42,6 @@ func (s *State) judge(v *coord.View) {
 	s.judgeLeaders()
 	s.judgeReplicas()
 	s.judgeNodes()
-	s.judgeRefusals(v)
 	s.judgeDisks(v)
 	for _, err := range v.Problems {
 		s.add(Warning, "%v", err)
@@ -236,17 +235,6 @@ func (s *State) judgeNodes() {
 			parts = append(parts, fmt.Sprintf("%s (%s)", v, strings.Join(versions[v], ", ")))
 		}
 		s.add(Info, "nodes run different versions: %s", strings.Join(parts, ", "))
-	}
-}
-
-// judgeRefusals finds nodes that live and never take each other's calls.
-func (s *State) judgeRefusals(v *coord.View) {
-	for _, name := range sorted(v.Members) {
-		for _, r := range v.Members[name].Refused {
-			if other := v.Members[r.Node]; v.Members[name].Live && other != nil && other.Live {
-				s.add(Error, "node %s says: node %s %s", name, r.Node, r.Why)
-			}
-		}
 	}
 }
 

@@ -16,14 +16,9 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// What a node asks of its peers, if they can.
-var (
-	_ node.Prober   = (*peers)(nil)
-	_ node.Admitter = (*peers)(nil)
-)
+var _ node.Prober = (*peers)(nil)
 
-// peers are the connections to the other nodes. It is a node.Peers, a node.Prober and a
-// node.Admitter.
+// peers are the connections to the other nodes. It is a node.Peers and a node.Prober.
 type peers struct {
 	options peer.Options
 
@@ -108,13 +103,6 @@ func (p *peers) Refuses(ctx context.Context, m coord.Member) bool {
 	}
 	_ = c.Close() // nothing was said
 	return false
-}
-
-// Admitted is as node.Admitter has it.
-func (p *peers) Admitted(ctx context.Context, m coord.Member) (never bool, err error) {
-	err = p.ask(ctx, m)
-	_, never = errors.AsType[*peer.RefusedError](err)
-	return never, err
 }
 
 // Lost is as node.Prober has it.
