@@ -34,9 +34,9 @@ func (n *Node) tend(ctx context.Context, l *local) {
 	})
 }
 
-// needless returns the position up to which no replica of the map needs the log; 0: all of it may be
-// needed. Replicas of nodes that are gone do not count. While this node does not
-// see the cluster, a replica may begin to take a copy. n.mu is held.
+// needless returns the position up to which no replica of the map needs the log; 0: all of it may
+// be needed. Replicas of nodes that are gone do not count. While this node does not see the
+// cluster, a replica may begin to take a copy. n.mu is held.
 func (n *Node) needless(l *local, v *coord.View, part placement.Partition) wal.Pos {
 	if n.o.now().Sub(n.seen) > (copyNotice-1)*n.o.Times.Interval {
 		return 0
