@@ -46,14 +46,12 @@ var suffixes = map[string]string{
 }
 
 // UnitOf returns the unit that the name of a metric says: B of node_memory_MemFree_bytes and of
-// node_network_receive_bytes_total{device="eth0"}. It is empty if the name says none.
+// node_network_receive_bytes_total{device="eth0"}, °C of celsius. It is empty if the name says
+// none.
 func UnitOf(name string) string {
 	name, _, _ = strings.Cut(name, "{")
 	name = strings.TrimSuffix(name, "_total")
-	if i := strings.LastIndexByte(name, '_'); i > 0 {
-		return suffixes[name[i+1:]]
-	}
-	return ""
+	return suffixes[name[strings.LastIndexByte(name, '_')+1:]]
 }
 
 // A Scale says how values that stand together are written: with one prefix, and with as many

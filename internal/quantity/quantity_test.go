@@ -47,7 +47,7 @@ func TestNumbersOfTheTable(t *testing.T) {
 func TestNamesSayUnits(t *testing.T) {
 	for name, want := range map[string]string{
 		"node_memory_MemFree_bytes": "B", `node_network_receive_bytes_total{device="eth0_bytes"}`: "B", "go_gc_duration_seconds": "s",
-		"room_celsius": "°C", "celsius": "", "load_one": "", "_bytes": "", "x_total": "",
+		"room_celsius": "°C", "celsius": "°C", "load_one": "", "x_total": "", "": "",
 	} {
 		if got := UnitOf(name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)

@@ -69,8 +69,9 @@ func areaOf(metric string) (heading, about string) {
 // unitOfMetric returns the name of a metric without its unit, and the unit.
 func unitOfMetric(s *Series, name string, ds Source) (string, unit) {
 	u := unitOf(s, name, ds)
-	if name = strings.TrimSuffix(name, "_total"); quantity.UnitOf(name) != "" {
-		name = name[:strings.LastIndexByte(name, '_')]
+	name = strings.TrimSuffix(name, "_total")
+	if i := strings.LastIndexByte(name, '_'); i > 0 && quantity.UnitOf(name) != "" {
+		name = name[:i]
 	}
 	if u.text == "s/s" { // the part of each second
 		u.text, u.factor = "%", 100

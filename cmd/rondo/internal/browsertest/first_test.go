@@ -117,10 +117,10 @@ func TestOneValueIsSeen(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	_ = r.Body.Close()
-	x.wait("the card has the value", `document.querySelector('.card[href^="/host/"] .card-value')?.innerText.includes('21.5')`)
+	x.wait("the card has the value", `document.querySelector('.card[href="/host/room"] .card-value')?.innerText.includes('21.5')`)
 	x.keep("first-card")
-	x.click(".card")
-	x.wait("the chart has the value", `document.querySelector('.chart canvas') && document.querySelector('.legend')?.innerText.includes('21.5')`)
+	x.click(`.card[href="/host/room"]`)
+	x.wait("the chart has the value", `document.querySelector('.chart canvas') && /21\.5.°C/.test(document.querySelector('.legend')?.innerText)`)
 	x.settle()
 	x.keep("first-chart")
 }
