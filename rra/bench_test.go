@@ -30,25 +30,22 @@ func BenchmarkStep(b *testing.B) {
 	for _, kind := range []Kind{Gauge, Counter, Derive} {
 		for _, series := range []int{1, 1000, 100_000} {
 			b.Run(fmt.Sprintf("kind=%d/series=%d", kind, series), func(b *testing.B) {
-				benchmarkStep(b, benchDefinition(kind, 1), series, 0, false)
+				benchmarkStep(b, benchDefinition(kind, 1), series, 0)
 			})
 		}
 	}
-	b.Run("sources=2", func(b *testing.B) { benchmarkStep(b, benchDefinition(Derive, 2), 1000, 0, false) })
-	b.Run("sources=20", func(b *testing.B) { benchmarkStep(b, benchDefinition(Gauge, 20), 1000, 0, false) })
-	b.Run("phase=3", func(b *testing.B) { benchmarkStep(b, benchDefinition(Counter, 1), 1000, 3, false) })
-	b.Run("general", func(b *testing.B) { benchmarkStep(b, benchDefinition(Gauge, 1), 1000, 0, true) })
-	b.Run("general/sources=2", func(b *testing.B) { benchmarkStep(b, benchDefinition(Derive, 2), 1000, 0, true) })
+	b.Run("sources=2", func(b *testing.B) { benchmarkStep(b, benchDefinition(Derive, 2), 1000, 0) })
+	b.Run("sources=20", func(b *testing.B) { benchmarkStep(b, benchDefinition(Gauge, 20), 1000, 0) })
+	b.Run("phase=3", func(b *testing.B) { benchmarkStep(b, benchDefinition(Counter, 1), 1000, 3) })
 }
 
 // benchmarkStep steps many series of one machine whose states lie side by side,
 // one sample each in turn.
-func benchmarkStep(b *testing.B, d *Definition, series int, phase int64, general bool) {
+func benchmarkStep(b *testing.B, d *Definition, series int, phase int64) {
 	m, err := Compile(d)
 	if err != nil {
 		b.Fatal(err)
 	}
-	m.noStraight = general
 	start := int64(1_000_000_000) + phase
 	words := make([]uint64, series*m.Words())
 	values := make([]Value, 4096)

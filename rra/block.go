@@ -67,7 +67,7 @@ func (b *Block) Index() []int32 { return b.index }
 // which are no more: it is valid until the next call.
 func (b *Block) Take(m *Machine, index []int32, values []Value, texts []string) (taken int, kept []KeptTexts) {
 	b.texts = b.texts[:0]
-	if !m.straight || m.noStraight || len(index) == 0 || len(values) != len(m.sources)*len(index) || !b.fits(m, index[0]) {
+	if !m.straight || len(index) == 0 || len(values) != len(m.sources)*len(index) || !b.fits(m, index[0]) {
 		return 0, nil
 	}
 	index = index[:min(len(index), BlockSeries-len(b.index))]

@@ -57,7 +57,7 @@ func (b *Block) advancePair(o *rowPair) {
 	}
 }
 
-// gather is lane.gatherOne for every series of the block.
+// gather is folding.gather, for one PDP, of every series of the block.
 func (b *Block) gather(l *lane, d int) {
 	off := l.off + cdpWords*d
 	vals := b.t.column(off + cdpValue)
@@ -123,4 +123,25 @@ func (b *Block) finish(l *lane, d int) []float64 {
 		vals[i], primary[i], secondary[i], metas[i] = c[cdpValue], c[cdpPrimary], c[cdpSecondary], c[cdpMeta]
 	}
 	return out
+}
+
+// turn advances the two row numbers in p; at least one of them returns to 0.
+func (o *rowPair) turn(p uint64) uint64 {
+	low, high := uint32(p)+1, uint32(p>>32)+uint32(o.step>>32)
+	if low >= o.low {
+		low = 0
+	}
+	if high >= o.high {
+		high = 0
+	}
+	return uint64(high)<<32 | uint64(low)
+}
+
+// advance moves the current row, whose number is the high half of *p.
+func (l *lane) advance(p *uint64) {
+	if cur := uint32(*p>>32) + 1; cur < l.rows {
+		*p += 1 << 32
+	} else {
+		*p &= 0xffffffff
+	}
 }

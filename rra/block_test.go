@@ -17,7 +17,6 @@ type blockTrial struct {
 	machines []*Machine // by series
 	texts    [][]string // likewise
 	general  []State    // likewise: the copies
-	slow     map[*Machine]*Machine
 	bl       Block
 
 	taken, texted, shared int // how often what should be tested was
@@ -39,12 +38,7 @@ func newBlockTrial(t *testing.T, r *rand.Rand, p *trial) *blockTrial {
 		}
 	}
 	a, b := compile(t, p.def), compile(t, &other)
-	x := &blockTrial{r: r, slow: make(map[*Machine]*Machine)}
-	for _, m := range []*Machine{a, b} {
-		slow := *m
-		slow.noStraight = true
-		x.slow[m] = &slow
-	}
+	x := &blockTrial{r: r}
 	const series = 11
 	x.t = Table{W: make([]uint64, a.Words()*(series+2)), N: series + 2}
 	for i := range series {
@@ -70,7 +64,7 @@ func (x *blockTrial) step(t *testing.T, p *trial, at Time, reading func(i int) (
 			continue
 		}
 		v, s := reading(i)
-		runs, err := x.slow[x.machines[i]].Step(&x.general[i], at, v, s, nil)
+		runs, err := x.machines[i].Step(&x.general[i], at, v, s, nil)
 		want = append(want, fmt.Sprint(i, runs, err != nil))
 		index = append(index, int32(i))
 		for _, y := range v {
@@ -126,7 +120,7 @@ func (x *blockTrial) apply(at Time, index []int32, values []Value, texts []strin
 		m := x.machines[i]
 		st := State{W: make([]uint64, m.Words()), Text: x.texts[i]}
 		x.t.Load(i, st.W)
-		runs, err := m.general(&st, at, values[:m.Inputs()], texts, nil)
+		runs, err := m.Step(&st, at, values[:m.Inputs()], texts, nil)
 		x.t.Store(i, st.W)
 		x.texts[i] = st.Text
 		out = append(out, fmt.Sprint(i, runs, err != nil))

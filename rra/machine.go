@@ -92,12 +92,10 @@ type Machine struct {
 	seasonal bool  // m has SEASONAL or DEVSEASONAL archives
 
 	// For the straight path, see straight.go.
-	straight   bool // it may be taken
-	noStraight bool // set by tests: it must not be taken
-	stepMagic  uint64
-	pairs      []rowPair
-	lanes      []lane
-	gathers    [Last + 1][]int32 // by CF: the cdpValue words of data source 0 in the lanes
+	straight  bool // it may be taken
+	stepMagic uint64
+	pairs     []rowPair
+	lanes     []lane
 }
 
 // An own is the stream of an archive with one PDP in a row that shares its rows with no other.

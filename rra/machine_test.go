@@ -9,49 +9,6 @@ import (
 	"github.com/rondo-db/rondo/internal/seeds"
 )
 
-// TestStraight holds the straight path against the general one: both are given
-// the same random programs, and must hand out the same runs and end in the same
-// words after every reading.
-func TestStraight(t *testing.T) {
-	r := seeds.Rand(t)
-	straight, micros := 0, 0
-	var mo moment // of all machines
-	for range 400 {
-		p := newTrial(r, false)
-		fast, slow := compile(t, p.def), compile(t, p.def)
-		slow.noStraight = true
-		a, b := fast.NewState(Seconds(p.start)), slow.NewState(Seconds(p.start))
-		p.each(func(at Time, values []Value, texts []string) {
-			if fast.straight {
-				w := slices.Clone(a.W)
-				if runs, ok := fast.stepStraight(&mo, w, at, values, nil); ok {
-					straight++
-					if at.Micro() != 0 {
-						micros++
-					}
-					again := slices.Clone(a.W) // a moment later
-					if runs2, ok := fast.stepStraight(&mo, again, at, values, nil); !ok || !sameRuns(runs, runs2) || !slices.Equal(w, again) {
-						t.Fatalf("%v: at %d, %v: not the same when the moment is used again", p.args, at, values)
-					}
-				} else if !slices.Equal(w, a.W) {
-					t.Fatalf("%v: at %d, %v: the straight path changed a state that it left", p.args, at, values)
-				}
-			}
-			aRuns, aErr := fast.Step(&a, at, values, texts, nil)
-			bRuns, bErr := slow.Step(&b, at, values, texts, nil)
-			if fmt.Sprint(aErr) != fmt.Sprint(bErr) || !sameRuns(aRuns, bRuns) || !slices.Equal(a.W, b.W) || !slices.Equal(a.Text, b.Text) {
-				t.Fatalf("%v: at %d, %v %q:\nstraight %v %v\n%x\ngeneral  %v %v\n%x", p.args, at, values, texts, aRuns, aErr, a.W, bRuns, bErr, b.W)
-			}
-		})
-	}
-	if straight < 1000 {
-		t.Errorf("only %d readings took the straight path", straight)
-	}
-	if micros < 1000 {
-		t.Errorf("only %d readings within a second took the straight path", micros)
-	}
-}
-
 // TestSplit encodes and decodes the state between random samples: nothing may change.
 func TestSplit(t *testing.T) {
 	r := seeds.Rand(t)
@@ -171,23 +128,20 @@ func TestStepErrors(t *testing.T) {
 	}
 }
 
-// TestStepAllocs: a plain reading allocates nothing, on either path.
+// TestStepAllocs: a plain reading allocates nothing.
 func TestStepAllocs(t *testing.T) {
-	for _, general := range []bool{false, true} {
-		m := compile(t, benchDefinition(Gauge, 2))
-		m.noStraight = general
-		s := m.NewState(Seconds(1000))
-		now, values := int64(1000), []Value{Float(1.5), Int(3)}
-		out := make([]Run, 0, 64)
-		n := testing.AllocsPerRun(1000, func() {
-			now += 10
-			if _, err := m.Step(&s, Seconds(now), values, nil, out); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if n != 0 {
-			t.Errorf("general %v: %v allocations a step", general, n)
+	m := compile(t, benchDefinition(Gauge, 2))
+	s := m.NewState(Seconds(1000))
+	now, values := int64(1000), []Value{Float(1.5), Int(3)}
+	out := make([]Run, 0, 64)
+	n := testing.AllocsPerRun(1000, func() {
+		now += 10
+		if _, err := m.Step(&s, Seconds(now), values, nil, out); err != nil {
+			t.Fatal(err)
 		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations a step", n)
 	}
 }
 

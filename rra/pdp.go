@@ -16,16 +16,6 @@ const scratch = 16
 // If the error is a *TimeError or a *CountError, s has not changed. If it is a *ValueError, s has
 // changed as rrdtool changes it.
 func (m *Machine) Step(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
-	var mo moment
-	if out, ok := m.stepStraight(&mo, s.W, at, values, out); ok {
-		s.Text = nil
-		return out, nil
-	}
-	return m.general(s, at, values, texts, out)
-}
-
-// general is Step for every case.
-func (m *Machine) general(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
 	last := Time(s.W[wordLast])
 	if at <= last {
 		return out, &TimeError{At: at, Last: last}

@@ -54,6 +54,9 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 	if last := g.lastUpdate(index); at <= last {
 		return &rra.TimeError{At: at, Last: last} // what Step says, without a copy of the state
 	}
+	if g.c.tabular && trace == nil && sh.stepAlone(g, d, index, at, values, texts) {
+		return nil
+	}
 	st := &sh.state
 	st.W, st.Text = g.loadWords(index, sh.words), nil
 	if g.c.tabular {
@@ -78,4 +81,22 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 		trace(runs)
 	}
 	return err
+}
+
+// stepAlone is step for a reading that a block takes, and returns false for any other.
+func (sh *shard) stepAlone(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string) bool {
+	sh.block.Begin(g.table(), at)
+	sh.index[0] = int32(index)
+	taken, kept := sh.block.Take(d.m, sh.index[:1], values, texts)
+	if taken == 0 {
+		return false
+	}
+	for _, t := range kept {
+		g.setText(index, t.Texts)
+	}
+	rows := sh.block.End()
+	for i := range rows {
+		g.pushBlock(&sh.coder, sh.block.Index(), &rows[i])
+	}
+	return true
 }
