@@ -51,7 +51,6 @@ type checkpointer struct {
 	// writeCatalogue writes the changes of the catalogue, notes and metadata up to a position.
 	writeCatalogue func(wal.Pos) error
 
-	buffers  stateBuffers
 	replayed atomic.Int64 // bytes of records replayed at open, which no checkpoint has covered yet
 	counts   checkpointCounts
 
@@ -97,7 +96,7 @@ func (n *checkpointCounts) add(took time.Duration, err error, cancelled bool) {
 func (cp *checkpointer) init(s *Store) {
 	cp.loader, cp.appender, cp.catalogue, cp.space = &s.loader, &s.appender, &s.catalogue, &s.space
 	cp.admission, cp.options, cp.failpoint, cp.writeCatalogue = &s.admission, &s.options, s.failpoint, s.writeCatalogue
-	cp.buffers.limit, cp.truncating = cp.batchBytes(), make(chan struct{}, 1)
+	cp.truncating = make(chan struct{}, 1)
 }
 
 // run writes a checkpoint. What every shard has applied when it begins is in the database when it
@@ -147,7 +146,6 @@ func (cp *checkpointer) write(ctx context.Context) error {
 	}
 	err := cp.writeGroups(ctx)
 	cp.scratch = checkpointScratch{}
-	cp.buffers.drop()
 	if err != nil {
 		return err
 	}
@@ -243,8 +241,8 @@ func (cp *checkpointer) snapshot(g *group) *snapshot {
 	sn := &snapshot{g: g, pos: g.pos, frozen: g.frozen, dir: g.dir.Clone(len(g.c.streams))}
 	g.windows(sn)
 	g.expireLongRuns()
-	sn.state = g.appendState(cp.buffers.get())
-	g.dirty = false
+	sn.state = g.appendState(make([]byte, 0, g.stateSize+g.stateSize/8))
+	g.dirty, g.stateSize = false, len(sn.state)
 	return sn
 }
 
@@ -373,7 +371,6 @@ func (cp *checkpointer) conclude(sn *snapshot, written bool) {
 	g := sn.g
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	cp.buffers.put(sn.state)
 	if !written {
 		g.dirty, g.nextTx, g.next = true, 0, nil
 		return

@@ -35,6 +35,8 @@ type group struct {
 	used   bool // a batch came since the last checkpoint
 	n      int  // numbers in use
 
+	stateSize int // bytes of the last snapshot's state
+
 	pos      wal.Pos // the last record that the state includes
 	applying wal.Pos // the last record that this process has applied; 0 after loading
 
