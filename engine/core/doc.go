@@ -25,7 +25,7 @@
 //   - The loader (load.go) reads the state of a group from the database when somebody needs it.
 //   - The checkpointer (checkpoint.go) writes changed groups and the catalogue into the database,
 //     and shortens the log.
-//   - Metadata (metadata*.go) and notes (notes.go) are kept beside the series, by path.
+//   - Metadata (metadata.go) and notes (notes.go) are kept beside the series, by path.
 //
 // Packages below engine/internal do the work that needs no store: boltfile is the only door to
 // bbolt, rowblock lays out blocks of rows, record reads and writes records, pending and held keep
@@ -43,8 +43,8 @@
 //  4. Each shard applies its runs: rra steps the states, and closed rows go into the buffers of
 //     the group (apply.go, group.push). A full buffer becomes coded rows (group.flush). When the
 //     last shard is done, the batch is acknowledged.
-//  5. A checkpoint takes a snapshot of each changed group (snapshot.go), arranges its coded rows in
-//     blocks, and writes blocks and state in one transaction (checkpoint_tx.go).
+//  5. A checkpoint takes a snapshot of each changed group, arranges its coded rows in blocks, and
+//     writes blocks and state in one transaction (checkpoint.go, checkpoint_tx.go).
 //  6. [Store.Fetch] joins the rows of the database, the coded rows and the open rows (fetch.go).
 //
 // After a crash, Open replays the log behind the last checkpoint through step 4 (recover.go).

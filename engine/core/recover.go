@@ -20,8 +20,7 @@ import (
 // every record of the log behind the position of the catalogue, with the functions that append
 // uses. Records of samples go to all shards as they are: each shard decodes the runs of its own
 // groups, and skips runs that the state of a group already includes. Changes of the catalogue are
-// applied here, in order. A store that is opened for one command defers the samples: see
-// deferred.go.
+// applied here, in order. A store that is opened for one command defers the samples: see deferRun.
 
 const replayChunk = 512 << 10 // bytes of records handed to the shards at a time
 

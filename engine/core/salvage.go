@@ -19,7 +19,7 @@ import (
 //     Names and records of series are completed from each other.
 //   - salvage_replay.go: the work file is opened like a store. Each series of a group without a
 //     state begins at the end of its newest stored row. The log is replayed as far as it fits.
-//   - salvage_copy.go: each series is exported from the work file and imported into the new store.
+//   - copyAll: each series is exported from the work file and imported into the new store.
 //   - The new store takes its place in the folder, as a restored backup does.
 //
 // Whatever is left out gets a line in Salvaged.Lost.

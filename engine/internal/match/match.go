@@ -270,21 +270,15 @@ func analyse(re *regexp.Regexp) (x expression) {
 	}
 	var b strings.Builder
 	texts := []string{""}
-	for i, p := range parts {
+	same := true // all texts of the parts so far are one
+	for _, p := range parts {
 		more := textsOf(p)
-		texts = joined(texts, more)
-		if texts == nil {
-			b.WriteString(prefixOf(p))
+		if texts = joined(texts, more); texts == nil {
 			break
 		}
-		if len(more) != 1 {
-			b.WriteString(commonPrefix(more))
-			for i++; i < n && texts != nil; i++ {
-				texts = joined(texts, textsOf(parts[i]))
-			}
-			break
+		if same = same && len(more) == 1; same {
+			b.WriteString(more[0])
 		}
-		b.WriteString(more[0])
 	}
 	if texts != nil {
 		slices.Sort(texts)
@@ -384,48 +378,4 @@ func suffixOf(re *syntax.Regexp) string {
 		return texts[0]
 	}
 	return ""
-}
-
-// prefixOf returns how every text begins that re matches.
-func prefixOf(re *syntax.Regexp) string {
-	switch re.Op {
-	case syntax.OpCapture, syntax.OpPlus:
-		return prefixOf(re.Sub[0])
-	case syntax.OpAlternate:
-		texts := make([]string, len(re.Sub))
-		for i, sub := range re.Sub {
-			if texts[i] = prefixOf(sub); texts[i] == "" {
-				return ""
-			}
-		}
-		return commonPrefix(texts)
-	case syntax.OpConcat:
-		var b strings.Builder
-		for _, sub := range re.Sub {
-			texts := textsOf(sub)
-			if len(texts) != 1 {
-				b.WriteString(prefixOf(sub))
-				break
-			}
-			b.WriteString(texts[0])
-		}
-		return b.String()
-	}
-	return commonPrefix(textsOf(re))
-}
-
-// commonPrefix returns how all texts begin.
-func commonPrefix(texts []string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	p := texts[0]
-	for _, t := range texts[1:] {
-		n := 0
-		for n < min(len(p), len(t)) && p[n] == t[n] {
-			n++
-		}
-		p = p[:n]
-	}
-	return p
 }
