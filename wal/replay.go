@@ -29,12 +29,15 @@ func (b Block) Last() Pos { return b.First + Pos(b.Count) - 1 }
 func (b Block) Records() iter.Seq2[Pos, Record] {
 	return func(yield func(Pos, Record) bool) {
 		p := b.First
+		corrupt := func(err error) Record {
+			return Record{Err: &CorruptError{Segment: b.Segment, Offset: b.Offset, Place: b.place, Err: err}}
+		}
 		for rec, err := range recordsOf(b.records) {
 			if err == nil && p > b.Last() {
 				err = errRecordLength
 			}
 			if err != nil {
-				yield(p, Record{Err: b.corrupt(err)})
+				yield(p, corrupt(err))
 				return
 			}
 			if !yield(p, Record{Data: rec}) {
@@ -43,13 +46,9 @@ func (b Block) Records() iter.Seq2[Pos, Record] {
 			p++
 		}
 		if p <= b.Last() {
-			yield(p, Record{Err: b.corrupt(errRecordLength)})
+			yield(p, corrupt(errRecordLength))
 		}
 	}
-}
-
-func (b Block) corrupt(err error) error {
-	return &CorruptError{Segment: b.Segment, Offset: b.Offset, Place: b.place, Err: err}
 }
 
 // Record is a record of a Block, or the error that ends the block.
@@ -67,23 +66,16 @@ type Record struct {
 // meanwhile. Truncate leaves the segments that Replay has yet to read.
 func (l *Log) Replay(from Pos, fn func(p Pos, rec []byte) error) error {
 	return l.Blocks(from, func(b Block) error {
-		p := b.First
-		for rec, err := range recordsOf(b.records) {
-			if err == nil && p > b.Last() {
-				err = errRecordLength
+		for p, rec := range b.Records() {
+			if rec.Err != nil {
+				return rec.Err
 			}
-			if err != nil {
-				return b.corrupt(err)
+			if p < from {
+				continue
 			}
-			if p >= from {
-				if err := fn(p, rec); err != nil {
-					return err
-				}
+			if err := fn(p, rec.Data); err != nil {
+				return err
 			}
-			p++
-		}
-		if p <= b.Last() {
-			return b.corrupt(errRecordLength)
 		}
 		return nil
 	})
