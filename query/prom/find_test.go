@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -22,7 +23,13 @@ import (
 // selected returns the labels that a selector finds for the user of ctx, sorted.
 func (w *world) selected(ctx context.Context, ms ...*labels.Matcher) (found []labels.Labels) {
 	w.Helper()
-	q, err := w.prom.Querier(0, 1)
+	return w.selectedWithin(ctx, math.MinInt64, math.MaxInt64, ms...)
+}
+
+// selectedWithin returns what a selector finds for a time, in milliseconds.
+func (w *world) selectedWithin(ctx context.Context, mint, maxt int64, ms ...*labels.Matcher) (found []labels.Labels) {
+	w.Helper()
+	q, err := w.prom.Querier(mint, maxt)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -88,3 +88,20 @@ func TestAListingIsFoundOnce(t *testing.T) {
 		t.Errorf("%v allocations for 200 values that are known", n)
 	}
 }
+
+// TestSeriesOfATime: a list of series has those with a sample in its time, at both edges.
+func TestSeriesOfATime(t *testing.T) {
+	w := newWorld(t, prom.Options{})
+	d := definition(rra.Gauge, 10, 1)
+	w.feed(w.create("a", "__name__=x i=1", d), 10, 3, gauge(1))
+	w.feed(w.create("b", "__name__=x i=2", d), 10, 9, gauge(1))
+	for _, c := range []struct {
+		from, to int64 // seconds behind t0
+		want     int
+	}{{-100, 0, 0}, {-100, 10, 2}, {30, 40, 2}, {31, 40, 1}, {90, 900, 1}, {91, 900, 0}, {-t0, 900, 2}} {
+		found := w.selectedWithin(t.Context(), (t0+c.from)*1000, (t0+c.to)*1000, labels.MustNewMatcher(labels.MatchEqual, "__name__", "x"))
+		if len(found) != c.want {
+			t.Errorf("from %d s to %d s: %v, want %d", c.from, c.to, found, c.want)
+		}
+	}
+}

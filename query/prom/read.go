@@ -30,15 +30,18 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 		return storage.ErrSeriesSet(u.Hide(err))
 	}
 	others := apart(all)
-	if hints != nil && hints.Limit > 0 && len(all) > hints.Limit {
+	data := wantsData(hints)
+	if hints != nil && hints.Limit > 0 && len(all) > hints.Limit && (data || q.always()) {
 		all = all[:hints.Limit]
 	}
 	out := make([]series, len(all))
-	if wantsData(hints) {
-		r := q.reading(sel, hints)
-		if err := r.read(ctx, all, out); err != nil {
-			return storage.ErrSeriesSet(u.Hide(err))
-		}
+	if data {
+		err = q.reading(sel, hints).read(ctx, all, out)
+	} else if !q.always() {
+		err = q.within(ctx, all, out)
+	}
+	if err != nil {
+		return storage.ErrSeriesSet(u.Hide(err))
 	}
 	set := &seriesSet{all: out[:0]}
 	for i := range out {
@@ -51,6 +54,28 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 		slices.SortFunc(set.all, func(a, b series) int { return labels.Compare(a.labels, b.labels) })
 	}
 	return set
+}
+
+// always reports whether q is of all time: no sample lies behind the year 20,237.
+func (q *querier) always() bool { return q.mint <= 0 && q.maxt >= 1<<50 }
+
+// within marks the metrics that have no sample in the time of q as gone.
+func (q *querier) within(ctx context.Context, all []found, out []series) error {
+	opens, err := query.Opens(ctx, q.s.store, refsOf(all))
+	if err != nil {
+		return err
+	}
+	for i, k := 0, 0; i < len(all); k++ {
+		o := &opens[k]
+		if o.Err != nil {
+			return o.Err
+		}
+		gone := !o.There || o.Last*1000 < q.mint || o.First*1000 >= q.maxt
+		for next := behind(all, i); i < next; i++ {
+			out[i].gone = gone
+		}
+	}
+	return nil
 }
 
 // A series is a metric with its samples.
@@ -217,10 +242,7 @@ func heartbeatOf(d *rra.Definition) int64 {
 
 // read reads the samples of all into out.
 func (r *reading) read(ctx context.Context, all []found, out []series) error {
-	var refs []core.Ref
-	for i := 0; i < len(all); i = behind(all, i) {
-		refs = append(refs, all[i].ref)
-	}
+	refs := refsOf(all)
 	opens, err := query.Opens(ctx, r.q.s.store, refs)
 	if err != nil {
 		return err
@@ -313,6 +335,14 @@ func (q *querier) admit(rows int64) error {
 		return &LimitError{"rows", q.s.options.MaxRows}
 	}
 	return q.charge()
+}
+
+// refsOf returns the series of metrics.
+func refsOf(all []found) (refs []core.Ref) {
+	for i := 0; i < len(all); i = behind(all, i) {
+		refs = append(refs, all[i].ref)
+	}
+	return refs
 }
 
 // behind returns the index of the first metric of the series behind the series of metric i.
