@@ -73,6 +73,14 @@ var clientVerbs = [][2]string{
 	{"tune a.rrd -h x:30 -a y:1e7", ""},
 	{"tune a.rrd -h nosuch:30", "!unknown data source name 'nosuch'\n"},
 	{"list -r /b", "h.rrd\n"},
+	{"create f.rrd -s 10 -r a.rrd DS:z=x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10", ""},
+	{"fetch f.rrd AVERAGE -s 1000000000 -e 1000000025", "                              z\n\n" +
+		"1000000010: 1.5000000000e+00\n1000000020: 2.0000000000e+00\n1000000030: 2.5000000000e+00\n"},
+	{"create f.rrd -O -r a.rrd DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10", "!ERROR: creating 'f.rrd': File exists\n"},
+	{"create g.rrd -b 1000000040 -t f.rrd -r nosuch.rrd -r a.rrd", "!ERROR: error checking for source RRD nosuch.rrd: No such file or directory\n"},
+	{"create g.rrd -b 1000000040 -t a.rrd -r f.rrd -r a.rrd", ""},
+	{"fetch g.rrd AVERAGE -s 1000000010 -e 1000000035", "                              x                   y\n\n" +
+		"1000000020: 2.0000000000e+00 2.0000000000e+01\n1000000030: 2.5000000000e+00 3.0000000000e+01\n1000000040: -nan -nan\n"},
 }
 
 func checkVerb(t *testing.T, c *rrdclient.Client, v [2]string) {

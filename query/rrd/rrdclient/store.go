@@ -107,18 +107,33 @@ func (c *Client) Last(ref core.Ref) (rra.Time, error) {
 
 // Create asks the server to make a series.
 func (c *Client) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
-	words := []string{"CREATE", c.name(spec.Path), "-b", strconv.FormatInt(spec.Start.Unix(), 10), "-s", strconv.FormatInt(spec.Definition.Step, 10)}
+	return 0, c.CreateFrom(ctx, spec, "", nil, spec.Definition.Args())
+}
+
+// CreateFrom is Create for what the server takes from other series: args define the series behind
+// a template, if there is one, and sources fill it. Without a start it begins where these end.
+func (c *Client) CreateFrom(ctx context.Context, spec core.Spec, template string, sources, args []string) error {
+	words := []string{"CREATE", c.name(spec.Path), "-s", strconv.FormatInt(spec.Definition.Step, 10)}
+	if spec.Start != 0 {
+		words = append(words, "-b", strconv.FormatInt(spec.Start.Unix(), 10))
+	}
 	if !spec.Overwrite {
 		words = append(words, "-O")
 	}
-	for _, arg := range spec.Definition.Args() {
+	if template != "" {
+		words = append(words, "-t", c.name(template))
+	}
+	for _, source := range sources {
+		words = append(words, "-r", c.name(source))
+	}
+	for _, arg := range args {
 		words = append(words, wire.Escape(arg))
 	}
 	_, err := c.do(ctx, strings.Join(words, " "))
 	if e, ok := errors.AsType[*AnswerError](err); ok && strings.HasSuffix(e.Text, "File exists") {
-		return 0, fmt.Errorf("%w: %w", core.ErrExists, err)
+		return fmt.Errorf("%w: %w", core.ErrExists, err)
 	}
-	return 0, err
+	return err
 }
 
 // Update sends samples, as many in each request as fit. n counts those that the server has taken.

@@ -181,7 +181,27 @@ func (c *command) store(o *creating, path, name string, d *rra.Definition, args 
 	if !o.begun {
 		at = 0
 	}
+	if t, ok := c.Store.(tuner); ok {
+		return c.createThere(t, core.Spec{Path: path, Definition: d, Start: at, Overwrite: !o.keep}, o, args)
+	}
 	return c.createFilled(path, name, d, at, o.sources, args, !o.keep)
+}
+
+// createThere lets a daemon make a series from others.
+func (c *command) createThere(t tuner, spec core.Spec, o *creating, args []string) (err error) {
+	template := ""
+	if o.templated {
+		if template, err = c.Path(o.template); err != nil {
+			return err
+		}
+	}
+	sources := make([]string, len(o.sources))
+	for i, name := range o.sources {
+		if sources[i], err = c.Path(name); err != nil {
+			return err
+		}
+	}
+	return t.CreateFrom(c.ctx, spec, template, sources, args)
 }
 
 func exists(name string) error { return fmt.Errorf("creating '%s': File exists", name) }

@@ -109,7 +109,9 @@ func (e *Env) withDefaults() *Env {
 // this machine.
 type placed interface{ Dir() string }
 
-// A tuner is a Store that runs tune itself, because it has no Alter: the client of a daemon.
+// A tuner is a Store that runs tune itself, and create from other series, because it has neither
+// Alter nor Import: the client of a daemon.
 type tuner interface {
 	Tune(ctx context.Context, path string, args []string) error
+	CreateFrom(ctx context.Context, spec core.Spec, template string, sources, args []string) error
 }
