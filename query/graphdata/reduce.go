@@ -72,7 +72,7 @@ func (r *reducer) fold(v float64) {
 		return
 	}
 	r.n++
-	if r.n == 1 {
+	if r.n == 1 || r.value != r.value { // as in rrdtool, anew behind infinities of both signs
 		r.value = v
 		return
 	}

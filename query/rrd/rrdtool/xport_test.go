@@ -136,3 +136,22 @@ func TestPredictAtTheEnd(t *testing.T) {
 		t.Errorf("%d of 2 are 100: %+v", n, a)
 	}
 }
+
+// TestInfinitiesOfBothSigns: where they meet in the rows of a column's row, the sum begins anew.
+func TestInfinitiesOfBothSigns(t *testing.T) {
+	me := &rondo{store: newMemory(), now: time.Unix(1200000100, 0), loc: time.UTC}
+	var a answer
+	for _, c := range []string{
+		"create a.rrd -b 1200000000 -s 10 DS:x:GAUGE:20:U:U RRA:AVERAGE:0:1:50",
+		"update a.rrd 1200000010:inf 1200000020:-inf 1200000030:6 1200000040:1 1200000050:inf 1200000060:-inf",
+		"xport -s 1200000000 -e 1200000060 --step 30 DEF:a=a.rrd:x:AVERAGE XPORT:a",
+	} {
+		if a = me.run(strings.Fields(c)); a.Exit != 0 {
+			t.Fatal(a)
+		}
+	}
+	const want = "<row><v>2.0000000000e+00</v></row>\n    <row><v>NaN</v></row>\n"
+	if !strings.Contains(a.Stdout, want) {
+		t.Errorf("got %s\nwant %s", a.Stdout, want)
+	}
+}
