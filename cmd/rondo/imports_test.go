@@ -93,7 +93,7 @@ var rooms = map[string][]string{
 	"query/rrd":                {},
 	"query/rrd/attime":         {},
 	"query/rrd/numeral":        {},
-	"query/rrd/rrdfile":        {"query/rrd/numeral", "internal/replace", "rra"},
+	"query/rrd/rrdfile":        {"query/rrd/numeral", "rra"},
 	"query/rrd/reshape":        {"engine", "rra"},
 	"query/rrd/transfer":       {"query/rrd/rrdfile", "engine", "rra"},
 	"query/rrd/rrdtool":        {"=query", "query/graph", "query/graphdata", "query/rrd/attime", "query/rrd/numeral", "query/rrd/reshape", "query/rrd/rrdfile", "query/rrd/transfer", "internal/text", "engine", "rra"},

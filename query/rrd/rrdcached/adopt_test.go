@@ -36,7 +36,11 @@ func writeNative(t *testing.T, name string, last int64, value float64) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.WriteFile(name, false); err != nil {
+	b, err := f.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,6 +2,7 @@ package rrdfile_test
 
 import (
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func TestEditedCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.WriteFile(tool.file("p.rrd"), true); err != nil { // restore of rrdtool has rings begin at random rows
+		if err := os.WriteFile(tool.file("p.rrd"), binaryOf(t, f), 0o600); err != nil { // restore of rrdtool has rings begin at random rows
 			t.Fatal(err)
 		}
 		g, err := newGoing(f)

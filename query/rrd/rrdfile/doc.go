@@ -5,8 +5,8 @@
 //
 //   - [Read] and [Decode] read a native file of any kind of machine. [ReadXML] reads a dump of any
 //     version.
-//   - [File.WriteFile] and [File.AppendBinary] write a native file as rrdtool 1.7.2 does on 64-bit
-//     little-endian machines. [File.WriteXML] writes a dump as rrdtool prints it.
+//   - [File.AppendBinary] makes a native file as rrdtool 1.7.2 does on 64-bit little-endian
+//     machines. [File.WriteXML] writes a dump as rrdtool prints it.
 //   - [File.Machine] and [File.StateOf] turn a File into the state of a series, [New] does the
 //     reverse. docs/rrdfile.md lists what is lost on the way.
 //

@@ -104,7 +104,7 @@ func native(t *testing.T, tool *peer, p *program, loc *time.Location) bool {
 		t.Errorf("dump after the way through a state (-before +after):\n%s", diffLines(want, got))
 		return false
 	}
-	if err := back.WriteFile(tool.file(copied), true); err != nil {
+	if err := os.WriteFile(tool.file(copied), binaryOf(t, back), 0o600); err != nil {
 		t.Error(err)
 		return false
 	}

@@ -47,7 +47,7 @@ func TestNumbers(t *testing.T) {
 		rows[i] = hard(r)
 	}
 	rows[0] = 1e-14 // printed with a 10 in front of the point
-	if err := f.WriteFile(tool.file("n.rrd"), true); err != nil {
+	if err := os.WriteFile(tool.file("n.rrd"), binaryOf(t, f), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := dump(t, f, loc), tool.must("dump", "n.rrd"); got != want {
@@ -81,7 +81,7 @@ func TestNumbers(t *testing.T) {
 func TestFarTimes(t *testing.T) {
 	tool, loc := newPeer(t), berlin(t)
 	f := fixed(t, 86400*366, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:3000")
-	if err := f.WriteFile(tool.file("far.rrd"), true); err != nil {
+	if err := os.WriteFile(tool.file("far.rrd"), binaryOf(t, f), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := dump(t, f, loc), tool.must("dump", "far.rrd"); got != want {

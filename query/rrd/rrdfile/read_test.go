@@ -222,7 +222,7 @@ func TestOpen(t *testing.T) {
 	small, large := fixed(t, 10, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"), fixed(t, 10, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10000")
 	for name, f := range map[string]*rrdfile.File{"small": small, "large": large} {
 		path := filepath.Join(dir, name)
-		if err := f.WriteFile(path, false); err != nil {
+		if err := os.WriteFile(path, binaryOf(t, f), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		got, err := rrdfile.Open(path)
@@ -248,38 +248,6 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := rrdfile.Read(bytes.NewReader(nil), 10); err == nil {
 		t.Error("a file that ends early: no error")
-	}
-}
-
-// TestWriteFile: a file that is there stays, unless it is to be replaced; nothing else is left.
-func TestWriteFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "x.rrd")
-	one, two := fixed(t, 10, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"), fixed(t, 20, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
-	if err := one.WriteFile(path, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := two.WriteFile(path, false); !errors.Is(err, fs.ErrExist) {
-		t.Error(err)
-	}
-	if !bytes.Equal(readFile(t, path), binaryOf(t, one)) {
-		t.Error("the file was changed")
-	}
-	if err := two.WriteFile(path, true); err != nil {
-		t.Error(err)
-	}
-	if !bytes.Equal(readFile(t, path), binaryOf(t, two)) {
-		t.Error("the file was not replaced")
-	}
-	if err := two.WriteFile(filepath.Join(dir, "no", "x.rrd"), true); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
-	two.Definition.Sources[0].Name = "a-name-of-20-letters"
-	if err := two.WriteFile(path, true); err == nil || err.Error() != "ds[0].name: 20 bytes, at most 19 are possible" {
-		t.Error(err)
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
 	}
 }
 

@@ -87,7 +87,7 @@ func restored(t *testing.T, tool *peer, p *program, loc *time.Location) bool {
 	}
 	// Rings that begin at the same rows go on alike.
 	for name, f := range map[string]*rrdfile.File{"q.rrd": want, "r.rrd": got} {
-		if err := f.WriteFile(tool.file(name), true); err != nil {
+		if err := os.WriteFile(tool.file(name), binaryOf(t, f), 0o600); err != nil {
 			t.Error(err)
 			return false
 		}

@@ -3,13 +3,9 @@ package rrdfile
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
-	"math/rand/v2"
-	"os"
 	"slices"
 
-	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -59,47 +55,6 @@ func (f *File) Size() int64 {
 // version, on a 64-bit machine.
 func HeaderSize(d *rra.Definition, version int) int64 {
 	return native.headerSize(version, int64(len(d.Sources)), int64(len(d.Archives)))
-}
-
-// WriteTo writes the native file to w.
-func (f *File) WriteTo(w io.Writer) (int64, error) {
-	b, err := f.AppendBinary(nil)
-	if err != nil {
-		return 0, err
-	}
-	n, err := w.Write(b)
-	return int64(n), err
-}
-
-// WriteFile writes a native file. If the file exists, overwrite replaces it as a whole; without
-// overwrite WriteFile leaves it alone and returns an error that is fs.ErrExist.
-func (f *File) WriteFile(path string, overwrite bool) error {
-	b, err := f.AppendBinary(nil)
-	if err != nil {
-		return err
-	}
-	name := path
-	if overwrite {
-		if err := replace.Check(path); err != nil {
-			return err
-		}
-		name = fmt.Sprintf("%s.%08x", path, rand.Uint32())
-	}
-	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(b)
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
-	if err == nil && overwrite {
-		err = os.Rename(name, path)
-	}
-	if err != nil {
-		_ = os.Remove(name) // the first error is the one to report
-	}
-	return err
 }
 
 // check returns an error if the parts of f do not fit together.

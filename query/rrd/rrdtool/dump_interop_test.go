@@ -146,7 +146,11 @@ func turnRings(t *testing.T, name string) {
 	for i := range f.State.Archives {
 		f.State.Archives[i].CurRow = 0
 	}
-	if err := f.WriteFile(name, true); err != nil {
+	b, err = f.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
