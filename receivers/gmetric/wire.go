@@ -1,8 +1,6 @@
 package gmetric
 
 import (
-	"bytes"
-
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -148,19 +146,6 @@ type Message struct {
 
 // A Pair is one extra element of metadata.
 type Pair struct{ Key, Value []byte }
-
-// Clone returns a copy that shares no memory with m.
-func (m *Message) Clone() Message {
-	c := *m
-	for _, f := range [...]*[]byte{&c.Host, &c.IP, &c.HostName, &c.Name, &c.Type, &c.Units, &c.Name2, &c.Format, &c.Text, &c.described} {
-		*f = bytes.Clone(*f)
-	}
-	c.Extra = nil
-	for _, p := range m.Extra {
-		c.Extra = append(c.Extra, Pair{bytes.Clone(p.Key), bytes.Clone(p.Value)})
-	}
-	return c
-}
 
 // coreSlope returns the slope of core metric k.
 func coreSlope(k Word) Slope {
