@@ -19,6 +19,7 @@ func Text(pattern string) *regexp.Regexp { return compile(pattern, "(?s:.)") }
 func compile(pattern, one string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`\A`)
+	pattern, open := strings.CutSuffix(pattern, "**") // any end is right: none is looked at
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {
 		case c == '*' && strings.HasPrefix(pattern[i:], "**"):
@@ -37,6 +38,8 @@ func compile(pattern, one string) *regexp.Regexp {
 			i = j - 1
 		}
 	}
-	b.WriteString(`\z`)
+	if !open {
+		b.WriteString(`\z`)
+	}
 	return regexp.MustCompile(b.String())
 }

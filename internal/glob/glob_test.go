@@ -27,6 +27,9 @@ func TestPatterns(t *testing.T) {
 		{"a[b]", "a[b]", true, true},
 		{"a", "ab", false, false},
 		{"b", "ab", false, false},
+		{"a/**", "a/b\n\xff/c", true, true},
+		{"a/**", "b/a/", false, false},
+		{"a***", "a/b", true, true},
 	} {
 		for name, c := range map[string]struct {
 			compile func(string) *regexp.Regexp
