@@ -50,19 +50,29 @@ func (w *work) checked(key []byte) (labels []core.Label, wrong string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	w.names = w.names[:0]
-	for _, l := range wire {
-		w.names = append(append(w.names, l.name...), l.value...)
-	}
-	names := string(w.names) // of all: one piece of memory
-	cut := func(n int) (s string) {
-		s, names = names[:n], names[n:]
-		return s
-	}
 	labels = make([]core.Label, len(wire))
-	for j, l := range wire {
-		labels[j] = core.Label{Name: cut(len(l.name)), Value: cut(len(l.value))}
+	copy(labels, w.before) // many texts are the same: their memory is shared
+	w.names = w.names[:0]
+	differ := func(s *string, sent []byte) {
+		if *s != string(sent) {
+			*s, w.names = "", append(w.names, sent...)
+		}
 	}
+	for j, l := range wire {
+		differ(&labels[j].Name, l.name)
+		differ(&labels[j].Value, l.value)
+	}
+	names := string(w.names) // of all others: one piece of memory
+	cut := func(s *string, n int) {
+		if *s == "" {
+			*s, names = names[:n], names[n:]
+		}
+	}
+	for j, l := range wire {
+		cut(&labels[j].Name, len(l.name))
+		cut(&labels[j].Value, len(l.value))
+	}
+	w.before = labels
 	return check(labels)
 }
 

@@ -18,7 +18,7 @@ const recent = 10 * time.Minute
 
 // A newcomer is a series of a request that the table does not know, or that was refused.
 type newcomer struct {
-	of     []int // indices of the series in the request
+	i      int // index of the series in the request
 	labels []core.Label
 	counts bool
 }
@@ -30,7 +30,6 @@ func (s *server) newcomers(w *work, sender string, now time.Time) {
 	if w.again {
 		return // the sink has failed
 	}
-	var byPath map[string]int
 	size := 0
 	for ; w.next < len(w.entry) && len(w.news) < askAtOnce && size < receivers.MaxNewcomerBytes; w.next++ {
 		i := w.next
@@ -44,17 +43,8 @@ func (s *server) newcomers(w *work, sender string, now time.Time) {
 		for _, l := range x.labels {
 			size += len(l.Name) + len(l.Value)
 		}
-		id := Identify(x.labels)
-		if j, ok := byPath[id.Path]; ok { // the same labels in another order
-			w.news[j].of = append(w.news[j].of, i)
-			continue
-		}
-		if byPath == nil {
-			byPath = make(map[string]int)
-		}
-		byPath[id.Path] = len(w.news)
 		w.news = append(w.news, x)
-		q := receivers.Request{Identity: id, Sender: sender, Untyped: true, Define: s.set.levels, Learn: s.set.step == 0}
+		q := receivers.Request{Identity: Identify(x.labels), Sender: sender, Untyped: true, Define: s.set.levels, Learn: s.set.step == 0}
 		if x.counts {
 			q.Define = s.set.counters
 		}
@@ -63,11 +53,12 @@ func (s *server) newcomers(w *work, sender string, now time.Time) {
 		}
 		at, created := w.begins(i, s.cfg.Latest(now))
 		q.Time, q.Since = at, sinceOf(at, created)
-		zero := created
-		if !x.counts {
-			zero = 0
+		if zero := created; created != 0 {
+			if !x.counts {
+				zero = 0
+			}
+			q.Begins = func(first rra.Time) (rra.Time, rra.Time) { return sinceOf(first, created), zero }
 		}
-		q.Begins = func(first rra.Time) (rra.Time, rra.Time) { return sinceOf(first, created), zero }
 		w.reqs = append(w.reqs, q)
 	}
 }
@@ -91,29 +82,29 @@ func (s *server) admitAll(w *work, now time.Time) {
 		s.later(w, receivers.FailureReason(w.failed), now)
 		return
 	}
-	for i, x := range w.news {
-		s.resolved(w, x, &w.reqs[i], now)
+	for i := range w.news {
+		s.resolved(w, &w.news[i], &w.reqs[i], now)
 	}
 	s.Series.Store(int64(len(s.table.keys)))
 }
 
 // newcomer returns series i of w as one that is to be resolved. ok is false if its labels are
 // wrong, or if there is nothing to make a series for.
-func (s *server) newcomer(w *work, i int, now time.Time) (x *newcomer, ok bool) {
+func (s *server) newcomer(w *work, i int, now time.Time) (x newcomer, ok bool) {
 	labels, wrong := w.checked(w.key(&w.series[i]))
 	if wrong != "" {
 		w.series[i].fault = wrong
-		return nil, false
+		return x, false
 	}
 	if !w.living(i, s.cfg.Latest(now)) {
-		return nil, false
+		return x, false
 	}
 	name := core.LabelValue(labels, NameLabel)
 	k := w.series[i].kind
 	if k == kindUnknown {
 		k = s.families.kind(name)
 	}
-	return &newcomer{of: []int{i}, labels: labels, counts: k.counts(name)}, true
+	return newcomer{i: i, labels: labels, counts: k.counts(name)}, true
 }
 
 // staleBits is the value that marks the end of a series, a NaN of its own.
@@ -163,9 +154,7 @@ func (s *server) later(w *work, why receivers.Reason, now time.Time) {
 		w.dropped[why] += n
 	}
 	for _, x := range w.news {
-		for _, i := range x.of {
-			put(i)
-		}
+		put(x.i)
 	}
 	for i := w.next; i < len(w.entry); i++ {
 		if s.due(w, i, now) {
@@ -181,16 +170,16 @@ func (s *server) resolved(w *work, x *newcomer, r *receivers.Request, now time.T
 		if errors.Is(r.Err, core.ErrSeriesLimit) {
 			text = core.ErrSeriesLimit.Error() // many series share it
 		}
-		s.refuse(w, x.of, refusal{r.Series(s.asks.Tick(now)), text})
+		s.refuse(w, x.i, refusal{r.Series(s.asks.Tick(now)), text})
 		return
 	}
 	t := s.table
 	number, ok := t.byRef[r.Ref]
 	if !ok {
-		number = s.admit(w.entry[x.of[0]], x, r)
-		w.fresh = append(w.fresh, fresh{number, x.of[0]})
+		number = s.admit(w.entry[x.i], x, r)
+		w.fresh = append(w.fresh, fresh{number, x.i})
 	}
-	s.enterKeys(w, x.of, number)
+	s.enterKey(w, x.i, number)
 }
 
 // admit enters a series into the table and returns its number. was is its number if it was refused
@@ -220,29 +209,30 @@ func (s *server) admit(was uint32, x *newcomer, r *receivers.Request) uint32 {
 	return number
 }
 
-// refuse remembers why the series at the indices of of are not there.
-func (s *server) refuse(w *work, of []int, r refusal) {
-	number := w.entry[of[0]]
+// refuse remembers why series i of w is not there.
+func (s *server) refuse(w *work, i int, r refusal) {
+	number := w.entry[i]
+	if number == none { // the request may have the key twice
+		number = s.table.look(w.key(&w.series[i]))
+	}
 	if number == none {
 		number = s.table.append(series{})
 	}
 	s.table.refused[number] = r
-	s.enterKeys(w, of, number)
+	s.enterKey(w, i, number)
 }
 
-// enterKeys makes the keys at the indices of of keys of a series.
-func (s *server) enterKeys(w *work, of []int, number uint32) {
-	for _, i := range of {
-		switch was := w.entry[i]; {
-		case was == none:
-			if key := w.key(&w.series[i]); s.table.look(key) == none {
-				s.table.add(key, number)
-			}
-		case was != none && was != number: // it was refused before
-			s.table.move(was, number)
+// enterKey makes the key of series i of w a key of a series of the table.
+func (s *server) enterKey(w *work, i int, number uint32) {
+	switch was := w.entry[i]; {
+	case was == none:
+		if key := w.key(&w.series[i]); s.table.look(key) == none {
+			s.table.add(key, number)
 		}
-		w.entry[i] = number
+	case was != number: // it was refused before
+		s.table.move(was, number)
 	}
+	w.entry[i] = number
 }
 
 // append adds a series and returns its number.

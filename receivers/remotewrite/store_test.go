@@ -77,6 +77,29 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestTwiceInARequest: a new series may come several times in one request, also with its labels in
+// another order.
+func TestTwiceInARequest(t *testing.T) {
+	r, store := stored(t, t.TempDir(), map[string][]string{"remotewrite-step": {"10"}})
+	r.send(204, "", ts("x a=1 job=a", sample(10, 1)), ts("x a=1 job=a", sample(20, 2)), ts("x job=a a=1", sample(30, 3)), ts("y a=12 job=a", sample(10, 4)))
+	for path, want := range map[string]int64{`prometheus/a/-/x{a="1"}`: 30, `prometheus/a/-/y{a="12"}`: 10} {
+		ref, err := store.Lookup(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := store.Info(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := info.Machine.LastUpdate(info.State.W).Unix() - receivertest.Epoch; at != want {
+			t.Errorf("the last update of %s is %d, want %d", path, at, want)
+		}
+	}
+	if n := store.Stats().Series; n != 2 {
+		t.Errorf("%d series are there, want 2", n)
+	}
+}
+
 // TestReorder: samples that are late within the reorder window of the store are put in order. The
 // receiver refused them.
 func TestReorder(t *testing.T) {

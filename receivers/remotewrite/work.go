@@ -33,7 +33,8 @@ type work struct {
 	keys     []byte // labels that do not stand together in body
 	spelling []byte // the key that was written out last
 	label    []wireLabel
-	names    []byte // names and values of the labels of one series
+	names    []byte       // names and values of the labels of one series
+	before   []core.Label // the labels of the series before
 
 	// unpack reserves memory; nil: there is no limit. reserved gives back what it has reserved.
 	unpack   func(n int64) (release func(), ok bool)
@@ -51,7 +52,7 @@ type work struct {
 	changed []family
 	// news and reqs are the next series that are to be made, and failed is why the sink made none.
 	// The series from next on have not been looked at.
-	news   []*newcomer
+	news   []newcomer
 	reqs   []receivers.Request
 	next   int
 	failed error
