@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -17,7 +18,7 @@ import (
 func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 	c := call{
 		Sink: s, reqs: reqs,
-		same: make(map[string]int), repeated: make(map[int]int), granted: make(map[string]int, 1),
+		repeated: make(map[int]int), granted: make(map[string]int, 1),
 	}
 	defer func() { s.allowed.giveBack(c.granted) }()
 	if err := c.lookAll(ctx); err != nil {
@@ -200,7 +201,8 @@ func (c *call) missing(i int) {
 		return
 	}
 	if c.specs == nil {
-		c.specs, c.specOf = make([]core.Spec, 0, len(c.reqs)-i), make([]int, 0, len(c.reqs)-i)
+		left := len(c.reqs) - i
+		c.specs, c.specOf, c.same = make([]core.Spec, 0, left), make([]int, 0, left), make(map[string]int, left)
 	}
 	c.same[r.Path] = i
 	c.specs = append(c.specs, core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: r.Starts(d)})
@@ -271,6 +273,7 @@ func (c *call) create(ctx context.Context) error {
 		return fmt.Errorf("create %d series: %w", len(c.specs), err)
 	}
 	count, last := make(map[string]int, 1), make(map[string]*receivers.Request, 1) // by sender
+	debug := c.o.Logger.Enabled(ctx, slog.LevelDebug)
 	for i, made := range out {
 		r := &c.reqs[c.specOf[i]]
 		switch {
@@ -278,7 +281,9 @@ func (c *call) create(ctx context.Context) error {
 			r.Ref, r.Made, r.Definition = made.Ref, true, c.specs[i].Definition
 			c.granted[r.Sender]--
 			c.made.Add(1)
-			c.o.Logger.Debug("series made", "path", r.Path, "sender", r.Sender, "step", r.Definition.Step)
+			if debug {
+				c.o.Logger.Debug("series made", "path", r.Path, "sender", r.Sender, "step", r.Definition.Step)
+			}
 			last[r.Sender] = r
 			count[r.Sender]++
 		case errors.Is(made.Err, core.ErrExists):
