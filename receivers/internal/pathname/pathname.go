@@ -25,7 +25,9 @@ type Path struct {
 }
 
 // New returns a path that begins with a component as it is.
-func New(first string) *Path { return &Path{path: []byte(first), most: Max, exact: true, hash: offset} }
+func New(first string) *Path {
+	return &Path{path: append(make([]byte, 0, 256), first...), most: Max, exact: true, hash: offset}
+}
 
 // Join returns the path of a component as it is and others, which is as long as a path may be.
 func Join(first string, components ...string) string {
