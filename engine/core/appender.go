@@ -154,7 +154,11 @@ func (a *appender) enqueueOp(t *Ticket) error {
 	if err := a.numbers.Claim(t.number); err != nil {
 		return err
 	}
-	return a.enqueue(t, append(numbers.Append(nil, t.number, nil), t.op.rec...))
+	rec := t.op.rec
+	if t.number.Session != 0 {
+		rec = append(numbers.Append(nil, t.number, nil), rec...)
+	}
+	return a.enqueue(t, rec)
 }
 
 // enqueue puts a record into the log and its ticket behind those before it. The caller holds mu.

@@ -371,24 +371,25 @@ func (s *Store) LookupAll(paths []string) ([]Ref, error) {
 		return nil, err
 	}
 	defer s.leave()
-	out, plan := make([]Ref, len(paths)), make([]planned, 0, len(paths))
+	out, all, names := make([]Ref, len(paths)), make([]named, len(paths)), make([]*named, 0, len(paths))
 	for i, p := range paths {
 		if key, _, err := cleanPath(p); err == nil { // else it is no series
-			plan = append(plan, planned{key: key, at: i})
+			all[i].key, names = key, append(names, &all[i])
 		}
 	}
-	s.catalogue.find(plan)
+	s.catalogue.find(names)
 	s.catalogue.mu.RLock() // the overlay may have changed meanwhile
-	for i := range plan {
-		plan[i].old, plan[i].unknown = s.catalogue.now(&plan[i])
+	for i := range all {
+		all[i].old, all[i].unknown = s.catalogue.now(&all[i])
 	}
 	s.catalogue.mu.RUnlock()
-	for _, p := range plan {
+	for i, p := range all {
 		if p.unknown != nil {
 			return nil, fmt.Errorf("look up %q: %w", p.key, p.unknown)
 		}
-		out[p.at] = p.old
-		s.awaitArrival(p.old)
+		if out[i] = p.old; p.old != 0 {
+			s.awaitArrival(p.old)
+		}
 	}
 	return out, nil
 }

@@ -19,10 +19,9 @@ import (
 // A planned is a checked Spec or Copy on its way into the catalogue.
 type planned struct {
 	Spec
-	key      string // of its name
+	named
 	m        *rra.Machine
 	def      string  // canonical code of the definition
-	at       int     // its place in the result
 	verb     string  // of what makes it; empty: create
 	copied   *copied // nil: a Spec
 	replaces Ref     // the only series that it may replace; 0: Overwrite decides
@@ -30,8 +29,12 @@ type planned struct {
 	// What reserveClasses noted.
 	shape   string // of the class that the series is about to make; empty: it exists
 	refused bool
+}
 
-	// What find noted.
+// A named is a name that is looked up. find notes what it is.
+type named struct {
+	key     string
+	at      int   // its place in the result
 	old     Ref   // the series that has the name; 0: none
 	unknown error // why that is not known
 }
@@ -58,6 +61,7 @@ func appendCreate(plan []planned) []byte {
 	dst = append(dst, record.KindCreate)
 	dst = binary.AppendUvarint(dst, uint64(len(plan)))
 	last := ""
+	var state []byte // room
 	for i := range plan {
 		p := &plan[i]
 		var flags byte
@@ -89,7 +93,7 @@ func appendCreate(plan []planned) []byte {
 			dst = binary.LittleEndian.AppendUint64(dst, p.SmoothHash)
 		}
 		if p.copied != nil {
-			dst = p.copied.append(dst)
+			dst, state = p.copied.append(dst, state[:0])
 		}
 		if p.replaces != 0 {
 			dst = binary.AppendUvarint(dst, uint64(p.replaces))
@@ -126,7 +130,7 @@ func (cat *catalogue) replayCreate(r *record.Reader) ([]planned, error) {
 		if flags > 31 {
 			return nil, unknownFlags(flags)
 		}
-		p := planned{at: int(i)}
+		p := planned{named: named{at: int(i)}}
 		p.Overwrite = flags&1 != 0
 		p.Path = r.Text()
 		p.Labels = readLabels(r)
@@ -212,13 +216,13 @@ func (x *copied) check(m *rra.Machine) error {
 	return nil
 }
 
-// append codes x for a log record, where its rows are from then on.
-func (x *copied) append(dst []byte) []byte {
-	state, _ := x.state.MarshalBinary() // it does not fail
+// append codes x for a log record, where its rows are from then on. It uses room for the state.
+func (x *copied) append(dst, room []byte) (to, state []byte) {
+	state, _ = x.state.AppendBinary(room) // it does not fail
 	dst = append(binary.AppendUvarint(dst, uint64(len(state))), state...)
 	dst = append(binary.AppendUvarint(dst, uint64(len(x.rows))), x.rows...)
 	x.rows = dst[len(dst)-len(x.rows):]
-	return dst
+	return dst, state
 }
 
 // readCopied decodes what append has coded of a series of m.

@@ -60,7 +60,7 @@ func (s *Store) create(ctx context.Context, plan []planned, out []Created, submi
 		}
 		return nil, err
 	}
-	since := s.catalogue.find(plan)
+	since := s.catalogue.findPlan(plan)
 	s.failpoint("catalogue-found")
 	x := &creation{s: s, plan: s.catalogue.reserve(passDamaged(plan, out), out)}
 	if len(x.plan) == 0 {
@@ -166,7 +166,7 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 		}
 		// Keep no slice of the caller's.
 		sp.Path, sp.Labels, sp.Definition = p, labels.clone(sp.Labels), nil
-		x := planned{Spec: sp, key: key, m: d.m, def: d.code, at: i}
+		x := planned{Spec: sp, named: named{key: key, at: i}, m: d.m, def: d.code}
 		if err != nil {
 			out[i].Err = x.failed(err)
 			continue
@@ -242,15 +242,14 @@ func (cat *catalogue) arrive(plan []planned, apply func()) {
 	cat.releaseClasses(plan)
 }
 
-// find looks up the names of a plan, in one transaction, and notes in the plan what they are. What
-// it finds holds as long as the catalogue's forgotten is since: what changed meanwhile is in the
-// overlay.
-func (cat *catalogue) find(plan []planned) (since uint64) {
-	stored := make([]*planned, 0, len(plan))
+// find looks up names, in one transaction, and notes in them what they are. It uses names as its
+// room. What it finds holds as long as the catalogue's forgotten is since: what changed meanwhile
+// is in the overlay.
+func (cat *catalogue) find(names []*named) (since uint64) {
+	stored := names[:0]
 	cat.mu.RLock()
 	since = cat.forgotten
-	for i := range plan {
-		p := &plan[i]
+	for _, p := range names {
 		x, ok := cat.names[p.key]
 		if p.old, p.unknown = x.ref, nil; !ok {
 			stored = append(stored, p)
@@ -262,11 +261,11 @@ func (cat *catalogue) find(plan []planned) (since uint64) {
 	}
 	var key []byte
 	err := cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
-		names := tx.Bucket(bucketNames).Cursor()
+		c := tx.Bucket(bucketNames).Cursor()
 		for len(stored) > 0 {
 			p := stored[0]
 			key = append(key[:0], p.key...)
-			p.old, p.unknown = cat.storedName(names, key)
+			p.old, p.unknown = cat.storedName(c, key)
 			stored = stored[1:]
 		}
 		return nil
@@ -277,6 +276,15 @@ func (cat *catalogue) find(plan []planned) (since uint64) {
 	return since
 }
 
+// findPlan is find for the names of a plan.
+func (cat *catalogue) findPlan(plan []planned) (since uint64) {
+	names := make([]*named, len(plan))
+	for i := range plan {
+		names[i] = &plan[i].named
+	}
+	return cat.find(names)
+}
+
 // refind looks the names of a plan up again if what find noted does not hold any more. It runs in
 // log order: while the plan is applied, only the plan changes the catalogue.
 func (cat *catalogue) refind(plan []planned, since uint64) {
@@ -284,14 +292,13 @@ func (cat *catalogue) refind(plan []planned, since uint64) {
 	holds := since == cat.forgotten
 	cat.mu.RUnlock()
 	if !holds {
-		cat.find(plan)
+		cat.findPlan(plan)
 	}
 }
 
-// now returns the series that the name of p means: what find noted, unless the overlay knows
-// better. A part of the plan may be applied by now, and the plan may have the name twice. The
-// caller holds mu.
-func (cat *catalogue) now(p *planned) (Ref, error) {
+// now returns the series that p means: what find noted, unless the overlay knows better. A part of
+// a plan may be applied by now, and the plan may have the name twice. The caller holds mu.
+func (cat *catalogue) now(p *named) (Ref, error) {
 	if x, ok := cat.names[p.key]; ok {
 		return x.ref, nil
 	}
@@ -329,7 +336,7 @@ func (cat *catalogue) enlistNew(list *beginning, plan []planned, at int, records
 	defer cat.mu.Unlock()
 	for i := at; i < len(plan) && n < enlistedAtOnce; i++ {
 		p := &plan[i]
-		if ref, err := cat.now(p); ref != 0 || err != nil || p.replaces != 0 {
+		if ref, err := cat.now(&p.named); ref != 0 || err != nil || p.replaces != 0 {
 			break
 		}
 		d, ref, g := cat.add(list.t, p, &records[i])
@@ -344,7 +351,7 @@ func (cat *catalogue) enlistNew(list *beginning, plan []planned, at int, records
 func (s *Store) applyOne(list *beginning, plan []planned, at int, rec *seriesRecord, out []Created) {
 	cat, p := &s.catalogue, &plan[at]
 	cat.mu.RLock()
-	old, err := cat.now(p)
+	old, err := cat.now(&p.named)
 	cat.mu.RUnlock()
 	switch {
 	case err != nil:
