@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -66,6 +67,8 @@ type metadata struct {
 	changed map[string]*Metadata // by look-up key, since the last checkpoint; nil: removed
 	bytes   int                  // of keys and values in changed, about
 	stored  int64                // paths the database holds
+
+	forgotten uint64 // 1, and once more for each time that changes left changed
 }
 
 func (m *Metadata) size() int {
@@ -117,22 +120,47 @@ func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error
 	}
 	defer s.leave()
 	out = make([]error, len(ms))
-	rec, n, records := []byte(nil), 0, 0
-	var part []keyed
-	var labels labelRoom
+	plan := s.planMetadata(ms, out)
+	since := s.findMetadata(plan)
+	rec, records := []byte(nil), 0
+	part := plan[:0]
 	flush := func() error {
-		if n == 0 {
+		if len(part) == 0 {
 			return nil
 		}
 		records++
 		part := part
-		rec := append(binary.AppendUvarint([]byte{record.KindMetadata}, uint64(n)), rec...)
+		rec := append(binary.AppendUvarint([]byte{record.KindMetadata}, uint64(len(part))), rec...)
 		keys := make([]string, len(part))
 		for i := range part {
 			keys[i] = part[i].key
 		}
-		return s.change(ctx, rec, func(*Ticket) error { return s.applyMetadata(part) }, keys...)
+		return s.change(ctx, rec, func(*Ticket) error { return s.applyMetadata(part, since) }, keys...)
 	}
+	for _, k := range plan {
+		if err := s.metadataRoom(&k, since, len(part)); err != nil {
+			out[k.at] = fmt.Errorf("metadata of %.200q: %w", ms[k.at].Path, err)
+			continue
+		}
+		part = append(part, k)
+		rec = appendMetadata(record.AppendText(rec, k.key), &k.Metadata, k.ifTime)
+		if len(rec) >= metadataRecord {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+			rec, part = rec[:0], part[len(part):]
+		}
+	}
+	if err := flush(); err != nil || records > 0 {
+		return out, err
+	}
+	return out, s.confirm(ctx)
+}
+
+// planMetadata checks metadata. out says what is wrong with the rest.
+func (s *Store) planMetadata(ms []PathMetadata, out []error) []keyed {
+	plan := make([]keyed, 0, len(ms))
+	var labels labelRoom
 	for i, m := range ms {
 		if m.Expires {
 			m.Metadata = Metadata{Time: m.Time, Expired: true}
@@ -145,62 +173,90 @@ func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error
 		if err == nil {
 			err = m.Check()
 		}
-		if err == nil && !m.Expires { // metadata that expires is there already
-			err = s.metadataRoom(key, len(part))
-		}
 		if err != nil {
 			out[i] = fmt.Errorf("metadata of %.200q: %w", m.Path, err)
 			continue
 		}
-		kept := m.Metadata
-		kept.Attributes = labels.clone(m.Attributes) // keep no slice of the caller's
-		part = append(part, keyed{key, kept, m.Expires})
-		rec = appendMetadata(record.AppendText(rec, key), &kept, m.Expires)
-		if n++; len(rec) >= metadataRecord {
-			if err := flush(); err != nil {
-				return nil, err
-			}
-			rec, n, part = rec[:0], 0, nil
-		}
+		m.Attributes = labels.clone(m.Attributes) // keep no slice of the caller's
+		plan = append(plan, keyed{key: key, Metadata: m.Metadata, ifTime: m.Expires, at: i})
 	}
-	if err := flush(); err != nil || records > 0 {
-		return out, err
-	}
-	return out, s.confirm(ctx)
+	return plan
 }
 
 // metadataRoom refuses a new path beside damage, which may be its metadata. It refuses one that is
 // no series if the limit has no room for it and coming others.
-func (s *Store) metadataRoom(key string, coming int) error {
-	m, err := s.metadataOf(key)
-	if e, ok := errors.AsType[*DamageError](err); ok && string(e.Key) == key {
+func (s *Store) metadataRoom(k *keyed, since uint64, coming int) error {
+	if k.ifTime {
+		return nil // metadata that expires is there already
+	}
+	m, err := s.metadataNow(k, since)
+	if e, ok := errors.AsType[*DamageError](err); ok && string(e.Key) == k.key {
 		return nil // it replaces existing metadata
 	}
 	if err != nil || m != nil || s.metadata.count.Load()+int64(coming) < int64(s.options.MaxSeries) {
 		return err
 	}
-	if _, err := s.catalogue.lookup(key); !errors.Is(err, ErrNotFound) {
+	if _, err := s.catalogue.lookup(k.key); !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	return ErrSeriesLimit
 }
 
+// A keyed is metadata that a look-up key is to have.
 type keyed struct {
 	key string
 	Metadata
 	ifTime bool // it expires
+	at     int  // its place in the result
+
+	// What findMetadata noted.
+	old   *Metadata // what the key has; nil: nothing
+	found bool      // old is known
 }
 
-// applyMetadata runs in log order.
-func (s *Store) applyMetadata(ms []keyed) error {
+// findMetadata notes what the keys of ms have, in one transaction. It holds as long as the
+// metadata's forgotten is since: what changed meanwhile is in the overlay.
+func (s *Store) findMetadata(ms []keyed) (since uint64) {
+	s.metadata.mu.RLock()
+	since = s.metadata.forgotten
+	s.metadata.mu.RUnlock()
+	_ = s.db.View(bucketMetadata, func(tx *boltfile.Tx) error { // metadataNow reports what fails
+		c := tx.Bucket(bucketMetadata).Cursor()
+		for i := range ms {
+			old, err := boltfile.Find(&s.damage, c, bucketMetadata, []byte(ms[i].key), decodeMetadata)
+			ms[i].old, ms[i].found = old, err == nil
+		}
+		return nil
+	})
+	return since
+}
+
+// metadataNow returns what the key of k has, or nil. since is what findMetadata has returned.
+func (s *Store) metadataNow(k *keyed, since uint64) (*Metadata, error) {
+	md := &s.metadata
+	md.mu.RLock()
+	newer, ok := md.changed[k.key]
+	holds := k.found && since == md.forgotten
+	md.mu.RUnlock()
+	switch {
+	case ok:
+		return newer, nil
+	case holds:
+		return k.old, nil
+	}
+	return s.metadataOf(k.key)
+}
+
+// applyMetadata runs in log order. since is what findMetadata has returned.
+func (s *Store) applyMetadata(ms []keyed, since uint64) error {
 	for i := range ms {
 		m := &ms[i]
 		change := &m.Metadata
 		if !m.ifTime {
 			s.metadata.newest.Store(max(s.metadata.newest.Load(), int64(m.Time)))
 		}
+		old, err := s.metadataNow(m, since)
 		if m.ifTime {
-			old, err := s.metadataOf(m.key)
 			if err != nil && !errors.Is(err, ErrDamaged) {
 				return err
 			}
@@ -214,7 +270,7 @@ func (s *Store) applyMetadata(ms []keyed) error {
 				return err
 			}
 		}
-		if err := s.putMetadata(m.key, change); err != nil {
+		if err := s.replaceMetadata(m.key, change, old, err); err != nil {
 			return err
 		}
 	}
@@ -224,6 +280,11 @@ func (s *Store) applyMetadata(ms []keyed) error {
 // putMetadata changes the overlay. It runs in log order.
 func (s *Store) putMetadata(key string, m *Metadata) error {
 	old, err := s.metadataOf(key)
+	return s.replaceMetadata(key, m, old, err)
+}
+
+// replaceMetadata is putMetadata where old is what the key has, and err says why that is not known.
+func (s *Store) replaceMetadata(key string, m, old *Metadata, err error) error {
 	if errors.Is(err, ErrDamaged) {
 		old, err = new(Metadata), nil // it existed: the new value replaces it, or it is removed
 	}
@@ -481,9 +542,10 @@ func (s *Store) writeMetadataOf(keys []string) error {
 		if err := tx.SoundNear(bucketMetadata, keysOf(pairs)); err != nil {
 			return err
 		}
-		b := tx.Bucket(bucketMetadata)
+		c := tx.Bucket(bucketMetadata).Cursor()
 		for _, p := range pairs {
-			switch had := b.Get(p.k) != nil; {
+			k, _ := c.Seek(p.k)
+			switch had := bytes.Equal(k, p.k); {
 			case p.v == nil && had:
 				stored--
 			case p.v != nil && !had:
@@ -506,6 +568,7 @@ func (md *metadata) forget(keys []string, values []*Metadata, stored int64) {
 	md.mu.Lock()
 	defer md.mu.Unlock()
 	md.stored = stored
+	md.forgotten++
 	for i, k := range keys {
 		if m, ok := md.changed[k]; ok && m == values[i] {
 			md.bytes -= len(k)
@@ -519,7 +582,7 @@ func (md *metadata) forget(keys []string, values []*Metadata, stored int64) {
 
 // load reads how many paths have metadata.
 func (md *metadata) load(tx *boltfile.Tx) error {
-	md.changed = make(map[string]*Metadata)
+	md.changed, md.forgotten = make(map[string]*Metadata), 1
 	n, err := metaNumber(tx, metaMetadata)
 	md.stored = int64(n)
 	md.count.Store(md.stored)
@@ -544,7 +607,7 @@ func (s *Store) replayMetadataOp(t *Ticket, kind byte, r *record.Reader, p wal.P
 	}
 	ms := readMetadataRecord(r)
 	t.op.apply = func(*Ticket) {
-		if err := s.applyMetadata(ms); err != nil {
+		if err := s.applyMetadata(ms, s.findMetadata(ms)); err != nil {
 			s.loader.failed(fmt.Errorf("log position %d: %w", p, err))
 		}
 	}
