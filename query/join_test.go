@@ -166,8 +166,17 @@ func (m *model) fill(r *rand.Rand) {
 	}
 	m.d = d
 	at := 100_000 + r.Int64N(1000)
-	m.ref = create(m, m.s, "x", d, at)
 	var b core.Batch
+	if r.IntN(2) == 0 { // a young series in an old group
+		began := at - r.Int64N(1000)*step
+		old := create(m, m.s, "old", d, began)
+		for now := began + step; now < at; now += step {
+			b.Add(old, rra.Seconds(now), slices.Repeat([]rra.Value{rra.Int(now)}, len(d.Sources))...)
+		}
+		m.append(&b, r.IntN(3) > 0)
+	}
+	created := at
+	m.ref = create(m, m.s, "x", d, at)
 	gaps := []int{0, 5, 30}[r.IntN(3)] // per cent of the readings
 	for range 1 + r.IntN(600) {
 		at += max(1, step/2+r.Int64N(step+1))
@@ -183,19 +192,15 @@ func (m *model) fill(r *rand.Rand) {
 		b.Add(m.ref, rra.Seconds(at)+rra.Time(r.Int64N(2)*r.Int64N(1_000_000)), values...)
 		at++
 	}
-	if err := m.s.Append(context.Background(), &b); err != nil {
-		m.Fatal(err)
-	}
-	if at%2 == 0 {
-		if err := m.s.Checkpoint(context.Background()); err != nil {
-			m.Fatal(err)
-		}
-	}
+	m.append(&b, at%2 == 0)
 	opens, err := query.Opens(context.Background(), m.s, []core.Ref{m.ref})
 	if err != nil {
 		m.Fatal(err)
 	}
 	m.open, m.last = opens[0], opens[0].Last
+	if m.open.First < created-step*45 {
+		m.Errorf("nothing is known behind %d: it was created at %d", m.open.First, created)
+	}
 	for i := range d.Archives {
 		from, to := d.Window(i, m.last)
 		rows, err := m.s.Fetch(context.Background(), m.ref, i, from, to)
@@ -206,6 +211,18 @@ func (m *model) fill(r *rand.Rand) {
 		known := slices.IndexFunc(rows.Values, func(v float64) bool { return v == v })
 		if first := rows.Start + int64(known/len(rows.DS))*rows.Step; known >= 0 && first < m.open.First {
 			m.Fatalf("archive %d of %v knows what is behind %d, not only behind %d", i, d.Archives, first, m.open.First)
+		}
+	}
+}
+
+// append appends the samples of b, and empties it.
+func (m *model) append(b *core.Batch, checkpoint bool) {
+	if err := m.s.Append(context.Background(), b); err != nil {
+		m.Fatal(err)
+	}
+	if b.Reset(); checkpoint {
+		if err := m.s.Checkpoint(context.Background()); err != nil {
+			m.Fatal(err)
 		}
 	}
 }

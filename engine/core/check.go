@@ -36,7 +36,7 @@ type checker struct {
 	tx       *boltfile.Tx
 	pos      wal.Pos // of the catalogue
 	problems []Problem
-	blocks   map[string]bool // keys of rows that a directory names
+	blocks   map[string]*rowblock.Directory // by keys of rows that it names
 	postings map[string]*labelindex.Posting
 	members  map[groupID]int   // by group: series that the catalogue has
 	broken   map[groupID]bool  // groups whose state cannot be read
@@ -53,7 +53,7 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 	}
 	defer s.leave()
 	c := &checker{
-		s: s, blocks: make(map[string]bool), postings: make(map[string]*labelindex.Posting), next: make(map[uint32]uint32),
+		s: s, blocks: make(map[string]*rowblock.Directory), postings: make(map[string]*labelindex.Posting), next: make(map[uint32]uint32),
 		members: make(map[groupID]int), broken: make(map[groupID]bool),
 	}
 	unfit, err := c.structure()
@@ -455,7 +455,7 @@ func (c *checker) group(where string, g *group) {
 	for st, entries := range g.dir.Slots {
 		for _, e := range entries {
 			for sub := e.Lo; sub < e.Hi; sub++ {
-				c.blocks[string(rowblock.Key(nil, g.c.id, st, e.Slot, sub, g.id))] = true
+				c.blocks[string(rowblock.Key(nil, g.c.id, st, e.Slot, sub, g.id))] = g.dir
 			}
 		}
 	}
@@ -494,7 +494,8 @@ func (c *checker) rows() {
 			c.add(where, "no such class or stream")
 			continue
 		}
-		if !c.blocks[string(k)] && !c.broken[groupID{Class: class, Number: group}] {
+		dir := c.blocks[string(k)]
+		if dir == nil && !c.broken[groupID{Class: class, Number: group}] {
 			c.add(where, "no directory names it")
 			continue
 		}
@@ -505,7 +506,7 @@ func (c *checker) rows() {
 			c.add(where, "%v: %s are lost", err, lost)
 			continue
 		}
-		c.block(k, where, &b, cl, group, stream, slot)
+		c.block(where, &b, dir, cl, group, stream, slot)
 	}
 	for k := range c.blocks {
 		where := "rows " + keyHex([]byte(k))
@@ -515,15 +516,22 @@ func (c *checker) rows() {
 	}
 }
 
-func (c *checker) block(key []byte, where string, b *rowblock.Block, cl *class, group uint32, stream int, slot int64) {
+func (c *checker) block(where string, b *rowblock.Block, dir *rowblock.Directory, cl *class, group uint32, stream int, slot int64) {
 	if b.Columns > cl.sources<<cl.shift {
 		c.add(where, "%d columns", b.Columns)
 		return
 	}
+	st := &cl.streams[stream]
 	for i := range b.Columns {
+		early := false
 		col, err := b.Column(i)
 		if err == nil {
-			err = rowblock.SplitColumn(col, &cl.streams[stream], func(int, int, []byte) {})
+			err = rowblock.SplitColumn(col, st, func(skip, _ int, _ []byte) {
+				early = early || dir != nil && (slot*st.Slot+int64(skip)-1)*st.Span < dir.Begun(i/cl.sources)
+			})
+		}
+		if early {
+			c.add(where, "column %d has rows from before the series began, as the directory has it", i)
 		}
 		if err != nil {
 			lost := c.lostRows(cl, group, stream, slot, i)

@@ -92,6 +92,7 @@ func (sn *snapshot) place(a *rowblock.Arranger, i int, e *pending.Piece) {
 		return // the window passed these rows before they were written
 	}
 	slot := rowblock.FloorDiv(k, st.Slot)
+	sn.dir.Begin(i, (k-1)*st.Span)
 	a.Add(rowblock.Strip{
 		Stream: stream, Slot: slot, Column: i*c.sources + e.Column%c.sources,
 		Skip: int(k - slot*st.Slot), Rows: e.Rows, Data: e.Code,

@@ -294,7 +294,7 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 		return w, nil
 	}
 	w = wanted{index: index, stream: stream, from: max(from+1, last-a.Rows+1), to: min(to, last)}
-	if w.from <= w.to {
+	if w.from <= w.to && dir.Begun(index) < w.to*span {
 		slot := g.c.streams[stream].Slot
 		w.slotFrom, w.slotTo = rowblock.FloorDiv(w.from, slot), rowblock.FloorDiv(w.to, slot)
 		if len(dir.Between(stream, w.slotFrom, w.slotTo)) > 0 {
@@ -355,14 +355,14 @@ func (f *fetcher) open(g *group, dir *rowblock.Directory, d *definition, index i
 }
 
 // first returns the second behind which archives know something of the series at an index, or the
-// open row, which begins at open and ends at last. It may be an earlier one: of rows in the
-// database it looks at the slots, which the series of a group share. It is 0 if nobody can say.
-// The caller holds g.mu.
+// open row, which begins at open and ends at last. It may be an earlier one, of rows that have
+// expired. It is 0 if nobody can say. The caller holds g.mu.
 func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int64 {
-	c, first := g.c, open
-	if len(g.longRuns) > 0 || c.seasonal {
+	c := g.c
+	if c.seasonal {
 		return 0
 	}
+	first := min(open, dir.Begun(index))
 	span, newest := int64(0), int64(0) // of the rows at hand; a division costs more than the rest
 	at := func(column int, row uint32) {
 		if s := c.streams[column/c.sources].Span; s != span {
@@ -382,12 +382,10 @@ func (g *group) first(dir *rowblock.Directory, index int, open, last int64) int6
 		if n, row := g.buffered(index, column); n > 0 {
 			at(column, row)
 		}
-	}
-	for i := range c.streams {
-		st := &c.streams[i]
-		low := rowblock.FloorDiv(last, st.Span) - st.Rows + 1 // older rows are of series that lag
-		if slots := dir.Between(i, rowblock.FloorDiv(low, st.Slot), math.MaxInt64); len(slots) > 0 {
-			first = min(first, (slots[0].Slot*st.Slot-1)*st.Span)
+		if len(g.longRuns) > 0 {
+			for _, r := range g.longRuns[index*c.cols+column] {
+				first = min(first, (r.first-1)*c.streams[column/c.sources].Span)
+			}
 		}
 	}
 	return max(first, 0)
@@ -469,7 +467,7 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 func (f *fetcher) stored(g *group, w *wanted) error {
 	c := g.c
 	st := &c.streams[w.stream]
-	if f.g != g || f.dir != w.dir || f.stream != w.stream || f.from != w.slotFrom || f.to != w.slotTo {
+	if f.g != g || f.dir != w.dir || f.stream != w.stream || f.from > w.slotFrom || f.to < w.slotTo {
 		f.g, f.dir, f.stream, f.from, f.to = g, w.dir, w.stream, w.slotFrom, w.slotTo
 		if err := f.readBlocks(g, w); err != nil {
 			f.g = nil // the next series of the group must not use half of the blocks
@@ -481,6 +479,9 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 		column := w.index*c.sources + j
 		for i := range f.blocks {
 			b := &f.blocks[i]
+			if b.slot < w.slotFrom || b.slot > w.slotTo {
+				continue
+			}
 			col, err := b.Column(column)
 			if err == nil && len(col) > 0 {
 				f.buf, err = rowblock.ReadColumn(col, st, b.slot, &p, f.buf)

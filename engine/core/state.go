@@ -18,7 +18,7 @@ import (
 // that it includes, the directory of its blocks, and the states, open rows and coding contexts of
 // its series. docs/format.md gives every byte.
 
-const stateVersion = 3 // part of the format
+const stateVersion = 4 // part of the format
 
 // appendState codes everything but the directory, which endState adds. The caller holds g.mu.
 func (g *group) appendState(dst []byte) []byte {

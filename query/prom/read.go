@@ -291,7 +291,7 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 	return nil
 }
 
-// readBases reads the rows of series. It returns those that are younger than others of their group
+// readBases reads the rows of series. It returns the series that began before the first row known
 // and have finer rows, to be read anew.
 func (r *reading) readBases(ctx context.Context, todo []*line, admit func(int64) error) (young []*line, err error) {
 	values, rows := int64(0), int64(0)

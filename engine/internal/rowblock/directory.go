@@ -3,6 +3,7 @@ package rowblock
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/rondo-db/rondo/internal/record"
@@ -12,7 +13,13 @@ import (
 // Directory, nobody changes it.
 type Directory struct {
 	Slots [][]SubBlocks // by stream, slots ascending
+	// Since is by index in the group: the second at which the first row begins that the database
+	// got of a series, or NoRows. That row may have expired. A series that Since lacks had no row.
+	Since []int64
 }
+
+// NoRows is behind every row.
+const NoRows = math.MaxInt64
 
 // MaxSubBlocks bounds the blocks of a slot. A checkpoint merges them long before.
 const MaxSubBlocks = 1 << 8
@@ -35,6 +42,7 @@ func (d *Directory) Clone(streams int) *Directory {
 		for i := range d.Slots {
 			out.Slots[i] = slices.Clone(d.Slots[i])
 		}
+		out.Since = slices.Clone(d.Since)
 	}
 	return out
 }
@@ -71,9 +79,27 @@ func (d *Directory) Between(stream int, from, to int64) []SubBlocks {
 	return e[i:max(i, j)]
 }
 
+// Begun returns the second at which the first row begins that the database got of a series. d may
+// be nil.
+func (d *Directory) Begun(index int) int64 {
+	if d == nil || index >= len(d.Since) {
+		return NoRows
+	}
+	return d.Since[index]
+}
+
+// Begin notes a row of a series that begins at a second.
+func (d *Directory) Begin(index int, at int64) {
+	for index >= len(d.Since) {
+		d.Since = append(d.Since, NoRows)
+	}
+	d.Since[index] = min(d.Since[index], at)
+}
+
 // Append appends d: for each stream the number of slots and for each slot its distance from the
-// slot before it, lo, hi, and the difference of its log position from the slot's before it. Part of
-// the format.
+// slot before it, lo, hi, and the difference of its log position from the slot's before it; then
+// the number of seconds in Since and for each the difference from the one before it. Part of the
+// format.
 func (d *Directory) Append(dst []byte) []byte {
 	for _, entries := range d.Slots {
 		dst = binary.AppendUvarint(dst, uint64(len(entries)))
@@ -85,6 +111,12 @@ func (d *Directory) Append(dst []byte) []byte {
 			dst = binary.AppendVarint(dst, int64(e.Pos-last.Pos))
 			last = e
 		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(d.Since)))
+	last := int64(0)
+	for _, at := range d.Since {
+		dst = binary.AppendVarint(dst, at-last)
+		last = at
 	}
 	return dst
 }
@@ -106,6 +138,11 @@ func ReadDirectory(r *record.Reader, streams int) *Directory {
 			last = SubBlocks{last.Slot + r.Varint(), r.Uint16(), r.Uint16(), last.Pos + uint64(r.Varint())}
 			d.Slots[st] = append(d.Slots[st], last)
 		}
+	}
+	last := int64(0)
+	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
+		last += r.Varint()
+		d.Since = append(d.Since, last)
 	}
 	return d
 }
