@@ -190,7 +190,9 @@ func (m *model) fill(r *rand.Rand) {
 			}
 		}
 		b.Add(m.ref, rra.Seconds(at)+rra.Time(r.Int64N(2)*r.Int64N(1_000_000)), values...)
-		at++
+		if at++; at%200 == 0 {
+			m.append(&b, true)
+		}
 	}
 	m.append(&b, at%2 == 0)
 	opens, err := query.Opens(context.Background(), m.s, []core.Ref{m.ref})
@@ -208,6 +210,12 @@ func (m *model) fill(r *rand.Rand) {
 			m.Fatal(err)
 		}
 		m.rows = append(m.rows, rows)
+		skip := r.Int64N((to-from)/rows.Step + 1) // of all rows, to have the newest alone
+		newest, err := m.s.Fetch(context.Background(), m.ref, i, from+skip*rows.Step, to)
+		same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+		if err != nil || !slices.EqualFunc(newest.Values, rows.Values[int(skip)*len(rows.DS):], same) {
+			m.Fatalf("without the first %d of %d rows: %v, %v, not %v", skip, len(rows.Values), newest.Values, err, rows.Values)
+		}
 		known := slices.IndexFunc(rows.Values, func(v float64) bool { return v == v })
 		if first := rows.Start + int64(known/len(rows.DS))*rows.Step; known >= 0 && first < m.open.First {
 			m.Fatalf("archive %d of %v knows what is behind %d, not only behind %d", i, d.Archives, first, m.open.First)

@@ -70,6 +70,7 @@ const timedFetch = 8
 type fetcher struct {
 	s      *Store
 	tx     boltfile.Tx
+	cur    *boltfile.Cursor // of the rows in tx
 	g      *group
 	dir    *rowblock.Directory
 	blocks []slotBlock // of the group and stream at hand
@@ -188,7 +189,7 @@ func (f *fetcher) leave() {
 
 func (f *fetcher) close() {
 	f.tx.End()
-	f.g, f.dir = nil, nil
+	f.cur, f.g, f.dir = nil, nil, nil
 	f.blocks = f.blocks[:0]
 }
 
@@ -294,7 +295,7 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 		return w, nil
 	}
 	w = wanted{index: index, stream: stream, from: max(from+1, last-a.Rows+1), to: min(to, last)}
-	if w.from <= w.to && dir.Begun(index) < w.to*span {
+	if w.from <= w.to && dir.Begun(index) < w.to*span && !g.holds(index, stream, w.from, last) {
 		slot := g.c.streams[stream].Slot
 		w.slotFrom, w.slotTo = rowblock.FloorDiv(w.from, slot), rowblock.FloorDiv(w.to, slot)
 		if len(dir.Between(stream, w.slotFrom, w.slotTo)) > 0 {
@@ -306,6 +307,29 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 	}
 	f.prepare(def, from, to, span)
 	return w, f.memory(g, index, stream, last, w.from, w.to)
+}
+
+// holds reports whether memory has the rows of a stream from a row on. The database has older ones
+// only. The caller holds g.mu.
+func (g *group) holds(index, stream int, from, last int64) bool {
+	for column := stream * g.c.sources; column < (stream+1)*g.c.sources; column++ {
+		n, base := g.buffered(index, column)
+		held := n > 0 && fullIndex(base, last) <= from
+		for i := len(g.frozen); i >= 0 && !held; i-- {
+			rows := &g.pend
+			if i < len(g.frozen) {
+				rows = g.frozen[i]
+			}
+			rows.Each(index, column, 1, func(e pending.Piece) bool {
+				held = fullIndex(e.First, last) <= from
+				return !held
+			})
+		}
+		if !held {
+			return false
+		}
+	}
+	return true
 }
 
 // cut leaves out the rows in front of the first one with a known value.
@@ -509,11 +533,13 @@ func (f *fetcher) unread(e *DamageError) error {
 // readBlocks finds the blocks of the slots that w names, and checks their heads.
 func (f *fetcher) readBlocks(g *group, w *wanted) error {
 	f.blocks = f.blocks[:0]
-	cur := f.tx.Bucket(bucketRows).Cursor()
+	if f.cur == nil {
+		f.cur = f.tx.Bucket(bucketRows).Cursor()
+	}
 	for _, e := range w.dir.Between(w.stream, w.slotFrom, w.slotTo) {
 		for sub := e.Lo; sub < e.Hi; sub++ {
 			f.key = rowblock.Key(f.key[:0], g.c.id, w.stream, e.Slot, sub, g.id)
-			k, v := cur.Seek(f.key)
+			k, v := f.cur.Seek(f.key)
 			b, err := rowblock.Block{}, damage.ErrMissing
 			if bytes.Equal(k, f.key) {
 				b, err = rowblock.OpenIn(f.key, v)
