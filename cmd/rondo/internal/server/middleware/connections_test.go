@@ -1,6 +1,11 @@
 package middleware
 
 import (
+	"bytes"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 )
@@ -64,5 +69,37 @@ func TestPace(t *testing.T) {
 	start := time.Unix(1000, 0)
 	if got := p.deadline(start, 5<<10).Sub(start); got != 15*time.Second {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestPanicsAreLogged: a request that makes a handler panic is logged with its path, and the server
+// goes on. A handler that only ends the connection is not.
+func TestPanicsAreLogged(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer // written before the answer ends
+	h := http.NewServeMux()
+	h.HandleFunc("/broken", func(http.ResponseWriter, *http.Request) { panic("no such chart") })
+	h.HandleFunc("/ended", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	h.HandleFunc("/sound", func(http.ResponseWriter, *http.Request) {})
+	s := Serve(l, &http.Server{Handler: h}, slog.New(slog.NewTextHandler(&out, nil)), func(error) {})
+	for path, fails := range map[string]bool{"/broken": true, "/ended": true, "/sound": false} {
+		r, err := http.Get("http://" + l.Addr().String() + path)
+		if (err != nil) != fails {
+			t.Errorf("%s: %v", path, err)
+		}
+		if err == nil {
+			_ = r.Body.Close()
+		}
+	}
+	if err := s.Shutdown(time.Minute, slog.New(slog.DiscardHandler)); err != nil {
+		t.Error(err)
+	}
+	for text, n := range map[string]int{"path=/broken": 1, "no such chart": 1, "connections_test.go": 1, "/ended": 0, "level=ERROR": 1} {
+		if got := strings.Count(out.String(), text); min(got, 1) != n {
+			t.Errorf("%q is logged %d times:\n%s", text, got, out.String())
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"time"
 )
 
@@ -29,7 +30,7 @@ func Serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 	protocols.SetHTTP2(s.TLSConfig != nil)
 	protocols.SetUnencryptedHTTP2(s.TLSConfig == nil) // gRPC without TLS
 	s.Protocols = &protocols
-	s.Handler = endAmbiguous(s.Handler)
+	s.Handler = logPanics(endAmbiguous(s.Handler), log)
 	s.MaxHeaderBytes = maxHeader
 	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	ctx, cut := context.WithCancel(context.Background())
@@ -46,6 +47,24 @@ func Serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 		}
 	}()
 	return r
+}
+
+// logPanics logs when h panics, and ends the connection. Package http would log it among what
+// clients do wrong.
+func logPanics(h http.Handler, log *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p != http.ErrAbortHandler {
+				log.Error("a request made rondo panic, which is a fault of rondo", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			}
+			panic(http.ErrAbortHandler)
+		}()
+		h.ServeHTTP(w, r)
+	})
 }
 
 // Shutdown waits for open requests to end, at most for grace. It then cancels their work and closes
