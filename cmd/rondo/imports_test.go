@@ -68,7 +68,7 @@ var rooms = map[string][]string{
 	"query/graphdata":          {"=query", "query/rrd/attime", "query/rrd/numeral", "engine", "rra"},
 	"query/graph":              {"=query", "query/graph/canvas", "query/graphdata", "query/rrd/attime", "engine", "rra"},
 	"query/graph/canvas":       {"query/graph/canvas"},
-	"query/search":             {"engine", "rra"},
+	"query/search":             {"internal/quantity", "engine", "rra"},
 	"query/hosts":              {"query/search", "engine", "rra"},
 	"query/charts":             {"internal/quantity"},
 	"query/rpc":                {"=query", "query/charts", "query/dashboards", "query/graphdata", "query/hosts", "query/search", "query/rpc", "query/rrd/attime", "query/rrd/rrdtool", "query/rrd/transfer", "query/unixsocket", "internal", "engine", "rra"},

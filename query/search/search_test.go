@@ -283,6 +283,22 @@ func TestLevelShowsTops(t *testing.T) {
 	}
 }
 
+// A card has words for the series that it shows, and the unit that its name says.
+func TestSparksAreNamed(t *testing.T) {
+	x := made(t, enginetest.Open(t), "influx/room/place=cellar/celsius", "influx/cpu/host=web1/usage_percent", `prometheus/j/i/a_b{c="d_e"}`)
+	for folder, want := range map[string]string{
+		"influx/room": "celsius °C", "influx/cpu": "usage percent %", "prometheus/j": `a_b{c="d_e"} `,
+	} {
+		l, err := x.Level(t.Context(), folder, 2, "", nil)
+		if err != nil || len(l.Nodes) != 1 {
+			t.Fatal(folder, l, err)
+		}
+		if got := l.Nodes[0].Spark.Title + " " + l.Nodes[0].Spark.Unit; got != want {
+			t.Errorf("%s: %q, want %q", folder, got, want)
+		}
+	}
+}
+
 // Names that do not fit into the budget are an error that says so, and nothing stays charged.
 func TestIndexKeepsWithinTheBudget(t *testing.T) {
 	s := enginetest.OpenDir(t, t.TempDir(), core.Options{Memory: 8 << 20})

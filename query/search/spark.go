@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/quantity"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -117,6 +118,10 @@ func (x *Index) sparkAmong(nodes []uint32) (Spark, error) {
 func (x *Index) plainSpark(e *core.Series) (Spark, error) {
 	out := Spark{Path: e.Path, DS: e.Definition.Sources[0].Name, Factor: 1, CF: cfOf(e.Definition)}
 	out.Title = strings.TrimSuffix(e.Path[strings.LastIndexByte(e.Path, '/')+1:], ".rrd")
+	out.Unit = quantity.UnitOf(out.Title)
+	if !strings.Contains(out.Title, "{") {
+		out.Title = strings.ReplaceAll(out.Title, "_", " ")
+	}
 	m, err := core.MetadataOf(context.Background(), x.store, e.Path)
 	if err != nil && !errors.Is(err, core.ErrDamaged) {
 		return Spark{}, err
