@@ -39,13 +39,19 @@ type checkpointScratch struct {
 
 // add decides what the group of a snapshot writes.
 func (w *checkpointTx) add(sn *snapshot) error {
-	blocks := w.collect(sn)
+	blocks, living := w.collect(sn), 0
+	for _, alive := range sn.alive {
+		if alive {
+			living++
+		}
+	}
 	for st := range sn.g.c.streams {
 		// First: merge drops the slots that expire has left empty.
-		if err := errors.Join(w.expire(sn, st), w.merge(sn, st, blocks)); err != nil {
+		if err := errors.Join(w.expire(sn, st, living), w.merge(sn, st, blocks)); err != nil {
 			return err
 		}
 	}
+	sn.dir.Living = living
 	for i := range blocks {
 		if b := &blocks[i]; !b.Merged {
 			w.queueBlock(sn, b.Stream, b.Slot, b.Strips)
@@ -125,9 +131,15 @@ func (sn *snapshot) keeps(stream int, slot int64) func(i int) bool {
 	return func(i int) bool { return i < len(sn.alive) && sn.alive[i] && lows[i] < end }
 }
 
-// expire takes what no series keeps out of the slots of a stream that have left the window.
-func (w *checkpointTx) expire(sn *snapshot, stream int) error {
+// expire takes what no series keeps out of the slots of a stream that have left the window. It
+// looks at them when another slot has left it, or a series was dropped: there may be many that
+// silent series keep.
+func (w *checkpointTx) expire(sn *snapshot, stream, living int) error {
 	low := sn.windowSlot(stream)
+	if sn.dir.Lows[stream] == low && sn.dir.Living == living {
+		return nil
+	}
+	sn.dir.Lows[stream] = low
 	for i := range sn.dir.Slots[stream] {
 		e := &sn.dir.Slots[stream][i]
 		if e.Slot >= low {

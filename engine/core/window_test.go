@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -160,5 +161,40 @@ func TestManySeriesFallSilent(t *testing.T) {
 				t.Fatalf("row %d of series %d: %v", i, k, v)
 			}
 		}
+	}
+}
+
+// BenchmarkCheckpointBesideSilent writes a checkpoint of a group half of whose series have fallen
+// silent one after the other, so that it has many slots behind its window.
+func BenchmarkCheckpointBesideSilent(b *testing.B) {
+	const series, start = 256, 1_000_000_000
+	s := enginetest.OpenDir(b, b.TempDir(), core.Options{NoBackground: true})
+	d := definition(b, "DS:a:GAUGE:1200:U:U", "RRA:AVERAGE:0.5:1:1008", "RRA:AVERAGE:0.5:6:8760")
+	var refs []core.Ref
+	for i := range series {
+		refs = append(refs, mustCreateAt(b, s, fmt.Sprint(i), d, start))
+	}
+	var batch core.Batch
+	step := func(at int64) {
+		batch.Reset()
+		for i, ref := range refs {
+			if i >= series/2 || at < start+int64(i)*86400 {
+				batch.Add(ref, rra.Seconds(at), rra.Int(at%77))
+			}
+		}
+		mustAppend(b, s, &batch)
+	}
+	at := int64(start)
+	for round := range 160 * 144 {
+		at += 600
+		step(at)
+		if round%144 == 0 {
+			mustClose(b, s.Checkpoint(b.Context()))
+		}
+	}
+	for b.Loop() {
+		at += 600
+		step(at)
+		mustClose(b, s.Checkpoint(b.Context()))
 	}
 }

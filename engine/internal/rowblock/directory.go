@@ -16,6 +16,11 @@ type Directory struct {
 	// Since is by index in the group: the second at which the first row begins that the database
 	// got of a series, or NoRows. That row may have expired. A series that Since lacks had no row.
 	Since []int64
+
+	// Lows is by stream: the slots before this one were looked at for rows that no series keeps,
+	// when there were as many series as Living. Both are not stored.
+	Lows   []int64
+	Living int
 }
 
 // NoRows is behind every row.
@@ -37,8 +42,10 @@ type SubBlocks struct {
 // Clone returns a copy that may be changed, with room for the given number of streams. d may be
 // nil.
 func (d *Directory) Clone(streams int) *Directory {
-	out := &Directory{Slots: make([][]SubBlocks, streams)}
+	out := &Directory{Slots: make([][]SubBlocks, streams), Lows: make([]int64, streams)}
 	if d != nil {
+		copy(out.Lows, d.Lows)
+		out.Living = d.Living
 		for i := range d.Slots {
 			out.Slots[i] = slices.Clone(d.Slots[i])
 		}
