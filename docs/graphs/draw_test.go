@@ -21,7 +21,6 @@ import (
 
 	"github.com/rondo-db/rondo/internal/localcluster"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/internal/seeds"
 )
 
 var (
@@ -31,9 +30,6 @@ var (
 
 // TestSizes: the graphs of this folder are as large as rrdtool's.
 func TestSizes(t *testing.T) {
-	if !*drawAnew && *keep == "" && !seeds.More() {
-		t.Skip("it takes half a minute; -draw, -keep and RONDO_PROGRAMS ask for it")
-	}
 	rrdtool := rrdtooltest.RRDtool(t)
 	dir := t.TempDir()
 	rondo, err := localcluster.BuildRondo(dir)

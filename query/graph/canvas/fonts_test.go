@@ -3,6 +3,7 @@ package canvas
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,15 +17,25 @@ var fontFolder = flag.String("fonts", "", "`folder` with DejaVuSansMono.ttf, Dej
 
 // TestFonts makes the fonts that the canvas embeds, if -fonts says of what: DejaVu Sans Mono and
 // DejaVu Sans, regular and bold, without instructions for hinting and with the characters that
-// graphs are labelled with. They are packed by gzip.
+// graphs are labelled with. They are packed by gzip. Without -fonts it cuts those that are there,
+// which stay as they are.
 func TestFonts(t *testing.T) {
-	if *fontFolder == "" {
-		t.Skip("-fonts does not say where the whole fonts are")
-	}
 	for name, ranges := range map[string][][2]rune{
 		"DejaVuSansMono": kept, "DejaVuSansMono-Bold": kept, "DejaVuSans": kept[:keptText], "DejaVuSans-Bold": kept[:keptText],
 	} {
-		shrink(t, filepath.Join(*fontFolder, name+".ttf"), "font/"+name+".ttf.gz", ranges)
+		to := "font/" + name + ".ttf.gz"
+		if *fontFolder == "" {
+			there := embedded(t, to)
+			if !bytes.Equal(shrink(t, there, to, ranges), there) {
+				t.Errorf("%s is another font when it is cut again", to)
+			}
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(*fontFolder, name+".ttf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pack(t, shrink(t, data, to, ranges), to)
 	}
 }
 
@@ -56,12 +67,26 @@ var kept = [][2]rune{
 	{0xfffd, 0xfffd},
 }
 
-func shrink(t *testing.T, from, to string, ranges [][2]rune) {
+// embedded returns the bytes of a font that the canvas embeds.
+func embedded(t *testing.T, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(from)
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = io.ReadAll(r); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// shrink returns the font with the characters of ranges alone.
+func shrink(t *testing.T, data []byte, to string, ranges [][2]rune) []byte {
+	t.Helper()
 	f, err := truetype.Parse(data)
 	if err != nil {
 		t.Fatal(err)
@@ -82,17 +107,23 @@ func shrink(t *testing.T, from, to string, ranges [][2]rune) {
 			characters[c] = number[id]
 		}
 	}
+	small := f.Subset(ids, characters)
+	t.Logf("%s: %d characters, %d bytes", to, len(characters), len(small))
+	return small
+}
+
+// pack writes a font into a file.
+func pack(t *testing.T, font []byte, to string) {
+	t.Helper()
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := f.Subset(ids, characters)
-	_, _ = w.Write(small) // into memory
+	_, _ = w.Write(font) // into memory
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s: %d characters, %d bytes, packed %d", to, len(characters), len(small), b.Len())
 	if err := os.WriteFile(to, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ const loadRules = `groups: [{name: hosts, interval: 1s, rules: [
   {alert: HighLoad, expr: 'avg_over_time(collectd_load_shortterm[10m]) > 3', for: 10m},
   {alert: TooBusy, expr: 'collectd_load_midterm > 90'}]}]`
 
-// TestAlertsOnCharts: a host, a series, a dashboard, PromQL and the alert's own chart show when an alert fired that is about what
-// they draw, and the number that its rule compares with.
+// TestAlertsOnCharts: a host, a series, a dashboard, PromQL and the alert's own chart show when an
+// alert fired that is about what they draw, and the number that its rule compares with.
 func TestAlertsOnCharts(t *testing.T) {
 	chromium(t) // or the test ends here
 	db := filepath.Join(work, "marks")
