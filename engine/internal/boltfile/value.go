@@ -46,7 +46,7 @@ func Decode[T any](seen *damage.Seen, bucket, key, v []byte, decode func(b []byt
 	return x, e
 }
 
-// Find returns the value under a key of the bucket of c, decoded; the zero value if there is none.
+// Find returns the value under a key of the bucket of c, decoded; the zero value where none is.
 // A flipped bit in a key leaves its entry where it was, so the entries beside the place of a
 // missing key are checked. The error is a *damage.Error, and seen notes it.
 func Find[T any](seen *damage.Seen, c *Cursor, bucket, key []byte, decode func(b []byte) (T, error)) (x T, err error) {

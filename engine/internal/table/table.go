@@ -12,7 +12,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
-	"github.com/rondo-db/rondo/internal/record"
 )
 
 // A Change is a change of one key.
@@ -149,9 +148,8 @@ func (v *View[V]) Cursor(tx *boltfile.Tx, bucket []byte, skipped *damage.Skipped
 
 // beside checks an entry of the database that the walk does not use.
 func (c *Cursor[V]) beside(k, v []byte) {
-	if _, err := record.CutSum(v, c.bucket, k); err != nil {
-		c.skipped.Skip(damage.InValue(c.bucket, k, err))
-	}
+	_, err := boltfile.OpenValue(c.bucket, k, v)
+	c.skipped.Skip(err)
 }
 
 // End checks the entry at which a walk ends.
