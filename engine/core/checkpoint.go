@@ -393,9 +393,10 @@ type snapshot struct {
 	frozen []*pending.Rows
 	dir    *rowblock.Directory // with the blocks of this checkpoint
 
-	last  []int64   // by stream: the newest row of any series
-	lows  [][]int64 // by stream and series: the oldest row it keeps
-	alive []bool
+	last   []int64   // by stream: the newest row of any series
+	lows   [][]int64 // by stream and series: the oldest row it keeps
+	alive  []bool
+	living int // how many of alive
 }
 
 func (sn *snapshot) size() int {
@@ -417,11 +418,12 @@ func (g *group) windows(sn *snapshot) {
 		sn.last[st] = -1 << 62
 		sn.lows[st] = make([]int64, g.n)
 	}
-	empty := true
 	for i := range g.n {
-		sn.alive[i] = g.alive(i)
-		empty = empty && !sn.alive[i]
-		if !sn.alive[i] || g.refused[i] != nil {
+		if sn.alive[i] = g.alive(i); !sn.alive[i] {
+			continue
+		}
+		sn.living++
+		if g.refused[i] != nil {
 			continue
 		}
 		at := g.lastUpdate(i).Unix()
@@ -436,7 +438,7 @@ func (g *group) windows(sn *snapshot) {
 			sn.lows[st][i] = sn.last[st] - c.streams[st].Rows + 1
 		}
 	}
-	if empty { // no series will move the windows any more: drop all rows
+	if sn.living == 0 { // no series will move the windows any more: drop all rows
 		for st := range sn.last {
 			sn.last[st] = 1 << 62
 		}

@@ -39,19 +39,14 @@ type checkpointScratch struct {
 
 // add decides what the group of a snapshot writes.
 func (w *checkpointTx) add(sn *snapshot) error {
-	blocks, living := w.collect(sn), 0
-	for _, alive := range sn.alive {
-		if alive {
-			living++
-		}
-	}
+	blocks := w.collect(sn)
 	for st := range sn.g.c.streams {
 		// First: merge drops the slots that expire has left empty.
-		if err := errors.Join(w.expire(sn, st, living), w.merge(sn, st, blocks)); err != nil {
+		if err := errors.Join(w.expire(sn, st), w.merge(sn, st, blocks)); err != nil {
 			return err
 		}
 	}
-	sn.dir.Living = living
+	sn.dir.Living = sn.living
 	for i := range blocks {
 		if b := &blocks[i]; !b.Merged {
 			w.queueBlock(sn, b.Stream, b.Slot, b.Strips)
@@ -134,9 +129,9 @@ func (sn *snapshot) keeps(stream int, slot int64) func(i int) bool {
 // expire takes what no series keeps out of the slots of a stream that have left the window. It
 // looks at them when another slot has left it, or a series was dropped: there may be many that
 // silent series keep.
-func (w *checkpointTx) expire(sn *snapshot, stream, living int) error {
+func (w *checkpointTx) expire(sn *snapshot, stream int) error {
 	low := sn.windowSlot(stream)
-	if sn.dir.Lows[stream] == low && sn.dir.Living == living {
+	if sn.dir.Lows[stream] == low && sn.dir.Living == sn.living {
 		return nil
 	}
 	sn.dir.Lows[stream] = low
