@@ -1,7 +1,9 @@
 package alerts
 
 import (
+	"crypto/sha1"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -53,7 +55,9 @@ type (
 
 // Rules returns the groups as Prometheus' API does: a JSON array. The parameters type (alert or
 // record), rule_name[], rule_group[], file[], match[] and exclude_alerts of the request choose.
-func (m *Manager) Rules(r *http.Request) ([]byte, error) {
+// With group_limit it returns so many groups at most, and the token of the next one, if there is
+// one. They begin with the group of group_next_token; an error says that there is no such group.
+func (m *Manager) Rules(r *http.Request) (groups []byte, next string, err error) {
 	chosen := func(param, value string) bool {
 		list := r.Form[param]
 		return len(list) == 0 || slices.Contains(list, value)
@@ -62,12 +66,18 @@ func (m *Manager) Rules(r *http.Request) ([]byte, error) {
 	bare, _ := strconv.ParseBool(r.FormValue("exclude_alerts")) // what is no word for true is false
 	sets, err := parser.ParseMetricSelectors(r.Form["match[]"])
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	most, _ := strconv.Atoi(r.FormValue("group_limit"))
+	from := r.FormValue("group_next_token")
 	out := []groupJSON{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, g := range m.groups {
+		if from != "" && from != g.token() {
+			continue
+		}
+		from = ""
 		if !chosen("rule_group[]", g.name) || !chosen("file[]", g.file) {
 			continue
 		}
@@ -77,12 +87,24 @@ func (m *Manager) Rules(r *http.Request) ([]byte, error) {
 				gj.Rules = append(gj.Rules, rule.json(bare))
 			}
 		}
-		if len(gj.Rules) > 0 {
-			out = append(out, gj)
+		if len(gj.Rules) == 0 {
+			continue
 		}
+		if most > 0 && len(out) == most {
+			next = g.token()
+			break
+		}
+		out = append(out, gj)
 	}
-	return json.Marshal(out)
+	if from != "" {
+		return nil, "", fmt.Errorf("invalid group_next_token '%s'. were rule groups changed?", from)
+	}
+	groups, err = json.Marshal(out)
+	return groups, next, err
 }
+
+// token names the group in a page of groups.
+func (g *group) token() string { return fmt.Sprintf("%x", sha1.Sum([]byte(g.file+";"+g.name))) }
 
 // fits reports whether the labels that the rule gives fit all matchers of a set; of no sets any do.
 func (r *rule) fits(sets [][]*labels.Matcher) bool {

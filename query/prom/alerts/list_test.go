@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,7 +139,7 @@ func TestRulesAreChosen(t *testing.T) {
 		if err := r.ParseForm(); err != nil {
 			t.Fatal(err)
 		}
-		text, err := m.Rules(r)
+		text, _, err := m.Rules(r)
 		var groups []struct {
 			Rules []struct {
 				Name   string
@@ -159,5 +160,43 @@ func TestRulesAreChosen(t *testing.T) {
 		if got := strings.Join(got, ", "); got != want {
 			t.Errorf("%q: %q, want %q", query, got, want)
 		}
+	}
+}
+
+// TestRulesInPages: each page but the last has the token of the next one, whatever else chooses.
+func TestRulesInPages(t *testing.T) {
+	m, _ := manager(t, `groups:
+- {name: a, rules: [{alert: A, expr: m > 1}]}
+- {name: b, rules: [{record: "b:m", expr: m}]}
+- {name: c, rules: [{alert: C, expr: m > 1}]}
+- {name: d, rules: [{alert: D, expr: m > 1}]}`, nil)
+	page := func(query string) (names, next string) {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/rules?"+query, nil)
+		text, next, err := m.Rules(r)
+		var groups []struct{ Name string }
+		if err := cmp.Or(err, json.Unmarshal(text, &groups)); err != nil {
+			return err.Error(), ""
+		}
+		for _, g := range groups {
+			names += g.Name
+		}
+		return names, next
+	}
+	for query, want := range map[string][]string{
+		"group_limit=2": {"ab", "cd"}, "group_limit=4": {"abcd"}, "group_limit=1": {"a", "b", "c", "d"},
+		"group_limit=2&type=alert": {"ac", "d"}, "group_limit=1&type=record": {"b"},
+	} {
+		var got []string
+		names, next := page(query)
+		for got = append(got, names); next != ""; got = append(got, names) {
+			names, next = page(query + "&group_next_token=" + next)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+	if got, _ := page("group_limit=2&group_next_token=x"); !strings.Contains(got, "invalid group_next_token 'x'") {
+		t.Error(got)
 	}
 }

@@ -175,10 +175,10 @@ func TestRecording(t *testing.T) {
 	if err := r.ParseForm(); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := m.Rules(r); err != nil || !strings.Contains(string(b), `"health":"ok"`) || strings.Contains(string(b), "High") {
+	if b, _, err := m.Rules(r); err != nil || !strings.Contains(string(b), `"health":"ok"`) || strings.Contains(string(b), "High") {
 		t.Errorf("%s, %v", b, err)
 	}
-	b, err := m.Rules(httptest.NewRequest(http.MethodGet, "/", nil))
+	b, _, err := m.Rules(httptest.NewRequest(http.MethodGet, "/", nil))
 	if err != nil || !strings.Contains(string(b), `"lastError":"too slow"`) || !strings.Contains(string(b), `"duration":120`) {
 		t.Errorf("%s, %v", b, err)
 	}

@@ -27,9 +27,11 @@ type Config struct {
 	// Metadata returns what is known of a metric; of all metrics if the name is empty. Nil means
 	// nothing.
 	Metadata func(ctx context.Context, metric string) (map[string][]metadata.Metadata, error)
-	// Rules returns the groups of rules, and Alerts the alerts that are active, as JSON arrays. Nil
-	// means that there are none.
-	Rules, Alerts func(ctx context.Context, r *http.Request) ([]byte, error)
+	// Rules returns the groups of rules as a JSON array, and the token of the next page of them. An
+	// error is about the parameter group_next_token. Nil means that there are none.
+	Rules func(ctx context.Context, r *http.Request) (groups []byte, next string, err error)
+	// Alerts returns the alerts that are active as a JSON array. Nil means that there are none.
+	Alerts func(ctx context.Context, r *http.Request) ([]byte, error)
 	// Damages returns how many places of damage were met in the database. Nil means none.
 	Damages func() int64
 	// Memory is the memory budget of the process in bytes. It bounds the samples of a query. 0
@@ -74,12 +76,11 @@ func (c Config) withDefaults() Config {
 	if c.Metadata == nil {
 		c.Metadata = func(context.Context, string) (map[string][]metadata.Metadata, error) { return nil, nil }
 	}
-	none := func(context.Context, *http.Request) ([]byte, error) { return []byte("[]"), nil }
 	if c.Rules == nil {
-		c.Rules = none
+		c.Rules = func(context.Context, *http.Request) ([]byte, string, error) { return []byte("[]"), "", nil }
 	}
 	if c.Alerts == nil {
-		c.Alerts = none
+		c.Alerts = func(context.Context, *http.Request) ([]byte, error) { return []byte("[]"), nil }
 	}
 	if c.Damages == nil {
 		c.Damages = func() int64 { return 0 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -110,11 +111,29 @@ func (h *Handler) rules(r *http.Request, _ string) (*result, error) {
 	if _, err := matchers(r); err != nil {
 		return nil, err
 	}
-	groups, err := h.Rules(r.Context(), r)
-	if err != nil {
-		return nil, &failure{internal, err}
+	limit := r.FormValue("group_limit")
+	if limit != "" {
+		n, err := strconv.ParseInt(limit, 10, 32)
+		if err != nil {
+			return nil, badParameter("group_limit", fmt.Errorf("group_limit needs to be a valid number: %w", err))
+		}
+		if n <= 0 {
+			return nil, badParameter("group_limit", errors.New("group_limit needs to be greater than 0"))
+		}
+	} else if r.FormValue("group_next_token") != "" {
+		return nil, badParameter("group_next_token", errors.New("group_limit needs to be present in order to paginate over the groups"))
 	}
-	return &result{data: func(o *output) { o.text(`{"groups":` + string(groups) + `}`) }}, nil
+	groups, next, err := h.Rules(r.Context(), r)
+	if err != nil {
+		return nil, badParameter("group_next_token", err)
+	}
+	return &result{data: func(o *output) {
+		o.text(`{"groups":` + string(groups))
+		if next != "" {
+			o.text(`,"groupNextToken":"` + next + `"`)
+		}
+		o.text("}")
+	}}, nil
 }
 
 // alerts answers with the active alerts.

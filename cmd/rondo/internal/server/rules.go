@@ -80,9 +80,9 @@ func (s *server) recordRule(ctx context.Context, at time.Time, step time.Duratio
 
 // rulesJSON and alertsJSON answer Prometheus' API. Users who are limited to folders see no rules
 // and no alerts: rules are evaluated over all series, and an alert does not say which it is about.
-func (s *server) rulesJSON(ctx context.Context, r *http.Request) ([]byte, error) {
+func (s *server) rulesJSON(ctx context.Context, r *http.Request) (groups []byte, next string, err error) {
 	if s.rules == nil || access.From(ctx).Limited() {
-		return []byte("[]"), nil
+		return []byte("[]"), "", nil
 	}
 	return s.rules.Rules(r)
 }
