@@ -20,12 +20,12 @@ const (
 )
 
 // TestSimulation runs clusters whose nodes die, pause, are cut off, lose their disks, come and
-// leave, and run an older program that does not know all records. Meanwhile logs are silent, and
-// the servers lose requests and answers. At all times only the
-// writer that has claimed a log last writes it, nothing is truncated that a replica needs, no
-// replica is removed while another is missing, and who leads for certain has all records. When the
-// faults have ended, every partition has one leader and as many replicas as it should, at the
-// places where the map has them, and all of them hold every record once, in order.
+// leave, and run an older program that does not know all records; their clocks differ. Meanwhile
+// logs are silent, and the servers lose requests and answers. At all times only the writer that has
+// claimed a log last writes it, nothing is truncated that a replica needs, no replica is removed
+// while another is missing, and who leads for certain has all records. When the faults have ended,
+// every partition has one leader and as many replicas as it should, at the places where the map has
+// them, and all of them hold every record once, in order.
 //
 // RONDO_SEED=N runs one seed, with what the nodes did.
 func TestSimulation(t *testing.T) {
@@ -104,7 +104,7 @@ func newWorld(seed uint64) *world {
 }
 
 func (w *world) addHost(i int) {
-	h := &host{w: w, name: fmt.Sprintf("node%d", i), zone: fmt.Sprintf("zone%d", i%3), disk: make(map[int]image), moved: make(map[int]time.Time)}
+	h := &host{w: w, name: fmt.Sprintf("node%d", i), zone: fmt.Sprintf("zone%d", i%3), disk: make(map[int]image), moved: make(map[int]time.Time), ahead: time.Duration(i-2) * 37 * time.Hour, drift: float64(i-2) / 2000}
 	w.hosts = append(w.hosts, h)
 	h.up()
 }

@@ -107,6 +107,9 @@ type host struct {
 	next   time.Time // its next look
 	since  time.Time // it has been up
 
+	ahead time.Duration // of the others' clocks
+	drift float64       // seconds that its clock gains in one
+
 	shut  time.Time         // no replica opens before
 	older bool              // the program on it
 	waits map[int]bool      // partitions whose replica waits for a newer program
@@ -440,6 +443,11 @@ func (w *world) report(format string, args ...any) {
 	}
 }
 
+// clock returns the time as a host has it: days from the others', and faster or slower.
+func (h *host) clock() time.Time {
+	return h.w.now.Add(h.ahead + time.Duration(float64(h.w.now.Sub(epoch))*h.drift))
+}
+
 // up starts a host.
 func (h *host) up() {
 	w := h.w
@@ -449,7 +457,7 @@ func (h *host) up() {
 	n, err := New(Options{
 		Name: h.name, Address: h.name + ":1", Zone: h.zone, Session: fmt.Sprint(life), Store: w.servers.Client(h.name), Disk: h, Peers: h,
 		Times: coord.Times{Gone: time.Minute}, DigestInterval: 20 * time.Second, TruncateInterval: 5 * time.Second,
-		Logger: w.logger(h.name), now: func() time.Time { return w.now }, pause: func(context.Context, time.Duration) error { return nil },
+		Logger: w.logger(h.name), now: h.clock, pause: func(context.Context, time.Duration) error { return nil },
 		start: func(do func()) {
 			after := time.Duration(w.r.IntN(3000)) * time.Millisecond
 			if w.faults && w.r.IntN(10) == 0 {
