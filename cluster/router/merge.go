@@ -5,6 +5,27 @@ import (
 	"iter"
 )
 
+// A head is a stream with the key of its next entry.
+type head[T any] struct {
+	key string
+	s   *stream[T]
+}
+
+// settle moves heads[i] to its place in a heap that begins with the smallest key.
+func settle[T any](heads []head[T], i int) {
+	for {
+		k := 2*i + 1
+		if k+1 < len(heads) && heads[k+1].key < heads[k].key {
+			k++
+		}
+		if k >= len(heads) || heads[i].key <= heads[k].key {
+			return
+		}
+		heads[i], heads[k] = heads[k], heads[i]
+		i = k
+	}
+}
+
 // merged yields the entries of all partitions in the order of their keys. Every partition yields
 // its own in that order, and none has a key of another. Damage is yielded last. page is how many
 // entries of each partition the caller takes, about; 0: nobody knows.
@@ -18,32 +39,34 @@ func merged[T any](ctx context.Context, n, page int, key func(*T) string, open s
 		ss.first = page
 		ss.start(n)
 		var none T
-		t := tournament[T]{key: key}
+		heads := make([]head[T], 0, n)
 		for p := range ss.all {
 			s := &ss.all[p]
-			if !s.next() {
-				if err := ss.failed(s); err != nil {
-					yield(none, err)
-					return
-				}
-			}
-			t.add(s)
-		}
-		t.start()
-		for h := t.first(); h != nil; h = t.first() {
-			if !yield(*h.s.head(), nil) {
+			if s.next() {
+				heads = append(heads, head[T]{key(s.head()), s})
+			} else if err := ss.failed(s); err != nil {
+				yield(none, err)
 				return
 			}
-			if h.s.next() {
-				h.key = key(h.s.head())
-			} else {
-				if err := ss.failed(h.s); err != nil {
-					yield(none, err)
-					return
-				}
-				h.ended = true
+		}
+		for i := len(heads)/2 - 1; i >= 0; i-- {
+			settle(heads, i)
+		}
+		for len(heads) > 0 {
+			first := &heads[0]
+			if !yield(*first.s.head(), nil) {
+				return
 			}
-			t.again()
+			if first.s.next() {
+				first.key = key(first.s.head())
+			} else if err := ss.failed(first.s); err != nil {
+				yield(none, err)
+				return
+			} else {
+				heads[0] = heads[len(heads)-1]
+				heads = heads[:len(heads)-1]
+			}
+			settle(heads, 0)
 		}
 		if err := ss.damage.err(); err != nil {
 			yield(none, err)
