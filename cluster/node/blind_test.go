@@ -38,7 +38,7 @@ func blindStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := node.New(node.Options{Name: "a", Address: "a:2", Store: blindStore{servers.Truth()}, Disk: f, Times: coord.Times{Interval: 10 * time.Millisecond}})
+	n, err := node.New(node.Options{Name: "a", Address: "a:2", Store: blindStore{servers.Truth()}, Disk: f, Peers: new(cluster), Times: coord.Times{Interval: 10 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func muteServersAreToldOnce(t *testing.T) {
 	mute.mute.Store(true)
 	log := &unmuting{mute: mute.mute}
 	n, err := node.New(node.Options{
-		Name: "a", Address: "a:1", Store: mute, Disk: f, Times: coord.Times{Interval: 10 * time.Millisecond},
+		Name: "a", Address: "a:1", Store: mute, Disk: f, Peers: new(cluster), Times: coord.Times{Interval: 10 * time.Millisecond},
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {

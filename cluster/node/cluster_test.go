@@ -143,6 +143,8 @@ func (c *cluster) Backup(ctx context.Context, m coord.Member, p int, w io.Writer
 	return e.(*core.Store).Backup(ctx, w)
 }
 
+func (c *cluster) Refuses(context.Context, coord.Member) bool { return false }
+
 func (c *cluster) TakeDigest(ctx context.Context, m coord.Member, p int) (core.Digested, error) {
 	e, err := c.Engine(m, p)
 	if err != nil {

@@ -20,7 +20,7 @@ func nodeNamed(t *testing.T, servers *coordtest.Servers, name, address string) *
 		t.Fatal(err)
 	}
 	n, err := node.New(node.Options{
-		Name: name, Address: address, Store: servers.Client(address), Disk: disk,
+		Name: name, Address: address, Store: servers.Client(address), Disk: disk, Peers: new(cluster),
 		Times: coord.Times{Interval: 20 * time.Millisecond, Lease: time.Second, Gone: time.Hour},
 	})
 	if err != nil {

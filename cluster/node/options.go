@@ -131,6 +131,9 @@ type Peers interface {
 	// time.
 	TakeDigest(ctx context.Context, node coord.Member, partition int) (core.Digested, error)
 	AwaitDigest(ctx context.Context, node coord.Member, partition int, at wal.Pos) (uint64, error)
+	// Refuses reports whether the machine of a node answers, and nobody listens at the node's
+	// address: the process has ended. Where that is not certain, it returns false. It returns soon.
+	Refuses(ctx context.Context, node coord.Member) bool
 }
 
 func (o Options) withDefaults() Options {

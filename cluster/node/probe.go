@@ -9,16 +9,6 @@ import (
 	"github.com/rondo-db/rondo/cluster/coord"
 )
 
-// A Prober can find out that a node has ended before it has been silent for long. Peers may be one.
-// Its methods may be called concurrently.
-type Prober interface {
-	// Refuses reports whether the machine of a node answers, and nobody listens at the node's
-	// address: the process has ended. Where that is not certain, it returns false. It returns soon.
-	Refuses(ctx context.Context, node coord.Member) bool
-	// Lost says that a node does not live any more: whoever waits for its answer should not.
-	Lost(node coord.Member)
-}
-
 const (
 	// probeTime bounds both questions of a probe.
 	probeTime = 2 * time.Second
@@ -40,10 +30,6 @@ type suspect struct {
 // leaders, and no record. An earlier session of this node, at another address, is asked as well:
 // when it has ended this one takes its place. n.mu is held.
 func (n *Node) probe(ctx context.Context, v *coord.View) {
-	p, ok := n.o.Peers.(Prober)
-	if !ok {
-		return
-	}
 	// In order, so that a simulation repeats.
 	for _, name := range slices.Sorted(maps.Keys(v.Members)) {
 		m := v.Members[name]
@@ -62,25 +48,15 @@ func (n *Node) probe(ctx context.Context, v *coord.View) {
 			m.Live = false
 		case m.Live && !s.probing && m.Silent > n.o.Times.Interval/2: // not since a hasty look only
 			s.probing = true
-			n.ask(ctx, p, s, m.Member)
-		}
-		if was := n.before(name); was != nil && was.Live && !m.Live && was.Session == m.Session {
-			n.o.start(func() { p.Lost(m.Member) })
+			n.ask(ctx, s, m.Member)
 		}
 	}
-}
-
-// before returns a member as it was at the look before, or nil. n.mu is held.
-func (n *Node) before(name string) *coord.Seen {
-	if n.view == nil {
-		return nil
-	}
-	return n.view.Members[name]
 }
 
 // ask asks twice whether a node has ended. If so the node looks at the cluster at once. n.mu is
 // held.
-func (n *Node) ask(ctx context.Context, p Prober, s *suspect, m coord.Member) {
+func (n *Node) ask(ctx context.Context, s *suspect, m coord.Member) {
+	p := n.o.Peers
 	n.o.start(func() {
 		call, cancel := context.WithTimeout(ctx, probeTime)
 		defer cancel()

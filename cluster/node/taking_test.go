@@ -27,6 +27,8 @@ func (modelPeer) Backup(context.Context, coord.Member, int, io.Writer) error {
 
 func (modelPeer) Engine(coord.Member, int) (core.Engine, error) { return nil, errors.New("a model") }
 
+func (modelPeer) Refuses(context.Context, coord.Member) bool { return false }
+
 func (modelPeer) TakeDigest(context.Context, coord.Member, int) (core.Digested, error) {
 	return core.Digested{}, errors.New("a model")
 }

@@ -39,7 +39,6 @@ type world struct {
 	watcher *coord.Watcher // without faults
 	certain int            // how often a node led for certain
 	stale   int            // how often one led that lacked records
-	ended   int            // how often a node was taken for lost
 }
 
 // An event is what happens at a time: the end of a task.
@@ -414,8 +413,6 @@ func (h *host) Refuses(_ context.Context, node coord.Member) bool {
 	}
 	return false
 }
-
-func (h *host) Lost(coord.Member) { h.w.ended++ }
 
 func (w *world) fault(format string, args ...any) {
 	w.wrong = append(w.wrong, fmt.Sprintf("%v: ", w.now.Sub(epoch))+fmt.Sprintf(format, args...))

@@ -3,9 +3,11 @@ package peer_test
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rondo-db/rondo/cluster/peer"
 	"github.com/rondo-db/rondo/engine/core"
@@ -192,11 +194,34 @@ func (e *silentEngine) Drop(context.Context, []core.Dropping) ([]error, error) {
 	return make([]error, 1), nil
 }
 
+// A hungConn is a connection that, when it hangs, brings nothing any more.
+type hungConn struct {
+	net.Conn
+	hangs atomic.Bool
+}
+
+func (c *hungConn) Read(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		if err != nil || !c.hangs.Load() {
+			return n, err
+		}
+	}
+}
+
 // A caller waited for a node that had died, or took what may be done for something that is not.
 func TestCallOfANodeThatIsGivenUp(t *testing.T) {
 	e := &silentEngine{enginetest.Open(t), make(chan struct{}), make(chan struct{})}
 	web := serve(t, of(e))
-	n, err := peer.NewNode(web.URL, peer.Options{Token: token, Timeout: patience})
+	var hung atomic.Pointer[hungConn]
+	n, err := peer.NewNode(web.URL, peer.Options{Token: token, Timeout: 500 * time.Millisecond, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		hung.Store(&hungConn{Conn: c})
+		return hung.Load(), nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +231,7 @@ func TestCallOfANodeThatIsGivenUp(t *testing.T) {
 	failed := make(chan error)
 	go func() { failed <- core.Drop(t.Context(), c, "a") }()
 	<-e.asked
-	n.Abandon()
+	hung.Load().hangs.Store(true)
 	if err := <-failed; !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("a call that the node has got: %v", err)
 	}

@@ -28,8 +28,8 @@ type Options struct {
 	Token string
 	// TLS is the configuration for https, with the client certificate; nil: the default.
 	TLS *tls.Config
-	// Timeout bounds calls that have no context, and how long a node may be silent before it counts
-	// as gone; 0: DefaultTimeout.
+	// Timeout bounds calls that have no context; 0: DefaultTimeout. A node that sends nothing for
+	// 0.6 of it, although it is asked to, counts as gone.
 	Timeout time.Duration
 	// Dial connects to an address, within half of Timeout; nil: a net.Dialer does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -45,7 +45,6 @@ type Node struct {
 	address   string
 	o         Options
 	transport *http.Transport
-	lines     lines
 	rpc       peerv1.PeerClient
 	known     known
 
@@ -66,18 +65,19 @@ func NewNode(address string, o Options) (*Node, error) {
 	t := &http.Transport{TLSClientConfig: o.TLS.Clone(), Protocols: new(http.Protocols)}
 	t.Protocols.SetHTTP2(encrypted)
 	t.Protocols.SetUnencryptedHTTP2(!encrypted)
-	// A node that answers no ping is gone: calls without a deadline end then.
 	n := &Node{address: address, o: o, transport: t}
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
-	t.DialContext = n.lines.dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, o.Timeout/2)
 		defer cancel()
 		return o.Dial(ctx, network, address)
-	})
+	}
 	t.TLSHandshakeTimeout = o.Timeout / 2
-	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: o.Timeout / 2, PingTimeout: o.Timeout / 2}
+	// A node that answers no ping is gone, as soon as others take its leases (coord.Times): calls
+	// under way end then, without a deadline as well.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: o.Timeout * 3 / 10, PingTimeout: o.Timeout * 3 / 10}
 	h := &http.Client{Transport: bearer{t, o.Token}}
 	n.rpc = peerv1.NewPeerClient(h, address, connect.WithReadMaxBytes(MaxMessage), connect.WithAcceptCompression("gzip", nil, nil))
 	return n, nil
@@ -86,9 +86,19 @@ func NewNode(address string, o Options) (*Node, error) {
 // Close closes the idle connections. Calls under way go on.
 func (n *Node) Close() { n.transport.CloseIdleConnections() }
 
-// Abandon breaks the connections, for the node counts as gone: calls under way fail now, and not
-// when they have waited for it. Later calls connect anew.
-func (n *Node) Abandon() { n.lines.cut() }
+// A bearer sends a token with each request.
+type bearer struct {
+	http.RoundTripper
+	token string
+}
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+b.token)
+	}
+	return b.RoundTripper.RoundTrip(r)
+}
 
 // A Client is a partition of another node. It is a core.Engine.
 type Client struct {

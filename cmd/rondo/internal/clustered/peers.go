@@ -16,9 +16,9 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-var _ node.Prober = (*peers)(nil)
+var _ node.Peers = (*peers)(nil)
 
-// peers are the connections to the other nodes. It is a node.Peers and a node.Prober.
+// peers are the connections to the other nodes. It is a node.Peers.
 type peers struct {
 	options peer.Options
 
@@ -95,7 +95,7 @@ func (p *peers) scheme() string {
 	return "http://"
 }
 
-// Refuses is as node.Prober has it.
+// Refuses is as node.Peers has it.
 func (p *peers) Refuses(ctx context.Context, m coord.Member) bool {
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", m.Address)
 	if err != nil {
@@ -103,15 +103,6 @@ func (p *peers) Refuses(ctx context.Context, m coord.Member) bool {
 	}
 	_ = c.Close() // nothing was said
 	return false
-}
-
-// Lost is as node.Prober has it.
-func (p *peers) Lost(m coord.Member) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := p.nodes[m.Name]; n != nil && n.session == m.Session {
-		n.Abandon()
-	}
 }
 
 // close ends the connections to a node.
