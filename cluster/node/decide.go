@@ -82,29 +82,27 @@ func (n *Node) holder(l *local, v *coord.View) string {
 // is free, or nil.
 func (n *Node) partition(ctx context.Context, l *local, v *coord.View, part placement.Partition) func() {
 	now := n.o.now()
-	if l.busy == taskCopy {
+	if l.state == copying {
 		n.watchCopy(l)
 	}
 	if l.busy != "" || now.Before(l.retry) && !n.mine(l) && !l.standing.Leads {
 		return nil
 	}
-	wanted := part.Has(n.o.Name)
-	l.unwanted = !wanted
 	n.compare(l, v, part)
 	n.outdate(l)
-	if l.hurt == "" && l.standing.Halted && !l.outdated {
-		l.hurt = "it cannot follow the log: " + errors.Join(l.standing.Err, nil).Error()
+	if l.state == open && l.standing.Halted && !l.outdated {
+		l.breaks("it cannot follow the log: "+errors.Join(l.standing.Err, nil).Error(), "")
 	}
-	if l.standing.Leads || n.mine(l) || l.replica != nil && wanted && l.hurt == "" {
-		return n.lead(ctx, l, v, part)
-	}
+	wanted := part.Has(n.o.Name)
 	switch {
-	case !wanted:
-		n.giveUp(ctx, l, v, part)
-	case l.replica == nil && l.stored && l.hurt == "":
+	case l.standing.Leads || n.mine(l) || wanted && l.state == open:
+		return n.lead(ctx, l, v, part)
+	case l.state == closed || l.state == copied:
 		n.open(ctx, l)
-	case l.replica == nil || l.hurt != "":
+	case wanted:
 		n.renew(ctx, l, v)
+	default:
+		n.giveUp(ctx, l, v, part)
 	}
 	return nil
 }
@@ -126,21 +124,16 @@ func (n *Node) outdate(l *local) {
 // truncated no further. If nobody has a replica to copy, a node without one opens an empty
 // replica: the log may hold everything.
 func (n *Node) renew(ctx context.Context, l *local, v *coord.View) {
-	now := n.o.now()
-	if from := n.source(l, v); from != nil {
-		switch {
-		case l.copying.IsZero():
-			l.copying, l.told = now, time.Time{}
-		case l.told.IsZero():
-			l.told = now // decisions are made when the node has announced itself
-		case now.Sub(l.told) >= (copyNotice-1)*n.o.Times.Interval:
-			n.copy(ctx, l, from)
+	from := n.source(l, v)
+	if from == nil {
+		if l.withoutCopy(); l.state == absent {
+			n.open(ctx, l)
 		}
 		return
 	}
-	l.copying = time.Time{}
-	if l.replica == nil && l.hurt == "" {
-		n.open(ctx, l)
+	// Decisions are made when the node has announced itself.
+	if l.announces(n.o.now(), (copyNotice-1)*n.o.Times.Interval) {
+		n.copy(ctx, l, from)
 	}
 }
 
@@ -183,14 +176,10 @@ func (n *Node) source(l *local, v *coord.View) *coord.Member {
 // while before it says that the replica is a spare one: a change of the map that counts on it must
 // have been made by then.
 func (n *Node) giveUp(ctx context.Context, l *local, v *coord.View, part placement.Partition) {
-	if l.replica == nil {
-		if l.stored && l.hurt == "" {
-			n.open(ctx, l)
-		}
-		if l.hurt == "" {
-			return
-		}
-	} else if l.spare.IsZero() || n.o.now().Sub(l.spare) < keepSpare {
+	if l.state >= due {
+		l.withoutCopy()
+	}
+	if l.state == absent || l.replica != nil && (l.spare.IsZero() || n.o.now().Sub(l.spare) < keepSpare) {
 		return
 	}
 	if slices.ContainsFunc(part.Nodes, func(name string) bool { return !v.Current(l.partition, name) }) {
@@ -211,7 +200,7 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		}
 		return nil
 	}
-	unfit := l.hurt != "" || l.standing.Halted
+	unfit := l.why != "" || l.standing.Halted
 	resigns := n.stopping || unfit || !part.Has(n.o.Name) || v.Members[n.o.Name] != nil && v.Members[n.o.Name].Leaving
 	to := n.successor(l, v, part, resigns)
 	switch {
@@ -230,7 +219,7 @@ func (n *Node) lead(ctx context.Context, l *local, v *coord.View, part placement
 		return n.writeLease(ctx, l, to.Name, to.Session)
 	case l.given && !resigns && l.replica != nil: // a request that is late must not give it away later
 		return n.writeLease(ctx, l, n.o.Name, n.o.Session)
-	case resigns && !l.unwanted && !n.stopping && !unfit && l.replica != nil && !n.o.now().Before(l.retry):
+	case resigns && part.Has(n.o.Name) && !n.stopping && !unfit && l.replica != nil && !n.o.now().Before(l.retry):
 		n.promote(ctx, l) // it leaves, and nobody else can lead
 	case l.lease.Begin && !resigns && l.replica != nil && n.o.now().Before(l.retry):
 		return nil // nobody else may begin the log
@@ -339,7 +328,7 @@ func (n *Node) ledElsewhere(l *local, v *coord.View) bool {
 // all have been down, those that are behind take it later still: to lead, a replica applies
 // what it lacks anyway.
 func (n *Node) turn(l *local, v *coord.View, part placement.Partition) bool {
-	if n.stopping || l.hurt != "" || l.standing.Err != nil || l.standing.Halted || !n.seesItself(v) {
+	if n.stopping || l.why != "" || l.standing.Err != nil || l.standing.Halted || !n.seesItself(v) {
 		return false
 	}
 	rank, index := 0, slices.Index(part.Nodes, n.o.Name)

@@ -144,7 +144,7 @@ type side struct {
 // half of them, with the leader, whose replica is what others read, have another one. A replica
 // that knows of damage does not count. n.mu is held.
 func (n *Node) compare(l *local, v *coord.View, part placement.Partition) {
-	if l.hurt != "" || l.replica == nil || !part.Has(n.o.Name) {
+	if l.state != open || !part.Has(n.o.Name) {
 		return
 	}
 	if l.standing.Damaged {
@@ -212,7 +212,7 @@ func (n *Node) sound(l *local, v *coord.View, part placement.Partition) string {
 
 // quarantine lets a replica serve nothing, and be made anew of a copy of better's. n.mu is held.
 func (n *Node) quarantine(l *local, better, why string) {
-	l.better, l.hurt = better, why
+	l.breaks(why, better)
 	n.counts.Quarantines++
 	n.o.Logger.Error("a replica is in quarantine: it serves nothing, and is made anew of a copy",
 		"partition", l.partition, "position", uint64(l.standing.Position), "from", better, "why", why)

@@ -39,7 +39,7 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			n := &Node{o: Options{Name: "a", now: time.Now}.withDefaults()}
-			l := &local{replica: new(pawn), digest: core.Digested{At: 7, Sum: 1}, standing: Standing{Leads: x.leads}}
+			l := &local{state: open, replica: new(pawn), digest: core.Digested{At: 7, Sum: 1}, standing: Standing{Leads: x.leads}}
 			v := &coord.View{Members: map[string]*coord.Seen{"a": {Member: coord.Member{Name: "a"}, Live: true}}}
 			for name, o := range x.others {
 				st := coord.Standing{Spare: o.spare, Leads: o.leads, DigestAt: 7, Digest: o.digest, Damaged: o.damaged}
@@ -53,8 +53,8 @@ func TestCompare(t *testing.T) {
 				part.Nodes = part.Nodes[:2]
 			}
 			n.compare(l, v, part)
-			if l.better != x.want || (l.hurt == "") != (x.want == "") {
-				t.Errorf("differs from %q, %q; want %q", l.better, l.hurt, x.want)
+			if l.better != x.want || (l.why == "") != (x.want == "") {
+				t.Errorf("differs from %q, %q; want %q", l.better, l.why, x.want)
 			}
 		})
 	}
@@ -80,14 +80,14 @@ func TestDamagedReplica(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			n := &Node{o: Options{Name: "a", now: time.Now}.withDefaults()}
-			l := &local{replica: new(pawn), standing: Standing{Leads: true, Damaged: true}}
+			l := &local{state: open, replica: new(pawn), standing: Standing{Leads: true, Damaged: true}}
 			v := &coord.View{Members: make(map[string]*coord.Seen)}
 			for name, st := range map[string]coord.Standing{"a": x.own, "b": x.b, "c": x.c} {
 				v.Members[name] = &coord.Seen{Member: coord.Member{Name: name, Session: x.session, Partitions: []coord.Standing{st}}, Live: true}
 			}
 			n.compare(l, v, placement.Partition{Nodes: []string{"a", "b", "c"}})
-			if l.better != x.want || (l.hurt == "") != (x.want == "") {
-				t.Errorf("a copy of %q, for %q; want one of %q", l.better, l.hurt, x.want)
+			if l.better != x.want || (l.why == "") != (x.want == "") {
+				t.Errorf("a copy of %q, for %q; want one of %q", l.better, l.why, x.want)
 			}
 		})
 	}

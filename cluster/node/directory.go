@@ -83,7 +83,7 @@ func (n *Node) Local(partition int) (Replica, bool) {
 // time the partition is used: then it is refused.
 func (n *Node) Leader(ctx context.Context, partition int) (core.Engine, error) {
 	return n.find(ctx, partition, func() (core.Engine, *coord.Member) {
-		if l := n.locals[partition]; l != nil && l.replica != nil && l.hurt == "" && l.replica.Standing().Leads {
+		if l := n.locals[partition]; l != nil && l.state == open && l.replica.Standing().Leads {
 			return l.replica.Engine(), nil
 		}
 		m := n.view.Leader(partition)
@@ -103,7 +103,7 @@ func (n *Node) Leader(ctx context.Context, partition int) (core.Engine, error) {
 // was current when it was heard last, and whose process is not known to have ended.
 func (n *Node) Reader(ctx context.Context, partition int) (core.Engine, error) {
 	return n.find(ctx, partition, func() (core.Engine, *coord.Member) {
-		if l := n.locals[partition]; l != nil && l.replica != nil && l.hurt == "" && l.current {
+		if l := n.locals[partition]; l != nil && l.state == open && l.current {
 			return l.replica.Engine(), nil
 		}
 		if partition >= len(n.view.Map.Partitions) {

@@ -19,7 +19,7 @@ func (n *Node) Leads(partition int) error {
 	defer n.mu.Unlock()
 	l := n.locals[partition]
 	switch {
-	case l == nil || l.replica == nil || l.hurt != "" || !l.replica.Standing().Leads || !n.holdsLease(l) || l.given || l.term != l.lease.Term:
+	case l == nil || l.state != open || !l.replica.Standing().Leads || !n.holdsLease(l) || l.given || l.term != l.lease.Term:
 		return fmt.Errorf("node %s and partition %d: %w", n.o.Name, partition, core.ErrNotLeader)
 	case !n.o.now().Before(n.holds):
 		return fmt.Errorf("node %s does not see whether another one leads partition %d: %w", n.o.Name, partition, core.ErrNotLeader)

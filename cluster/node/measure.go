@@ -29,8 +29,9 @@ func (n *Node) measure(v *coord.View) {
 		case l.led.IsZero():
 			l.led = now
 		}
+		kept := s.Leads || n.keeps(v, l.partition)
 		switch {
-		case s.Leads || !l.unwanted:
+		case kept:
 			l.spare = time.Time{}
 		case l.spare.IsZero():
 			l.spare = now
@@ -46,9 +47,14 @@ func (n *Node) measure(v *coord.View) {
 		// A replica that holds nothing, in touch with nobody, would be level with everybody.
 		knows := s.Position > 0 || empty
 		l.current = s.Leads || l.measured && fresh && s.Err == nil && !s.Halted && knows && s.Position >= l.reference
-		l.current = l.current && l.hurt == "" && (s.Leads || !l.unwanted)
+		l.current = l.current && l.state == open && kept
 		l.measured, l.reference = true, max(l.reference, reference)
 	}
+}
+
+// keeps reports whether the map of a view gives a partition to this node.
+func (n *Node) keeps(v *coord.View, partition int) bool {
+	return partition < len(v.Map.Partitions) && v.Map.Partitions[partition].Has(n.o.Name)
 }
 
 // fresh reports whether the node has seen the others within the time after which it would be silent
@@ -69,7 +75,7 @@ func (n *Node) standings() []coord.Standing {
 	var all []coord.Standing
 	fresh := n.fresh()
 	for _, l := range n.locals {
-		st := coord.Standing{Partition: l.partition, Quarantine: l.hurt, Copying: !l.copying.IsZero(), Outdated: l.outdated}
+		st := coord.Standing{Partition: l.partition, Quarantine: l.why, Copying: l.state >= due, Outdated: l.outdated}
 		if l.taking != nil {
 			st.Copied = l.taking.bytes.Load()
 		}
@@ -81,10 +87,10 @@ func (n *Node) standings() []coord.Standing {
 			st.Current, st.Spare = l.current && fresh, !l.spare.IsZero()
 			st.Trouble, st.Lost = troubleOf(s), !s.Leads && (l.lost || errors.Is(s.Err, wal.ErrLost))
 			st.DigestAt, st.Digest = l.digest.At, l.digest.Sum
-		} else if !l.stored && l.copying.IsZero() && !l.outdated {
+		} else if l.state == absent && !l.outdated {
 			continue
 		} else {
-			st.Closed = l.stored && l.copying.IsZero()
+			st.Closed = l.state == closed || l.state == broken
 		}
 		all = append(all, st)
 	}

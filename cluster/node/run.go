@@ -44,7 +44,7 @@ func New(o Options) (*Node, error) {
 		return nil, fmt.Errorf("replicas of node %s: %w", o.Name, err)
 	}
 	for _, p := range have {
-		n.locals[p] = &local{partition: p, stored: true}
+		n.locals[p] = &local{partition: p, state: closed}
 	}
 	return n, nil
 }
@@ -253,7 +253,7 @@ func (n *Node) close(ctx context.Context) error {
 	for _, l := range n.locals {
 		if l.replica != nil {
 			open = append(open, l.replica)
-			l.replica = nil
+			l.replica, l.state = nil, closed
 		}
 	}
 	n.wake()

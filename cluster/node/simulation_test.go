@@ -370,7 +370,7 @@ func (w *world) truncates(leader *model, upto wal.Pos) {
 		if h.node == nil || m == nil || m == leader || m.halted || !slices.Contains(part.Nodes, h.name) {
 			continue
 		}
-		if l := h.node.locals[leader.p]; l.hurt != "" || w.now.Sub(h.since) > 50*time.Second && w.now.Sub(m.opened) > 50*time.Second && w.silentFor(h) {
+		if l := h.node.locals[leader.p]; l.why != "" || w.now.Sub(h.since) > 50*time.Second && w.now.Sub(m.opened) > 50*time.Second && w.silentFor(h) {
 			continue
 		}
 		if x := leader.h.node.locals[leader.p].holds[h.name]; x != nil && (x.lapsed || x.copying) && (w.now.Sub(h.moved[leader.p]) > 50*time.Second || w.now.Sub(m.opened) < 10*time.Second) {

@@ -37,13 +37,6 @@ func (n *Node) watchCopy(l *local) {
 	}
 }
 
-// copyFailed notes that the copy of a node failed. The others learn that the log is not needed
-// until the next one begins, which is rather taken from another node.
-func (l *local) copyFailed(from string, err error) {
-	l.taking, l.copying, l.told, l.shuns = nil, time.Time{}, time.Time{}, from
-	l.outdated = newer(err)
-}
-
 // restore lets the backup of another node flow into the disk, until ctx ends.
 func (n *Node) restore(ctx context.Context, partition int, from *coord.Member, t *taking) error {
 	r, w := io.Pipe()

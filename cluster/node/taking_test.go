@@ -277,3 +277,18 @@ func TestCopyOfAnotherVersion(t *testing.T) {
 		})
 	}
 }
+
+// A node that was to take a copy of a partition, which the map then gave to others, said that it
+// takes one for as long as it ran.
+func TestCopyThatIsNotWantedAnyMore(t *testing.T) {
+	n := &Node{o: Options{Name: "a"}.withDefaults(), locals: map[int]*local{0: {}}}
+	l, others := n.locals[0], placement.Partition{Nodes: []string{"b", "c"}}
+	l.announces(time.Now(), time.Hour)
+	if all := n.standings(); len(all) != 1 || !all[0].Copying {
+		t.Errorf("it is to take a copy, and says %+v", all)
+	}
+	n.giveUp(t.Context(), l, new(coord.View), others)
+	if all := n.standings(); len(all) != 0 {
+		t.Errorf("it is to take no copy, and says %+v", all)
+	}
+}

@@ -70,7 +70,7 @@ func (n *Node) open(ctx context.Context, l *local) {
 	n.run(ctx, l, taskOpen, 0, func(ctx context.Context) (func(), error) {
 		r, err := n.o.Disk.Open(ctx, l.partition)
 		if errors.Is(err, ErrBroken) {
-			return func() { l.hurt = err.Error() }, err
+			return func() { l.breaks(err.Error(), "") }, err
 		}
 		if err != nil {
 			return l.refused(err), err
@@ -81,11 +81,10 @@ func (n *Node) open(ctx context.Context, l *local) {
 
 // copy makes the replica of a copy of another node's, in place of what is there.
 func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
-	old := l.replica
-	l.replica, l.taking = nil, new(taking)
+	old := l.takes()
 	taking := l.taking
 	if l.failures == 0 {
-		n.o.Logger.Info("a replica is copied from another node", "partition", l.partition, "from", from.Name, "why", l.hurt)
+		n.o.Logger.Info("a replica is copied from another node", "partition", l.partition, "from", from.Name, "why", l.why)
 	}
 	n.run(ctx, l, taskCopy, 0, func(ctx context.Context) (func(), error) {
 		if old != nil {
@@ -98,7 +97,7 @@ func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 		}
 		r, err := n.o.Disk.Open(ctx, l.partition)
 		if err != nil {
-			return func() { l.stored, l.hurt = true, "" }, err
+			return func() { l.state, l.why = copied, "" }, err
 		}
 		return func() {
 			n.counts.Copies++
@@ -109,12 +108,14 @@ func (n *Node) copy(ctx context.Context, l *local, from *coord.Member) {
 
 // remove removes a replica from the disk.
 func (n *Node) remove(ctx context.Context, l *local) {
-	old := l.replica
-	l.replica = nil
+	old, was := l.replica, l.state
+	if l.replica = nil; was == open {
+		l.state = closed
+	}
 	n.o.Logger.Info("a replica is removed: other nodes have the partition", "partition", l.partition)
 	n.run(ctx, l, taskRemove, 0, func(context.Context) (func(), error) {
 		if n.wants(l.partition) { // by now
-			return func() { l.replica = old }, nil
+			return func() { l.replica, l.state = old, was }, nil
 		}
 		if old != nil {
 			if err := old.Close(); err != nil {
