@@ -63,14 +63,14 @@ func (o *sizesOptions) run(cmd *cobra.Command) (err error) {
 	defer func() { err = errors.Join(err, remove()) }()
 	config := enginebench.Config{
 		Dir: dir, Layout: o.layout, Readings: o.minutes * 6, Appenders: 32, Depth: 16, Seed: o.seed,
-		Exec: func(ctx context.Context, arg string) *exec.Cmd {
-			return exec.CommandContext(ctx, self, "child", arg)
-		},
+	}
+	child := func(ctx context.Context, arg string) *exec.Cmd {
+		return exec.CommandContext(ctx, self, "child", arg)
 	}
 	config.Options.Memory = o.memory
-	var sizes []enginebench.Size
+	var sizes []sizebench.Size
 	for _, config.Series = range slices.Sorted(slices.Values(o.series)) {
-		s, err := enginebench.MeasureSize(cmd.Context(), config)
+		s, err := sizebench.Measure(cmd.Context(), config, child)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (o *sizesOptions) run(cmd *cobra.Command) (err error) {
 	return sizebench.Write(cmd.OutOrStdout(), sizes)
 }
 
-func (o *sizesOptions) draw(sizes []enginebench.Size) error {
+func (o *sizesOptions) draw(sizes []sizebench.Size) error {
 	f, err := os.Create(o.svg)
 	if err != nil {
 		return fmt.Errorf("--svg: %w", err)
@@ -107,7 +107,7 @@ func newChild() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return enginebench.Child(cmd.Context(), args[0], cmd.OutOrStdout())
+			return sizebench.Child(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}
 }

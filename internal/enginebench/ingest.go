@@ -68,7 +68,7 @@ func Ingest(ctx context.Context, c Config) (r Result, err error) {
 // create makes a store with all series, closes it, and returns its memory to the system.
 func create(ctx context.Context, c Config, r *Result) (refs []core.Ref, err error) {
 	_ = resetPeak() // Ingest tries again and reports it
-	begin, written := time.Now(), writtenBytes()
+	begin, cpu, written := time.Now(), cpuTime(), writtenBytes()
 	store, err := core.Open(c.Dir, c.Options)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func create(ctx context.Context, c Config, r *Result) (refs []core.Ref, err erro
 	if err := errors.Join(l.create(ctx), store.Close()); err != nil {
 		return nil, err
 	}
-	r.CreateSeconds = time.Since(begin).Seconds()
+	r.CreateSeconds, r.CreateCPUSeconds = time.Since(begin).Seconds(), (cpuTime() - cpu).Seconds()
 	r.CreateWrittenBytes = writtenBytes() - written
 	r.CreatePeakRSSBytes = peakRSS()
 	debug.FreeOSMemory()

@@ -24,7 +24,6 @@ const fullLog = 64 << 20
 
 // An order says what a child process does, and with which load.
 type order struct {
-	Size   bool   // measure a Size
 	Fill   bool   // append until the log is full, say so, wait to be killed; else open and compare
 	Config Config // without Exec and the profiles
 	Done   []int  // for a child that compares: readings that were acknowledged, by appender
@@ -92,10 +91,7 @@ func Child(ctx context.Context, arg string, out io.Writer) error {
 	if err := json.Unmarshal([]byte(arg), &o); err != nil {
 		return fmt.Errorf("bench: order of a child: %w", err)
 	}
-	switch {
-	case o.Size:
-		return size(ctx, o.Config, out)
-	case o.Fill:
+	if o.Fill {
 		return fill(ctx, o, out)
 	}
 	return look(ctx, o, out)

@@ -35,6 +35,7 @@ type Result struct {
 	Samples int64 `json:"-"`
 	// Open, create all series, Close: in none of the figures
 	CreateSeconds           float64 `json:"-"`
+	CreateCPUSeconds        float64 `json:"-"`
 	CreateWrittenBytes      int64   `json:"-"`
 	CreatePeakRSSBytes      int64   `json:"-"`
 	AppendSeconds           float64 `json:"-"` // until all is acknowledged

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/rondo-db/rondo/internal/enginebench"
 )
 
 // A per says of what a figure is.
@@ -25,30 +23,30 @@ const (
 type cost struct {
 	name string
 	unit string
-	of   func(*enginebench.Size) float64
+	of   func(*Size) float64
 	per  per // how the picture shows it
 }
 
 var costs = []cost{
-	{"created", "series a second", func(s *enginebench.Size) float64 { return float64(s.Series) / s.CreateSeconds }, perSecond},
-	{"created, CPU", "µs a series", func(s *enginebench.Size) float64 { return s.CreateCPUSeconds / float64(s.Series) * 1e6 }, perSeries},
-	{"created, peak memory", "MB", func(s *enginebench.Size) float64 { return float64(s.CreatePeakBytes) / 1e6 }, perSize},
-	{"ingest", "samples a second", func(s *enginebench.Size) float64 { return float64(s.Samples) / s.IngestSeconds }, perSecond},
-	{"ingest, CPU", "s a million samples", func(s *enginebench.Size) float64 { return s.IngestCPUSeconds / float64(s.Samples) * 1e6 }, perSeries},
-	{"acknowledged, p99", "ms", func(s *enginebench.Size) float64 { return s.AckP99Seconds * 1e3 }, perSecond},
-	{"longest checkpoint", "s", func(s *enginebench.Size) float64 { return s.CheckpointMaxSeconds }, perSize},
-	{"ingest, peak memory", "MB", func(s *enginebench.Size) float64 { return float64(s.IngestPeakBytes) / 1e6 }, perSize},
-	{"on disk", "MB", func(s *enginebench.Size) float64 { return float64(s.DiskBytes) / 1e6 }, perSize},
-	{"open", "s", func(s *enginebench.Size) float64 { return s.OpenSeconds }, perSecond},
-	{"open, CPU", "s", func(s *enginebench.Size) float64 { return s.OpenCPUSeconds }, perSize},
-	{"list", "s", func(s *enginebench.Size) float64 { return s.ListSeconds }, perSecond},
-	{"list, CPU", "s", func(s *enginebench.Size) float64 { return s.ListCPUSeconds }, perSize},
-	{"select one host, p50", "µs", func(s *enginebench.Size) float64 { return s.SelectP50Seconds * 1e6 }, perSeries},
-	{"select a hundredth of all", "ms", func(s *enginebench.Size) float64 { return s.SelectInstanceSeconds * 1e3 }, perSize},
+	{"created", "series a second", func(s *Size) float64 { return float64(s.Series) / s.CreateSeconds }, perSecond},
+	{"created, CPU", "µs a series", func(s *Size) float64 { return s.CreateCPUSeconds / float64(s.Series) * 1e6 }, perSeries},
+	{"created, peak memory", "MB", func(s *Size) float64 { return float64(s.CreatePeakBytes) / 1e6 }, perSize},
+	{"ingest", "samples a second", func(s *Size) float64 { return float64(s.Samples) / s.IngestSeconds }, perSecond},
+	{"ingest, CPU", "s a million samples", func(s *Size) float64 { return s.IngestCPUSeconds / float64(s.Samples) * 1e6 }, perSeries},
+	{"acknowledged, p99", "ms", func(s *Size) float64 { return s.AckP99Seconds * 1e3 }, perSecond},
+	{"longest checkpoint", "s", func(s *Size) float64 { return s.CheckpointMaxSeconds }, perSize},
+	{"ingest, peak memory", "MB", func(s *Size) float64 { return float64(s.IngestPeakBytes) / 1e6 }, perSize},
+	{"on disk", "MB", func(s *Size) float64 { return float64(s.DiskBytes) / 1e6 }, perSize},
+	{"open", "s", func(s *Size) float64 { return s.OpenSeconds }, perSecond},
+	{"open, CPU", "s", func(s *Size) float64 { return s.OpenCPUSeconds }, perSize},
+	{"list", "s", func(s *Size) float64 { return s.ListSeconds }, perSecond},
+	{"list, CPU", "s", func(s *Size) float64 { return s.ListCPUSeconds }, perSize},
+	{"select one host, p50", "µs", func(s *Size) float64 { return s.SelectP50Seconds * 1e6 }, perSeries},
+	{"select a hundredth of all", "ms", func(s *Size) float64 { return s.SelectInstanceSeconds * 1e3 }, perSize},
 }
 
 // Write writes a table with a column for each size.
-func Write(w io.Writer, sizes []enginebench.Size) error {
+func Write(w io.Writer, sizes []Size) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := []string{"series"}
 	for i := range sizes {
@@ -94,7 +92,7 @@ var sizesColours = []string{"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e
 
 // WriteSVG draws what a series costs at each size, as a multiple of what it costs at the
 // first. Both axes are logarithmic. What grows as the number of series does is a level line.
-func WriteSVG(w io.Writer, sizes []enginebench.Size) error {
+func WriteSVG(w io.Writer, sizes []Size) error {
 	if len(sizes) < 2 {
 		return fmt.Errorf("bench: a picture needs two sizes, not %d", len(sizes))
 	}
@@ -106,7 +104,7 @@ func WriteSVG(w io.Writer, sizes []enginebench.Size) error {
 	p(`<rect width="100%%" height="100%%" fill="white"/>`)
 	p(`<text x="%d" y="20" font-size="14">What a series costs, as a multiple of what it costs among %s</text>`, plotLeft, grouped(sizes[0].Series))
 	first, last := math.Log10(float64(sizes[0].Series)), math.Log10(float64(sizes[len(sizes)-1].Series))
-	x := func(s *enginebench.Size) float64 {
+	x := func(s *Size) float64 {
 		return plotLeft + (math.Log10(float64(s.Series))-first)/(last-first)*(plotRight-plotLeft)
 	}
 	y := func(v float64) float64 {
@@ -148,7 +146,7 @@ func WriteSVG(w io.Writer, sizes []enginebench.Size) error {
 }
 
 // multiple returns what a series costs in s, divided by what it costs in first.
-func (c *cost) multiple(s, first *enginebench.Size) float64 {
+func (c *cost) multiple(s, first *Size) float64 {
 	v := c.of(s) / c.of(first)
 	if c.per == perSize {
 		v *= float64(first.Series) / float64(s.Series)

@@ -6,14 +6,12 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"github.com/rondo-db/rondo/internal/enginebench"
 )
 
 func TestSizesAreShown(t *testing.T) {
-	var sizes []enginebench.Size
+	var sizes []Size
 	for _, n := range []int{100, 400} {
-		sizes = append(sizes, enginebench.Size{
+		sizes = append(sizes, Size{
 			Series: n, Samples: 7 * n, CreateSeconds: 1, CreateCPUSeconds: 1, CreatePeakBytes: 1 << 20, IngestSeconds: 1, IngestCPUSeconds: 1,
 			IngestPeakBytes: 1 << 20, AckP99Seconds: 1, CheckpointMaxSeconds: 1, DiskBytes: 1 << 20, OpenSeconds: 1, OpenCPUSeconds: 1,
 			ListSeconds: 1, ListCPUSeconds: 1, SelectP50Seconds: 1, SelectInstanceSeconds: 1,
@@ -46,7 +44,7 @@ func TestSizesAreShown(t *testing.T) {
 
 // What grows as the number of series does is a level line, and what grows faster rises.
 func TestMultipleOfSize(t *testing.T) {
-	small, large := enginebench.Size{Series: 10, DiskBytes: 50, SelectP50Seconds: 1}, enginebench.Size{Series: 1000, DiskBytes: 10_000, SelectP50Seconds: 1}
+	small, large := Size{Series: 10, DiskBytes: 50, SelectP50Seconds: 1}, Size{Series: 1000, DiskBytes: 10_000, SelectP50Seconds: 1}
 	for _, x := range []struct {
 		name string
 		want float64

@@ -1,16 +1,20 @@
-package enginebench
+package sizebench
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"runtime/debug"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/enginebench"
 )
 
 // A Size is what a store of so many series costs.
@@ -39,63 +43,50 @@ type Size struct {
 	SelectInstanceSeconds float64 `json:"select_instance_seconds"`
 }
 
-// MeasureSize measures a store of c.Series series in a process of its own, as Ingest does: c.Exec
-// starts it. The store's folder must be empty.
-func MeasureSize(ctx context.Context, c Config) (s Size, err error) {
-	if err := c.validate(); err != nil {
+// Measure measures a store of c.Series series in a process of its own: child returns the command
+// that runs Child with an argument. The store's folder must be empty.
+func Measure(ctx context.Context, c enginebench.Config, child func(ctx context.Context, arg string) *exec.Cmd) (s Size, err error) {
+	arg, err := json.Marshal(c)
+	if err != nil {
 		return s, err
 	}
-	if c.Exec == nil {
-		return s, errors.New("bench: a size is measured in a process of its own, and Exec is nil")
+	cmd := child(ctx, string(arg))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return s, fmt.Errorf("bench: %d series: %w: %s", c.Series, err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	if err := child(ctx, c, order{Size: true, Config: c}, &s); err != nil {
-		return s, fmt.Errorf("bench: %d series: %w", c.Series, err)
-	}
-	return s, nil
+	return s, json.Unmarshal(out, &s)
 }
 
-// size is MeasureSize in the process that was started for it.
-func size(ctx context.Context, c Config, out io.Writer) error {
-	var r Result
-	s := Size{}
-	cpu := cpuTime()
-	refs, err := create(ctx, c, &r)
+// Child does what arg, made by Measure, orders, and writes its answer to out.
+func Child(ctx context.Context, arg string, out io.Writer) error {
+	var c enginebench.Config
+	if err := json.Unmarshal([]byte(arg), &c); err != nil {
+		return fmt.Errorf("bench: order of a child: %w", err)
+	}
+	r, err := enginebench.Ingest(ctx, c)
 	if err != nil {
 		return err
 	}
-	s.CreateSeconds, s.CreateCPUSeconds, s.CreatePeakBytes = r.CreateSeconds, (cpuTime() - cpu).Seconds(), r.CreatePeakRSSBytes
-	_ = resetPeak() // Linux only; the table says what the peak is of
-	if err := s.ingest(ctx, c, refs, &r); err != nil {
-		return err
+	s := Size{
+		Series: r.Series, Samples: int(r.Samples),
+		CreateSeconds: r.CreateSeconds, CreateCPUSeconds: r.CreateCPUSeconds, CreatePeakBytes: r.CreatePeakRSSBytes,
+		IngestSeconds:    r.AppendSeconds + r.FinalCheckpointSeconds,
+		IngestCPUSeconds: r.CPUSecondsPerMillion * float64(r.Samples) / 1e6,
+		IngestPeakBytes:  r.PeakRSSBytes, AckP99Seconds: r.AckP99Seconds, CheckpointMaxSeconds: r.CheckpointMaxSeconds,
+		DiskBytes: int64(r.DiskBytesPerSample * float64(r.Samples)),
 	}
 	debug.FreeOSMemory()
-	if err := s.readBack(ctx, c, len(refs)); err != nil {
+	if err := s.readBack(ctx, c, s.Series); err != nil {
 		return err
 	}
 	return json.NewEncoder(out).Encode(&s)
 }
 
-// ingest appends the readings to the store and closes it.
-func (s *Size) ingest(ctx context.Context, c Config, refs []core.Ref, r *Result) error {
-	store, err := core.Open(c.Dir, c.Options)
-	if err != nil {
-		return err
-	}
-	l := newLoad(store, c)
-	l.refs = refs
-	if err := errors.Join(l.measure(ctx, c, r), store.Close()); err != nil {
-		return err
-	}
-	s.Series, s.Samples = r.Series, int(r.Samples)
-	s.IngestSeconds = r.AppendSeconds + r.FinalCheckpointSeconds
-	s.IngestCPUSeconds = r.CPUSecondsPerMillion * float64(r.Samples) / 1e6
-	s.IngestPeakBytes, s.AckP99Seconds, s.CheckpointMaxSeconds = peakRSS(), r.AckP99Seconds, r.CheckpointMaxSeconds
-	s.DiskBytes = int64(r.DiskBytesPerSample * float64(r.Samples))
-	return nil
-}
-
 // readBack opens the store, lists it, and selects from it.
-func (s *Size) readBack(ctx context.Context, c Config, series int) (err error) {
+func (s *Size) readBack(ctx context.Context, c enginebench.Config, series int) (err error) {
 	begin, cpu := time.Now(), cpuTime()
 	store, err := core.Open(c.Dir, c.Options)
 	if err != nil {
@@ -120,10 +111,10 @@ func (s *Size) readBack(ctx context.Context, c Config, series int) (err error) {
 }
 
 // selects selects the series of a few hosts, and one series of every host.
-func (s *Size) selects(ctx context.Context, store *core.Store, c Config, series int) error {
+func (s *Size) selects(ctx context.Context, store *core.Store, c enginebench.Config, series int) error {
 	host := c.Layout.HostSeries()
 	hosts := series / host
-	g := NewGenerator(c.Seed, c.Layout, series)
+	g := enginebench.NewGenerator(c.Seed, c.Layout, series)
 	instance := g.Spec(0, 0).Labels[2]
 	var took []time.Duration
 	for i := range 101 {
@@ -134,7 +125,7 @@ func (s *Size) selects(ctx context.Context, store *core.Store, c Config, series 
 		took = append(took, d)
 	}
 	slices.Sort(took)
-	s.SelectP50Seconds = quantile(took, 0.5)
+	s.SelectP50Seconds = took[len(took)/2].Seconds()
 	if _, err := selectLabel(ctx, store, instance, hosts); err != nil { // reads it from the disk
 		return err
 	}
@@ -159,4 +150,13 @@ func selectLabel(ctx context.Context, store *core.Store, label core.Label, want 
 		return 0, fmt.Errorf("bench: %s=%q: %w", label.Name, label.Value, err)
 	}
 	return took, nil
+}
+
+// cpuTime returns the CPU time that this process has used.
+func cpuTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
