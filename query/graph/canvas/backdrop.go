@@ -133,14 +133,13 @@ func (r *raster) at(x, y int) pixel {
 
 // around returns the box around paths, and some pixels more.
 func around(more float64, paths ...[]Point) Rect {
-	lo, hi := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
+	var all []Point
 	for _, path := range paths {
-		for _, p := range device(path, 1, nil) {
-			lo, hi = Point{min(lo.X, p.X), min(lo.Y, p.Y)}, Point{max(hi.X, p.X), max(hi.Y, p.Y)}
-		}
+		all = append(all, device(path, 1, nil)...)
 	}
-	if lo.X > hi.X {
+	if len(all) == 0 {
 		return Rect{}
 	}
+	lo, hi := corners(all)
 	return Rect{Point{lo.X - more, lo.Y - more}, Point{hi.X + more, hi.Y + more}}
 }

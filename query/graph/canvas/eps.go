@@ -10,40 +10,13 @@ import (
 // the colours that it has over what lies below, which the canvas knows because it draws everything
 // into pixels as well (see backdrop). Over transparent places the paper is white.
 type eps struct {
-	width, height, zoom float64
-	title               string
-	b                   []byte
-	state               epsState
-	saved               []epsState
-	below               *backdrop
-	subsets             [numFaces][]subset // each a font of its own
-	points              []Point
+	page
+	below   *backdrop
+	subsets [numFaces][]subset // each a font of its own
 }
-
-// An epsState is the part of PostScript's state that the canvas sets. A value holds until it is set
-// again.
-type epsState struct{ colour, stroke string }
 
 func newEPS(width, height, zoom float64, o Options) *eps {
-	return &eps{width: width, height: height, zoom: zoom, title: o.Title, below: newBackdrop(width, height, zoom)}
-}
-
-func (e *eps) Fit() bool            { return false }
-func (e *eps) Zoom() float64        { return e.zoom }
-func (e *eps) Len() int             { return len(e.b) }
-func (e *eps) Group(string, string) {}
-func (e *eps) End()                 {}
-
-func (e *eps) colour(c Color) {
-	if s := rgb(c) + "rg\n"; s != e.state.colour {
-		e.state.colour = s
-		e.b = append(e.b, s...)
-	}
-}
-
-func (e *eps) trace(path []Point, closed bool) {
-	e.points = device(path, 1, e.points)
-	e.b = appendTrace(e.b, e.points, closed, "m\n", "l\n", "h\n")
+	return &eps{page: page{width: width, height: height, zoom: zoom, title: o.Title}, below: newBackdrop(width, height, zoom)}
 }
 
 // rectangles adds upright rectangles to the path.
@@ -109,7 +82,7 @@ func (e *eps) Stroke(s Stroke, path []Point) {
 		return
 	}
 	patches := e.below.under(s.Color, around(s.Width, path))
-	if style := lineStyle(s, "w", "J", "j", "M", "d"); len(patches) > 0 && style != e.state.stroke {
+	if style := lineStyle(s); len(patches) > 0 && style != e.state.stroke {
 		e.state.stroke = style
 		e.b = append(e.b, style...)
 	}
@@ -123,22 +96,13 @@ func (e *eps) Stroke(s Stroke, path []Point) {
 }
 
 func (e *eps) Clip(r Rect) {
-	e.saved = append(e.saved, e.state)
-	c := device([]Point{r.Min, r.Max}, 1, nil)
-	if len(c) < 2 {
-		c = []Point{{-2, -2}, {-2, -2}} // outside: everything is clipped away
-	}
-	e.b = append(e.b, "q\n"...)
-	e.rectangles([]Rect{{c[0], Point{max(c[0].X, c[1].X), max(c[0].Y, c[1].Y)}}})
-	e.b = append(e.b, "W\n"...)
+	e.clip(r, "re\nW\n")
 	e.below.raster.Clip(r)
 }
 
 func (e *eps) Unclip() {
-	if n := len(e.saved); n > 0 {
-		e.state = e.saved[n-1]
-		e.saved = e.saved[:n-1]
-		e.b = append(e.b, "Q\n"...)
+	if len(e.saved) > 0 {
+		e.page.Unclip()
 		e.below.raster.Unclip()
 	}
 }

@@ -2,10 +2,14 @@ package canvas
 
 import (
 	"bytes"
+	"encoding/binary"
 	"flag"
 	"io"
+	"maps"
+	"math/bits"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -107,9 +111,46 @@ func shrink(t *testing.T, data []byte, to string, ranges [][2]rune) []byte {
 			characters[c] = number[id]
 		}
 	}
-	small := f.Subset(ids, characters)
+	small := f.Subset(ids, cmap4(characters))
 	t.Logf("%s: %d characters, %d bytes", to, len(characters), len(small))
 	return small
+}
+
+// cmap4 writes a table of characters of the Basic Multilingual Plane: the glyphs that they have.
+func cmap4(characters map[rune]uint16) []byte {
+	type run struct{ first, last, glyph uint16 }
+	var runs []run
+	for _, c := range slices.Sorted(maps.Keys(characters)) {
+		if c < 0 || c >= 0xffff {
+			continue
+		}
+		id := characters[c]
+		if n := len(runs); n > 0 && runs[n-1].last+1 == uint16(c) && runs[n-1].glyph+uint16(c)-runs[n-1].first == id {
+			runs[n-1].last = uint16(c)
+			continue
+		}
+		runs = append(runs, run{uint16(c), uint16(c), id})
+	}
+	runs = append(runs, run{0xffff, 0xffff, 0})
+	n := len(runs)
+	size := 16 + 8*n
+	t := []byte{0, 0, 0, 1, 0, 3, 0, 1, 0, 0, 0, 12} // one table, of Windows' Unicode, at 12
+	log := bits.Len(uint(n)) - 1
+	span := 1 << log
+	for _, v := range []int{4, size, 0, 2 * n, 2 * span, log, 2 * (n - span)} {
+		t = binary.BigEndian.AppendUint16(t, uint16(v))
+	}
+	for _, r := range runs {
+		t = binary.BigEndian.AppendUint16(t, r.last)
+	}
+	t = append(t, 0, 0)
+	for _, r := range runs {
+		t = binary.BigEndian.AppendUint16(t, r.first)
+	}
+	for _, r := range runs {
+		t = binary.BigEndian.AppendUint16(t, r.glyph-r.first)
+	}
+	return append(t, make([]byte, 2*n)...)
 }
 
 // pack writes a font into a file.

@@ -62,12 +62,7 @@ func drawGlyph(k look) *picture {
 	if len(contours) == 0 {
 		return &picture{}
 	}
-	lo, hi := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
-	for _, c := range contours {
-		for _, p := range c {
-			lo, hi = Point{min(lo.X, p.X), min(lo.Y, p.Y)}, Point{max(hi.X, p.X), max(hi.Y, p.Y)}
-		}
-	}
+	lo, hi := corners(contours...)
 	box := image.Rect(int(math.Floor(lo.X)), int(math.Floor(lo.Y)), int(math.Ceil(hi.X)), int(math.Ceil(hi.Y)))
 	p := &picture{Rectangle: box, cover: make([]uint8, box.Dx()*box.Dy())}
 	s := scanner{hard: k.hard}
@@ -154,24 +149,19 @@ func curve(c []truetype.Point, move func(truetype.Point) Point) (out []Point) {
 
 func (p *picture) turned(angle int16) *picture {
 	w, h := p.Dx(), p.Dy()
-	var q *picture
-	switch angle {
-	case 90:
-		q = &picture{Rectangle: image.Rect(p.Min.Y, -p.Max.X, p.Max.Y, -p.Min.X), cover: make([]uint8, w*h)}
-		for y := range h {
-			for x := range w {
-				q.cover[(w-1-x)*h+y] = p.cover[y*w+x]
-			}
-		}
-	case -90:
-		q = &picture{Rectangle: image.Rect(-p.Max.Y, p.Min.X, -p.Min.Y, p.Max.X), cover: make([]uint8, w*h)}
-		for y := range h {
-			for x := range w {
-				q.cover[x*h+h-1-y] = p.cover[y*w+x]
-			}
-		}
-	default:
+	if angle == 0 {
 		return p
+	}
+	q := &picture{Rectangle: image.Rect(p.Min.Y, -p.Max.X, p.Max.Y, -p.Min.X), cover: make([]uint8, w*h)}
+	if angle < 0 {
+		q.Rectangle = image.Rect(-p.Max.Y, p.Min.X, -p.Min.Y, p.Max.X)
+	}
+	for i, c := range p.cover {
+		at := (w-1-i%w)*h + i/w
+		if angle < 0 {
+			at = w*h - 1 - at
+		}
+		q.cover[at] = c
 	}
 	return q
 }

@@ -1,6 +1,7 @@
 package canvas
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -211,15 +212,7 @@ func findEdges(outline [][]truetype.Point, coordinates func(truetype.Point) (at,
 			edges = append(edges, hedge{at: sum / count, lo: lo, hi: hi, top: last > x, bar: -1})
 		}
 	}
-	slices.SortFunc(edges, func(a, b hedge) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(edges, func(a, b hedge) int { return cmp.Compare(a.at, b.at) })
 	return edges
 }
 

@@ -160,6 +160,17 @@ func dashed(p []Point, dash []float64, offset float64, emit func([]Point)) {
 	}
 }
 
+// corners returns the corners of the box around points; there is one at least.
+func corners(paths ...[]Point) (lo, hi Point) {
+	lo, hi = paths[0][0], paths[0][0]
+	for _, path := range paths {
+		for _, p := range path {
+			lo, hi = Point{min(lo.X, p.X), min(lo.Y, p.Y)}, Point{max(hi.X, p.X), max(hi.Y, p.Y)}
+		}
+	}
+	return lo, hi
+}
+
 // distinct leaves out points that are the same as the one before, in place.
 func distinct(p []Point) []Point {
 	out := p[:1]

@@ -7,28 +7,33 @@ import (
 // A pdf writes the operators of one page. Encode puts them into a file, with the fonts and states
 // that they name.
 type pdf struct {
+	page
+	alphas  map[uint8]bool
+	shades  []string // dictionaries
+	masks   []string // their shades of alpha; "" where it is the same throughout
+	shadeOf map[string]int
+	subsets [numFaces]subset
+}
+
+// A page is operators, as PDF and EPS have them, and the state that they have set.
+type page struct {
 	width, height, zoom float64
 	title               string
 	b                   []byte
-	state               pdfState
-	saved               []pdfState
-	alphas              map[uint8]bool
-	shades              []string // dictionaries
-	masks               []string // their shades of alpha; "" where it is the same throughout
-	shadeOf             map[string]int
-	subsets             [numFaces]subset
+	state               pageState
+	saved               []pageState
 	points              []Point
 }
 
-// A pdfState is the part of PDF's graphics state that the canvas sets. A value holds until it is
-// set again.
-type pdfState struct {
+// A pageState is the part of the graphics state that the canvas sets. A value holds until it is set
+// again.
+type pageState struct {
 	fill, stroke string
-	alpha        uint8
+	alpha        uint8 // of PDF
 }
 
 func newPDF(width, height, zoom float64, o Options) *pdf {
-	p := &pdf{width: width, height: height, zoom: zoom, title: o.Title, alphas: map[uint8]bool{}, shadeOf: map[string]int{}}
+	p := &pdf{page: page{width: width, height: height, zoom: zoom, title: o.Title}, alphas: map[uint8]bool{}, shadeOf: map[string]int{}}
 	p.state.alpha = 255
 	// Pixels before zoom, y downward.
 	p.numbers(zoom, 0, 0, -zoom, 0, height*zoom)
@@ -36,14 +41,14 @@ func newPDF(width, height, zoom float64, o Options) *pdf {
 	return p
 }
 
-func (p *pdf) Fit() bool            { return false }
-func (p *pdf) Zoom() float64        { return p.zoom }
-func (p *pdf) Len() int             { return len(p.b) }
-func (p *pdf) Group(string, string) {}
-func (p *pdf) End()                 {}
+func (p *page) Fit() bool            { return false }
+func (p *page) Zoom() float64        { return p.zoom }
+func (p *page) Len() int             { return len(p.b) }
+func (p *page) Group(string, string) {}
+func (p *page) End()                 {}
 
 // numbers writes operands.
-func (p *pdf) numbers(vs ...float64) { p.b = appendNumbers(p.b, vs...) }
+func (p *page) numbers(vs ...float64) { p.b = appendNumbers(p.b, vs...) }
 
 func appendNumbers(b []byte, vs ...float64) []byte {
 	for _, v := range vs {
@@ -57,12 +62,11 @@ func rgb(c Color) string {
 	return string(appendNumbers(nil, float64(c.R)/255, float64(c.G)/255, float64(c.B)/255))
 }
 
-func (p *pdf) fillColour(c Color) {
+func (p *page) colour(c Color) {
 	if s := rgb(c) + "rg\n"; s != p.state.fill {
 		p.state.fill = s
 		p.b = append(p.b, s...)
 	}
-	p.alpha(c.A)
 }
 
 func (p *pdf) alpha(a uint8) {
@@ -74,14 +78,9 @@ func (p *pdf) alpha(a uint8) {
 }
 
 // trace writes a path, and reports whether there is one.
-func (p *pdf) trace(path []Point, closed bool) bool {
+func (p *page) trace(path []Point, closed bool) bool {
 	p.points = device(path, 1, p.points)
-	p.b = appendTrace(p.b, p.points, closed, "m\n", "l\n", "h\n")
-	return len(p.points) > 0
-}
-
-// appendTrace appends a path in operators of the given names.
-func appendTrace(b []byte, path []Point, closed bool, move, line, closing string) []byte {
+	path = p.points
 	if n := len(path); n > 3 && path[0] == path[n-1] {
 		path, closed = path[:n-1], true
 	}
@@ -89,21 +88,22 @@ func appendTrace(b []byte, path []Point, closed bool, move, line, closing string
 		path = []Point{path[0], path[0]} // a dot
 	}
 	for i, q := range path {
-		b = appendNumber(b, q.X, 2)
-		b = append(appendNumber(append(b, ' '), q.Y, 2), ' ')
-		b = append(b, [2]string{move, line}[min(i, 1)]...)
+		p.b = appendNumber(p.b, q.X, 2)
+		p.b = append(appendNumber(append(p.b, ' '), q.Y, 2), ' ')
+		p.b = append(p.b, [2]string{"m\n", "l\n"}[min(i, 1)]...)
 	}
 	if closed && len(path) > 0 {
-		b = append(b, closing...)
+		p.b = append(p.b, "h\n"...)
 	}
-	return b
+	return len(path) > 0
 }
 
 func (p *pdf) Fill(c Color, paths ...[]Point) {
 	if c.A == 0 {
 		return
 	}
-	p.fillColour(c)
+	p.colour(c)
+	p.alpha(c.A)
 	any := false
 	for _, path := range paths {
 		any = p.trace(path, true) || any
@@ -163,7 +163,7 @@ func (p *pdf) Stroke(s Stroke, path []Point) {
 	if s.Color.A == 0 || !(s.Width > 0) || s.Width > farAway {
 		return
 	}
-	if c := rgb(s.Color) + "RG\n" + lineStyle(s, "w", "J", "j", "M", "d"); c != p.state.stroke {
+	if c := rgb(s.Color) + "RG\n" + lineStyle(s); c != p.state.stroke {
 		p.state.stroke = c
 		p.b = append(p.b, c...)
 	}
@@ -173,16 +173,18 @@ func (p *pdf) Stroke(s Stroke, path []Point) {
 	}
 }
 
-// lineStyle sets what a line looks like, in operators of the given names.
-func lineStyle(s Stroke, width, ends, corners, limit, dashes string) string {
-	b := append(appendNumbers(nil, s.Width), width...)
-	b = fmt.Appendf(b, " %d %s %d %s %d %s [ ", min(s.Cap, RoundCap), ends, min(s.Join, RoundJoin), corners, miterLimit, limit)
+// lineStyle sets what a line looks like.
+func lineStyle(s Stroke) string {
+	b := fmt.Appendf(appendNumbers(nil, s.Width), "w %d J %d j %d M [ ", min(s.Cap, RoundCap), min(s.Join, RoundJoin), miterLimit)
 	dash, offset := usable(s)
 	b = append(appendNumbers(b, dash...), "] "...)
-	return string(append(appendNumbers(b, offset), dashes+"\n"...))
+	return string(append(appendNumbers(b, offset), "d\n"...))
 }
 
-func (p *pdf) Clip(r Rect) {
+func (p *pdf) Clip(r Rect) { p.clip(r, "re W n\n") }
+
+// clip begins a clip in operators that follow the numbers of the rectangle.
+func (p *page) clip(r Rect, operators string) {
 	p.saved = append(p.saved, p.state)
 	p.b = append(p.b, "q\n"...)
 	c := device([]Point{r.Min, r.Max}, 1, nil)
@@ -190,10 +192,10 @@ func (p *pdf) Clip(r Rect) {
 		c = []Point{{-2, -2}, {-2, -2}} // outside: everything is clipped away
 	}
 	p.numbers(c[0].X, c[0].Y, max(0, c[1].X-c[0].X), max(0, c[1].Y-c[0].Y))
-	p.b = append(p.b, "re W n\n"...)
+	p.b = append(p.b, operators...)
 }
 
-func (p *pdf) Unclip() {
+func (p *page) Unclip() {
 	if n := len(p.saved); n > 0 {
 		p.state = p.saved[n-1]
 		p.saved = p.saved[:n-1]
@@ -207,7 +209,8 @@ func (p *pdf) Text(t Text) {
 		return
 	}
 	for _, s := range l.pieces() {
-		p.fillColour(s.color)
+		p.colour(s.color)
+		p.alpha(s.color.A)
 		px := s.size * pixelsPerPoint
 		font := s.face
 		p.b = fmt.Appendf(p.b, "BT /F%d ", font)

@@ -124,7 +124,7 @@ func TestSubset(t *testing.T) {
 			ids = append(ids, f.Glyph(c))
 			chars[c] = uint16(n + 1)
 		}
-		small, err = truetype.Parse(f.Subset(ids, chars))
+		small, err = truetype.Parse(f.Subset(ids, cmap4(chars)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package canvas
 
 import (
+	"cmp"
 	"image"
 	"math"
 )
@@ -95,10 +96,7 @@ func stairs(p []Point) bool {
 
 // strokeStairs draws the line through r.points, which goes in steps.
 func (r *raster) strokeStairs(s Stroke, half float64, dash []float64) {
-	lo, hi := r.points[0], r.points[0]
-	for _, p := range r.points {
-		lo, hi = Point{min(lo.X, p.X), min(lo.Y, p.Y)}, Point{max(hi.X, p.X), max(hi.Y, p.Y)}
-	}
+	lo, hi := corners(r.points)
 	box := image.Rect(int(math.Floor(lo.X-half)), int(math.Floor(lo.Y-half)), int(math.Ceil(hi.X+half)), int(math.Ceil(hi.Y+half))).Intersect(r.clip())
 	if box.Empty() {
 		return
@@ -131,7 +129,7 @@ func (m *mask) steps(p []Point, half float64, c Cap, j Join) {
 			i++
 		}
 		b := p[i]
-		m.add(min(a.X, b.X)-half*abs(d.Y), min(a.Y, b.Y)-half*abs(d.X), max(a.X, b.X)+half*abs(d.Y), max(a.Y, b.Y)+half*abs(d.X))
+		m.add(min(a.X, b.X)-half*math.Abs(d.Y), min(a.Y, b.Y)-half*math.Abs(d.X), max(a.X, b.X)+half*math.Abs(d.Y), max(a.Y, b.Y)+half*math.Abs(d.X))
 	}
 	// Corners and ends lie beside the stretches.
 	for i := 2; i < len(p); i++ {
@@ -157,16 +155,14 @@ func (m *mask) turn(at, a, b Point, half float64, j Join) {
 		if j == RoundJoin {
 			m.end(at, a, half)
 		}
-	case j == RoundJoin:
-		m.disc(at, half, Point{min(out.X, 0), min(out.Y, 0)}, Point{max(out.X, 0), max(out.Y, 0)}, false)
 	default:
-		m.disc(at, half, Point{min(out.X, 0), min(out.Y, 0)}, Point{max(out.X, 0), max(out.Y, 0)}, true)
+		m.disc(at, half, Point{min(out.X, 0), min(out.Y, 0)}, Point{max(out.X, 0), max(out.Y, 0)}, j != RoundJoin)
 	}
 }
 
 // end covers half a disc around the end of a line that went in direction d.
 func (m *mask) end(at, d Point, half float64) {
-	m.disc(at, half, Point{min(d.X, 0) - abs(d.Y), min(d.Y, 0) - abs(d.X)}, Point{max(d.X, 0) + abs(d.Y), max(d.Y, 0) + abs(d.X)}, false)
+	m.disc(at, half, Point{min(d.X, 0) - math.Abs(d.Y), min(d.Y, 0) - math.Abs(d.X)}, Point{max(d.X, 0) + math.Abs(d.Y), max(d.Y, 0) + math.Abs(d.X)}, false)
 }
 
 // add covers a rectangle. What is covered already and what is added are taken to be independent.
@@ -261,14 +257,4 @@ func drawDisc(k discKey) *picture {
 	return p
 }
 
-func abs(v float64) float64 { return math.Abs(v) }
-
-func sign(v float64) float64 {
-	switch {
-	case v > 0:
-		return 1
-	case v < 0:
-		return -1
-	}
-	return 0
-}
+func sign(v float64) float64 { return float64(cmp.Compare(v, 0)) }

@@ -358,23 +358,6 @@ func (s *svg) Encode(w io.Writer) error {
 }
 
 // escaped returns a text as XML has it, in an element or a quoted attribute.
-func escaped(s string) string {
-	var b strings.Builder
-	for _, c := range shown(s) {
-		switch {
-		case c == '&':
-			b.WriteString("&amp;")
-		case c == '<':
-			b.WriteString("&lt;")
-		case c == '>':
-			b.WriteString("&gt;")
-		case c == '"':
-			b.WriteString("&quot;")
-		case c == '\'':
-			b.WriteString("&#39;")
-		default:
-			b.WriteRune(c)
-		}
-	}
-	return b.String()
-}
+func escaped(s string) string { return entities.Replace(shown(s)) }
+
+var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;")

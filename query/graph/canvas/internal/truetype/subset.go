@@ -6,9 +6,8 @@ import (
 )
 
 // Subset returns a font of the given glyphs, without instructions for hinting: glyph 0 and then ids
-// in their order, then what they are composed of. With characters, the font has a cmap of them:
-// character → position in ids, from 1 on.
-func (f *Font) Subset(ids []uint16, characters map[rune]uint16) []byte {
+// in their order, then what they are composed of. The font gets the table cmap if there is one.
+func (f *Font) Subset(ids []uint16, cmap []byte) []byte {
 	all := append([]uint16{0}, ids...)
 	number := map[uint16]uint16{}
 	for i, id := range all {
@@ -44,8 +43,8 @@ func (f *Font) Subset(ids []uint16, characters map[rune]uint16) []byte {
 	maxp := slices.Clone(f.tables["maxp"])
 	be.PutUint16(maxp[4:], uint16(len(all)))
 	tables := map[string][]byte{"glyf": glyf, "loca": loca, "hmtx": hmtx, "head": head, "hhea": hhea, "maxp": maxp}
-	if characters != nil {
-		tables["cmap"] = cmap4(characters)
+	if cmap != nil {
+		tables["cmap"] = cmap
 	}
 	return assemble(tables)
 }
@@ -71,42 +70,6 @@ func (f *Font) bare(id uint16) []byte {
 		out = append(out, 0)
 	}
 	return out
-}
-
-// cmap4 writes a table of characters of the Basic Multilingual Plane.
-func cmap4(characters map[rune]uint16) []byte {
-	type run struct{ first, last, glyph uint16 }
-	var runs []run
-	for _, c := range slices.Sorted(maps.Keys(characters)) {
-		if c < 0 || c >= 0xffff {
-			continue
-		}
-		id := characters[c]
-		if n := len(runs); n > 0 && runs[n-1].last+1 == uint16(c) && runs[n-1].glyph+uint16(c)-runs[n-1].first == id {
-			runs[n-1].last = uint16(c)
-			continue
-		}
-		runs = append(runs, run{uint16(c), uint16(c), id})
-	}
-	runs = append(runs, run{0xffff, 0xffff, 0})
-	n := len(runs)
-	size := 16 + 8*n
-	t := []byte{0, 0, 0, 1, 0, 3, 0, 1, 0, 0, 0, 12} // one table, of Windows' Unicode, at 12
-	span, log := searchRange(n)
-	for _, v := range []int{4, size, 0, 2 * n, 2 * span, log, 2 * (n - span)} {
-		t = be.AppendUint16(t, uint16(v))
-	}
-	for _, r := range runs {
-		t = be.AppendUint16(t, r.last)
-	}
-	t = append(t, 0, 0)
-	for _, r := range runs {
-		t = be.AppendUint16(t, r.first)
-	}
-	for _, r := range runs {
-		t = be.AppendUint16(t, r.glyph-r.first)
-	}
-	return append(t, make([]byte, 2*n)...)
 }
 
 // searchRange returns the largest power of two up to n, and its logarithm.
