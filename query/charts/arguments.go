@@ -3,6 +3,7 @@ package charts
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,10 +14,8 @@ import (
 // range. It returns nil if a path or a data source ends in a backslash, because the graph language
 // cannot express that.
 func (c *Chart) Arguments() []string {
-	for i := range c.Lines {
-		if strings.HasSuffix(c.Lines[i].Path, `\`) || strings.HasSuffix(c.Lines[i].DS, `\`) {
-			return nil
-		}
+	if slices.ContainsFunc(c.Lines, func(l Line) bool { return strings.HasSuffix(l.Path, `\`) || strings.HasSuffix(l.DS, `\`) }) {
+		return nil
 	}
 	args := []string{"--title", oneLine(c.Title)}
 	if c.Unit != "" {
@@ -53,12 +52,7 @@ func (c *Chart) Arguments() []string {
 
 // mirrored reports whether some lines are below zero.
 func (c *Chart) mirrored() bool {
-	for i := range c.Lines {
-		if c.Lines[i].Factor < 0 && c.Lines[i].Offset == 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Factor < 0 && l.Offset == 0 })
 }
 
 // arguments collects the arguments of a chart. The values of line i are the variable v0, v1 and so

@@ -34,7 +34,7 @@ func (b *builder) cook(r *recipe, s *Series, captures []string, base string) boo
 		if r.to100 {
 			c.Upper = 100
 		}
-		return &draft{Chart: c, base: base, rank: rankOf(r.group), place: r.place()}
+		return &draft{Chart: c, base: base, rank: rankOf(r.group), place: r.place}
 	})
 	d.Lines = append(d.Lines, lines...)
 	return true
@@ -78,14 +78,4 @@ func (r *recipe) line(s *Series, ds, name, caption string) (Line, bool) {
 	}
 	l.order = len(r.parts)
 	return l, r.open
-}
-
-// place returns the place of a recipe in the table.
-func (r *recipe) place() int {
-	for i := range recipes {
-		if &recipes[i] == r {
-			return i
-		}
-	}
-	return len(recipes)
 }

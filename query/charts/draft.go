@@ -3,6 +3,7 @@ package charts
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -89,8 +90,8 @@ func (d *draft) charts() []Chart {
 		n := (len(d.Lines) + pages - 1) / pages
 		c.Lines = slices.Clone(d.Lines[min(i*n, len(d.Lines)):min((i+1)*n, len(d.Lines))])
 		if pages > 1 {
-			c.ID += "#" + digits(i+1)
-			c.Title += " (" + digits(i+1) + " of " + digits(pages) + ")"
+			c.ID += "#" + strconv.Itoa(i+1)
+			c.Title += " (" + strconv.Itoa(i+1) + " of " + strconv.Itoa(pages) + ")"
 		}
 		c.finish()
 		out = append(out, c)
@@ -121,10 +122,8 @@ var groups = []string{
 // rankOf returns the place of a heading. Headings that groups lacks come behind it, groupCores
 // last.
 func rankOf(group string) int {
-	for i, g := range groups {
-		if g == group {
-			return i
-		}
+	if i := slices.Index(groups, group); i >= 0 {
+		return i
 	}
 	if group == groupCores {
 		return len(groups) + 1

@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-func digits(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return digits(n/10) + string(rune('0'+n%10))
-}
-
 // natural compares texts as people sort them: numbers in them by their value.
 func natural(a, b string) int {
 	for a != "" && b != "" {

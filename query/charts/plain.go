@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -11,9 +12,7 @@ func (b *builder) plain(s *Series) {
 	folder := strings.TrimSuffix(path[:len(path)-len(name)], "/")
 	heading := folder[strings.LastIndexByte(folder, '/')+1:]
 	base := folder
-	if strings.HasPrefix(path, "collectd/") && strings.Count(path, "/") == 3 {
-		base = folder[:strings.LastIndexByte(folder, '/')]
-	} else if strings.HasPrefix(path, "mono/") && strings.Count(path, "/") == 3 {
+	if (strings.HasPrefix(path, "collectd/") || strings.HasPrefix(path, "mono/")) && strings.Count(path, "/") == 3 {
 		base = folder[:strings.LastIndexByte(folder, '/')]
 	}
 	if s.Group != "" {
@@ -90,12 +89,7 @@ func (s *Series) together(stem, instance, name string, whole bool, heading strin
 
 // mixed reports whether some data sources of a series are rates and others are not.
 func (s *Series) mixed() bool {
-	for _, ds := range s.Sources {
-		if ds.Rate != s.Sources[0].Rate {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Sources, func(ds Source) bool { return ds.Rate != s.Sources[0].Rate })
 }
 
 // A direction is one of two data sources that are shown above and below zero.
@@ -123,12 +117,7 @@ func directionOf(name string) (direction, bool) {
 }
 
 func hasSource(s *Series, name string) bool {
-	for _, ds := range s.Sources {
-		if ds.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Sources, func(ds Source) bool { return ds.Name == name })
 }
 
 func words(name string) string {

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -26,6 +27,7 @@ type recipe struct {
 	bySource bool
 	parts    []part
 	open     bool // parts that are not listed are shown as well
+	place    int  // in the table
 }
 
 // A part is what one line of a recipe shows.
@@ -89,7 +91,7 @@ func matchName(pattern, name string) (capture string, wild, ok bool) {
 // expand puts captures in place of $1, $2 and so on.
 func expand(text string, captures []string) string {
 	for i, c := range captures {
-		text = strings.ReplaceAll(text, "$"+digits(i+1), c)
+		text = strings.ReplaceAll(text, "$"+strconv.Itoa(i+1), c)
 	}
 	return text
 }

@@ -55,7 +55,7 @@ var recipes = func() []recipe {
 		some   []recipe
 	}{{"", collectdRecipes}, {ganglia, gangliaRecipes}, {"rrdd/", xenRecipes}, {"mono/", monoRecipes}, {"rondo/", ownRecipes}} {
 		for _, r := range f.some {
-			r.sender = f.sender
+			r.sender, r.place = f.sender, len(all)
 			all = append(all, r)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -43,16 +44,13 @@ type Entry struct{ Name, Title string }
 
 // CheckName returns ErrName if a page cannot have that name.
 func CheckName(name string) error {
-	ok := len(name) > 0 && len(name) <= 64 && name[0] != '.' && name[0] != '-' && name[0] != '_'
-	for i := range len(name) {
-		c := name[i]
-		ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '-' || c == '_')
-	}
-	if !ok {
+	if !pageName.MatchString(name) {
 		return ErrName
 	}
 	return nil
 }
+
+var pageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // open opens the folder. No link leads out of the database's folder.
 func (f *Folder) open(make bool) (*os.Root, error) {

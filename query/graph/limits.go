@@ -2,7 +2,8 @@ package graph
 
 import (
 	"math"
-	"strconv"
+
+	"github.com/rondo-db/rondo/query/graphdata"
 )
 
 // symbols are the SI prefixes of the powers from -8 to 8.
@@ -87,24 +88,12 @@ func (l *Layout) unit() {
 	if o.HasExponent {
 		s.viewDigits = float64(o.UnitsExponent / 3)
 	}
-	s.factor = power(o.Base, int(s.digits))
-	s.viewFactor = float64(float32(s.factor / power(o.Base, int(s.viewDigits)))) // as rrdtool keeps it
+	s.factor = graphdata.Power(o.Base, int(s.digits))
+	s.viewFactor = float64(float32(s.factor / graphdata.Power(o.Base, int(s.viewDigits)))) // as rrdtool keeps it
 	s.symbol = outOfScale
 	if i := s.viewDigits + noSymbol; i >= 0 && i < float64(len(symbols)) {
 		s.symbol = symbols[int(i)]
 	}
-}
-
-// power is a power of 1,000 or 1,024.
-func power(base, n int) float64 {
-	if base == 1024 {
-		return math.Ldexp(1, 10*n)
-	}
-	if n < -110 || n > 110 {
-		return math.Pow(1000, float64(n))
-	}
-	v, _ := strconv.ParseFloat("1e"+strconv.Itoa(3*n), 64) // infinite out of range
-	return v
 }
 
 // sensible are the limits, in units, that an axis likes to end at.

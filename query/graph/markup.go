@@ -1,7 +1,10 @@
 package graph
 
 import (
+	"encoding/xml"
+	"errors"
 	"image/color"
+	"io"
 	"strconv"
 	"strings"
 
@@ -27,94 +30,34 @@ const maxNesting = 64
 // strikethrough, size, font and color. Other tags and attributes are dropped. It is not ok if tags
 // do not fit together.
 func markup(text string) (runs []canvas.Run, ok bool) {
+	d := xml.NewDecoder(strings.NewReader(text))
 	style := []canvas.Run{{}}
-	var open []string
-	for text != "" {
-		i := strings.IndexByte(text, '<')
-		if i < 0 {
-			i = len(text)
-		}
-		if i > 0 {
-			r := style[len(style)-1]
-			if r.Text, ok = unescaped(text[:i]); !ok {
-				return nil, false
-			}
-			runs = append(runs, r)
-			text = text[i:]
-			continue
-		}
-		end := strings.IndexByte(text, '>')
-		if end < 0 {
-			return nil, false
-		}
-		tag := text[1:end]
-		text = text[end+1:]
-		if name, closing := strings.CutPrefix(tag, "/"); closing {
-			if len(open) == 0 || open[len(open)-1] != strings.TrimSpace(name) {
-				return nil, false
-			}
-			open, style = open[:len(open)-1], style[:len(style)-1]
-			continue
-		}
-		if strings.HasSuffix(tag, "/") {
-			continue
-		}
-		name, attributes, _ := strings.Cut(strings.TrimSpace(tag), " ")
-		if name == "" || len(open) == maxNesting {
-			return nil, false
-		}
-		open = append(open, name)
-		style = append(style, styled(style[len(style)-1], name, attributes))
-	}
-	if runs == nil {
-		runs = canvas.Plain("")
-	}
-	return runs, len(open) == 0
-}
-
-// unescaped replaces the entities of XML.
-func unescaped(text string) (string, bool) {
-	var b strings.Builder
 	for {
-		before, rest, more := strings.Cut(text, "&")
-		b.WriteString(before)
-		if !more {
-			return b.String(), true
-		}
-		name, after, ended := strings.Cut(rest, ";")
-		if !ended {
-			return "", false
-		}
-		switch name {
-		case "lt":
-			b.WriteByte('<')
-		case "gt":
-			b.WriteByte('>')
-		case "amp":
-			b.WriteByte('&')
-		case "quot":
-			b.WriteByte('"')
-		case "apos":
-			b.WriteByte('\'')
-		default:
-			number, isNumber := strings.CutPrefix(name, "#")
-			base := 10
-			if digits, isHex := strings.CutPrefix(number, "x"); isHex {
-				number, base = digits, 16
+		token, err := d.Token()
+		switch t := token.(type) {
+		case nil:
+			if runs == nil {
+				runs = canvas.Plain("")
 			}
-			n, err := strconv.ParseInt(number, base, 32)
-			if !isNumber || err != nil || n < 1 {
-				return "", false
+			return runs, errors.Is(err, io.EOF)
+		case xml.CharData:
+			r := style[len(style)-1]
+			r.Text = string(t)
+			runs = append(runs, r)
+		case xml.StartElement:
+			if len(style) > maxNesting {
+				return nil, false
 			}
-			b.WriteRune(rune(n))
+			style = append(style, styled(style[len(style)-1], t))
+		case xml.EndElement:
+			style = style[:len(style)-1]
 		}
-		text = after
 	}
 }
 
 // styled is how text within a tag looks.
-func styled(r canvas.Run, tag, attributes string) canvas.Run {
-	switch tag {
+func styled(r canvas.Run, tag xml.StartElement) canvas.Run {
+	switch tag.Name.Local {
 	case "b":
 		r.Bold = true
 	case "i":
@@ -124,29 +67,11 @@ func styled(r canvas.Run, tag, attributes string) canvas.Run {
 	case "s":
 		r.Strike = true
 	case "span":
-		for name, value := range attributesOf(attributes) {
-			setStyle(&r, name, value)
+		for _, a := range tag.Attr {
+			setStyle(&r, a.Name.Local, a.Value)
 		}
 	}
 	return r
-}
-
-// attributesOf yields the attributes of a tag, name="value" or name='value'.
-func attributesOf(text string) func(yield func(name, value string) bool) {
-	return func(yield func(name, value string) bool) {
-		for {
-			name, rest, more := strings.Cut(text, "=")
-			rest = strings.TrimLeft(rest, " ")
-			if !more || rest == "" || rest[0] != '"' && rest[0] != '\'' {
-				return
-			}
-			value, after, ended := strings.Cut(rest[1:], rest[:1])
-			if !ended || !yield(strings.TrimSpace(name), value) {
-				return
-			}
-			text = after
-		}
-	}
 }
 
 // Sizes in words, in points.

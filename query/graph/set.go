@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/query/graph/canvas"
@@ -77,42 +78,49 @@ var texts = map[string]func(o *Options, arg string){
 }
 
 var settings = map[string]func(o *Options, arg string) error{
-	"start":                (*Options).setStart,
-	"end":                  (*Options).setEnd,
-	"x-grid":               (*Options).setXGrid,
-	"y-grid":               (*Options).setYGrid,
-	"width":                func(o *Options, arg string) error { return side(&o.Width, arg, "width") },
-	"height":               func(o *Options, arg string) error { return side(&o.Height, arg, "height") },
-	"upper-limit":          func(o *Options, arg string) error { return strict(&o.Max, arg, 'u') },
-	"lower-limit":          func(o *Options, arg string) error { return strict(&o.Min, arg, 'l') },
-	"tabwidth":             func(o *Options, arg string) error { return strict(&o.TabWidth, arg, 'T') },
-	"zoom":                 (*Options).setZoom,
-	"base":                 (*Options).setBase,
-	"color":                (*Options).setColor,
-	"font":                 (*Options).setFont,
-	"imgformat":            (*Options).setFormat,
-	"units":                (*Options).setUnits,
-	"right-axis":           (*Options).setRightAxis,
-	"left-axis-formatter":  func(o *Options, arg string) error { return formatter(&o.Left.Formatter, arg, "left") },
-	"right-axis-formatter": func(o *Options, arg string) error { return formatter(&o.Right.Formatter, arg, "right") },
-	"legend-position":      (*Options).setPosition,
-	"legend-direction":     (*Options).setDirection,
-	"grid-dash":            (*Options).setGridDash,
-	"font-render-mode":     (*Options).setFontMode,
-	"graph-render-mode":    (*Options).setGraphMode,
-	"graph-type":           (*Options).setType,
+	"start":       func(o *Options, arg string) error { return o.setTime(&o.start, arg, "start") },
+	"end":         func(o *Options, arg string) error { return o.setTime(&o.end, arg, "end") },
+	"x-grid":      (*Options).setXGrid,
+	"y-grid":      (*Options).setYGrid,
+	"width":       func(o *Options, arg string) error { return side(&o.Width, arg, "width") },
+	"height":      func(o *Options, arg string) error { return side(&o.Height, arg, "height") },
+	"upper-limit": func(o *Options, arg string) error { return strict(&o.Max, arg, 'u') },
+	"lower-limit": func(o *Options, arg string) error { return strict(&o.Min, arg, 'l') },
+	"tabwidth":    func(o *Options, arg string) error { return strict(&o.TabWidth, arg, 'T') },
+	"zoom":        (*Options).setZoom,
+	"base":        (*Options).setBase,
+	"color":       (*Options).setColor,
+	"font":        (*Options).setFont,
+	"imgformat":   (*Options).setFormat,
+	"units":       (*Options).setUnits,
+	"right-axis":  (*Options).setRightAxis,
+	"left-axis-formatter": func(o *Options, arg string) error {
+		return choose(&o.Left.Formatter, formatters, arg, "Unknown left axis formatter")
+	},
+	"right-axis-formatter": func(o *Options, arg string) error {
+		return choose(&o.Right.Formatter, formatters, arg, "Unknown right axis formatter")
+	},
+	"legend-position": func(o *Options, arg string) error {
+		return choose(&o.LegendPosition, positions, arg, "unknown legend-position '%s'")
+	},
+	"legend-direction": func(o *Options, arg string) error {
+		return choose(&o.LegendDirection, directions, arg, "unknown legend-position '%s'")
+	},
+	"grid-dash": (*Options).setGridDash,
+	"font-render-mode": func(o *Options, arg string) error {
+		return choose(&o.HardText, textModes, arg, "unknown font-render-mode '%s'")
+	},
+	"graph-render-mode": func(o *Options, arg string) error {
+		return choose(&o.HardEdges, edgeModes, arg, "unknown graph-render-mode '%s'")
+	},
+	"graph-type": func(o *Options, arg string) error {
+		return choose(&o.XY, graphTypes, arg, "unsupported graphics type '%s'")
+	},
 }
 
-func (o *Options) setStart(arg string) (err error) {
-	if o.start, err = o.times.Parse(arg); err != nil {
-		return fmt.Errorf("start time: %w", err)
-	}
-	return nil
-}
-
-func (o *Options) setEnd(arg string) (err error) {
-	if o.end, err = o.times.Parse(arg); err != nil {
-		return fmt.Errorf("end time: %w", err)
+func (o *Options) setTime(t *attime.Time, arg, name string) (err error) {
+	if *t, err = o.times.Parse(arg); err != nil {
+		return fmt.Errorf("%s time: %w", name, err)
 	}
 	return nil
 }
@@ -189,58 +197,24 @@ func (o *Options) setFormat(arg string) error {
 	return nil
 }
 
-func formatter(f *Formatter, arg, axis string) error {
-	known, ok := map[string]Formatter{"numeric": Numeric, "timestamp": Timestamp, "duration": Duration}[arg]
+// choose takes one of some words. message is the error for another word.
+func choose[T any](to *T, from map[string]T, arg, message string) error {
+	v, ok := from[arg]
 	if !ok {
-		return fmt.Errorf("Unknown %s axis formatter", axis)
+		return errors.New(strings.Replace(message, "%s", arg, 1))
 	}
-	*f = known
+	*to = v
 	return nil
 }
 
-func (o *Options) setPosition(arg string) error {
-	p, ok := map[string]Position{"north": North, "south": South, "west": West, "east": East}[arg]
-	if !ok {
-		return fmt.Errorf("unknown legend-position '%s'", arg)
-	}
-	o.LegendPosition = p
-	return nil
-}
-
-func (o *Options) setDirection(arg string) error {
-	d, ok := map[string]Direction{"topdown": TopDown, "bottomup": BottomUp, "bottomup2": BottomUp2}[arg]
-	if !ok {
-		return fmt.Errorf("unknown legend-position '%s'", arg)
-	}
-	o.LegendDirection = d
-	return nil
-}
-
-func (o *Options) setFontMode(arg string) error {
-	switch arg {
-	case "normal", "light", "mono":
-		o.HardText = arg == "mono"
-		return nil
-	}
-	return fmt.Errorf("unknown font-render-mode '%s'", arg)
-}
-
-func (o *Options) setGraphMode(arg string) error {
-	switch arg {
-	case "normal", "mono":
-		o.HardEdges = arg == "mono"
-		return nil
-	}
-	return fmt.Errorf("unknown graph-render-mode '%s'", arg)
-}
-
-func (o *Options) setType(arg string) error {
-	if arg != "TIME" && arg != "XY" {
-		return fmt.Errorf("unsupported graphics type '%s'", arg)
-	}
-	o.XY = arg == "XY"
-	return nil
-}
+var (
+	formatters = map[string]Formatter{"numeric": Numeric, "timestamp": Timestamp, "duration": Duration}
+	positions  = map[string]Position{"north": North, "south": South, "west": West, "east": East}
+	directions = map[string]Direction{"topdown": TopDown, "bottomup": BottomUp, "bottomup2": BottomUp2}
+	textModes  = map[string]bool{"normal": false, "light": false, "mono": true}
+	edgeModes  = map[string]bool{"normal": false, "mono": true}
+	graphTypes = map[string]bool{"TIME": false, "XY": true}
+)
 
 // Finish ends the options: it works out the range of time, and looks at what depends on several of
 // them. The error has rrdtool's words.

@@ -119,29 +119,25 @@ func (c *clock) unix() int64 {
 // nearestWeeks is how far from a date summer time is looked for.
 const nearestWeeks = 53
 
+// field returns the field of a unit, and the least value that it has.
+func (c *clock) field(u Interval) (*int, int) {
+	return [...]*int{&c.second, &c.minute, &c.hour, &c.day, &c.day, &c.month, &c.year}[u], [...]int{Day: 1, Week: 1, Month: 1, Year: 0}[u]
+}
+
 // first returns the last line at or before a time.
 func (e Every) first(t int64, loc *time.Location, weekStart time.Weekday) int64 {
 	c := clockOf(t, loc)
-	switch e.Unit {
-	case Second:
-		c.second -= c.second % e.Count
-	case Minute:
-		c.second = 0
-		c.minute -= c.minute % e.Count
-	case Hour:
-		c.second, c.minute = 0, 0
-		c.hour -= c.hour % e.Count
+	for u := range e.Unit {
+		if f, least := c.field(u); u != Day || e.Unit != Week {
+			*f = least
+		}
+	}
+	switch f, least := c.field(e.Unit); e.Unit {
 	case Day:
-		c.second, c.minute, c.hour = 0, 0, 0
 	case Week:
-		c.second, c.minute, c.hour = 0, 0, 0
 		c.day -= (int(time.Unix(t, 0).In(loc).Weekday()) - int(weekStart) + 7) % 7
-	case Month:
-		c.second, c.minute, c.hour, c.day = 0, 0, 0, 1
-		c.month -= (c.month - 1) % e.Count
-	case Year:
-		c.second, c.minute, c.hour, c.day, c.month = 0, 0, 0, 1, 1
-		c.year -= c.year % e.Count
+	default:
+		*f -= (*f - least) % e.Count
 	}
 	return c.unix()
 }
@@ -150,22 +146,11 @@ func (e Every) first(t int64, loc *time.Location, weekStart time.Weekday) int64 
 // t, as rrdtool does: behind a change, lines are an hour off.
 func (e Every) next(t int64, loc *time.Location) int64 {
 	c := clockOf(t, loc)
-	switch e.Unit {
-	case Second:
-		c.second += e.Count
-	case Minute:
-		c.minute += e.Count
-	case Hour:
-		c.hour += e.Count
-	case Day:
-		c.day += e.Count
-	case Week:
-		c.day += 7 * e.Count
-	case Month:
-		c.month += e.Count
-	case Year:
-		c.year += e.Count
+	if e.Unit == Week {
+		e.Count *= 7
 	}
+	f, _ := c.field(e.Unit)
+	*f += e.Count
 	return max(c.unix(), t+1)
 }
 

@@ -156,14 +156,8 @@ func (l *Layout) axis(s ySpacing, first, last int) *axis {
 // left is the label of a line of the left axis.
 func (a *axis) left(i int) string {
 	o, v := a.l.o, a.step*float64(i)
-	switch o.Left.Formatter {
-	case Timestamp:
-		return o.Names.FormatTimestamp(o.Left.Format, a.s.step*float64(i))
-	case Duration:
-		return a.l.duration(o.Left.Format, a.s.step*float64(i))
-	}
-	if o.Left.Format != "" {
-		return formatted(o.Left.Format, v, o.Point)
+	if text, ok := a.l.styled(o.Left, a.s.step*float64(i), v); ok {
+		return text
 	}
 	format := a.s.format
 	if format == "" {
@@ -184,14 +178,8 @@ func (a *axis) left(i int) string {
 // right is the label of a value of the right axis.
 func (a *axis) right(v float64) string {
 	o := a.l.o
-	switch o.Right.Formatter {
-	case Timestamp:
-		return o.Names.FormatTimestamp(o.Right.Format, v)
-	case Duration:
-		return a.l.duration(o.Right.Format, v)
-	}
-	if o.Right.Format != "" {
-		return formatted(o.Right.Format, v, o.Point)
+	if text, ok := a.l.styled(o.Right, v, v); ok {
+		return text
 	}
 	if a.short {
 		return o.Point.In(fmt.Sprintf("%5.1f %s", v/a.divide, a.prefix))
@@ -199,16 +187,20 @@ func (a *axis) right(v float64) string {
 	return fmt.Sprintf("%5.0f %s", v/a.divide, a.prefix)
 }
 
-// formatted is a number in a format that is known to be right.
-func formatted(format string, v float64, point graphdata.Point) string {
-	f, _ := graphdata.ParseCFormat(format, false)
-	return string(f.Append(nil, v, "", point))
-}
-
-func (l *Layout) duration(format string, v float64) string {
-	text, ok := graphdata.FormatDuration(format, v, l.o.Point)
-	if !ok {
-		l.Failed = graphdata.ErrDuration
+// styled is a number as the options say, if they say how: time as a time or a duration, or v in a
+// format that is known to be right.
+func (l *Layout) styled(s AxisStyle, time, v float64) (text string, ok bool) {
+	switch {
+	case s.Formatter == Timestamp:
+		return l.o.Names.FormatTimestamp(s.Format, time), true
+	case s.Formatter == Duration:
+		if text, ok = graphdata.FormatDuration(s.Format, time, l.o.Point); !ok {
+			l.Failed = graphdata.ErrDuration
+		}
+		return text, true
+	case s.Format == "":
+		return "", false
 	}
-	return text
+	f, _ := graphdata.ParseCFormat(s.Format, false)
+	return string(f.Append(nil, v, "", l.o.Point)), true
 }

@@ -213,10 +213,7 @@ func (p *Program) addVDEF(l *line) error {
 }
 
 func (p *Program) addShift(l *line) error {
-	name := l.byKey("vname")
-	if name == nil {
-		name = l.next()
-	}
+	name := l.either("vname")
 	if name == nil {
 		return fmt.Errorf("No argument for definition of vdef/rrd in %s", l.text)
 	}
@@ -228,10 +225,7 @@ func (p *Program) addShift(l *line) error {
 	if p.elems[e.of].kind == VDEF {
 		return fmt.Errorf("Cannot shift a VDEF: '%s' in line '%s'\n", name.value, l.text)
 	}
-	offset := l.byKey("shift")
-	if offset == nil {
-		offset = l.next()
-	}
+	offset := l.either("shift")
 	if offset == nil {
 		return errors.New("No shift given")
 	}

@@ -1,10 +1,12 @@
 package graphdata
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
+	"fmt"
 	"image/color"
 	"strconv"
 
-	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
@@ -29,15 +31,16 @@ const defaultGradHeight = 50
 
 // ParseColor reads RGB, RGBA, RRGGBB or RRGGBBAA in hexadecimal digits.
 func ParseColor(text string) (c color.NRGBA, ok bool) {
-	if !isColor(text) {
-		return c, false
-	}
-	if len(text) <= 4 {
+	switch len(text) {
+	case 3, 4:
 		long := make([]byte, 0, 8)
 		for i := range len(text) {
 			long = append(long, text[i], text[i])
 		}
 		text = string(long)
+	case 6, 8:
+	default:
+		return c, false
 	}
 	if len(text) == 6 {
 		text += "ff"
@@ -46,26 +49,22 @@ func ParseColor(text string) (c color.NRGBA, ok bool) {
 	return color.NRGBA{R: uint8(n >> 24), G: uint8(n >> 16), B: uint8(n >> 8), A: uint8(n)}, err == nil
 }
 
-// number returns the number in an argument that was checked before; 0 if the argument is empty.
-func number(text string) float64 {
-	v, err := rra.ParseNumber(text)
-	if err != nil {
-		return 0
-	}
-	return v
-}
-
-// dashLengths returns the lengths in an argument that was checked before: drawn and left out in
-// turn. An odd number of lengths is gone through twice, so that each is drawn once and left out
-// once.
-func dashLengths(text string) []float64 {
-	var lengths []float64
+// dashLengths returns the lengths in an argument, which are drawn and left out in turn: numbers with
+// commas between them. An odd number of lengths is gone through twice, so that each is drawn once
+// and left out once.
+func dashLengths(text string) (lengths []float64, err error) {
 	for {
 		v, n := rpn.ScanNumber(text)
-		lengths = append(lengths, v)
-		if n >= len(text) {
-			return lengths
+		if n == 0 {
+			return nil, fmt.Errorf("Could not parse number: %s", text)
 		}
-		text = text[n+1:]
+		lengths = append(lengths, v)
+		if text = text[n:]; text == "" {
+			return lengths, nil
+		}
+		if text[0] != ',' {
+			return nil, fmt.Errorf("expected a ',' at : %s", text)
+		}
+		text = text[1:]
 	}
 }

@@ -1,6 +1,7 @@
 package graphdata
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -53,42 +54,26 @@ func FormatDuration(format string, v float64, point Point) (text string, ok bool
 			b.WriteByte('%')
 			continue
 		}
-		part, known := durationPart(letter, v)
+		part, known := durationParts[letter]
 		if !known {
 			return "", false
 		}
+		shown := v / part[0]
+		if part[1] > 0 {
+			shown = math.Mod(shown, part[1])
+		}
 		if b.Len() < maxDuration {
-			appendPart(&b, part, min(width, maxFormat), min(precision, maxFormat), zeros, point)
+			appendPart(&b, shown, min(width, maxFormat), min(precision, maxFormat), zeros, point)
 		}
 	}
 	return cut(b.String(), maxDuration), true
 }
 
-// durationPart is what a conversion shows of a number of milliseconds.
-func durationPart(letter byte, v float64) (float64, bool) {
-	switch letter {
-	case 'W':
-		return v / 604800000, true
-	case 'd':
-		return math.Mod(v/86400000, 7), true
-	case 'D':
-		return v / 86400000, true
-	case 'h':
-		return math.Mod(v/3600000, 24), true
-	case 'H':
-		return v / 3600000, true
-	case 'm':
-		return math.Mod(v/60000, 60), true
-	case 'M':
-		return v / 60000, true
-	case 's':
-		return math.Mod(v/1000, 60), true
-	case 'S':
-		return v / 1000, true
-	case 'f':
-		return math.Mod(v, 1000), true
-	}
-	return 0, false
+// durationParts are the parts of a duration that conversions show: by how many milliseconds it is
+// divided, and what the quotient is reduced by; 0: it is not.
+var durationParts = map[byte][2]float64{
+	'W': {604800000, 0}, 'd': {86400000, 7}, 'D': {86400000, 0}, 'h': {3600000, 24}, 'H': {3600000, 0},
+	'm': {60000, 60}, 'M': {60000, 0}, 's': {1000, 60}, 'S': {1000, 0}, 'f': {1, 1000},
 }
 
 // appendPart writes a number cut off, not rounded, behind its last digit.
@@ -152,35 +137,22 @@ func dashesOf(format string) string {
 		}
 		letter := rest[0]
 		format = rest[1:]
-		switch letter {
-		case '%':
-			b.WriteByte('%')
-		case ' ', '.', '@': // these are no conversions
-			b.WriteByte('%')
-			b.WriteByte(letter)
-		case 'n':
-			b.WriteString("\r\n")
-		case 't':
-			b.WriteByte('\t')
-		case 'C', 'd', 'g', 'H', 'I', 'm', 'M', 'S', 'U', 'V', 'W', 'y':
-			b.WriteString("--")
-		case 'j':
-			b.WriteString("---")
-		case 'G', 'Y':
-			b.WriteString("----")
-		case 'D':
-			b.WriteString("--/--/--")
-		case 'F':
-			b.WriteString("----------")
-		case 'R':
-			b.WriteString("--:--")
-		case 'T':
-			b.WriteString("--:--:--")
-		default:
-			b.WriteByte('-')
-			if (letter == 'E' || letter == 'O') && format != "" {
-				format = format[1:]
-			}
+		b.WriteString(cmp.Or(dashes[letter], "-"))
+		if (letter == 'E' || letter == 'O') && format != "" {
+			format = format[1:]
 		}
 	}
 }
+
+// dashes are what stands for conversions, but for those that become one dash. Some letters are no
+// conversions.
+var dashes = func() map[byte]string {
+	m := map[byte]string{
+		'%': "%", ' ': "% ", '.': "%.", '@': "%@", 'n': "\r\n", 't': "\t", 'j': "---", 'G': "----", 'Y': "----",
+		'D': "--/--/--", 'F': "----------", 'R': "--:--", 'T': "--:--:--",
+	}
+	for _, letter := range []byte("CdgHImMSUVWy") {
+		m[letter] = "--"
+	}
+	return m
+}()

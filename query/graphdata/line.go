@@ -105,6 +105,14 @@ func (l *line) next() *argument {
 	return nil
 }
 
+// either takes an argument by its key, or else the next one, or returns nil.
+func (l *line) either(key string) *argument {
+	if a := l.byKey(key); a != nil {
+		return a
+	}
+	return l.next()
+}
+
 // done returns an error if arguments are left.
 func (l *line) done() error {
 	var left []string
@@ -121,10 +129,7 @@ func (l *line) done() error {
 
 // positional takes an argument by its key, or else the next one. what names it in the error.
 func (l *line) positional(key, what string) (*argument, error) {
-	a := l.byKey(key)
-	if a == nil {
-		a = l.next()
-	}
+	a := l.either(key)
 	if a == nil {
 		return nil, fmt.Errorf("No positional %s", what)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/rra"
-	"github.com/rondo-db/rondo/rra/rpn"
 )
 
 // maxLegend bounds a legend, in bytes. The rest is cut off.
@@ -62,10 +61,7 @@ func (m *mark) comment(l *line) error {
 }
 
 func (m *mark) align(l *line) error {
-	a := l.byKey("align")
-	if a == nil {
-		a = l.next()
-	}
+	a := l.either("align")
 	if a == nil {
 		return errors.New("No alignment given")
 	}
@@ -180,13 +176,10 @@ func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err er
 		return false, err
 	}
 	of, isVariable := p.names[x.vname]
-	if !isVariable {
-		if _, err := rra.ParseNumber(x.vname); err != nil {
-			return false, fmt.Errorf("%s is not a vname nor a number", x.vname)
-		}
-	}
-	if m.Drawing.Variable = of; !isVariable {
-		m.Drawing.Variable, m.Drawing.Value = -1, number(x.vname)
+	if isVariable {
+		m.Drawing.Variable = of
+	} else if m.Drawing.Value, err = rra.ParseNumber(x.vname); err != nil {
+		return false, fmt.Errorf("%s is not a vname nor a number", x.vname)
 	}
 	for _, text := range x.colors {
 		c, ok := ParseColor(text)
@@ -276,10 +269,9 @@ func (m *mark) style(l *line, width string) (err error) {
 // dashes takes and checks the arguments for dashes.
 func (m *mark) dashes(l *line) (err error) {
 	if a := l.byKey("dashes"); a != nil {
-		if err := dashes(a.value); err != nil {
+		if m.Drawing.Dashes, err = dashLengths(a.value); err != nil {
 			return err
 		}
-		m.Drawing.Dashes = dashLengths(a.value)
 	}
 	if a := l.byKey("dash-offset"); a != nil {
 		if m.Drawing.Offset, err = rra.ParseNumber(a.value); err != nil {
@@ -287,30 +279,4 @@ func (m *mark) dashes(l *line) (err error) {
 		}
 	}
 	return nil
-}
-
-// dashes checks that text is numbers with commas between them.
-func dashes(text string) error {
-	for {
-		_, n := rpn.ScanNumber(text)
-		if n == 0 {
-			return fmt.Errorf("Could not parse number: %s", text)
-		}
-		if text = text[n:]; text == "" {
-			return nil
-		}
-		if text[0] != ',' {
-			return fmt.Errorf("expected a ',' at : %s", text)
-		}
-		text = text[1:]
-	}
-}
-
-// isColor reports whether text is RGB, RGBA, RRGGBB or RRGGBBAA.
-func isColor(text string) bool {
-	switch len(text) {
-	case 3, 4, 6, 8:
-		return strings.Trim(text, "0123456789abcdefABCDEF") == ""
-	}
-	return false
 }

@@ -14,14 +14,22 @@ import (
 // Marks returns the lines that draw and print, in order, with the texts that they write. Base, 1000
 // or 1024, scales SI prefixes. Call it after Run.
 func (p *Program) Marks(base int) ([]Mark, error) {
+	p.marked = true
+	return p.texts(base, p.print)
+}
+
+// texts returns the marks with the texts that print makes of those with a number.
+func (p *Program) texts(base int, print func(x *printed, text string, s *printing) (string, error)) ([]Mark, error) {
 	s := printing{at: p.options.Now, scale: scale{base: base}}
 	out := make([]Mark, 0, len(p.marks))
-	p.marked = true
 	for i := range p.marks {
 		m := p.marks[i].Mark
 		if x := p.marks[i].printed; x != nil {
+			if e := &p.elems[x.of]; e.kind == VDEF {
+				s.at = time.Unix(e.at, 0).In(p.options.Now.Location())
+			}
 			var err error
-			if m.Text, err = p.print(x, m.Text, &s); err != nil {
+			if m.Text, err = print(x, m.Text, &s); err != nil {
 				return nil, err
 			}
 		}
@@ -39,18 +47,11 @@ type printing struct {
 // print returns the text that PRINT or GPRINT prints by the format text.
 func (p *Program) print(x *printed, text string, s *printing) (string, error) {
 	e := &p.elems[x.of]
-	if e.kind == VDEF {
-		s.at = time.Unix(e.at, 0).In(p.options.Now.Location())
-	}
 	if x.time {
 		if e.kind == VDEF && !e.timed {
 			return "", nil
 		}
-		names := p.options.Names
-		if names == nil {
-			names = POSIXNames
-		}
-		return cut(names.Strftime(text, s.at), maxPrinted), nil
+		return cut(p.options.Names.Strftime(text, s.at), maxPrinted), nil
 	}
 	f, ok := parseFormat(text)
 	if !ok {

@@ -2,6 +2,7 @@ package graphdata
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -211,9 +212,12 @@ func (f *format) layout(v float64) (exponent, precision int, scientific bool) {
 	return exponent, min(precision, maxDigits), scientific
 }
 
-// thousand returns a power of 1,000, correctly rounded. math.Pow does not round correctly.
-func thousand(power int) float64 {
-	if power < -110 || power > 110 { // 0 or infinity
+// Power returns a power of 1,024, or else of 1,000, correctly rounded: math.Pow does not do that.
+func Power(base, power int) float64 {
+	switch {
+	case base == 1024:
+		return math.Ldexp(1, 10*power)
+	case power < -110 || power > 110: // 0 or infinity
 		return math.Pow(1000, float64(power))
 	}
 	v, _ := strconv.ParseFloat("1e"+strconv.Itoa(3*power), 64) // infinity if it is out of range
@@ -243,14 +247,14 @@ func (s *scale) of(prefix byte, v float64) (float64, string) {
 		case math.IsInf(v, 0):
 			s.power = math.MinInt32 // C's conversion of infinity to int
 		case v != 0 && v == v:
-			s.power = int(math.Floor(math.Log(math.Abs(v)) / math.Log(float64(s.theBase()))))
+			s.power = int(math.Floor(math.Log(math.Abs(v)) / math.Log(float64(cmp.Or(s.base, 1000)))))
 		}
 	}
 	name := "?"
 	if i := s.power + noPrefix; i >= 0 && i < len(prefixes) {
 		name = prefixes[i]
 	}
-	v /= s.unit()
+	v /= Power(s.base, s.power)
 	if prefix == 'S' && own && v == 0 { // zero does not decide on a prefix
 		s.set = false
 	}
@@ -261,20 +265,5 @@ func (s *scale) of(prefix byte, v float64) (float64, string) {
 func Prefix(base int, v float64) (divide float64, name string) {
 	s := scale{base: base}
 	_, name = s.of('s', v)
-	return s.unit(), name
-}
-
-// unit returns the power of the base.
-func (s *scale) unit() float64 {
-	if s.base == 1024 {
-		return math.Ldexp(1, 10*s.power)
-	}
-	return thousand(s.power)
-}
-
-func (s *scale) theBase() int {
-	if s.base == 0 {
-		return 1000
-	}
-	return s.base
+	return Power(base, s.power), name
 }

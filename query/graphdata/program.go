@@ -52,7 +52,6 @@ const (
 	CDEF
 	VDEF
 	SHIFT
-	XPORT
 )
 
 // An Export is one XPORT line.
@@ -149,6 +148,9 @@ func New(o Options) *Program {
 	o.Step = min(o.Step, math.MaxInt32)
 	if o.Times == nil {
 		o.Times = attime.NewReader(o.Now)
+	}
+	if o.Names == nil {
+		o.Names = POSIXNames
 	}
 	return &Program{options: o, names: make(map[string]int), twice: make(map[string]bool)}
 }

@@ -118,86 +118,58 @@ func (n *Names) convert(c conversion, letter byte, t time.Time, depth int) (stri
 		}
 		return c.word(string(n.appendTime(nil, format, t, depth+1))), true
 	}
-	if v, digits, pad := numberOf(letter, t); pad != 0 {
-		return c.number(v, digits, pad), true
+	if x, ok := numbers[letter]; ok {
+		return c.number(x.of(t), x.digits, x.pad), true
 	}
 	return n.wordOf(c, letter, t)
 }
 
 // nested returns the format that a letter stands for, or false if it stands for none.
 func (n *Names) nested(letter byte) (format string, ok bool) {
-	switch letter {
-	case 'c':
-		return n.DateTime, true
-	case 'x':
-		return n.Date, true
-	case 'X':
-		return n.TimeOfDay, true
-	case 'r':
-		return cmp.Or(n.TimeOfHalves, POSIXNames.TimeOfHalves), true
-	case 'D':
-		return "%m/%d/%y", true
-	case 'F':
-		return "%Y-%m-%d", true
-	case 'R':
-		return "%H:%M", true
-	case 'T':
-		return "%H:%M:%S", true
-	}
-	return "", false
+	format, ok = map[byte]string{
+		'c': n.DateTime, 'x': n.Date, 'X': n.TimeOfDay, 'r': cmp.Or(n.TimeOfHalves, POSIXNames.TimeOfHalves),
+		'D': "%m/%d/%y", 'F': "%Y-%m-%d", 'R': "%H:%M", 'T': "%H:%M:%S",
+	}[letter]
+	return format, ok
 }
 
-// numberOf returns the number that a letter stands for, its digits, and the byte it is padded with.
-// The byte is 0 if the letter stands for no number.
-func numberOf(letter byte, t time.Time) (v, digits int, pad byte) {
-	year, week := t.ISOWeek()
-	monday := (int(t.Weekday()) + 6) % 7 // days since Monday
-	switch letter {
-	case 'C':
-		return floorDiv(t.Year(), 100), 2, '0'
-	case 'd':
-		return t.Day(), 2, '0'
-	case 'e':
-		return t.Day(), 2, '_'
-	case 'g':
-		return year - 100*floorDiv(year, 100), 2, '0'
-	case 'G':
-		return year, 4, '0'
-	case 'H':
-		return t.Hour(), 2, '0'
-	case 'I':
-		return (t.Hour()+11)%12 + 1, 2, '0'
-	case 'j':
-		return t.YearDay(), 3, '0'
-	case 'k':
-		return t.Hour(), 2, '_'
-	case 'l':
-		return (t.Hour()+11)%12 + 1, 2, '_'
-	case 'm':
-		return int(t.Month()), 2, '0'
-	case 'M':
-		return t.Minute(), 2, '0'
-	case 's':
-		return int(t.Unix()), 1, '_'
-	case 'S':
-		return t.Second(), 2, '0'
-	case 'u':
-		return monday + 1, 1, '0'
-	case 'U':
-		return (t.YearDay() + 6 - int(t.Weekday())) / 7, 2, '0'
-	case 'V':
-		return week, 2, '0'
-	case 'w':
-		return int(t.Weekday()), 1, '0'
-	case 'W':
-		return (t.YearDay() + 6 - monday) / 7, 2, '0'
-	case 'y':
-		return t.Year() - 100*floorDiv(t.Year(), 100), 2, '0'
-	case 'Y':
-		return t.Year(), 4, '0'
-	}
-	return 0, 0, 0
+// numbers are the letters that stand for numbers: the number, its digits, and the byte it is padded
+// with.
+var numbers = map[byte]struct {
+	of     func(time.Time) int
+	digits int
+	pad    byte
+}{
+	'C': {func(t time.Time) int { return floorDiv(t.Year(), 100) }, 2, '0'},
+	'd': {time.Time.Day, 2, '0'},
+	'e': {time.Time.Day, 2, '_'},
+	'g': {func(t time.Time) int { return isoYear(t) - 100*floorDiv(isoYear(t), 100) }, 2, '0'},
+	'G': {isoYear, 4, '0'},
+	'H': {time.Time.Hour, 2, '0'},
+	'I': {hourOfHalf, 2, '0'},
+	'j': {time.Time.YearDay, 3, '0'},
+	'k': {time.Time.Hour, 2, '_'},
+	'l': {hourOfHalf, 2, '_'},
+	'm': {func(t time.Time) int { return int(t.Month()) }, 2, '0'},
+	'M': {time.Time.Minute, 2, '0'},
+	's': {func(t time.Time) int { return int(t.Unix()) }, 1, '_'},
+	'S': {time.Time.Second, 2, '0'},
+	'u': {func(t time.Time) int { return sinceMonday(t) + 1 }, 1, '0'},
+	'U': {func(t time.Time) int { return (t.YearDay() + 6 - int(t.Weekday())) / 7 }, 2, '0'},
+	'V': {func(t time.Time) int { _, week := t.ISOWeek(); return week }, 2, '0'},
+	'w': {func(t time.Time) int { return int(t.Weekday()) }, 1, '0'},
+	'W': {func(t time.Time) int { return (t.YearDay() + 6 - sinceMonday(t)) / 7 }, 2, '0'},
+	'y': {func(t time.Time) int { return t.Year() - 100*floorDiv(t.Year(), 100) }, 2, '0'},
+	'Y': {time.Time.Year, 4, '0'},
 }
+
+func isoYear(t time.Time) int {
+	year, _ := t.ISOWeek()
+	return year
+}
+
+func hourOfHalf(t time.Time) int  { return (t.Hour()+11)%12 + 1 }
+func sinceMonday(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
 
 // wordOf formats a letter that stands for a text. It returns false for any other letter.
 func (n *Names) wordOf(c conversion, letter byte, t time.Time) (string, bool) {

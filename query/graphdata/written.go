@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // ErrDuration is the error for a format that no duration can be printed with.
@@ -21,34 +20,18 @@ const maxGPRINT = 197
 // prefixes. After Marks a %S is a %s: rrdtool, too, forgets the difference when it has printed
 // once.
 func (p *Program) Written(base int) ([]Mark, error) {
-	s := printing{at: p.options.Now, scale: scale{base: base}}
-	out := make([]Mark, 0, len(p.marks))
-	for i := range p.marks {
-		m := p.marks[i].Mark
-		if x := p.marks[i].printed; x != nil {
-			var err error
-			if m.Text, err = p.write(x, m.Text, &s); err != nil {
-				return nil, err
-			}
-			if m.Kind == GPRINT {
-				m.Text = cut(m.Text, maxGPRINT)
-			}
+	out, err := p.texts(base, p.write)
+	for i := range out {
+		if out[i].Kind == GPRINT {
+			out[i].Text = cut(out[i].Text, maxGPRINT)
 		}
-		out = append(out, m)
 	}
-	return out, nil
+	return out, err
 }
 
 // write returns what PRINT or GPRINT writes into a graph.
 func (p *Program) write(x *printed, text string, s *printing) (string, error) {
-	names := p.options.Names
-	if names == nil {
-		names = POSIXNames
-	}
-	e := &p.elems[x.of]
-	if e.kind == VDEF {
-		s.at = time.Unix(e.at, 0).In(p.options.Now.Location())
-	}
+	names, e := p.options.Names, &p.elems[x.of]
 	switch {
 	case x.time && e.kind == VDEF && !e.timed:
 		return dashesOf(text), nil

@@ -147,18 +147,11 @@ func (b *Board) order(ctx context.Context, rows []*Row, by string, up bool, r *R
 		}
 		v, w := x.Figures[column], y.Figures[column]
 		if math.IsNaN(v) || math.IsNaN(w) { // last, in either order
-			return cmp.Compare(b2i(math.IsNaN(v)), b2i(math.IsNaN(w)))
+			return cmp.Compare(w, v)
 		}
 		return sign * cmp.Compare(w, v)
 	})
 	return nil
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // class returns how much a host needs attention; 0 is most.

@@ -37,13 +37,9 @@ func (b *Board) pin(ctx context.Context, rows []*Row, r *Request) error {
 			found = append(found, k)
 		}
 	}
-	values := make([]*source, len(found))
+	values, refs := make([]*source, len(found)), make([]core.Ref, len(found))
 	for i, k := range found {
-		values[i] = &source{beat: beat{ref: k.pinRef}, sign: new(sign), value: math.NaN()}
-	}
-	refs := make([]core.Ref, len(found))
-	for i, s := range values {
-		refs[i] = s.ref
+		values[i], refs[i] = &source{beat: beat{ref: k.pinRef}, sign: new(sign), value: math.NaN()}, k.pinRef
 	}
 	err := b.Store.Resolve(ctx, refs, func(i int, x core.Series) bool {
 		if x.Definition != nil {
