@@ -51,4 +51,18 @@ func (d *folder) names(most int, f func(name string)) (more bool, err error) {
 
 // open opens the regular file name in the folder for reading, and returns its size. If there is no
 // such file, or name is something else, the error is errGone.
-func (d *folder) open(name string) (plainFile, int64, error) { return openPlain(d.File, name) }
+func (d *folder) open(name string) (*os.File, int64, error) {
+	f, err := openIn(d.File, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errGone
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}

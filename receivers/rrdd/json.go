@@ -1,6 +1,7 @@
 package rrdd
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"unicode/utf16"
@@ -302,28 +303,13 @@ func (p *parser) unicode() error {
 }
 
 func (p *parser) hex() (r rune, ok bool) {
+	var b [2]byte
 	if len(p.text)-p.pos < 4 {
 		return 0, false
 	}
-	for _, c := range p.text[p.pos : p.pos+4] {
-		d, ok := hexDigit(c)
-		if !ok {
-			return 0, false
-		}
-		r = r<<4 | rune(d)
+	if _, err := hex.Decode(b[:], p.text[p.pos:p.pos+4]); err != nil {
+		return 0, false
 	}
 	p.pos += 4
-	return r, true
-}
-
-func hexDigit(c byte) (byte, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0', true
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10, true
-	case c >= 'A' && c <= 'F':
-		return c - 'A' + 10, true
-	}
-	return 0, false
+	return rune(b[0])<<8 | rune(b[1]), true
 }

@@ -30,7 +30,7 @@ func (s *server) look(ctx context.Context, dir *folder, p *plugin, second bool) 
 		s.unreadable(p, err)
 		return
 	}
-	defer f.close()
+	defer func() { _ = f.Close() }() // nothing was written
 	if waits {
 		if s.isBad(p, f, size) {
 			p.skip--

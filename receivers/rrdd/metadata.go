@@ -172,52 +172,40 @@ func (d *document) finish(name scalar, fields *[numFields]scalar) error {
 		old = d.old[i]
 	}
 	s := Source{Name: sameOrNew(old.Name, name.text), Min: math.Inf(-1), Max: math.Inf(1)}
-	bad := func(i int) error {
-		at := name.at
-		if fields[i].kind != absent {
-			at = fields[i].at
+	wrong := -1
+	check := func(i int, ok bool) {
+		if !ok && wrong < 0 {
+			wrong = i
 		}
-		return d.fail(at, "%.100q: %s: %s", name.text, fieldNames[i], fields[i].describe())
 	}
-	if d.version != 1 && fields[fieldValueType].kind == absent {
-		return bad(fieldValueType)
-	}
-	var t, v, tr int
-	var ok bool
-	if v, ok = fields[fieldValueType].word(valueTypeWords); !ok {
-		return bad(fieldValueType)
-	}
-	if t, ok = fields[fieldType].word(typeWords); !ok {
-		return bad(fieldType)
-	}
-	if tr, ok = fields[fieldTransform].word(transformWords); !ok {
-		return bad(fieldTransform)
-	}
+	v, ok := fields[fieldValueType].word(valueTypeWords)
+	check(fieldValueType, ok && (d.version == 1 || fields[fieldValueType].kind != absent))
+	t, ok := fields[fieldType].word(typeWords)
+	check(fieldType, ok)
+	tr, ok := fields[fieldTransform].word(transformWords)
+	check(fieldTransform, ok)
 	s.Type, s.ValueType, s.Transform = Type(t), ValueType(v), Transform(tr)
-	if s.Default, ok = fields[fieldDefault].boolean(); !ok {
-		return bad(fieldDefault)
-	}
-	if s.Owner, s.UUID, ok = fields[fieldOwner].owner(old.UUID); !ok {
-		return bad(fieldOwner)
-	}
-	if s.Description, ok = fields[fieldDescription].string(old.Description); !ok {
-		return bad(fieldDescription)
-	}
-	if s.Units, ok = fields[fieldUnits].string(old.Units); !ok {
-		return bad(fieldUnits)
-	}
-	if !fields[fieldMin].limit(&s.Min) {
-		return bad(fieldMin)
-	}
-	if !fields[fieldMax].limit(&s.Max) {
-		return bad(fieldMax)
-	}
+	s.Default, ok = fields[fieldDefault].boolean()
+	check(fieldDefault, ok)
+	s.Owner, s.UUID, ok = fields[fieldOwner].owner(old.UUID)
+	check(fieldOwner, ok)
+	s.Description, ok = fields[fieldDescription].string(old.Description)
+	check(fieldDescription, ok)
+	s.Units, ok = fields[fieldUnits].string(old.Units)
+	check(fieldUnits, ok)
+	check(fieldMin, fields[fieldMin].limit(&s.Min))
+	check(fieldMax, fields[fieldMax].limit(&s.Max))
 	if d.version == 1 {
 		v, ok := fields[fieldValue].reading(s.ValueType)
-		if !ok {
-			return bad(fieldValue)
-		}
+		check(fieldValue, ok)
 		d.values = append(d.values, v)
+	}
+	if wrong >= 0 {
+		at := name.at
+		if fields[wrong].kind != absent {
+			at = fields[wrong].at
+		}
+		return d.fail(at, "%.100q: %s: %s", name.text, fieldNames[wrong], fields[wrong].describe())
 	}
 	d.sources = append(d.sources, s.unbounded())
 	d.names = append(d.names, named{s.Name, name.at})

@@ -15,32 +15,12 @@ const (
 	folderFlags = 0
 )
 
-// openPlain opens the regular file name in the folder dir, and returns its size.
-func openPlain(dir *os.File, name string) (f plainFile, size int64, err error) {
+// openIn opens the file name in the folder dir for reading.
+func openIn(dir *os.File, name string) (*os.File, error) {
 	path := filepath.Join(dir.Name(), name)
-	named, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !named.Mode().IsRegular() {
-		return f, 0, errGone
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil, errGone
 	}
-	if err != nil {
-		return f, 0, err
-	}
-	o, err := os.Open(path)
-	if err != nil {
-		return f, 0, err
-	}
-	info, err := o.Stat()
-	if err == nil && !os.SameFile(info, named) {
-		err = errGone
-	}
-	if err != nil {
-		_ = o.Close() // nothing was written
-		return f, 0, err
-	}
-	return plainFile{o}, info.Size(), nil
+	return os.Open(path)
 }
-
-// A plainFile is a file that is open for reading.
-type plainFile struct{ *os.File }
-
-func (f plainFile) close() { _ = f.Close() } // nothing was written

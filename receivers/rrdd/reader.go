@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/md5"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -177,12 +178,15 @@ func isV1(b []byte) bool {
 	if len(b) < v1Sum || string(b[:len(magic)]) != magic || b[len(magic)] != '\n' || b[v1Sum-1] != '\n' {
 		return false
 	}
-	for _, c := range b[v1Length : v1Length+8] {
-		if _, ok := hexDigit(c); !ok {
-			return false
-		}
-	}
-	return true
+	_, ok := v1Size(b)
+	return ok
+}
+
+// v1Size reads how long the text is in the header of version 1.
+func v1Size(b []byte) (n int64, ok bool) {
+	var size [4]byte
+	_, err := hex.Decode(size[:], b[v1Length:v1Length+8])
+	return int64(binary.BigEndian.Uint32(size[:])), err == nil
 }
 
 // v1MD5 reads the checksum in the header of version 1.
@@ -190,15 +194,8 @@ func v1MD5(b []byte) (sum [md5.Size]byte, ok bool) {
 	if len(b) < v1Text || b[v1Text-1] != '\n' {
 		return sum, false
 	}
-	for i := range sum {
-		hi, ok1 := hexDigit(b[v1Sum+2*i])
-		lo, ok2 := hexDigit(b[v1Sum+2*i+1])
-		if !ok1 || !ok2 {
-			return sum, false
-		}
-		sum[i] = hi<<4 | lo
-	}
-	return sum, true
+	_, err := hex.Decode(sum[:], b[v1Sum:v1Sum+2*md5.Size])
+	return sum, err == nil
 }
 
 func (r *Reader) decode1(src io.ReaderAt, size int64) error {
@@ -206,11 +203,7 @@ func (r *Reader) decode1(src io.ReaderAt, size int64) error {
 	if err := w.fill(src, size, v1Text); err != nil {
 		return err
 	}
-	n := int64(0)
-	for _, c := range w.text[v1Length : v1Length+8] {
-		d, _ := hexDigit(c) // isV1 has looked
-		n = n<<4 | int64(d)
-	}
+	n, _ := v1Size(w.text) // isV1 has looked
 	sum, ok := v1MD5(w.text)
 	if !ok {
 		return &receivers.Error{Reason: receivers.Malformed, Offset: v1Sum, What: "MD5 is no 32 hexadecimal digits and a line feed"}

@@ -241,7 +241,7 @@ func TestPythonFlood(t *testing.T) {
 						t.Fatal(err)
 					}
 					updated, err := r.Read(f, size)
-					f.close()
+					_ = f.Close()
 					var e *receivers.Error
 					switch {
 					case errors.As(err, &e):
