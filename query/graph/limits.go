@@ -89,7 +89,8 @@ func (l *Layout) unit() {
 		s.viewDigits = float64(o.UnitsExponent / 3)
 	}
 	s.factor = graphdata.Power(o.Base, int(s.digits))
-	s.viewFactor = float64(float32(s.factor / graphdata.Power(o.Base, int(s.viewDigits)))) // as rrdtool keeps it
+	// As rrdtool keeps it.
+	s.viewFactor = float64(float32(s.factor / graphdata.Power(o.Base, int(s.viewDigits))))
 	s.symbol = outOfScale
 	if i := s.viewDigits + noSymbol; i >= 0 && i < float64(len(symbols)) {
 		s.symbol = symbols[int(i)]

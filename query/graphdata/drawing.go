@@ -49,9 +49,9 @@ func ParseColor(text string) (c color.NRGBA, ok bool) {
 	return color.NRGBA{R: uint8(n >> 24), G: uint8(n >> 16), B: uint8(n >> 8), A: uint8(n)}, err == nil
 }
 
-// dashLengths returns the lengths in an argument, which are drawn and left out in turn: numbers with
-// commas between them. An odd number of lengths is gone through twice, so that each is drawn once
-// and left out once.
+// dashLengths returns the lengths in an argument, which are drawn and left out in turn: numbers
+// with commas between them. An odd number of lengths is gone through twice, so that each is drawn
+// once and left out once.
 func dashLengths(text string) (lengths []float64, err error) {
 	for {
 		v, n := rpn.ScanNumber(text)

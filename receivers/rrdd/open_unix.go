@@ -15,8 +15,8 @@ const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK
 // folderFlags make opening fail, without waiting, if the name is not a folder.
 const folderFlags = unix.O_DIRECTORY | unix.O_NONBLOCK
 
-// openIn opens the file name in the folder dir for reading, unless it is a link. It does not wait at
-// a FIFO.
+// openIn opens the file name in the folder dir for reading, unless it is a link. It does not
+// wait at a FIFO.
 func openIn(dir *os.File, name string) (*os.File, error) {
 	for {
 		fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)

@@ -12,7 +12,7 @@ import (
 )
 
 // childOrder is the variable that makes the test binary a child of Measure.
-const childOrder = "RONDO_SIZE_ORDER"
+const childOrder = "RONDO_BENCH_ORDER"
 
 func TestMain(m *testing.M) {
 	if order := os.Getenv(childOrder); order != "" {

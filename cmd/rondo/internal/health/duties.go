@@ -2,7 +2,6 @@ package health
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -31,12 +30,8 @@ func cluster(l *look) {
 		if len(x.list) == 0 {
 			continue
 		}
-		text := strings.Join(x.list[:min(len(x.list), named)], "; ")
-		if n := len(x.list) - named; n > 0 {
-			text += fmt.Sprintf("; and %d more", n)
-		}
 		l.lasts(Problem{
-			ID: x.id, Severity: x.severity, Text: "The cluster is not whole: " + text + ".",
+			ID: x.id, Severity: x.severity, Text: "The cluster is not whole: " + some(x.list, "; ", "; and ") + ".",
 			Advice: "Other nodes take over and make replicas anew by themselves, if they can. A nats-server that is missing must be started again. rondo cluster status says more.",
 		})
 	}
@@ -64,19 +59,12 @@ func alerting(l *look) {
 		return
 	}
 	var names []string
-	for _, r := range failing[:min(len(failing), named)] {
+	for _, r := range failing {
 		names = append(names, fmt.Sprintf("%s in %s: %s", r.Rule, r.Group, r.Err))
-	}
-	if n := len(failing) - named; n > 0 {
-		names = append(names, fmt.Sprintf("%d more", n))
-	}
-	fails := "fails"
-	if len(failing) > 1 {
-		fails = "fail"
 	}
 	l.lasts(Problem{
 		ID: "rules", Severity: Warning,
-		Text:   fmt.Sprintf("%s %s: %s.", count(uint64(len(failing)), "rule"), fails, strings.Join(names, "; ")),
+		Text:   fmt.Sprintf("%s: %s.", plural(len(failing), "rule fails", "rules fail"), some(names, "; ", "; ")),
 		Advice: "Try the expression with rondo query. Alerts of these rules stay as they were meanwhile.",
 	})
 }

@@ -75,19 +75,16 @@ func memory(l *look) {
 
 func series(l *look) {
 	n, most := l.Store.Series, l.Store.SeriesLimit
-	switch {
-	case most > 0 && n >= most:
-		l.lasts(Problem{
-			ID: "series", Severity: Error,
-			Text:   fmt.Sprintf("There are %d series, as many as there may be: new ones are not made.", n),
-			Advice: "Raise --max-series, or drop series that nobody needs (rondo drop).",
-		})
-	case most > 0 && n > most/10*9:
-		l.lasts(Problem{
-			ID: "series", Severity: Warning,
-			Text:   fmt.Sprintf("There are %d series, and there may be %d: soon new ones are not made.", n, most),
-			Advice: "Raise --max-series, or drop series that nobody needs (rondo drop).",
-		})
+	p := Problem{
+		ID: "series", Severity: Warning,
+		Text:   fmt.Sprintf("There are %d series, and there may be %d: soon new ones are not made.", n, most),
+		Advice: "Raise --max-series, or drop series that nobody needs (rondo drop).",
+	}
+	if n >= most {
+		p.Severity, p.Text = Error, fmt.Sprintf("There are %d series, as many as there may be: new ones are not made.", n)
+	}
+	if most > 0 && n > most/10*9 {
+		l.lasts(p)
 	}
 }
 
@@ -192,16 +189,13 @@ func silence(l *look) {
 	}
 	slices.SortStableFunc(gone, func(a, b sink.Sender) int { return a.Last.Compare(b.Last) })
 	var names []string
-	for _, s := range gone[:min(len(gone), named)] {
+	for _, s := range gone {
 		names = append(names, text(s.Name))
-	}
-	if n := len(gone) - len(names); n > 0 {
-		names = append(names, fmt.Sprintf("%d more", n))
 	}
 	l.lasts(Problem{
 		ID: "silent", Severity: Warning,
 		Text: fmt.Sprintf("%s silent for more than %d minutes: %s.",
-			has(len(gone), "sender"), int(silent/time.Minute), strings.Join(names, ", ")),
+			plural(len(gone), "sender has been", "senders have been"), int(silent/time.Minute), some(names, ", ", ", ")),
 		Advice: "Look whether these machines and their agents run, and whether their packets arrive.",
 	})
 }
@@ -213,15 +207,12 @@ func sparse(l *look) {
 		return
 	}
 	var names []string
-	for _, x := range l.Sparse[:min(n, named)] {
+	for _, x := range l.Sparse {
 		names = append(names, fmt.Sprintf("%s (%d s apart, heartbeat %d s)", text(x.Path), x.Apart, x.Heartbeat))
-	}
-	if n > named {
-		names = append(names, fmt.Sprintf("%d more", n-named))
 	}
 	l.lasts(Problem{
 		ID: "sparse", Severity: Warning,
-		Text:   fmt.Sprintf("%s samples further apart than the heartbeat, so that rows are unknown: %s.", gets(n), strings.Join(names, ", ")),
+		Text:   fmt.Sprintf("%s samples further apart than the heartbeat, so that rows are unknown: %s.", plural(n, "series gets", "series get"), some(names, ", ", ", ")),
 		Advice: Sparse(l.Sparse[0]).Advice,
 	})
 }
@@ -261,7 +252,7 @@ func settings(l *look) {
 	if l.Restart > 0 {
 		l.lasts(Problem{
 			ID: "restart", Severity: Info,
-			Text:   fmt.Sprintf("%s in the configuration only after a restart.", takes(l.Restart)),
+			Text:   fmt.Sprintf("%s in the configuration only after a restart.", plural(l.Restart, "changed setting takes effect", "changed settings take effect")),
 			Advice: "Restart the server when it suits.",
 		})
 	}

@@ -3,41 +3,29 @@ package health
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rondo-db/rondo/internal/quantity"
 )
 
 // count returns a number with its noun: "1 place", "2 places".
-func count(n uint64, noun string) string {
+func count(n uint64, noun string) string { return plural(int(n), noun, noun+"s") }
+
+// plural returns a number and what is said of one, or of several.
+func plural(n int, one, several string) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 " + one
 	}
-	return fmt.Sprint(n, " ", noun, "s")
+	return fmt.Sprint(n, " ", several)
 }
 
-// has returns the beginning of a sentence about something that has been: "1 sender has been".
-func has(n int, noun string) string {
-	verb := " have been"
-	if n == 1 {
-		verb = " has been"
+// some returns the first of texts, and how many more there are.
+func some(all []string, between, more string) string {
+	text := strings.Join(all[:min(len(all), named)], between)
+	if n := len(all) - named; n > 0 {
+		text += fmt.Sprintf("%s%d more", more, n)
 	}
-	return count(uint64(n), noun) + verb
-}
-
-// gets returns the beginning of a sentence about what series get.
-func gets(n int) string {
-	if n == 1 {
-		return "1 series gets"
-	}
-	return fmt.Sprint(n, " series get")
-}
-
-// takes returns the beginning of a sentence about settings that take effect.
-func takes(n int) string {
-	if n == 1 {
-		return "1 changed setting takes effect"
-	}
-	return count(uint64(n), "changed setting") + " take effect"
+	return text
 }
 
 // Size returns bytes as people read them.

@@ -127,37 +127,34 @@ const blindTime = 6 * time.Second
 
 // Move begins to move a replica.
 func (s *Service) Move(ctx context.Context, req *connect.Request[rondov1.MoveRequest]) (*connect.Response[rondov1.MoveResponse], error) {
+	m, out := req.Msg, new(rondov1.MoveResponse)
+	return changed(ctx, s, out, func() (err error) {
+		out.Note, err = s.Operator.Move(ctx, int(m.GetPartition()), m.GetFrom(), m.GetTo())
+		return err
+	})
+}
+
+// changed returns an answer if a user may change the cluster, and do does it.
+func changed[T any](ctx context.Context, s *Service, answer *T, do func() error) (*connect.Response[T], error) {
 	if err := s.admit(ctx, access.Admin); err != nil {
 		return nil, err
 	}
-	m := req.Msg
-	note, err := s.Operator.Move(ctx, int(m.GetPartition()), m.GetFrom(), m.GetTo())
-	if err != nil {
+	if err := do(); err != nil {
 		return nil, coded(err)
 	}
-	return connect.NewResponse(&rondov1.MoveResponse{Note: note}), nil
+	return connect.NewResponse(answer), nil
 }
 
 // Lead makes a replica the preferred leader.
 func (s *Service) Lead(ctx context.Context, req *connect.Request[rondov1.LeadRequest]) (*connect.Response[rondov1.LeadResponse], error) {
-	if err := s.admit(ctx, access.Admin); err != nil {
-		return nil, err
-	}
-	if err := s.Operator.Lead(ctx, int(req.Msg.GetPartition()), req.Msg.GetNode()); err != nil {
-		return nil, coded(err)
-	}
-	return connect.NewResponse(&rondov1.LeadResponse{}), nil
+	return changed(ctx, s, new(rondov1.LeadResponse), func() error {
+		return s.Operator.Lead(ctx, int(req.Msg.GetPartition()), req.Msg.GetNode())
+	})
 }
 
 // Release ends that a partition is held.
 func (s *Service) Release(ctx context.Context, req *connect.Request[rondov1.ReleaseRequest]) (*connect.Response[rondov1.ReleaseResponse], error) {
-	if err := s.admit(ctx, access.Admin); err != nil {
-		return nil, err
-	}
-	if err := s.Operator.Release(ctx, int(req.Msg.GetPartition())); err != nil {
-		return nil, coded(err)
-	}
-	return connect.NewResponse(&rondov1.ReleaseResponse{}), nil
+	return changed(ctx, s, new(rondov1.ReleaseResponse), func() error { return s.Operator.Release(ctx, int(req.Msg.GetPartition())) })
 }
 
 // Drain moves all replicas of a node to others.

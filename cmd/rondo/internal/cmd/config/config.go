@@ -94,8 +94,10 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 			address(serve.RRDCachedFlag, "tcp", a.Addr)
 		}
 	}
-	for _, line := range p.wrongRules() {
-		wrong("rule-file: %s", line)
+	if err := alerts.Parse(p.Config.Rules.Files, p.Config.Rules.Every); err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			wrong("rule-file: %s", line)
+		}
 	}
 	if err := server.CheckSocket(p.Config.Socket); err != nil {
 		wrong("%v", err)
@@ -111,15 +113,6 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 		wrong("db: no database can be in %s: %v", t.Folder(), err)
 	}
 	return found, nil
-}
-
-// wrongRules returns the mistakes in files of alerting and recording rules.
-func (p *policy) wrongRules() []string {
-	err := alerts.Parse(p.Config.Rules.Files, p.Config.Rules.Every)
-	if err == nil {
-		return nil
-	}
-	return strings.Split(err.Error(), "\n")
 }
 
 // canHold returns an error if a folder cannot be written to. If the folder does not exist, the

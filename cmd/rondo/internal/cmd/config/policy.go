@@ -280,18 +280,15 @@ func (p *policy) newCheck(short string) *cobra.Command {
 		Short: short,
 		Long:  configCheckHelp,
 		Args:  cli.Takes(0, 1),
-		RunE:  func(_ *cobra.Command, args []string) error { return p.checkFile(args) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				p.ConfigFile = args[0]
+			}
+			return p.check()
+		},
 	}
 	cli.AddOutput(cmd, &p.format)
 	return cmd
-}
-
-// checkFile checks the configuration file that args name, or the one that is in use.
-func (p *policy) checkFile(args []string) error {
-	if len(args) > 0 {
-		p.ConfigFile = args[0]
-	}
-	return p.check()
 }
 
 func (p *policy) check() error {

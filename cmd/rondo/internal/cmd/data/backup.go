@@ -43,10 +43,10 @@ With --check nothing is written: FILE is read, every checksum in it is compared,
 wrong. Backups of what changed are checked with those they were made since: rondo backup --check FULL FILE...
 rondo serve --backup-to makes backups at regular times.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if check {
-				return someBackups(cmd, args)
+			if !check && len(args) > 1 {
+				args = nil
 			}
-			return oneArg(cmd, args)
+			return someBackups(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check {
@@ -70,9 +70,11 @@ func backup(ctx context.Context, c *cli.Factory, name, since string, force bool)
 	if _, err := os.Lstat(name); name != "-" && err == nil && !force {
 		return fmt.Errorf("%s exists; --force replaces it", name)
 	}
-	base, err := readBase(since)
-	if err != nil {
-		return err
+	var base *core.BackupHead
+	if since != "" {
+		if base, err = backups.Head(since); err != nil {
+			return err
+		}
 	}
 	t := c.Target()
 	o, err := t.Must(ctx, core.Options{ReadOnly: true, Beside: beside(c, t)})
@@ -113,14 +115,6 @@ func beside(c *cli.Factory, t backend.Target) func(func(string, []byte) error) e
 		}
 	}
 	return backups.Beside(t.DB, rules, warn)
-}
-
-// readBase reads the head of the backup in a file; nil: name is empty.
-func readBase(name string) (*core.BackupHead, error) {
-	if name == "" {
-		return nil, nil
-	}
-	return backups.Head(name)
 }
 
 // checkBackup reads backups and says that they are right.
@@ -193,14 +187,6 @@ func sayRestored(c *cli.Factory, dir string) error {
 // someBackups returns an error unless there are files, or only standard input.
 func someBackups(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || len(args) > 1 && slices.Contains(args, "-") {
-		return fmt.Errorf("usage: %s", cmd.UseLine())
-	}
-	return nil
-}
-
-// oneArg returns an error that names the argument unless there is exactly one.
-func oneArg(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
 		return fmt.Errorf("usage: %s", cmd.UseLine())
 	}
 	return nil

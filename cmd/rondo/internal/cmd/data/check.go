@@ -57,11 +57,8 @@ the next one.`,
 
 // repair makes a damaged database usable and prints a line for each change.
 func repair(cmd *cobra.Command, c *cli.Factory, format string) error {
-	t := c.Target()
-	if err := t.OnlyHere("check --repair"); err != nil {
-		return err
-	}
-	if err := t.Here(); err != nil {
+	t, err := here(c, "check --repair")
+	if err != nil {
 		return err
 	}
 	got, err := core.Repair(cmd.Context(), t.DB, core.Options{})

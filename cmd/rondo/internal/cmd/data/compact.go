@@ -27,11 +27,8 @@ and the next start removes the half-made copy.
 rondo stats tells database_bytes and database_free_bytes.`,
 		Args: cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t := c.Target()
-			if err := t.OnlyHere("compact"); err != nil {
-				return err
-			}
-			if err := t.Here(); err != nil {
+			t, err := here(c, "compact")
+			if err != nil {
 				return err
 			}
 			done, err := core.Compact(cmd.Context(), t.DB, core.Options{})

@@ -177,31 +177,26 @@ func (d *dropping) paths(ctx context.Context, p *cli.Picker, args []string) ([]s
 func each(ctx context.Context, paths []string, fn func(ctx context.Context, path string) error) (done int, first error) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup
-	next := make(chan string)
-	for range min(manyAtOnce, len(paths)) {
-		workers.Go(func() {
-			for path := range next {
-				err := fn(ctx, path)
-				mu.Lock()
-				if err == nil {
-					done++
-				} else if first == nil {
-					first = err
-				}
-				mu.Unlock()
-			}
-		})
-	}
+	places := make(chan struct{}, manyAtOnce)
 	for _, path := range paths {
+		places <- struct{}{}
 		mu.Lock()
 		failed := first != nil
 		mu.Unlock()
 		if failed || ctx.Err() != nil {
 			break
 		}
-		next <- path
+		workers.Go(func() {
+			defer func() { <-places }()
+			err := fn(ctx, path)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				done++
+			}
+			first = cmp.Or(first, err)
+		})
 	}
-	close(next)
 	workers.Wait()
 	return done, cmp.Or(first, ctx.Err())
 }

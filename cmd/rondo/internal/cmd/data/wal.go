@@ -34,11 +34,7 @@ func newWALDump(c *cli.Factory) *cobra.Command {
 length and kind. It reads beside a running server, without lock, and tells the damage where it meets it.`,
 		Args: cli.Takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := logFolder(c, args)
-			if err != nil {
-				return err
-			}
-			return dumpLog(c, dir, wal.Pos(from), format)
+			return readLog(c, args, func(l *wal.Log) error { return dumpLog(c, l, wal.Pos(from), format) })
 		},
 	}
 	cmd.Flags().Uint64Var(&from, "from", 0, "the first `position` to print (0: the first there is)")
@@ -51,11 +47,8 @@ func logFolder(c *cli.Factory, args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	t := c.Target()
-	if err := t.OnlyHere("wal"); err != nil {
-		return "", err
-	}
-	if err := t.Here(); err != nil {
+	t, err := here(c, "wal")
+	if err != nil {
 		return "", err
 	}
 	if err := core.HalfRestored(t.DB); err != nil {
@@ -64,14 +57,22 @@ func logFolder(c *cli.Factory, args []string) (string, error) {
 	return filepath.Join(t.DB, backend.LogFolder), nil
 }
 
-func dumpLog(c *cli.Factory, dir string, from wal.Pos, format string) (err error) {
+// readLog opens the log that args name, or the database's, for fn.
+func readLog(c *cli.Factory, args []string, fn func(l *wal.Log) error) error {
+	dir, err := logFolder(c, args)
+	if err != nil {
+		return err
+	}
 	l, err := wal.Open(dir, wal.Options{ReadOnly: true})
 	if err != nil {
 		return err // it names the folder
 	}
-	defer func() { err = cmp.Or(err, l.Close()) }()
+	return cmp.Or(fn(l), l.Close())
+}
+
+func dumpLog(c *cli.Factory, l *wal.Log, from wal.Pos, format string) error {
 	w := table.New(c.Stdout, format, "position", "segment", "offset", "length", "kind")
-	err = l.Blocks(from, func(b wal.Block) error {
+	err := l.Blocks(from, func(b wal.Block) error {
 		for p, rec := range b.Records() {
 			if rec.Err != nil {
 				return rec.Err
@@ -95,23 +96,14 @@ func newWALSegments(c *cli.Factory) *cobra.Command {
 file was another segment before. The last line is the log's mark: the newest segment, and up to which position and offset all is durable. It reads beside a running server, without lock, and tells what is wrong with the log's end.`,
 		Args: cli.Takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := logFolder(c, args)
-			if err != nil {
-				return err
-			}
-			return dumpSegments(c, dir, format)
+			return readLog(c, args, func(l *wal.Log) error { return dumpSegments(c, l, format) })
 		},
 	}
 	cli.AddOutput(cmd, &format)
 	return cmd
 }
 
-func dumpSegments(c *cli.Factory, dir, format string) (err error) {
-	l, err := wal.Open(dir, wal.Options{ReadOnly: true})
-	if err != nil {
-		return err // it names the folder
-	}
-	defer func() { err = cmp.Or(err, l.Close()) }()
+func dumpSegments(c *cli.Factory, l *wal.Log, format string) error {
 	w := table.New(c.Stdout, format, "segment", "first", "last", "bytes", "salt", "recycled")
 	all := l.Segments()
 	for i, s := range all {
@@ -162,11 +154,8 @@ damaged log is not deleted but renamed to wal.damaged-1 (-2 and so on) in the da
 back before you use this. No server may run.`,
 		Args: cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t := c.Target()
-			if err := t.OnlyHere("wal salvage"); err != nil {
-				return err
-			}
-			if err := t.Here(); err != nil {
+			t, err := here(c, "wal salvage")
+			if err != nil {
 				return err
 			}
 			got, err := core.SalvageLog(cmd.Context(), t.DB, core.Options{}, yes)

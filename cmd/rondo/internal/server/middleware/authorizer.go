@@ -41,15 +41,15 @@ func (g *Authorizer) check(r *http.Request, client string) (*http.Request, error
 		}
 		return nil, &RejectedError{Why: RejectedRole, Text: err.Error()}
 	}
-	if n.All {
-		if err := u.NeedAll(); err != nil {
-			return nil, &RejectedError{Why: RejectedRole, Text: err.Error()}
-		}
+	var err error
+	switch {
+	case n.All:
+		err = u.NeedAll()
+	case n.Folder != "":
+		err = u.Check(n.Folder)
 	}
-	if n.Folder != "" {
-		if err := u.Check(n.Folder); err != nil {
-			return nil, &RejectedError{Why: RejectedRole, Text: err.Error()}
-		}
+	if err != nil {
+		return nil, &RejectedError{Why: RejectedRole, Text: err.Error()}
 	}
 	if g.Identify == nil {
 		return r, nil
