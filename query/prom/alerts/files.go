@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -36,6 +37,8 @@ type group struct {
 	turn        string        // its name for Turns
 	mine        bool          // the last word to this process was that it evaluates it
 	kept        bool          // Turns keep its alerts for the next process
+	unsent      bool          // when they were kept, a webhook had not got all news
+	keeping     sync.Mutex    // held while they are kept; taken before Manager.mu
 }
 
 // key identifies the group.

@@ -44,7 +44,7 @@ type sender struct {
 	external string                          // where people reach the server; empty: nowhere
 	warn     func(what string, args ...any)  // logs
 	count    func(sent, failed, shed uint64) // counts alerts
-	taken    func()                          // notes that news need not be sent again
+	taken    func(ctx context.Context)       // notes that news need not be sent again
 	url      string
 	manager  bool
 	wake     chan struct{}
@@ -109,7 +109,7 @@ func (s *sender) run(ctx context.Context) {
 		s.queue, s.sent = slices.Delete(s.queue, 0, s.sent), 0
 		s.mu.Unlock()
 		if !s.manager {
-			s.taken()
+			s.taken(ctx)
 		}
 	}
 }

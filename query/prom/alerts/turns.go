@@ -3,6 +3,7 @@ package alerts
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sleep"
@@ -117,13 +118,16 @@ func (g *group) replaceAlerts(state []byte, now time.Time) (gone []*alert, err e
 
 // keep keeps the alerts of a group for the next process, if this one evaluates the group.
 func (m *Manager) keep(ctx context.Context, g *group) {
+	g.keeping.Lock() // what is older must not be kept later
+	defer g.keeping.Unlock()
 	m.mu.Lock()
 	if !g.mine { // nor is it where nobody takes turns
 		m.mu.Unlock()
 		return
 	}
-	g.kept = true // until a webhook takes news
-	text, err := stateText([]*group{g}, m.unsent(), m.Now())
+	unsent := m.unsent()
+	g.kept, g.unsent = true, len(unsent) > 0
+	text, err := stateText([]*group{g}, unsent, m.Now())
 	m.mu.Unlock()
 	if err == nil {
 		err = m.turns.Keep(ctx, g.turn, text)
@@ -139,14 +143,15 @@ func (m *Manager) keep(ctx context.Context, g *group) {
 	}
 }
 
-// taken notes that a webhook has taken news: nobody is to send them again. Each group is kept once
-// more when it is evaluated next.
-func (m *Manager) taken() {
+// taken notes that a webhook has taken news: nobody is to send them again, even if this process
+// ends before it evaluates their group again.
+func (m *Manager) taken(ctx context.Context) {
 	m.save()
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, g := range m.groups {
-		g.kept = false
+	again := slices.DeleteFunc(slices.Clone(m.groups), func(g *group) bool { return !g.unsent })
+	m.mu.Unlock()
+	for _, g := range again {
+		m.keep(ctx, g)
 	}
 }
 
