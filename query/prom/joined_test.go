@@ -65,6 +65,36 @@ func TestSeriesAreAnsweredUpToTheirLastReading(t *testing.T) {
 	}
 }
 
+// A young series is answered from the finest rows, and whole, however long the range is.
+func TestAYoungSeriesOverALongRange(t *testing.T) {
+	w := newWorld(t, prom.Options{})
+	w.feed(w.create("m", "__name__=m", definition(rra.Gauge, 10, 1, 6, 60, 360)), 10, 200, func(i int) rra.Value { return rra.Int(int64(i)) })
+	for _, p := range [][2]int64{
+		{t0 * 1000, (t0 + 2000) * 1000}, {0, (t0 + 86400) * 1000}, {(t0 - 30*86400) * 1000, (t0 + 30*86400) * 1000}, {math.MinInt64, math.MaxInt64},
+	} {
+		q, err := w.prom.Querier(p[0], p[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchEqual, "__name__", "m"))
+		n := int64(0)
+		for set.Next() {
+			for it := set.At().Iterator(nil); it.Next() != chunkenc.ValNone; {
+				at, v := it.At()
+				if n++; n <= 200 && (at != (t0+n*10)*1000 || v != float64(n)) {
+					t.Fatalf("from %d to %d: sample %d is %v at %d", p[0], p[1], n, v, at)
+				}
+			}
+		}
+		if n < 200 || n > 201 { // and a mark of the end
+			t.Errorf("from %d to %d: %d samples, want 200", p[0], p[1], n)
+		}
+		if err := q.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // feedFrom gives a gauge of 7, and a counter that grows by 3 a second, readings of so many steps
 // more. They come 3 seconds behind the end of a step.
 func (w *world) feedFrom(g, c core.Ref, steps int) {

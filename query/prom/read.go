@@ -56,8 +56,11 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	return set
 }
 
-// always reports whether q is of all time: no sample lies behind the year 20,237.
-func (q *querier) always() bool { return q.mint <= 0 && q.maxt >= 1<<50 }
+// endOfTime is a millisecond behind the year 20,237, where no sample lies.
+const endOfTime = 1 << 50
+
+// always reports whether q is of all time.
+func (q *querier) always() bool { return q.mint <= 0 && q.maxt >= endOfTime }
 
 // within marks the metrics that have no sample in the time of q as gone.
 func (q *querier) within(ctx context.Context, all []found, out []series) error {
@@ -138,6 +141,7 @@ func (q *querier) reading(sel *selector, hints *storage.SelectHints) *reading {
 			r.fill = q.s.options.Lookback.Milliseconds() / 5
 		}
 	}
+	r.end = min(r.end, endOfTime) // ends may be rounded up
 	return r
 }
 
@@ -192,10 +196,10 @@ func (l *line) Take(rows *core.Rows) {
 
 // plan says which rows to read of a series. It reports false if there are none.
 func (r *reading) plan(e *entry, l *line) bool {
-	start := floorDiv(r.start, 1000)
-	archive, cf := choose(e.def, r.cf, r.forced, l.open.Last, start, r.resolution)
+	since := max(floorDiv(r.start, 1000), l.open.First)
+	archive, cf := choose(e.def, r.cf, r.forced, l.open.Last, since, r.resolution)
 	l.cf = cf
-	return archive >= 0 && r.planPart(e, l, r.fine(e, l, archive, max(start, l.open.First)))
+	return archive >= 0 && r.planPart(e, l, r.fine(e, l, archive, since))
 }
 
 // fine returns the archive that answers if something is known since a time: the given one, or a
