@@ -255,7 +255,7 @@ func (g *generator) fetch() []string {
 func (g *generator) wrong() []string {
 	line := g.pick(
 		"last", "last a.rrd b", "last -z a.rrd", "last --zz", "last b.rrd",
-		"first a.rrd --rraindex=99", "first a.rrd --rraindex x", "first --rraindex 1", "first a.rrd b.rrd", "first b.rrd",
+		"first a.rrd --rraindex=99", "first a.rrd --rraindex 0x1", "first a.rrd --rraindex 99999999999999999999", "first a.rrd --rraindex x", "first --rraindex 1", "first a.rrd b.rrd", "first b.rrd",
 		"lastupdate a.rrd b", "lastupdate -x a.rrd", "lastupdate b.rrd",
 		"info a.rrd b", "info -F a.rrd", "info --noflush=1 a.rrd", "info b.rrd", "info --daemon",
 		"fetch a.rrd", "fetch a.rrd FOO", "fetch a.rrd average", "fetch b.rrd AVERAGE", "fetch a.rrd AVERAGE -r", "fetch a.rrd AVERAGE -r 0",

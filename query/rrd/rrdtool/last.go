@@ -4,6 +4,8 @@ package rrdtool
 
 import (
 	"errors"
+
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 )
 
 const lastUsage = `NAME [OPTIONS]
@@ -43,7 +45,7 @@ func (c *command) firstSecond(args []string) (int64, error) {
 	index := int64(0)
 	args, err := parse(args, firstOptions, func(name, arg string) error {
 		if name == "rraindex" {
-			if index = leadingInt(arg); index < 0 {
+			if index, _, _ = numeral.Scan(arg, 0); index < 0 {
 				return errIndex
 			}
 			return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/query/rrd/reshape"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
@@ -24,7 +25,7 @@ func (c *command) resize(args []string) error {
 		return errors.New("wrong number of parameters")
 	}
 	name, shrink := args[0], args[2] == "SHRINK"
-	rows, _ := scanInt(args[3])
+	rows, _, _ := numeral.Scan(args[3], 0)
 	switch {
 	case name == resized:
 		return errors.New("resize.rrd is a reserved name")
@@ -44,7 +45,7 @@ func (c *command) resize(args []string) error {
 	if err != nil {
 		return named(name, err)
 	}
-	index, _ := scanInt(args[1])
+	index, _, _ := numeral.Scan(args[1], 0)
 	if series, err = resizedCopy(series, index, rows); err != nil {
 		return err
 	}

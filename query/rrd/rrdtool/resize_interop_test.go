@@ -37,8 +37,8 @@ func (g *generator) resizes() [][]string {
 	}
 	for range 1 + g.r.IntN(3) {
 		program = append(program, []string{
-			"resize", g.name(), g.pick("0", "1", "2", "3", "9", "x", "-1", "0x"), g.pick("GROW", "SHRINK", "GROW", "grow"),
-			g.pick("1", "2", "3", "7", "0", "-1", "2x"),
+			"resize", g.name(), g.pick("0", "1", "2", "3", "9", "x", "-1", "0x", "0x1", "01"), g.pick("GROW", "SHRINK", "GROW", "grow"),
+			g.pick("1", "2", "3", "7", "0", "-1", "2x", "0x3", "010"),
 		})
 	}
 	program = append(program, []string{"resize", "resize.rrd", "0", "GROW", "1"}, []string{"resize", "a.rrd", "0", "GROW"})
