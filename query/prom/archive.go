@@ -9,12 +9,11 @@ import (
 )
 
 // A selector reads the rows of one archive of each series: the coarsest one whose rows are fine
-// enough, among those that reach back to the start of the range, or to the first row that is known of
-// the series. If none reaches back, the one that reaches back farthest answers. Of a young series,
-// with few of its rows in the range, or none, a finer one does: the coarsest that has enough. When a
-// series began is known before it is read. One that was silent until then is read again. What an
-// archive does not know of a row, the others fill in (query.Join). The last row ends at the last
-// update.
+// enough, among those that reach back to the start of the range, or to the first row of the series.
+// If none reaches back, the one that reaches back farthest answers. Of a young series, with few of
+// its rows in the range, or none, a finer one does: the coarsest that has enough. When a series
+// began is known before it is read. One that was silent until then is read again. What an archive
+// does not know of a row, the others fill in (query.Join). The last row ends at the last update.
 //
 // What is fine enough depends on the query. A range query with a step of 5 minutes shows a value
 // every 5 minutes, so that rows of 5 minutes are fine enough; their values are true averages.

@@ -56,8 +56,7 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	return set
 }
 
-// endOfTime is a millisecond behind the year 20,237, where no sample lies.
-const endOfTime = 1 << 50
+const endOfTime = 1 << 50 // in milliseconds: no sample lies behind the year 20,237
 
 // always reports whether q is of all time.
 func (q *querier) always() bool { return q.mint <= 0 && q.maxt >= endOfTime }
