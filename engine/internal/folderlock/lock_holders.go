@@ -4,5 +4,5 @@ package folderlock
 
 import "os"
 
-// lockHolders returns nil: the system does not show who holds a lock.
-func lockHolders(*os.File) []int { return nil }
+// lockReaders returns nil: the system does not show who holds a lock.
+func lockReaders(*os.File) []int { return nil }

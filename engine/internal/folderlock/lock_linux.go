@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockHolders returns the processes that hold a lock of the open file f, if the system shows them:
-// a courtesy, for an error.
-func lockHolders(f *os.File) (pids []int) {
+// lockReaders returns the processes that hold the open file f locked to read, if the system shows
+// them: a courtesy, for an error.
+func lockReaders(f *os.File) (pids []int) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return nil
@@ -27,7 +27,7 @@ func lockHolders(f *os.File) (pids []int) {
 	for lines := bufio.NewScanner(locks); lines.Scan(); {
 		// 1: FLOCK  ADVISORY  READ 19948 fe:00:5309994 0 EOF
 		words := strings.Fields(lines.Text())
-		if len(words) < 6 || words[1] != "FLOCK" || words[5] != file {
+		if len(words) < 6 || words[1] != "FLOCK" || words[3] != "READ" || words[5] != file {
 			continue // also a process that waits, whose line has an arrow
 		}
 		if pid, err := strconv.Atoi(words[4]); err == nil && pid > 0 && !slices.Contains(pids, pid) {

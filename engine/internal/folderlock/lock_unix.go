@@ -30,12 +30,13 @@ func Take(name, owning string, readOnly bool) (io.Closer, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != nil {
 		holder, _ := io.ReadAll(io.LimitReader(f, 1<<10)) // without a name the error is still right
-		readers := lockHolders(f)
+		readers := lockReaders(f)
 		_ = f.Close()
-		if text := strings.TrimSpace(string(holder)); text != "" {
+		// A writer that was killed has left its name, too.
+		if text := strings.TrimSpace(string(holder)); text != "" && len(readers) == 0 {
 			return nil, fmt.Errorf("%w by %s", ErrLocked, text)
 		}
-		return nil, fmt.Errorf("%w by %s", ErrLocked, readersText(readers)) // a writer leaves its name
+		return nil, fmt.Errorf("%w by %s", ErrLocked, readersText(readers))
 	}
 	if !readOnly {
 		if err := f.Truncate(0); err == nil {

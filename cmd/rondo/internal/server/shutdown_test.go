@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/clustered"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
 )
 
 // A logLines is a log that passes its lines on.
@@ -90,5 +94,38 @@ func TestNodeStopsWhileItWaitsForItsCluster(t *testing.T) {
 		}
 	case <-time.After(joinTime / 2):
 		t.Fatal(errors.Join(errors.New("the server does not end"), <-done))
+	}
+}
+
+// TestAServerWaitsForACommand: a command that works in the folder when a server starts does not keep
+// it from starting. What is at the socket answers nothing, and so is no server.
+func TestAServerWaitsForACommand(t *testing.T) {
+	dir := t.TempDir()
+	command, err := core.Open(dir, core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", filepath.Join(dir, rpc.SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	go func() {
+		c, err := l.Accept() // the server has found the folder locked
+		if err != nil {
+			return
+		}
+		_ = c.Close()
+		if err := command.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := &server{Config: Config{DB: dir}}
+	db, err := s.openFolder(t.Context(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
+	"github.com/rondo-db/rondo/query/rpc"
 )
 
 // joinTime bounds how long a node waits for the cluster when it starts.
@@ -34,7 +36,7 @@ func (s *server) openStore(ctx context.Context, fail context.CancelCauseFunc) (e
 	o.Beside = backups.Beside(s.DB, s.Config.Rules.Files, func(what string, err error) {
 		s.Logger.Warn("left out of the backup: "+what, "err", err)
 	})
-	if s.folder, err = core.Open(s.DB, o); err != nil {
+	if s.folder, err = s.openFolder(ctx, o); err != nil {
 		return s.opening(err)
 	}
 	s.store = s.folder
@@ -42,6 +44,28 @@ func (s *server) openStore(ctx context.Context, fail context.CancelCauseFunc) (e
 		"recovery", time.Since(s.started).Round(time.Millisecond))
 	s.backups = &backups.Keeper{Source: s.folder, Dir: s.Backups.Dir, Every: s.Backups.Every, Whole: s.Backups.Whole, Keep: s.Backups.Keep, Logger: s.Logger}
 	return nil
+}
+
+// lockTime bounds how long a server waits for a database that a command has.
+const lockTime = 5 * time.Second
+
+// openFolder opens the database. A command may work in it for a moment, as it does while no server
+// runs: openFolder waits for it, but not for another server.
+func (s *server) openFolder(ctx context.Context, o core.Options) (*core.Store, error) {
+	for deadline := time.Now().Add(lockTime); ; {
+		db, err := core.Open(s.DB, o)
+		if !errors.Is(err, core.ErrLocked) || time.Now().After(deadline) {
+			return db, err
+		}
+		if _, e := rpc.DialLocal(ctx, s.DB); e == nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(lockTime / 100):
+		}
+	}
 }
 
 // join makes the server a node. It waits for the cluster until ctx ends, and for joinTime at most.
