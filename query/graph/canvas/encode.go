@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/klauspost/compress/zlib"
 )
@@ -22,36 +21,47 @@ const (
 	pngRGBA    = 6
 )
 
-// An encoder is the memory that packing a picture takes, more than a megabyte. It is kept for the
-// next picture.
+// An encoder is the memory that packing a picture takes, more than a megabyte.
 type encoder struct {
 	zlib *zlib.Writer
 	rows []byte // as PNG has them, each behind the number of its filter
 	out  bytes.Buffer
 }
 
-var encoders = sync.Pool{New: func() any {
-	z, err := zlib.NewWriterLevel(nil, zlibLevel)
-	if err != nil {
-		panic("canvas: " + err.Error()) // there is such a level
+// encoders are kept for the next pictures, even if garbage is collected in between: a sync.Pool is
+// empty after two collections, and pictures make enough garbage for that.
+var encoders = make(chan *encoder, 2)
+
+func newEncoder() *encoder {
+	select {
+	case e := <-encoders:
+		return e
+	default:
+		z, err := zlib.NewWriterLevel(nil, zlibLevel)
+		if err != nil {
+			panic("canvas: " + err.Error()) // there is such a level
+		}
+		return &encoder{zlib: z}
 	}
-	return &encoder{zlib: z}
-}}
+}
 
 // maxKept is how many bytes of rows, and of what is packed, an encoder keeps at most.
 const maxKept = 4 << 20
 
-// keep keeps an encoder that was taken from encoders.
+// keep keeps an encoder, unless it is large or enough are kept.
 func (e *encoder) keep() {
 	if cap(e.rows)+e.out.Cap() <= maxKept {
-		encoders.Put(e)
+		select {
+		case encoders <- e:
+		default:
+		}
 	}
 }
 
 // Encode writes the pixels as PNG: with a palette if there are at most 256 colours, else as red,
 // green and blue, with alpha if a pixel is transparent.
 func (r *raster) Encode(w io.Writer) error {
-	e := encoders.Get().(*encoder)
+	e := newEncoder()
 	defer e.keep()
 	var out bytes.Buffer
 	out.WriteString("\x89PNG\r\n\x1a\n")
@@ -97,14 +107,12 @@ func (e *encoder) palette(r *raster) (colours []pixel) {
 		colour uint32
 		index  uint16 // from 1 on
 	}
-	rows, width := e.rows[:0], 4*r.size.Dx()
-	last, lastIndex := uint32(0), -1
-	for i := 0; i < len(r.pix); i += 4 {
-		if i%width == 0 {
-			rows = append(rows, noFilter)
-		}
-		c := binary.LittleEndian.Uint32(r.pix[i:])
-		if c != last || lastIndex < 0 {
+	width := r.size.Dx()
+	rows, pix := slices.Grow(e.rows[:0], (width+1)*r.size.Dy()), r.pix
+	for range r.size.Dy() {
+		rows = append(rows, noFilter)
+		for x := 0; x < width; {
+			c := binary.LittleEndian.Uint32(pix[4*x:])
 			h := c * 0x9e3779b1 >> 22
 			for table[h].index != 0 && table[h].colour != c {
 				h = (h + 1) % size
@@ -116,9 +124,13 @@ func (e *encoder) palette(r *raster) (colours []pixel) {
 				colours = append(colours, pixel{byte(c), byte(c >> 8), byte(c >> 16), byte(c >> 24)})
 				table[h].colour, table[h].index = c, uint16(len(colours))
 			}
-			last, lastIndex = c, int(table[h].index)-1
+			index, two := byte(table[h].index-1), uint64(c)<<32|uint64(c)
+			rows = append(rows, index)
+			for x++; x+2 <= width && binary.LittleEndian.Uint64(pix[4*x:]) == two; x += 2 {
+				rows = append(rows, index, index)
+			}
 		}
-		rows = append(rows, byte(lastIndex))
+		pix = pix[4*width:]
 	}
 	e.rows = rows
 	return colours

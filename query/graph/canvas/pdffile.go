@@ -34,7 +34,7 @@ func (f *pdfFile) object(body string) (n int) {
 
 // stream writes an object of data, compressed, with further entries of its dictionary.
 func (f *pdfFile) stream(entries string, data []byte) (n int, err error) {
-	e := encoders.Get().(*encoder)
+	e := newEncoder()
 	defer e.keep()
 	packed, err := e.compressed(data)
 	if err != nil {

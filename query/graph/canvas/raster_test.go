@@ -176,6 +176,21 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// TestShadesOfText states that text of two colours leaves room in a palette.
+func TestShadesOfText(t *testing.T) {
+	m := decoded(t, encoded(t, PNG, 1, func(c Canvas) {
+		for i := range 10 {
+			c.Text(Text{
+				At: Point{20, float64(20 * i)}, Font: Font{Size: float64(7 + i/2)},
+				Color: rgba(uint8(i%2*200), 0, 0, 255), Runs: Plain("aeosgzBKRS%$@#8936 {[()]} maximum average"),
+			})
+		}
+	}))
+	if p, ok := m.(*image.Paletted); !ok || len(p.Palette) > 2*glyphShades+1 {
+		t.Errorf("the picture is an %T, want a palette of at most %d colours", m, 2*glyphShades+1)
+	}
+}
+
 // TestKindsOfPixels makes pictures of few colours, of many, and of many with alpha.
 func TestKindsOfPixels(t *testing.T) {
 	for _, tt := range []struct {
