@@ -179,57 +179,55 @@ func (s *source) number(v *Value, texts []string) (number Value, ok bool) {
 	return Float(f), err == nil
 }
 
-// keep makes the readings of data source d the last ones, and adds them to the open PDPs. It
-// reports whether a text is or was among the last readings.
+// keep makes the readings of data source d the last ones, and adds them to the open PDPs, as
+// Machine.gather, closePDP and keep do. It reports whether a text is or was among the last
+// readings. It calls nothing for a series, so that the compiler keeps more in registers.
 func (b *Block) keep(m *Machine, d int, index []int32, values []Value) (odd bool) {
-	at, from, n, mo := wordSources+dsWords*d, d, len(m.sources), &b.mo
+	at, n, step := wordSources+dsWords*d, len(m.sources), m.step
 	bits, vals, metas := b.t.column(at+dsBits), b.t.column(at+dsValue), b.t.column(at+dsMeta)
 	bits, vals = bits[:len(metas)], vals[:len(metas)]
 	pdps := b.pdp[d*BlockSeries+len(b.index):][:len(index)]
-	open, half, step := mo.sec < mo.end, m.step/2, m.step
-	iv, pre, post := mo.iv, mo.pre, mo.post
+	iv, pre, post, open := b.mo.iv, b.mo.pre, b.mo.post, b.mo.sec < b.mo.end
 	for j, i := range index {
-		v := &values[from]
-		from += n
-		meta, x := metas[i], pdps[j]
-		if open || x != x || v.Tag == TagText || Tag(meta) == TagText {
-			odd = b.keepOdd(m, at, j, i, *v, &pdps[j]) || odd
+		v := &values[d]
+		d += n
+		x, meta, val := pdps[j], metas[i], math.Float64frombits(vals[i])
+		bits[i] = v.Bits
+		if v.Tag == TagText || Tag(meta) == TagText {
+			odd, b.texted[j] = true, true
+			if v.Tag == TagText {
+				bits[i] = 0
+			}
+		}
+		if open {
+			if meta = meta&^0xff | uint64(v.Tag); x != x {
+				meta = moreUnknownSec(meta, uint64(iv)) // cut to whole seconds, as rrdtool does
+			} else if val == val {
+				vals[i] = math.Float64bits(x + val)
+			} else {
+				vals[i] = math.Float64bits(x)
+			}
+			metas[i] = meta
 			continue
 		}
-		// What Machine.straightPDP does with a known reading.
-		val := math.Float64frombits(vals[i])
-		if val != val {
-			val = 0
+		unknown, pdp := int64(meta>>8), math.NaN()
+		known := float64(step - unknown)
+		if x != x {
+			known -= pre
+			vals[i], metas[i] = nanBits, uint64(post)<<8|uint64(v.Tag)
+		} else {
+			if val != val {
+				val = 0
+			}
+			rate := x / iv
+			val += float64(rate * pre)
+			vals[i], metas[i] = math.Float64bits(float64(rate*post)), uint64(v.Tag)
 		}
-		rate := x / iv
-		val += float64(rate * pre)
-		pdp := math.NaN()
-		if unknown := int64(meta >> 8); unknown <= half {
-			pdp = val / float64(step-unknown)
+		if unknown <= step/2 {
+			pdp = val / known
 		}
 		pdps[j] = pdp
-		bits[i], vals[i], metas[i] = v.Bits, math.Float64bits(float64(rate*post)), uint64(v.Tag)
 	}
-	return odd
-}
-
-// keepOdd is keep for a reading that is unknown, ends no PDP, or is or replaces a text. at is the
-// first word of the data source.
-func (b *Block) keepOdd(m *Machine, at, j int, i int32, v Value, pdp *float64) (odd bool) {
-	bits, value, meta := &b.t.column(at + dsBits)[i], &b.t.column(at + dsValue)[i], &b.t.column(at + dsMeta)[i]
-	if v.Tag == TagText || Tag(*meta) == TagText {
-		odd, b.texted[j] = true, true
-		if v.Tag == TagText {
-			v.Bits = 0
-		}
-	}
-	ds := [dsWords]uint64{dsValue: *value, dsMeta: *meta}
-	if b.mo.sec < b.mo.end {
-		keepOpen(ds[:], &v, *pdp, b.mo.iv)
-	} else {
-		*pdp = m.straightPDP(ds[:], &v, *pdp, &b.mo)
-	}
-	*bits, *value, *meta = ds[dsBits], ds[dsValue], ds[dsMeta]
 	return odd
 }
 

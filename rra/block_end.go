@@ -46,62 +46,70 @@ func (b *Block) pdps(d int) []float64 {
 
 // advancePair moves the current rows of two archives with one PDP in a row.
 func (b *Block) advancePair(o *rowPair) {
-	words := b.t.column(o.cur)
+	words, pair := b.t.column(o.cur), *o // in registers: a store to words might change *o
 	for _, i := range b.index {
 		p := words[i]
-		if low, high := uint32(p)+1, uint32(p>>32)+1; low < o.low && high < o.high {
-			words[i] = p + o.step
+		if low, high := uint32(p)+1, uint32(p>>32)+1; low < pair.low && high < pair.high {
+			words[i] = p + pair.step
 			continue
 		}
-		words[i] = o.turn(p)
+		words[i] = pair.turn(p)
 	}
 }
 
 // gather is folding.gather, for one PDP, of every series of the block.
 func (b *Block) gather(l *lane, d int) {
-	off := l.off + cdpWords*d
-	vals := b.t.column(off + cdpValue)
-	pdps := b.pdps(d)
-	if l.cf == Average {
-		for j, i := range b.index {
-			pdp, val := pdps[j], math.Float64frombits(vals[i])
-			if pdp != pdp {
-				b.gatherUnknown(off, i)
-				continue
-			}
-			if val == val {
-				pdp += val
-			}
-			vals[i] = math.Float64bits(pdp)
-		}
+	off, pdps := l.off+cdpWords*d, b.pdps(d)
+	if !l.cf.gather(b.t.column(off+cdpValue), b.index, pdps) {
 		return
 	}
+	metas := b.t.column(off + cdpMeta)
 	for j, i := range b.index {
-		pdp, val := pdps[j], math.Float64frombits(vals[i])
-		if pdp != pdp {
-			b.gatherUnknown(off, i)
-			continue
+		if pdp := pdps[j]; pdp != pdp {
+			metas[i] = moreUnknownPDPs(metas[i], 1)
 		}
-		// No branches: which of two numbers is the larger one is hard to predict.
-		next := math.Float64bits(pdp)
-		switch l.cf {
-		case Max:
-			if pdp <= val {
-				next = math.Float64bits(val)
-			}
-		case Min:
-			if pdp >= val {
-				next = math.Float64bits(val)
-			}
-		}
-		vals[i] = next
 	}
 }
 
-// gatherUnknown counts an unknown PDP. off is the first word of a data source in a lane.
-func (b *Block) gatherUnknown(off int, i int32) {
-	meta := &b.t.column(off + cdpMeta)[i]
-	*meta = moreUnknownPDPs(*meta, 1)
+// gather folds PDPs into the values of open rows. It leaves out unknown ones, and reports whether
+// there are any. It calls nothing, so that the compiler keeps all in registers.
+func (cf CF) gather(vals []uint64, index []int32, pdps []float64) (unknown bool) {
+	index = index[:len(pdps)]
+	if cf == Average {
+		for j, pdp := range pdps {
+			val := &vals[index[j]]
+			if pdp != pdp {
+				unknown = true
+				continue
+			}
+			if old := math.Float64frombits(*val); old == old {
+				pdp += old
+			}
+			*val = math.Float64bits(pdp)
+		}
+		return unknown
+	}
+	for j, pdp := range pdps {
+		val := &vals[index[j]]
+		if pdp != pdp {
+			unknown = true
+			continue
+		}
+		// No branches: which of two numbers is the larger one is hard to predict.
+		old, next := *val, math.Float64bits(pdp)
+		switch cf {
+		case Max:
+			if pdp <= math.Float64frombits(old) {
+				next = old
+			}
+		case Min:
+			if pdp >= math.Float64frombits(old) {
+				next = old
+			}
+		}
+		*val = next
+	}
+	return unknown
 }
 
 // finish ends a row of a lane for every series of the block, and returns these rows.

@@ -15,43 +15,63 @@ import (
 // one by one through shard.step, in the order of the log. The rows that they close go into the
 // buffers of the group. The outcome depends on the log and on the state of the group alone.
 
-// applySamples applies the samples [from, to) of b to g, and counts their outcome in o. Plain
-// ones of one time step together, in blocks. The caller holds g.mu.
-func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
+// ascending has the indices of a dense run: from its first one on.
+var ascending = func() (list [1 << groupShift]int32) {
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}()
+
+// indices returns the indices of the series of a run, sample by sample. They hold until the next
+// call.
+func (sh *shard) indices(g *group, samples []sample, dense bool) []int32 {
+	if dense {
+		return ascending[g.c.index(samples[0].ref.number()):][:len(samples)]
+	}
+	sh.index = sh.index[:0]
+	for i := range samples {
+		sh.index = append(sh.index, int32(g.c.index(samples[i].ref.number())))
+	}
+	return sh.index
+}
+
+// applySamples applies samples of b to g, and counts their outcome in o: a run from the sample from
+// on, whose series are at the given indices. Plain ones step together, in blocks. The caller holds
+// g.mu.
+func (sh *shard) applySamples(g *group, b *Batch, from uint32, index []int32, o *outcome) {
 	// Without a window, samples that an earlier window held go first.
 	holds := sh.reorder != 0 || len(g.held) > 0
 	blocks := g.c.tabular && !holds
 	sh.reach = rra.BlockSeries
-	for from < to {
+	for n := 0; n < len(index); n++ {
 		if blocks {
-			from = sh.applyBlock(g, b, from, to, o)
+			n += sh.applyBlock(g, b, from+uint32(n), index[n:], o)
 		}
-		if from < to {
-			sh.applyOdd(g, b, from, o)
-			from++
+		if n < len(index) {
+			sh.applyOdd(g, b, from+uint32(n), int(index[n]), o)
 		}
 	}
 }
 
-// applyBlock applies the samples of b from one on that can step together, in one block or in
-// several. It returns the first one that must be applied by itself.
-func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uint32 {
-	bl := &sh.block
-	for from < to {
-		at := b.samples[from].at
-		bl.Begin(g.table(), at)
-		for from < to && bl.Len() < rra.BlockSeries && b.samples[from].at == at {
-			d, n := sh.plain(g, b.samples[from:min(to, from+uint32(min(sh.reach, rra.BlockSeries-bl.Len())))])
-			if n == 0 {
+// applyBlock applies samples of b from one on that can step together, in one block or in several.
+// It returns how many: the one behind them must be applied by itself.
+func (sh *shard) applyBlock(g *group, b *Batch, from uint32, index []int32, o *outcome) (n int) {
+	bl, first := &sh.block, b.samples[from] // all have the same time and as many values
+	values := b.values[first.first:]
+	for n < len(index) {
+		bl.Begin(g.table(), first.at)
+		for n < len(index) && bl.Len() < rra.BlockSeries {
+			d, list := g.plain(int(first.n), index[n:min(len(index), n+sh.reach, n+rra.BlockSeries-bl.Len())])
+			if len(list) == 0 {
 				break
 			}
-			first := b.samples[from].first
-			taken, texts := bl.Take(d.m, sh.index[:n], b.values[first:first+uint32(n*d.values)], b.texts)
+			taken, texts := bl.Take(d.m, list, values[n*d.values:(n+len(list))*d.values], b.texts)
 			for _, t := range texts {
 				g.setText(int(t.Index), t.Texts)
 			}
-			from += uint32(taken)
-			if taken < n {
+			n += taken
+			if taken < len(list) {
 				sh.reach = max(1, taken) // samples in a row that do not fit are not looked at again and again
 				break
 			}
@@ -66,47 +86,39 @@ func (sh *shard) applyBlock(g *group, b *Batch, from, to uint32, o *outcome) uin
 			g.pushBlock(&sh.coder, bl.Index(), &rows[i])
 		}
 	}
-	return from
+	return n
 }
 
-// plain returns how many samples, from the first on, are of series of one definition that nothing
-// is the matter with. Their indices are in sh.index then, and their values one behind the other.
-func (sh *shard) plain(g *group, samples []sample) (*definition, int) {
-	c := g.c
-	first, at, n := samples[0].first, samples[0].at, samples[0].n
-	i := c.index(samples[0].ref.number())
+// plain returns the indices, from the first on, of series that nothing is the matter with. They have
+// one definition, and it takes so many values.
+func (g *group) plain(values int, index []int32) (*definition, []int32) {
+	i := int(index[0])
 	if !g.alive(i) {
-		return nil, 0
+		return nil, nil
 	}
 	d := g.definition(i)
-	if d == nil || int(n) != d.values {
-		return nil, 0
+	if d == nil || values != d.values {
+		return nil, nil
 	}
 	flags := g.flags[:g.n]
-	defs, id, mask := g.defs[:len(flags)], d.id, uint32(1)<<c.shift-1
-	list, taken := sh.index[:min(len(samples), len(sh.index))], 0
-	for j := range list {
-		sm := &samples[j]
-		index := int(sm.ref.number() & mask)
-		if index >= len(flags) || flags[index] != flagAlive || defs[index] != id || sm.first != first || sm.at != at || sm.n != n {
+	defs, taken := g.defs[:len(flags)], 0
+	for _, i := range index {
+		if int(i) >= len(flags) || flags[i] != flagAlive || defs[i] != d.id {
 			break
 		}
-		first += uint32(n)
-		list[j] = int32(index)
 		taken++
 	}
 	if len(g.refused) > 0 {
-		if j := slices.IndexFunc(list[:taken], func(i int32) bool { return g.refused[int(i)] != nil }); j >= 0 {
+		if j := slices.IndexFunc(index[:taken], func(i int32) bool { return g.refused[int(i)] != nil }); j >= 0 {
 			taken = j
 		}
 	}
-	return d, taken
+	return d, index[:taken]
 }
 
 // applyOdd applies a sample that does not step together with others.
-func (sh *shard) applyOdd(g *group, b *Batch, i uint32, o *outcome) {
+func (sh *shard) applyOdd(g *group, b *Batch, i uint32, index int, o *outcome) {
 	sm := &b.samples[i]
-	index := g.c.index(sm.ref.number())
 	if !g.alive(index) {
 		o.reject(int(i), ErrNotFound)
 		return
@@ -207,40 +219,31 @@ func (g *group) changed(pos wal.Pos) {
 	g.dirty = true
 }
 
-// follow moves the applied coding context of g over the samples [from, to) of a batch, as decoding
-// their record would.
-func (g *group) follow(b *Batch, from, to uint32) {
-	c := g.c
-	if c.sources == 1 {
-		g.followOne(b.samples[from:to], b.values)
+// follow moves the applied coding context of g over samples of a batch, whose series are at the
+// given indices, as decoding their record would.
+func (g *group) follow(index []int32, samples []sample, values []rra.Value) {
+	n := g.c.sources
+	last := samples[len(samples)-1]
+	if all := values[samples[0].first : last.first+uint32(last.n)]; n == 1 && len(all) == len(index) {
+		g.followOne(index, all)
 		return
 	}
-	for i := from; i < to; i++ {
-		sm := &b.samples[i]
-		at := c.index(sm.ref.number()) * c.sources
-		for j := range uint32(sm.n) {
-			v := &b.values[sm.first+j]
+	for i := range samples {
+		sm, at := &samples[i], int(index[i])*n
+		for j, v := range values[sm.first : sm.first+uint32(sm.n)] {
 			if v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
-				g.ctx[at+int(j)] = v.Bits
-				g.ctxTag[at+int(j)] = uint8(v.Tag)
+				g.ctx[at+j], g.ctxTag[at+j] = v.Bits, uint8(v.Tag)
 			}
 		}
 	}
 }
 
-// followOne is follow for a class of one data source.
-func (g *group) followOne(samples []sample, values []rra.Value) {
-	mask := uint32(1)<<g.c.shift - 1
+// followOne is follow for one value of each series.
+func (g *group) followOne(index []int32, values []rra.Value) {
 	ctx := g.ctx
 	tags := g.ctxTag[:len(ctx)]
-	for i := range samples {
-		sm := &samples[i]
-		if sm.n == 0 {
-			continue
-		}
-		v := &values[sm.first]
-		if v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
-			at := sm.ref.number() & mask
+	for j, at := range index[:len(values)] {
+		if v := &values[j]; v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
 			ctx[at], tags[at] = v.Bits, uint8(v.Tag)
 		}
 	}
@@ -265,9 +268,9 @@ func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, n *numbers.Numbe
 	r := record.Reader{Rest: h.body}
 	switch h.kind {
 	case runSamples:
-		readSamples(&r, g, h.at, b)
-		if r.Err == nil {
-			sh.applySamples(g, b, 0, uint32(len(b.samples)), &o)
+		dense := readSamples(&r, g, h.at, b)
+		if r.Err == nil && len(b.samples) > 0 {
+			sh.applySamples(g, b, 0, sh.indices(g, b.samples, dense), &o)
 		}
 	case runCommand:
 		_, flags := readCommand(&r, g, h.at, b)

@@ -43,11 +43,12 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkApplyLate(b *testing.B) {
 	sh, g, batch := benchGroup(b)
 	var o outcome
-	sh.applySamples(g, batch, 0, uint32(len(batch.samples)), &o)
+	index := sh.indices(g, batch.samples, true)
+	sh.applySamples(g, batch, 0, index, &o)
 	b.ResetTimer()
 	for range b.N / len(batch.samples) {
 		o = outcome{}
-		sh.applySamples(g, batch, 0, uint32(len(batch.samples)), &o)
+		sh.applySamples(g, batch, 0, index, &o)
 	}
 }
 
@@ -97,8 +98,9 @@ func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 				for to < 100 && bt.samples[to].ref.number()>>c.shift == g.id {
 					to++
 				}
-				g.follow(bt, from, to)
-				sh.applySamples(g, bt, from, to, &o)
+				index := sh.indices(g, bt.samples[from:to], true)
+				g.follow(index, bt.samples[from:to], bt.values)
+				sh.applySamples(g, bt, from, index, &o)
 				if round%100 == 0 { // what a checkpoint takes away
 					g.pend.Free()
 				}

@@ -153,7 +153,8 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	}
 	defer g.mu.Unlock()
 	g.used = true
-	g.follow(t.batch, r.from, r.to)
+	index := sh.indices(g, t.batch.samples[r.from:r.to], r.dense)
+	g.follow(index, t.batch.samples[r.from:r.to], t.batch.values)
 	if at := int64(t.batch.samples[r.to-1].at); at > sh.stats.newest.Load() {
 		sh.stats.newest.Store(at)
 	}
@@ -163,7 +164,7 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	case g.c.seasonal || r.command:
 		sh.applyCommand(g, t.batch, r.from, r.to, command{flags: r.flags()}, o)
 	default:
-		sh.applySamples(g, t.batch, r.from, r.to, o)
+		sh.applySamples(g, t.batch, r.from, index, o)
 	}
 	g.changed(t.pos)
 }

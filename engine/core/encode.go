@@ -107,7 +107,7 @@ func appendRuns(dst []byte, b *Batch, runs []run) []byte {
 		if kind == runCommand {
 			dst = appendCommand(dst, g, b, samples, r.flags())
 		} else {
-			dst = appendSamples(dst, g, b, samples)
+			dst = appendSamples(dst, g, b, samples, r.dense)
 		}
 		putLength(dst[at:])
 	}
@@ -137,12 +137,12 @@ func putLength(b []byte) {
 
 // appendSamples codes samples of one time: how many values a sample has, the indices as ranges
 // (their number, then first index and length of each), the values.
-func appendSamples(dst []byte, g *group, b *Batch, samples []sample) []byte {
+func appendSamples(dst []byte, g *group, b *Batch, samples []sample, dense bool) []byte {
 	c := g.c
 	n := int(samples[0].n)
 	dst = binary.AppendUvarint(dst, uint64(n))
 	ranges := 1
-	for i := 1; i < len(samples); i++ {
+	for i := 1; i < len(samples) && !dense; i++ {
 		if samples[i].ref != samples[i-1].ref+1 {
 			ranges++
 		}
@@ -150,7 +150,7 @@ func appendSamples(dst []byte, g *group, b *Batch, samples []sample) []byte {
 	dst = binary.AppendUvarint(dst, uint64(ranges))
 	for i := 0; i < len(samples); {
 		j := i + 1
-		for j < len(samples) && samples[j].ref == samples[j-1].ref+1 {
+		for j < len(samples) && (dense || samples[j].ref == samples[j-1].ref+1) {
 			j++
 		}
 		first := c.index(samples[i].ref.number())
@@ -158,31 +158,25 @@ func appendSamples(dst []byte, g *group, b *Batch, samples []sample) []byte {
 		dst = binary.AppendUvarint(dst, uint64(j-i))
 		i = j
 	}
-	if n == 1 && c.sources == 1 {
-		mask := uint32(1)<<c.shift - 1
-		for i := range samples {
-			at := samples[i].ref.number() & mask
-			dst = record.AppendValue(dst, b.values[samples[i].first], b.texts, &g.enc[at], &g.encTag[at])
-		}
-		return dst
+	if dense && n == c.sources {
+		return g.appendValues(dst, b, &samples[0], n*len(samples))
 	}
 	for i := range samples {
-		sm := &samples[i]
-		at := c.index(sm.ref.number()) * c.sources
-		values := b.values[sm.first : sm.first+uint32(n)]
-		for j := range values {
-			dst = record.AppendValue(dst, values[j], b.texts, &g.enc[at+j], &g.encTag[at+j])
-		}
+		dst = g.appendValues(dst, b, &samples[i], n)
 	}
 	return dst
+}
+
+// appendValues codes n values: what a sample has, then what is of the series behind its own.
+func (g *group) appendValues(dst []byte, b *Batch, sm *sample, n int) []byte {
+	at := g.c.index(sm.ref.number()) * g.c.sources
+	return record.AppendValues(dst, b.values[sm.first:][:n], b.texts, g.enc[at:][:n], g.encTag[at:][:n])
 }
 
 // appendCommand codes one update command: index, flags, number of samples; for each sample how many
 // values it has, its time, its values.
 func appendCommand(dst []byte, g *group, b *Batch, samples []sample, flags byte) []byte {
-	c := g.c
-	index := c.index(samples[0].ref.number())
-	dst = binary.AppendUvarint(dst, uint64(index))
+	dst = binary.AppendUvarint(dst, uint64(g.c.index(samples[0].ref.number())))
 	dst = append(dst, flags)
 	dst = binary.AppendUvarint(dst, uint64(len(samples)))
 	base := samples[0].at
@@ -191,10 +185,7 @@ func appendCommand(dst []byte, g *group, b *Batch, samples []sample, flags byte)
 		dst = binary.AppendUvarint(dst, uint64(sm.n))
 		dst = record.AppendTime(dst, sm.at, base)
 		base = sm.at
-		for j, v := range b.values[sm.first : sm.first+uint32(sm.n)] {
-			at := index*c.sources + j
-			dst = record.AppendValue(dst, v, b.texts, &g.enc[at], &g.encTag[at])
-		}
+		dst = g.appendValues(dst, b, sm, int(sm.n))
 	}
 	return dst
 }
@@ -220,28 +211,27 @@ func readRun(r *record.Reader, base rra.Time) runHeader {
 	return h
 }
 
-// readSamples decodes the body of a run into b. The caller holds g.mu and gives the
-// applied context, which moves on.
-func readSamples(r *record.Reader, g *group, at rra.Time, b *Batch) {
+// readSamples decodes the body of a run into b, which is empty. It reports whether the run is
+// dense. The caller holds g.mu and gives the applied context, which moves on.
+func readSamples(r *record.Reader, g *group, at rra.Time, b *Batch) (dense bool) {
 	c := g.c
 	n := r.Uvarint()
 	ranges := r.Uvarint()
 	if n > uint64(c.sources) || ranges > uint64(len(r.Rest)) {
 		r.Fail()
-		return
+		return false
 	}
-	from := len(b.samples)
 	for range ranges {
 		first, count := r.Uvarint(), r.Uvarint()
-		if r.Err != nil || first+count > uint64(g.capacity) || first+count < first || len(b.samples)-from+int(count) > 1<<20 {
+		if r.Err != nil || first+count > uint64(g.capacity) || first+count < first || len(b.samples)+int(count) > 1<<20 {
 			r.Fail()
-			return
+			return false
 		}
 		for i := range count {
 			b.samples = append(b.samples, sample{ref: g.ref(int(first + i)), at: at, n: uint16(n)})
 		}
 	}
-	for i := from; i < len(b.samples); i++ {
+	for i := range b.samples {
 		sm := &b.samples[i]
 		sm.first = uint32(len(b.values))
 		k := c.index(sm.ref.number()) * c.sources
@@ -249,6 +239,7 @@ func readSamples(r *record.Reader, g *group, at rra.Time, b *Batch) {
 			b.values = append(b.values, r.Value(&b.texts, &g.ctx[k+j], &g.ctxTag[k+j]))
 		}
 	}
+	return ranges == 1
 }
 
 // readCommand decodes the body of a command run into b.

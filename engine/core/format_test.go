@@ -129,8 +129,9 @@ func TestPageState(t *testing.T) {
 		t.Errorf("samples: %x, the page says %x", rec, want)
 	}
 	var o outcome
-	g.follow(&batch, 0, 2)
-	(&shard{}).applySamples(g, &batch, 0, 2, &o)
+	index := []int32{0, 1}
+	g.follow(index, batch.samples, batch.values)
+	(&shard{}).applySamples(g, &batch, 0, index, &o)
 	g.pos = 3
 	if got := endState(g.appendState(nil), g.dir.Clone(len(c.streams)), g.stateKey()); !bytes.Equal(got, b) {
 		t.Errorf("state: %x, the page says %x", got, b)

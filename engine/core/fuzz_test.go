@@ -229,7 +229,9 @@ func FuzzState(f *testing.F) {
 			}
 		}
 		var o outcome
-		sh.applySamples(g, &b, 0, uint32(len(b.samples)), &o)
+		for i := range b.samples {
+			sh.applySamples(g, &b, uint32(i), sh.indices(g, b.samples[i:i+1], false), &o)
+		}
 		for i := range g.held {
 			if sh.applyAllHeld(g, i); g.held[i] != nil && g.definition(i) != nil && g.refused[i] == nil {
 				t.Errorf("series %d, which is in use, still holds samples", i)

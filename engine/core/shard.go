@@ -26,14 +26,14 @@ type shard struct {
 	reorder rra.Time // the reorder window in force
 
 	// The goroutine alone uses what follows, and keeps it from record to record.
-	runs   []rra.Run              // rows of one step
-	block  rra.Block              // series that step together
-	index  [rra.BlockSeries]int32 // of the series that may join it
-	reach  int                    // how many samples are looked at for it
-	words  []uint64               // a copy of the state at hand
-	state  rra.State              // of the series at hand: a local variable would escape to the heap
-	batch  Batch                  // decoded records
-	before func(*group)           // called before a record changes a group; nil: nobody wants to know
+	runs   []rra.Run    // rows of one step
+	block  rra.Block    // series that step together
+	index  []int32      // of the series of a run
+	reach  int          // how many samples are looked at for it
+	words  []uint64     // a copy of the state at hand
+	state  rra.State    // of the series at hand: a local variable would escape to the heap
+	batch  Batch        // decoded records
+	before func(*group) // called before a record changes a group; nil: nobody wants to know
 	coder  bufferCoder
 	stats  shardStats
 
@@ -86,8 +86,7 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 // stepAlone is step for a reading that a block takes, and returns false for any other.
 func (sh *shard) stepAlone(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string) bool {
 	sh.block.Begin(g.table(), at)
-	sh.index[0] = int32(index)
-	taken, kept := sh.block.Take(d.m, sh.index[:1], values, texts)
+	taken, kept := sh.block.Take(d.m, ascending[index:index+1], values, texts)
 	if taken == 0 {
 		return false
 	}

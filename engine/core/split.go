@@ -13,6 +13,7 @@ type run struct {
 	g        *group
 	from, to uint32
 	top      Ref  // the highest reference
+	dense    bool // one reference behind the other: no sample need be looked at to know them
 	command  bool // an update command of several samples
 	stopped  bool // the command ends in an error behind its samples
 }
@@ -75,6 +76,7 @@ func (a *appender) split(t *Ticket, b *Batch) {
 	for i := range b.samples {
 		sm := &b.samples[i]
 		if !odd && r != nil && sm.ref >= from && sm.ref < below && sm.at == first.at && sm.n == first.n && !sm.more {
+			r.dense = r.dense && sm.ref == first.ref+Ref(r.to-r.from)
 			r.to++
 			r.top = max(r.top, sm.ref)
 			continue
@@ -102,7 +104,7 @@ func (a *appender) split(t *Ticket, b *Batch) {
 			r, below = &t.runs[len(t.runs)-1], from
 			continue
 		}
-		t.runs = append(t.runs, run{g: g, from: uint32(i), to: uint32(i + 1), top: sm.ref})
+		t.runs = append(t.runs, run{g: g, from: uint32(i), to: uint32(i + 1), top: sm.ref, dense: true})
 		r, first = &t.runs[len(t.runs)-1], sm
 		from = c.refAt(g.id, 0)
 		below = from // in seasonal classes every sample is a command
@@ -120,7 +122,7 @@ func (r *run) extend(runs []run) []run {
 		runs = append(runs, run{g: r.g, from: r.to, to: r.to + 1, top: r.top})
 		r = &runs[len(runs)-1]
 	}
-	r.command = true
+	r.command, r.dense = true, false
 	r.to++
 	return runs
 }

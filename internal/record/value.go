@@ -35,6 +35,20 @@ func hundredths(f float64) (int64, bool) {
 	return int64(x), true
 }
 
+// AppendValues is [AppendValue] for the values of neighbours: what comes before value i is prev[i]
+// and tags[i].
+func AppendValues(dst []byte, values []rra.Value, texts []string, prev []uint64, tags []uint8) []byte {
+	prev, tags = prev[:len(values)], tags[:len(values)]
+	for i, v := range values {
+		if v.Bits == prev[i] && uint8(v.Tag) == tags[i] && v.Tag-rra.TagInt <= rra.TagFloat-rra.TagInt {
+			dst = append(dst, modeInteger)
+			continue
+		}
+		dst = AppendValue(dst, v, texts, &prev[i], &tags[i])
+	}
+	return dst
+}
+
 // AppendValue appends v, coded against the value of the same source before it, whose bits and tag
 // are *prev and *tag. It sets those to v, unless v is unknown or a text. A value of a text is an
 // index of texts.

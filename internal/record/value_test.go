@@ -88,3 +88,36 @@ func TestValueRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// Values of neighbours have the code that they have one by one.
+func TestValuesAsOneByOne(t *testing.T) {
+	r := seeds.Rand(t)
+	const series = 40
+	var prev, prevAlone [series]uint64
+	var tags, tagsAlone [series]uint8
+	last := make([]uint64, series)
+	for round := range 3000 {
+		var texts []string
+		values := make([]rra.Value, 1+r.IntN(series))
+		for i := range values {
+			values[i] = randomValue(r, last[i], &texts)
+			if r.IntN(3) > 0 { // mostly integers, a little apart
+				values[i] = rra.Value{Bits: last[i] + uint64(r.IntN(1<<r.IntN(24))), Tag: rra.TagInt}
+				if i%2 == 0 {
+					values[i] = rra.Float(float64(r.IntN(1 << r.IntN(24))))
+				}
+			}
+			if values[i].Tag < rra.TagText {
+				last[i] = values[i].Bits
+			}
+		}
+		got := AppendValues(make([]byte, 3, 3+r.IntN(300)), values, texts, prev[:], tags[:])[3:]
+		var want []byte
+		for i, v := range values {
+			want = AppendValue(want, v, texts, &prevAlone[i], &tagsAlone[i])
+		}
+		if string(got) != string(want) || prev != prevAlone || tags != tagsAlone {
+			t.Fatalf("round %d: %v: %x, one by one %x", round, values, got, want)
+		}
+	}
+}
