@@ -89,8 +89,8 @@ func (sh *shard) applyBlock(g *group, b *Batch, from uint32, index []int32, o *o
 	return n
 }
 
-// plain returns the indices, from the first on, of series that nothing is the matter with. They have
-// one definition, and it takes so many values.
+// plain returns the indices, from the first on, of series that nothing is the matter with. They
+// have one definition, and it takes so many values.
 func (g *group) plain(values int, index []int32) (*definition, []int32) {
 	i := int(index[0])
 	if !g.alive(i) {
