@@ -47,11 +47,7 @@ func Apart(c core.Copy) (*Series, error) {
 }
 
 func unknown(n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = math.NaN()
-	}
-	return v
+	return slices.Repeat([]float64{math.NaN()}, n)
 }
 
 // Copy puts the parts together. The copy shares memory with s. An error says that the parts do not

@@ -181,9 +181,7 @@ func (r *infoReader) snapshot(m *rra.Machine, names []string) *rra.Snapshot {
 			s.CDPs = append(s.CDPs, r.cdp(a.CF, fmt.Sprintf("rra[%d].cdp_prep[%d].", i, j)))
 		}
 		if a.CF == rra.Seasonal || a.CF == rra.DevSeasonal {
-			for range int(a.Rows) * len(names) {
-				s.Rows = append(s.Rows, math.NaN())
-			}
+			s.Rows = slices.Repeat([]float64{math.NaN()}, int(a.Rows)*len(names))
 		}
 		x.Archives = append(x.Archives, s)
 	}

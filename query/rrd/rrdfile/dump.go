@@ -146,13 +146,14 @@ func (d *dumper) archive(i int) {
 		a.CF, uint64(a.PDPs), uint64(d.f.Step(i)))
 	d.params(i, a)
 	d.print("\t\t</params>\n\t\t<cdp_prep>\n")
+	nothing := new(rra.CDP)
 	for j := range d.f.Definition.Sources {
-		var c rra.CDP
+		c := nothing
 		if j < len(x.CDPs) {
-			c = x.CDPs[j]
+			c = &x.CDPs[j]
 		}
 		d.print("\t\t\t<ds>\n")
-		d.cdp(a, &c)
+		d.cdp(a, c)
 		d.print("\t\t\t</ds>\n")
 	}
 	d.print("\t\t</cdp_prep>\n\t\t<database>\n")
@@ -186,35 +187,26 @@ func (d *dumper) params(i int, a *rra.Archive) {
 
 func (d *dumper) cdp(a *rra.Archive, c *rra.CDP) {
 	const indent = "\t\t\t"
-	d.number(indent, "primary_value", c.Primary)
-	d.number(indent, "secondary_value", c.Secondary)
-	switch a.CF {
-	case rra.HWPredict, rra.MHWPredict:
-		d.number(indent, "intercept", c.Intercept)
-		d.number(indent, "last_intercept", c.LastIntercept)
-		d.number(indent, "slope", c.Slope)
-		d.number(indent, "last_slope", c.LastSlope)
-		d.count(indent, "nan_count", c.NullCount)
-		d.count(indent, "last_nan_count", c.LastNullCount)
-	case rra.Seasonal, rra.DevSeasonal:
-		d.number(indent, "seasonal", c.Seasonal)
-		d.number(indent, "last_seasonal", c.LastSeasonal)
-		d.count(indent, "init_flag", c.InitFlag)
-	case rra.DevPredict:
-	case rra.Failures:
-		d.print(indent + "<history>")
-		for i := range a.Window {
-			b := int8(0)
-			if i < len(c.History) {
-				b = int8(c.History[i] - '0')
-			}
-			d.b = strconv.AppendInt(d.b, int64(b), 10)
+	for _, x := range cdpFields[a.CF] {
+		switch {
+		case x.double == nil:
+			d.count(indent, x.name, *x.long(c))
+		case a.CF != rra.DevPredict || x.name != "value": // rrdtool leaves it out
+			d.number(indent, x.name, *x.double(c))
 		}
-		d.print("</history>\n")
-	default:
-		d.number(indent, "value", c.Value)
-		d.count(indent, "unknown_datapoints", c.Unknown)
 	}
+	if a.CF != rra.Failures {
+		return
+	}
+	d.print(indent + "<history>")
+	for i := range a.Window {
+		b := int8(0)
+		if i < len(c.History) {
+			b = int8(c.History[i] - '0')
+		}
+		d.b = strconv.AppendInt(d.b, int64(b), 10)
+	}
+	d.print("</history>\n")
 }
 
 func (d *dumper) rows(i int) {

@@ -111,8 +111,8 @@ func (d *decoder) source(i int, b []byte) error {
 		return d.fail(d.at, field("name"), "does not end")
 	}
 	s.Name = text(name)
-	var err error
-	if s.Kind, err = parseKind(kind); err != nil {
+	var ok bool
+	if s.Kind, ok = parseName(kind, rra.Compute); !ok {
 		return d.fail(d.at+nameSize, field("type"), "unknown data acquisition function '%s'", text(kind))
 	}
 	s.Min, s.Max = math.NaN(), math.NaN()
@@ -147,8 +147,8 @@ const maxWindow = 28
 func (d *decoder) archive(i int, b []byte) error {
 	a := &d.f.Definition.Archives[i]
 	field := func(name string) string { return fmt.Sprintf("rra[%d].%s", i, name) }
-	var err error
-	if a.CF, err = parseCF(b[:nameSize]); err != nil {
+	var ok bool
+	if a.CF, ok = parseName(b[:nameSize], rra.Failures); !ok {
 		return d.fail(d.at, field("cf"), "unknown consolidation function '%s'", text(b[:nameSize]))
 	}
 	rows, pdps := d.word(b[d.rowsAt():]), d.word(b[d.rowsAt()+d.long:])
@@ -239,24 +239,6 @@ func (d *decoder) live() error {
 	return nil
 }
 
-// Indices of the parameters of a CDP, the state of one archive and one data source.
-const (
-	cdpValue         = 0 // AVERAGE, MIN, MAX, LAST, DEVPREDICT
-	cdpUnknown       = 1
-	cdpHistory       = 0 // FAILURES: a byte a PDP
-	cdpIntercept     = 2 // HWPREDICT, MHWPREDICT
-	cdpLastIntercept = 3
-	cdpSlope         = 4
-	cdpLastSlope     = 5
-	cdpNulls         = 6
-	cdpLastNulls     = 7
-	cdpSeasonal      = 2 // SEASONAL, DEVSEASONAL
-	cdpLastSeasonal  = 3
-	cdpInitFlag      = 6
-	cdpPrimary       = 8
-	cdpSecondary     = 9
-)
-
 // cdps reads the CDPs and the current rows of the archives.
 func (d *decoder) cdps() error {
 	x := &d.f.State
@@ -289,27 +271,19 @@ func (d *decoder) currentRow(archive int) (int64, error) {
 }
 
 func (d *decoder) cdp(c *rra.CDP, a *rra.Archive, b []byte) {
-	double := func(i int) float64 { return d.double(b[i*paramSize:]) }
-	long := func(i int) int64 { return int64(d.word(b[i*paramSize:])) }
-	c.Primary, c.Secondary = double(cdpPrimary), double(cdpSecondary)
-	switch a.CF {
-	case rra.HWPredict, rra.MHWPredict:
-		c.Intercept, c.LastIntercept = double(cdpIntercept), double(cdpLastIntercept)
-		c.Slope, c.LastSlope = double(cdpSlope), double(cdpLastSlope)
-		c.NullCount, c.LastNullCount = long(cdpNulls), long(cdpLastNulls)
-	case rra.Seasonal, rra.DevSeasonal:
-		c.Seasonal, c.LastSeasonal = double(cdpSeasonal), double(cdpLastSeasonal)
-		c.InitFlag = long(cdpInitFlag)
-	case rra.DevPredict:
-		c.Value = double(cdpValue)
-	case rra.Failures:
+	for _, x := range cdpFields[a.CF] {
+		if x.double != nil {
+			*x.double(c) = d.double(b[x.at*paramSize:])
+		} else {
+			*x.long(c) = int64(d.word(b[x.at*paramSize:]))
+		}
+	}
+	if a.CF == rra.Failures {
 		var history [maxWindow]byte
 		for i := range a.Window {
-			history[i] = '0' + b[cdpHistory*paramSize+i]
+			history[i] = '0' + b[i]
 		}
 		c.History = string(history[:a.Window])
-	default:
-		c.Value, c.Unknown = double(cdpValue), long(cdpUnknown)
 	}
 }
 

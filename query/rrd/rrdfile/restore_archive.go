@@ -157,34 +157,12 @@ func (p *restorer) cdps(x *rra.ArchiveSnapshot) {
 
 func (p *restorer) cdp(c *rra.CDP) {
 	p.children(func(name string) {
-		switch name {
-		case "primary_value":
-			c.Primary = p.double()
-		case "secondary_value":
-			c.Secondary = p.double()
-		case "value":
-			c.Value = p.double()
-		case "unknown_datapoints":
-			c.Unknown = int64(p.long())
-		case "intercept":
-			c.Intercept = p.double()
-		case "last_intercept":
-			c.LastIntercept = p.double()
-		case "slope":
-			c.Slope = p.double()
-		case "last_slope":
-			c.LastSlope = p.double()
-		case "nan_count":
-			c.NullCount = int64(p.long())
-		case "last_nan_count":
-			c.LastNullCount = int64(p.long())
-		case "seasonal":
-			c.Seasonal = p.double()
-		case "last_seasonal":
-			c.LastSeasonal = p.double()
-		case "init_flag":
-			c.InitFlag = int64(p.long())
-		case "history":
+		switch x, ok := cdpElements[name]; {
+		case ok && x.double != nil:
+			*x.double(c) = p.double()
+		case ok:
+			*x.long(c) = int64(p.long())
+		case name == "history":
 			c.History = p.history()
 		default:
 			p.x.fail("", "parse_tag_rra_cdp_prep: Unknown tag: %s", name)

@@ -2,7 +2,6 @@ package rrdfile
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -13,25 +12,16 @@ func text(b []byte) string {
 	return string(s)
 }
 
-var errName = errors.New("is not known")
-
-// parseKind and parseCF read a name that a NUL may follow, without allocation.
-func parseKind(b []byte) (rra.Kind, error) {
+// parseName reads the name of a value from 0 to last, which a NUL may follow, without allocation.
+func parseName[T interface {
+	rra.Kind | rra.CF
+	String() string
+}](b []byte, last T) (v T, ok bool) {
 	b, _, _ = bytes.Cut(b, []byte{0})
-	for k := rra.Gauge; k <= rra.Compute; k++ {
-		if k.String() == string(b) {
-			return k, nil
+	for ; v <= last; v++ {
+		if v.String() == string(b) {
+			return v, true
 		}
 	}
-	return 0, errName
-}
-
-func parseCF(b []byte) (rra.CF, error) {
-	b, _, _ = bytes.Cut(b, []byte{0})
-	for cf := rra.Average; cf <= rra.Failures; cf++ {
-		if cf.String() == string(b) {
-			return cf, nil
-		}
-	}
-	return 0, errName
+	return 0, false
 }

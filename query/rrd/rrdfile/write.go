@@ -211,28 +211,17 @@ func (e *encoder) live() {
 }
 
 func cdpParams(a *rra.Archive, c *rra.CDP) (p params) {
-	p.double(cdpPrimary, c.Primary)
-	p.double(cdpSecondary, c.Secondary)
-	switch a.CF {
-	case rra.HWPredict, rra.MHWPredict:
-		p.double(cdpIntercept, c.Intercept)
-		p.double(cdpLastIntercept, c.LastIntercept)
-		p.double(cdpSlope, c.Slope)
-		p.double(cdpLastSlope, c.LastSlope)
-		p[cdpNulls], p[cdpLastNulls] = uint64(c.NullCount), uint64(c.LastNullCount)
-	case rra.Seasonal, rra.DevSeasonal:
-		p.double(cdpSeasonal, c.Seasonal)
-		p.double(cdpLastSeasonal, c.LastSeasonal)
-		p[cdpInitFlag] = uint64(c.InitFlag)
-	case rra.DevPredict:
-		p.double(cdpValue, c.Value)
-	case rra.Failures:
-		for i := range min(len(c.History), a.Window) {
-			p[cdpHistory+i/8] |= uint64(c.History[i]-'0') << (8 * (i % 8))
+	for _, x := range cdpFields[a.CF] {
+		if x.double != nil {
+			p.double(x.at, *x.double(c))
+		} else {
+			p[x.at] = uint64(*x.long(c))
 		}
-	default:
-		p.double(cdpValue, c.Value)
-		p[cdpUnknown] = uint64(c.Unknown)
+	}
+	if a.CF == rra.Failures {
+		for i := range min(len(c.History), a.Window) {
+			p[i/8] |= uint64(c.History[i]-'0') << (8 * (i % 8))
+		}
 	}
 	return p
 }

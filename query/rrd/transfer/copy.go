@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
@@ -47,18 +48,10 @@ func FileOf(c *core.Copy) (*rrdfile.File, error) {
 		want := int(c.Definition.Archives[i].Rows) * len(c.Definition.Sources)
 		rows[i] = c.Rows[i]
 		if missing := want - len(rows[i]); missing > 0 && m.StreamOf(i) >= 0 {
-			rows[i] = append(unknown(missing), rows[i]...)
+			rows[i] = append(slices.Repeat([]float64{math.NaN()}, missing), rows[i]...)
 		}
 	}
 	return rrdfile.New(m, &c.State, rows)
-}
-
-func unknown(n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = math.NaN()
-	}
-	return v
 }
 
 // cookie is the beginning of every native file.
