@@ -2,8 +2,6 @@ package receivertest
 
 import (
 	"bytes"
-	"context"
-	"math/rand/v2"
 	"net/http"
 	"testing"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // httpSteps are the tests of a receiver over HTTP.
@@ -19,14 +16,14 @@ func httpSteps() []step {
 	return []step{
 		{"serves", serves},
 		{"knows its address", knowsAddress},
-		{"answers when the sample is stored", answersStored},
-		{"stores what it has read before it stops", drainsRequests},
+		{"answers when the sample is stored", func(t *testing.T, c Case) { answersStored(t, c, false) }},
+		{"stores what it has read before it stops", func(t *testing.T, c Case) { answersStored(t, c, true) }},
 		{"stops though the sink does not return", stopsRequests},
 		{"refuses requests after it has stopped", refusesStopped},
 		{"survives garbage", garbageRequests},
 		{"keeps order", order},
 		{"tells to try again when the sink is slow", shedsRequests},
-		{"refuses series over the limit", limitsRequests},
+		{"refuses series over the limit", limits},
 	}
 }
 
@@ -45,8 +42,9 @@ func (r *Running) ask(message []byte) <-chan Answer {
 	return answer
 }
 
-// answersStored: there is no answer while the sample is on its way into the store.
-func answersStored(t *testing.T, c Case) {
+// answersStored: there is no answer while the sample is on its way into the store, and one when it
+// is there, though the receiver stops.
+func answersStored(t *testing.T, c Case, stops bool) {
 	rec := new(Recorder)
 	r := Start(t, c, rec, func(cfg *receivers.Config) { cfg.Patience = waitFor })
 	r.Send(c.Message(0))
@@ -59,23 +57,13 @@ func answersStored(t *testing.T, c Case) {
 		t.Errorf("it answers %d before the sample is stored", a.Status)
 	default:
 	}
-	release()
-	if a := <-answer; a.Status/100 != 2 || len(rec.Samples()) != 2 {
-		t.Errorf("the answer is %d %s with %d samples stored, want success and 2", a.Status, a.Text, len(rec.Samples()))
+	if stops {
+		r.cancel()
 	}
-}
-
-func drainsRequests(t *testing.T, c Case) {
-	rec := new(Recorder)
-	r := Start(t, c, rec, func(cfg *receivers.Config) { cfg.Patience = waitFor })
-	r.Send(c.Message(0))
-	release := rec.Stall()
-	defer release()
-	answer := r.ask(c.Message(1))
-	r.Until("a batch is on its way", func(s State) bool { return s.Waiting > 0 })
-	r.cancel()
 	release()
-	r.Stop()
+	if stops {
+		r.Stop()
+	}
 	if a := <-answer; a.Status/100 != 2 || len(rec.Samples()) != 2 {
 		t.Errorf("the answer is %d %s with %d samples stored, want success and 2", a.Status, a.Text, len(rec.Samples()))
 	}
@@ -118,12 +106,9 @@ func tryAgain(t *testing.T, a Answer) {
 // garbageRequests: an answer of 500 or above would make a client send its garbage for ever.
 func garbageRequests(t *testing.T, c Case) {
 	r := Start(t, c, new(Recorder), nil)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	messages := garbageOf(c, rand.New(rand.NewPCG(seed, 0)))
 	r.Send(c.Message(0))
 	refused := 0
-	for i, m := range messages {
+	for i, m := range garbageOf(t, c) {
 		switch a := r.Ask(m); {
 		case a.Status/100 == 4:
 			refused++
@@ -137,12 +122,7 @@ func garbageRequests(t *testing.T, c Case) {
 			r.Send(c.Message(1 + i/garbageEvery))
 		}
 	}
-	st := r.Stats()
-	var dropped uint64
-	for _, n := range st.Dropped {
-		dropped += n
-	}
-	if dropped == 0 || refused == 0 {
+	if st := r.Stats(); st.Dropped == [receivers.NumReasons]uint64{} || refused == 0 {
 		t.Errorf("stats %+v and %d refused: no drop was counted", st, refused)
 	}
 }
@@ -169,28 +149,6 @@ func shedsRequests(t *testing.T, c Case) {
 		t.Fatalf("%d samples and the stats %+v, want 2 samples and %d shed", len(samples), st, shed)
 	}
 	c.check(t, samples[1], 1+shed)
-}
-
-func limitsRequests(t *testing.T, c Case) {
-	rec := &Recorder{MaxSeries: 1}
-	if err := rec.Resolve(context.Background(), []receivers.Request{{
-		Identity: receivers.Identity{Path: "taken"},
-		Define:   func(int64) *rra.Definition { return new(rra.Definition) },
-	}}); err != nil {
-		t.Fatal(err)
-	}
-	r := Start(t, c, rec, nil)
-	for n := range 2 {
-		if a := r.Ask(c.Message(n)); a.Status/100 != 4 || a.Text == "" {
-			t.Errorf("the answer is %d %q, want 4xx and a text", a.Status, a.Text)
-		}
-	}
-	if got := rec.Samples(); len(got) != 0 {
-		t.Errorf("%d samples stored, want none", len(got))
-	}
-	if st := r.Stats(); st.Dropped[receivers.Limit] != 2 {
-		t.Errorf("stats %+v, want 2 samples over the limit", st)
-	}
 }
 
 // Gzip returns the body of a request packed by gzip.

@@ -128,7 +128,10 @@ const garbageEvery = 16
 
 // garbageOf returns the garbage of c, variants of it with flipped bits and cut ends, and random
 // bytes.
-func garbageOf(c Case, rnd *rand.Rand) [][]byte {
+func garbageOf(t *testing.T, c Case) [][]byte {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
 	messages := append([][]byte{{}}, c.Garbage...)
 	for _, m := range c.Garbage {
 		for range 4 {
@@ -153,9 +156,7 @@ func garbageOf(c Case, rnd *rand.Rand) [][]byte {
 
 func garbage(t *testing.T, c Case) {
 	r := Start(t, c, new(Recorder), nil)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	messages := garbageOf(c, rand.New(rand.NewPCG(seed, 0)))
+	messages := garbageOf(t, c)
 	r.Send(c.Message(0))
 	path := r.UntilSamples(1)[0].Path
 	good := 1
@@ -180,11 +181,7 @@ func garbage(t *testing.T, c Case) {
 		}
 	}
 	st := r.Stats()
-	var dropped uint64
-	for _, n := range st.Dropped {
-		dropped += n
-	}
-	if dropped == 0 {
+	if st.Dropped == [receivers.NumReasons]uint64{} {
 		t.Errorf("stats %+v: no drop was counted", st)
 	}
 	for reason := range receivers.NumReasons {
@@ -277,7 +274,15 @@ func limits(t *testing.T, c Case) {
 		t.Fatal(err)
 	}
 	r := Start(t, c, rec, nil)
-	r.Send(c.Message(0), c.Message(1))
+	if c.Protocol.Network != receivers.HTTP {
+		r.Send(c.Message(0), c.Message(1))
+	} else {
+		for n := range 2 {
+			if a := r.Ask(c.Message(n)); a.Status/100 != 4 || a.Text == "" {
+				t.Errorf("the answer is %d %q, want 4xx and a text", a.Status, a.Text)
+			}
+		}
+	}
 	eventually(t, "two samples are refused", func() bool { return r.Stats().Dropped[receivers.Limit] >= 2 })
 	if got := rec.Samples(); len(got) != 0 {
 		t.Errorf("%d samples stored, want none", len(got))
