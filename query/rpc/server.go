@@ -141,21 +141,19 @@ func (s *Server) ref(ctx context.Context, path string, ref uint64) (core.Ref, er
 }
 
 // series returns the catalogue entry of the series that a request names by path or by ref.
-func (s *Server) series(ctx context.Context, path string, ref uint64) (e core.Series, err error) {
-	r, err := s.ref(ctx, path, ref)
-	if err == nil {
-		if e, err = s.view(ctx).Series(r); err != nil {
-			err = coded(err)
-		}
-	}
-	return e, err
+func (s *Server) series(ctx context.Context, path string, ref uint64) (core.Series, error) {
+	return named(ctx, s, path, ref, access.View.Series)
 }
 
 // info returns the definition and the state of the series that a request names by path or by ref.
-func (s *Server) info(ctx context.Context, path string, ref uint64) (x core.Info, err error) {
+func (s *Server) info(ctx context.Context, path string, ref uint64) (core.Info, error) {
+	return named(ctx, s, path, ref, access.View.Info)
+}
+
+func named[T any](ctx context.Context, s *Server, path string, ref uint64, of func(access.View, core.Ref) (T, error)) (x T, err error) {
 	r, err := s.ref(ctx, path, ref)
 	if err == nil {
-		if x, err = s.view(ctx).Info(r); err != nil {
+		if x, err = of(s.view(ctx), r); err != nil {
 			err = coded(err)
 		}
 	}

@@ -10,24 +10,16 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/internal/limit"
-	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/dashboards"
-	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// A wrongError is a mistake in an address: the status is 400.
-type wrongError struct{ error }
-
-func (e wrongError) Unwrap() error { return e.error }
-
-func wrong(format string, args ...any) error { return wrongError{fmt.Errorf(format, args...)} }
+// wrong returns the error of a mistake in an address: the status is 400.
+func wrong(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 // errBusy says that no place became free for a graph in time.
 var errBusy = errors.New("too many graphs are being drawn: try again in some seconds")
 
 func statusOf(err error) int {
-	var size *rrdtool.SizeError
-	var rows *query.RangeError
 	switch {
 	case errors.Is(err, access.ErrDenied):
 		return http.StatusForbidden
@@ -41,10 +33,8 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, core.ErrDamaged):
 		return http.StatusInternalServerError
-	case errors.As(err, &size), errors.As(err, &rows), errors.As(err, new(wrongError)):
-		return http.StatusBadRequest
 	}
-	return http.StatusBadRequest // what remains are errors of the graph language
+	return http.StatusBadRequest // what remains are mistakes in an address, and of the graph language
 }
 
 // maxErrorBytes bounds the text of an error, which may quote what the client has sent.

@@ -11,6 +11,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/internal/limit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/graph"
 	"github.com/rondo-db/rondo/query/graphdata"
@@ -46,7 +47,7 @@ func (s *Server) graph(w http.ResponseWriter, r *http.Request, format string) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	data, err := s.picture(r.Context(), d, s.Client(r))
+	data, err := s.picture(r.Context(), d, sockets.ClientOf(r.RemoteAddr))
 	switch {
 	case errors.Is(err, errBusy):
 		s.counts.busy.Add(1)

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -22,9 +20,6 @@ type Config struct {
 	Started time.Time
 	// Ways returns the addresses at which samples come in; nil means none.
 	Ways func() []Way
-	// Client returns the client of a request, which has a share of the places of drawings. If it is
-	// nil, the client is the address that the request comes from.
-	Client func(r *http.Request) string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Location is the time zone of pictures that ask for none; nil means time.Local.
@@ -59,15 +54,5 @@ func New(c Config) *Server {
 	if c.RPC == nil {
 		c.RPC = rondov1.UnimplementedRondoHandler{}
 	}
-	if c.Client == nil {
-		c.Client = addressOf
-	}
 	return &Server{Config: c, drawing: limit.New(drawingPlaces(), drawingPlaces()), gallery: newGallery()}
-}
-
-func addressOf(r *http.Request) string {
-	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		return host
-	}
-	return r.RemoteAddr
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/internal/limit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -45,7 +46,7 @@ func (s *Server) recent(r *http.Request) (body []byte, kind string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 	defer cancel()
-	end, err := s.turn(ctx, s.Client(r))
+	end, err := s.turn(ctx, sockets.ClientOf(r.RemoteAddr))
 	if err != nil {
 		return nil, "", err
 	}
@@ -272,10 +273,7 @@ func (e *export) values() int64 { return e.height() * int64(len(e.columns)) }
 // read reads all columns. The series of an archive are read together.
 func (e *export) read(ctx context.Context) error {
 	height := e.height()
-	e.data = make([]float64, e.values())
-	for i := range e.data {
-		e.data[i] = math.NaN()
-	}
+	e.data = slices.Repeat([]float64{math.NaN()}, int(e.values()))
 	if height == 0 {
 		return nil
 	}

@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/rondo-db/rondo/internal/limit"
+	"github.com/rondo-db/rondo/internal/sockets"
 )
 
 // An endpoint answers a request. name is the label in its path.
@@ -33,31 +35,21 @@ func constant(json string) endpoint {
 	}
 }
 
-// simple returns the handler of an endpoint that needs no place.
-func (h *Handler) simple(f endpoint) func(http.ResponseWriter, *http.Request, string) {
-	return func(w http.ResponseWriter, r *http.Request, name string) {
-		if err := form(r); err != nil {
-			h.fail(w, err, nil)
-			return
-		}
-		h.answer(w, r, name, f, nil)
-	}
-}
-
-// working returns the handler of an endpoint that reads series. It waits for a place. The request
+// handle returns the handler of an endpoint. If it reads series, it waits for a place. The request
 // holds the place while it computes and writes JSON, and not while its client sends or reads.
-func (h *Handler) working(f endpoint) func(http.ResponseWriter, *http.Request, string) {
+func (h *Handler) handle(f endpoint, reads bool) func(http.ResponseWriter, *http.Request, string) {
 	return func(w http.ResponseWriter, r *http.Request, name string) {
-		if err := form(r); err != nil {
-			h.fail(w, err, nil)
-			return
+		var t *turn
+		err := form(r)
+		if err == nil && reads {
+			if t, err = h.turn(r.Context(), sockets.ClientOf(r.RemoteAddr)); err == nil {
+				defer t.pause()
+			}
 		}
-		t, err := h.turn(r.Context(), h.Client(r))
 		if err != nil {
 			h.fail(w, err, nil)
 			return
 		}
-		defer t.pause()
 		h.answer(w, r, name, f, t)
 	}
 }
@@ -84,24 +76,25 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, name string, f 
 
 // charge charges an answer of n bytes to its request.
 func (h *Handler) charge(ctx context.Context, n int64) error {
-	if n == 0 {
-		return nil
-	}
-	if err := h.Charge(ctx, n); err != nil {
+	if err := limit.Of(ctx).Charge(n); err != nil {
 		return &failure{unavailable, err}
 	}
 	return nil
 }
 
-// fail answers with an error. res, if it is not nil, has warnings.
-func (h *Handler) fail(w http.ResponseWriter, err error, res *result) {
+// failed counts a request that failed, and says when it may be sent again.
+func (h *Handler) failed(w http.ResponseWriter, err error) *failure {
 	f := asFailure(err)
-	if h.counts.failed.Add(1); errors.Is(err, errQueued) {
-		h.counts.busy.Add(1)
-	}
+	h.counts.fail(err)
 	if f.kind == unavailable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
+	return f
+}
+
+// fail answers with an error. res, if it is not nil, has warnings.
+func (h *Handler) fail(w http.ResponseWriter, err error, res *result) {
+	f := h.failed(w, err)
 	o := newOutput(context.Background(), w, false, nil)
 	o.status = f.kind.status()
 	o.text(`{"status":"error","errorType":`)

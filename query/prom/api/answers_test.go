@@ -3,7 +3,6 @@ package api_test
 import (
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
 
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/prom/promtest"
 )
@@ -159,8 +159,10 @@ func TestGzip(t *testing.T) {
 
 // TestBudgetRefuses: an answer that the memory for answers does not hold is refused as unavailable.
 func TestBudgetRefuses(t *testing.T) {
-	charge := func(context.Context, int64) error { return errors.New("no memory for answers") }
-	h := api.New(api.Config{Storage: small(t), Charge: charge})
+	answers, none := api.New(api.Config{Storage: small(t)}), limit.New(1, 1).Open("")
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answers.ServeHTTP(w, r.WithContext(limit.With(r.Context(), none)))
+	})
 	for _, path := range []string{"query?query=up" + at, "series?match[]=up", "labels"} {
 		name, query, _ := strings.Cut(path, "?")
 		if got := ask(t, h, "GET", name, query, ""); got.Code != 503 || !strings.Contains(got.Body.String(), `"errorType":"unavailable"`) {

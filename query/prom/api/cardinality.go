@@ -67,7 +67,7 @@ func top(all []tally, n int) []tally {
 // tsdb answers with how many series and labels there are, and which have the most.
 func (h *Handler) tsdb(r *http.Request, _ string) (*result, error) {
 	n := usualTop
-	if limit, err := limitParam(r, "limit"); err != nil {
+	if limit, err := limitParam(r); err != nil {
 		return nil, err
 	} else if r.FormValue("limit") != "" {
 		if limit < 1 || limit > mostTop {

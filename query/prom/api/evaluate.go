@@ -2,12 +2,12 @@ package api
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/query/prom/bound"
 )
 
@@ -32,10 +32,7 @@ func (h *Handler) Evaluate(ctx context.Context, client string, q Question, fn fu
 		h.counts.answered.Add(1)
 		return nil
 	}
-	h.counts.failed.Add(1)
-	if errors.Is(err, errQueued) {
-		h.counts.busy.Add(1)
-	}
+	h.counts.fail(err)
 	return err
 }
 
@@ -65,7 +62,7 @@ func (h *Handler) evaluate(ctx context.Context, client string, q Question, fn fu
 	if q.Limit > 0 && cut(out, q.Limit) {
 		out.Warnings = out.Warnings.Add(errCut)
 	}
-	if err := h.Charge(ctx, sizeOf(out.Value)); err != nil {
+	if err := limit.Of(ctx).Charge(sizeOf(out.Value)); err != nil {
 		return err
 	}
 	const most = 10 // of each kind

@@ -37,11 +37,6 @@ type Config struct {
 	// Memory is the memory budget of the process in bytes. It bounds the samples of a query. 0
 	// means no budget.
 	Memory int64
-	// Client returns who sends a request, for a fair share of the places. Nil means one client.
-	Client func(*http.Request) string
-	// Charge charges n bytes of an answer to the request with ctx. An error refuses the answer. Nil
-	// means no bound.
-	Charge func(ctx context.Context, n int64) error
 	// Version is rondo's version, and Started the start of the process.
 	Version string
 	Started time.Time
@@ -67,12 +62,6 @@ type Asker interface {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Client == nil {
-		c.Client = func(*http.Request) string { return "" }
-	}
-	if c.Charge == nil {
-		c.Charge = func(context.Context, int64) error { return nil }
-	}
 	if c.Metadata == nil {
 		c.Metadata = func(context.Context, string) (map[string][]metadata.Metadata, error) { return nil, nil }
 	}

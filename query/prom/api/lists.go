@@ -92,11 +92,7 @@ func (h *Handler) each(ctx context.Context, set storage.SeriesSet, do func(ls la
 
 // labelNames lists the names of labels.
 func (h *Handler) labelNames(r *http.Request, _ string) (*result, error) {
-	s, err := spanOf(r)
-	if err != nil {
-		return nil, err
-	}
-	return h.names(r.Context(), s, func(q storage.Querier, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return h.names(r, func(q storage.Querier, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 		return q.LabelNames(r.Context(), hints, ms...)
 	})
 }
@@ -110,11 +106,7 @@ func (h *Handler) labelValues(r *http.Request, name string) (*result, error) {
 	if !model.UTF8Validation.IsValidLabelName(name) {
 		return nil, bad("invalid label name: %q", name)
 	}
-	s, err := spanOf(r)
-	if err != nil {
-		return nil, err
-	}
-	return h.names(r.Context(), s, func(q storage.Querier, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return h.names(r, func(q storage.Querier, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 		return q.LabelValues(r.Context(), name, hints, ms...)
 	})
 }
@@ -122,7 +114,11 @@ func (h *Handler) labelValues(r *http.Request, name string) (*result, error) {
 type lister func(q storage.Querier, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error)
 
 // names answers with the names that ask returns for each set of matchers, each once and sorted.
-func (h *Handler) names(ctx context.Context, s span, ask lister) (*result, error) {
+func (h *Handler) names(r *http.Request, ask lister) (*result, error) {
+	s, err := spanOf(r)
+	if err != nil {
+		return nil, err
+	}
 	q, err := h.Storage.Querier(s.start.UnixMilli(), s.end.UnixMilli())
 	if err != nil {
 		return nil, err

@@ -95,8 +95,9 @@ func timeParam(r *http.Request, name string, otherwise time.Time) (time.Time, er
 	return t, nil
 }
 
-// limitParam returns the number of a parameter; 0 if there is no limit.
-func limitParam(r *http.Request, name string) (int, error) {
+// limitParam returns the limit of a request; 0 if there is none.
+func limitParam(r *http.Request) (int, error) {
+	const name = "limit"
 	s := r.FormValue(name)
 	if s == "" {
 		return 0, nil
@@ -148,7 +149,7 @@ type span struct {
 
 // spanOf returns the parameters that lists have in common.
 func spanOf(r *http.Request) (s span, err error) {
-	if s.limit, err = limitParam(r, "limit"); err != nil {
+	if s.limit, err = limitParam(r); err != nil {
 		return span{}, err
 	}
 	if s.start, err = timeParam(r, "start", minTime); err != nil {

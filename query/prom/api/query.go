@@ -19,7 +19,7 @@ var errCut = errors.New("results truncated due to limit")
 
 // query evaluates an expression at one time.
 func (h *Handler) query(r *http.Request, _ string) (*result, error) {
-	limit, err := limitParam(r, "limit")
+	limit, err := limitParam(r)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (h *Handler) query(r *http.Request, _ string) (*result, error) {
 
 // queryRange evaluates an expression at several times.
 func (h *Handler) queryRange(r *http.Request, _ string) (*result, error) {
-	limit, err := limitParam(r, "limit")
+	limit, err := limitParam(r)
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +56,22 @@ func (h *Handler) queryRange(r *http.Request, _ string) (*result, error) {
 
 // evaluated evaluates the expression of a request from start to end; step 0: at start only.
 func (h *Handler) evaluated(r *http.Request, limit int, start, end time.Time, step time.Duration) (*result, error) {
-	ctx, cancel, err := withTimeout(r)
-	if err != nil {
-		return nil, err
+	ctx, opts := r.Context(), promql.NewPrometheusQueryOpts(r.FormValue("stats") == "all", 0)
+	if s := r.FormValue("timeout"); s != "" {
+		d, err := parseDuration(s)
+		if err != nil {
+			return nil, badParameter("timeout", err)
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
 	}
-	defer cancel()
-	opts, err := options(r)
-	if err != nil {
-		return nil, err
+	if s := r.FormValue("lookback_delta"); s != "" {
+		d, err := parseDuration(s)
+		if err != nil {
+			return nil, bad("error parsing lookback delta duration: %w", err)
+		}
+		opts = promql.NewPrometheusQueryOpts(opts.EnablePerStepStats(), d)
 	}
 	text := r.FormValue("query")
 	q, err := h.newQuery(ctx, h.asker, opts, text, start, end, step)
@@ -93,32 +101,6 @@ func stepParam(r *http.Request, start, end time.Time) (time.Duration, error) {
 // 292 years, and the difference of two times may not fit an int64.
 func points(step time.Duration, start, end time.Time) uint64 {
 	return (uint64(end.UnixMilli()) - uint64(start.UnixMilli())) / uint64(step.Milliseconds())
-}
-
-// withTimeout returns the context of a query with the timeout of its request.
-func withTimeout(r *http.Request) (context.Context, context.CancelFunc, error) {
-	s := r.FormValue("timeout")
-	if s == "" {
-		return r.Context(), func() {}, nil
-	}
-	d, err := parseDuration(s)
-	if err != nil {
-		return nil, nil, badParameter("timeout", err)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), d)
-	return ctx, cancel, nil
-}
-
-func options(r *http.Request) (promql.QueryOpts, error) {
-	perStep := r.FormValue("stats") == "all"
-	if s := r.FormValue("lookback_delta"); s != "" {
-		d, err := parseDuration(s)
-		if err != nil {
-			return nil, bad("error parsing lookback delta duration: %w", err)
-		}
-		return promql.NewPrometheusQueryOpts(perStep, d), nil
-	}
-	return promql.NewPrometheusQueryOpts(perStep, 0), nil
 }
 
 // run evaluates a query.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,30 +14,23 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/prom/bound"
 )
 
 // remoteRead answers a request of Prometheus' remote read. Errors are plain text.
 func (h *Handler) remoteRead(w http.ResponseWriter, r *http.Request, _ string) {
-	err := h.read(w, r)
-	if err == nil {
-		h.counts.answered.Add(1)
+	if err := h.read(w, r); err != nil {
+		f := h.failed(w, err)
+		http.Error(w, f.Error(), f.kind.status())
 		return
 	}
-	h.counts.failed.Add(1)
-	f := asFailure(err)
-	if errors.Is(err, errQueued) {
-		h.counts.busy.Add(1)
-	}
-	if f.kind == unavailable {
-		w.Header().Set("Retry-After", retryAfter)
-	}
-	http.Error(w, f.Error(), f.kind.status())
+	h.counts.answered.Add(1)
 }
 
 // read answers a request in the first form that it accepts and rondo knows.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request) error {
-	t, err := h.turn(r.Context(), h.Client(r))
+	t, err := h.turn(r.Context(), sockets.ClientOf(r.RemoteAddr))
 	if err != nil {
 		return err
 	}

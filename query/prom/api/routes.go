@@ -11,6 +11,7 @@ import (
 type route struct {
 	Methods []string
 	serve   func(w http.ResponseWriter, r *http.Request, name string)
+	reads   bool // series
 }
 
 func (r route) takes(method string) bool { return slices.Contains(r.Methods, method) }
@@ -26,8 +27,8 @@ var (
 
 // table returns the routes by what follows Prefix in their paths.
 func (h *Handler) table() map[string]route {
-	reads := func(methods []string, f endpoint) route { return route{methods, h.working(f)} }
-	simple := func(methods []string, f endpoint) route { return route{methods, h.simple(f)} }
+	reads := func(methods []string, f endpoint) route { return route{methods, h.handle(f, true), true} }
+	simple := func(methods []string, f endpoint) route { return route{methods, h.handle(f, false), false} }
 	return map[string]route{
 		"query":              reads(both, h.query),
 		"query_range":        reads(both, h.queryRange),
@@ -35,7 +36,7 @@ func (h *Handler) table() map[string]route {
 		"labels":             reads(both, h.labelNames),
 		labelValuesPath:      reads(get, h.labelValues),
 		"metadata":           reads(get, h.metadata),
-		"read":               {post, h.remoteRead},
+		"read":               {post, h.remoteRead, true},
 		"status/tsdb":        reads(get, h.tsdb),
 		"query_exemplars":    simple(both, h.exemplars),
 		"format_query":       simple(both, h.formatQuery),
@@ -58,10 +59,12 @@ func (h *Handler) table() map[string]route {
 	}
 }
 
+// all are the routes, of no handler.
+var all = new(Handler).table()
+
 // Routes returns the paths of the API in order. A label's name in a path is written :name.
 func Routes() []string {
-	var h Handler
-	paths := slices.Sorted(maps.Keys(h.table()))
+	paths := slices.Sorted(maps.Keys(all))
 	for i := range paths {
 		paths[i] = Prefix + paths[i]
 	}
@@ -72,14 +75,7 @@ func Routes() []string {
 // not take the places of other requests meanwhile.
 func Queries(path string) bool {
 	path, ok := strings.CutPrefix(path, Prefix)
-	if !ok {
-		return false
-	}
-	switch path {
-	case "query", "query_range", "series", "labels", "metadata", "read", "status/tsdb":
-		return true
-	}
-	return strings.HasPrefix(path, "label/")
+	return ok && (all[path].reads || strings.HasPrefix(path, "label/"))
 }
 
 // Endpoint returns the route, as Routes lists it, that a path belongs to; the path itself if it

@@ -54,6 +54,13 @@ type counts struct {
 	seconds                histogram.Histogram
 }
 
+// fail counts a request with an error.
+func (c *counts) fail(err error) {
+	if c.failed.Add(1); errors.Is(err, errQueued) {
+		c.busy.Add(1)
+	}
+}
+
 // Stats are counts of requests since the start.
 type Stats struct {
 	Answered uint64 // with data

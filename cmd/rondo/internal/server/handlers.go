@@ -1,13 +1,8 @@
 package server
 
 import (
-	"context"
-	"net/http"
-
 	"github.com/rondo-db/rondo/cluster/spread"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
-	"github.com/rondo-db/rondo/internal/limit"
-	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/web"
@@ -17,7 +12,6 @@ import (
 func (s *server) newPages() *web.Server {
 	return web.New(web.Config{
 		Store: s.store, RPC: s.rpc, Pages: s.rpc.Pages, Version: s.Version, DB: absolute(s.DB), Started: s.started, Ways: s.waysIn,
-		Client: func(r *http.Request) string { return sockets.ClientOf(r.RemoteAddr) },
 	})
 }
 
@@ -41,8 +35,6 @@ func (s *server) newQueries() *api.Handler {
 	s.series = series
 	c := api.Config{
 		Storage: series, Metadata: series.Metadata, Memory: s.Memory,
-		Client:  func(r *http.Request) string { return sockets.ClientOf(r.RemoteAddr) },
-		Charge:  func(ctx context.Context, n int64) error { return limit.Of(ctx).Charge(n) },
 		Damages: func() int64 { return s.store.Stats().Damaged },
 		Rules:   s.rulesJSON, Alerts: s.alertsJSON,
 		Version: s.Version, Started: s.started,
