@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -64,12 +65,7 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*middleware.Server, e
 
 // beyond reports whether other machines reach one of the listeners.
 func beyond(all []*middleware.Listener) bool {
-	for _, e := range all {
-		if middleware.BeyondLoopback(e.Addr()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(e *middleware.Listener) bool { return middleware.BeyondLoopback(e.Addr()) })
 }
 
 // openHTTP opens the addresses of the HTTP port: the sockets that systemd has passed, or else

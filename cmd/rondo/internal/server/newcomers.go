@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -17,44 +18,42 @@ const newcomerStep = 300
 
 // makeNewcomers makes the series that a Write asks for, as the policy says.
 func (s *server) makeNewcomers(ctx context.Context, list []rpc.Newcomer) ([]error, error) {
-	errs := make([]error, len(list))
-	var reqs []receivers.Request
-	var at []int // of reqs in list
-	for i := range list {
+	return s.resolve(ctx, len(list), func(i int) (receivers.Request, error) {
 		n := &list[i]
 		r := receivers.Request{
 			Identity: receivers.Identity{Path: n.Path, Labels: n.Labels}, Sender: sockets.ClientOf(n.Sender), Time: n.Time, Untyped: len(n.DS) == 0,
 		}
 		d, err := s.defineNewcomer(r, n)
-		if err != nil {
-			errs[i] = err
-			continue
-		}
 		r.Define = func(int64) *rra.Definition { return d }
-		reqs, at = append(reqs, r), append(at, i)
+		return r, err
+	})
+}
+
+// resolve makes n series by their requests, and returns the error of each.
+func (s *server) resolve(ctx context.Context, n int, request func(i int) (receivers.Request, error)) (errs []error, err error) {
+	errs = make([]error, n)
+	var reqs []receivers.Request
+	var at []int // of reqs in errs
+	for i := range n {
+		r, err := request(i)
+		if errs[i] = err; err == nil {
+			reqs, at = append(reqs, r), append(at, i)
+		}
 	}
-	if len(reqs) == 0 {
-		return errs, nil
-	}
-	if err := s.receivers.sink.Resolve(ctx, reqs); err != nil {
-		return nil, err
+	if len(reqs) > 0 {
+		err = s.receivers.sink.Resolve(ctx, reqs)
 	}
 	for k, i := range at {
-		errs[i] = reqs[k].Err
+		errs[i] = cmp.Or(err, reqs[k].Err)
 	}
-	return errs, nil
+	return errs, err
 }
 
 // defineNewcomer returns the definition of a series that a Write asks for, with the policy applied.
 func (s *server) defineNewcomer(r receivers.Request, n *rpc.Newcomer) (*rra.Definition, error) {
 	var wrong error
 	r.Define = func(step int64) *rra.Definition {
-		if step == 0 {
-			step = n.Step
-		}
-		if step == 0 {
-			step = newcomerStep
-		}
+		step = cmp.Or(step, n.Step, newcomerStep)
 		d, err := definitionOf(n, step)
 		if wrong = err; err != nil {
 			return receivers.StandardDefinition(step)

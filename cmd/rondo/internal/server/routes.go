@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -42,12 +43,7 @@ func (m *manager) mount(mux *middleware.Routes, w Ways) {
 
 // route returns the handler of one path. byMethod are the protocols of its requests.
 func (m *manager) route(byMethod map[string]string) http.Handler {
-	var methods []string
-	for method := range byMethod {
-		methods = append(methods, method)
-	}
-	slices.Sort(methods)
-	allow := strings.Join(methods, ", ")
+	allow := strings.Join(slices.Sorted(maps.Keys(byMethod)), ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, ok := byMethod[r.Method]
 		if !ok {
@@ -91,13 +87,11 @@ func (m *manager) openRoutes(r Receiver) error {
 // handler returns the receiver of a protocol over the HTTP port. If it returns nil, wanted reports
 // whether the configuration turns the protocol on.
 func (m *manager) handler(name string) (r *run, wanted bool) {
+	if r = m.run(name); r != nil {
+		return r, true
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range m.runs {
-		if r.settings.Protocol.Name == name {
-			return r, true
-		}
-	}
 	return nil, m.wanted[name]
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -55,9 +56,9 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	}
 	if len(files) > 0 {
 		for i, f := range files {
-			l, err := net.FileListener(f)
+			l, err := inherited(name, f)
 			if err != nil {
-				return d, fmt.Errorf("socket %s of systemd: %w", name, err)
+				return d, err
 			}
 			a := rrdcached.Address{Network: l.Addr().Network(), Addr: l.Addr().String()}
 			if i < len(s.RRDCached.Addresses) {
@@ -82,33 +83,15 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 
 // makeMissing makes the series that UPDATE commands name, those that a rule allows.
 func (s *server) makeMissing(ctx context.Context, missing []rrdcached.Missing) []error {
-	errs := make([]error, len(missing))
-	var reqs []receivers.Request
-	var at []int
 	policy := s.receivers.sink.Policy()
-	for i, m := range missing {
+	errs, failed := s.resolve(ctx, len(missing), func(i int) (receivers.Request, error) {
+		m := &missing[i]
 		define, err := s.definer(policy, m)
-		if err != nil {
-			errs[i] = err
-			continue
-		}
-		reqs = append(reqs, receivers.Request{
-			Identity: receivers.Identity{Path: m.Path}, Sender: m.Peer, Time: m.Time, Define: define,
-		})
-		at = append(at, i)
-	}
-	if len(reqs) == 0 {
-		return errs
-	}
-	if err := s.receivers.sink.Resolve(ctx, reqs); err != nil {
-		for _, i := range at {
-			errs[i] = err
-		}
-		return errs
-	}
-	for k, i := range at {
-		if errs[i] = reqs[k].Err; errs[i] != nil {
-			errs[i] = fmt.Errorf("series not made: %w", errs[i])
+		return receivers.Request{Identity: receivers.Identity{Path: m.Path}, Sender: m.Peer, Time: m.Time, Define: define}, err
+	})
+	for i, err := range errs {
+		if failed == nil && err != nil && !errors.Is(err, core.ErrNotFound) {
+			errs[i] = fmt.Errorf("series not made: %w", err)
 		}
 	}
 	return errs
@@ -116,7 +99,7 @@ func (s *server) makeMissing(ctx context.Context, missing []rrdcached.Missing) [
 
 // definer returns the function that defines a missing series. The error is core.ErrNotFound if no
 // rule allows the series. The ending .rrd of a name is optional, for rules too.
-func (s *server) definer(p *sink.Policy, m rrdcached.Missing) (func(step int64) *rra.Definition, error) {
+func (s *server) definer(p *sink.Policy, m *rrdcached.Missing) (func(step int64) *rra.Definition, error) {
 	id := receivers.Identity{Path: m.Path}
 	whole := p.Names(id)
 	if !whole {
@@ -126,7 +109,7 @@ func (s *server) definer(p *sink.Policy, m rrdcached.Missing) (func(step int64) 
 	}
 	sources := p.Sources(id)
 	if n := readings(sources); sources != nil && n != m.Values {
-		return nil, fmt.Errorf("series not made: %d values for the %d data sources of the rule", m.Values, n)
+		return nil, fmt.Errorf("%d values for the %d data sources of the rule", m.Values, n)
 	}
 	define := func(step int64) *rra.Definition { return s.RRDCached.Define(m.Path, m.Values, sources, step) }
 	if whole {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/middleware"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -205,19 +206,9 @@ func (s *server) endRequests() (errs []error) {
 // watchdog reports to systemd that the process is alive, as long as the store answers.
 func (s *server) watchdog(ctx context.Context) {
 	d := systemd.WatchdogInterval(s.Getenv, os.Getpid())
-	if d == 0 {
-		return
-	}
-	t := time.NewTicker(d)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			s.store.Stats()
-			s.notify(systemd.Watchdog)
-		}
+	for d != 0 && sleep.For(ctx, d) == nil {
+		s.store.Stats()
+		s.notify(systemd.Watchdog)
 	}
 }
 

@@ -124,26 +124,21 @@ func (s *server) checkListening() error {
 // tryAll returns an error if it cannot listen at an address on one of the networks.
 func tryAll(networks []string, addr string) error {
 	for _, n := range networks {
-		if err := try(n, addr); err != nil {
+		var l io.Closer
+		var err error
+		if n == "udp" {
+			l, err = net.ListenPacket(n, addr)
+		} else {
+			l, err = net.Listen(n, addr)
+		}
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// try returns an error if it cannot listen at an address.
-func try(network, addr string) error {
-	var l io.Closer
-	var err error
-	if network == "udp" {
-		l, err = net.ListenPacket(network, addr)
-	} else {
-		l, err = net.Listen(network, addr)
-	}
-	if err != nil {
-		return err
-	}
-	return l.Close()
 }
 
 // noneFree returns the error that another server uses all default addresses.
