@@ -98,6 +98,7 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 		if b.samples[i].ref != ref {
 			return 0, nil, errors.New("an update command is for one series")
 		}
+		b.samples[i].more = i > 0
 	}
 	began := time.Now()
 	if err := s.begin(ctx); err != nil {
@@ -109,16 +110,9 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 	}
 	t := s.appender.ticket()
 	defer s.appender.tickets.Put(t)
-	t.began, t.batch, t.number = began, b, NumberOf(ctx)
-	t.cmd = &command{}
-	if b.SkipPast {
-		t.cmd.flags |= commandSkipLate
-	}
-	if b.Stopped {
-		t.cmd.flags |= commandStopped
-	}
+	t.began, t.batch, t.number, t.update = began, b, NumberOf(ctx), true
 	if trace {
-		t.cmd.trace = func(runs []rra.Run) { rows = append(rows, append([]rra.Run(nil), runs...)) }
+		t.trace = func(runs []rra.Run) { rows = append(rows, append([]rra.Run(nil), runs...)) }
 	}
 	if err = s.appender.begin(t); err != nil {
 		t.pending = false

@@ -88,10 +88,9 @@ func (a *appender) begin(t *Ticket) error {
 		return a.submitAgain(t)
 	}
 	t.result.keep = t.keep()
-	if t.cmd == nil {
-		a.split(t, t.batch)
-	} else {
-		a.splitCommand(t, t.batch)
+	a.split(t, t.batch)
+	if t.update && len(t.runs) > 0 {
+		t.runs[0].asUpdate(t.batch)
 	}
 	return a.submit(t)
 }
@@ -131,11 +130,7 @@ func (a *appender) submit(t *Ticket) error {
 		t.refused = refusedSamples(t.batch, t.result.first)
 		a.rec = numbers.Append(a.rec, t.number, t.refused)
 	}
-	if t.cmd == nil {
-		a.rec = appendRuns(a.rec, t.batch, t.runs)
-	} else {
-		a.rec = appendUpdate(a.rec, t)
-	}
+	a.rec = appendRuns(a.rec, t.batch, t.runs)
 	return a.enqueue(t, a.rec)
 }
 

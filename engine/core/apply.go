@@ -118,77 +118,59 @@ func (g *group) plain(values int, index []int32) (*definition, []int32) {
 
 // applyOdd applies a sample that does not step together with others.
 func (sh *shard) applyOdd(g *group, b *Batch, i uint32, index int, o *outcome) {
-	sm := &b.samples[i]
-	if !g.alive(index) {
-		o.reject(int(i), ErrNotFound)
-		return
+	d, err := g.taking(index)
+	if err == nil {
+		err = sh.applyOne(g, d, index, b, i, nil)
 	}
-	if err := g.refused[index]; err != nil {
-		o.reject(int(i), err)
-		return
-	}
-	d := g.definition(index)
-	if d == nil {
-		o.reject(int(i), record.ErrParse)
-		return
-	}
-	if err := sh.applyOne(g, d, index, sm.at, b.values[sm.first:sm.first+uint32(sm.n)], b.texts); err != nil {
+	if err != nil {
 		o.reject(int(i), err)
 		return
 	}
 	o.accepted++
 }
 
-// applyOne applies a sample that is not plain: it holds the sample back if there is a reorder
-// window, or earlier samples of the series are held. The caller holds g.mu.
-func (sh *shard) applyOne(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string) error {
-	if len(values) != d.values {
-		return fmt.Errorf("%d values for %d data sources: %w", len(values), d.values, ErrShape)
+// taking returns the definition of the series at an index, or why the series takes no samples.
+func (g *group) taking(index int) (*definition, error) {
+	if !g.alive(index) {
+		return nil, ErrNotFound
 	}
-	if sh.reorder != 0 || g.held[index] != nil {
-		return sh.hold(g, d, index, at, values, texts)
+	if err := g.refused[index]; err != nil {
+		return nil, err
 	}
-	return sh.step(g, d, index, at, values, texts, nil)
+	d := g.definition(index)
+	if d == nil {
+		return nil, record.ErrParse
+	}
+	return d, nil
 }
 
-// A command is one update command: samples of one series, applied in turn.
-type command struct {
-	flags byte
-	trace func([]rra.Run)
+// applyOne applies sample i of b. It holds the sample back if there is a reorder window, or earlier
+// samples of the series are held. The caller holds g.mu.
+func (sh *shard) applyOne(g *group, d *definition, index int, b *Batch, i uint32, trace func([]rra.Run)) error {
+	sm := &b.samples[i]
+	values := b.values[sm.first : sm.first+uint32(sm.n)]
+	switch {
+	case len(values) != d.values:
+		return fmt.Errorf("%d values for %d data sources: %w", len(values), d.values, ErrShape)
+	case !g.c.seasonal && (sh.reorder != 0 || g.held[index] != nil):
+		return sh.hold(g, d, index, sm.at, values, b.texts)
+	}
+	return sh.step(g, d, index, sm.at, values, b.texts, trace)
 }
 
 // applyCommand applies the samples [from, to) of b, all of one series, as one update command: the
 // first sample that is refused ends it. The caller holds g.mu.
-func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, cmd command, o *outcome) {
+func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, flags byte, trace func([]rra.Run), o *outcome) {
 	index := g.c.index(b.samples[from].ref.number())
-	if !g.alive(index) {
-		o.reject(int(from), ErrNotFound)
-		return
-	}
-	if err := g.refused[index]; err != nil {
+	d, err := g.taking(index)
+	if err != nil {
 		o.reject(int(from), err)
 		return
 	}
-	d := g.definition(index)
-	if d == nil {
-		o.reject(int(from), record.ErrParse)
-		return
-	}
-	stopped := cmd.flags&commandStopped != 0
+	stopped := flags&commandStopped != 0
 	for i := from; i < to; i++ {
-		sm := &b.samples[i]
-		values := b.values[sm.first : sm.first+uint32(sm.n)]
-		var err error
-		switch {
-		case int(sm.n) != d.values:
-			err = fmt.Errorf("%d values for %d data sources: %w", sm.n, d.values, ErrShape)
-		case !g.c.seasonal && (sh.reorder != 0 || g.held[index] != nil):
-			err = sh.hold(g, d, index, sm.at, values, b.texts)
-		default:
-			err = sh.step(g, d, index, sm.at, values, b.texts, cmd.trace)
-		}
-		if err != nil {
-			if _, late := errors.AsType[*rra.TimeError](err); late && cmd.flags&commandSkipLate != 0 {
+		if err := sh.applyOne(g, d, index, b, i, trace); err != nil {
+			if _, late := errors.AsType[*rra.TimeError](err); late && flags&commandSkipLate != 0 {
 				o.skipped++
 				continue
 			}
@@ -275,7 +257,7 @@ func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, n *numbers.Numbe
 	case runCommand:
 		_, flags := readCommand(&r, g, h.at, b)
 		if r.Err == nil && len(b.samples) > 0 {
-			sh.applyCommand(g, b, 0, uint32(len(b.samples)), command{flags: flags}, &o)
+			sh.applyCommand(g, b, 0, uint32(len(b.samples)), flags, nil, &o)
 		}
 	case runFlush:
 		index := int(r.Uvarint())

@@ -158,12 +158,9 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	if at := int64(t.batch.samples[r.to-1].at); at > sh.stats.newest.Load() {
 		sh.stats.newest.Store(at)
 	}
-	switch {
-	case t.cmd != nil:
-		sh.applyCommand(g, t.batch, r.from, r.to, *t.cmd, o)
-	case g.c.seasonal || r.command:
-		sh.applyCommand(g, t.batch, r.from, r.to, command{flags: r.flags()}, o)
-	default:
+	if g.c.seasonal || r.command {
+		sh.applyCommand(g, t.batch, r.from, r.to, r.flags, t.trace, o)
+	} else {
 		sh.applySamples(g, t.batch, r.from, index, o)
 	}
 	g.changed(t.pos)

@@ -73,7 +73,7 @@ func (a *appender) prepareRuns(t *Ticket) error {
 		switch {
 		case err == nil:
 			kept = append(kept, *r)
-		case t.cmd != nil || !errors.Is(err, ErrDamaged):
+		case t.update || !errors.Is(err, ErrDamaged):
 			return err
 		default:
 			for j := r.from; j < r.to; j++ {
@@ -105,27 +105,12 @@ func appendRuns(dst []byte, b *Batch, runs []run) []byte {
 		at := len(dst)
 		dst = append(dst, 0, 0, 0) // length of the body
 		if kind == runCommand {
-			dst = appendCommand(dst, g, b, samples, r.flags())
+			dst = appendCommand(dst, g, b, samples, r.flags)
 		} else {
 			dst = appendSamples(dst, g, b, samples, r.dense)
 		}
 		putLength(dst[at:])
 	}
-	return dst
-}
-
-// appendUpdate codes the samples of t, all of one series, as one update command.
-func appendUpdate(dst []byte, t *Ticket) []byte {
-	g, b := t.runs[0].g, t.batch
-	samples := b.samples[:t.runs[0].to]
-	dst = append(dst, record.KindSamples)
-	dst = binary.AppendUvarint(dst, uint64(g.c.id)<<2|runCommand)
-	dst = binary.AppendUvarint(dst, uint64(g.id))
-	dst = record.AppendTime(dst, b.samples[0].at, 0)
-	at := len(dst)
-	dst = append(dst, 0, 0, 0)
-	dst = appendCommand(dst, g, b, samples, t.cmd.flags)
-	putLength(dst[at:])
 	return dst
 }
 

@@ -14,8 +14,8 @@ type run struct {
 	from, to uint32
 	top      Ref  // the highest reference
 	dense    bool // one reference behind the other: no sample need be looked at to know them
-	command  bool // an update command of several samples
-	stopped  bool // the command ends in an error behind its samples
+	command  bool // an update command, of several samples unless Update was called
+	flags    byte // of the command
 }
 
 // MaxTime is the last time that a sample can have. The first one is as far before 1970.
@@ -93,7 +93,7 @@ func (a *appender) split(t *Ticket, b *Batch) {
 		}
 		if err != nil {
 			if sm.more && r != nil {
-				r.stopped = true
+				r.flags = commandStopped
 			}
 			t.result.reject(i, err)
 			r, below, broken = nil, from, true
@@ -127,42 +127,19 @@ func (r *run) extend(runs []run) []run {
 	return runs
 }
 
-// splitCommand makes one run of b, whose samples are all of one series. A sample that no log record
-// can hold ends the command. If that is the first sample, t has no run.
-func (a *appender) splitCommand(t *Ticket, b *Batch) {
-	c, g, err := a.groupOf(b.samples[0].ref)
-	if err != nil {
-		t.result.reject(0, err)
-		return
-	}
-	n := 0
-	for ; n < len(b.samples); n++ {
-		sm := &b.samples[n]
-		err := sm.check(c)
-		if err == nil {
-			err = b.checkValues(b.values[sm.first : sm.first+uint32(sm.n)])
-		}
-		if err != nil {
-			t.result.reject(n, err)
-			t.cmd.flags |= commandStopped
-			break
-		}
-	}
-	if n > 0 {
-		t.runs = append(t.runs, run{g: g, to: uint32(n), top: b.samples[0].ref})
-	}
-}
-
 // The flags of a command are part of the format.
 const (
 	commandSkipLate = 1
 	commandStopped  = 2
 )
 
-// flags returns the flags of the command that r is.
-func (r *run) flags() byte {
-	if r.stopped {
-		return commandStopped
+// asUpdate makes r the run of an update command with the options of b.
+func (r *run) asUpdate(b *Batch) {
+	r.command = true
+	if b.SkipPast {
+		r.flags |= commandSkipLate
 	}
-	return 0
+	if b.Stopped {
+		r.flags |= commandStopped
+	}
 }

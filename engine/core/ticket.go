@@ -20,10 +20,11 @@ type Ticket struct {
 	calls   *calls               // counts the ticket while it is on its way; nil: it is not
 	seconds *histogram.Histogram // how long batches take
 
-	batch *Batch
-	runs  []run
-	cmd   *command // an update command; nil: plain samples
-	op    *op      // a change of the catalogue; nil: samples
+	batch  *Batch
+	runs   []run
+	update bool            // the batch is one update command
+	trace  func([]rra.Run) // called with the rows that each sample of it closed; nil: nobody wants to know
+	op     *op             // a change of the catalogue; nil: samples
 	// The number of the change, what was refused before it was logged, and whether it was made
 	// before with that number.
 	number  Number
@@ -63,7 +64,7 @@ type groupOp struct {
 // reset readies t for another batch.
 func (t *Ticket) reset(seconds *histogram.Histogram) {
 	t.seconds = seconds
-	t.batch, t.cmd, t.op, t.err, t.began = nil, nil, nil, nil, time.Time{}
+	t.batch, t.update, t.trace, t.op, t.err, t.began = nil, false, nil, nil, nil, time.Time{}
 	t.number, t.refused, t.again = Number{}, nil, false
 	t.runs = t.runs[:0]
 	t.pos = 0
@@ -183,7 +184,7 @@ func (t *Ticket) outcomeBefore(x *numbers.Table) {
 		t.result.reject(i, asRefused(&list[len(list)-1]))
 		why[k] = list[:len(list)-1]
 		t.result.accepted--
-		for j := i + 1; j < len(all) && (all[j].more || t.cmd != nil); j++ {
+		for j := i + 1; j < len(all) && all[j].more; j++ {
 			t.result.accepted-- // what follows in the command was not looked at
 		}
 	}
