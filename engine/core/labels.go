@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -18,84 +19,61 @@ import (
 // that the series of a query have. It reads the label index, or the records of the series where
 // these are fewer. If the error wraps ErrDamaged, it returns those that can be read.
 func (s *Store) Labels(ctx context.Context, q LabelQuery) (Labels, error) {
-	if q.Combine {
-		all, err := s.combinations(ctx, q.Names, q.Matchers)
-		return Labels{Combinations: all}, err
-	}
-	fromRecord := func(rec []Label, add func(string)) {
-		for _, l := range rec {
-			if l.Value == "" {
-				continue
-			}
-			if q.Name == "" {
-				add(l.Name)
-			} else if l.Name == q.Name {
-				add(l.Value)
-			}
-		}
-	}
-	out, err := s.strings(ctx, q.Matchers, fromRecord, func(r *labelindex.Reader, within *labelindex.Within, budget int, add func(string)) bool {
-		if q.Name == "" {
-			r.Names(within, add)
-			return true
-		}
-		found := 0
-		return r.Values(q.Name, "", budget, func(string) bool { return true }, func(value string, id groupID, p *labelindex.Posting) bool {
-			if !within.Any(id, *p) {
-				return true
-			}
-			add(value)
-			found++
-			r.Enough = found == q.Most
-			return false
-		})
-	})
-	if q.Most > 0 && len(out) > q.Most {
-		out = out[:q.Most]
-	}
-	return Labels{Texts: out}, err
-}
-
-// strings returns the strings of the series that match ms, sorted. fromRecord adds the strings of a
-// record. fromIndex adds the strings by the index. It returns false if it has read
-// as many entries as budget says, so that reading the records takes no longer.
-func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec []Label, add func(string)),
-	fromIndex func(r *labelindex.Reader, w *labelindex.Within, budget int, add func(string)) bool,
-) ([]string, error) {
 	if err := s.enter(); err != nil {
-		return nil, err
+		return Labels{}, err
 	}
 	defer s.leave()
-	terms, err := match.Terms(ms)
+	var passed damage.Skipped
+	if q.Combine {
+		all, err := s.combinations(ctx, q.Names, q.Matchers, &passed)
+		return Labels{Combinations: all}, cmp.Or(err, passed.Err())
+	}
+	texts, err := s.texts(ctx, &q, &passed)
+	if q.Most > 0 && len(texts) > q.Most {
+		texts = texts[:q.Most]
+	}
+	return Labels{Texts: texts}, cmp.Or(err, passed.Err())
+}
+
+// texts returns the names or values of a query, sorted.
+func (s *Store) texts(ctx context.Context, q *LabelQuery, passed *damage.Skipped) ([]string, error) {
+	terms, err := match.Terms(q.Matchers)
 	if err != nil {
 		return nil, asInvalid(err)
 	}
-	var passed damage.Skipped
-	set := make(map[string]bool) // strings of records
-	add := func(v string) { set[v] = true }
-	var out []string // strings of the index, in order; most come once
+	var out []string // of the index, in order; most come once
 	var refs []Ref   // whose records must be read
-	err = s.catalogue.view(ctx, &passed, func(r *labelindex.Reader) {
+	err = s.catalogue.view(ctx, passed, func(r *labelindex.Reader) {
 		w := &labelindex.Within{All: len(terms) == 0}
 		exact, budget := true, math.MaxInt
 		if !w.All {
 			w.Set, exact = r.Selected(terms)
 			budget = labelindex.FilterEach * w.Set.Len()
 		}
-		if !exact || !fromIndex(r, w, budget, func(v string) { out = append(out, v) }) {
+		if exact {
+			exact = q.read(r, w, budget, func(v string) { out = append(out, v) })
+		}
+		if !exact {
 			refs = s.catalogue.refsOf(nil, w.Set)
 		}
 	})
+	set := make(map[string]bool) // of records
 	if err == nil {
-		err = s.resolve(ctx, refs, &passed, func(_ int, x Series) bool {
-			if match.All(ms, nameKey(x.Path), x.Labels) {
-				fromRecord(x.Labels, add)
+		err = s.resolve(ctx, refs, passed, func(_ int, x Series) bool {
+			if !match.All(q.Matchers, nameKey(x.Path), x.Labels) {
+				return true
+			}
+			for _, l := range x.Labels {
+				switch {
+				case l.Value == "":
+				case q.Name == "":
+					set[l.Name] = true
+				case l.Name == q.Name:
+					set[l.Value] = true
+				}
 			}
 			return true
 		})
-	}
-	if err == nil {
-		err = passed.Err()
 	}
 	out = slices.AppendSeq(out, maps.Keys(set))
 	if !slices.IsSorted(out) {
@@ -104,15 +82,29 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 	return slices.Compact(out), err
 }
 
+// read adds the names or values of the series w by the index. It returns false if it has read as
+// many entries as budget says, so that reading the records takes no longer.
+func (q *LabelQuery) read(r *labelindex.Reader, w *labelindex.Within, budget int, add func(string)) bool {
+	if q.Name == "" {
+		r.Names(w, add)
+		return true
+	}
+	found := 0
+	return r.Values(q.Name, "", budget, func(string) bool { return true }, func(value string, id groupID, p *labelindex.Posting) bool {
+		if !w.Any(id, *p) {
+			return true
+		}
+		add(value)
+		found++
+		r.Enough = found == q.Most
+		return false
+	})
+}
+
 // combinations returns the combinations of values of the given labels and of a definition that the
 // series matching ms have.
-func (s *Store) combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	var passed damage.Skipped
-	refs, err := s.selectRefs(ctx, ms, &passed)
+func (s *Store) combinations(ctx context.Context, names []string, ms []Matcher, passed *damage.Skipped) ([]Combination, error) {
+	refs, err := s.selectRefs(ctx, ms, passed)
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +112,12 @@ func (s *Store) combinations(ctx context.Context, names []string, ms []Matcher) 
 	m := &combining{cat: cat, names: names, seen: make(map[combined]bool)}
 	set := cat.setOf(refs)
 	whole := true
-	err = cat.view(ctx, &passed, func(r *labelindex.Reader) { whole = m.read(r, set) })
+	err = cat.view(ctx, passed, func(r *labelindex.Reader) { whole = m.read(r, set) })
 	if err == nil && !whole {
-		err = s.resolve(ctx, cat.refsOf(nil, set), &passed, func(_ int, x Series) bool {
+		err = s.resolve(ctx, cat.refsOf(nil, set), passed, func(_ int, x Series) bool {
 			m.labelled(x.Labels, x.Definition)
 			return true
 		})
-	}
-	if err == nil {
-		err = passed.Err()
 	}
 	return m.out, err
 }
@@ -159,11 +148,7 @@ func (m *combining) add(values []string, d *rra.Definition) {
 func (m *combining) labelled(labels []Label, d *rra.Definition) {
 	values := make([]string, len(m.names))
 	for i, name := range m.names {
-		for _, l := range labels {
-			if l.Name == name {
-				values[i] = l.Value
-			}
-		}
+		values[i] = LabelValue(labels, name)
 	}
 	m.add(values, d)
 }

@@ -322,11 +322,7 @@ func (s *Store) Resolve(ctx context.Context, refs []Ref, fn func(i int, x Series
 	}
 	defer s.leave()
 	var passed damage.Skipped
-	err := s.resolve(ctx, refs, &passed, fn)
-	if err == nil {
-		err = passed.Err()
-	}
-	return err
+	return cmp.Or(s.resolve(ctx, refs, &passed, fn), passed.Err())
 }
 
 // How many records are read in one transaction: few at first, because fn may end early.
