@@ -33,12 +33,12 @@ func (f *failing) fails(call func() error) error {
 	return call()
 }
 
-func (f *failing) Import(ctx context.Context, copies []core.Copy, overwrite bool) (out []core.Created, err error) {
+func (f *failing) CreateBatch(ctx context.Context, specs []core.Spec) (out []core.Created, err error) {
 	if f.imports.Add(1) > f.last {
 		return nil, errStop
 	}
 	err = f.fails(func() error {
-		out, err = f.Engine.Import(ctx, copies, overwrite)
+		out, err = f.Engine.CreateBatch(ctx, specs)
 		return err
 	})
 	if err != nil {
@@ -73,9 +73,9 @@ type interrupted struct {
 	stop context.CancelFunc
 }
 
-func (i *interrupted) Import(ctx context.Context, copies []core.Copy, _ bool) ([]core.Created, error) {
+func (i *interrupted) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
 	i.stop()
-	out := make([]core.Created, len(copies))
+	out := make([]core.Created, len(specs))
 	for k := range out {
 		out[k].Err = ctx.Err()
 	}
@@ -85,14 +85,15 @@ func (i *interrupted) Import(ctx context.Context, copies []core.Copy, _ bool) ([
 // A lossy engine changes one bit of the state of a series.
 type lossy struct{ core.Engine }
 
-func (l *lossy) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
-	copies = slices.Clone(copies)
-	for i := range copies {
-		if copies[i].Path == name(5) {
-			copies[i].Rows = slices.Clone(copies[i].Rows)
-			copies[i].Rows[0] = slices.Clone(copies[i].Rows[0])
-			copies[i].Rows[0][len(copies[i].Rows[0])-1] += 1
+func (l *lossy) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
+	for i := range specs {
+		if specs[i].Path == name(5) {
+			c := *specs[i].Copy
+			c.Rows = slices.Clone(c.Rows)
+			c.Rows[0] = slices.Clone(c.Rows[0])
+			c.Rows[0][len(c.Rows[0])-1] += 1
+			specs[i].Copy = &c
 		}
 	}
-	return l.Engine.Import(ctx, copies, overwrite)
+	return l.Engine.CreateBatch(ctx, specs)
 }

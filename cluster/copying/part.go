@@ -207,7 +207,7 @@ func (r *run) create(ctx context.Context, batch []whole, replace bool) ([]core.C
 		for k, i := range left {
 			copies[k] = batch[i].copied
 		}
-		got, failed := r.To.Import(ctx, copies, replace)
+		got, failed := core.Import(ctx, r.To, copies, replace)
 		var rest []int
 		for k, i := range left {
 			if k >= len(got) || got[k].Ref == 0 && (got[k].Err == nil || passing(got[k].Err)) {

@@ -165,7 +165,7 @@ func (d *Detour) promise(p int, spec *core.Spec) core.Created {
 	if err := spec.Check(); err != nil {
 		return core.Created{Err: err}
 	}
-	if d.spool == nil {
+	if d.spool == nil || spec.Copy != nil {
 		return core.Created{Err: fmt.Errorf("partition %d: %w", p, core.ErrUnavailable)}
 	}
 	q, old := d.promises.give(p, spec, time.Now())

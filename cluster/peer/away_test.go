@@ -86,7 +86,7 @@ func TestNobodyAnswers(t *testing.T) {
 	if _, err := c.Alter(t.Context(), "a", nil); !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("alter: %v", err)
 	}
-	if _, err := c.Import(t.Context(), make([]core.Copy, 1), false); !errors.Is(err, core.ErrUnanswered) {
+	if _, err := core.Import(t.Context(), c, make([]core.Copy, 1), false); !errors.Is(err, core.ErrUnanswered) {
 		t.Errorf("import: %v", err)
 	}
 	if _, complete := c.Watch(5).Take(); complete {

@@ -37,30 +37,28 @@ func (c *Client) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Cre
 	req := &peerv1.CreateRequest{Target: c.target(ctx)}
 	for i := range specs {
 		x := &specs[i]
+		if x.Copy != nil {
+			req.Specs = append(req.Specs, &peerv1.Spec{Copied: true, Overwrite: x.Overwrite})
+			continue
+		}
 		req.Specs = append(req.Specs, &peerv1.Spec{
 			Path: x.Path, Labels: types.SentLabels(x.Labels), Definition: defs.number(x.Definition), Start: int64(x.Start),
 			Overwrite: x.Overwrite, SmoothHash: x.SmoothHash,
 		})
 	}
 	req.Definitions = defs.take()
-	m, err := ask(ctx, c, c.node.rpc.Create, req)
-	if err != nil {
-		return nil, err
-	}
-	return readCreated(m.GetCreated(), len(specs))
-}
-
-// Import is core.Engine's.
-func (c *Client) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream := c.node.rpc.Import(own)
-	err := stream.Send(&peerv1.ImportRequest{Target: c.target(ctx), Overwrite: overwrite})
-	out := pieces(func(p []byte) error { return stream.Send(&peerv1.ImportRequest{Piece: p}) })
-	for i := 0; i < len(copies) && err == nil; i++ {
-		packed, _ := copies[i].AppendBinary(nil) // it does not fail
+	stream := c.node.rpc.Create(own)
+	err := stream.Send(req)
+	out := pieces(func(p []byte) error { return stream.Send(&peerv1.CreateRequest{Piece: p}) })
+	for i := 0; i < len(specs) && err == nil; i++ {
+		if specs[i].Copy == nil {
+			continue
+		}
+		packed, _ := specs[i].Copy.AppendBinary(nil) // it does not fail
 		if _, err = out.Write(packed); err == nil {
-			err = stream.Send(&peerv1.ImportRequest{End: true})
+			err = stream.Send(&peerv1.CreateRequest{End: true})
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) { // for EOF the answer has the reason
@@ -74,7 +72,7 @@ func (c *Client) Import(ctx context.Context, copies []core.Copy, overwrite bool)
 	if failed != nil && len(res.Msg.GetCreated()) == 0 {
 		return nil, failed
 	}
-	made, err := readCreated(res.Msg.GetCreated(), len(copies))
+	made, err := readCreated(res.Msg.GetCreated(), len(specs))
 	return made, errors.Join(failed, err)
 }
 

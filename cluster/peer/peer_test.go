@@ -387,7 +387,7 @@ func TestTooLargeIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.Path, x.Rows[0] = "b", make([]float64, 5000)
-	if _, err := c.Import(t.Context(), []core.Copy{x}, false); !errors.Is(err, core.ErrTooLarge) {
+	if _, err := core.Import(t.Context(), c, []core.Copy{x}, false); !errors.Is(err, core.ErrTooLarge) {
 		t.Errorf("an import over the limit of the server: %v", err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc/types"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // fetchValues is how many values of rows a message has, about.
@@ -131,37 +133,69 @@ func (r *copyReader) add(piece []byte, end bool) (*core.Copy, error) {
 	return c, err
 }
 
-// Import answers Import.
-func (s *Server) Import(ctx context.Context, stream *connect.ClientStream[peerv1.ImportRequest]) (*connect.Response[peerv1.CreatedResponse], error) {
-	var copies []core.Copy
-	var first *peerv1.ImportRequest
+// Create answers CreateBatch.
+func (s *Server) Create(ctx context.Context, stream *connect.ClientStream[peerv1.CreateRequest]) (*connect.Response[peerv1.CreatedResponse], error) {
+	var target *peerv1.Target
+	var specs []core.Spec
+	copied := 0 // specs whose copy is there, or that have none
 	r := copyReader{left: s.maxCopy()}
 	for stream.Receive() {
 		m := stream.Msg()
-		if first == nil {
-			first = &peerv1.ImportRequest{Target: m.GetTarget(), Overwrite: m.GetOverwrite()}
+		var err error
+		if target == nil {
+			target = m.GetTarget()
+			specs, err = readSpecs(m)
+		} else {
+			var c *core.Copy
+			if c, err = r.add(m.GetPiece(), m.GetEnd()); c != nil {
+				for copied < len(specs) && specs[copied].Copy == nil {
+					copied++
+				}
+				if copied == len(specs) {
+					err = malformed("a copy too many")
+				} else {
+					specs[copied] = c.Spec(specs[copied].Overwrite)
+					copied++
+				}
+			}
 		}
-		if len(m.GetPiece()) == 0 && !m.GetEnd() {
-			continue
-		}
-		c, err := r.add(m.GetPiece(), m.GetEnd())
 		if err != nil {
 			return answer(&peerv1.CreatedResponse{Standing: s.standing(nil, nil, err)})
-		}
-		if c != nil {
-			copies = append(copies, *c)
 		}
 	}
 	if err := stream.Err(); err != nil {
 		return nil, err
 	}
 	var out peerv1.CreatedResponse
-	out.Standing = s.do(ctx, first.GetTarget(), func(e core.Engine) error {
-		created, err := e.Import(numbered(ctx, first.GetTarget()), copies, first.GetOverwrite())
+	out.Standing = s.do(ctx, target, func(e core.Engine) error {
+		created, err := e.CreateBatch(numbered(ctx, target), specs)
 		out.Created = sentCreated(created)
 		return err
 	})
 	return answer(&out)
+}
+
+// readSpecs reads the specs of a Create. Those that have a copy have an empty one.
+func readSpecs(m *peerv1.CreateRequest) ([]core.Spec, error) {
+	var defs reading
+	if err := defs.add(m.GetDefinitions()); err != nil {
+		return nil, err
+	}
+	specs := make([]core.Spec, len(m.GetSpecs()))
+	for i, x := range m.GetSpecs() {
+		d, err := defs.get(x.GetDefinition())
+		if err != nil {
+			return nil, err
+		}
+		specs[i] = core.Spec{
+			Path: x.GetPath(), Labels: types.ReadLabels(x.GetLabels()), Definition: d, Start: rra.Time(x.GetStart()),
+			Overwrite: x.GetOverwrite(), SmoothHash: x.GetSmoothHash(),
+		}
+		if x.GetCopied() {
+			specs[i].Copy = new(core.Copy)
+		}
+	}
+	return specs, nil
 }
 
 // errRefused is the error of the change of an Alter: the caller's function has failed.

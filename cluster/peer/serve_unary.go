@@ -65,33 +65,6 @@ func (s *Server) Lookup(ctx context.Context, req *connect.Request[peerv1.PathReq
 	return answer(&out)
 }
 
-// Create answers Create and CreateBatch.
-func (s *Server) Create(ctx context.Context, req *connect.Request[peerv1.CreateRequest]) (*connect.Response[peerv1.CreatedResponse], error) {
-	m := req.Msg
-	var out peerv1.CreatedResponse
-	out.Standing = s.do(ctx, m.GetTarget(), func(e core.Engine) error {
-		var defs reading
-		if err := defs.add(m.GetDefinitions()); err != nil {
-			return err
-		}
-		specs := make([]core.Spec, len(m.GetSpecs()))
-		for i, x := range m.GetSpecs() {
-			d, err := defs.get(x.GetDefinition())
-			if err != nil {
-				return err
-			}
-			specs[i] = core.Spec{
-				Path: x.GetPath(), Labels: types.ReadLabels(x.GetLabels()), Definition: d, Start: rra.Time(x.GetStart()),
-				Overwrite: x.GetOverwrite(), SmoothHash: x.GetSmoothHash(),
-			}
-		}
-		created, err := e.CreateBatch(numbered(ctx, m.GetTarget()), specs)
-		out.Created = sentCreated(created)
-		return err
-	})
-	return answer(&out)
-}
-
 // Rename answers Rename.
 func (s *Server) Rename(ctx context.Context, req *connect.Request[peerv1.RenameRequest]) (*connect.Response[peerv1.DoneResponse], error) {
 	return answer(&peerv1.DoneResponse{Standing: s.do(ctx, req.Msg.GetTarget(), func(e core.Engine) error {

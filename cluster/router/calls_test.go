@@ -361,7 +361,7 @@ func (p *program) copies(ctx context.Context) {
 			c.Path = paths[k]
 			copies = append(copies, c)
 		}
-		out, err := e.Import(ctx, copies, overwrite)
+		out, err := core.Import(ctx, e, copies, overwrite)
 		var errs []string
 		for _, x := range out {
 			if p.mortal != nil && errors.Is(x.Err, core.ErrExists) { // it may be taken for made

@@ -8,21 +8,56 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// CreateBatch is core.Store's. The series of one partition are made with one log record. If some
-// partitions cannot be reached, out is complete all the same, and the error says so as well.
+// CreateBatch is core.Store's. If some partitions cannot be reached, out is complete all the same,
+// and the error says so as well. If the limit is near, each series is made by a call of its own.
 func (r *Store) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
 	if n := len(specs); n > core.MaxBatch {
 		return nil, invalid("%d series at once, at most %d are possible", n, core.MaxBatch)
 	}
-	out, err := limited(ctx, r, specs, func(x *core.Spec) core.Spec { return *x }, r.createAll)
-	return allFailed(out, err)
+	n := int64(len(specs))
+	if r.limit.reserve(n) {
+		out, err := r.createAll(ctx, specs)
+		r.limit.arrived(n, made(out))
+		return allFailed(out, err)
+	}
+	out := make([]core.Created, len(specs))
+	for i := range specs {
+		room := r.limit.reserve(1)
+		if !room {
+			// The partition says what else is wrong, and replaces a series that exists.
+			x := &specs[i]
+			_, clean, _ := core.CleanPath(x.Path)
+			_, err := r.Lookup(x.Path)
+			if errors.Is(err, core.ErrNotFound) {
+				err = fmt.Errorf("create %q: %w", clean, core.ErrSeriesLimit)
+			}
+			if err != nil && x.Check() == nil {
+				out[i].Err = err
+				continue
+			}
+		}
+		one, err := r.createAll(ctx, specs[i:i+1])
+		if room {
+			r.limit.arrived(1, made(one))
+		}
+		if err != nil {
+			return out, err
+		}
+		out[i] = one[0]
+	}
+	return out, nil
 }
 
-// createAll is CreateBatch where there is room for all of specs.
+// createAll is CreateBatch where there is room for all of specs. The new series of one partition are
+// made with one log record. Copies have a number each.
 func (r *Store) createAll(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
-	return Split(r, specs, func(x *core.Spec) int { return r.PartitionOf(x.Path) }, func(p int, part []core.Spec) ([]core.Created, error) {
-		ctx := r.numbered(ctx, p, 1)
-		out, err := order(ctx, r, p, func(e core.Engine) ([]core.Created, error) { return e.CreateBatch(ctx, part) })
+	return Split(r, specs, func(x *core.Spec) int { return r.PartitionOf(x.Path) }, func(p int, part []core.Spec) (out []core.Created, err error) {
+		if part[0].Copy != nil {
+			out, err = inPieces(ctx, r, p, part, core.Engine.CreateBatch)
+		} else {
+			ctx := r.numbered(ctx, p, 1)
+			out, err = order(ctx, r, p, func(e core.Engine) ([]core.Created, error) { return e.CreateBatch(ctx, part) })
+		}
 		return madeIn(p, out), err
 	}, failCreated)
 }
@@ -53,60 +88,6 @@ func allFailed(out []core.Created, err error) ([]core.Created, error) {
 		}
 	}
 	return nil, err
-}
-
-// specOf returns the spec of a series that is imported.
-func specOf(x *core.Copy) core.Spec {
-	return core.Spec{Path: x.Path, Labels: x.Labels, Definition: x.Definition}
-}
-
-// Import is core.Store's.
-func (r *Store) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
-	return limited(ctx, r, copies, specOf, func(ctx context.Context, copies []core.Copy) ([]core.Created, error) {
-		return Split(r, copies, func(x *core.Copy) int { return r.PartitionOf(x.Path) }, func(p int, part []core.Copy) ([]core.Created, error) {
-			out, err := inPieces(ctx, r, p, part, func(e core.Engine, ctx context.Context, piece []core.Copy) ([]core.Created, error) {
-				return e.Import(ctx, piece, overwrite)
-			})
-			return madeIn(p, out), err
-		}, failCreated)
-	})
-}
-
-// limited makes series: all by one call of create, or each by a call of its own if the limit is
-// near. spec says what a thing makes.
-func limited[T any](ctx context.Context, r *Store, things []T, spec func(*T) core.Spec, create func(ctx context.Context, things []T) ([]core.Created, error)) ([]core.Created, error) {
-	n := int64(len(things))
-	if r.limit.reserve(n) {
-		out, err := create(ctx, things)
-		r.limit.arrived(n, made(out))
-		return out, err
-	}
-	out := make([]core.Created, len(things))
-	for i := range things {
-		room := r.limit.reserve(1)
-		if !room {
-			// The partition says what else is wrong, and replaces a series that exists.
-			x := spec(&things[i])
-			_, clean, _ := core.CleanPath(x.Path)
-			_, err := r.Lookup(x.Path)
-			if errors.Is(err, core.ErrNotFound) {
-				err = fmt.Errorf("create %q: %w", clean, core.ErrSeriesLimit)
-			}
-			if err != nil && x.Check() == nil {
-				out[i].Err = err
-				continue
-			}
-		}
-		one, err := create(ctx, things[i:i+1])
-		if room {
-			r.limit.arrived(1, made(one))
-		}
-		if err != nil {
-			return out, err
-		}
-		out[i] = one[0]
-	}
-	return out, nil
 }
 
 // made counts the series that were made.

@@ -44,8 +44,8 @@ func (h *hooked) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	return announced(h, "Export", func() (core.Copy, error) { return h.Engine.Export(ctx, ref) })
 }
 
-func (h *hooked) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
-	return announced(h, "Import", func() ([]core.Created, error) { return h.Engine.Import(ctx, copies, overwrite) })
+func (h *hooked) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
+	return announced(h, "CreateBatch", func() ([]core.Created, error) { return h.Engine.CreateBatch(ctx, specs) })
 }
 
 func (h *hooked) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {

@@ -378,7 +378,7 @@ func TestImportGoesOnWithTheNextLeader(t *testing.T) {
 		}
 		return store
 	}}, router.Options{Wait: time.Minute})
-	out, err := r.Import(ctx, copies, false)
+	out, err := core.Import(ctx, r, copies, false)
 	must(t, err)
 	for i, x := range out {
 		if exists := i == 0; errors.Is(x.Err, core.ErrExists) != exists || !exists && x.Err != nil || x.Ref == 0 {
@@ -396,13 +396,13 @@ type halfway struct {
 	asked bool
 }
 
-func (h *halfway) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
+func (h *halfway) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
 	h.asked = true
-	out, err := h.Engine.Import(ctx, copies, overwrite)
+	out, err := h.Engine.CreateBatch(ctx, specs)
 	if err != nil {
 		return out, err
 	}
-	return append(out[:2], make([]core.Created, len(copies)-2)...), core.ErrNotLeader
+	return append(out[:2], make([]core.Created, len(specs)-2)...), core.ErrNotLeader
 }
 
 // leaders is a cell whose leader another function returns.

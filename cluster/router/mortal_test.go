@@ -114,10 +114,6 @@ func (d *dying) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Crea
 	return change(d, func() ([]core.Created, error) { return d.Engine.CreateBatch(ctx, specs) })
 }
 
-func (d *dying) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
-	return change(d, func() ([]core.Created, error) { return d.Engine.Import(ctx, copies, overwrite) })
-}
-
 func (d *dying) Alter(ctx context.Context, path string, fn func(core.Copy) (core.Copy, error)) (core.Ref, error) {
 	return change(d, func() (core.Ref, error) { return d.Engine.Alter(ctx, path, fn) })
 }

@@ -220,7 +220,7 @@ func (m *move) put(ctx context.Context, old core.Ref, c core.Copy, again bool) e
 		}
 		return err
 	}
-	out, err := order(ctx, m.r, m.q, func(e core.Engine) ([]core.Created, error) { return e.Import(ctx, []core.Copy{c}, false) })
+	out, err := order(ctx, m.r, m.q, func(e core.Engine) ([]core.Created, error) { return core.Import(ctx, e, []core.Copy{c}, false) })
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ func TestRenameThatIsInterruptedLosesNothing(t *testing.T) {
 
 // Samples that came between the copy and the drop of the old path were lost.
 func TestRenameKeepsSamplesThatComeMeanwhile(t *testing.T) {
-	for _, call := range []string{"Export", "Import", "SetMetadata"} {
+	for _, call := range []string{"Export", "CreateBatch", "SetMetadata"} {
 		dir := openStores(t, 2, core.Options{})
 		m := newMoving(t, dir, 0)
 		old, err := dir[0].Lookup(m.from)

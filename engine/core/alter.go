@@ -126,12 +126,12 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 		return 0, err
 	}
 	c.Path = kept.path
-	x := copier{defs: admitting{cat: &s.catalogue}}
-	p, err := x.plan(&c, cleanPath)
-	p.verb, p.Overwrite, p.replaces = "alter", true, ref
+	x, spec := planner{verb: "alter", defs: admitting{cat: &s.catalogue}}, c.Spec(true)
+	p, err := x.plan(&spec, cleanPath)
 	if err != nil {
-		return 0, p.failed(err)
+		return 0, err
 	}
+	p.replaces = ref
 	return s.replace(ctx, p, kept, lock)
 }
 

@@ -14,28 +14,115 @@ import (
 // Create is the function [Create] for s.
 func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) { return Create(ctx, s, spec) }
 
-// CreateBatch makes many series with one log record. out[i] is the outcome of specs[i]. The error
-// wraps ErrInvalid if there are more specs than MaxBatch.
+// CreateBatch makes many series. out[i] is the outcome of specs[i]. The error wraps ErrInvalid if
+// there are more specs than MaxBatch, or if some have a Copy and others have none.
+//
+// Without copies one log record makes all of them. Of copies each is made whole or not at all.
+// Archives with one PDP a row share their rows. If the rows of a copy differ there, which they never
+// do in files that rrdtool filled, they get rows of their own (rra.Archive.Own).
 func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error) {
+	return s.createAll(ctx, specs, newPath)
+}
+
+// importRecord is how many bytes of copies, about, come into one log record.
+const importRecord = 1 << 20
+
+// createAll is CreateBatch with what checks the paths.
+func (s *Store) createAll(ctx context.Context, specs []Spec, check pathCheck) ([]Created, error) {
 	if n := len(specs); n > MaxBatch {
 		return nil, invalid("%d series at once, at most %d are possible", n, MaxBatch)
 	}
-	out := make([]Created, len(specs))
-	x, err := s.create(ctx, s.catalogue.plan(specs, out), out, s.appender.submitOp)
-	if err == nil && x != nil {
-		err = x.wait()
-	} else if err == nil {
-		err = s.confirm(ctx)
-	}
-	if err != nil {
+	if err := s.enterLead(); err != nil {
 		return nil, err
 	}
-	for i := range out {
-		if errors.Is(out[i].Err, ErrExists) { // somebody else has made it, maybe just now
-			s.awaitArrival(out[i].Ref)
+	defer s.leave()
+	m := maker{s: s, out: make([]Created, len(specs)), planner: planner{defs: admitting{cat: &s.catalogue}}}
+	var plan []planned
+	var err error
+	size, each := 0, 1 // bytes in plan, and of the series at hand, counted for copies only
+	for i := 0; i < len(specs) && err == nil; i++ {
+		if (specs[i].Copy == nil) != (specs[0].Copy == nil) {
+			return nil, invalid("new series among copies")
+		}
+		p, wrong := m.plan(&specs[i], check)
+		if p.at = i; wrong != nil {
+			m.out[i].Err = wrong
+			continue
+		}
+		if p.copied != nil {
+			each = p.bytes()
+		}
+		if size += each; size > importRecord && len(plan) > 0 {
+			err = m.log(ctx, plan)
+			plan, size = nil, each
+		}
+		if plan == nil {
+			plan = make([]planned, 0, min(len(specs)-i, importRecord/each+1))
+		}
+		plan = append(plan, p)
+	}
+	if err == nil && len(plan) > 0 {
+		err = m.log(ctx, plan)
+	}
+	err = errors.Join(err, m.wait())
+	if !m.logged && err == nil {
+		err = s.confirm(ctx)
+	}
+	for i := range m.out {
+		if errors.Is(m.out[i].Err, ErrExists) { // somebody else has made it, maybe just now
+			s.awaitArrival(m.out[i].Ref)
 		}
 	}
-	return out, nil
+	return m.out, err
+}
+
+// A maker logs planned series. While the disk writes one record, it makes the next.
+type maker struct {
+	planner
+	s      *Store
+	out    []Created
+	under  *creation // on its way; nil: none
+	logged bool
+}
+
+// log logs planned series, and waits for those before.
+func (m *maker) log(ctx context.Context, plan []planned) error {
+	m.coder.dst = nil
+	n := NumberOf(ctx)
+	if plan[0].copied != nil { // else it is the only record
+		n = n.Plus(plan[0].at)
+	}
+	x, err := m.s.create(WithNumber(ctx, n), plan, m.out, m.s.appender.submitOp)
+	switch {
+	case x == nil:
+		return err
+	case errors.Is(err, ErrMemory) && m.under != nil: // it holds some
+		return errors.Join(m.wait(), m.log(ctx, x.plan))
+	case !errors.Is(err, ErrMemory) && !errors.Is(err, ErrInvalid) || plan[0].copied == nil:
+		if err == nil {
+			m.logged = true
+			err, m.under = m.wait(), x
+		}
+		return err
+	case len(x.plan) == 1:
+		m.out[x.plan[0].at].Err = err
+		return nil
+	}
+	for i := range x.plan { // some may be small enough
+		if err := m.log(ctx, x.plan[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait waits for the series that are on their way.
+func (m *maker) wait() error {
+	x := m.under
+	if m.under = nil; x == nil {
+		return nil
+	}
+	return x.wait()
 }
 
 // A creation is planned series on their way into the store.
@@ -142,38 +229,6 @@ func (x *Spec) checkRest() error {
 		return invalid("a series needs a definition and a start within range")
 	}
 	return nil
-}
-
-// plan checks specs and compiles their definitions, each distinct one once.
-func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
-	plan := make([]planned, 0, len(specs))
-	defs := admitting{cat: cat}
-	var labels labelRoom
-	for i, sp := range specs {
-		key, p, err := newPath(sp.Path)
-		if err != nil { // it names the path, as far as that is printable
-			out[i].Err = fmt.Errorf("create: %w", err)
-			continue
-		}
-		err = checkNewLabels(sp.Labels)
-		if err == nil {
-			err = sp.checkRest()
-		}
-		var d admitted
-		if err == nil {
-			d = defs.admit(sp.Definition)
-			err = d.err
-		}
-		// Keep no slice of the caller's.
-		sp.Path, sp.Labels, sp.Definition = p, labels.clone(sp.Labels), nil
-		x := planned{Spec: sp, named: named{key: key, at: i}, m: d.m, def: d.code}
-		if err != nil {
-			out[i].Err = x.failed(err)
-			continue
-		}
-		plan = append(plan, x)
-	}
-	return plan
 }
 
 // A labelRoom makes copies of labels, many in one piece of memory.

@@ -55,8 +55,6 @@ type Catalogue interface {
 	Labels(ctx context.Context, q LabelQuery) (Labels, error)
 
 	Creator
-	// Import makes series with their rows: see Store.Import.
-	Import(ctx context.Context, copies []Copy, overwrite bool) ([]Created, error)
 	// Alter replaces a series by a copy: see Store.Alter.
 	Alter(ctx context.Context, path string, change func(Copy) (Copy, error)) (Ref, error)
 	// Rename gives a series another path: see Store.Rename.
@@ -159,6 +157,17 @@ func Create(ctx context.Context, e Creator, spec Spec) (Ref, error) {
 		return 0, err
 	}
 	return out[0].Ref, out[0].Err
+}
+
+// Import makes a series of every copy in e, with its state and all its rows. With overwrite a copy
+// replaces the series of the same path. out[i] is the outcome of copies[i]. Import keeps no
+// reference to copies.
+func Import(ctx context.Context, e Creator, copies []Copy, overwrite bool) ([]Created, error) {
+	specs := make([]Spec, len(copies))
+	for i := range copies {
+		specs[i] = copies[i].Spec(overwrite)
+	}
+	return e.CreateBatch(ctx, specs)
 }
 
 // Drop removes the series of a path with its metadata, or the metadata of a path that is no series.

@@ -135,6 +135,11 @@ type Copy struct {
 	last rra.Time // set by Export: the last update
 }
 
+// Spec returns what makes a series of c.
+func (c *Copy) Spec(overwrite bool) Spec {
+	return Spec{Path: c.Path, Labels: c.Labels, Definition: c.Definition, Overwrite: overwrite, Copy: c}
+}
+
 // ownRows returns d, or a copy of it in which archives with one PDP a row whose rows differ from
 // the longest's have rows of their own.
 func ownRows(d *rra.Definition, rows [][]float64) *rra.Definition {

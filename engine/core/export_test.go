@@ -166,9 +166,14 @@ const MaxSlots = rowblock.MaxSlots
 // FormatVersion is the version of the database that this program writes.
 const FormatVersion = formatVersion
 
+// Import is the function Import for s.
+func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Created, error) {
+	return Import(ctx, s, copies, overwrite)
+}
+
 // ImportOld is Import for names that only an older version made.
 func (s *Store) ImportOld(ctx context.Context, c Copy) (Created, error) {
-	out, err := s.importAll(ctx, []Copy{c}, false, cleanPath)
+	out, err := s.createAll(ctx, []Spec{c.Spec(false)}, cleanPath)
 	return out[0], err
 }
 

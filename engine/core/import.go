@@ -1,9 +1,10 @@
 package core
 
 import (
-	"context"
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -13,134 +14,60 @@ import (
 	"github.com/rondo-db/rondo/rra/rows"
 )
 
-// Import makes a series of every copy, with its state and all its rows. Each series is made whole
-// or not at all. With overwrite a copy replaces the series of the same path. out[i] is the outcome
-// of copies[i], as CreateBatch gives it. Import keeps no reference to copies. Archives with one PDP
-// a row share their rows. If their rows differ, which they never do in files that rrdtool filled,
-// they get rows of their own (rra.Archive.Own).
-func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Created, error) {
-	return s.importAll(ctx, copies, overwrite, newPath)
-}
+// A pathCheck is newPath or cleanPath.
+type pathCheck = func(path string) (key, clean string, err error)
 
-// importRecord is how many bytes of copies, about, come into one log record.
-const importRecord = 1 << 20
-
-// importAll is Import with what checks the paths.
-func (s *Store) importAll(ctx context.Context, copies []Copy, overwrite bool, check func(path string) (key, clean string, err error)) ([]Created, error) {
-	m := importer{s: s, out: make([]Created, len(copies)), copier: copier{defs: admitting{cat: &s.catalogue}}}
-	var plan []planned
-	var err error
-	for size, i := 0, 0; i < len(copies) && err == nil; i++ {
-		p, wrong := m.plan(&copies[i], check)
-		p.at, p.Overwrite = i, overwrite
-		if wrong != nil {
-			m.out[i].Err = p.failed(wrong)
-			continue
-		}
-		if size += p.bytes(); size > importRecord && len(plan) > 0 {
-			err = m.log(ctx, plan)
-			plan, size = nil, p.bytes()
-		}
-		if plan == nil {
-			plan = make([]planned, 0, min(len(copies)-i, importRecord/p.bytes()+1))
-		}
-		plan = append(plan, p)
-	}
-	if err == nil && len(plan) > 0 {
-		err = m.log(ctx, plan)
-	}
-	err = errors.Join(err, m.wait())
-	if !m.logged && err == nil {
-		err = s.confirm(ctx)
-	}
-	return m.out, err
-}
-
-// An importer logs planned copies. While the disk writes one record, it makes the next.
-type importer struct {
-	copier
-	s      *Store
-	out    []Created
-	under  *creation // on its way; nil: none
-	logged bool
-}
-
-// log logs planned copies, and waits for those before.
-func (m *importer) log(ctx context.Context, plan []planned) error {
-	m.coder.dst = nil
-	x, err := m.s.create(WithNumber(ctx, NumberOf(ctx).Plus(plan[0].at)), plan, m.out, m.s.appender.submitOp)
-	switch {
-	case x == nil:
-		return err
-	case errors.Is(err, ErrMemory) && m.under != nil: // it holds some
-		return errors.Join(m.wait(), m.log(ctx, x.plan))
-	case !errors.Is(err, ErrMemory) && !errors.Is(err, ErrInvalid):
-		if err == nil {
-			m.logged = true
-			err, m.under = m.wait(), x
-		}
-		return err
-	case len(x.plan) == 1:
-		m.out[x.plan[0].at].Err = err
-		return nil
-	}
-	for i := range x.plan { // some may be small enough
-		if err := m.log(ctx, x.plan[i:i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wait waits for the copies that are on their way.
-func (m *importer) wait() error {
-	x := m.under
-	if m.under = nil; x == nil {
-		return nil
-	}
-	return x.wait()
-}
-
-// A copier plans copies. Its memory is used again for each.
-type copier struct {
+// A planner plans new series. Its memory is used again for each.
+type planner struct {
+	verb    string // of what makes copies; empty: import
 	defs    admitting
+	labels  labelRoom
 	m       *rra.Machine
 	streams []rowblock.Geometry // of m
 	coder   rowCoder
 }
 
-// plan checks a copy and codes its rows. It keeps nothing of c. check checks the path.
-func (x *copier) plan(c *Copy, check func(path string) (key, clean string, err error)) (planned, error) {
-	p := planned{verb: "import", copied: new(copied)}
-	var err error
-	if p.key, p.Path, err = check(c.Path); err != nil {
-		p.Path = c.Path
-		return p, err
+// plan checks a spec, compiles its definition, and codes the rows of its copy. It keeps nothing of
+// the caller's. check checks the path.
+func (x *planner) plan(sp *Spec, check pathCheck) (p planned, err error) {
+	p.Overwrite = sp.Overwrite
+	labels, d := checkNewLabels, sp.Definition
+	if sp.Copy != nil {
+		labels, p.verb, p.copied = checkLabels, cmp.Or(x.verb, "import"), new(copied)
 	}
-	err = checkLabels(c.Labels)
-	if err == nil && c.Definition == nil {
-		err = invalid("a series needs a definition")
+	if p.key, p.Path, err = check(sp.Path); err != nil { // it names the path, as far as that is printable
+		return p, fmt.Errorf("%s: %w", cmp.Or(p.verb, "create"), err)
+	}
+	if err = cmp.Or(labels(sp.Labels), sp.checkRest()); err != nil {
+		return p, p.failed(err)
+	}
+	if sp.Copy != nil {
+		d = ownRows(d, sp.Copy.Rows)
+	}
+	of := x.defs.admit(d)
+	if of.err != nil {
+		return p, p.failed(of.err)
+	}
+	p.Labels, p.m, p.def = x.labels.clone(sp.Labels), of.m, of.code
+	if sp.Copy == nil {
+		p.Start, p.SmoothHash = sp.Start, sp.SmoothHash
+		return p, nil
+	}
+	if x.m != of.m {
+		x.m, x.streams = of.m, x.defs.cat.classOf(of.m).streams
+	}
+	p.copied.state = sp.Copy.State.Clone()
+	if err = p.copied.check(p.m); err == nil {
+		err = x.code(&p, sp.Copy.Rows)
 	}
 	if err != nil {
-		return p, err
+		err = p.failed(err)
 	}
-	d := x.defs.admit(ownRows(c.Definition, c.Rows))
-	if d.err != nil {
-		return p, d.err
-	}
-	if x.m != d.m {
-		x.m, x.streams = d.m, x.defs.cat.classOf(d.m).streams
-	}
-	p.Labels, p.m, p.def = slices.Clone(c.Labels), d.m, d.code
-	p.copied.state = rra.State{W: slices.Clone(c.State.W), Text: slices.Clone(c.State.Text)}
-	if err := p.copied.check(p.m); err != nil {
-		return p, err
-	}
-	return p, x.code(&p, c.Rows)
+	return p, err
 }
 
 // code codes the rows of p.
-func (x *copier) code(p *planned, archives [][]float64) error {
+func (x *planner) code(p *planned, archives [][]float64) error {
 	d := p.m.Definition()
 	sources := len(d.Sources)
 	last := p.m.LastUpdate(p.copied.state.W).Unix()

@@ -364,11 +364,11 @@ func syncTree(dir string) error {
 
 // copySeries copies each series, group by group.
 func (x *salvaging) copySeries(ctx context.Context, to *Store) error {
-	var batch []Copy
+	var batch []Spec
 	var holds [][]held.Sample
 	size := 0
 	flush := func() error {
-		out, err := to.importAll(ctx, batch, false, cleanPath)
+		out, err := to.createAll(ctx, batch, cleanPath)
 		var late Batch
 		for i := range out {
 			if out[i].Err != nil {
@@ -395,12 +395,12 @@ func (x *salvaging) copySeries(ctx context.Context, to *Store) error {
 			if !ok {
 				continue
 			}
-			batch, holds = append(batch, cp), append(holds, waiting)
+			batch, holds = append(batch, cp.Spec(false)), append(holds, waiting)
 			size += 8 * len(cp.State.W)
 			for i := range cp.Rows {
 				size += 8 * len(cp.Rows[i])
 			}
-			if size < importBytes {
+			if size < importBytes && len(batch) < MaxBatch {
 				continue
 			}
 			if err := flush(); err != nil {

@@ -34,6 +34,10 @@ type Spec struct {
 	// SmoothHash is the [rra.NameHash] of the name that decides at which rows SEASONAL archives
 	// smooth; 0: the hash of Path.
 	SmoothHash uint64
+
+	// Copy, if not nil, has the state and the rows with which the series begins, in place of Start
+	// and SmoothHash. Its path, labels and definition are those of the Spec.
+	Copy *Copy
 }
 
 // A Series is one entry of the catalogue.

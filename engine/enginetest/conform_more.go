@@ -96,12 +96,12 @@ func (r *recording) copies() {
 	other, broken := c, c
 	other.Path, other.Labels = "cpu/1", label("host", "imported")
 	broken.Path, broken.State = "cpu/2", rra.State{}
-	made, err := r.e.Import(ctx, []core.Copy{other, broken, c}, false)
+	made, err := core.Import(ctx, r.e, []core.Copy{other, broken, c}, false)
 	for i, x := range made {
 		r.say("Import", "%d %s %s", i, r.ref(x.Ref, fmt.Sprint("imported", i)), r.fault(x.Err))
 	}
 	r.say("Import", "%s", r.fault(err))
-	made, err = r.e.Import(ctx, nil, false)
+	made, err = core.Import(ctx, r.e, nil, false)
 	r.say("Import", "%d %s", len(made), r.fault(err))
 	back, err := r.e.Export(ctx, r.look("cpu/1"))
 	packed, _ = back.AppendBinary(nil)

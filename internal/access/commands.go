@@ -50,26 +50,6 @@ func (c Commands) Fetch(ctx context.Context, ref core.Ref, archive int, start, e
 	return core.Fetch(ctx, c.store, ref, archive, start, end)
 }
 
-// Import makes series of copies. To replace existing ones needs the role admin.
-func (c Commands) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
-	if err := c.user.Need(Write); err != nil {
-		return nil, err
-	}
-	for i := range copies {
-		if err := c.user.Check(copies[i].Path); err != nil {
-			return nil, err
-		}
-	}
-	replaces := overwrite && c.user.Role < Admin
-	made, err := c.store.Import(ctx, copies, overwrite && !replaces)
-	for i := range made {
-		if replaces && errors.Is(made[i].Err, core.ErrExists) {
-			made[i].Err = c.user.Need(Admin)
-		}
-	}
-	return made, err
-}
-
 // Flush applies samples that the reorder window holds.
 func (c Commands) Flush(ctx context.Context, refs []core.Ref) error {
 	for _, ref := range refs {

@@ -194,10 +194,30 @@ func (v View) Labels(ctx context.Context, q core.LabelQuery) (core.Labels, error
 
 // Create makes a series.
 func (v View) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
-	if err := v.user.Check(spec.Path); err != nil {
-		return 0, err
+	return core.Create(ctx, v, spec)
+}
+
+// CreateBatch makes series. Those that are not the user's are not made; Err says so.
+func (v View) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
+	if !v.user.Limited() {
+		return v.store.CreateBatch(ctx, specs)
 	}
-	return core.Create(ctx, v.store, spec)
+	out := make([]core.Created, len(specs))
+	own := make([]core.Spec, 0, len(specs))
+	var index []int // of own in specs
+	for i := range specs {
+		if out[i].Err = v.user.Check(specs[i].Path); out[i].Err == nil {
+			own, index = append(own, specs[i]), append(index, i)
+		}
+	}
+	if len(own) == 0 {
+		return out, nil
+	}
+	made, err := v.store.CreateBatch(ctx, own)
+	for i := range made {
+		out[index[i]] = made[i]
+	}
+	return out, err
 }
 
 // Drop removes a series with all its rows.
@@ -238,29 +258,6 @@ func (v View) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 		return core.Copy{}, err
 	}
 	return v.store.Export(ctx, ref)
-}
-
-// Import makes series. Those that are not the user's are not made; Err says so.
-func (v View) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
-	if !v.user.Limited() {
-		return v.store.Import(ctx, copies, overwrite)
-	}
-	out := make([]core.Created, len(copies))
-	own := make([]core.Copy, 0, len(copies))
-	var index []int // of own in copies
-	for i := range copies {
-		if out[i].Err = v.user.Check(copies[i].Path); out[i].Err == nil {
-			own, index = append(own, copies[i]), append(index, i)
-		}
-	}
-	if len(own) == 0 {
-		return out, nil
-	}
-	made, err := v.store.Import(ctx, own, overwrite)
-	for i := range made {
-		out[index[i]] = made[i]
-	}
-	return out, err
 }
 
 // SetMetadata replaces the metadata of paths. out[i] is nil or says why ms[i] was not stored.

@@ -328,7 +328,7 @@ func TestSecondSampleKeepsHistory(t *testing.T) {
 		history[i] = float64(i)
 	}
 	c.Rows[0] = history
-	out, err := store.Import(t.Context(), []core.Copy{c}, true)
+	out, err := core.Import(t.Context(), store, []core.Copy{c}, true)
 	if err != nil || out[0].Err != nil {
 		t.Fatal(err, out)
 	}

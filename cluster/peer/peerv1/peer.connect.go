@@ -49,8 +49,6 @@ const (
 	PeerLabelsProcedure = "/rondo.peer.v1.Peer/Labels"
 	// PeerCreateProcedure is the fully-qualified name of the Peer's Create RPC.
 	PeerCreateProcedure = "/rondo.peer.v1.Peer/Create"
-	// PeerImportProcedure is the fully-qualified name of the Peer's Import RPC.
-	PeerImportProcedure = "/rondo.peer.v1.Peer/Import"
 	// PeerAlterProcedure is the fully-qualified name of the Peer's Alter RPC.
 	PeerAlterProcedure = "/rondo.peer.v1.Peer/Alter"
 	// PeerRenameProcedure is the fully-qualified name of the Peer's Rename RPC.
@@ -98,9 +96,8 @@ type PeerClient interface {
 	// Entries is Resolve and Select.
 	Entries(context.Context, *connect.Request[EntriesRequest]) (*connect.ServerStreamForClient[EntriesResponse], error)
 	Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.ServerStreamForClient[LabelsResponse], error)
-	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreatedResponse], error)
-	// Import gets whole series in pieces.
-	Import(context.Context) *connect.ClientStreamForClient[ImportRequest, CreatedResponse]
+	// Create is CreateBatch. It gets the copies in pieces behind the specs.
+	Create(context.Context) *connect.ClientStreamForClient[CreateRequest, CreatedResponse]
 	// Alter sends the series in pieces, as often as it changes meanwhile, and gets what it becomes.
 	Alter(context.Context) *connect.BidiStreamForClient[AlterRequest, AlterResponse]
 	Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[DoneResponse], error)
@@ -177,16 +174,10 @@ func NewPeerClient(httpClient connect.HTTPClient, baseURL string, opts ...connec
 			connect.WithSchema(peerMethods.ByName("Labels")),
 			connect.WithClientOptions(opts...),
 		),
-		create: wire.NewClient[CreateRequest, CreatedResponse](
+		create: connect.NewClient[CreateRequest, CreatedResponse](
 			httpClient,
 			baseURL+PeerCreateProcedure,
 			connect.WithSchema(peerMethods.ByName("Create")),
-			connect.WithClientOptions(opts...),
-		),
-		_import: connect.NewClient[ImportRequest, CreatedResponse](
-			httpClient,
-			baseURL+PeerImportProcedure,
-			connect.WithSchema(peerMethods.ByName("Import")),
 			connect.WithClientOptions(opts...),
 		),
 		alter: connect.NewClient[AlterRequest, AlterResponse](
@@ -297,8 +288,7 @@ type peerClient struct {
 	lookup       *wire.Client[PathRequest, RefResponse, *PathRequest, *RefResponse]
 	entries      *connect.Client[EntriesRequest, EntriesResponse]
 	labels       *connect.Client[LabelsRequest, LabelsResponse]
-	create       *wire.Client[CreateRequest, CreatedResponse, *CreateRequest, *CreatedResponse]
-	_import      *connect.Client[ImportRequest, CreatedResponse]
+	create       *connect.Client[CreateRequest, CreatedResponse]
 	alter        *connect.Client[AlterRequest, AlterResponse]
 	rename       *wire.Client[RenameRequest, DoneResponse, *RenameRequest, *DoneResponse]
 	relabel      *wire.Client[RelabelRequest, EachResponse, *RelabelRequest, *EachResponse]
@@ -353,13 +343,8 @@ func (c *peerClient) Labels(ctx context.Context, req *connect.Request[LabelsRequ
 }
 
 // Create calls rondo.peer.v1.Peer.Create.
-func (c *peerClient) Create(ctx context.Context, req *connect.Request[CreateRequest]) (*connect.Response[CreatedResponse], error) {
-	return c.create.CallUnary(ctx, req)
-}
-
-// Import calls rondo.peer.v1.Peer.Import.
-func (c *peerClient) Import(ctx context.Context) *connect.ClientStreamForClient[ImportRequest, CreatedResponse] {
-	return c._import.CallClientStream(ctx)
+func (c *peerClient) Create(ctx context.Context) *connect.ClientStreamForClient[CreateRequest, CreatedResponse] {
+	return c.create.CallClientStream(ctx)
 }
 
 // Alter calls rondo.peer.v1.Peer.Alter.
@@ -455,9 +440,8 @@ type PeerHandler interface {
 	// Entries is Resolve and Select.
 	Entries(context.Context, *connect.Request[EntriesRequest], *connect.ServerStream[EntriesResponse]) error
 	Labels(context.Context, *connect.Request[LabelsRequest], *connect.ServerStream[LabelsResponse]) error
-	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreatedResponse], error)
-	// Import gets whole series in pieces.
-	Import(context.Context, *connect.ClientStream[ImportRequest]) (*connect.Response[CreatedResponse], error)
+	// Create is CreateBatch. It gets the copies in pieces behind the specs.
+	Create(context.Context, *connect.ClientStream[CreateRequest]) (*connect.Response[CreatedResponse], error)
 	// Alter sends the series in pieces, as often as it changes meanwhile, and gets what it becomes.
 	Alter(context.Context, *connect.BidiStream[AlterRequest, AlterResponse]) error
 	Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[DoneResponse], error)
@@ -530,16 +514,10 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 		connect.WithSchema(peerMethods.ByName("Labels")),
 		connect.WithHandlerOptions(opts...),
 	)
-	peerCreateHandler := wire.NewUnaryHandler(
+	peerCreateHandler := connect.NewClientStreamHandler(
 		PeerCreateProcedure,
 		svc.Create,
 		connect.WithSchema(peerMethods.ByName("Create")),
-		connect.WithHandlerOptions(opts...),
-	)
-	peerImportHandler := connect.NewClientStreamHandler(
-		PeerImportProcedure,
-		svc.Import,
-		connect.WithSchema(peerMethods.ByName("Import")),
 		connect.WithHandlerOptions(opts...),
 	)
 	peerAlterHandler := connect.NewBidiStreamHandler(
@@ -656,8 +634,6 @@ func NewPeerHandler(svc PeerHandler, opts ...connect.HandlerOption) (string, htt
 			peerLabelsHandler.ServeHTTP(w, r)
 		case PeerCreateProcedure:
 			peerCreateHandler.ServeHTTP(w, r)
-		case PeerImportProcedure:
-			peerImportHandler.ServeHTTP(w, r)
 		case PeerAlterProcedure:
 			peerAlterHandler.ServeHTTP(w, r)
 		case PeerRenameProcedure:
@@ -727,12 +703,8 @@ func (UnimplementedPeerHandler) Labels(context.Context, *connect.Request[LabelsR
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Labels is not implemented"))
 }
 
-func (UnimplementedPeerHandler) Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreatedResponse], error) {
+func (UnimplementedPeerHandler) Create(context.Context, *connect.ClientStream[CreateRequest]) (*connect.Response[CreatedResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Create is not implemented"))
-}
-
-func (UnimplementedPeerHandler) Import(context.Context, *connect.ClientStream[ImportRequest]) (*connect.Response[CreatedResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Import is not implemented"))
 }
 
 func (UnimplementedPeerHandler) Alter(context.Context, *connect.BidiStream[AlterRequest, AlterResponse]) error {

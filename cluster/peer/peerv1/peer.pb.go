@@ -1893,6 +1893,7 @@ type Spec struct {
 	Start         int64                  `protobuf:"varint,4,opt,name=start" json:"start,omitempty"`
 	Overwrite     bool                   `protobuf:"varint,5,opt,name=overwrite" json:"overwrite,omitempty"`
 	SmoothHash    uint64                 `protobuf:"varint,6,opt,name=smooth_hash,json=smoothHash" json:"smooth_hash,omitempty"`
+	Copied        bool                   `protobuf:"varint,7,opt,name=copied" json:"copied,omitempty"` // a copy says the rest, but for overwrite
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1969,11 +1970,22 @@ func (x *Spec) GetSmoothHash() uint64 {
 	return 0
 }
 
+func (x *Spec) GetCopied() bool {
+	if x != nil {
+		return x.Copied
+	}
+	return false
+}
+
+// The first message has target, definitions and specs, the others have copies, in the order of the
+// specs.
 type CreateRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
 	Definitions   [][]byte               `protobuf:"bytes,2,rep,name=definitions" json:"definitions,omitempty"`
 	Specs         []*Spec                `protobuf:"bytes,3,rep,name=specs" json:"specs,omitempty"`
+	Piece         []byte                 `protobuf:"bytes,4,opt,name=piece" json:"piece,omitempty"` // of a copy
+	End           bool                   `protobuf:"varint,5,opt,name=end" json:"end,omitempty"`    // of the copy
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2027,6 +2039,20 @@ func (x *CreateRequest) GetSpecs() []*Spec {
 		return x.Specs
 	}
 	return nil
+}
+
+func (x *CreateRequest) GetPiece() []byte {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
+func (x *CreateRequest) GetEnd() bool {
+	if x != nil {
+		return x.End
+	}
+	return false
 }
 
 type Created struct {
@@ -2133,74 +2159,6 @@ func (x *CreatedResponse) GetCreated() []*Created {
 	return nil
 }
 
-type ImportRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"` // of the first message only
-	Overwrite     bool                   `protobuf:"varint,2,opt,name=overwrite" json:"overwrite,omitempty"`
-	Piece         []byte                 `protobuf:"bytes,3,opt,name=piece" json:"piece,omitempty"` // of a copy
-	End           bool                   `protobuf:"varint,4,opt,name=end" json:"end,omitempty"`    // of the copy
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ImportRequest) Reset() {
-	*x = ImportRequest{}
-	mi := &file_peer_proto_msgTypes[32]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ImportRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ImportRequest) ProtoMessage() {}
-
-func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[32]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
-func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{32}
-}
-
-func (x *ImportRequest) GetTarget() *Target {
-	if x != nil {
-		return x.Target
-	}
-	return nil
-}
-
-func (x *ImportRequest) GetOverwrite() bool {
-	if x != nil {
-		return x.Overwrite
-	}
-	return false
-}
-
-func (x *ImportRequest) GetPiece() []byte {
-	if x != nil {
-		return x.Piece
-	}
-	return nil
-}
-
-func (x *ImportRequest) GetEnd() bool {
-	if x != nil {
-		return x.End
-	}
-	return false
-}
-
 type AlterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"` // of the first message only
@@ -2214,7 +2172,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2226,7 +2184,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2239,7 +2197,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{33}
+	return file_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AlterRequest) GetTarget() *Target {
@@ -2289,7 +2247,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2301,7 +2259,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2314,7 +2272,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{34}
+	return file_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *AlterResponse) GetStanding() *Standing {
@@ -2356,7 +2314,7 @@ type RenameRequest struct {
 
 func (x *RenameRequest) Reset() {
 	*x = RenameRequest{}
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2368,7 +2326,7 @@ func (x *RenameRequest) String() string {
 func (*RenameRequest) ProtoMessage() {}
 
 func (x *RenameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2381,7 +2339,7 @@ func (x *RenameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameRequest.ProtoReflect.Descriptor instead.
 func (*RenameRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{35}
+	return file_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RenameRequest) GetTarget() *Target {
@@ -2415,7 +2373,7 @@ type PathLabels struct {
 
 func (x *PathLabels) Reset() {
 	*x = PathLabels{}
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +2385,7 @@ func (x *PathLabels) String() string {
 func (*PathLabels) ProtoMessage() {}
 
 func (x *PathLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +2398,7 @@ func (x *PathLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathLabels.ProtoReflect.Descriptor instead.
 func (*PathLabels) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{36}
+	return file_peer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PathLabels) GetPath() string {
@@ -2467,7 +2425,7 @@ type RelabelRequest struct {
 
 func (x *RelabelRequest) Reset() {
 	*x = RelabelRequest{}
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2479,7 +2437,7 @@ func (x *RelabelRequest) String() string {
 func (*RelabelRequest) ProtoMessage() {}
 
 func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2492,7 +2450,7 @@ func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RelabelRequest.ProtoReflect.Descriptor instead.
 func (*RelabelRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{37}
+	return file_peer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RelabelRequest) GetTarget() *Target {
@@ -2520,7 +2478,7 @@ type Dropping struct {
 
 func (x *Dropping) Reset() {
 	*x = Dropping{}
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2532,7 +2490,7 @@ func (x *Dropping) String() string {
 func (*Dropping) ProtoMessage() {}
 
 func (x *Dropping) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2545,7 +2503,7 @@ func (x *Dropping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dropping.ProtoReflect.Descriptor instead.
 func (*Dropping) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{38}
+	return file_peer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Dropping) GetPath() string {
@@ -2579,7 +2537,7 @@ type DropRequest struct {
 
 func (x *DropRequest) Reset() {
 	*x = DropRequest{}
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2591,7 +2549,7 @@ func (x *DropRequest) String() string {
 func (*DropRequest) ProtoMessage() {}
 
 func (x *DropRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2604,7 +2562,7 @@ func (x *DropRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropRequest.ProtoReflect.Descriptor instead.
 func (*DropRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{39}
+	return file_peer_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DropRequest) GetTarget() *Target {
@@ -2631,7 +2589,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2643,7 +2601,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2656,7 +2614,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{40}
+	return file_peer_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *FetchRequest) GetTarget() *Target {
@@ -2687,7 +2645,7 @@ type FetchSpan struct {
 
 func (x *FetchSpan) Reset() {
 	*x = FetchSpan{}
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2657,7 @@ func (x *FetchSpan) String() string {
 func (*FetchSpan) ProtoMessage() {}
 
 func (x *FetchSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2670,7 @@ func (x *FetchSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchSpan.ProtoReflect.Descriptor instead.
 func (*FetchSpan) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{41}
+	return file_peer_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *FetchSpan) GetRefs() []uint64 {
@@ -2768,7 +2726,7 @@ type Rows struct {
 
 func (x *Rows) Reset() {
 	*x = Rows{}
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2780,7 +2738,7 @@ func (x *Rows) String() string {
 func (*Rows) ProtoMessage() {}
 
 func (x *Rows) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2793,7 +2751,7 @@ func (x *Rows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rows.ProtoReflect.Descriptor instead.
 func (*Rows) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{42}
+	return file_peer_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Rows) GetIndex() int64 {
@@ -2869,7 +2827,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2881,7 +2839,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2894,7 +2852,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{43}
+	return file_peer_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *FetchResponse) GetStanding() *Standing {
@@ -2924,7 +2882,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2936,7 +2894,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2949,7 +2907,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{44}
+	return file_peer_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *InfoResponse) GetStanding() *Standing {
@@ -2999,7 +2957,7 @@ type LastsResponse struct {
 
 func (x *LastsResponse) Reset() {
 	*x = LastsResponse{}
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3011,7 +2969,7 @@ func (x *LastsResponse) String() string {
 func (*LastsResponse) ProtoMessage() {}
 
 func (x *LastsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3024,7 +2982,7 @@ func (x *LastsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastsResponse.ProtoReflect.Descriptor instead.
 func (*LastsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{45}
+	return file_peer_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LastsResponse) GetStanding() *Standing {
@@ -3065,7 +3023,7 @@ type EvaluateRequest struct {
 
 func (x *EvaluateRequest) Reset() {
 	*x = EvaluateRequest{}
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3077,7 +3035,7 @@ func (x *EvaluateRequest) String() string {
 func (*EvaluateRequest) ProtoMessage() {}
 
 func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3090,7 +3048,7 @@ func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{46}
+	return file_peer_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EvaluateRequest) GetTarget() *Target {
@@ -3161,7 +3119,7 @@ type EvaluateResponse struct {
 
 func (x *EvaluateResponse) Reset() {
 	*x = EvaluateResponse{}
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3173,7 +3131,7 @@ func (x *EvaluateResponse) String() string {
 func (*EvaluateResponse) ProtoMessage() {}
 
 func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3186,7 +3144,7 @@ func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{47}
+	return file_peer_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *EvaluateResponse) GetStanding() *Standing {
@@ -3230,7 +3188,7 @@ type Evaluated struct {
 
 func (x *Evaluated) Reset() {
 	*x = Evaluated{}
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3242,7 +3200,7 @@ func (x *Evaluated) String() string {
 func (*Evaluated) ProtoMessage() {}
 
 func (x *Evaluated) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3255,7 +3213,7 @@ func (x *Evaluated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluated.ProtoReflect.Descriptor instead.
 func (*Evaluated) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{48}
+	return file_peer_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Evaluated) GetExpression() uint32 {
@@ -3296,7 +3254,7 @@ type PieceResponse struct {
 
 func (x *PieceResponse) Reset() {
 	*x = PieceResponse{}
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3308,7 +3266,7 @@ func (x *PieceResponse) String() string {
 func (*PieceResponse) ProtoMessage() {}
 
 func (x *PieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3321,7 +3279,7 @@ func (x *PieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceResponse.ProtoReflect.Descriptor instead.
 func (*PieceResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{49}
+	return file_peer_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *PieceResponse) GetStanding() *Standing {
@@ -3349,7 +3307,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3361,7 +3319,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3374,7 +3332,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{50}
+	return file_peer_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *MetadataRequest) GetTarget() *Target {
@@ -3408,7 +3366,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3420,7 +3378,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3433,7 +3391,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{51}
+	return file_peer_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *MetadataResponse) GetStanding() *Standing {
@@ -3460,7 +3418,7 @@ type NoteRequest struct {
 
 func (x *NoteRequest) Reset() {
 	*x = NoteRequest{}
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3472,7 +3430,7 @@ func (x *NoteRequest) String() string {
 func (*NoteRequest) ProtoMessage() {}
 
 func (x *NoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3485,7 +3443,7 @@ func (x *NoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteRequest.ProtoReflect.Descriptor instead.
 func (*NoteRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{52}
+	return file_peer_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *NoteRequest) GetTarget() *Target {
@@ -3512,7 +3470,7 @@ type NotesResponse struct {
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3524,7 +3482,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3537,7 +3495,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{53}
+	return file_peer_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *NotesResponse) GetStanding() *Standing {
@@ -3564,7 +3522,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3576,7 +3534,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3589,7 +3547,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{54}
+	return file_peer_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *WatchRequest) GetTarget() *Target {
@@ -3619,7 +3577,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3631,7 +3589,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3644,7 +3602,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{55}
+	return file_peer_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Change) GetWas() string {
@@ -3693,7 +3651,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3705,7 +3663,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3718,7 +3676,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{56}
+	return file_peer_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *WatchResponse) GetStanding() *Standing {
@@ -3751,7 +3709,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +3721,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3776,7 +3734,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{57}
+	return file_peer_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *BackupRequest) GetTarget() *Target {
@@ -3796,7 +3754,7 @@ type DigestResponse struct {
 
 func (x *DigestResponse) Reset() {
 	*x = DigestResponse{}
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3808,7 +3766,7 @@ func (x *DigestResponse) String() string {
 func (*DigestResponse) ProtoMessage() {}
 
 func (x *DigestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[58]
+	mi := &file_peer_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3821,7 +3779,7 @@ func (x *DigestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestResponse.ProtoReflect.Descriptor instead.
 func (*DigestResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{58}
+	return file_peer_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *DigestResponse) GetStanding() *Standing {
@@ -3978,7 +3936,7 @@ const file_peer_proto_rawDesc = "" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\x12 \n" +
 	"\vdefinitions\x18\x03 \x03(\fR\vdefinitions\x12>\n" +
-	"\fcombinations\x18\x04 \x03(\v2\x1a.rondo.peer.v1.CombinationR\fcombinations\"\xbe\x01\n" +
+	"\fcombinations\x18\x04 \x03(\v2\x1a.rondo.peer.v1.CombinationR\fcombinations\"\xd6\x01\n" +
 	"\x04Spec\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12-\n" +
 	"\x06labels\x18\x02 \x03(\v2\x15.rondo.types.v1.LabelR\x06labels\x12\x1e\n" +
@@ -3988,22 +3946,20 @@ const file_peer_proto_rawDesc = "" +
 	"\x05start\x18\x04 \x01(\x03R\x05start\x12\x1c\n" +
 	"\toverwrite\x18\x05 \x01(\bR\toverwrite\x12\x1f\n" +
 	"\vsmooth_hash\x18\x06 \x01(\x04R\n" +
-	"smoothHash\"\x8b\x01\n" +
+	"smoothHash\x12\x16\n" +
+	"\x06copied\x18\a \x01(\bR\x06copied\"\xb3\x01\n" +
 	"\rCreateRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12 \n" +
 	"\vdefinitions\x18\x02 \x03(\fR\vdefinitions\x12)\n" +
-	"\x05specs\x18\x03 \x03(\v2\x13.rondo.peer.v1.SpecR\x05specs\"M\n" +
+	"\x05specs\x18\x03 \x03(\v2\x13.rondo.peer.v1.SpecR\x05specs\x12\x14\n" +
+	"\x05piece\x18\x04 \x01(\fR\x05piece\x12\x10\n" +
+	"\x03end\x18\x05 \x01(\bR\x03end\"M\n" +
 	"\aCreated\x12\x10\n" +
 	"\x03ref\x18\x01 \x01(\x04R\x03ref\x120\n" +
 	"\afailure\x18\x02 \x01(\v2\x16.rondo.peer.v1.FailureR\afailure\"x\n" +
 	"\x0fCreatedResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x120\n" +
-	"\acreated\x18\x02 \x03(\v2\x16.rondo.peer.v1.CreatedR\acreated\"\x84\x01\n" +
-	"\rImportRequest\x12-\n" +
-	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x1c\n" +
-	"\toverwrite\x18\x02 \x01(\bR\toverwrite\x12\x14\n" +
-	"\x05piece\x18\x03 \x01(\fR\x05piece\x12\x10\n" +
-	"\x03end\x18\x04 \x01(\bR\x03end\"\x93\x01\n" +
+	"\acreated\x18\x02 \x03(\v2\x16.rondo.peer.v1.CreatedR\acreated\"\x93\x01\n" +
 	"\fAlterRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x14\n" +
@@ -4124,7 +4080,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x06groups\x18\x02 \x03(\v2).rondo.peer.v1.DigestResponse.GroupsEntryR\x06groups\x1a9\n" +
 	"\vGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xf5\r\n" +
+	"\x05value\x18\x02 \x01(\x06R\x05value:\x028\x012\xad\r\n" +
 	"\x04Peer\x12B\n" +
 	"\x05State\x12\x1b.rondo.peer.v1.StateRequest\x1a\x1c.rondo.peer.v1.StateResponse\x12I\n" +
 	"\x06Submit\x12\x1c.rondo.peer.v1.SubmitRequest\x1a\x1d.rondo.peer.v1.SubmitResponse(\x010\x01\x12E\n" +
@@ -4132,9 +4088,8 @@ const file_peer_proto_rawDesc = "" +
 	"\x05Flush\x12\x1a.rondo.peer.v1.RefsRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12@\n" +
 	"\x06Lookup\x12\x1a.rondo.peer.v1.PathRequest\x1a\x1a.rondo.peer.v1.RefResponse\x12J\n" +
 	"\aEntries\x12\x1d.rondo.peer.v1.EntriesRequest\x1a\x1e.rondo.peer.v1.EntriesResponse0\x01\x12G\n" +
-	"\x06Labels\x12\x1c.rondo.peer.v1.LabelsRequest\x1a\x1d.rondo.peer.v1.LabelsResponse0\x01\x12F\n" +
-	"\x06Create\x12\x1c.rondo.peer.v1.CreateRequest\x1a\x1e.rondo.peer.v1.CreatedResponse\x12H\n" +
-	"\x06Import\x12\x1c.rondo.peer.v1.ImportRequest\x1a\x1e.rondo.peer.v1.CreatedResponse(\x01\x12F\n" +
+	"\x06Labels\x12\x1c.rondo.peer.v1.LabelsRequest\x1a\x1d.rondo.peer.v1.LabelsResponse0\x01\x12H\n" +
+	"\x06Create\x12\x1c.rondo.peer.v1.CreateRequest\x1a\x1e.rondo.peer.v1.CreatedResponse(\x01\x12F\n" +
 	"\x05Alter\x12\x1b.rondo.peer.v1.AlterRequest\x1a\x1c.rondo.peer.v1.AlterResponse(\x010\x01\x12C\n" +
 	"\x06Rename\x12\x1c.rondo.peer.v1.RenameRequest\x1a\x1b.rondo.peer.v1.DoneResponse\x12E\n" +
 	"\aRelabel\x12\x1d.rondo.peer.v1.RelabelRequest\x1a\x1b.rondo.peer.v1.EachResponse\x12?\n" +
@@ -4165,7 +4120,7 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
 var file_peer_proto_goTypes = []any{
 	(EntriesRequest_Kind)(0), // 0: rondo.peer.v1.EntriesRequest.Kind
 	(*Target)(nil),           // 1: rondo.peer.v1.Target
@@ -4200,171 +4155,167 @@ var file_peer_proto_goTypes = []any{
 	(*CreateRequest)(nil),    // 30: rondo.peer.v1.CreateRequest
 	(*Created)(nil),          // 31: rondo.peer.v1.Created
 	(*CreatedResponse)(nil),  // 32: rondo.peer.v1.CreatedResponse
-	(*ImportRequest)(nil),    // 33: rondo.peer.v1.ImportRequest
-	(*AlterRequest)(nil),     // 34: rondo.peer.v1.AlterRequest
-	(*AlterResponse)(nil),    // 35: rondo.peer.v1.AlterResponse
-	(*RenameRequest)(nil),    // 36: rondo.peer.v1.RenameRequest
-	(*PathLabels)(nil),       // 37: rondo.peer.v1.PathLabels
-	(*RelabelRequest)(nil),   // 38: rondo.peer.v1.RelabelRequest
-	(*Dropping)(nil),         // 39: rondo.peer.v1.Dropping
-	(*DropRequest)(nil),      // 40: rondo.peer.v1.DropRequest
-	(*FetchRequest)(nil),     // 41: rondo.peer.v1.FetchRequest
-	(*FetchSpan)(nil),        // 42: rondo.peer.v1.FetchSpan
-	(*Rows)(nil),             // 43: rondo.peer.v1.Rows
-	(*FetchResponse)(nil),    // 44: rondo.peer.v1.FetchResponse
-	(*InfoResponse)(nil),     // 45: rondo.peer.v1.InfoResponse
-	(*LastsResponse)(nil),    // 46: rondo.peer.v1.LastsResponse
-	(*EvaluateRequest)(nil),  // 47: rondo.peer.v1.EvaluateRequest
-	(*EvaluateResponse)(nil), // 48: rondo.peer.v1.EvaluateResponse
-	(*Evaluated)(nil),        // 49: rondo.peer.v1.Evaluated
-	(*PieceResponse)(nil),    // 50: rondo.peer.v1.PieceResponse
-	(*MetadataRequest)(nil),  // 51: rondo.peer.v1.MetadataRequest
-	(*MetadataResponse)(nil), // 52: rondo.peer.v1.MetadataResponse
-	(*NoteRequest)(nil),      // 53: rondo.peer.v1.NoteRequest
-	(*NotesResponse)(nil),    // 54: rondo.peer.v1.NotesResponse
-	(*WatchRequest)(nil),     // 55: rondo.peer.v1.WatchRequest
-	(*Change)(nil),           // 56: rondo.peer.v1.Change
-	(*WatchResponse)(nil),    // 57: rondo.peer.v1.WatchResponse
-	(*BackupRequest)(nil),    // 58: rondo.peer.v1.BackupRequest
-	(*DigestResponse)(nil),   // 59: rondo.peer.v1.DigestResponse
-	nil,                      // 60: rondo.peer.v1.DigestResponse.GroupsEntry
-	(*typesv1.Matcher)(nil),  // 61: rondo.types.v1.Matcher
-	(*typesv1.Label)(nil),    // 62: rondo.types.v1.Label
-	(*typesv1.Metadata)(nil), // 63: rondo.types.v1.Metadata
-	(*typesv1.Note)(nil),     // 64: rondo.types.v1.Note
+	(*AlterRequest)(nil),     // 33: rondo.peer.v1.AlterRequest
+	(*AlterResponse)(nil),    // 34: rondo.peer.v1.AlterResponse
+	(*RenameRequest)(nil),    // 35: rondo.peer.v1.RenameRequest
+	(*PathLabels)(nil),       // 36: rondo.peer.v1.PathLabels
+	(*RelabelRequest)(nil),   // 37: rondo.peer.v1.RelabelRequest
+	(*Dropping)(nil),         // 38: rondo.peer.v1.Dropping
+	(*DropRequest)(nil),      // 39: rondo.peer.v1.DropRequest
+	(*FetchRequest)(nil),     // 40: rondo.peer.v1.FetchRequest
+	(*FetchSpan)(nil),        // 41: rondo.peer.v1.FetchSpan
+	(*Rows)(nil),             // 42: rondo.peer.v1.Rows
+	(*FetchResponse)(nil),    // 43: rondo.peer.v1.FetchResponse
+	(*InfoResponse)(nil),     // 44: rondo.peer.v1.InfoResponse
+	(*LastsResponse)(nil),    // 45: rondo.peer.v1.LastsResponse
+	(*EvaluateRequest)(nil),  // 46: rondo.peer.v1.EvaluateRequest
+	(*EvaluateResponse)(nil), // 47: rondo.peer.v1.EvaluateResponse
+	(*Evaluated)(nil),        // 48: rondo.peer.v1.Evaluated
+	(*PieceResponse)(nil),    // 49: rondo.peer.v1.PieceResponse
+	(*MetadataRequest)(nil),  // 50: rondo.peer.v1.MetadataRequest
+	(*MetadataResponse)(nil), // 51: rondo.peer.v1.MetadataResponse
+	(*NoteRequest)(nil),      // 52: rondo.peer.v1.NoteRequest
+	(*NotesResponse)(nil),    // 53: rondo.peer.v1.NotesResponse
+	(*WatchRequest)(nil),     // 54: rondo.peer.v1.WatchRequest
+	(*Change)(nil),           // 55: rondo.peer.v1.Change
+	(*WatchResponse)(nil),    // 56: rondo.peer.v1.WatchResponse
+	(*BackupRequest)(nil),    // 57: rondo.peer.v1.BackupRequest
+	(*DigestResponse)(nil),   // 58: rondo.peer.v1.DigestResponse
+	nil,                      // 59: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*typesv1.Matcher)(nil),  // 60: rondo.types.v1.Matcher
+	(*typesv1.Label)(nil),    // 61: rondo.types.v1.Label
+	(*typesv1.Metadata)(nil), // 62: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),     // 63: rondo.types.v1.Note
 }
 var file_peer_proto_depIdxs = []int32{
-	3,   // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
-	4,   // 1: rondo.peer.v1.Failure.rejected:type_name -> rondo.peer.v1.Rejected
-	5,   // 2: rondo.peer.v1.Failure.damage:type_name -> rondo.peer.v1.Damage
-	6,   // 3: rondo.peer.v1.Failure.late:type_name -> rondo.peer.v1.LateTime
-	7,   // 4: rondo.peer.v1.Failure.value:type_name -> rondo.peer.v1.BadValue
-	3,   // 5: rondo.peer.v1.Rejected.why:type_name -> rondo.peer.v1.Failure
-	3,   // 6: rondo.peer.v1.Damage.why:type_name -> rondo.peer.v1.Failure
-	3,   // 7: rondo.peer.v1.BadValue.why:type_name -> rondo.peer.v1.Failure
-	1,   // 8: rondo.peer.v1.StateRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 9: rondo.peer.v1.StateResponse.standing:type_name -> rondo.peer.v1.Standing
-	12,  // 10: rondo.peer.v1.SubmitResponse.outcomes:type_name -> rondo.peer.v1.Outcome
-	2,   // 11: rondo.peer.v1.Outcome.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 12: rondo.peer.v1.UpdateRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 13: rondo.peer.v1.UpdateResponse.standing:type_name -> rondo.peer.v1.Standing
-	15,  // 14: rondo.peer.v1.UpdateResponse.rows:type_name -> rondo.peer.v1.Runs
-	1,   // 15: rondo.peer.v1.RefsRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 16: rondo.peer.v1.RefRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 17: rondo.peer.v1.PathRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 18: rondo.peer.v1.MetadataQuery.target:type_name -> rondo.peer.v1.Target
-	2,   // 19: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 20: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,   // 21: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,   // 22: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
-	1,   // 23: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
-	0,   // 24: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
-	61,  // 25: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.types.v1.Matcher
-	62,  // 26: rondo.peer.v1.Entry.labels:type_name -> rondo.types.v1.Label
-	2,   // 27: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
-	24,  // 28: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
-	1,   // 29: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
-	61,  // 30: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.types.v1.Matcher
-	2,   // 31: rondo.peer.v1.LabelsResponse.standing:type_name -> rondo.peer.v1.Standing
-	27,  // 32: rondo.peer.v1.LabelsResponse.combinations:type_name -> rondo.peer.v1.Combination
-	62,  // 33: rondo.peer.v1.Spec.labels:type_name -> rondo.types.v1.Label
-	1,   // 34: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
-	29,  // 35: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
-	3,   // 36: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
-	2,   // 37: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
-	31,  // 38: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
-	1,   // 39: rondo.peer.v1.ImportRequest.target:type_name -> rondo.peer.v1.Target
-	1,   // 40: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 41: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 42: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
-	62,  // 43: rondo.peer.v1.PathLabels.labels:type_name -> rondo.types.v1.Label
-	1,   // 44: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
-	37,  // 45: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
-	1,   // 46: rondo.peer.v1.DropRequest.target:type_name -> rondo.peer.v1.Target
-	39,  // 47: rondo.peer.v1.DropRequest.list:type_name -> rondo.peer.v1.Dropping
-	1,   // 48: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
-	42,  // 49: rondo.peer.v1.FetchRequest.spans:type_name -> rondo.peer.v1.FetchSpan
-	3,   // 50: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
-	2,   // 51: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
-	43,  // 52: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
-	2,   // 53: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
-	24,  // 54: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
-	2,   // 55: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 56: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 57: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
-	49,  // 58: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
-	62,  // 59: rondo.peer.v1.Evaluated.labels:type_name -> rondo.types.v1.Label
-	2,   // 60: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,   // 61: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
-	63,  // 62: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
-	2,   // 63: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
-	63,  // 64: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
-	1,   // 65: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
-	64,  // 66: rondo.peer.v1.NoteRequest.note:type_name -> rondo.types.v1.Note
-	2,   // 67: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
-	64,  // 68: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
-	1,   // 69: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
-	62,  // 70: rondo.peer.v1.Change.labels:type_name -> rondo.types.v1.Label
-	2,   // 71: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
-	56,  // 72: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
-	1,   // 73: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
-	2,   // 74: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
-	60,  // 75: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
-	8,   // 76: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
-	10,  // 77: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
-	13,  // 78: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
-	16,  // 79: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
-	18,  // 80: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
-	23,  // 81: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
-	26,  // 82: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
-	30,  // 83: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
-	33,  // 84: rondo.peer.v1.Peer.Import:input_type -> rondo.peer.v1.ImportRequest
-	34,  // 85: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
-	36,  // 86: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
-	38,  // 87: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
-	40,  // 88: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.DropRequest
-	41,  // 89: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
-	17,  // 90: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
-	16,  // 91: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
-	47,  // 92: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
-	17,  // 93: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	19,  // 94: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
-	51,  // 95: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	53,  // 96: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	18,  // 97: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	55,  // 98: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	58,  // 99: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	8,   // 100: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	9,   // 101: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	11,  // 102: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14,  // 103: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	20,  // 104: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	21,  // 105: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	25,  // 106: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	28,  // 107: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.LabelsResponse
-	32,  // 108: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	32,  // 109: rondo.peer.v1.Peer.Import:output_type -> rondo.peer.v1.CreatedResponse
-	35,  // 110: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	20,  // 111: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	22,  // 112: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	22,  // 113: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.EachResponse
-	44,  // 114: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	45,  // 115: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	46,  // 116: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	48,  // 117: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	50,  // 118: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	52,  // 119: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	22,  // 120: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	20,  // 121: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	54,  // 122: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	57,  // 123: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	50,  // 124: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	59,  // 125: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	101, // [101:126] is the sub-list for method output_type
-	76,  // [76:101] is the sub-list for method input_type
-	76,  // [76:76] is the sub-list for extension type_name
-	76,  // [76:76] is the sub-list for extension extendee
-	0,   // [0:76] is the sub-list for field type_name
+	3,  // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
+	4,  // 1: rondo.peer.v1.Failure.rejected:type_name -> rondo.peer.v1.Rejected
+	5,  // 2: rondo.peer.v1.Failure.damage:type_name -> rondo.peer.v1.Damage
+	6,  // 3: rondo.peer.v1.Failure.late:type_name -> rondo.peer.v1.LateTime
+	7,  // 4: rondo.peer.v1.Failure.value:type_name -> rondo.peer.v1.BadValue
+	3,  // 5: rondo.peer.v1.Rejected.why:type_name -> rondo.peer.v1.Failure
+	3,  // 6: rondo.peer.v1.Damage.why:type_name -> rondo.peer.v1.Failure
+	3,  // 7: rondo.peer.v1.BadValue.why:type_name -> rondo.peer.v1.Failure
+	1,  // 8: rondo.peer.v1.StateRequest.target:type_name -> rondo.peer.v1.Target
+	2,  // 9: rondo.peer.v1.StateResponse.standing:type_name -> rondo.peer.v1.Standing
+	12, // 10: rondo.peer.v1.SubmitResponse.outcomes:type_name -> rondo.peer.v1.Outcome
+	2,  // 11: rondo.peer.v1.Outcome.standing:type_name -> rondo.peer.v1.Standing
+	1,  // 12: rondo.peer.v1.UpdateRequest.target:type_name -> rondo.peer.v1.Target
+	2,  // 13: rondo.peer.v1.UpdateResponse.standing:type_name -> rondo.peer.v1.Standing
+	15, // 14: rondo.peer.v1.UpdateResponse.rows:type_name -> rondo.peer.v1.Runs
+	1,  // 15: rondo.peer.v1.RefsRequest.target:type_name -> rondo.peer.v1.Target
+	1,  // 16: rondo.peer.v1.RefRequest.target:type_name -> rondo.peer.v1.Target
+	1,  // 17: rondo.peer.v1.PathRequest.target:type_name -> rondo.peer.v1.Target
+	1,  // 18: rondo.peer.v1.MetadataQuery.target:type_name -> rondo.peer.v1.Target
+	2,  // 19: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,  // 20: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,  // 21: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
+	3,  // 22: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
+	1,  // 23: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
+	0,  // 24: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
+	60, // 25: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.types.v1.Matcher
+	61, // 26: rondo.peer.v1.Entry.labels:type_name -> rondo.types.v1.Label
+	2,  // 27: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
+	24, // 28: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
+	1,  // 29: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
+	60, // 30: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.types.v1.Matcher
+	2,  // 31: rondo.peer.v1.LabelsResponse.standing:type_name -> rondo.peer.v1.Standing
+	27, // 32: rondo.peer.v1.LabelsResponse.combinations:type_name -> rondo.peer.v1.Combination
+	61, // 33: rondo.peer.v1.Spec.labels:type_name -> rondo.types.v1.Label
+	1,  // 34: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
+	29, // 35: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
+	3,  // 36: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
+	2,  // 37: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
+	31, // 38: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
+	1,  // 39: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
+	2,  // 40: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,  // 41: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
+	61, // 42: rondo.peer.v1.PathLabels.labels:type_name -> rondo.types.v1.Label
+	1,  // 43: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
+	36, // 44: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
+	1,  // 45: rondo.peer.v1.DropRequest.target:type_name -> rondo.peer.v1.Target
+	38, // 46: rondo.peer.v1.DropRequest.list:type_name -> rondo.peer.v1.Dropping
+	1,  // 47: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
+	41, // 48: rondo.peer.v1.FetchRequest.spans:type_name -> rondo.peer.v1.FetchSpan
+	3,  // 49: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
+	2,  // 50: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
+	42, // 51: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
+	2,  // 52: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
+	24, // 53: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
+	2,  // 54: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,  // 55: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
+	2,  // 56: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
+	48, // 57: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
+	61, // 58: rondo.peer.v1.Evaluated.labels:type_name -> rondo.types.v1.Label
+	2,  // 59: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,  // 60: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
+	62, // 61: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	2,  // 62: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
+	62, // 63: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	1,  // 64: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
+	63, // 65: rondo.peer.v1.NoteRequest.note:type_name -> rondo.types.v1.Note
+	2,  // 66: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
+	63, // 67: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	1,  // 68: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
+	61, // 69: rondo.peer.v1.Change.labels:type_name -> rondo.types.v1.Label
+	2,  // 70: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
+	55, // 71: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
+	1,  // 72: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
+	2,  // 73: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
+	59, // 74: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
+	8,  // 75: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
+	10, // 76: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
+	13, // 77: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
+	16, // 78: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
+	18, // 79: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
+	23, // 80: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
+	26, // 81: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
+	30, // 82: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
+	33, // 83: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
+	35, // 84: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
+	37, // 85: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
+	39, // 86: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.DropRequest
+	40, // 87: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
+	17, // 88: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
+	16, // 89: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
+	46, // 90: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
+	17, // 91: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
+	19, // 92: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
+	50, // 93: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	52, // 94: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	18, // 95: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	54, // 96: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	57, // 97: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	8,  // 98: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	9,  // 99: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	11, // 100: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14, // 101: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	20, // 102: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	21, // 103: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	25, // 104: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	28, // 105: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.LabelsResponse
+	32, // 106: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	34, // 107: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	20, // 108: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	22, // 109: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	22, // 110: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.EachResponse
+	43, // 111: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	44, // 112: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	45, // 113: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	47, // 114: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	49, // 115: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	51, // 116: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	22, // 117: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	20, // 118: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	53, // 119: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	56, // 120: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	49, // 121: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	58, // 122: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	99, // [99:123] is the sub-list for method output_type
+	75, // [75:99] is the sub-list for method input_type
+	75, // [75:75] is the sub-list for extension type_name
+	75, // [75:75] is the sub-list for extension extendee
+	0,  // [0:75] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -4378,7 +4329,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   60,
+			NumMessages:   59,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

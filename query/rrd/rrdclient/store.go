@@ -107,6 +107,9 @@ func (c *Client) Last(ref core.Ref) (rra.Time, error) {
 
 // Create asks the server to make a series.
 func (c *Client) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
+	if spec.Copy != nil {
+		return 0, errNotSpoken
+	}
 	return 0, c.CreateFrom(ctx, spec, "", nil, spec.Definition.Args())
 }
 
@@ -272,9 +275,4 @@ func (c *Client) Tune(ctx context.Context, path string, args []string) error {
 	}
 	_, err := c.do(ctx, strings.Join(words, " "))
 	return err
-}
-
-// Import returns an error: the protocol has no request for it.
-func (c *Client) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
-	return nil, errNotSpoken
 }

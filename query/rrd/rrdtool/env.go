@@ -25,7 +25,6 @@ type Store interface {
 	Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error)
 	Select(ctx context.Context, q core.Query) iter.Seq2[core.Series, error]
 	Export(ctx context.Context, ref core.Ref) (core.Copy, error)
-	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
 }
 
 // An Extra knows facts about paths that rrdtool's files do not have.
@@ -110,7 +109,7 @@ func (e *Env) withDefaults() *Env {
 type placed interface{ Dir() string }
 
 // A tuner is a Store that runs tune itself, and create from other series, because it has neither
-// Alter nor Import: the client of a daemon.
+// Alter nor copies: the client of a daemon.
 type tuner interface {
 	Tune(ctx context.Context, path string, args []string) error
 	CreateFrom(ctx context.Context, spec core.Spec, template string, sources, args []string) error

@@ -114,10 +114,7 @@ func (c *command) owned(name string) (core.Ref, error) {
 
 // importSeries makes a series of a copy, or with overwrite in place of one that is there.
 func (c *command) importSeries(series core.Copy, overwrite bool) error {
-	made, err := c.Store.Import(c.ctx, []core.Copy{series}, overwrite)
-	if err == nil {
-		err = made[0].Err
-	}
+	_, err := c.Store.Create(c.ctx, series.Spec(overwrite))
 	return err
 }
 

@@ -51,6 +51,9 @@ func (s *memory) Create(_ context.Context, spec core.Spec) (core.Ref, error) {
 	for i := range series.rows {
 		series.rows[i] = make(map[rowKey]float64)
 	}
+	if spec.Copy != nil {
+		series.fill(spec.Copy)
+	}
 	s.series = append(s.series, series)
 	ref := core.Ref(len(s.series))
 	series.Series = core.Series{Ref: ref, Path: p, Definition: spec.Definition}
@@ -230,28 +233,19 @@ func (s *memory) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	return c, nil
 }
 
-func (s *memory) Import(_ context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
-	out := make([]core.Created, len(copies))
-	for n := range copies {
-		c := &copies[n]
-		out[n].Ref, out[n].Err = s.Create(context.Background(), core.Spec{Path: c.Path, Definition: c.Definition, Overwrite: overwrite})
-		if out[n].Err != nil {
+// fill gives a series the state and the rows of a copy.
+func (s *memorySeries) fill(c *core.Copy) {
+	s.state = c.State.Clone()
+	sources := len(c.Definition.Sources)
+	for i := range c.Definition.Archives {
+		stream := s.m.StreamOf(i)
+		if stream < 0 {
 			continue
 		}
-		series := s.series[out[n].Ref-1]
-		series.state = c.State.Clone()
-		sources := len(c.Definition.Sources)
-		for i := range c.Definition.Archives {
-			stream := series.m.StreamOf(i)
-			if stream < 0 {
-				continue
-			}
-			k := series.m.LastUpdate(series.state.W).Unix() / (c.Definition.Step * c.Definition.Archives[i].PDPs)
-			first := k - int64(len(c.Rows[i])/sources) + 1
-			for j, v := range c.Rows[i] {
-				series.rows[stream][rowKey{first + int64(j/sources), int32(j % sources)}] = v
-			}
+		k := s.m.LastUpdate(s.state.W).Unix() / (c.Definition.Step * c.Definition.Archives[i].PDPs)
+		first := k - int64(len(c.Rows[i])/sources) + 1
+		for j, v := range c.Rows[i] {
+			s.rows[stream][rowKey{first + int64(j/sources), int32(j % sources)}] = v
 		}
 	}
-	return out, nil
 }

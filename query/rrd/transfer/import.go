@@ -14,12 +14,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// An ImportStore is the store that series are imported into, such as a [core.Store]. Its method
-// Import must not keep the rows of copies, because they are overwritten afterwards.
+// An ImportStore is the store that series are imported into, such as a [core.Store]. CreateBatch
+// must not keep the rows of copies, because they are overwritten afterwards.
 type ImportStore interface {
 	Lookup(path string) (core.Ref, error)
 	Last(ref core.Ref) (rra.Time, error)
-	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
+	core.Creator
 }
 
 // An Outcome is the outcome of importing an item.
@@ -164,7 +164,7 @@ func (w *worker) wait() error {
 
 // send imports a batch and empties it.
 func (w *worker) send(ctx context.Context, b *batch) error {
-	made, err := w.s.Import(ctx, b.copies, w.o.Overwrite)
+	made, err := core.Import(ctx, w.s, b.copies, w.o.Overwrite)
 	if err != nil {
 		return err
 	}

@@ -122,11 +122,6 @@ func (*Single) Update(context.Context, core.Ref, *core.Batch, bool) (int, [][]rr
 	return 0, nil, ErrReadOnly
 }
 
-// Import returns ErrReadOnly.
-func (*Single) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
-	return nil, ErrReadOnly
-}
-
 // Alter returns ErrReadOnly.
 func (*Single) Alter(context.Context, string, func(core.Copy) (core.Copy, error)) (core.Ref, error) {
 	return 0, ErrReadOnly

@@ -205,7 +205,7 @@ func (b *blind) Lookup(path string) (core.Ref, error) {
 // broken is a store that imports nothing.
 type broken struct{ *core.Store }
 
-func (broken) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
+func (broken) CreateBatch(context.Context, []core.Spec) ([]core.Created, error) {
 	return nil, core.ErrClosed
 }
 

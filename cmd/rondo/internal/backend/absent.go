@@ -51,7 +51,3 @@ func (a absent) Fetch(context.Context, core.Ref, int, int64, int64) (core.Rows, 
 }
 
 func (a absent) Export(context.Context, core.Ref) (core.Copy, error) { return core.Copy{}, a.err() }
-
-func (a absent) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
-	return nil, a.err()
-}

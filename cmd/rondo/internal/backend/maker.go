@@ -64,13 +64,6 @@ func (m *maker) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
 	return m.store.Create(ctx, spec)
 }
 
-func (m *maker) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
-	if err := m.make(ctx); err != nil {
-		return nil, err
-	}
-	return m.store.Import(ctx, copies, overwrite)
-}
-
 // Append and Renames let pipe mode store the updates of many lines at once.
 
 func (m *maker) Append(ctx context.Context, b *core.Batch) error {

@@ -107,7 +107,7 @@ func rows(a *rra.Archive, step, end, span int64, sources []source) [][]float64 {
 // flush stores what was added.
 func (f *filling) flush() {
 	f.t.Helper()
-	out, err := f.store.Import(f.t.Context(), f.copies, false)
+	out, err := core.Import(f.t.Context(), f.store, f.copies, false)
 	if err != nil {
 		f.t.Fatal(err)
 	}
