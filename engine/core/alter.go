@@ -95,7 +95,7 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 		s.appender.pause()
 		defer s.appender.resume()
 	}
-	key, _, err := cleanPath(path)
+	key, _, err := CleanPath(path)
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
@@ -127,7 +127,7 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	}
 	c.Path = kept.path
 	x, spec := planner{verb: "alter", defs: admitting{cat: &s.catalogue}}, c.Spec(true)
-	p, err := x.plan(&spec, cleanPath)
+	p, err := x.plan(&spec, CleanPath)
 	if err != nil {
 		return 0, err
 	}

@@ -314,13 +314,16 @@ const suffix = ".rrd"
 // nameKey returns the look-up key of a path: the path without a trailing .rrd.
 func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
 
-// cleanPath returns the look-up key and the cleaned form of a path, which has no leading slash and
-// no "." or empty component. It refuses a path that leads above the top. Names come into the store
-// through newPath and checkLabels alone. So a name is UTF-8 without control characters wherever it
-// is printed, sent or quoted. cleanPath takes hidden ones: older stores have such names.
-func cleanPath(p string) (key, clean string, err error) { return cleaned(p, text.Printable) }
+// CleanPath returns the look-up key of a path and the path as a series has it: without leading
+// slashes and "." or empty components. The key lacks a trailing .rrd as well. The error wraps
+// ErrInvalid if no series can have the path, as one that leads above the top.
+//
+// Names come into the store through newPath and checkLabels alone. So a name is UTF-8 without
+// control characters wherever it is printed, sent or quoted. CleanPath takes hidden ones: older
+// stores have such names.
+func CleanPath(path string) (key, clean string, err error) { return cleaned(path, text.Printable) }
 
-// newPath is cleanPath for a path that a series is to get.
+// newPath is CleanPath for a path that a series is to get.
 func newPath(p string) (key, clean string, err error) { return cleaned(p, text.Check) }
 
 func cleaned(p string, check func(string) error) (key, clean string, err error) {
@@ -341,11 +344,6 @@ func cleaned(p string, check func(string) error) (key, clean string, err error) 
 	return key, clean, nil
 }
 
-// CleanPath returns the look-up key of a path and the path as a series has it: without leading
-// slashes and "." or empty components. The key lacks a trailing .rrd as well. The error wraps
-// ErrInvalid if no series can have the path.
-func CleanPath(path string) (key, clean string, err error) { return cleanPath(path) }
-
 // Lookup returns the series of a path. A trailing .rrd may be left out or added. The error wraps
 // ErrNotFound if the path is no series.
 func (s *Store) Lookup(p string) (Ref, error) {
@@ -353,7 +351,7 @@ func (s *Store) Lookup(p string) (Ref, error) {
 		return 0, err
 	}
 	defer s.leave()
-	key, _, err := cleanPath(p)
+	key, _, err := CleanPath(p)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
@@ -373,7 +371,7 @@ func (s *Store) LookupAll(paths []string) ([]Ref, error) {
 	defer s.leave()
 	out, all, names := make([]Ref, len(paths)), make([]named, len(paths)), make([]*named, 0, len(paths))
 	for i, p := range paths {
-		if key, _, err := cleanPath(p); err == nil { // else it is no series
+		if key, _, err := CleanPath(p); err == nil { // else it is no series
 			all[i].key, names = key, append(names, &all[i])
 		}
 	}

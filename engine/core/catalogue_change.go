@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,7 +97,7 @@ func (cat *catalogue) set(pos wal.Pos, reorder rra.Time) {
 
 // Rename gives a series a new path. Its metadata goes with it.
 func (s *Store) Rename(ctx context.Context, path, to string) error {
-	from, _, err := cleanPath(path)
+	from, _, err := CleanPath(path)
 	if err != nil {
 		return err
 	}
@@ -226,7 +225,7 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 		*out = err
 		return false, nil
 	}
-	key, _, err := cleanPath(l.Path)
+	key, _, err := CleanPath(l.Path)
 	if err == nil {
 		err = checkLabels(l.Labels)
 	}
@@ -253,7 +252,8 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 	labels := slices.Clone(l.Labels)
 	s.appender.ready(t)
 	t.number = n
-	t.op = &op{rec: relabelRecord(key, labels), keys: []string{key}, apply: func(t *Ticket) {
+	rec := appendLabels(record.AppendText([]byte{record.KindRelabel}, key), labels)
+	t.op = &op{rec: rec, keys: []string{key}, apply: func(t *Ticket) {
 		*out = s.applyRelabel(t, key, labels)
 		s.refused(t, 0, *out)
 	}}
@@ -275,12 +275,6 @@ func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
 	}
 	s.catalogue.relabel(t, ref, key, labels, rec)
 	return nil
-}
-
-// dropRecord codes the drop of a key. If only is not 0, the record drops nothing but the series
-// only.
-func dropRecord(key string, only Ref) []byte {
-	return binary.AppendUvarint(record.AppendText([]byte{record.KindDrop}, key), uint64(only))
 }
 
 // applyDrop drops a key. If only is not 0 and the key belongs to another series by now, it drops

@@ -47,13 +47,7 @@ func (cat *catalogue) addDefinition(d *definition, code string) {
 }
 
 func newDefinition(id uint32, m *rra.Machine, c *class) *definition {
-	d := &definition{id: id, m: m, class: c}
-	for _, ds := range m.Definition().Sources {
-		if ds.Kind != rra.Compute {
-			d.values++
-		}
-	}
-	return d
+	return &definition{id: id, m: m, class: c, values: m.Inputs()}
 }
 
 // definition returns an interned definition by number, or nil.

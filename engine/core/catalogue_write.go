@@ -119,11 +119,7 @@ func (s *Store) putSessions(tx *boltfile.Tx) error {
 
 // putNotes puts notes in place of those that the database holds under their keys.
 func putNotes(tx *boltfile.Tx, notes map[string][]byte) error {
-	pairs := pairsOf(bucketNotes, notes)
-	if err := tx.SoundNear(bucketNotes, keysOf(pairs)); err != nil {
-		return err
-	}
-	return put(tx, bucketNotes, pairs, boltfile.FillDefault)
+	return putAll(tx, bucketChange{bucketNotes, pairsOf(bucketNotes, notes), boltfile.FillDefault})
 }
 
 // putNumber puts a number of the bucket meta.
@@ -210,24 +206,11 @@ func (w *catalogueTx) write(ops []catOp) error {
 			return err
 		}
 	}
-	names, series, labels := newest(w.names), newest(w.series), w.labels(ops)
-	for _, part := range []struct {
-		bucket []byte
-		pairs  []pair
-	}{{bucketNames, names}, {bucketSeries, series}, {bucketLabels, labels}} {
-		// bbolt would write the page anew without what it cannot see
-		if err := w.tx.SoundNear(part.bucket, keysOf(part.pairs)); err != nil {
-			return err
-		}
-	}
-	if err := put(w.tx, bucketNames, names, w.fill(bucketNames, names)); err != nil {
-		return err
-	}
-	// A new series comes behind the others of its class.
-	if err := put(w.tx, bucketSeries, series, fillBehind); err != nil {
-		return err
-	}
-	return put(w.tx, bucketLabels, labels, boltfile.FillDefault)
+	names := newest(w.names)
+	return putAll(w.tx,
+		bucketChange{bucketNames, names, w.fill(bucketNames, names)},
+		bucketChange{bucketSeries, newest(w.series), fillBehind}, // a new series comes behind the others of its class
+		bucketChange{bucketLabels, w.labels(ops), boltfile.FillDefault})
 }
 
 // newest sorts pairs by their keys. Of pairs with the same key it returns the one added last.
@@ -258,19 +241,42 @@ func (w *catalogueTx) fill(bucket []byte, pairs []pair) float64 {
 	return boltfile.FillDefault
 }
 
-// put puts pairs, which are in order and have their checksums; a nil value deletes.
-func put(tx *boltfile.Tx, bucket []byte, pairs []pair, fill float64) error {
-	b := tx.Bucket(bucket)
-	b.FillPercent = fill
-	for _, p := range pairs {
-		var err error
-		if p.v == nil {
-			err = b.Delete(p.k)
-		} else {
-			err = b.Put(p.k, p.v)
+// A pair is a key and its value, with its checksum.
+type pair struct{ k, v []byte }
+
+// A bucketChange is what a transaction changes of a bucket: pairs in order, where a nil value deletes, and
+// how full bbolt leaves the pages.
+type bucketChange struct {
+	bucket []byte
+	pairs  []pair
+	fill   float64
+}
+
+// putAll makes changes. It first checks the pages that change: bbolt would write them anew without
+// what it cannot see.
+func putAll(tx *boltfile.Tx, changes ...bucketChange) error {
+	for _, c := range changes {
+		keys := func(yield func([]byte) bool) {
+			for i := 0; i < len(c.pairs) && yield(c.pairs[i].k); i++ {
+			}
 		}
-		if err != nil {
+		if err := tx.SoundNear(c.bucket, keys); err != nil {
 			return err
+		}
+	}
+	for _, c := range changes {
+		b := tx.Bucket(c.bucket)
+		b.FillPercent = c.fill
+		for _, p := range c.pairs {
+			var err error
+			if p.v == nil {
+				err = b.Delete(p.k)
+			} else {
+				err = b.Put(p.k, p.v)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -287,7 +287,7 @@ func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
 		return err
 	}
 	err := cp.loader.db.Update(nil, func(tx *boltfile.Tx) error {
-		w := &checkpointTx{cp: cp, tx: tx, state: tx.Bucket(bucketState), rows: tx.Bucket(bucketRows), checkpointScratch: &cp.scratch}
+		w := &checkpointTx{cp: cp, tx: tx, rows: tx.Bucket(bucketRows), checkpointScratch: &cp.scratch}
 		w.buf = w.buf[:0]
 		for _, sn := range chunk {
 			if err := w.add(sn); err != nil {

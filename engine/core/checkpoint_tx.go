@@ -3,7 +3,6 @@ package core
 import (
 	"bytes"
 	"errors"
-	"iter"
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -23,9 +22,8 @@ import (
 type checkpointTx struct {
 	cp           *checkpointer
 	tx           *boltfile.Tx
-	state, rows  *boltfile.Bucket
-	puts, states []pair
-	deletes      [][]byte
+	rows         *boltfile.Bucket
+	puts, states []pair // a nil value deletes
 	*checkpointScratch
 }
 
@@ -273,7 +271,7 @@ func (w *checkpointTx) mergeSlot(sn *snapshot, stream int, e *rowblock.SubBlocks
 // rewrite puts one sub-block of strips in the place of the sub-blocks from number from on.
 func (w *checkpointTx) rewrite(sn *snapshot, stream int, e *rowblock.SubBlocks, from uint16, strips []rowblock.Strip) error {
 	for sub := from; sub < e.Hi; sub++ {
-		w.deletes = append(w.deletes, rowblock.Key(nil, sn.g.c.id, stream, e.Slot, sub, sn.g.id))
+		w.puts = append(w.puts, pair{k: rowblock.Key(nil, sn.g.c.id, stream, e.Slot, sub, sn.g.id)})
 	}
 	e.RemoveFrom(from)
 	e.Pos = uint64(sn.pos)
@@ -285,58 +283,10 @@ func (w *checkpointTx) rewrite(sn *snapshot, stream int, e *rowblock.SubBlocks, 
 	return nil
 }
 
-// A pair is a key and its value.
-type pair struct{ k, v []byte }
-
-// putSorted puts pairs in the order of their keys.
-func putSorted(b *boltfile.Bucket, pairs []pair) error {
-	slices.SortFunc(pairs, func(a, b pair) int { return bytes.Compare(a.k, b.k) })
-	for _, p := range pairs {
-		if err := b.Put(p.k, p.v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keysOf yields the keys of pairs.
-func keysOf(pairs []pair) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for i := range pairs {
-			if !yield(pairs[i].k) {
-				return
-			}
-		}
-	}
-}
-
 // write puts and deletes everything, in order of keys.
 func (w *checkpointTx) write() error {
-	for _, part := range []struct {
-		bucket []byte
-		keys   iter.Seq[[]byte]
-	}{
-		{bucketState, keysOf(w.states)},
-		{bucketRows, keysOf(w.puts)},
-		{bucketRows, slices.Values(w.deletes)},
-	} {
-		if err := w.tx.SoundNear(part.bucket, part.keys); err != nil {
-			return err
-		}
-	}
-	w.state.FillPercent = 0.9
-	if err := putSorted(w.state, w.states); err != nil {
-		return err
-	}
-	w.rows.FillPercent = 1
-	if err := putSorted(w.rows, w.puts); err != nil {
-		return err
-	}
-	slices.SortFunc(w.deletes, bytes.Compare)
-	for _, k := range w.deletes {
-		if err := w.rows.Delete(k); err != nil {
-			return err
-		}
-	}
-	return nil
+	inOrder := func(a, b pair) int { return bytes.Compare(a.k, b.k) }
+	slices.SortFunc(w.states, inOrder)
+	slices.SortStableFunc(w.puts, inOrder) // a merged sub-block may have the number of a deleted one
+	return putAll(w.tx, bucketChange{bucketState, w.states, 0.9}, bucketChange{bucketRows, w.puts, 1})
 }

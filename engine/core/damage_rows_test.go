@@ -236,4 +236,13 @@ func TestSlotWithDamageIsMergedBehindIt(t *testing.T) {
 	if _, err := s.Fetch(context.Background(), ref, 0, at-320, at); err != nil && (at-320)/20480 != programStart/20480 {
 		t.Errorf("a slot without damage: %v", err)
 	}
+	problems, err := s.Check(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if strings.Contains(p.What, "missing") {
+			t.Errorf("what was merged is gone: %v", p)
+		}
+	}
 }

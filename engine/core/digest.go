@@ -137,7 +137,8 @@ func (d *digests) begin(t *Ticket, body []byte) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	run := &digestRun{s: d.s, pos: t.pos, rest: time.Duration(min(rest, 1000)), stop: stop, done: make(chan struct{})}
-	run.ops, run.metadata = d.s.catalogue.changes(), d.s.metadata.changes()
+	run.ops, _ = d.s.catalogue.pending()
+	run.metadata = d.s.metadata.changes()
 	var err error
 	if run.tx, err = d.s.db.Begin(); err != nil { // behind the changes: a checkpoint moves them
 		run.failed(err)
@@ -349,14 +350,6 @@ func (run *digestRun) count(g *group) error {
 		run.sum.Add(sum.value())
 	}
 	return nil
-}
-
-// changes returns the changes of the catalogue that the database does not hold. Nobody changes
-// them.
-func (cat *catalogue) changes() []catOp {
-	cat.mu.RLock()
-	defer cat.mu.RUnlock()
-	return cat.ops
 }
 
 // changes returns the metadata that the database does not hold; nil: it is removed.

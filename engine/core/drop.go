@@ -2,9 +2,11 @@ package core
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
+	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -99,7 +101,8 @@ func (s *Store) dropSome(ctx context.Context, n Number, list []Dropping, out []e
 func (d *drop) ready(s *Store, only Ref) {
 	s.appender.ready(&d.ticket)
 	d.ticket.number = d.number
-	d.ticket.op = &op{rec: dropRecord(d.key, only), keys: []string{d.key}, apply: func(t *Ticket) {
+	rec := binary.AppendUvarint(record.AppendText([]byte{record.KindDrop}, d.key), uint64(only))
+	d.ticket.op = &op{rec: rec, keys: []string{d.key}, apply: func(t *Ticket) {
 		*d.err = s.applyDrop(t, d.key, only)
 		s.refused(t, 0, *d.err)
 	}}
@@ -108,7 +111,7 @@ func (d *drop) ready(s *Store, only Ref) {
 // dropPath logs the drop of a path.
 func (s *Store) dropPath(ctx context.Context, d *drop) error {
 	var err error
-	if d.key, _, err = cleanPath(d.Path); err != nil {
+	if d.key, _, err = CleanPath(d.Path); err != nil {
 		*d.err = err
 		return nil
 	}

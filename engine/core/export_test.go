@@ -173,7 +173,7 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 
 // ImportOld is Import for names that only an older version made.
 func (s *Store) ImportOld(ctx context.Context, c Copy) (Created, error) {
-	out, err := s.createAll(ctx, []Spec{c.Spec(false)}, cleanPath)
+	out, err := s.createAll(ctx, []Spec{c.Spec(false)}, CleanPath)
 	return out[0], err
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-db/rondo/rra/rows"
 )
 
-// A pathCheck is newPath or cleanPath.
+// A pathCheck is newPath or CleanPath.
 type pathCheck = func(path string) (key, clean string, err error)
 
 // A planner plans new series. Its memory is used again for each.

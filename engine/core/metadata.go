@@ -19,7 +19,6 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/table"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // Metadata is information about a path beside its numbers: a text that arrived instead of a number,
@@ -167,7 +166,7 @@ func (s *Store) planMetadata(ms []PathMetadata, out []error) []keyed {
 		}
 		check := newPath
 		if m.Expires || m.Text == "" && len(m.Attributes) == 0 && m.Expire == 0 { // it goes, or expires
-			check = cleanPath
+			check = CleanPath
 		}
 		key, _, err := check(m.Path)
 		if err == nil {
@@ -333,7 +332,7 @@ func (s *Store) Metadata(path string) (Metadata, error) {
 		return Metadata{}, err
 	}
 	defer s.leave()
-	key, _, err := cleanPath(path)
+	key, _, err := CleanPath(path)
 	if err != nil {
 		return Metadata{}, nil // such a path has no metadata
 	}
@@ -539,9 +538,6 @@ func (s *Store) writeMetadataOf(keys []string) error {
 		}
 	}
 	return s.db.Update(bucketMetadata, func(tx *boltfile.Tx) error {
-		if err := tx.SoundNear(bucketMetadata, keysOf(pairs)); err != nil {
-			return err
-		}
 		c := tx.Bucket(bucketMetadata).Cursor()
 		for _, p := range pairs {
 			k, _ := c.Seek(p.k)
@@ -552,7 +548,7 @@ func (s *Store) writeMetadataOf(keys []string) error {
 				stored++
 			}
 		}
-		if err := put(tx, bucketMetadata, pairs, boltfile.FillDefault); err != nil {
+		if err := putAll(tx, bucketChange{bucketMetadata, pairs, boltfile.FillDefault}); err != nil {
 			return err
 		}
 		return putNumber(tx, metaMetadata, uint64(stored))
@@ -587,28 +583,4 @@ func (md *metadata) load(tx *boltfile.Tx) error {
 	md.stored = int64(n)
 	md.count.Store(md.stored)
 	return err
-}
-
-// relabelRecord codes a change of labels.
-func relabelRecord(key string, labels []Label) []byte {
-	return appendLabels(record.AppendText([]byte{record.KindRelabel}, key), labels)
-}
-
-// replayMetadataOp sets the op of t to the effect of a record of metadata or labels.
-func (s *Store) replayMetadataOp(t *Ticket, kind byte, r *record.Reader, p wal.Pos) {
-	if kind == record.KindRelabel {
-		key, labels := r.Text(), readLabels(r)
-		t.op.apply = func(t *Ticket) {
-			err := s.applyRelabel(t, key, labels)
-			s.replayMet(p, err)
-			s.refused(t, 0, err)
-		}
-		return
-	}
-	ms := readMetadataRecord(r)
-	t.op.apply = func(*Ticket) {
-		if err := s.applyMetadata(ms, s.findMetadata(ms)); err != nil {
-			s.loader.failed(fmt.Errorf("log position %d: %w", p, err))
-		}
-	}
 }

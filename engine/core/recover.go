@@ -228,8 +228,16 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 	case record.KindNote:
 		key, n := r.Text(), readNote(&r)
 		t.op.apply = func(t *Ticket) { s.notes.add(key, n, p) }
-	case record.KindMetadata, record.KindRelabel:
-		s.replayMetadataOp(t, rec[0], &r, p)
+	case record.KindRelabel:
+		key, labels := r.Text(), readLabels(&r)
+		t.op.apply = func(t *Ticket) { met(s.applyRelabel(t, key, labels)) }
+	case record.KindMetadata:
+		ms := readMetadataRecord(&r)
+		t.op.apply = func(*Ticket) {
+			if err := s.applyMetadata(ms, s.findMetadata(ms)); err != nil {
+				s.loader.failed(fmt.Errorf("log position %d: %w", p, err))
+			}
+		}
 	case record.KindSettings:
 		window := r.Time(0)
 		t.op.apply = func(t *Ticket) { s.applySettings(t, window) }

@@ -251,8 +251,8 @@ func (x *salvaging) catalogueOf(tx *boltfile.Tx) error {
 		x.named = max(x.named, found)
 	}
 	x.records(tx, lacking, series)
-	return errors.Join(put(tx, bucketNames, pairsOf(bucketNames, names), boltfile.FillDefault),
-		put(tx, bucketSeries, pairsOf(bucketSeries, series), boltfile.FillDefault))
+	return putAll(tx, bucketChange{bucketNames, pairsOf(bucketNames, names), boltfile.FillDefault},
+		bucketChange{bucketSeries, pairsOf(bucketSeries, series), boltfile.FillDefault})
 }
 
 // records makes records of series that only have a name and a state: the state has the definition,
@@ -368,7 +368,7 @@ func (x *salvaging) copySeries(ctx context.Context, to *Store) error {
 	var holds [][]held.Sample
 	size := 0
 	flush := func() error {
-		out, err := to.createAll(ctx, batch, cleanPath)
+		out, err := to.createAll(ctx, batch, CleanPath)
 		var late Batch
 		for i := range out {
 			if out[i].Err != nil {
