@@ -1,6 +1,8 @@
 package node
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,3 +94,37 @@ func TestDamagedReplica(t *testing.T) {
 		})
 	}
 }
+
+// A namedPeer is a peer whose engines say where they are.
+type namedPeer struct{ modelPeer }
+
+func (namedPeer) Engine(m coord.Member, _ int) (core.Engine, error) {
+	return nil, errors.New(m.Name)
+}
+
+// TestDamagedReplicaIsReadLast: a replica that knew of damage was read until it was in quarantine,
+// and lists lacked what it could not read.
+func TestDamagedReplicaIsReadLast(t *testing.T) {
+	for _, x := range []struct {
+		own, other bool
+		want       string
+	}{{false, true, ""}, {true, false, "b"}, {true, true, ""}} {
+		n := &Node{o: Options{Name: "a", Peers: namedPeer{}}.withDefaults(), looked: make(chan struct{})}
+		n.locals = map[int]*local{0: {state: open, current: true, replica: &rotten{damaged: x.own}}}
+		m := &coord.Seen{Member: coord.Member{Name: "b", Partitions: []coord.Standing{{Current: true, Damaged: x.other}}}, Live: true}
+		n.view = &coord.View{Map: placement.Map{Partitions: []placement.Partition{{Nodes: []string{"a", "b"}}}}, Members: map[string]*coord.Seen{"b": m}}
+		e, err := n.Reader(t.Context(), 0)
+		if x.want == "" != (e != nil) || x.want != "" && !strings.HasSuffix(err.Error(), x.want) {
+			t.Errorf("%+v: %v, %v", x, e, err)
+		}
+	}
+}
+
+// A rotten is a replica that knows whether it is damaged.
+type rotten struct {
+	pawn
+	damaged bool
+}
+
+func (r *rotten) Standing() Standing  { return Standing{Damaged: r.damaged} }
+func (r *rotten) Engine() core.Engine { return struct{ core.Engine }{} }

@@ -98,21 +98,29 @@ func (n *Node) Leader(ctx context.Context, partition int) (core.Engine, error) {
 }
 
 // Reader returns a partition for reading: the replica here if that is current, or else one of
-// another node, which may be the leader. Reader waits for a current replica as Leader does. While
-// the store takes no announcements, not even this node's, silence says nothing: a node counts that
-// was current when it was heard last, and whose process is not known to have ended.
+// another node, which may be the leader. One that knows of damage comes last. Reader waits for a
+// current replica as Leader does. While the store takes no announcements, not even this node's,
+// silence says nothing: a node counts that was current when it was heard last, and whose process is
+// not known to have ended.
 func (n *Node) Reader(ctx context.Context, partition int) (core.Engine, error) {
 	return n.find(ctx, partition, func() (core.Engine, *coord.Member) {
-		if l := n.locals[partition]; l != nil && l.state == open && l.current {
-			return l.replica.Engine(), nil
+		var nodes []string
+		if partition < len(n.view.Map.Partitions) {
+			nodes = n.view.Map.Partitions[partition].Nodes
 		}
-		if partition >= len(n.view.Map.Partitions) {
-			return nil, nil
-		}
-		nodes := n.view.Map.Partitions[partition].Nodes
-		for _, name := range nodes {
-			if name != n.o.Name && n.view.Current(partition, name) {
-				return nil, &n.view.Members[name].Member
+		l := n.locals[partition]
+		for _, damaged := range []bool{false, true} {
+			if l != nil && l.state == open && l.current && l.replica.Standing().Damaged == damaged {
+				return l.replica.Engine(), nil
+			}
+			for _, name := range nodes {
+				if name == n.o.Name || !n.view.Current(partition, name) {
+					continue
+				}
+				m := n.view.Members[name]
+				if st, _ := m.Standing(partition); st.Damaged == damaged {
+					return nil, &m.Member
+				}
 			}
 		}
 		if !n.unheard() {

@@ -47,8 +47,6 @@ type Options struct {
 	// DigestInterval is the time between two digests of a partition; default 1 hour, negative: none
 	// are taken. The node takes one partition's after the other's.
 	DigestInterval time.Duration
-	// StopTime bounds how long Run hands leases on before it returns; default 15 s.
-	StopTime time.Duration
 
 	// Logger gets messages that an operator can act on; nil: they are discarded.
 	Logger *slog.Logger
@@ -143,9 +141,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.DigestInterval == 0 {
 		o.DigestInterval = time.Hour
-	}
-	if o.StopTime <= 0 {
-		o.StopTime = 15 * time.Second
 	}
 	if o.DiskFull == nil {
 		o.DiskFull = func() string { return "" }

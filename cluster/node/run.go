@@ -11,6 +11,9 @@ import (
 	"github.com/rondo-db/rondo/cluster/coord"
 )
 
+// stopTime bounds how long Run hands leases on before it returns.
+const stopTime = 15 * time.Second
+
 // New returns a node. Run lets it work.
 func New(o Options) (*Node, error) {
 	o = o.withDefaults()
@@ -49,7 +52,7 @@ func New(o Options) (*Node, error) {
 	return n, nil
 }
 
-// Run runs the node until ctx ends. Then it hands its leases on, for Options.StopTime at most, and
+// Run runs the node until ctx ends. Then it hands its leases on, for 15 s at most, and
 // closes all replicas. It returns early, with an error, if the node may not be in the cluster: it
 // wraps coord.ErrNameTaken or ErrOtherCluster. A process of the same name that was killed holds the
 // node up until it counts as silent.
@@ -77,7 +80,7 @@ func (n *Node) Run(ctx context.Context) error {
 		case <-deadline:
 			return n.close(work)
 		case <-done:
-			done, deadline = nil, time.After(n.o.StopTime)
+			done, deadline = nil, time.After(stopTime)
 			n.Stop()
 		}
 	}

@@ -166,7 +166,7 @@ func (r *Store) caughtUp(ctx context.Context, p int, e core.Engine, at wal.Pos) 
 
 // Read calls fn with an engine that answers questions about partition p, counted from 0, and has
 // what was written through r. If the engine cannot be reached, fn is called again with the leader,
-// and then with the next one.
+// and then with the next one; so it is if the engine has met damage, and does not lead.
 func (r *Store) Read(ctx context.Context, p int, fn func(e core.Engine) error) error {
 	e, err := r.reader(ctx, p)
 	if err != nil {
@@ -174,7 +174,15 @@ func (r *Store) Read(ctx context.Context, p int, fn func(e core.Engine) error) e
 	}
 	var until time.Time
 	for pause := time.Duration(0); ; pause = min(max(2*pause, firstPause), lastPause) {
-		if err = fn(e); err == nil || !lost(err) {
+		if err = fn(e); errors.Is(err, core.ErrDamaged) {
+			lead, failed := r.dir.Leader(ended, p)
+			if failed != nil || lead == e {
+				return err
+			}
+			e = lead
+			continue
+		}
+		if err == nil || !lost(err) {
 			return err
 		}
 		if until.IsZero() {

@@ -14,8 +14,8 @@ import (
 // keyOf returns the look-up key of a clean path.
 func keyOf(path string) string { return strings.TrimSuffix(path, ".rrd") }
 
-// entries returns what one partition yields. If the engine cannot be reached any more before it has
-// yielded anything, the leader is asked.
+// entries returns what one partition yields. If the engine cannot be reached any more, or meets
+// damage, before it has yielded anything, the leader is asked.
 func entries[T any](r *Store, list func(ctx context.Context, e core.Engine, p int) iter.Seq2[T, error]) source[T] {
 	return func(ctx context.Context, p int) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {
@@ -23,7 +23,7 @@ func entries[T any](r *Store, list func(ctx context.Context, e core.Engine, p in
 			begun, stopped := false, false
 			err := r.Read(ctx, p, func(e core.Engine) error {
 				for x, err := range list(ctx, e, p) {
-					if err != nil && begun && lost(err) {
+					if err != nil && begun {
 						yield(none, within(p, err))
 						stopped = true
 						return nil

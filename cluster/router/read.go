@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -266,13 +267,18 @@ type fetching struct {
 // that error for the series that are left.
 func (f *fetching) read(ctx context.Context, sh share) error {
 	told := make([]bool, len(sh.at))
-	left := sh // what no engine has answered
+	left := sh                     // what no engine has answered
+	damaged := make(map[int]error) // what the last one has found damaged
 	var first error
 	err := f.r.Read(ctx, sh.p, func(e core.Engine) error {
 		asked := left
 		clear(told)
 		err := e.FetchMany(ctx, f.inner(asked), func(k int, rows *core.Rows, err error) {
 			if lost(err) {
+				return
+			}
+			if errors.Is(err, core.ErrDamaged) {
+				damaged[asked.at[k]] = err
 				return
 			}
 			told[k] = true
@@ -285,16 +291,20 @@ func (f *fetching) read(ctx context.Context, sh share) error {
 			}
 		}
 		if len(left.at) == 0 {
-			err = nil // it is one that fn was given
+			return nil // the error is one that fn was given
 		}
-		return err
+		return cmp.Or(err, damaged[left.at[0]])
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
 		for _, i := range left.at {
-			f.send(i, &core.Rows{}, err, &first)
+			why := err
+			if own := damaged[i]; own != nil && !lost(err) {
+				why = own
+			}
+			f.send(i, &core.Rows{}, why, &first)
 		}
 	}
 	return first
