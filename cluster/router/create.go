@@ -48,8 +48,8 @@ func (r *Store) CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Crea
 	return out, nil
 }
 
-// createAll is CreateBatch where there is room for all of specs. The new series of one partition are
-// made with one log record. Copies have a number each.
+// createAll is CreateBatch where there is room for all of specs. The new series of one partition
+// are made with one log record. Copies have a number each.
 func (r *Store) createAll(ctx context.Context, specs []core.Spec) ([]core.Created, error) {
 	return Split(r, specs, func(x *core.Spec) int { return r.PartitionOf(x.Path) }, func(p int, part []core.Spec) (out []core.Created, err error) {
 		if part[0].Copy != nil {

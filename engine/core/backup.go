@@ -126,8 +126,7 @@ func (s *Store) spoolCatalogue() (*backup.Spool, *backup.Head, error) {
 		head.To = wal.Pos(p)
 		var buf []byte
 		for _, name := range backupFormat.Catalogue {
-			cur := tx.Bucket(name).Cursor()
-			for k, v := cur.First(); k != nil; k, v = cur.Next() {
+			for k, v := range tx.Each(name) {
 				if _, err := boltfile.OpenValue(name, k, v); err != nil {
 					return err
 				}

@@ -71,21 +71,12 @@ func (cat *catalogue) remove(t *Ticket, ref Ref, key string, rec *seriesRecord) 
 	cat.count.Add(-1)
 }
 
-// rename gives a series, whose record is rec, another path. It runs in log order.
-func (cat *catalogue) rename(t *Ticket, ref Ref, to string, rec *seriesRecord) {
+// amend gives a series, whose record is rec, another path and other labels. It runs in log order.
+func (cat *catalogue) amend(t *Ticket, ref Ref, path string, labels []Label, rec *seriesRecord) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	add := &seriesRecord{path: to, labels: rec.labels, def: rec.def}
-	cat.append(catOp{pos: t.pos, ref: ref, key: nameKey(to), add: add, old: rec})
-	cat.renames.Add(1)
-}
-
-// relabel gives the series of a key, whose record is rec, other labels. It runs in log order.
-func (cat *catalogue) relabel(t *Ticket, ref Ref, key string, labels []Label, rec *seriesRecord) {
-	cat.mu.Lock()
-	defer cat.mu.Unlock()
-	add := &seriesRecord{path: rec.path, labels: labels, def: rec.def}
-	cat.append(catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec})
+	add := &seriesRecord{path: path, labels: labels, def: rec.def}
+	cat.append(catOp{pos: t.pos, ref: ref, key: nameKey(path), add: add, old: rec})
 }
 
 // set notes that a reorder window is in force. It runs in log order.
@@ -165,7 +156,8 @@ func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 	if err != nil {
 		return err
 	}
-	s.catalogue.rename(t, ref, to, rec)
+	s.catalogue.amend(t, ref, to, rec.labels, rec)
+	s.catalogue.renames.Add(1)
 	return s.moveMetadata(from, key, m)
 }
 
@@ -273,7 +265,7 @@ func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
 	if err != nil {
 		return err
 	}
-	s.catalogue.relabel(t, ref, key, labels, rec)
+	s.catalogue.amend(t, ref, rec.path, labels, rec)
 	return nil
 }
 

@@ -154,8 +154,7 @@ func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
 	var codes []string
 	machines := make(map[string]*rra.Machine)
 	var compiled []*rra.Machine
-	cur := tx.Bucket(bucketDefs).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range tx.Each(bucketDefs) {
 		id := uint32(len(codes) + 1)
 		if len(k) != 4 || binary.BigEndian.Uint32(k) != id {
 			return damage.InValue(bucketDefs, k, fmt.Errorf("definition %d expected: %w", id, damage.ErrMissing))
@@ -200,8 +199,7 @@ func compileCode(code []byte) (*rra.Machine, error) {
 
 // loadClasses reads the classes. machines has the first definition of each shape.
 func (cat *catalogue) loadClasses(tx *boltfile.Tx, machines map[string]*rra.Machine) error {
-	cur := tx.Bucket(bucketClasses).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range tx.Each(bucketClasses) {
 		id := uint32(len(*cat.classes.Load()) + 1)
 		if len(k) != 4 || binary.BigEndian.Uint32(k) != id {
 			return damage.InValue(bucketClasses, k, fmt.Errorf("class %d expected: %w", id, damage.ErrMissing))

@@ -128,7 +128,7 @@ func (cat *catalogue) replayCreate(r *record.Reader) ([]planned, error) {
 	for i := uint64(0); i < n && r.Err == nil; i++ {
 		flags := r.Byte()
 		if flags > 31 {
-			return nil, unknownFlags(flags)
+			return nil, fmt.Errorf("a record has the flags %#x, which this program does not know: %w", flags, ErrNewer)
 		}
 		p := planned{named: named{at: int(i)}}
 		p.Overwrite = flags&1 != 0

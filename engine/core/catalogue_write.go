@@ -209,7 +209,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 	names := newest(w.names)
 	return putAll(w.tx,
 		bucketChange{bucketNames, names, w.fill(bucketNames, names)},
-		bucketChange{bucketSeries, newest(w.series), fillBehind}, // a new series comes behind the others of its class
+		bucketChange{bucketSeries, newest(w.series), fillBehind}, // new ones come behind the others
 		bucketChange{bucketLabels, w.labels(ops), boltfile.FillDefault})
 }
 
@@ -244,8 +244,8 @@ func (w *catalogueTx) fill(bucket []byte, pairs []pair) float64 {
 // A pair is a key and its value, with its checksum.
 type pair struct{ k, v []byte }
 
-// A bucketChange is what a transaction changes of a bucket: pairs in order, where a nil value deletes, and
-// how full bbolt leaves the pages.
+// A bucketChange is what a transaction changes of a bucket: pairs in order, where a nil value
+// deletes, and how full bbolt leaves the pages.
 type bucketChange struct {
 	bucket []byte
 	pairs  []pair

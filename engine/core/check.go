@@ -166,10 +166,9 @@ func (c *checker) counted(key []byte, n int64, what string) {
 
 // catalogue compares names and series.
 func (c *checker) catalogue() {
-	names, series := c.tx.Bucket(bucketNames), c.tx.Bucket(bucketSeries)
+	series := c.tx.Bucket(bucketSeries)
 	count := int64(0)
-	cur := names.Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range c.tx.Each(bucketNames) {
 		count++
 		where := "names " + damage.KeyText(k)
 		b := c.value(bucketNames, k, v)
@@ -186,8 +185,7 @@ func (c *checker) catalogue() {
 		}
 	}
 	others := int64(0)
-	cur = series.Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range c.tx.Each(bucketSeries) {
 		others++
 		c.series(k, v)
 	}
@@ -258,8 +256,7 @@ func (c *checker) series(k, v []byte) {
 
 // labels compares the label index with what the series say.
 func (c *checker) labels() {
-	cur := c.tx.Bucket(bucketLabels).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range c.tx.Each(bucketLabels) {
 		where := "labels " + damage.KeyText(k)
 		want := c.postings[string(k)]
 		if b := c.value(bucketLabels, k, v); b == nil {
@@ -280,8 +277,7 @@ func (c *checker) labels() {
 // definitions compares what is stored of classes and definitions with what is in use.
 func (c *checker) definitions() {
 	defs := *c.s.catalogue.defs.Load()
-	cur := c.tx.Bucket(bucketDefs).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range c.tx.Each(bucketDefs) {
 		where := "defs " + damage.KeyText(k)
 		if len(k) != 4 || binary.BigEndian.Uint32(k) == 0 || int(binary.BigEndian.Uint32(k)) > len(defs) {
 			c.add(where, "no such definition")
@@ -291,8 +287,7 @@ func (c *checker) definitions() {
 			c.add(where, "is not what it was when the store was opened")
 		}
 	}
-	cur = c.tx.Bucket(bucketClasses).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range c.tx.Each(bucketClasses) {
 		where := "classes " + damage.KeyText(k)
 		if len(k) != 4 || c.s.catalogue.class(binary.BigEndian.Uint32(k)) == nil {
 			c.add(where, "no such class")
@@ -316,8 +311,7 @@ func (c *checker) definitions() {
 }
 
 func (c *checker) notes() {
-	cur := c.tx.Bucket(bucketNotes).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range c.tx.Each(bucketNotes) {
 		if _, err := decodeNotes(k, v); err != nil {
 			c.add("notes "+damage.KeyText(k), "%v", err)
 		}
@@ -327,8 +321,7 @@ func (c *checker) notes() {
 // metadata checks that all of it parses, and its count.
 func (c *checker) metadata() {
 	count := int64(0)
-	cur := c.tx.Bucket(bucketMetadata).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range c.tx.Each(bucketMetadata) {
 		count++
 		if b := c.value(bucketMetadata, k, v); b == nil {
 			continue
@@ -341,8 +334,7 @@ func (c *checker) metadata() {
 
 // groups decodes every state record.
 func (c *checker) groups() {
-	cur := c.tx.Bucket(bucketState).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range c.tx.Each(bucketState) {
 		where := "state " + keyHex(k)
 		if len(k) != 8 {
 			c.add(where, "key of %d bytes", len(k))
@@ -485,8 +477,7 @@ func (c *checker) member(where string, g *group, i int) {
 
 // rows checks every block, and that directories and blocks name each other.
 func (c *checker) rows() {
-	cur := c.tx.Bucket(bucketRows).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range c.tx.Each(bucketRows) {
 		where := "rows " + keyHex(k)
 		class, stream, slot, _, group, ok := rowblock.ParseKey(k)
 		cl := c.s.catalogue.class(class)

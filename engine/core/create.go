@@ -18,8 +18,8 @@ func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) { return Cre
 // there are more specs than MaxBatch, or if some have a Copy and others have none.
 //
 // Without copies one log record makes all of them. Of copies each is made whole or not at all.
-// Archives with one PDP a row share their rows. If the rows of a copy differ there, which they never
-// do in files that rrdtool filled, they get rows of their own (rra.Archive.Own).
+// Archives with one PDP a row share their rows. If the rows of a copy differ there, which they
+// never do in files that rrdtool filled, they get rows of their own (rra.Archive.Own).
 func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error) {
 	return s.createAll(ctx, specs, newPath)
 }

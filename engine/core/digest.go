@@ -277,8 +277,7 @@ func (run *digestRun) bucket(ctx context.Context, bucket []byte, changed map[str
 		}
 	}
 	return run.s.db.Guard(bucket, func() error {
-		cur := run.tx.Bucket(bucket).Cursor()
-		for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		for k, v := range run.tx.Each(bucket) {
 			if ctx.Err() != nil {
 				return errDigestEnded
 			}

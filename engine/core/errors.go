@@ -133,12 +133,6 @@ func recordError(kind string, at uint64) error {
 	return fmt.Errorf("%s at log position %d: %w", kind, at, record.ErrParse)
 }
 
-// unknownFlags says that a record has flags that only a newer program can have written: what
-// follows means something else.
-func unknownFlags(flags byte) error {
-	return fmt.Errorf("a record has the flags %#x, which this program does not know: %w", flags, ErrNewer)
-}
-
 // A PartialError says that some samples of a batch were not stored because the partition that has
 // their series is out of reach, and that the other samples were stored or refused. Only an Engine
 // of several partitions returns it. The samples that are missing may be sent again, and all others

@@ -35,7 +35,7 @@ func (x *planner) plan(sp *Spec, check pathCheck) (p planned, err error) {
 	if sp.Copy != nil {
 		labels, p.verb, p.copied = checkLabels, cmp.Or(x.verb, "import"), new(copied)
 	}
-	if p.key, p.Path, err = check(sp.Path); err != nil { // it names the path, as far as that is printable
+	if p.key, p.Path, err = check(sp.Path); err != nil { // it names the path, if that is printable
 		return p, fmt.Errorf("%s: %w", cmp.Or(p.verb, "create"), err)
 	}
 	if err = cmp.Or(labels(sp.Labels), sp.checkRest()); err != nil {

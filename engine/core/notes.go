@@ -217,8 +217,7 @@ func (n *notes) back(taken map[string][]byte) {
 func (n *notes) load(s *Store, tx *boltfile.Tx) {
 	n.init()
 	var all []*noteKey
-	cur := tx.Bucket(bucketNotes).Cursor()
-	for key, v := cur.First(); key != nil; key, v = cur.Next() {
+	for key, v := range tx.Each(bucketNotes) {
 		k, err := decodeNotes(key, v)
 		if err != nil {
 			e := damage.InValue(bucketNotes, key, err)

@@ -24,9 +24,9 @@ type numberKey struct{}
 
 // WithNumber returns a context whose change has a number. The change may be made again with that
 // number, of this store or of another one of the same log: it is done once and has one outcome, or
-// an error that wraps ErrForgotten. Submit, Update, CreateBatch, Alter, Rename and AddNote
-// know numbers; Import, Relabel and Drop use one for each part, from n on. Other changes do no harm
-// again.
+// an error that wraps ErrForgotten. Submit, Update, CreateBatch, Alter, Rename and AddNote know
+// numbers; CreateBatch of copies, Relabel and Drop use one for each part, from n on. Other changes
+// do no harm again.
 func WithNumber(ctx context.Context, n Number) context.Context {
 	return context.WithValue(ctx, numberKey{}, n)
 }

@@ -158,8 +158,7 @@ func (x *salvaging) meta(tx *boltfile.Tx) error {
 // has a key that nothing can have.
 func (x *salvaging) numbered(tx *boltfile.Tx) error {
 	top := map[string]uint32{}
-	cur := tx.Bucket(bucketSeries).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range tx.Each(bucketSeries) {
 		b, err := record.CutSum(v, bucketSeries, k)
 		if err != nil || len(k) != 8 {
 			continue
@@ -170,11 +169,9 @@ func (x *salvaging) numbered(tx *boltfile.Tx) error {
 		}
 	}
 	for _, bucket := range [][]byte{bucketDefs, bucketClasses} {
-		b := tx.Bucket(bucket)
 		next := uint32(1)
 		var gaps []uint32
-		cur := b.Cursor()
-		for k, _ := cur.First(); k != nil; k, _ = cur.Next() {
+		for k := range tx.Each(bucket) {
 			id := binary.BigEndian.Uint32(k)
 			for ; next < id; next++ {
 				gaps = append(gaps, next)
@@ -204,8 +201,7 @@ func (x *salvaging) catalogueOf(tx *boltfile.Tx) error {
 	known := make(map[Ref]bool) // false: it was left out
 	unnamed := 0                // series with a record and without a name
 	names, series := make(map[string][]byte), make(map[string][]byte)
-	cur := tx.Bucket(bucketSeries).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range tx.Each(bucketSeries) {
 		b, _ := record.CutSum(v, bucketSeries, k) // it was checked
 		rec, err := parseRecord(b)
 		if err != nil || len(k) != 8 {
@@ -227,8 +223,7 @@ func (x *salvaging) catalogueOf(tx *boltfile.Tx) error {
 		names[key] = bytes.Clone(k)
 	}
 	lacking := make(map[Ref]string)
-	cur = tx.Bucket(bucketNames).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range tx.Each(bucketNames) {
 		b, _ := record.CutSum(v, bucketNames, k)
 		if len(b) != 8 || !s.catalogue.numbered(Ref(binary.BigEndian.Uint64(b))) {
 			names[string(k)] = nil
@@ -294,8 +289,7 @@ func (g *group) definitionAt(i int) *definition {
 // labels returns the labels that the label index has of series.
 func (x *salvaging) labels(tx *boltfile.Tx, of map[Ref]string) map[Ref][]Label {
 	out := make(map[Ref][]Label)
-	cur := tx.Bucket(bucketLabels).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range tx.Each(bucketLabels) {
 		p, err := x.s.catalogue.storedPosting(k, v)
 		if err != nil {
 			continue

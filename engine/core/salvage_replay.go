@@ -96,8 +96,7 @@ func (x *salvaging) lostGroups(tx *boltfile.Tx) (map[groupID]*lostGroup, error) 
 	s := x.s
 	whole := make(map[groupID]bool)
 	var strays [][]byte
-	cur := tx.Bucket(bucketState).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range tx.Each(bucketState) {
 		var c *class
 		if len(k) == 8 {
 			c = s.catalogue.class(binary.BigEndian.Uint32(k))
@@ -135,8 +134,7 @@ func (x *salvaging) lostGroups(tx *boltfile.Tx) (map[groupID]*lostGroup, error) 
 
 // members finds the series of groups.
 func (x *salvaging) members(tx *boltfile.Tx, groups map[groupID]*lostGroup) {
-	cur := tx.Bucket(bucketSeries).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range tx.Each(bucketSeries) {
 		ref := Ref(binary.BigEndian.Uint64(k))
 		c := x.s.catalogue.class(ref.class())
 		if lg := groups[c.groupOf(ref.number())]; lg != nil {
@@ -149,8 +147,7 @@ func (x *salvaging) members(tx *boltfile.Tx, groups map[groupID]*lostGroup) {
 
 // blocks finds the stored rows of groups, and notes in their directories where they are.
 func (x *salvaging) blocks(tx *boltfile.Tx, groups map[groupID]*lostGroup) {
-	cur := tx.Bucket(bucketRows).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for k, v := range tx.Each(bucketRows) {
 		class, stream, slot, sub, id, ok := rowblock.ParseKey(k)
 		lg := groups[groupID{Class: class, Number: id}]
 		if !ok || lg == nil || stream >= len(lg.g.c.streams) {

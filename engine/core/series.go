@@ -36,7 +36,7 @@ type Spec struct {
 	SmoothHash uint64
 
 	// Copy, if not nil, has the state and the rows with which the series begins, in place of Start
-	// and SmoothHash. Its path, labels and definition are those of the Spec.
+	// and SmoothHash. It has the path, the labels and the definition of the Spec.
 	Copy *Copy
 }
 

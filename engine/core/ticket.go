@@ -23,7 +23,7 @@ type Ticket struct {
 	batch  *Batch
 	runs   []run
 	update bool            // the batch is one update command
-	trace  func([]rra.Run) // called with the rows that each sample of it closed; nil: nobody wants to know
+	trace  func([]rra.Run) // called with the rows that a sample closed; nil: nobody wants to know
 	op     *op             // a change of the catalogue; nil: samples
 	// The number of the change, what was refused before it was logged, and whether it was made
 	// before with that number.

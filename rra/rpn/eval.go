@@ -2,15 +2,6 @@ package rpn
 
 import "math"
 
-// Eval is [Program.Run] with NaN for every error.
-func (p *Program) Eval(vars, stack []float64) float64 {
-	v, err := p.Run(vars, stack)
-	if err != nil {
-		return math.NaN()
-	}
-	return v
-}
-
 // Run evaluates one row. vars are the values of the variables given to Compile. stack is working
 // memory: Run allocates if it has room for fewer than [Program.StackSize] elements.
 func (p *Program) Run(vars, stack []float64) (float64, error) {

@@ -152,7 +152,7 @@ func TestNoAllocation(t *testing.T) {
 			t.Fatal(err)
 		}
 		vars, stack := []float64{1, 2}, make([]float64, p.StackSize())
-		if n := testing.AllocsPerRun(100, func() { p.Eval(vars, stack) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { _, _ = p.Run(vars, stack) }); n != 0 {
 			t.Errorf("%s: %v allocations", expr, n)
 		}
 	}

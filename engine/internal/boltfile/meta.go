@@ -84,9 +84,7 @@ func newestMeta(f io.ReaderAt, size int64) (newest metaPage, at int64, page []by
 func wholeMeta(f io.ReaderAt, size int64) (metaPage, error) {
 	m, _, _, err := newestMeta(f, size)
 	if err == nil {
-		if err := m.newer(); err != nil {
-			return m, err
-		}
+		err = m.newer()
 	}
 	if err == nil && (m.pageSize < 1<<10 || m.pages > 1<<48 || int64(m.pages) > size/m.pageSize) {
 		err = &damage.Error{Err: fmt.Errorf("the file has %d bytes, but its pages take %d: it was cut", size, int64(m.pages)*m.pageSize)}

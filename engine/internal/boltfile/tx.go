@@ -2,6 +2,7 @@ package boltfile
 
 import (
 	"errors"
+	"iter"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -36,6 +37,15 @@ func (t *Tx) ID() int { return t.tx.ID() }
 
 // Bucket returns the bucket name, or nil if the database does not have it.
 func (t *Tx) Bucket(name []byte) *Bucket { return t.tx.Bucket(name) }
+
+// Each yields the keys of the bucket name in order, with their raw values.
+func (t *Tx) Each(name []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(k, v []byte) bool) {
+		c := t.tx.Bucket(name).Cursor()
+		for k, v := c.First(); k != nil && yield(k, v); k, v = c.Next() {
+		}
+	}
+}
 
 // MakeBucket returns the bucket name, and makes it if the database does not have it.
 func (t *Tx) MakeBucket(name []byte) (*Bucket, error) { return t.tx.CreateBucketIfNotExists(name) }

@@ -70,9 +70,7 @@ type postingList struct {
 	P      Posting
 }
 
-func (r *Reader) list(l match.Label) *postingList {
-	return r.listFrom(l, Group{})
-}
+func (r *Reader) list(l match.Label) *postingList { return r.listFrom(l, Group{}) }
 
 func (r *Reader) listFrom(l match.Label, id Group) *postingList {
 	x := &postingList{r: r, cursor: r.Changes.Cursor(r.Tx, Bucket, r.Skipped), key: Key(l)}
@@ -85,10 +83,8 @@ func (r *Reader) listFrom(l match.Label, id Group) *postingList {
 	return x
 }
 
-// keyOf returns the key of a group. It is valid until the next call.
-func (x *postingList) keyOf(id Group) []byte {
-	return id.AppendKey(x.key) // Key has left room for it
-}
+// keyOf returns the key of a group, for which Key has left room. It is valid until the next call.
+func (x *postingList) keyOf(id Group) []byte { return id.AppendKey(x.key) }
 
 // settle takes the entry of the cursor, if it belongs to the label. It passes over damaged ones.
 func (x *postingList) settle() {
@@ -103,9 +99,7 @@ func (x *postingList) settle() {
 }
 
 // group returns the group of the entry at hand.
-func (x *postingList) group() Group {
-	return groupOfKey(x.k)
-}
+func (x *postingList) group() Group { return groupOfKey(x.k) }
 
 // next steps to the next entry.
 func (x *postingList) next() {
