@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -257,12 +258,7 @@ func hangUp(ctx context.Context, conn net.Conn) error {
 	if err := half.CloseWrite(); err != nil {
 		return err
 	}
-	t := time.NewTimer(hangUpTime)
-	defer t.Stop()
-	select {
-	case <-ctx.Done(): // its reader has come to the end
-	case <-t.C:
-	}
+	_ = sleep.For(ctx, hangUpTime) // it ends when the reader has come to the end
 	return nil
 }
 

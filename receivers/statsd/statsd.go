@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -76,12 +77,8 @@ func (s *server) flushByClock(ctx context.Context) {
 	step, flushed := s.set.step, time.Now()
 	for {
 		now := s.cfg.Now()
-		timer := time.NewTimer(time.Unix((now.Unix()/step+1)*step, 0).Sub(now))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep.For(ctx, time.Unix((now.Unix()/step+1)*step, 0).Sub(now)) != nil {
 			return
-		case <-timer.C:
 		}
 		at := (s.cfg.Now().Unix() + step/2) / step * step
 		if at == s.metrics.since && time.Since(flushed) < time.Duration(step)*time.Second/2 {
