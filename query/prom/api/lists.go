@@ -18,7 +18,7 @@ func (h *Handler) series(r *http.Request, _ string) (res *result, err error) {
 	if len(r.Form["match[]"]) == 0 {
 		return nil, bad("no match[] parameter provided")
 	}
-	s, err := spanOf(r)
+	s, err := spanOf(r, `invalid parameter "match[]": %w`)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ type lister func(q storage.Querier, hints *storage.LabelHints, ms ...*labels.Mat
 
 // names answers with the names that ask returns for each set of matchers, each once and sorted.
 func (h *Handler) names(r *http.Request, ask lister) (*result, error) {
-	s, err := spanOf(r)
+	s, err := spanOf(r, "%w")
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func matchers(r *http.Request) ([][]*labels.Matcher, error) {
 	}
 	sets, err := parser.ParseMetricSelectors(texts)
 	if err != nil {
-		return nil, &failure{badData, err}
+		return nil, err
 	}
 	for _, set := range sets {
 		if !narrow(set) {
@@ -147,8 +147,8 @@ type span struct {
 	sets       [][]*labels.Matcher
 }
 
-// spanOf returns the parameters that lists have in common.
-func spanOf(r *http.Request) (s span, err error) {
+// spanOf returns the parameters that lists have in common. wrong formats an error of match[].
+func spanOf(r *http.Request, wrong string) (s span, err error) {
 	if s.limit, err = limitParam(r); err != nil {
 		return span{}, err
 	}
@@ -159,7 +159,7 @@ func spanOf(r *http.Request) (s span, err error) {
 		return span{}, err
 	}
 	if s.sets, err = matchers(r); err != nil {
-		return span{}, err
+		return span{}, bad(wrong, err)
 	}
 	return s, nil
 }

@@ -109,7 +109,7 @@ func (h *Handler) rules(r *http.Request, _ string) (*result, error) {
 		}
 	}
 	if _, err := matchers(r); err != nil {
-		return nil, err
+		return nil, bad("%w", err)
 	}
 	limit := r.FormValue("group_limit")
 	if limit != "" {
