@@ -70,17 +70,9 @@ func (a *appender) groupOf(ref Ref) (*class, *group, error) {
 func (a *appender) split(t *Ticket, b *Batch) {
 	odd := b.checkValues(b.values) != nil
 	var r *run
-	var first *sample   // of r
-	var from, below Ref // the references of r's group that a sample may have to belong to r
-	broken := false     // the command of the sample before is at its end
-	for i := range b.samples {
+	broken := false // the command of the sample before is at its end
+	for i := 0; i < len(b.samples); i++ {
 		sm := &b.samples[i]
-		if !odd && r != nil && sm.ref >= from && sm.ref < below && sm.at == first.at && sm.n == first.n && !sm.more {
-			r.dense = r.dense && sm.ref == first.ref+Ref(r.to-r.from)
-			r.to++
-			r.top = max(r.top, sm.ref)
-			continue
-		}
 		if broken = broken && sm.more; broken {
 			continue
 		}
@@ -96,22 +88,39 @@ func (a *appender) split(t *Ticket, b *Batch) {
 				r.flags = commandStopped
 			}
 			t.result.reject(i, err)
-			r, below, broken = nil, from, true
+			r, broken = nil, true
 			continue
 		}
 		if r != nil && sm.more {
 			t.runs = r.extend(t.runs)
-			r, below = &t.runs[len(t.runs)-1], from
+			r = &t.runs[len(t.runs)-1]
 			continue
 		}
 		t.runs = append(t.runs, run{g: g, from: uint32(i), to: uint32(i + 1), top: sm.ref, dense: true})
-		r, first = &t.runs[len(t.runs)-1], sm
-		from = c.refAt(g.id, 0)
-		below = from // in seasonal classes every sample is a command
-		if !c.seasonal {
-			below = makeRef(c.id, min((g.id+1)<<c.shift, c.next.Load()))
+		r = &t.runs[len(t.runs)-1]
+		if !odd && !c.seasonal { // in seasonal classes every sample is a command
+			i += r.take(b.samples[i:], c.refAt(g.id, 0), makeRef(c.id, min((g.id+1)<<c.shift, c.next.Load())))
 		}
 	}
+}
+
+// take adds to a run of the first of some samples those behind it that belong to it, whose
+// references are from one on and below another. It returns how many. It calls nothing, so that the
+// compiler keeps all in registers.
+func (r *run) take(samples []sample, from, below Ref) int {
+	n, top, dense := 1, r.top, true
+	first := &samples[0]
+	for n < len(samples) {
+		sm := &samples[n]
+		if sm.ref < from || sm.ref >= below || sm.at != first.at || sm.n != first.n || sm.more {
+			break
+		}
+		dense = dense && sm.ref == first.ref+Ref(n)
+		top = max(top, sm.ref)
+		n++
+	}
+	r.to, r.top, r.dense = r.from+uint32(n), top, dense
+	return n - 1
 }
 
 // extend puts the next sample of the batch into one command with the last sample of r. r is the
