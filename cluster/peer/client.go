@@ -75,9 +75,9 @@ func NewNode(address string, o Options) (*Node, error) {
 		return o.Dial(ctx, network, address)
 	}
 	t.TLSHandshakeTimeout = o.Timeout / 2
-	// A node that answers no ping is gone, as soon as others take its leases (coord.Times): calls
-	// under way end then, without a deadline as well.
-	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: o.Timeout * 3 / 10, PingTimeout: o.Timeout * 3 / 10}
+	// A node that answers no ping is gone, a little after others take its leases (coord.Times):
+	// calls under way end then, without a deadline as well, and are not made to it once more.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: o.Timeout * 9 / 20, PingTimeout: o.Timeout * 9 / 20}
 	h := &http.Client{Transport: bearer{t, o.Token}}
 	n.rpc = peerv1.NewPeerClient(h, address, connect.WithReadMaxBytes(MaxMessage), connect.WithAcceptCompression("gzip", nil, nil))
 	return n, nil
