@@ -15,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server/figures"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sleep"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
@@ -60,10 +61,8 @@ func (s *server) openFolder(ctx context.Context, o core.Options) (*core.Store, e
 		if _, e := rpc.DialLocal(ctx, s.DB); e == nil {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
+		if sleep.For(ctx, lockTime/100) != nil {
 			return nil, err
-		case <-time.After(lockTime / 100):
 		}
 	}
 }
