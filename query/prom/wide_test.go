@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// wide returns a query for promtest.Data of most that PromQL has, which may be a mistake: subqueries, @ and
-// offsets, all operators with all ways to match, and functions of labels, buckets and time.
+// wide returns a query for promtest.Data, which may be a mistake. It has most of PromQL:
+// subqueries, @ and offsets, all operators with all ways to match, and functions of labels, buckets
+// and time.
 func wide(r *rand.Rand, depth int) string {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	modifier := func() string {

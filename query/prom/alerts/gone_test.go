@@ -96,7 +96,7 @@ func TestAlertsOfAGroupThatAnotherNodeHad(t *testing.T) {
 	}
 }
 
-// TestTakenNewsAreKept: a node that takes a group over does not send again what a webhook has taken.
+// TestTakenNewsAreKept: a node that takes a group over does not send what a webhook has taken.
 // It did so until the node before had evaluated the group again, a minute later as a rule.
 func TestTakenNewsAreKept(t *testing.T) {
 	shared := &bench{turn: "a", states: make(map[string][]byte)}

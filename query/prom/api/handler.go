@@ -28,9 +28,9 @@ type Config struct {
 	// nothing.
 	Metadata func(ctx context.Context, metric string) (map[string][]metadata.Metadata, error)
 	// Rules returns the groups of rules as a JSON array, and the token of the next page of them. An
-	// error is about the parameter group_next_token. Nil means that there are none.
+	// error is about the parameter group_next_token. Without Rules there are no groups.
 	Rules func(ctx context.Context, r *http.Request) (groups []byte, next string, err error)
-	// Alerts returns the alerts that are active as a JSON array. Nil means that there are none.
+	// Alerts returns the alerts that are active as a JSON array. Without Alerts no alert is active.
 	Alerts func(ctx context.Context, r *http.Request) ([]byte, error)
 	// Damages returns how many places of damage were met in the database. Nil means none.
 	Damages func() int64

@@ -95,7 +95,7 @@ func timeParam(r *http.Request, name string, otherwise time.Time) (time.Time, er
 	return t, nil
 }
 
-// limitParam returns the limit of a request; 0 if there is none.
+// limitParam returns the limit of a request. A request without a limit has 0.
 func limitParam(r *http.Request) (int, error) {
 	const name = "limit"
 	s := r.FormValue(name)

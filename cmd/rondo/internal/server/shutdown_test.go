@@ -97,8 +97,8 @@ func TestNodeStopsWhileItWaitsForItsCluster(t *testing.T) {
 	}
 }
 
-// TestAServerWaitsForACommand: a command that works in the folder when a server starts does not keep
-// it from starting. What is at the socket answers nothing, and so is no server.
+// TestAServerWaitsForACommand: a command that works in the folder when a server starts does not
+// keep it from starting. What is at the socket answers nothing, and so is no server.
 func TestAServerWaitsForACommand(t *testing.T) {
 	dir := t.TempDir()
 	command, err := core.Open(dir, core.Options{})

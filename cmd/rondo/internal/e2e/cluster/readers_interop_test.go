@@ -125,7 +125,7 @@ func TestReadersSeeAllOrAnError(t *testing.T) {
 	}
 }
 
-// twoOf waits until two nodes have a replica of a partition and one of them leads, and returns them.
+// twoOf returns the two nodes that have a replica of a partition, once one of them leads.
 func (o *operatedCluster) twoOf(partition int) (nodes []string, leader string) {
 	o.t.Helper()
 	until(o.t, o.a, "a partition has two replicas", func() bool {
