@@ -94,7 +94,8 @@ func result(e *promql.Engine, q storage.Queryable, expr string, p period) string
 	defer query.Close()
 	r := query.Exec(ctx)
 	if r.Err != nil {
-		return "fails: " + r.Err.Error()
+		text, _, _ := strings.Cut(r.Err.Error(), "{") // the group and series that it met first, in no order
+		return "fails: " + text
 	}
 	var lines []string
 	switch v := r.Value.(type) {

@@ -35,8 +35,9 @@ func wide(r *rand.Rand, depth int) string {
 	switch r.IntN(9) {
 	case 0:
 		return fmt.Sprintf("%s %s(%s)", pick("sum", "avg", "max", "min", "count", "group"), labels(), vector())
-	case 1:
-		return fmt.Sprintf("%s(%s, %s)", pick("topk", "bottomk", "quantile", "quantile by (job)", "topk without (code)"), number(), vector())
+	case 1: // which of equal values topk takes depends on their order, which selectors alone have
+		return pick(fmt.Sprintf("%s(%s, %s)", pick("topk", "bottomk", "topk without (code)"), number(), selector()+modifier()),
+			fmt.Sprintf("%s(%s, %s)", pick("quantile", "quantile by (job)"), number(), vector()))
 	case 2:
 		f := pick("rate", "increase", "delta", "irate", "idelta", "avg_over_time", "max_over_time", "min_over_time", "sum_over_time", "count_over_time",
 			"stddev_over_time", "changes", "resets", "deriv", "last_over_time", "present_over_time", "absent_over_time")

@@ -79,7 +79,7 @@ func (q *querier) find(ms []*labels.Matcher) []*stored {
 	return found
 }
 
-func (q *querier) Select(ctx context.Context, _ bool, _ *storage.SelectHints, ms ...*labels.Matcher) storage.SeriesSet {
+func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints, ms ...*labels.Matcher) storage.SeriesSet {
 	if q.Gate != nil {
 		q.Inside <- struct{}{}
 		select {
@@ -91,11 +91,15 @@ func (q *querier) Select(ctx context.Context, _ bool, _ *storage.SelectHints, ms
 	if q.Fail != nil {
 		return storage.ErrSeriesSet(q.Fail)
 	}
+	mint, maxt := q.mint, q.maxt
+	if hints != nil { // as Prometheus' own storage: no sample outside of what a selector asks for
+		mint, maxt = hints.Start, hints.End
+	}
 	var found []storage.Series
 	for _, s := range q.find(ms) {
 		var in []chunks.Sample
 		for _, p := range s.samples {
-			if p.Time >= q.mint && p.Time <= q.maxt {
+			if p.Time >= mint && p.Time <= maxt {
 				in = append(in, point{p})
 			}
 		}
