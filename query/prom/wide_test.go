@@ -35,8 +35,9 @@ func wide(r *rand.Rand, depth int) string {
 	switch r.IntN(9) {
 	case 0:
 		return fmt.Sprintf("%s %s(%s)", pick("sum", "avg", "max", "min", "count", "group"), labels(), vector())
-	case 1: // which of equal values topk takes depends on their order, which selectors alone have
+	case 1: // topk and sort of equal values depend on their order, which selectors alone have
 		return pick(fmt.Sprintf("%s(%s, %s)", pick("topk", "bottomk", "topk without (code)"), number(), selector()+modifier()),
+			fmt.Sprintf("sort(%s)", selector()+modifier()),
 			fmt.Sprintf("%s(%s, %s)", pick("quantile", "quantile by (job)"), number(), vector()))
 	case 2:
 		f := pick("rate", "increase", "delta", "irate", "idelta", "avg_over_time", "max_over_time", "min_over_time", "sum_over_time", "count_over_time",
@@ -55,5 +56,5 @@ func wide(r *rand.Rand, depth int) string {
 		to, value, from := pick("x", "job", "__name__"), pick("$1", "y-$1", ""), pick("instance", "job", "nolabel")
 		return pick(fmt.Sprintf(`label_replace(%s, %q, %q, %q, "(a|w.*)")`, vector(), to, value, from), fmt.Sprintf(`label_join(%s, %q, "-", "job", "instance")`, vector(), to))
 	}
-	return fmt.Sprintf(pick("histogram_quantile(0.9, %s)", "absent(%s)", "timestamp(%s)", "hour(%s)", "sort(%s)", "scalar(%s)", "-(%s)", "sqrt(%s)"), vector())
+	return fmt.Sprintf(pick("histogram_quantile(0.9, %s)", "absent(%s)", "timestamp(%s)", "hour(%s)", "scalar(%s)", "-(%s)", "sqrt(%s)"), vector())
 }
