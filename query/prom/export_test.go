@@ -11,9 +11,9 @@ import (
 )
 
 // Everything returns the labels of all metrics that a user reaches, by a walk over all series.
-// shown are those with which answers have them, and unsent says which are stored rates that a
-// selector must ask for.
-func Everything(s *Storage, u *access.User) (all, shown []labels.Labels, unsent []bool) {
+// shown are those with which answers have them. Without rates, stored rates that a selector must
+// ask for are left out.
+func Everything(s *Storage, u *access.User, rates bool) (all, shown []labels.Labels) {
 	var fs []found
 	for x, err := range s.store.Select(context.Background(), core.Query{}) {
 		if err != nil {
@@ -24,13 +24,15 @@ func Everything(s *Storage, u *access.User) (all, shown []labels.Labels, unsent 
 		}
 		e := s.entryOf(&x)
 		for i := range e.metrics {
-			fs = append(fs, found{x.Ref, e, &e.metrics[i]})
-			all, unsent = append(all, e.metrics[i].labels), append(unsent, e.metrics[i].unsent)
+			if rates || !e.metrics[i].unsent {
+				fs = append(fs, found{x.Ref, e, &e.metrics[i]})
+				all = append(all, e.metrics[i].labels)
+			}
 		}
 	}
 	others := apart(fs)
 	for i := range fs {
 		shown = append(shown, labelsAt(fs, others, i))
 	}
-	return all, shown, unsent
+	return all, shown
 }
