@@ -23,6 +23,20 @@ import (
 // clock is what answers say of the time now.
 var clock = regexp.MustCompile(`"maxTime":\d+`)
 
+// TestCountsOfMoreThanASelectorFinds: status/tsdb of a million series was an error.
+func TestCountsOfMoreThanASelectorFinds(t *testing.T) {
+	m := small(t)
+	m.Most = 3
+	h := api.New(api.Config{Storage: m})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/status/tsdb", nil))
+	for _, want := range []string{`"numSeries":6,`, `"seriesCountByMetricName":[{"name":"load","value":3},{"name":"up","value":3}]`} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s, want %s", w.Body, want)
+		}
+	}
+}
+
 // TestAnswers: answers have Prometheus' form to the byte.
 func TestAnswers(t *testing.T) {
 	m := small(t)

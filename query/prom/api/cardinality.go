@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -113,15 +114,31 @@ func (h *Handler) tsdb(r *http.Request, _ string) (*result, error) {
 	}{head{Series: c.series, Pairs: count, MaxTime: h.now().UnixMilli()}, names, top(values, n), top(memory, n), top(pairs, n)})
 }
 
-// count counts the series that whoever asks may see.
+// count counts the series that whoever asks may see, name by name: together they may be more than
+// one selector may find.
 func (h *Handler) count(ctx context.Context) (*census, error) {
 	q, err := h.Storage.Querier(minTime.UnixMilli(), maxTime.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
+	names, _, err := q.LabelValues(ctx, model.MetricNameLabel, nil)
+	c := &census{byLabel: make(map[string]*labelTally)}
+	for _, name := range names {
+		if err == nil {
+			err = h.countNamed(ctx, c, name)
+		}
+	}
+	return c, errors.Join(err, q.Close())
+}
+
+// countNamed counts the series of a name.
+func (h *Handler) countNamed(ctx context.Context, c *census, name string) error {
+	q, err := h.Storage.Querier(minTime.UnixMilli(), maxTime.UnixMilli())
+	if err != nil {
+		return err
+	}
 	defer func() { _ = q.Close() }() // it has been read
 	hints := &storage.SelectHints{Start: minTime.UnixMilli(), End: maxTime.UnixMilli(), Func: "series"}
-	set := q.Select(ctx, false, hints, labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, ""))
-	c := &census{byLabel: make(map[string]*labelTally)}
-	return c, h.each(ctx, set, func(ls labels.Labels) (int64, bool) { return c.add(ls), true })
+	set := q.Select(ctx, false, hints, labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, name))
+	return h.each(ctx, set, func(ls labels.Labels) (int64, bool) { return c.add(ls), true })
 }

@@ -2,6 +2,7 @@ package promtest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 // is asked.
 type Memory struct {
 	Fail   error         // of everything that is asked, if not nil
+	Most   int           // a selector that finds more series fails; 0: none does
 	Gate   chan struct{} // Select waits until it is closed; nil: it does not wait
 	Inside chan struct{} // gets a value when Select waits at Gate
 
@@ -106,6 +108,9 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 		if len(in) > 0 {
 			found = append(found, storage.NewListSeries(s.labels, in))
 		}
+	}
+	if q.Most > 0 && len(found) > q.Most {
+		return storage.ErrSeriesSet(errors.New("too many series"))
 	}
 	return &seriesSet{series: found, i: -1}
 }
