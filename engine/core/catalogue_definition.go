@@ -8,7 +8,6 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/defcode"
-	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -227,7 +226,7 @@ func (cat *catalogue) loadClasses(tx *boltfile.Tx, machines map[string]*rra.Mach
 }
 
 func (cat *catalogue) loadClass(id uint32, v []byte, machines map[string]*rra.Machine) (*class, error) {
-	shape, err := shapeOf(v)
+	next, shape, err := readClass(v)
 	if err != nil {
 		return nil, err
 	}
@@ -239,65 +238,28 @@ func (cat *catalogue) loadClass(id uint32, v []byte, machines map[string]*rra.Ma
 		return nil, fmt.Errorf("shape %.100q is that of another class: %w", shape, record.ErrParse)
 	}
 	c := newClass(id, m, cat.space, &cat.defs)
-	return c, c.decode(v)
+	c.next.Store(next)
+	return c, nil
 }
 
-// append codes the part of a class that its shape does not show: the next number, the series in a
-// group, and the block and slot of each stream.
+// classVersion is part of the format. It stands for how the layout of a class follows from its
+// shape, too.
+const classVersion = 2
+
+// append codes a class: the next number and the shape.
 func (c *class) append(dst []byte, next uint32) []byte {
-	dst = append(dst, 1) // version
-	dst = binary.AppendUvarint(dst, uint64(next))
-	dst = append(dst, byte(c.shift))
-	dst = binary.AppendUvarint(dst, uint64(len(c.streams)))
-	for i := range c.streams {
-		dst = binary.AppendUvarint(dst, uint64(c.streams[i].Buffer))
-		dst = binary.AppendUvarint(dst, uint64(c.streams[i].Slot))
-	}
+	dst = binary.AppendUvarint(append(dst, classVersion), uint64(next))
 	return record.AppendText(dst, c.shape)
 }
 
-// shapeOf returns the shape of a stored class.
-func shapeOf(b []byte) (string, error) {
+// readClass is the inverse of append.
+func readClass(b []byte) (next uint32, shape string, err error) {
 	r := record.Reader{Rest: b}
-	if v := r.Byte(); v != 1 {
-		return "", fmt.Errorf("version %d: %w", v, record.OtherVersion(uint64(v), 1))
+	if v := r.Byte(); v != classVersion {
+		return 0, "", fmt.Errorf("version %d: %w", v, record.OtherVersion(uint64(v), classVersion))
 	}
-	_ = r.Uvarint() // the next number
-	_ = r.Byte()    // series a group
-	for n := 2 * r.Uvarint(); n > 0 && r.Err == nil; n-- {
-		_ = r.Uvarint()
-	}
-	shape := r.Text()
-	return shape, r.Err
-}
-
-// decode reads what is stored of c.
-func (c *class) decode(b []byte) error {
-	r := record.Reader{Rest: b}
-	if v := r.Byte(); v != 1 {
-		return fmt.Errorf("version %d: %w", v, record.OtherVersion(uint64(v), 1))
-	}
-	c.next.Store(uint32(r.Uvarint()))
-	c.shift = uint(r.Byte())
-	n := r.Uvarint()
-	if n != uint64(len(c.streams)) || c.shift > groupShift {
-		return record.ErrParse
-	}
-	for i := range c.streams {
-		st := &c.streams[i]
-		st.Buffer, st.Slot = int64(r.Uvarint()), int64(r.Uvarint())
-		if st.Buffer < 1 || st.Buffer > rowblock.MaxBuffer || st.Buffer&(st.Buffer-1) != 0 || st.Slot < st.Buffer || st.Slot%st.Buffer != 0 || st.Slot > rra.MaxRows {
-			return record.ErrParse
-		}
-	}
-	if shape := r.Text(); r.Err != nil || shape != c.shape {
-		return record.ErrParse
-	}
-	c.bufRows = 0
-	shift := c.shift
-	c.layout()
-	c.shift = shift
-	return nil
+	next, shape = uint32(r.Uvarint()), r.Text()
+	return next, shape, r.Err
 }
 
 // makeGroup returns a group of c. It makes the group, and the groups before it, if they are new.

@@ -245,22 +245,25 @@ func readCopied(r *record.Reader, m *rra.Machine) (*copied, error) {
 // checkRows refuses rows that a series of m cannot have.
 func (x *copied) checkRows(m *rra.Machine) error {
 	sources := len(m.Definition().Sources)
-	columns := len(m.Streams()) * sources
+	streams := rowblock.Layout(m.Streams(), m.Definition().Step)
 	var vals []float64
 	for r := (record.Reader{Rest: x.rows}); len(r.Rest) > 0; {
 		sg, err := readStrip(&r)
-		if err != nil || sg.column >= columns {
+		if err != nil || sg.column >= len(streams)*sources {
 			return record.ErrParse
 		}
-		pdps := m.Streams()[sg.column/sources].PDPs
-		if _, used, ok := rows.RunOf(sg.data, pdps); ok && used == len(sg.data) {
+		st := &streams[sg.column/sources]
+		if rowblock.FloorDiv(sg.k, st.Slot) != rowblock.FloorDiv(sg.k+int64(sg.rows)-1, st.Slot) {
+			return record.ErrParse
+		}
+		if _, used, ok := rows.RunOf(sg.data, st.PDPs); ok && used == len(sg.data) {
 			continue
 		}
 		if sg.rows > rowblock.MaxMixed || len(sg.data) > rows.MaxBytes(sg.rows) {
 			return record.ErrParse
 		}
 		used := 0
-		if vals, used, err = rows.Decode(vals[:0], sg.data, sg.rows, pdps); err != nil || used != len(sg.data) {
+		if vals, used, err = rows.Decode(vals[:0], sg.data, sg.rows, st.PDPs); err != nil || used != len(sg.data) {
 			return record.ErrParse
 		}
 	}

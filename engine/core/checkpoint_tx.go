@@ -92,9 +92,8 @@ func (sn *snapshot) place(a *rowblock.Arranger, i int, e *pending.Piece) {
 	}
 	slot := rowblock.FloorDiv(k, st.Slot)
 	sn.dir.Begin(i, (k-1)*st.Span)
-	a.Add(rowblock.Strip{
-		Stream: stream, Slot: slot, Column: i*c.sources + e.Column%c.sources,
-		Skip: int(k - slot*st.Slot), Rows: e.Rows, Data: e.Code,
+	a.Add(stream, slot, rowblock.Strip{
+		Column: i*c.sources + e.Column%c.sources, Skip: int(k - slot*st.Slot), Rows: e.Rows, Data: e.Code,
 	})
 }
 
@@ -216,7 +215,7 @@ func (w *checkpointTx) subBlock(strips []rowblock.Strip, sn *snapshot, stream in
 		if !keep(i / c.sources) {
 			continue
 		}
-		if strips, err = b.AppendStrips(strips, &c.streams[stream], stream, slot, i); err != nil {
+		if strips, err = b.AppendStrips(strips, &c.streams[stream], i); err != nil {
 			return strips, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, i, err)
 		}
 	}

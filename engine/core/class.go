@@ -87,23 +87,8 @@ func newClass(id uint32, m *rra.Machine, space *groupSpace, defs *definitions) *
 		id: id, machine: m, space: space, defs: defs, shape: m.Shape(), step: d.Step, words: m.Words(),
 		sources: len(d.Sources), seasonal: m.Seasonal(), tabular: m.Tabular(), shift: groupShift,
 	}
-	finest := int64(1 << 62)
-	for _, s := range m.Streams() {
-		finest = min(finest, s.PDPs)
-	}
-	for _, s := range m.Streams() {
-		c.streams = append(c.streams, rowblock.NewGeometry(s, d.Step, finest))
-	}
-	c.layout()
-	empty := []*group{}
-	c.groups.Store(&empty)
-	return c
-}
-
-// layout derives the offsets and the size of a group from streams and sources.
-func (c *class) layout() {
+	c.streams = rowblock.Layout(m.Streams(), d.Step)
 	c.cols = len(c.streams) * c.sources
-	c.colOff = make([]int, 0, c.cols)
 	for _, s := range c.streams {
 		for range c.sources {
 			c.colOff = append(c.colOff, c.bufRows)
@@ -123,6 +108,8 @@ func (c *class) layout() {
 		longest*int64(c.sources)<<c.shift > maxSlotValues) {
 		c.shift--
 	}
+	c.groups.Store(&[]*group{})
+	return c
 }
 
 // makeRef returns the reference of a series: its class in the upper half, its number in the lower

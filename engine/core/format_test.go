@@ -2,7 +2,9 @@ package core
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"math"
 	"os"
 	"strings"
@@ -91,7 +93,7 @@ func TestPageBlock(t *testing.T) {
 	key := rowblock.Key(nil, 1, 0, 1, 0, 0)
 	b, err := rowblock.Open(key, raw)
 	if err != nil {
-		sg := rowblock.Strip{Slot: 1, Column: 1, Skip: 2, Rows: 4, Data: rows.Append(nil, []float64{1, 2, 3, 4}, c.streams[0].PDPs, nil)}
+		sg := rowblock.Strip{Column: 1, Skip: 2, Rows: 4, Data: rows.Append(nil, []float64{1, 2, 3, 4}, c.streams[0].PDPs, nil)}
 		t.Fatalf("%v; today it is written as % x", err, rowblock.Append(nil, key, []rowblock.Strip{sg}))
 	}
 	if col, err := b.Column(0); err != nil || len(col) != 0 {
@@ -145,5 +147,19 @@ func TestPageState(t *testing.T) {
 	}
 	if got := read.openRows(nil, 0, 0, int(read.bufN[0]), read.bufBase[0]); len(got) != 1 || got[0] != 1.5 {
 		t.Errorf("open rows %v", got)
+	}
+}
+
+// A record whose copied rows cross a slot is refused: a block of the slot would not parse.
+func TestCopiedRowsAcrossSlots(t *testing.T) {
+	_, c := pageStore(t)
+	st := &c.streams[0]
+	data := rows.AppendRun(nil, 1, st.PDPs)
+	for k, want := range map[int64]error{st.Slot - 4: nil, st.Slot - 3: record.ErrParse} {
+		piece := append(binary.AppendVarint([]byte{0}, k), 4, byte(len(data)))
+		x := copied{rows: append(piece, data...)}
+		if err := x.checkRows(c.machine); !errors.Is(err, want) {
+			t.Errorf("four rows from row %d on, in slots of %d: %v, want %v", k, st.Slot, err, want)
+		}
 	}
 }

@@ -69,7 +69,7 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 		col, err := b.Column(0)
 		if err == nil {
 			err = rowblock.SplitColumn(col, &g.c.streams[0], func(skip, rows int, data []byte) {
-				strips = append(strips, rowblock.Strip{Slot: e.Slot, Skip: skip, Rows: rows, Data: data})
+				strips = append(strips, rowblock.Strip{Skip: skip, Rows: rows, Data: data})
 			})
 		}
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // pageVersion is the version of the database in the example of docs/format.md.
-const pageVersion = 7
+const pageVersion = 8
 
 // pageIncrement returns the bytes of the example.
 func pageIncrement(t *testing.T) []byte {

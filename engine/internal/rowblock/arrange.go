@@ -50,9 +50,9 @@ func (a *Arranger) Reset(streams, series, sources int) {
 	clear(a.at)
 }
 
-// Add adds a strip to the block of its slot.
-func (a *Arranger) Add(s Strip) {
-	b := a.block(s.Stream, s.Slot)
+// Add adds a strip to the block of a slot.
+func (a *Arranger) Add(stream int, slot int64, s Strip) {
+	b := a.block(stream, slot)
 	b.Strips = append(b.Strips, s)
 }
 

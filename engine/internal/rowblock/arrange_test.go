@@ -24,9 +24,10 @@ func TestArrangerIsUsedAgain(t *testing.T) {
 		}
 		for column := range series * sources {
 			for range r.IntN(10) {
-				s := Strip{Stream: r.IntN(streams), Slot: int64(r.IntN(30) - 5), Column: column, Skip: r.IntN(99), Rows: 1, Data: []byte{1}}
-				fresh.Add(s)
-				again.Add(s)
+				stream, slot := r.IntN(streams), int64(r.IntN(30)-5)
+				s := Strip{Column: column, Skip: r.IntN(99), Rows: 1, Data: []byte{1}}
+				fresh.Add(stream, slot, s)
+				again.Add(stream, slot, s)
 			}
 		}
 		got, want := again.Blocks(), fresh.Blocks()

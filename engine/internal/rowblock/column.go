@@ -101,16 +101,15 @@ func ReadColumn(b []byte, st *Geometry, slot int64, p *Target, buf []float64) ([
 	return buf, nil
 }
 
-// AppendStrips appends the strips of column i of b, a block of a stream and a slot, to dst. After
-// an error dst is as it was.
-func (b *Block) AppendStrips(dst []Strip, st *Geometry, stream int, slot int64, i int) ([]Strip, error) {
+// AppendStrips appends the strips of column i of b to dst. After an error dst is as it was.
+func (b *Block) AppendStrips(dst []Strip, st *Geometry, i int) ([]Strip, error) {
 	col, err := b.Column(i)
 	if err != nil {
 		return dst, err
 	}
 	out := dst
 	err = SplitColumn(col, st, func(skip, rows int, data []byte) {
-		out = append(out, Strip{Stream: stream, Slot: slot, Column: i, Skip: skip, Rows: rows, Data: data})
+		out = append(out, Strip{Column: i, Skip: skip, Rows: rows, Data: data})
 	})
 	if err != nil {
 		return dst, err

@@ -2,6 +2,7 @@ package rowblock
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 
 	"github.com/rondo-db/rondo/internal/record"
@@ -11,29 +12,14 @@ import (
 // A Strip is consecutive rows of one column and one slot, coded by package rows. A column of a
 // block is strips. A strip holds at most [MaxMixed] rows, or more if all have one value.
 type Strip struct {
-	Stream int
-	Slot   int64
 	Column int // index of the series in its group * sources + source
 	Skip   int // rows of the slot before the first row of the strip
 	Rows   int
 	Data   []byte
 }
 
-// CompareStrips orders strips as blocks hold them: by stream, slot, column and first row.
-func CompareStrips(a, b Strip) int {
-	switch {
-	case a.Stream != b.Stream:
-		return a.Stream - b.Stream
-	case a.Slot != b.Slot:
-		if a.Slot < b.Slot {
-			return -1
-		}
-		return 1
-	case a.Column != b.Column:
-		return a.Column - b.Column
-	}
-	return a.Skip - b.Skip
-}
+// CompareStrips orders the strips of a slot as blocks hold them: by column and first row.
+func CompareStrips(a, b Strip) int { return cmp.Or(a.Column-b.Column, a.Skip-b.Skip) }
 
 // Size returns how many bytes Append writes.
 func (s *Strip) Size() int {
