@@ -36,7 +36,7 @@ type flags uint8
 
 const (
 	known flags = 1 << iota // there is metadata: sent, stored or assumed
-	asked                   // the store was asked for the metadata
+	asked                   // the store was asked for the metadata; Series.Why says why not
 	gone                    // the metric has expired, and so has the metadata in the store
 	beats                   // the metric is the heartbeat
 )

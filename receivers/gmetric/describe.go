@@ -34,10 +34,10 @@ func (s *server) describe(e *entry, i uint32, m *Message) {
 	s.unhold(i)
 }
 
-// unhold makes a newcomer of the value that is held for entry i, whose metadata has come.
+// unhold takes the value that is held for entry i, whose metadata has come.
 func (s *server) unhold(i uint32) {
 	if v := s.held.remove(i); v != nil {
-		s.news.add(i, &v.reading, v.sender)
+		s.take(s.cache.At(i), i, &v.reading, []byte(v.sender))
 	}
 }
 
@@ -47,9 +47,7 @@ func (s *server) same(e *entry, i uint32, md *metric) bool {
 	if e.meta != 0 || !e.is(known) || !e.is(asked) {
 		return false
 	}
-	ctx, cancel := receivers.Asking(context.Background())
-	defer cancel()
-	t, err := s.metadata(ctx, i)
+	t, err := s.metadata(i)
 	if err != nil || t.lost || !slices.Equal(t.attributes(s.set.remove), md.attributes(s.set.remove)) {
 		return false
 	}
@@ -76,26 +74,38 @@ func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
 	if e.seen == 0 {
 		e.seen = s.second
 	}
-	t.metric, t.sender, t.at, t.relabel, t.lost = md, sender, s.at, true, false
+	t.metric, t.sender, t.at, t.relabel, t.lost, t.store = md, sender, s.at, true, false, true
 	s.texts.weigh(t)
-	if !e.is(asked) {
-		t.fresh = true
-		s.news.ask(i) // the store may have the same
-		return true
-	}
-	t.store = true
 	s.texts.list(i, t)
+	if k, waits := s.news.Index(i); waits {
+		s.news.Requests()[k] = s.request(i, t, sender, s.at)
+	}
 	return true
 }
 
+// stored returns the metadata that the store has of entry i. After a failure the store is not asked
+// for a while.
+func (s *server) stored(i uint32) (core.Metadata, error) {
+	if s.asks.Paused() {
+		return core.Metadata{}, core.ErrUnavailable
+	}
+	ctx, cancel := receivers.Asking(context.Background())
+	defer cancel()
+	host, name := s.cache.Key(i)
+	m, err := s.sink.Metadata(ctx, path(host, name))
+	if err != nil {
+		err = s.asks.Fail(err, nil)
+	}
+	return m, err
+}
+
 // metadata returns the metadata of entry i, which is known, from memory or from the store.
-func (s *server) metadata(ctx context.Context, i uint32) (*described, error) {
+func (s *server) metadata(i uint32) (*described, error) {
 	t := &s.texts
 	if d := t.byEntry[i]; d != nil {
 		return d, nil
 	}
-	host, name := s.cache.Key(i)
-	stored, err := s.sink.Metadata(ctx, path(host, name))
+	stored, err := s.stored(i)
 	if err != nil {
 		return nil, err
 	}
@@ -112,45 +122,22 @@ func (s *server) metadata(ctx context.Context, i uint32) (*described, error) {
 	return d, nil
 }
 
-// ask asks the store for the metadata of new entries.
-func (s *server) ask(ctx context.Context) error {
-	asks := s.news.asks
-	for n, i := range asks {
-		e := s.cache.At(i)
-		if e.is(asked) {
-			continue
-		}
-		host, name := s.cache.Key(i)
-		stored, err := s.sink.Metadata(ctx, path(host, name))
-		if err != nil {
-			s.news.asks = append(asks[:0], asks[n:]...) // again later
-			return err
-		}
-		e.flags |= asked
-		s.answer(e, i, &stored)
+// ask asks the store for the metadata of a new entry.
+func (s *server) ask(e *entry, i uint32) {
+	stored, err := s.stored(i)
+	if err != nil {
+		e.Why = receivers.FailureReason(err)
+		return
 	}
-	s.news.asks = asks[:0]
-	return nil
+	e.flags |= asked
+	s.answer(e, i, &stored)
 }
 
-// answer takes the metadata that the store has of entry i, and compares it with metadata that has
-// been sent since the start.
+// answer takes the metadata that the store has of entry i. Metadata that was sent since the start,
+// when the store could not be asked, stays.
 func (s *server) answer(e *entry, i uint32, stored *core.Metadata) {
-	md, ok := parseAttributes(stored.Attributes)
-	ok = ok && !stored.Expired
 	t := s.texts.byEntry[i]
-	if e.is(known) {
-		if t == nil {
-			return // there was no room for what was sent
-		}
-		t.fresh = false
-		if !ok || stored.Expire != int64(t.dmax) || !slices.Equal(stored.Attributes, t.attributes(s.set.remove)) {
-			t.store = true
-			s.texts.list(i, t)
-		} else {
-			t.relabel = false
-		}
-	} else if ok {
+	if md, ok := parseAttributes(stored.Attributes); ok && !stored.Expired && !e.is(known) {
 		if t = s.texts.put(i); t != nil {
 			t.metric, t.at = md, stored.Time
 			s.texts.weigh(t)
@@ -182,7 +169,7 @@ func (e *entry) refresh() uint32 {
 }
 
 // text stores r as the newest text of a metric.
-func (s *server) text(e *entry, i uint32, r *reading) {
+func (s *server) text(e *entry, i uint32, r *reading, sender []byte) {
 	words := r.text
 	if !r.textual() {
 		s.digits = appendNumber(s.digits[:0], r.number)
@@ -192,7 +179,7 @@ func (s *server) text(e *entry, i uint32, r *reading) {
 	if h == e.text && s.second < e.due {
 		return
 	}
-	if t := s.touch(e, i, r.at); t != nil {
+	if t := s.touch(e, i, r.at, sender); t != nil {
 		t.words = append(t.words[:0], words...)
 		s.texts.weigh(t)
 		e.text = h
@@ -200,17 +187,15 @@ func (s *server) text(e *entry, i uint32, r *reading) {
 }
 
 // beat stores that a host is alive.
-func (s *server) beat(e *entry, i uint32) {
+func (s *server) beat(e *entry, i uint32, sender []byte) {
 	if s.second >= e.due {
-		s.touch(e, i, s.at)
+		s.touch(e, i, s.at, sender)
 	}
 }
 
 // touch stores the metadata of entry i again, with the time at. It returns nil if there is no room.
-func (s *server) touch(e *entry, i uint32, at rra.Time) *described {
-	ctx, cancel := receivers.Asking(context.Background())
-	defer cancel()
-	t, err := s.metadata(ctx, i)
+func (s *server) touch(e *entry, i uint32, at rra.Time, sender []byte) *described {
+	t, err := s.metadata(i)
 	if err != nil {
 		s.Drop(receivers.FailureReason(err), 1)
 		return nil
@@ -220,7 +205,7 @@ func (s *server) touch(e *entry, i uint32, at rra.Time) *described {
 		return nil
 	}
 	if t.sender == "" {
-		t.sender = string(s.sender.host())
+		t.sender = string(sender)
 	}
 	if t.lost {
 		e.flags &^= known
@@ -237,7 +222,7 @@ func (s *server) expire(e *entry, i uint32) {
 	s.texts.remove(i)
 	if s.set.remove && e.Ref != 0 {
 		e.Ref = 0 // the store has deleted it, or is about to
-		s.news.refs--
+		s.refs--
 	}
 	e.flags = e.flags&^known | asked | gone
 	e.meta, e.text, e.dmax, e.due, e.seen = 0, 0, 0, 0, 0
@@ -245,34 +230,40 @@ func (s *server) expire(e *entry, i uint32) {
 
 // flushTexts hands over the metadata and labels that are to be stored, as far as there is room for
 // them; with force all of them.
-func (s *server) flushTexts(force bool) {
+func (s *server) flushTexts(ctx context.Context, force bool) {
 	t := &s.texts
-	room := describeRoom - s.queue.Describing()
+	room, paused := describeRoom-s.queue.Describing(), s.asks.Paused()
+	var labels []receivers.Request
 	n := 0
-	for ; n < len(t.dirty) && (room > 0 || force); n++ {
+	for ; n < len(t.dirty) && (room > 0 && !paused || force); n++ {
 		i := t.dirty[n]
 		d := t.byEntry[i]
 		if d == nil || !d.listed {
 			continue // it has expired, and may have come back
 		}
 		e := s.cache.At(i)
+		if !e.is(asked) {
+			if s.ask(e, i); !e.is(asked) && !force {
+				break
+			}
+		}
 		if d.store {
 			s.put(e, i, d)
 			room--
 		}
 		if d.relabel && e.Ref != 0 {
-			host, name := s.cache.Key(i)
-			if !s.labels.put(host, name, d, s.set.step) && !force {
-				break
-			}
+			r := s.request(i, d, d.sender, d.at)
+			r.Relabel = true
+			labels = append(labels, r)
 			d.relabel = false
 		}
 		d.listed = false
-		if e.Ref != 0 && !d.relabel {
+		if e.Ref != 0 {
 			t.drop(i, d)
 		}
 	}
 	t.dirty = append(t.dirty[:0], t.dirty[n:]...)
+	_ = s.asks.Resolve(ctx, labels) // it is logged
 }
 
 // put hands over the metadata of one path.
@@ -293,28 +284,27 @@ func (s *server) put(e *entry, i uint32, d *described) {
 	}
 }
 
-// askAgain asks the store for the metadata of values that have been held for some ticks, and makes
-// newcomers of those whose metadata it has.
-func (s *server) askAgain(ctx context.Context) {
+// askAgain asks the store for the metadata of values that have been held for some ticks, and takes
+// those whose metadata it has.
+func (s *server) askAgain() {
 	for n := range s.held.order {
 		o := &s.held.order[n]
-		if o.ticks == heldTicks || s.held.of(*o) == nil || s.news.full() {
+		if o.ticks == heldTicks || s.held.of(*o) == nil || s.news.Full() {
 			continue
 		}
 		if o.ticks++; o.ticks < heldTicks {
 			continue
 		}
-		s.look(ctx, o.entry)
+		s.look(o.entry)
 		if s.cache.At(o.entry).is(known) {
 			s.unhold(o.entry)
 		}
 	}
 }
 
-// release assumes metadata for values that have been held for long enough, and makes newcomers of
-// them. It reports whether there are newcomers.
-func (s *server) release(ctx context.Context) bool {
-	s.askAgain(ctx)
+// release assumes metadata for values that have been held for long enough, and takes them.
+func (s *server) release() {
+	s.askAgain()
 	n := 0
 	for ; n < len(s.held.order); n++ {
 		o := s.held.order[n]
@@ -322,32 +312,30 @@ func (s *server) release(ctx context.Context) bool {
 		if v == nil {
 			continue // its metadata has come
 		}
-		if s.now.Sub(o.since) < holdFor || s.news.full() {
+		if s.now.Sub(o.since) < holdFor || s.news.Full() {
 			break
 		}
-		s.assume(ctx, o.entry, v)
+		s.assume(o.entry, v)
 		s.unhold(o.entry)
 	}
 	s.held.order = append(s.held.order[:0], s.held.order[n:]...)
-	return len(s.news.values) > 0
 }
 
 // assume gives entry i the metadata that the store has by now, or else the default metadata.
-func (s *server) assume(ctx context.Context, i uint32, v *heldValue) {
-	s.look(ctx, i)
+func (s *server) assume(i uint32, v *heldValue) {
+	s.look(i)
 	if e := s.cache.At(i); !e.is(known) {
 		s.setMetric(e, i, defaultMetric(v.word), v.sender)
 	}
 }
 
 // look takes the metadata that the store has by now of entry i, if it has some.
-func (s *server) look(ctx context.Context, i uint32) {
+func (s *server) look(i uint32) {
 	e := s.cache.At(i)
 	if e.is(gone) {
 		return
 	}
-	host, name := s.cache.Key(i)
-	if stored, err := s.sink.Metadata(ctx, path(host, name)); err == nil {
+	if stored, err := s.stored(i); err == nil {
 		s.answer(e, i, &stored)
 	}
 }

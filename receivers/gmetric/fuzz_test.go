@@ -113,7 +113,7 @@ func TestRandom(t *testing.T) {
 			var m Message
 			if m.Decode(b) == nil && (m.Word.Value() || m.Word.Old()) {
 				values++
-				if _, kind := scan(m.Text); string(m.Name) == heartbeat || m.Number.Tag == rra.TagUnknown && kind == noNumber {
+				if _, ok := parse(m.Text); string(m.Name) == heartbeat || m.Number.Tag == rra.TagUnknown && !ok {
 					texts++
 				}
 			}
@@ -166,8 +166,8 @@ func (s offlineServer) consistent() error {
 			refs++
 		}
 	}
-	if refs != s.news.refs {
-		return fmt.Errorf("%d references, %d counted", refs, s.news.refs)
+	if refs != s.refs {
+		return fmt.Errorf("%d references, %d counted", refs, s.refs)
 	}
 	return nil
 }

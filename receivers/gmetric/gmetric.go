@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sockets"
@@ -62,7 +61,6 @@ func (s *server) Close() error { return s.udp.Close() }
 // Serve reads until ctx ends.
 func (s *server) Serve(ctx context.Context) error {
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
-	s.labels.start()
 	if s.names != nil {
 		s.names.start()
 		defer s.names.stop()
@@ -81,12 +79,12 @@ func (s *server) datagrams(ctx context.Context, n int) {
 	for i := range n {
 		s.datagram(s.udp.Packet(i), s.udp.From(i).Addr())
 	}
-	if s.ripe(n) {
+	if s.news.Ripe(s.udp.Full(n), s.now) {
 		s.resolve(ctx)
 	}
 	s.tick(ctx)
 	s.udp.WakeAt(s.wake())
-	s.Series.Store(s.news.refs)
+	s.Series.Store(s.refs)
 }
 
 // readNamed reads the datagrams that have waited for the names of their senders.
@@ -118,24 +116,10 @@ func (s *server) wake() time.Time {
 	switch {
 	case s.names != nil && s.names.waiting(), len(s.texts.dirty) >= describeMany:
 		return time.Now().Add(soon)
-	case s.held.len() > 0 || len(s.texts.dirty) > 0 || len(s.news.asks) > 0:
+	case s.held.len() > 0 || len(s.texts.dirty) > 0:
 		return s.ticked.Add(s.every)
 	}
 	return time.Time{}
-}
-
-// ripe reports whether newcomers are to be resolved now that n datagrams are read. To resolve many
-// together is cheaper, but no newcomer waits long for others.
-func (s *server) ripe(n int) bool {
-	w := &s.news
-	if len(w.values) == 0 && len(w.asks) == 0 {
-		return false
-	}
-	now := time.Now()
-	if !w.begun {
-		w.begun, w.since = true, now
-	}
-	return !s.udp.Full(n) || w.full() || now.Sub(w.since) >= receivers.NewcomerWait
 }
 
 // tick assumes metadata for values that have waited for it for too long, and hands over metadata
@@ -144,15 +128,14 @@ func (s *server) tick(ctx context.Context) {
 	now := time.Now() // not cfg.Now, which says when things happened
 	if now.Sub(s.ticked) < s.every {
 		if len(s.texts.dirty) >= describeMany {
-			s.flushTexts(false)
+			s.flushTexts(ctx, false)
 		}
 		return
 	}
 	s.ticked = now
-	if s.release(ctx) {
-		s.resolve(ctx)
-	}
-	s.flushTexts(false)
+	s.release()
+	s.resolve(ctx)
+	s.flushTexts(ctx, false)
 }
 
 // finish hands over samples and metadata when Serve ends, and waits until they are stored. Values
@@ -162,11 +145,8 @@ func (s *server) finish() {
 	if s.names != nil {
 		s.Drop(receivers.State, uint64(len(s.names.held)))
 	}
-	s.flushTexts(true)
-	var labels sync.WaitGroup
-	labels.Go(s.labels.stop)
+	s.flushTexts(context.Background(), true)
 	s.queue.Stop()
-	labels.Wait()
 }
 
 func (s *server) datagram(packet []byte, from netip.Addr) {
@@ -192,7 +172,7 @@ func (s *server) datagram(packet []byte, from netip.Addr) {
 		}
 	}
 	s.message(m, host)
-	if s.news.full() {
+	if s.news.Full() {
 		s.resolve(context.Background())
 	}
 }
@@ -224,6 +204,9 @@ func (s *server) message(m *Message, host []byte) {
 	e := s.cache.At(i)
 	if e.dmax > 0 && s.second-e.seen > e.dmax && e.is(known) {
 		s.expire(e, i)
+	}
+	if !e.is(asked) {
+		s.ask(e, i)
 	}
 	if m.Word.Old() || m.Word == WordMetadata {
 		s.describe(e, i, m)

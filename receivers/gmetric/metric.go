@@ -93,19 +93,8 @@ func label(b []byte) string {
 // defaultMetric returns the metadata that is assumed if none comes for a value of message w.
 func defaultMetric(w Word) metric {
 	var t Type
-	switch w {
-	case WordUshort:
-		t = Uint16
-	case WordShort:
-		t = Int16
-	case WordInt:
-		t = Int32
-	case WordUint:
-		t = Uint32
-	case WordFloat:
-		t = Float
-	case WordDouble:
-		t = Double
+	if w.Value() {
+		t = [...]Type{Uint16, Int16, Int32, Uint32, Unknown, Float, Double}[w-WordUshort]
 	}
 	return metric{typ: t.String(), slope: Both, tmax: defaultTMax}
 }

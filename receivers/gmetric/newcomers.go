@@ -2,33 +2,16 @@ package gmetric
 
 import (
 	"bytes"
-	"time"
+	"context"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// maxAsks is how many entries may wait for the store to be asked for their metadata.
-const maxAsks = 1 << 16
-
-// newcomers are values of metrics that have no series yet. They wait, in order, until the datagrams
-// at hand are read. Then the store is asked for the metadata of all of them, and for the series of
-// those whose metadata there is.
-type newcomers struct {
-	values []newcomer
-	bytes  int       // of memory that values take, about
-	begun  bool      // since is set
-	since  time.Time // when the first of values came
-	asks   []uint32  // entries whose metadata the store is to be asked for
-	series receivers.Newcomers[uint32, newcomer]
-	refs   int64 // entries of the cache that have a series
-}
-
-// A newcomer is a value of a metric without a series.
+// A newcomer is a value of a metric without a series. It waits until the datagrams at hand are read.
 type newcomer struct {
 	reading
-	entry  uint32 // number of the cache's entry
-	sender string
+	entry uint32 // number of the cache's entry
 }
 
 // A reading is a value as it arrived: a number, or a text if number is unknown.
@@ -49,23 +32,63 @@ func (r *reading) clone() reading {
 	return c
 }
 
-func (n *newcomers) add(i uint32, r *reading, sender string) {
-	n.values = append(n.values, newcomer{reading: r.clone(), entry: i, sender: sender})
-	n.bytes += len(r.text) + 128
-}
+// newcomerBytes is how much memory a value that waits takes beside its text, about.
+const newcomerBytes = 128
 
-func (n *newcomers) full() bool {
-	return len(n.values) >= receivers.MaxNewcomers || n.bytes >= receivers.MaxNewcomerBytes
-}
-
-func (n *newcomers) reset() {
-	clear(n.values)
-	n.values, n.bytes, n.begun = n.values[:0], 0, false
-}
-
-// ask notes that the store is to be asked for the metadata of entry i.
-func (n *newcomers) ask(i uint32) {
-	if len(n.asks) < maxAsks {
-		n.asks = append(n.asks, i)
+// newcomer keeps a value of entry i, whose metadata is known, until its series is resolved.
+func (s *server) newcomer(e *entry, i uint32, r *reading, sender []byte) {
+	k, asked := s.news.Index(i)
+	if !asked {
+		t, err := s.metadata(i)
+		if err != nil {
+			s.Drop(receivers.FailureReason(err), 1)
+			return
+		}
+		if t.lost {
+			e.flags &^= known
+			e.meta = 0
+			s.hold(i, r, string(sender))
+			return
+		}
+		if _, err := r.value(t.kind()); err != nil {
+			s.badValue(i, r, err)
+			return
+		}
+		k = s.news.Ask(i, s.request(i, t, string(sender), r.at))
 	}
+	s.news.Wait(k, newcomer{r.clone(), i}, len(r.text)+newcomerBytes, s.now)
+}
+
+// request asks for the series of entry i, which has the metadata t.
+func (s *server) request(i uint32, t *described, sender string, at rra.Time) receivers.Request {
+	host, name := s.cache.Key(i)
+	return receivers.Request{
+		Identity: identify(host, name, &t.metric),
+		Sender:   sender,
+		Time:     at,
+		Widen:    true,
+		Define: func(step int64) *rra.Definition {
+			t.relabel = false // the series is made with these labels
+			if step == 0 {
+				step = s.set.step
+			}
+			return t.define(step)
+		},
+	}
+}
+
+// resolve asks the store for the series of the newcomers, and takes their values.
+func (s *server) resolve(ctx context.Context) {
+	_ = s.news.Resolve(ctx, s.asks) // it is logged, and Replay counts what it costs
+	s.news.Replay(&s.Counters, func(v *newcomer, _ int, r *receivers.Request) {
+		e := s.cache.At(v.entry)
+		if e.Ref == 0 {
+			if e.Series = r.Series(s.second); e.Ref == 0 {
+				return
+			}
+			s.refs++
+			s.texts.settled(v.entry)
+		}
+		s.add(e, v.entry, &v.reading)
+	})
 }

@@ -1,20 +1,14 @@
 package gmetric
 
 import (
+	"bytes"
+	"errors"
 	"math"
 	"strconv"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/decimal"
 	"github.com/rondo-db/rondo/rra"
-)
-
-// A syntax says which kind of number a text is.
-type syntax uint8
-
-const (
-	noNumber syntax = iota
-	integer         // digits, with or without a sign
-	fraction        // a decimal number with a point or an exponent
 )
 
 var (
@@ -29,32 +23,40 @@ var (
 // exactly. The other kinds take the nearest double; a number that is too large for a double is
 // unknown. Errors are of type *receivers.Error.
 func ParseValue(k rra.Kind, text []byte) (rra.Value, error) {
-	text, kind := scan(text)
-	if kind == noNumber {
+	f, ok := parse(text)
+	if !ok {
 		return rra.Unknown, errNoNumber
 	}
 	if k != rra.Counter && k != rra.Derive {
-		f, _ := strconv.ParseFloat(string(text), 64) // out of range is an infinity
 		return finite(f), nil
 	}
-	if kind != integer {
+	digits := string(bytes.TrimPrefix(bytes.Trim(text, blanks), []byte("+")))
+	u, err := strconv.ParseUint(digits, 10, 64)
+	v := rra.Uint(u)
+	if digits[0] == '-' {
+		var i int64
+		i, err = strconv.ParseInt(digits, 10, 64)
+		v = rra.Int(i)
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return rra.Unknown, errTooLarge
+	case err != nil:
 		return rra.Unknown, errNoInteger
 	}
-	if text[0] != '-' {
-		if text[0] == '+' {
-			text = text[1:]
-		}
-		u, err := strconv.ParseUint(string(text), 10, 64)
-		if err != nil {
-			return rra.Unknown, errTooLarge
-		}
-		return rra.Uint(u), nil
+	return v, nil
+}
+
+// blanks are what C's isspace holds for a blank.
+const blanks = " \t\n\v\f\r"
+
+// parse reads a decimal number with or without blanks around it. One that is too large is infinite.
+func parse(text []byte) (f float64, ok bool) {
+	text = bytes.Trim(text, blanks)
+	if digits := bytes.TrimLeft(text, "+-"); len(digits) == 0 || digits[0] > '9' { // a word
+		return 0, false
 	}
-	i, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil {
-		return rra.Unknown, errTooLarge
-	}
-	return rra.Int(i), nil
+	return decimal.Parse(text)
 }
 
 // finite returns f as a value: unknown if f is NaN or infinite.
@@ -96,57 +98,3 @@ func appendNumber(dst []byte, v rra.Value) []byte {
 	}
 	return strconv.AppendFloat(dst, math.Float64frombits(v.Bits), 'g', -1, 64)
 }
-
-// scan returns text without the blanks around it, and its syntax.
-func scan(text []byte) ([]byte, syntax) {
-	for len(text) > 0 && blank(text[0]) {
-		text = text[1:]
-	}
-	for len(text) > 0 && blank(text[len(text)-1]) {
-		text = text[:len(text)-1]
-	}
-	i := 0
-	if i < len(text) && (text[i] == '+' || text[i] == '-') {
-		i++
-	}
-	kind := integer
-	n := digits(text[i:])
-	i += n
-	if i < len(text) && text[i] == '.' {
-		kind = fraction
-		i++
-		m := digits(text[i:])
-		i, n = i+m, n+m
-	}
-	if n == 0 {
-		return text, noNumber
-	}
-	if i < len(text) && text[i]|0x20 == 'e' {
-		kind = fraction
-		i++
-		if i < len(text) && (text[i] == '+' || text[i] == '-') {
-			i++
-		}
-		if n = digits(text[i:]); n == 0 {
-			return text, noNumber
-		}
-		i += n
-	}
-	if i < len(text) {
-		return text, noNumber
-	}
-	return text, kind
-}
-
-// digits returns the number of digits at the beginning of b.
-func digits(b []byte) int {
-	for i, c := range b {
-		if c < '0' || c > '9' {
-			return i
-		}
-	}
-	return len(b)
-}
-
-// blank reports whether c is one of C's isspace.
-func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }

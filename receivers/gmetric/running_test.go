@@ -187,7 +187,6 @@ func offline(sink receivers.Sink, cfg receivers.Config) offlineServer {
 	}
 	s := makeServer(cfg, set, sink)
 	s.queue = receivers.NewQueue(sink, &s.Counters, cfg)
-	s.labels.start()
 	return offlineServer{s}
 }
 

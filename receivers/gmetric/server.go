@@ -13,18 +13,18 @@ import (
 // A server is the receiver. All of it but the counters belongs to the goroutine of Serve.
 type server struct {
 	receivers.Counters
-	cfg    receivers.Config
-	sink   receivers.Sink
-	asks   *receivers.Resolver
-	set    settings
-	udp    *sockets.UDP
-	queue  *receivers.Queue
-	cache  *cache
-	news   newcomers
-	held   held
-	texts  texts
-	labels *relabeler
-	names  *names // nil: addresses are not resolved
+	cfg   receivers.Config
+	sink  receivers.Sink
+	asks  *receivers.Resolver
+	set   settings
+	udp   *sockets.UDP
+	queue *receivers.Queue
+	cache *cache
+	news  receivers.Newcomers[uint32, newcomer]
+	held  held
+	texts texts
+	names *names // nil: addresses are not resolved
+	refs  int64  // entries of the cache that have a series
 
 	now    time.Time     // when the datagrams at hand were read
 	second uint32        // of now: see Resolver.Tick
@@ -60,7 +60,6 @@ func (s *sender) host() []byte { return s.text[:s.n] }
 // makeServer returns a server without a socket.
 func makeServer(cfg receivers.Config, set settings, sink receivers.Sink) *server {
 	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries), asks: receivers.NewResolver(sink, cfg, "gmetric"), every: tickEvery}
-	s.labels = newRelabeler(sink, cfg)
 	s.texts.init()
 	s.held.init()
 	if set.resolve {
@@ -79,16 +78,16 @@ func (s *server) forgetSeries() {
 	for i := range s.cache.Len() {
 		s.cache.At(uint32(i)).Ref = 0
 	}
-	s.news.refs = 0
+	s.refs = 0
 }
 
 // restart empties the cache, which is full. It keeps only what cannot be read back from the store:
-// values that are held, metadata that is not stored yet, and entries that wait to be asked for.
+// values that are held, and metadata that is not stored yet.
 func (s *server) restart() {
-	held, described, asks := s.held, s.texts.byEntry, s.news.asks
+	held, described := s.held, s.texts.byEntry
 	s.held.init()
 	s.texts.init()
-	s.news.asks, s.news.refs = nil, 0
+	s.refs = 0
 	s.cache.restart(func(yield func(uint32, func(uint32)) bool) {
 		for _, o := range held.order {
 			if v := held.of(o); v != nil {
@@ -96,17 +95,14 @@ func (s *server) restart() {
 			}
 		}
 		for i, d := range described {
-			if d.listed || d.fresh {
+			if d.listed {
 				yield(i, func(i uint32) { s.texts.restore(i, d) })
 			}
-		}
-		for _, i := range asks {
-			yield(i, s.news.ask)
 		}
 	})
 	for i := range s.cache.Len() {
 		if s.cache.At(uint32(i)).Ref != 0 {
-			s.news.refs++
+			s.refs++
 		}
 	}
 }

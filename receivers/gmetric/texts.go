@@ -23,7 +23,6 @@ type described struct {
 	sender string
 	at     rra.Time // when the metadata or the newest text arrived
 
-	fresh   bool // the store has not been asked yet whether it has the same metadata
 	lost    bool // the store has no metadata of the metric any more
 	store   bool // the metadata is to be stored
 	relabel bool // the labels of the series are to be changed, once there is a series
@@ -64,7 +63,7 @@ func (t *texts) put(i uint32) *described {
 			if tries++; tries > evictionTries {
 				break
 			}
-			if !d.listed && !d.fresh {
+			if !d.listed {
 				t.remove(j)
 			}
 			if !t.full() {

@@ -7,14 +7,26 @@ import (
 
 func (s *server) read(e *entry, i uint32, m *Message) {
 	r := reading{word: m.Word, number: m.Number, text: m.Text, at: s.at}
+	s.take(e, i, &r, s.sender.host())
+}
+
+// take takes a value: as a heartbeat, a text or a sample if its metadata is known.
+func (s *server) take(e *entry, i uint32, r *reading, sender []byte) {
 	switch {
 	case !e.is(asked):
-		s.news.ask(i)
-		s.news.add(i, &r, string(s.sender.host()))
-	case !e.is(known) && !e.is(beats):
-		s.hold(i, &r, string(s.sender.host()))
+		s.Drop(e.Why, 1)
+	case e.is(beats):
+		s.beat(e, i, sender)
+	case !e.is(known):
+		s.hold(i, r, string(sender))
+	case e.words(r):
+		s.text(e, i, r, sender)
+	case e.Ref != 0:
+		s.add(e, i, r)
+	case s.second < e.Retry:
+		s.Drop(e.Why, 1)
 	default:
-		s.store(e, i, &r)
+		s.newcomer(e, i, r, sender)
 	}
 }
 
@@ -22,22 +34,6 @@ func (s *server) read(e *entry, i uint32, m *Message) {
 func (s *server) hold(i uint32, r *reading, sender string) {
 	if lost, why := s.held.hold(i, r, sender, s.now); lost > 0 {
 		s.Drop(why, lost)
-	}
-}
-
-// store takes a value of a metric whose metadata is known: as a heartbeat, a text or a sample.
-func (s *server) store(e *entry, i uint32, r *reading) {
-	switch {
-	case e.is(beats):
-		s.beat(e, i)
-	case e.words(r):
-		s.text(e, i, r)
-	case e.Ref != 0:
-		s.add(e, i, r)
-	case s.second < e.Retry:
-		s.Drop(e.Why, 1)
-	default:
-		s.news.add(i, r, string(s.sender.host()))
 	}
 }
 
@@ -49,8 +45,8 @@ func (e *entry) words(r *reading) bool {
 	case e.typ != Unknown || !r.textual():
 		return false
 	}
-	_, kind := scan(r.text)
-	return kind == noNumber
+	_, ok := parse(r.text)
+	return !ok
 }
 
 // add hands r over as a sample.
