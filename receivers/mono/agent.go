@@ -25,14 +25,12 @@ func (s *server) handle(ctx context.Context, c *sockets.Conn) {
 
 // enter makes a known to Control.
 func (s *server) enter(a *agent) {
-	s.carried.enter(a.host, a.since)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.peers[a.peer] = a
 }
 
 func (s *server) leave(a *agent) {
-	s.carried.leave(a.host)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.peers[a.peer] == a {
@@ -177,7 +175,7 @@ func (a *agent) Sample(ticks int64, changed []int) {
 	}
 	rs := a.dec.Readings()
 	which := changed
-	if a.queue != nil || a.s.carried.allow(a.host, len(rs), a.now) {
+	if a.queue != nil || a.s.carried.Spend(a.host, len(rs), a.now) {
 		which = a.all()
 	} else {
 		a.s.Drop(receivers.Limit, 1) // one sample, although a part of it is stored

@@ -15,6 +15,7 @@ import (
 func workload(t testing.TB, n, quiet int) (*agent, [][]byte) {
 	t.Helper()
 	s := &server{cfg: receivers.Config{MaxFuture: -1, InFlight: 1}.WithDefaults(), set: settings{step: 1}, sink: new(receivertest.Nowhere), maxHeld: maxHeld}
+	s.carried.Burst = -1 // no limit
 	s.asks = receivers.NewResolver(s.sink, s.cfg, "mono")
 	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
 	a := &agent{s: s, peer: "10.0.0.7", host: "10.0.0.7"}

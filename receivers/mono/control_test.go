@@ -1,6 +1,7 @@
 package mono
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -33,17 +34,14 @@ func newPuppet(t testing.TB, r *receivertest.Running, d Dialect, cs ...Counter) 
 	p := &puppet{t: t, requests: make(chan Request, 100), ended: make(chan error, 1)}
 	p.conn = send(t, r, must(AppendHello(nil, cs)))
 	go func() {
-		dec := RequestDecoder{Dialect: d}
-		buf := make([]byte, 7)
+		in := bufio.NewReader(p.conn)
 		for {
-			n, err := p.conn.Read(buf)
-			if err == nil {
-				err = dec.Feed(buf[:n], func(r Request) { p.requests <- r })
-			}
+			r, err := ReadRequest(in, d)
 			if err != nil {
 				p.ended <- err
 				return
 			}
+			p.requests <- r
 		}
 	}()
 	return p

@@ -249,17 +249,13 @@ func checkRequests(t *testing.T, captured []string) {
 		_, digits, _ := strings.Cut(s, ":")
 		b := unhex(t, digits)
 		for _, pieces := range [][][]byte{{b}, bytewise(b)} {
-			d := RequestDecoder{Dialect: AgentDialect}
+			rs, err := readRequests(AgentDialect, pieces...)
+			if err != nil {
+				t.Errorf("%s: %v", s, err)
+			}
 			var again []byte
-			for _, p := range pieces {
-				if err := d.Feed(p, func(r Request) {
-					var err error
-					if again, err = AppendRequest(again, AgentDialect, r); err != nil {
-						t.Error(err)
-					}
-				}); err != nil {
-					t.Errorf("%s: %v", s, err)
-				}
+			for _, r := range rs {
+				again = append(again, must(AppendRequest(nil, AgentDialect, r))...)
 			}
 			if !slices.Equal(again, b) {
 				t.Errorf("%s: written again %x", s, again)

@@ -7,7 +7,7 @@
 // on command: it is a receivers.Controller.
 //
 // A [Decoder] turns the bytes of an agent, in pieces of any size, into messages; the Append
-// functions make such bytes. [AppendRequest] and [RequestDecoder] are for the other direction. They
+// functions make such bytes. [AppendRequest] and [ReadRequest] are for the other direction. They
 // know two dialects, because the published page and the agent disagree about requests: see
 // [Dialect].
 //

@@ -1,8 +1,11 @@
 package mono
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"runtime"
 	"slices"
@@ -158,11 +161,19 @@ var someRequests = []Request{
 }
 
 func readRequests(dialect Dialect, pieces ...[]byte) (rs []Request, err error) {
-	d := RequestDecoder{Dialect: dialect}
+	var parts []io.Reader
 	for _, p := range pieces {
-		if err := d.Feed(p, func(r Request) { rs = append(rs, r) }); err != nil {
+		parts = append(parts, bytes.NewReader(p))
+	}
+	in := bufio.NewReader(io.MultiReader(parts...))
+	for {
+		r, err := ReadRequest(in, dialect)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return rs, nil
+		case err != nil:
 			return rs, err
 		}
+		rs = append(rs, r)
 	}
-	return rs, nil
 }

@@ -40,7 +40,8 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, "mono"), maxHeld: maxHeld, answerTime: answerTime, carried: pace{rate: float64(set.carried)}, peers: make(map[string]*agent)}
+	s := &server{cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, "mono"), maxHeld: maxHeld, answerTime: answerTime, peers: make(map[string]*agent)}
+	s.carried.Rate, s.carried.Burst = float64(set.carried), carriedBurst*float64(set.carried)
 	for _, name := range set.files {
 		f, err := openRecording(name)
 		if err != nil {

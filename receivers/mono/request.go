@@ -1,9 +1,12 @@
 package mono
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -64,78 +67,53 @@ func AppendRequest(dst []byte, d Dialect, r Request) ([]byte, error) {
 	return dst, fmt.Errorf("request %d is not known", r.Command)
 }
 
-// A RequestDecoder reads what an inspector sends, in pieces of any size.
-type RequestDecoder struct {
-	Dialect Dialect
-
-	in    stream
-	h     func(Request) // during Feed
-	state requestState
-	first string
-}
-
-// A requestState is what comes next.
-type requestState uint8
-
-const (
-	atRequest requestState = iota
-	atFirstText
-	atSecondText
-	atIndex
-)
-
-// Feed reads p, and calls h for each complete request. It returns the errors of a Decoder.
-func (d *RequestDecoder) Feed(p []byte, h func(Request)) error {
-	d.h = h
-	err := d.in.feed(p, d.take)
-	d.h = nil
-	return err
-}
-
-// take is the element function of requests.
-func (d *RequestDecoder) take(b []byte) (n, need int, err error) {
-	switch d.state {
-	case atRequest:
-		return d.takeCommand(b)
-	case atIndex:
-		if len(b) < 2 {
-			return 0, 2, nil
+// ReadRequest reads what an inspector sends next. At the end of the stream the error is io.EOF, and
+// inside a request it is io.EOF or io.ErrUnexpectedEOF. What is no request is a *receivers.Error.
+func ReadRequest(in *bufio.Reader, d Dialect) (r Request, err error) {
+	c, err := in.ReadByte()
+	if err != nil {
+		return r, err
+	}
+	switch c {
+	case goodBye:
+		r.Command = GoodByeRequest
+	case d.first():
+		r.Command = ListRequest
+	case d.first() + byte(RemoveRequest):
+		r.Command = RemoveRequest
+		err = binary.Read(in, binary.LittleEndian, &r.Index)
+	case d.first() + byte(AddRequest):
+		r.Command = AddRequest
+		first, second := &r.Name, &r.Category
+		if d == AgentDialect {
+			first, second = second, first
 		}
-		d.state = atRequest
-		d.h(Request{Command: RemoveRequest, Index: int16(binary.LittleEndian.Uint16(b))})
-		return 2, 0, nil
+		if *first, err = readText(in); err == nil {
+			*second, err = readText(in)
+		}
+	default:
+		err = failure(receivers.Unsupported, 0, "request %d", c)
 	}
-	text, null, n, need, err := d.in.text(b, 0)
-	switch {
-	case err == nil && null:
-		return 0, 0, failure(receivers.Malformed, d.in.read, "a null string in an add request")
-	case n == 0:
-		return 0, need, err
-	case d.state == atFirstText:
-		d.state, d.first = atSecondText, string(text)
-		return n, 0, nil
-	}
-	d.state = atRequest
-	r := Request{Command: AddRequest, Category: string(text), Name: d.first}
-	if d.Dialect == AgentDialect {
-		r.Category, r.Name = r.Name, r.Category
-	}
-	d.h(r)
-	return n, 0, nil
+	return r, err
 }
 
-func (d *RequestDecoder) takeCommand(b []byte) (n, need int, err error) {
-	switch c := b[0]; {
-	case c == goodBye:
-		d.h(Request{Command: GoodByeRequest})
-	case c == d.Dialect.first():
-		d.h(Request{Command: ListRequest})
-	case c == d.Dialect.first()+byte(AddRequest):
-		d.state = atFirstText
-	case c == d.Dialect.first()+byte(RemoveRequest):
-		d.state = atIndex
-	default:
-		return 0, 0, failure(receivers.Unsupported, d.in.read, "request %d", c)
+func readText(in *bufio.Reader) (string, error) {
+	var size int32
+	if err := binary.Read(in, binary.LittleEndian, &size); err != nil {
+		return "", err
 	}
-	return 1, 0, nil
+	switch {
+	case size < 0:
+		return "", failure(receivers.Malformed, 0, "a null string in an add request")
+	case size > MaxText:
+		return "", failure(receivers.Limit, 0, "string of %d bytes, at most %d are allowed", size, MaxText)
+	}
+	b := make([]byte, size)
+	if _, err := io.ReadFull(in, b); err != nil {
+		return "", err
+	}
+	if bytes.IndexByte(b, 0) >= 0 {
+		return "", failure(receivers.Malformed, 0, "NUL in a string")
+	}
+	return string(b), nil
 }

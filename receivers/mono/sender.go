@@ -1,6 +1,7 @@
 package mono
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -264,29 +265,18 @@ func hangUp(ctx context.Context, conn net.Conn) error {
 
 // answer reads requests until the inspector goes, and returns why.
 func (s *Sender) answer(conn io.Reader, answer func(Request) error) error {
-	dec := RequestDecoder{Dialect: s.dialect}
-	buf := make([]byte, 4096)
+	in := bufio.NewReader(conn)
 	for {
-		n, err := conn.Read(buf)
-		if n > 0 {
-			var failed error
-			ferr := dec.Feed(buf[:n], func(r Request) {
-				switch {
-				case failed != nil:
-				case r.Command == GoodByeRequest:
-					failed = errGoodBye
-				default:
-					failed = answer(r)
-				}
-			})
-			if failed = errors.Join(failed, ferr); failed != nil {
-				return failed
-			}
-		}
+		r, err := ReadRequest(in, s.dialect)
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
 			return errors.New("the inspector has hung up")
 		case err != nil:
+			return err
+		case r.Command == GoodByeRequest:
+			return errGoodBye
+		}
+		if err := answer(r); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/allowance"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -27,8 +28,8 @@ type server struct {
 	tcp     *sockets.TCP // nil: only files are read
 	files   []*recording
 	queue   *receivers.SharedQueue
-	held    atomic.Int64 // by the decoders of all agents, in bytes
-	carried pace
+	held    atomic.Int64         // by the decoders of all agents, in bytes
+	carried allowance.Allowances // values carried forward for the agents of one address
 	lines   loglimit.Limit[string]
 
 	maxHeld    int64

@@ -31,6 +31,14 @@ var (
 	flagConns = receivers.NewConnFlags("mono", "an agent", "agents")
 )
 
+// An empty sample of eleven bytes makes the receiver store the last values of all counters of an
+// agent, up to 4096. To bound this work, only a limited number of values is carried forward for the
+// agents of one address. Values that are sent are not counted, because they take 8 bytes each.
+const (
+	carriedRate  = 1 << 18 // values a second, unless --mono-carried says otherwise
+	carriedBurst = 4       // seconds of them at once
+)
+
 // maxWanted is the largest number of counters that every agent is asked for.
 const maxWanted = 256
 

@@ -17,7 +17,7 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 	at := make([]int, 0, len(ds))     // at[i] is the index of the description of ms[i]
 	paid := make([]bool, 0, len(ds))  // paid[i]: ms[i] was taken from its sender's allowance
 	unused := make(map[string]int, 1) // sender → paths taken from its allowance and not made
-	defer func() { s.allowed.giveBack(unused) }()
+	defer func() { s.allowed.GiveBack(unused, s.o.Now()) }()
 	for i := range ds {
 		d := &ds[i]
 		known, err := d.Known, error(nil)
@@ -28,7 +28,7 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 		case err != nil:
 			out[i] = err
 			continue
-		case !known && !s.allowed.spend(d.Sender):
+		case !known && !s.allowed.Spend(d.Sender, 1, s.o.Now()):
 			out[i] = receivers.ErrSenderLimit
 			s.refused.count(out[i])
 			continue

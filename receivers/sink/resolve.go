@@ -20,7 +20,7 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 		Sink: s, reqs: reqs,
 		repeated: make(map[int]int), granted: make(map[string]int, 1),
 	}
-	defer func() { s.allowed.giveBack(c.granted) }()
+	defer func() { s.allowed.GiveBack(c.granted, s.o.Now()) }()
 	if err := c.lookAll(ctx); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *call) exists(i int) {
 // missing adds the spec of a series that is to be made for request i, if it may be made.
 func (c *call) missing(i int) {
 	r := &c.reqs[i]
-	if !c.allowed.spend(r.Sender) {
+	if !c.allowed.Spend(r.Sender, 1, c.o.Now()) {
 		r.Err = receivers.ErrSenderLimit
 		c.refused.count(r.Err)
 		return

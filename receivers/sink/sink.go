@@ -16,6 +16,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/allowance"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -112,7 +113,7 @@ type shared struct {
 	tickets sync.Pool
 	made    atomic.Uint64
 	refused refusalCount
-	allowed allowances
+	allowed allowance.Allowances
 	heard   heard
 	roll    roll
 	learn   learner
@@ -123,9 +124,7 @@ type shared struct {
 // New returns a Sink over s.
 func New(s Engine, o Options) *Sink {
 	sink := &Sink{store: s, shared: &shared{o: o.withDefaults()}}
-	sink.allowed = allowances{
-		burst: float64(sink.o.SenderBurst), rate: float64(sink.o.SenderRate), now: sink.o.Now, bySender: make(map[string]*allowance),
-	}
+	sink.allowed.Burst, sink.allowed.Rate = float64(sink.o.SenderBurst), float64(sink.o.SenderRate)/60
 	sink.SetPolicy(o.Policy)
 	sink.heard.log, sink.heard.now = sink.o.Logger, sink.o.Now
 	return sink
@@ -315,6 +314,6 @@ func (s *Sink) Stats() Stats {
 	for i := range st.Refused {
 		st.Refused[i] = s.refused[i].Load()
 	}
-	st.Senders = s.allowed.senders()
+	st.Senders = s.allowed.Senders()
 	return st
 }
