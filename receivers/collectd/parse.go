@@ -214,22 +214,6 @@ func (d *Decoder) message(c *variables, part []byte, have Level, h Handler) *rec
 	return nil
 }
 
-// A Packet is the content of a datagram.
-type Packet struct {
-	Lists   []ValueList
-	Notes   []Notification
-	Dropped []receivers.Reason // value lists and notifications left out
-}
-
-// Parse appends copies of the content of b to p. It returns the error of Decode.
-func (d *Decoder) Parse(p *Packet, b []byte) error { return d.Decode(b, (*collector)(p)) }
-
-type collector Packet
-
-func (p *collector) List(v *ValueList)       { p.Lists = append(p.Lists, v.Clone()) }
-func (p *collector) Note(n *Notification)    { p.Notes = append(p.Notes, n.Clone()) }
-func (p *collector) Drop(r receivers.Reason) { p.Dropped = append(p.Dropped, r) }
-
 // signed reads a signature, which is the first size bytes of b, and the parts that it signs, which
 // are the rest of b.
 func (d *Decoder) signed(b []byte, size, depth int, have Level, h Handler) *receivers.Error {

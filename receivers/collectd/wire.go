@@ -103,9 +103,6 @@ func (v *ValueList) Value(i int) rra.Value {
 // infinity are the bits of the exponent of infinities and NaNs.
 const infinity = 0x7ff0000000000000
 
-// AddCounter appends a value.
-func (v *ValueList) AddCounter(x uint64) { v.add(KindCounter, x) }
-
 // AddGauge appends a value.
 func (v *ValueList) AddGauge(x float64) {
 	v.Kinds = append(v.Kinds, KindGauge)
@@ -114,9 +111,6 @@ func (v *ValueList) AddGauge(x float64) {
 
 // AddDerive appends a value.
 func (v *ValueList) AddDerive(x int64) { v.add(KindDerive, uint64(x)) }
-
-// AddAbsolute appends a value.
-func (v *ValueList) AddAbsolute(x uint64) { v.add(KindAbsolute, x) }
 
 func (v *ValueList) add(kind byte, x uint64) {
 	v.Kinds = append(v.Kinds, kind)
@@ -190,15 +184,6 @@ type Notification struct {
 	Time     Stamp
 	Severity Severity
 	Message  []byte
-}
-
-// Clone returns a copy that shares no memory with n.
-func (n *Notification) Clone() Notification {
-	c := *n
-	for _, f := range [...]*[]byte{&c.Host, &c.Plugin, &c.PluginInstance, &c.Type, &c.TypeInstance, &c.Message} {
-		*f = append([]byte(nil), *f...)
-	}
-	return c
 }
 
 // parts is a set of names of a value list.

@@ -151,15 +151,15 @@ func TestCollectdLoad(t *testing.T) {
 			if len(b) > collectd.DefaultPacketBytes {
 				t.Errorf("packet of %d bytes", len(b))
 			}
-			var p collectd.Packet
-			if err := new(collectd.Decoder).Parse(&p, b); err != nil {
+			var lists valueLists
+			if err := new(collectd.Decoder).Decode(b, &lists); err != nil {
 				t.Fatal(err)
 			}
-			if samples != len(p.Lists) {
-				t.Errorf("message %d: %d samples, %d value lists", i, samples, len(p.Lists))
+			if samples != len(lists) {
+				t.Errorf("message %d: %d samples, %d value lists", i, samples, len(lists))
 			}
-			for j := range p.Lists {
-				v := &p.Lists[j]
+			for j := range lists {
+				v := &lists[j]
 				s := state{Path: collectd.Identify(v).Path, At: v.Time.Seconds()}
 				for k := range v.Kinds {
 					s.Readings = append(s.Readings, rra.FormatReading(v.Value(k), nil))
@@ -358,3 +358,10 @@ func TestFind(t *testing.T) {
 		t.Errorf("a slow sender: %v, %v", m, err)
 	}
 }
+
+// valueLists is a collectd.Handler that keeps the value lists.
+type valueLists []collectd.ValueList
+
+func (l *valueLists) List(v *collectd.ValueList)  { *l = append(*l, v.Clone()) }
+func (l *valueLists) Note(*collectd.Notification) {}
+func (l *valueLists) Drop(receivers.Reason)       {}
