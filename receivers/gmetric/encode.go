@@ -1,7 +1,6 @@
 package gmetric
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -9,12 +8,21 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// AppendBinary appends m as a datagram. The error says which field is not valid in such a message.
-// It ignores HostName and IP: the Host of a spoofed message is "IP:NAME".
+// AppendBinary appends m as a datagram. The error says which field is not valid in such a message:
+// Decode would not read it back. It ignores HostName and IP: the Host of a spoofed message is
+// "IP:NAME".
 func (m *Message) AppendBinary(dst []byte) ([]byte, error) {
-	if err := m.check(); err != nil {
+	b, err := m.append(dst)
+	if err == nil {
+		err = new(Message).Decode(b[len(dst):])
+	}
+	if err != nil {
 		return dst, err
 	}
+	return b, nil
+}
+
+func (m *Message) append(dst []byte) ([]byte, error) {
 	b := binary.BigEndian.AppendUint32(dst, uint32(m.Word))
 	switch {
 	case m.Word == WordGmetric:
@@ -23,11 +31,7 @@ func (m *Message) AppendBinary(dst []byte) ([]byte, error) {
 		}
 		return m.appendLimits(b), nil
 	case m.Word.Core():
-		var err error
-		if b, err = m.appendValue(b, coreMetrics[m.Word].wire); err != nil {
-			return dst, err
-		}
-		return b, nil
+		return m.appendValue(b, coreMetrics[m.Word].wire)
 	}
 	b = appendString(b, m.Host)
 	b = appendString(b, m.Name)
@@ -47,51 +51,9 @@ func (m *Message) AppendBinary(dst []byte) ([]byte, error) {
 			b = appendString(appendString(b, p.Key), p.Value)
 		}
 	case m.Word.Value():
-		var err error
-		if b, err = m.appendValue(appendString(b, m.Format), m.Word); err != nil {
-			return dst, err
-		}
+		return m.appendValue(appendString(b, m.Format), m.Word)
 	}
 	return b, nil
-}
-
-// check returns an error if Decode would not read m back.
-func (m *Message) check() error {
-	switch {
-	case m.Word > WordRequest || m.Word > WordCoreLast && m.Word < WordMetadata:
-		return fmt.Errorf("message %d", uint32(m.Word))
-	case len(m.Name) == 0 && !m.Word.Core():
-		return fmt.Errorf("the metric has no name")
-	case m.Slope > Derivative:
-		return fmt.Errorf("slope %d", m.Slope)
-	}
-	if m.Spoof && !m.Word.Old() {
-		if _, name, ok := bytes.Cut(m.Host, []byte{':'}); !ok || len(name) == 0 {
-			return fmt.Errorf("spoofed host %q is not an address, a colon and a name", m.Host)
-		}
-	}
-	for _, f := range [...]struct {
-		what string
-		text []byte
-	}{
-		{"host", m.Host},
-		{"name", m.Name},
-		{"type", m.Type},
-		{"second name", m.Name2},
-		{"units", m.Units},
-		{"format", m.Format},
-		{"value", m.Text},
-	} {
-		if len(f.text) > maxString {
-			return fmt.Errorf("%s of %d bytes, %d is the most", f.what, len(f.text), maxString)
-		}
-	}
-	for _, p := range m.Extra {
-		if n := max(len(p.Key), len(p.Value)); n > maxString {
-			return fmt.Errorf("extra element %.64q of %d bytes, %d is the most", p.Key, n, maxString)
-		}
-	}
-	return nil
 }
 
 // appendLimits appends slope, tmax and dmax.

@@ -1,10 +1,10 @@
 package rrdd
 
 import (
+	"bytes"
 	"crypto/md5"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -15,12 +15,15 @@ import (
 )
 
 // Append appends the bytes of f to dst. It is an error if f is larger than MaxFile, if not every
-// data source has a value, if a value of type Int64 is no integer, or if a name occurs twice.
+// data source has a value, if a value of type Int64 is no integer, or if a Reader would not read f
+// back, because a name occurs twice.
 func (f *File) Append(dst []byte) ([]byte, error) {
-	if err := f.check(); err != nil {
-		return dst, err
+	switch {
+	case len(f.Sources) != len(f.Values):
+		return dst, fmt.Errorf("%d values of %d data sources", len(f.Values), len(f.Sources))
+	case math.IsNaN(f.Timestamp) || math.IsInf(f.Timestamp, 0):
+		return dst, fmt.Errorf("timestamp %v", f.Timestamp)
 	}
-	start := len(dst)
 	b, err := dst, error(nil)
 	switch f.Version {
 	case 1:
@@ -30,52 +33,14 @@ func (f *File) Append(dst []byte) ([]byte, error) {
 	default:
 		err = fmt.Errorf("version %d, there are 1 and 2", f.Version)
 	}
-	if err == nil && len(b)-start > MaxFile {
-		err = fmt.Errorf("the file has %d bytes, %d are possible", len(b)-start, MaxFile)
+	if err == nil {
+		size := int64(len(b) - len(dst))
+		_, err = new(Reader).Read(bytes.NewReader(b[len(dst):]), size)
 	}
 	if err != nil {
 		return dst, err
 	}
 	return b, nil
-}
-
-func (f *File) check() error {
-	switch {
-	case len(f.Sources) != len(f.Values):
-		return fmt.Errorf("%d values of %d data sources", len(f.Values), len(f.Sources))
-	case len(f.Sources) > MaxSources:
-		return fmt.Errorf("%d data sources, %d are possible", len(f.Sources), MaxSources)
-	case math.IsNaN(f.Timestamp) || math.IsInf(f.Timestamp, 0):
-		return fmt.Errorf("timestamp %v", f.Timestamp)
-	}
-	names := make(map[string]struct{}, len(f.Sources))
-	for i := range f.Sources {
-		s := &f.Sources[i]
-		if _, ok := names[s.Name]; ok {
-			return fmt.Errorf("data source %q is there twice", s.Name)
-		}
-		names[s.Name] = struct{}{}
-		if _, err := s.bits(f.Values[i]); err != nil {
-			return fmt.Errorf("data source %q: %w", s.Name, err)
-		}
-		switch {
-		case int(s.Type) >= len(typeWords), int(s.ValueType) >= len(valueTypeWords),
-			int(s.Owner) >= len(ownerWords), int(s.Transform) >= len(transformWords):
-			return fmt.Errorf("data source %q: unknown type, value type, owner or transform", s.Name)
-		}
-		if err := checkUUID(s); err != nil {
-			return fmt.Errorf("data source %q: %w", s.Name, err)
-		}
-	}
-	return nil
-}
-
-func checkUUID(s *Source) error {
-	o := scalar{kind: stringScalar, text: appendOwner(nil, s)}
-	if _, _, ok := o.owner(""); !ok {
-		return fmt.Errorf("owner %q", o.text)
-	}
-	return nil
 }
 
 func appendOwner(dst []byte, s *Source) []byte {
@@ -86,15 +51,13 @@ func appendOwner(dst []byte, s *Source) []byte {
 	return dst
 }
 
-var errNotInteger = errors.New("value is no 64-bit integer")
-
 // bits returns a value as it stands in a file of version 2.
 func (s *Source) bits(v rra.Value) (uint64, error) {
 	if s.ValueType == Int64 {
 		if v.Tag == rra.TagInt || v.Tag == rra.TagUint && v.Bits <= math.MaxInt64 {
 			return v.Bits, nil
 		}
-		return 0, errNotInteger
+		return 0, fmt.Errorf("data source %q: value is no 64-bit integer", s.Name)
 	}
 	switch v.Tag {
 	case rra.TagFloat:
@@ -106,7 +69,7 @@ func (s *Source) bits(v rra.Value) (uint64, error) {
 	case rra.TagUnknown:
 		return math.Float64bits(math.NaN()), nil
 	}
-	return 0, errors.New("value is no number")
+	return 0, fmt.Errorf("data source %q: value is no number", s.Name)
 }
 
 func (f *File) append1(dst []byte) ([]byte, error) {

@@ -67,22 +67,22 @@ func TestEncodeErrors(t *testing.T) {
 	one := []rra.Value{rra.Float(1)}
 	many := &File{Sources: make([]Source, MaxSources+1), Values: make([]rra.Value, MaxSources+1)}
 	for name, f := range map[string]*File{
-		"version 3":              {Version: 3},
-		"1 values of 2 data":     {Sources: make([]Source, 2), Values: one},
-		"10001 data sources":     many,
-		"timestamp NaN":          {Timestamp: math.NaN()},
-		"timestamp +Inf":         {Timestamp: inf},
-		"timestamp 1e-05 has no": {Timestamp: 1e-5},
-		"timestamp 1e+19 has no": {Timestamp: 1e19},
-		`"a" is there twice`:     {Sources: []Source{{Name: "a"}, {Name: "a"}}, Values: []rra.Value{rra.Int(1), rra.Int(1)}},
-		`"": value is no 64-bit`: {Sources: []Source{{ValueType: Int64}}, Values: one},
-		`"u": value is no 64`:    {Sources: []Source{{Name: "u", ValueType: Int64}}, Values: []rra.Value{rra.Uint(1 << 63)}},
-		`value is no number`:     {Sources: make([]Source, 1), Values: []rra.Value{rra.Text(0)}},
-		"unknown type":           {Sources: []Source{{Type: 99}}, Values: one},
-		`owner "vm "`:            {Sources: []Source{{Owner: VM}}, Values: one},
-		`owner "vm a b"`:         {Sources: []Source{{Owner: VM, UUID: "a b"}}, Values: one},
-		`owner "host x"`:         {Sources: []Source{{UUID: "x"}}, Values: one},
-		"are possible":           {Sources: []Source{{Description: strings.Repeat("x", MaxFile)}}, Values: one},
+		"version 3":               {Version: 3},
+		"1 values of 2 data":      {Sources: make([]Source, 2), Values: one},
+		"10001 data sources":      many,
+		"timestamp NaN":           {Timestamp: math.NaN()},
+		"timestamp +Inf":          {Timestamp: inf},
+		"timestamp 1e-05 has no":  {Timestamp: 1e-5},
+		"timestamp 1e+19 has no":  {Timestamp: 1e19},
+		`"a" a second time`:       {Sources: []Source{{Name: "a"}, {Name: "a"}}, Values: []rra.Value{rra.Int(1), rra.Int(1)}},
+		`"": value is no 64-bit`:  {Sources: []Source{{ValueType: Int64}}, Values: one},
+		`"u": value is no 64`:     {Sources: []Source{{Name: "u", ValueType: Int64}}, Values: []rra.Value{rra.Uint(1 << 63)}},
+		`value is no number`:      {Sources: make([]Source, 1), Values: []rra.Value{rra.Text(0)}},
+		`type: cannot be "unknow`: {Sources: []Source{{Type: 99}}, Values: one},
+		`cannot be "vm "`:         {Sources: []Source{{Owner: VM}}, Values: one},
+		`cannot be "vm a b"`:      {Sources: []Source{{Owner: VM, UUID: "a b"}}, Values: one},
+		`cannot be "host x"`:      {Sources: []Source{{UUID: "x"}}, Values: one},
+		"are the limit":           {Sources: []Source{{Description: strings.Repeat("x", MaxFile)}}, Values: one},
 	} {
 		if b, err := f.Append([]byte("before")); err == nil || !strings.Contains(err.Error(), name) || string(b) != "before" {
 			t.Errorf("%s: %v, %d bytes", name, err, len(b))
