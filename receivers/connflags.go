@@ -1,8 +1,11 @@
 package receivers
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rondo-db/rondo/internal/sockets"
 )
@@ -88,4 +91,22 @@ func (c Config) Number(f Flag) (int, error) {
 		return 0, f.Wrong(fmt.Errorf("%q is no number above 0", c.Option(f)))
 	}
 	return n, nil
+}
+
+// Bool returns the value of a flag that is a switch. The error names the flag.
+func (c Config) Bool(f Flag) (bool, error) {
+	on, err := strconv.ParseBool(cmp.Or(c.Option(f), "false"))
+	if err != nil {
+		return false, f.Wrong(fmt.Errorf("%q: want true or false", c.Option(f)))
+	}
+	return on, nil
+}
+
+// Choice returns the index of the value of a flag in words. The error names the flag.
+func (c Config) Choice(f Flag, words ...string) (int, error) {
+	i := slices.Index(words, c.Option(f))
+	if i < 0 {
+		return 0, f.Wrong(fmt.Errorf("%q: want one of %s", c.Option(f), strings.Join(words, ", ")))
+	}
+	return i, nil
 }

@@ -3,7 +3,6 @@ package collectd
 import (
 	"context"
 	"errors"
-	"net"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -31,7 +30,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 		return nil, err
 	}
 	s := &server{cfg: cfg, sink: sink, set: set, asks: receivers.NewResolver(sink, cfg, "collectd"), cache: newCache(cacheEntries)}
-	s.udp, err = sockets.ListenUDP(sockets.UDPOptions{
+	s.UDP, err = sockets.ListenUDP(sockets.UDPOptions{
 		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Traffic: &s.Traffic,
 	})
 	if err != nil {
@@ -47,12 +46,6 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	return s, nil
 }
 
-// Addr is where it listens.
-func (s *server) Addr() net.Addr { return s.udp.Addr() }
-
-// Close closes the socket.
-func (s *server) Close() error { return s.udp.Close() }
-
 const (
 	checkUsers  = time.Second // how often the users file is looked at
 	notesMinute = 100         // notifications logged a minute
@@ -62,7 +55,7 @@ const (
 func (s *server) Serve(ctx context.Context) error {
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()
-	return s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
+	return s.UDP.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
 }
 
 // datagrams reads the n datagrams that have arrived.
@@ -77,7 +70,7 @@ func (s *server) datagrams(ctx context.Context, n int) {
 		s.cache.Clear()
 	}
 	for s.from = 0; s.from < n; s.from++ {
-		err := s.dec.Decode(s.udp.Packet(s.from), s)
+		err := s.dec.Decode(s.UDP.Packet(s.from), s)
 		if err == nil && s.weak {
 			err = errWeak
 		} else if err != nil {
@@ -91,7 +84,7 @@ func (s *server) datagrams(ctx context.Context, n int) {
 			s.resolve(ctx)
 		}
 	}
-	if s.news.Ripe(s.udp.Full(n), s.now) {
+	if s.news.Ripe(s.UDP.Full(n), s.now) {
 		s.resolve(ctx)
 	}
 	if s.dec.Unverified {
@@ -129,7 +122,7 @@ var errWeak = errors.New("auth: neither signed nor encrypted as --" + flagLevel.
 
 // bad logs what is wrong with the datagram being read.
 func (s *server) bad(err error) {
-	from := s.udp.From(s.from).Addr().String()
+	from := s.UDP.From(s.from).Addr().String()
 	if ok, held := s.lines.Allow(from, s.now); ok {
 		s.cfg.Logger.Warn("collectd: bad packet", "from", from, "err", err, "held_back_lines", held)
 	}

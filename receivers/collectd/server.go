@@ -13,10 +13,10 @@ import (
 // A server is the receiver. Only the goroutine of Serve uses it, except for the counters.
 type server struct {
 	receivers.Counters
+	*sockets.UDP
 	cfg   receivers.Config
 	sink  receivers.Sink
 	set   settings
-	udp   *sockets.UDP
 	queue *receivers.Queue
 	dec   Decoder
 	cache *cache

@@ -1,8 +1,8 @@
 package gmetric
 
 import (
+	"cmp"
 	"context"
-	"net"
 	"net/netip"
 	"strings"
 	"time"
@@ -22,15 +22,9 @@ var Protocol = receivers.Protocol{
 	Usage:   "UDP `address` that gmond and gmetric send to; a multicast address is joined",
 	Flags:   []receivers.Flag{flagGroup, flagAllow, flagHost, flagResolve, flagStep, flagExpire},
 	Default: func(c receivers.Config, step int64) *rra.Definition {
-		s, err := configure(c)
-		if err != nil {
-			s.step = gmetadStep
-		}
-		if step == 0 {
-			step = s.step
-		}
+		s, _ := configure(c) // Check says what is wrong
 		md := defaultMetric(WordDouble)
-		return md.define(step)
+		return md.define(cmp.Or(step, s.step, gmetadStep))
 	},
 	Check: func(c receivers.Config) error { _, err := configure(c); return err },
 	New:   newServer,
@@ -43,7 +37,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 		return nil, err
 	}
 	s := makeServer(cfg, set, sink)
-	s.udp, err = sockets.ListenUDP(sockets.UDPOptions{
+	s.UDP, err = sockets.ListenUDP(sockets.UDPOptions{
 		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Traffic: &s.Traffic,
 	})
 	if err != nil {
@@ -52,12 +46,6 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	return s, nil
 }
 
-// Addr is where it listens.
-func (s *server) Addr() net.Addr { return s.udp.Addr() }
-
-// Close closes the socket.
-func (s *server) Close() error { return s.udp.Close() }
-
 // Serve reads until ctx ends.
 func (s *server) Serve(ctx context.Context) error {
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
@@ -65,7 +53,7 @@ func (s *server) Serve(ctx context.Context) error {
 		s.names.start()
 		defer s.names.stop()
 	}
-	err := s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
+	err := s.UDP.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
 	s.finish()
 	return err
 }
@@ -77,13 +65,13 @@ func (s *server) datagrams(ctx context.Context, n int) {
 		s.readNamed()
 	}
 	for i := range n {
-		s.datagram(s.udp.Packet(i), s.udp.From(i).Addr())
+		s.datagram(s.UDP.Packet(i), s.UDP.From(i).Addr())
 	}
-	if s.news.Ripe(s.udp.Full(n), s.now) {
+	if s.news.Ripe(s.UDP.Full(n), s.now) {
 		s.resolve(ctx)
 	}
 	s.tick(ctx)
-	s.udp.WakeAt(s.wake())
+	s.UDP.WakeAt(s.wake())
 	s.Series.Store(s.refs)
 }
 

@@ -213,15 +213,15 @@ func TestFlags(t *testing.T) {
 		{flagAllow.Name, "10.0.0.0/33", `--gmetric-allow: "10.0.0.0/33" is no CIDR, such as 10.0.0.0/8`},
 		{flagAllow.Name, "here", `--gmetric-allow: "here" is no CIDR, such as 10.0.0.0/8`},
 		{flagHost.Name, "source", ""},
-		{flagHost.Name, "sender", `--gmetric-host "sender": want message or source`},
+		{flagHost.Name, "sender", `--gmetric-host: "sender": want one of message, source`},
 		{flagResolve.Name, "true", ""},
-		{flagResolve.Name, "maybe", `--gmetric-resolve "maybe": want true or false`},
+		{flagResolve.Name, "maybe", `--gmetric-resolve: "maybe": want true or false`},
 		{flagStep.Name, "60", ""},
 		{flagStep.Name, "0", `--gmetric-step: "0": want whole seconds`},
 		{flagStep.Name, "1m", ""},
 		{flagStep.Name, "1x", `--gmetric-step: "1x" is no duration`},
 		{flagExpire.Name, "delete", ""},
-		{flagExpire.Name, "never", `--gmetric-expire "never": want keep or delete`},
+		{flagExpire.Name, "never", `--gmetric-expire: "never": want one of keep, delete`},
 		{flagGroup.Name, "default", ""},
 	} {
 		err := Protocol.Check(receivers.Config{Options: map[string][]string{test.flag: {test.value}}})

@@ -2,6 +2,7 @@ package gmetric
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"github.com/rondo-db/rondo/receivers"
@@ -69,10 +70,7 @@ func (s *server) request(i uint32, t *described, sender string, at rra.Time) rec
 		Widen:    true,
 		Define: func(step int64) *rra.Definition {
 			t.relabel = false // the series is made with these labels
-			if step == 0 {
-				step = s.set.step
-			}
-			return t.define(step)
+			return t.define(cmp.Or(step, s.set.step))
 		},
 	}
 }

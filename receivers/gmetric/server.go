@@ -13,11 +13,11 @@ import (
 // A server is the receiver. All of it but the counters belongs to the goroutine of Serve.
 type server struct {
 	receivers.Counters
+	*sockets.UDP
 	cfg   receivers.Config
 	sink  receivers.Sink
 	asks  *receivers.Resolver
 	set   settings
-	udp   *sockets.UDP
 	queue *receivers.Queue
 	cache *cache
 	news  receivers.Newcomers[uint32, newcomer]

@@ -67,16 +67,12 @@ func configure(cfg receivers.Config) (settings, error) {
 		}
 		s.allow = append(s.allow, p)
 	}
-	switch host := cfg.Option(flagHost); host {
-	case hostMessage:
-	case hostSource:
-		s.source = true
-	default:
-		return s, fmt.Errorf("--%s %q: want %s or %s", flagHost.Name, host, hostMessage, hostSource)
+	host, err := cfg.Choice(flagHost, hostMessage, hostSource)
+	if err != nil {
+		return s, err
 	}
-	var err error
-	if s.resolve, err = strconv.ParseBool(cfg.Option(flagResolve)); err != nil {
-		return s, fmt.Errorf("--%s %q: want true or false", flagResolve.Name, cfg.Option(flagResolve))
+	if s.resolve, err = cfg.Bool(flagResolve); err != nil {
+		return s, err
 	}
 	if s.step, err = cfg.Step(flagStep); err != nil {
 		return s, err
@@ -84,14 +80,9 @@ func configure(cfg receivers.Config) (settings, error) {
 	if err := new(metric).define(s.step).Validate(); err != nil {
 		return s, flagStep.Wrong(err)
 	}
-	switch expire := cfg.Option(flagExpire); expire {
-	case expireKeep:
-	case expiryDelete:
-		s.remove = true
-	default:
-		return s, fmt.Errorf("--%s %q: want %s or %s", flagExpire.Name, expire, expireKeep, expiryDelete)
-	}
-	return s, nil
+	expire, err := cfg.Choice(flagExpire, expireKeep, expiryDelete)
+	s.source, s.remove = host == 1, expire == 1
+	return s, err
 }
 
 // parsePrefix parses a CIDR, or an address, which is a network of one address.

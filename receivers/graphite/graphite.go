@@ -49,7 +49,7 @@ func check(cfg receivers.Config) error {
 // A lineServer receives lines.
 type lineServer struct {
 	*server
-	both *sockets.Both
+	*sockets.Both
 }
 
 func newLines(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
@@ -60,11 +60,10 @@ func newLines(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, er
 	}
 	s := &lineServer{server: newServer(cfg, set, sink)}
 	set.tcp.Traffic = &s.Traffic
-	s.both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Traffic: &s.Traffic})
+	s.Both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Traffic: &s.Traffic})
 	if err != nil {
 		return nil, err
 	}
-	s.socket = s.both
 	return s, nil
 }
 
@@ -72,14 +71,14 @@ func newLines(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, er
 func (s *lineServer) Serve(ctx context.Context) error {
 	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()
-	d := &datagrams{source: s.newSource(""), udp: s.both.UDP()}
-	return s.both.Serve(ctx, s.readLines, func() {}, func(n int) { d.take(ctx, n) })
+	d := &datagrams{source: s.newSource(""), udp: s.Both.UDP()}
+	return s.Both.Serve(ctx, s.readLines, func() {}, func(n int) { d.take(ctx, n) })
 }
 
 // A pickleServer receives pickles.
 type pickleServer struct {
 	*server
-	tcp *sockets.TCP
+	*sockets.TCP
 }
 
 func newPickles(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
@@ -90,10 +89,9 @@ func newPickles(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, 
 	}
 	s := &pickleServer{server: newServer(cfg, set, sink)}
 	set.tcp.Traffic = &s.Traffic
-	if s.tcp, err = sockets.ListenTCP(set.tcp); err != nil {
+	if s.TCP, err = sockets.ListenTCP(set.tcp); err != nil {
 		return nil, err
 	}
-	s.socket = s.tcp
 	return s, nil
 }
 
@@ -101,5 +99,5 @@ func newPickles(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, 
 func (s *pickleServer) Serve(ctx context.Context) error {
 	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()
-	return s.tcp.Serve(ctx, s.readPickles)
+	return s.TCP.Serve(ctx, s.readPickles)
 }

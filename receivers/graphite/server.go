@@ -1,8 +1,6 @@
 package graphite
 
 import (
-	"net"
-
 	"github.com/rondo-db/rondo/internal/limit"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
@@ -15,8 +13,7 @@ type server struct {
 	sink    receivers.Sink
 	asks    *receivers.Resolver
 	schemas *Schemas
-	part    int // of a name, which is its host
-	socket  socket
+	part    int                    // of a name, which is its host
 	queue   *receivers.SharedQueue // of all connections and datagrams
 	logs    loglimit.Limit[string]
 	held    *limit.Limit // bytes of the buffers of pickles
@@ -26,24 +23,12 @@ type server struct {
 	generation uint64 // of the references
 }
 
-// A socket is what a server listens with.
-type socket interface {
-	Addr() net.Addr
-	Close() error
-}
-
 func newServer(cfg receivers.Config, set settings, sink receivers.Sink) *server {
 	return &server{
 		cfg: cfg, sink: sink, asks: receivers.NewResolver(sink, cfg, prefix), schemas: set.schemas, part: set.host,
 		cache: newCache(cacheEntries), held: limit.New(heldMost, heldShare),
 	}
 }
-
-// Addr is where it listens.
-func (s *server) Addr() net.Addr { return s.socket.Addr() }
-
-// Close closes the sockets.
-func (s *server) Close() error { return s.socket.Close() }
 
 // heldMost is how many bytes the buffers of all connections may take beyond lastBuffer each, and
 // heldShare how many one client's may take.

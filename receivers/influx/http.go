@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // HTTP is the line protocol over HTTP, as InfluxDB 1.8 takes it, with what clients ask besides.
@@ -25,7 +24,7 @@ var HTTP = receivers.Protocol{
 	},
 	Usage:   "whether --http takes lines of InfluxDB's protocol at /write and /api/v2/write: `on|off`",
 	Shares:  []receivers.Flag{flagStep},
-	Default: func(c receivers.Config, step int64) *rra.Definition { return define(c, flagStep, step) },
+	Default: define,
 	Check:   func(c receivers.Config) error { _, err := c.Step(flagStep); return err },
 	New:     newHTTP,
 }

@@ -3,7 +3,6 @@ package influx
 import (
 	"cmp"
 	"context"
-	"net"
 	"net/netip"
 
 	"github.com/rondo-db/rondo/internal/sockets"
@@ -19,7 +18,7 @@ var Protocol = receivers.Protocol{
 	Network: "udp",
 	Usage:   "UDP `address` that lines of InfluxDB's protocol are sent to, usually with the port 8089 (default: off)",
 	Flags:   []receivers.Flag{flagStep, flagDatabase},
-	Default: func(c receivers.Config, step int64) *rra.Definition { return define(c, flagStep, step) },
+	Default: define,
 	Check:   func(c receivers.Config) error { _, err := c.Step(flagStep); return err },
 	New:     newUDP,
 }
@@ -31,12 +30,9 @@ var (
 	}
 )
 
-// define returns the definition of a new series of a receiver with the flag f.
-func define(c receivers.Config, f receivers.Flag, step int64) *rra.Definition {
-	own, err := c.Step(f)
-	if err != nil {
-		own = 0
-	}
+// define returns the definition of a new series.
+func define(c receivers.Config, step int64) *rra.Definition {
+	own, _ := c.Step(flagStep) // Check says what is wrong
 	return definition(own, step)
 }
 
@@ -52,7 +48,7 @@ func definition(own, step int64) *rra.Definition {
 // A udpServer is the receiver over UDP. Only the goroutine of Serve uses its fields.
 type udpServer struct {
 	*intake
-	udp    *sockets.UDP
+	*sockets.UDP
 	queue  *receivers.Queue
 	reader reader
 	from   netip.Addr // who has sent the datagram at hand
@@ -67,25 +63,19 @@ func newUDP(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, erro
 	s := &udpServer{intake: newIntake(cfg, sink, step)}
 	s.reader = reader{intake: s.intake, bad: s.bad}
 	s.reader.src = source{database: []byte(cfg.Option(flagDatabase)), unit: Nanoseconds}
-	s.udp, err = sockets.ListenUDP(sockets.UDPOptions{Address: cfg.Address, Conn: cfg.PacketConn, Traffic: &s.Traffic})
+	s.UDP, err = sockets.ListenUDP(sockets.UDPOptions{Address: cfg.Address, Conn: cfg.PacketConn, Traffic: &s.Traffic})
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Addr returns where it listens.
-func (s *udpServer) Addr() net.Addr { return s.udp.Addr() }
-
-// Close closes the socket.
-func (s *udpServer) Close() error { return s.udp.Close() }
-
 // Serve reads until ctx ends.
 func (s *udpServer) Serve(ctx context.Context) error {
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 	s.reader.out = s.queue
 	defer s.queue.Stop()
-	return s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
+	return s.UDP.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
 }
 
 // datagrams reads the n datagrams that have arrived.
@@ -96,16 +86,16 @@ func (s *udpServer) datagrams(ctx context.Context, n int) {
 		s.forget(r.now)
 	}
 	for i := range n {
-		if from := s.udp.From(i).Addr(); from != s.from || s.sender == "" {
+		if from := s.UDP.From(i).Addr(); from != s.from || s.sender == "" {
 			s.from, s.sender = from, from.String()
 		}
 		r.src.sender = s.sender
-		r.dec.Reset(s.udp.Packet(i), r.src.unit, true)
+		r.dec.Reset(s.UDP.Packet(i), r.src.unit, true)
 		for !r.read() {
 			s.resolve(ctx)
 		}
 	}
-	if r.news.Ripe(s.udp.Full(n), r.now) {
+	if r.news.Ripe(s.UDP.Full(n), r.now) {
 		s.resolve(ctx)
 	}
 }

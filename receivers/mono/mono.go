@@ -1,6 +1,7 @@
 package mono
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -25,10 +26,8 @@ var Protocol = receivers.Protocol{
 	Flags:   append([]receivers.Flag{flagFile, flagDialect, flagAdd, flagCarried, flagStep}, flagConns.All()...),
 	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
 	Default: func(c receivers.Config, step int64) *rra.Definition {
-		if s, err := configure(c); err == nil && step == 0 {
-			step = s.step
-		}
-		return Define(new(Counter), max(step, 1))
+		s, _ := configure(c) // Check says what is wrong
+		return Define(new(Counter), cmp.Or(step, s.step, 1))
 	},
 	Check: func(c receivers.Config) error { _, err := configure(c); return err },
 	New:   newServer,

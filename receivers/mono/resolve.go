@@ -1,6 +1,7 @@
 package mono
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -72,13 +73,8 @@ func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
 	kept := *c
 	return receivers.Request{
 		Identity: Identify(a.peer, c), Sender: a.host, Time: at, Relabel: true, Widen: true,
-		Define: func(step int64) *rra.Definition {
-			if step == 0 {
-				step = a.s.set.step
-			}
-			return Define(&kept, step)
-		},
-		Fits: func(d *rra.Definition) bool { return fits(d, &kept) },
+		Define: func(step int64) *rra.Definition { return Define(&kept, cmp.Or(step, a.s.set.step)) },
+		Fits:   func(d *rra.Definition) bool { return fits(d, &kept) },
 	}
 }
 

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -21,10 +22,8 @@ var Protocol = receivers.Protocol{
 	Usage:   "whether --http takes OpenTelemetry's metrics at /v1/metrics and /api/v1/otlp/v1/metrics: `on|off`",
 	Flags:   []receivers.Flag{flagStep},
 	Default: func(c receivers.Config, step int64) *rra.Definition {
-		if own, err := c.Step(flagStep); step == 0 && err == nil {
-			step = own
-		}
-		return define(gauge, step)
+		own, _ := c.Step(flagStep) // Check says what is wrong
+		return define(gauge, cmp.Or(step, own))
 	},
 	Check: func(c receivers.Config) error { _, err := c.Step(flagStep); return err },
 	New:   newServer,

@@ -1,6 +1,8 @@
 package remotewrite
 
 import (
+	"cmp"
+
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -16,10 +18,8 @@ var Protocol = receivers.Protocol{
 	Usage:   "`on|off`: whether --http takes Prometheus' remote write, at /api/v1/write",
 	Flags:   []receivers.Flag{flagStep, flagRound},
 	Default: func(c receivers.Config, step int64) *rra.Definition {
-		if set, err := configure(c); err == nil && step == 0 {
-			step = set.step
-		}
-		return definition(step, false)
+		set, _ := configure(c) // Check says what is wrong
+		return definition(cmp.Or(step, set.step), false)
 	},
 	Check: func(c receivers.Config) error { _, err := configure(c); return err },
 	New:   func(c receivers.Config, s receivers.Sink) (receivers.Receiver, error) { return newServer(c, s) },

@@ -2,7 +2,6 @@ package remotewrite
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 
 	"github.com/rondo-db/rondo/receivers"
@@ -25,7 +24,7 @@ type settings struct {
 	levels, counters func(step int64) *rra.Definition
 }
 
-// A rounding says to what the times of samples are cut.
+// A rounding says to what the times of samples are cut: the words of --remotewrite-round, in order.
 type rounding int
 
 const (
@@ -41,17 +40,9 @@ func configure(c receivers.Config) (s settings, err error) {
 	own := s.step
 	s.levels = receivers.ByStep(func(step int64) *rra.Definition { return definition(cmp.Or(step, own), false) })
 	s.counters = receivers.ByStep(func(step int64) *rra.Definition { return definition(cmp.Or(step, own), true) })
-	switch v := c.Option(flagRound); v {
-	case "second":
-		s.round = toSecond
-	case "step":
-		s.round = toStep
-	case "never":
-		s.round = never
-	default:
-		return s, flagRound.Wrong(fmt.Errorf("%q: want second, step or never", v))
-	}
-	return s, nil
+	round, err := c.Choice(flagRound, "second", "step", "never")
+	s.round = rounding(round)
+	return s, err
 }
 
 const (

@@ -251,7 +251,7 @@ func TestSettings(t *testing.T) {
 		c := receivers.Config{Address: dir}
 		option(test.flag, test.value)(&c)
 		err := Protocol.Check(c)
-		if (err == nil) != test.ok || err != nil && !strings.Contains(err.Error(), "--"+test.flag.Name+" "+test.value) {
+		if (err == nil) != test.ok || err != nil && !strings.Contains(err.Error(), "--"+test.flag.Name+": \""+test.value+"\"") {
 			t.Errorf("--%s %s: %v", test.flag.Name, test.value, err)
 		}
 		if r, err2 := Protocol.New(c, nil); (err2 == nil) != test.ok {

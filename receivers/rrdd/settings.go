@@ -2,9 +2,6 @@ package rrdd
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/receivers"
@@ -40,15 +37,13 @@ const (
 func configure(cfg receivers.Config) (s settings, err error) {
 	text := cfg.Option(flagInterval)
 	if s.interval, err = receivers.ParseDuration(text); err != nil || s.interval < minInterval || s.interval > maxInterval {
-		return s, fmt.Errorf("--%s %s: want a time from %v to %v, such as 5s", flagInterval.Name, text, minInterval, maxInterval)
+		return s, flagInterval.Wrong(fmt.Errorf("%q: want a time from %v to %v, such as 5s", text, minInterval, maxInterval))
 	}
-	i := slices.Index(vocabularyWords, cfg.Option(flagTypes))
-	if i < 0 {
-		return s, fmt.Errorf("--%s %s: want one of %s", flagTypes.Name, cfg.Option(flagTypes), strings.Join(vocabularyWords, ", "))
+	types, err := cfg.Choice(flagTypes, vocabularyWords...)
+	if err != nil {
+		return s, err
 	}
-	s.types = Vocabulary(i)
-	if s.onlyDefault, err = strconv.ParseBool(cfg.Option(flagOnlyDefault)); err != nil {
-		return s, fmt.Errorf("--%s %s: want true or false", flagOnlyDefault.Name, cfg.Option(flagOnlyDefault))
-	}
-	return s, nil
+	s.types = Vocabulary(types)
+	s.onlyDefault, err = cfg.Bool(flagOnlyDefault)
+	return s, err
 }

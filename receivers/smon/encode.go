@@ -22,10 +22,9 @@ var (
 const resetFills = resetRun + 2
 
 // An Encoder makes a stream of values, a compact one: each number is written as a difference or as
-// itself, whichever is shorter, a text that goes on is continued, and the index is moved from one
-// value to the next by the cheapest codes. A name that has values at several indexes gets a token
-// of its own for each index, once that has been used twice, so that differences are between values
-// of one series and the index need not be said any more.
+// itself, whichever is shorter, and a text that goes on is continued. A name that has values at
+// several indexes gets a token of its own for each index, once that has been used twice, so that
+// differences are between values of one series and the index need not be said any more.
 //
 // The zero value is ready. It remembers names and texts, as the reader does, who may keep less of
 // them: see Decoder.State.
@@ -195,45 +194,12 @@ func (e *Encoder) newToken() *sent {
 
 // move writes the index codes that make index the current one.
 func (e *Encoder) move(index []uint64) {
-	if slices.Equal(e.current, index) {
-		return
+	if n := len(e.current); n > len(index) || !slices.Equal(e.current, index[:n]) {
+		e.out = append(e.out, codeClear)
+		e.current = e.current[:0]
 	}
-	n := len(e.out)
-	if len(e.current) <= len(index) {
-		e.out = e.rewrite(e.out, index)
-		n = len(e.out) - n
-		anew := 1 // codeClear
-		for _, x := range index {
-			anew += 1 + numberSize(0, x)
-		}
-		if n <= anew {
-			e.current = append(e.current[:0], index...)
-			return
-		}
-		e.out = e.out[:len(e.out)-n]
-	}
-	e.out = append(e.out, codeClear)
-	for _, x := range index {
+	for _, x := range index[len(e.current):] {
 		e.out = appendNumber(append(e.out, codeAppend), 0, x)
 	}
 	e.current = append(e.current[:0], index...)
-}
-
-// rewrite appends the codes that change the current index, which is not deeper, into index.
-func (e *Encoder) rewrite(dst []byte, index []uint64) []byte {
-	depth := len(e.current)
-	first := 0 // that differs
-	for first < depth && e.current[first] == index[first] {
-		first++
-	}
-	for i := depth - 2; i >= first; i-- { // a row goes up from the one before the last
-		dst = appendNumber(append(dst, codeBefore), 0, index[i])
-	}
-	if depth > 0 && e.current[depth-1] != index[depth-1] {
-		dst = appendNumber(append(dst, codeLast), 0, index[depth-1])
-	}
-	for _, x := range index[depth:] {
-		dst = appendNumber(append(dst, codeAppend), 0, x)
-	}
-	return dst
 }

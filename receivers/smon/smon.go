@@ -1,6 +1,7 @@
 package smon
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
 	"net"
@@ -21,10 +22,8 @@ var Protocol = receivers.Protocol{
 	Flags:   append([]receivers.Flag{flagFile, flagKind, flagStep}, flagConns.All()...),
 	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
 	Default: func(c receivers.Config, step int64) *rra.Definition {
-		if s, err := configure(c); err == nil && step == 0 {
-			step = s.step
-		}
-		return define(rra.Gauge, step)
+		s, _ := configure(c) // Check says what is wrong
+		return define(rra.Gauge, cmp.Or(step, s.step))
 	},
 	Check: func(c receivers.Config) error { _, err := configure(c); return err },
 	New:   newServer,

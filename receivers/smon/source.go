@@ -1,6 +1,7 @@
 package smon
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -267,10 +268,7 @@ func (c *source) request(e *entry) receivers.Request {
 		Time:     c.at,
 		Widen:    true,
 		Define: func(step int64) *rra.Definition {
-			if step == 0 {
-				step = c.s.set.step
-			}
-			return define(c.s.set.kinds.of(t.Name), step)
+			return define(c.s.set.kinds.of(t.Name), cmp.Or(step, c.s.set.step))
 		},
 	}
 }

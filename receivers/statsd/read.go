@@ -36,8 +36,8 @@ func (c *source) stream(text []byte) {
 func (s *server) datagrams(n int) {
 	c := source{server: s, now: s.cfg.Now().Unix()}
 	for i := range n {
-		c.addr = s.both.UDP().From(i).Addr()
-		c.lines(s.both.UDP().Packet(i))
+		c.addr = s.Both.UDP().From(i).Addr()
+		c.lines(s.Both.UDP().Packet(i))
 	}
 }
 

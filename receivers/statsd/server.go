@@ -14,11 +14,11 @@ import (
 // A server is the receiver.
 type server struct {
 	receivers.Counters
+	*sockets.Both
 	cfg     receivers.Config
 	set     settings
 	sink    receivers.Sink
 	asks    *receivers.Resolver
-	both    *sockets.Both
 	metrics *aggregator
 	logs    loglimit.Limit[string]
 	taken   func()          // called after each line; for tests

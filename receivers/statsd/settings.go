@@ -3,7 +3,6 @@ package statsd
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sockets"
@@ -54,12 +53,11 @@ func configure(cfg receivers.Config) (s settings, err error) {
 		return s, flagPercentiles.Wrong(err)
 	}
 	s.stats = append(slices.Clone(statistics), more...)
-	for flag, to := range map[*receivers.Flag]*bool{&flagDeleteGauges: &s.deleteGauges, &flagDeleteIdle: &s.deleteIdle} {
-		if text := cfg.Option(*flag); text != "" {
-			if *to, err = strconv.ParseBool(text); err != nil {
-				return s, flag.Wrong(fmt.Errorf("%q is neither true nor false", text))
-			}
-		}
+	if s.deleteGauges, err = cfg.Bool(flagDeleteGauges); err != nil {
+		return s, err
+	}
+	if s.deleteIdle, err = cfg.Bool(flagDeleteIdle); err != nil {
+		return s, err
 	}
 	forget, err := receivers.ParseDuration(cfg.Option(flagForget))
 	if err != nil || forget < 0 {

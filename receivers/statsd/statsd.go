@@ -1,8 +1,8 @@
 package statsd
 
 import (
+	"cmp"
 	"context"
-	"net"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sleep"
@@ -19,14 +19,9 @@ var Protocol = receivers.Protocol{
 	Usage:   "UDP and TCP `address` that clients of StatsD send to; 8125 is the usual port",
 	Flags:   flags,
 	Default: func(c receivers.Config, step int64) *rra.Definition {
-		s, err := configure(c)
-		if err != nil {
-			s.step = 10
-		}
-		if step == 0 {
-			step = s.step
-		}
-		return define(Counter, nil, step, s.step)
+		s, _ := configure(c) // Check says what is wrong
+		own := cmp.Or(s.step, 10)
+		return define(Counter, nil, cmp.Or(step, own), own)
 	},
 	Check: func(c receivers.Config) error { _, err := configure(c); return err },
 	New:   newServer,
@@ -41,17 +36,11 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	s := &server{cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, prefix), metrics: newAggregator(set, cfg.Now().Unix())}
 	s.base, s.cut = context.WithCancel(context.Background())
 	set.tcp.Traffic = &s.Traffic
-	if s.both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Traffic: &s.Traffic}); err != nil {
+	if s.Both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Traffic: &s.Traffic}); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
-
-// Addr is where it listens.
-func (s *server) Addr() net.Addr { return s.both.Addr() }
-
-// Close closes the sockets.
-func (s *server) Close() error { return s.both.Close() }
 
 // Serve reads until ctx ends. Then it flushes what has arrived.
 func (s *server) Serve(ctx context.Context) error {
@@ -63,7 +52,7 @@ func (s *server) Serve(ctx context.Context) error {
 		defer close(ended)
 		s.flushByClock(flushing)
 	}()
-	err := s.both.Serve(ctx, s.read, func() {}, s.datagrams)
+	err := s.Both.Serve(ctx, s.read, func() {}, s.datagrams)
 	end()
 	<-ended
 	s.flush(ctx, max(s.cfg.Now().Unix(), s.metrics.since+1), true)
