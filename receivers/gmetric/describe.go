@@ -34,13 +34,6 @@ func (s *server) describe(e *entry, i uint32, m *Message) {
 	s.unhold(i)
 }
 
-// unhold takes the value that is held for entry i, whose metadata has come.
-func (s *server) unhold(i uint32) {
-	if v := s.held.remove(i); v != nil {
-		s.take(s.cache.At(i), i, &v.reading, []byte(v.sender))
-	}
-}
-
 // same reports whether the store has the metadata md of entry i already, if md is the first since
 // the start.
 func (s *server) same(e *entry, i uint32, md *metric) bool {
@@ -281,61 +274,5 @@ func (s *server) put(e *entry, i uint32, d *described) {
 	}
 	if !s.queue.Describe(x) {
 		e.meta, e.text, e.due = 0, 0, 0 // the next metadata and text are handed over again
-	}
-}
-
-// askAgain asks the store for the metadata of values that have been held for some ticks, and takes
-// those whose metadata it has.
-func (s *server) askAgain() {
-	for n := range s.held.order {
-		o := &s.held.order[n]
-		if o.ticks == heldTicks || s.held.of(*o) == nil || s.news.Full() {
-			continue
-		}
-		if o.ticks++; o.ticks < heldTicks {
-			continue
-		}
-		s.look(o.entry)
-		if s.cache.At(o.entry).is(known) {
-			s.unhold(o.entry)
-		}
-	}
-}
-
-// release assumes metadata for values that have been held for long enough, and takes them.
-func (s *server) release() {
-	s.askAgain()
-	n := 0
-	for ; n < len(s.held.order); n++ {
-		o := s.held.order[n]
-		v := s.held.of(o)
-		if v == nil {
-			continue // its metadata has come
-		}
-		if s.now.Sub(o.since) < holdFor || s.news.Full() {
-			break
-		}
-		s.assume(o.entry, v)
-		s.unhold(o.entry)
-	}
-	s.held.order = append(s.held.order[:0], s.held.order[n:]...)
-}
-
-// assume gives entry i the metadata that the store has by now, or else the default metadata.
-func (s *server) assume(i uint32, v *heldValue) {
-	s.look(i)
-	if e := s.cache.At(i); !e.is(known) {
-		s.setMetric(e, i, defaultMetric(v.word), v.sender)
-	}
-}
-
-// look takes the metadata that the store has by now of entry i, if it has some.
-func (s *server) look(i uint32) {
-	e := s.cache.At(i)
-	if e.is(gone) {
-		return
-	}
-	if stored, err := s.stored(i); err == nil {
-		s.answer(e, i, &stored)
 	}
 }

@@ -104,7 +104,7 @@ func (s *server) wake() time.Time {
 	switch {
 	case s.names != nil && s.names.waiting(), len(s.texts.dirty) >= describeMany:
 		return time.Now().Add(soon)
-	case s.held.len() > 0 || len(s.texts.dirty) > 0:
+	case len(s.held) > 0 || len(s.texts.dirty) > 0:
 		return s.ticked.Add(s.every)
 	}
 	return time.Time{}
@@ -129,7 +129,7 @@ func (s *server) tick(ctx context.Context) {
 // finish hands over samples and metadata when Serve ends, and waits until they are stored. Values
 // without metadata are dropped: a series made with assumed metadata would keep it for ever.
 func (s *server) finish() {
-	s.Drop(receivers.State, uint64(s.held.len()))
+	s.Drop(receivers.State, uint64(len(s.held)))
 	if s.names != nil {
 		s.Drop(receivers.State, uint64(len(s.names.held)))
 	}

@@ -1,7 +1,6 @@
 package gmetric
 
 import (
-	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/receivers"
@@ -15,66 +14,70 @@ const (
 	heldTicks = 2
 )
 
-// held holds the newest value of each metric whose metadata has not come.
-type held struct {
-	byEntry map[uint32]*heldValue // by the number of the cache's entry
-	order   []heldSince           // oldest first; values that are no longer held may be in it
-}
+// held holds the newest value of each metric whose metadata has not come, by the number of the
+// cache's entry.
+type held map[uint32]*heldValue
 
 // A heldValue is a value that waits for its metadata.
 type heldValue struct {
 	reading
 	sender string
 	since  time.Time // when the first value of the metric came
+	ticks  int       // since then
 }
-
-// A heldSince names a value in held.order.
-type heldSince struct {
-	entry uint32
-	since time.Time
-	ticks int // since then, up to heldTicks
-}
-
-func (h *held) init() { *h = held{byEntry: make(map[uint32]*heldValue)} }
-
-func (h *held) len() int { return len(h.byEntry) }
 
 // hold keeps r until the metadata of entry i has come, in place of an earlier value of the entry.
-// It returns how many values are lost by that, and why.
-func (h *held) hold(i uint32, r *reading, sender string, now time.Time) (lost uint64, why receivers.Reason) {
-	v := h.byEntry[i]
+// It counts the value that is lost by that.
+func (s *server) hold(i uint32, r *reading, sender string) {
+	v := s.held[i]
 	switch {
 	case v != nil:
 		v.text = append(v.text[:0], r.text...)
 		v.word, v.number, v.at, v.sender = r.word, r.number, r.at, sender
-		return 1, receivers.State // the one before
-	case h.len() >= maxHeld:
-		return 1, receivers.Limit
-	}
-	h.put(i, &heldValue{reading: r.clone(), sender: sender, since: now})
-	return 0, 0
-}
-
-// remove returns the value that is held for entry i, and holds it no longer; nil: none is held.
-func (h *held) remove(i uint32) *heldValue {
-	v := h.byEntry[i]
-	delete(h.byEntry, i)
-	return v
-}
-
-// put adds v. No value that is held is younger than v.
-func (h *held) put(i uint32, v *heldValue) {
-	h.byEntry[i] = v
-	h.order = append(h.order, heldSince{entry: i, since: v.since})
-	if len(h.order) > 2*maxHeld { // most are of values that are no longer held
-		h.order = slices.DeleteFunc(h.order, func(o heldSince) bool { return h.of(o) == nil })
+		s.Drop(receivers.State, 1) // the one before
+	case len(s.held) >= maxHeld:
+		s.Drop(receivers.Limit, 1)
+	default:
+		s.held[i] = &heldValue{reading: r.clone(), sender: sender, since: s.now}
 	}
 }
 
-// of returns the value that o names; nil: it is no longer held.
-func (h *held) of(o heldSince) *heldValue {
-	if v := h.byEntry[o.entry]; v != nil && v.since == o.since {
-		return v
+// unhold takes the value that is held for entry i, whose metadata has come.
+func (s *server) unhold(i uint32) {
+	if v := s.held[i]; v != nil {
+		delete(s.held, i)
+		s.take(s.cache.At(i), i, &v.reading, []byte(v.sender))
 	}
-	return nil
+}
+
+// release takes values whose metadata the store has by now, or assumes metadata for them if they
+// have been held for long enough.
+func (s *server) release() {
+	for i, v := range s.held {
+		if s.news.Full() {
+			return
+		}
+		v.ticks++
+		long := s.now.Sub(v.since) >= holdFor
+		if !long && v.ticks != heldTicks {
+			continue
+		}
+		e := s.cache.At(i)
+		if s.look(e, i); !e.is(known) && long && !s.setMetric(e, i, defaultMetric(v.word), v.sender) {
+			v.since = s.now
+		}
+		if e.is(known) {
+			s.unhold(i)
+		}
+	}
+}
+
+// look takes the metadata that the store has by now of entry i, if it has some.
+func (s *server) look(e *entry, i uint32) {
+	if e.is(gone) {
+		return
+	}
+	if stored, err := s.stored(i); err == nil {
+		s.answer(e, i, &stored)
+	}
 }

@@ -61,7 +61,7 @@ func (s *sender) host() []byte { return s.text[:s.n] }
 func makeServer(cfg receivers.Config, set settings, sink receivers.Sink) *server {
 	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries), asks: receivers.NewResolver(sink, cfg, "gmetric"), every: tickEvery}
 	s.texts.init()
-	s.held.init()
+	s.held = make(held)
 	if set.resolve {
 		s.names = newNames(&s.Counters)
 	}
@@ -84,15 +84,13 @@ func (s *server) forgetSeries() {
 // restart empties the cache, which is full. It keeps only what cannot be read back from the store:
 // values that are held, and metadata that is not stored yet.
 func (s *server) restart() {
-	held, described := s.held, s.texts.byEntry
-	s.held.init()
+	values, described := s.held, s.texts.byEntry
+	s.held = make(held)
 	s.texts.init()
 	s.refs = 0
 	s.cache.restart(func(yield func(uint32, func(uint32)) bool) {
-		for _, o := range held.order {
-			if v := held.of(o); v != nil {
-				yield(o.entry, func(i uint32) { s.held.put(i, v) })
-			}
+		for i, v := range values {
+			yield(i, func(i uint32) { s.held[i] = v })
 		}
 		for i, d := range described {
 			if d.listed {

@@ -52,8 +52,8 @@ func TestStoreCaptures(t *testing.T) {
 					clock.Add(1)
 				}
 				at = clock.Load()
-				if s.held.len() > 0 {
-					t.Errorf("%d values wait for metadata", s.held.len())
+				if len(s.held) > 0 {
+					t.Errorf("%d values wait for metadata", len(s.held))
 				}
 				s.close()
 				if st := s.Stats(); st.Dropped[receivers.Late]+st.Dropped[receivers.Failed]+st.Dropped[receivers.Overload] > 0 {

@@ -30,13 +30,6 @@ func (s *server) take(e *entry, i uint32, r *reading, sender []byte) {
 	}
 }
 
-// hold keeps r until the metadata of entry i has come.
-func (s *server) hold(i uint32, r *reading, sender string) {
-	if lost, why := s.held.hold(i, r, sender, s.now); lost > 0 {
-		s.Drop(why, lost)
-	}
-}
-
 // words reports whether r is to be stored as a text.
 func (e *entry) words(r *reading) bool {
 	switch {
