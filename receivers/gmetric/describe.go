@@ -1,6 +1,7 @@
 package gmetric
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
 	"slices"
@@ -17,22 +18,6 @@ const (
 	// dmax is not less.
 	refreshText = 60
 )
-
-// describe takes the metadata in m.
-func (s *server) describe(e *entry, i uint32, m *Message) {
-	sum := m.sum(s.cache.seed)
-	if e.meta == sum && e.is(known) {
-		return
-	}
-	md, left := metricOf(m)
-	if left > 0 {
-		s.Drop(receivers.Limit, uint64(left))
-	}
-	if s.same(e, i, &md) || s.setMetric(e, i, md, string(s.sender.host())) {
-		e.meta = sum
-	}
-	s.unhold(i)
-}
 
 // same reports whether the store has the metadata md of entry i already, if md is the first since
 // the start.
@@ -274,5 +259,30 @@ func (s *server) put(e *entry, i uint32, d *described) {
 	}
 	if !s.queue.Describe(x) {
 		e.meta, e.text, e.due = 0, 0, 0 // the next metadata and text are handed over again
+	}
+}
+
+// request asks for the series of entry i, which has the metadata t.
+func (s *server) request(i uint32, t *described, sender string, at rra.Time) receivers.Request {
+	host, name := s.cache.Key(i)
+	return receivers.Request{
+		Identity: identify(host, name, &t.metric),
+		Sender:   sender,
+		Time:     at,
+		Widen:    true,
+		Define: func(step int64) *rra.Definition {
+			t.relabel = false // the series is made with these labels
+			return t.define(cmp.Or(step, s.set.step))
+		},
+	}
+}
+
+// look takes the metadata that the store has by now of entry i, if it has some.
+func (s *server) look(e *entry, i uint32) {
+	if e.is(gone) {
+		return
+	}
+	if stored, err := s.stored(i); err == nil {
+		s.answer(e, i, &stored)
 	}
 }

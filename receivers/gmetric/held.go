@@ -1,9 +1,11 @@
 package gmetric
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
 )
 
 const (
@@ -42,42 +44,20 @@ func (s *server) hold(i uint32, r *reading, sender string) {
 	}
 }
 
-// unhold takes the value that is held for entry i, whose metadata has come.
-func (s *server) unhold(i uint32) {
-	if v := s.held[i]; v != nil {
-		delete(s.held, i)
-		s.take(s.cache.At(i), i, &v.reading, []byte(v.sender))
-	}
+// A reading is a value as it arrived: a number, or a text if number is unknown.
+type reading struct {
+	word   Word
+	number rra.Value
+	text   []byte
+	at     rra.Time
 }
 
-// release takes values whose metadata the store has by now, or assumes metadata for them if they
-// have been held for long enough.
-func (s *server) release() {
-	for i, v := range s.held {
-		if s.news.Full() {
-			return
-		}
-		v.ticks++
-		long := s.now.Sub(v.since) >= holdFor
-		if !long && v.ticks != heldTicks {
-			continue
-		}
-		e := s.cache.At(i)
-		if s.look(e, i); !e.is(known) && long && !s.setMetric(e, i, defaultMetric(v.word), v.sender) {
-			v.since = s.now
-		}
-		if e.is(known) {
-			s.unhold(i)
-		}
-	}
-}
+// textual reports whether the value was sent as a text.
+func (r *reading) textual() bool { return r.number.Tag == rra.TagUnknown }
 
-// look takes the metadata that the store has by now of entry i, if it has some.
-func (s *server) look(e *entry, i uint32) {
-	if e.is(gone) {
-		return
-	}
-	if stored, err := s.stored(i); err == nil {
-		s.answer(e, i, &stored)
-	}
+// clone returns a copy that shares no memory with r.
+func (r *reading) clone() reading {
+	c := *r
+	c.text = bytes.Clone(r.text)
+	return c
 }

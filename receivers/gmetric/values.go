@@ -70,3 +70,49 @@ func (s *server) badValue(i uint32, r *reading, err error) {
 			"err", err, "held_back_lines", held)
 	}
 }
+
+// describe takes the metadata in m.
+func (s *server) describe(e *entry, i uint32, m *Message) {
+	sum := m.sum(s.cache.seed)
+	if e.meta == sum && e.is(known) {
+		return
+	}
+	md, left := metricOf(m)
+	if left > 0 {
+		s.Drop(receivers.Limit, uint64(left))
+	}
+	if s.same(e, i, &md) || s.setMetric(e, i, md, string(s.sender.host())) {
+		e.meta = sum
+	}
+	s.unhold(i)
+}
+
+// unhold takes the value that is held for entry i, whose metadata has come.
+func (s *server) unhold(i uint32) {
+	if v := s.held[i]; v != nil {
+		delete(s.held, i)
+		s.take(s.cache.At(i), i, &v.reading, []byte(v.sender))
+	}
+}
+
+// release takes values whose metadata the store has by now, or assumes metadata for them if they
+// have been held for long enough.
+func (s *server) release() {
+	for i, v := range s.held {
+		if s.news.Full() {
+			return
+		}
+		v.ticks++
+		long := s.now.Sub(v.since) >= holdFor
+		if !long && v.ticks != heldTicks {
+			continue
+		}
+		e := s.cache.At(i)
+		if s.look(e, i); !e.is(known) && long && !s.setMetric(e, i, defaultMetric(v.word), v.sender) {
+			v.since = s.now
+		}
+		if e.is(known) {
+			s.unhold(i)
+		}
+	}
+}
