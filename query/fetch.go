@@ -99,7 +99,7 @@ func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 func PlanOf(s Store, ref core.Ref, d *rra.Definition, last rra.Time, r Request) (*Plan, error) {
 	r.Resolution = max(r.Resolution, 1)
 	if r.Align {
-		d := r.Start - floor(r.Start, r.Resolution)
+		d := r.Start - Floor(r.Start, r.Resolution)
 		r.Start, r.End = r.Start-d, r.End-d
 	}
 	archive, err := d.Choose(last.Unix(), r.CF, r.Start, r.Resolution)
@@ -200,11 +200,11 @@ var ErrNoArchive = rra.ErrNoArchive
 
 // wholeRows returns the range of r, widened to whole rows.
 func wholeRows(r Request, step int64) (start, end int64) {
-	return floor(r.Start, step), floor(r.End, step) + step
+	return Floor(r.Start, step), Floor(r.End, step) + step
 }
 
-// floor rounds t down to a multiple of step.
-func floor(t, step int64) int64 {
+// Floor rounds t down to a multiple of step.
+func Floor(t, step int64) int64 {
 	r := t % step
 	if r < 0 {
 		r += step
@@ -212,5 +212,5 @@ func floor(t, step int64) int64 {
 	return t - r
 }
 
-// ceil rounds t up to a multiple of step.
-func ceil(t, step int64) int64 { return -floor(-t, step) }
+// Ceil rounds t up to a multiple of step.
+func Ceil(t, step int64) int64 { return -Floor(-t, step) }

@@ -211,7 +211,7 @@ const (
 // known row begins at the first second of the series or later.
 func (x *Join) window(archive int) (oldest, newest int64) {
 	oldest, newest = x.def.Window(archive, x.open.Last)
-	return max(oldest, ceil(x.open.First, x.length(archive))), newest
+	return max(oldest, Ceil(x.open.First, x.length(archive))), newest
 }
 
 // begin plans to read the rows of the base, and the rows of finer archives in front of its window
@@ -234,13 +234,13 @@ func (x *Join) begin(r *reader) {
 		oldest, newest := x.window(archive)
 		oldest = max(oldest, x.from)
 		if oldest < min(front, newest) {
-			r.read(x, i, oldest, min(ceil(front, x.length(archive)), newest))
+			r.read(x, i, oldest, min(Ceil(front, x.length(archive)), newest))
 			if newest >= front {
 				front = oldest
 			}
 		}
 		if from := max(at, oldest); from < min(end, newest) {
-			r.read(x, i, from, min(ceil(end, x.length(archive)), newest))
+			r.read(x, i, from, min(Ceil(end, x.length(archive)), newest))
 			if at == x.from {
 				front = oldest
 			}
@@ -396,7 +396,7 @@ func (x *Join) reads(r *reader, level int) {
 	var near span
 	for _, h := range all {
 		h = span{max(h.from, unread.from), min(h.to, unread.to)}
-		from, to := max(floor(h.from, step), oldest), min(ceil(h.to, step), newest)
+		from, to := max(Floor(h.from, step), oldest), min(Ceil(h.to, step), newest)
 		switch {
 		case h.from >= h.to || from >= to:
 		case near.from < near.to && from <= near.to+readNear*step:

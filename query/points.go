@@ -59,16 +59,16 @@ func NewPoints(series core.Series, o *Open, r Request, most int64) (*Points, err
 		room := (most - 2) * p.Step
 		p.Every = max((r.End-r.Start+room-1)/room, 2)
 		p.Step *= p.Every
-		p.Start = floor(r.Start, p.Step)
-		p.End = floor(r.End-1, p.Step) + p.Step
+		p.Start = Floor(r.Start, p.Step)
+		p.End = Floor(r.End-1, p.Step) + p.Step
 	}
-	p.End = max(p.Start, min(p.End, ceil(o.Last, p.Step)))
+	p.End = max(p.Start, min(p.End, Ceil(o.Last, p.Step)))
 	return p, nil
 }
 
 // After leaves out the points that end at t, in seconds since 1970, or before. The other points are
 // the same as without it.
-func (p *Points) After(t int64) { p.Start = max(p.Start, min(floor(t, p.Step), p.End)) }
+func (p *Points) After(t int64) { p.Start = max(p.Start, min(Floor(t, p.Step), p.End)) }
 
 // Len returns the number of points.
 func (p *Points) Len() int64 { return (p.End - p.Start) / p.Step }

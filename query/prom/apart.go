@@ -32,9 +32,9 @@ func rawName(sch scheme, get func(name string) string, ds string) string {
 }
 
 // apart returns other labels for series that have the same labels: a query cannot answer with two
-// of them. A selector finds all that have the same labels or none of them, but for stored rates that
-// it does not ask for, so that each has the same labels in all answers to selectors of its name.
-// They get a label with the path of their series.
+// of them. A selector finds all that have the same labels or none of them, but for stored rates
+// that it does not ask for: each has the same labels in all answers to selectors of its name. They
+// get a label with the path of their series.
 func apart(all []found) (others map[int]labels.Labels) {
 	for name := "path"; ; name = "_" + name {
 		twins := twinsOf(all, others)

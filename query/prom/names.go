@@ -90,13 +90,7 @@ type entry struct {
 }
 
 // isRate reports whether the rows of a data source are rates of a counter.
-func isRate(k rra.Kind) bool {
-	switch k {
-	case rra.Counter, rra.Derive, rra.DCounter, rra.DDerive, rra.Absolute:
-		return true
-	}
-	return false
-}
+func isRate(k rra.Kind) bool { return k != rra.Gauge && k != rra.Compute }
 
 // entryOf returns the metrics of a stored series.
 func (s *Storage) entryOf(x *core.Series) *entry {

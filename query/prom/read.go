@@ -140,7 +140,7 @@ func (q *querier) reading(sel *selector, hints *storage.SelectHints) *reading {
 			r.fill = q.s.options.Lookback.Milliseconds() / 5
 		}
 	}
-	r.end = min(r.end, endOfTime) // ends may be rounded up
+	r.start, r.end = max(r.start, -endOfTime), min(r.end, endOfTime) // they are rounded
 	return r
 }
 
@@ -195,7 +195,7 @@ func (l *line) Take(rows *core.Rows) {
 
 // plan says which rows to read of a series. It reports false if there are none.
 func (r *reading) plan(e *entry, l *line) bool {
-	since := max(floorDiv(r.start, 1000), l.open.First)
+	since := max(query.Floor(r.start, 1000)/1000, l.open.First)
 	archive, cf := choose(e.def, r.cf, r.forced, l.open.Last, since, r.resolution)
 	l.cf = cf
 	return archive >= 0 && r.planPart(e, l, r.fine(e, l, archive, since))
@@ -205,7 +205,7 @@ func (r *reading) plan(e *entry, l *line) bool {
 // finer one that reaches as far back, if the given one has so few rows that the result would be
 // another.
 func (r *reading) fine(e *entry, l *line, archive int, since int64) int {
-	enough, known := int64(1), min(ceilTo(r.end, 1000)/1000, l.open.Last)-since
+	enough, known := int64(1), min(query.Ceil(r.end, 1000)/1000, l.open.Last)-since
 	if r.span > 0 {
 		enough = rowsInRange
 	}
@@ -223,14 +223,14 @@ func (r *reading) fine(e *entry, l *line, archive int, since int64) int {
 }
 
 func (r *reading) planPart(e *entry, l *line, archive int) bool {
-	start, last := floorDiv(r.start, 1000), l.open.Last
+	start, last := query.Floor(r.start, 1000)/1000, l.open.Last
 	w := e.def.Step * e.def.Archives[archive].PDPs
-	p := part{archive: archive, width: w, from: ceilTo(start, w) - 2*w, to: ceilTo(ceilTo(r.end, 1000)/1000, w)}
+	p := part{archive: archive, width: w, from: query.Ceil(start, w) - 2*w, to: query.Ceil(query.Ceil(r.end, 1000)/1000, w)}
 	if r.parts(w, false) > 1 {
-		p.from -= ceilTo(heartbeatOf(e.def), w)
+		p.from -= query.Ceil(heartbeatOf(e.def), w)
 	}
 	oldest, _ := e.def.Window(archive, last)
-	p.from, p.to = max(p.from, oldest), min(p.to, ceilTo(last, w))
+	p.from, p.to = max(p.from, oldest), min(p.to, query.Ceil(last, w))
 	l.part = p
 	return p.from < p.to
 }
@@ -445,15 +445,3 @@ func (c *column) integrate(width int64) {
 		c.values[i] += base
 	}
 }
-
-// floorDiv returns a/b, rounded down.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
-// ceilTo returns the first multiple of step at or behind t.
-func ceilTo(t, step int64) int64 { return -floorDiv(-t, step) * step }
