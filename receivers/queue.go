@@ -44,6 +44,7 @@ type Queue struct {
 	shedding        bool        // Add has waited in vain, and no batch has come back since
 	stuck           bool        // ready has waited in vain, and no batch has come back since
 	free            chan *core.Batch
+	made            int              // batches, of cap(free): the others are made when none is free
 	work            chan *core.Batch // has room for all batches: sending never blocks
 	flying          atomic.Int32     // batches in flight
 	notes           chan note        // when it is full, notes are shed
@@ -84,11 +85,8 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 		free:  make(chan *core.Batch, n),
 		work:  make(chan *core.Batch, n),
 		notes: make(chan note, queuedNotes),
+		cur:   new(core.Batch), made: 1,
 	}
-	for range n - 1 {
-		q.free <- new(core.Batch)
-	}
-	q.cur = new(core.Batch)
 	q.timer = time.AfterFunc(time.Hour, q.ripen)
 	q.timer.Stop()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -117,19 +115,14 @@ func (q *Queue) Add(ref core.Ref, at rra.Time, values []rra.Value) bool {
 }
 
 // Room waits until Add has room for one sample. It is for readers of input that can wait, such as
-// files. It returns the error of ctx.
+// files. It returns the error of ctx, a tenth of a second after its end at the latest.
 func (q *Queue) Room(ctx context.Context) error {
-	if !q.full(0) {
-		return nil
+	for q.full(0) && !q.exchange(patience) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
-	q.count()
-	select {
-	case b := <-q.free:
-		q.swap(b)
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return nil
 }
 
 // full reports whether the batch that is being filled has room for no more than spare samples or
@@ -199,7 +192,6 @@ func (q *Queue) send(b *core.Batch) {
 // next hands over the batch that is being filled, and begins to fill a free one. With wait it waits
 // for a free one as long as patience. It reports whether there was one.
 func (q *Queue) next(wait bool) bool {
-	q.count()
 	if q.exchange(0) || wait && q.exchange(patience) {
 		return true
 	}
@@ -211,6 +203,11 @@ func (q *Queue) next(wait bool) bool {
 
 // exchange does what next does if a batch is free, or comes back within d.
 func (q *Queue) exchange(d time.Duration) bool {
+	q.count()
+	if len(q.free) == 0 && q.made < cap(q.free) {
+		q.made++
+		q.free <- new(core.Batch)
+	}
 	select {
 	case b := <-q.free:
 		q.swap(b)
@@ -244,7 +241,6 @@ func (q *Queue) ready() {
 	if q.stuck || !q.full(fairRoom) {
 		return
 	}
-	q.count()
 	if !q.exchange(q.patience) {
 		q.stuck = true
 		q.shed()

@@ -51,7 +51,7 @@ func TestQueueGathers(t *testing.T) {
 }
 
 // TestQueueWaits: samples that were flushed wait for others until the clock shows the next multiple
-// of Gather, a full batch goes at once, and Stop stores all that wait.
+// of Gather, a full batch goes at once, and Stop stores all that wait. Batches are used again.
 func TestQueueWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const gather = 40 * time.Millisecond
@@ -102,6 +102,9 @@ func TestQueueWaits(t *testing.T) {
 		if n := len(sink.got); n > 0 {
 			t.Errorf("%d batches more after Stop", n)
 		}
+		if n := len(sink.made); n != 2 {
+			t.Errorf("%d batches were made, where two were used at a time", n)
+		}
 	})
 }
 
@@ -142,9 +145,14 @@ type held struct {
 	receivertest.Recorder
 	got     chan int
 	release chan struct{}
+	made    map[*core.Batch]bool
 }
 
 func (s *held) Submit(_ context.Context, b *core.Batch) (receivers.Pending, error) {
+	if s.made == nil {
+		s.made = make(map[*core.Batch]bool)
+	}
+	s.made[b] = true
 	s.got <- b.Len()
 	return s, nil
 }
