@@ -61,7 +61,6 @@ func DialWith(ctx context.Context, addr string, o Options) (*Client, error) {
 	}
 	u.User = nil
 	t := &http.Transport{TLSClientConfig: o.TLS}
-	hears(t)
 	c := newClient(t, strings.TrimSuffix(u.String(), "/"), o.Authorization)
 	c.host = u.Host
 	c.dial = func(ctx context.Context) (net.Conn, error) { return dialHost(ctx, u, o.TLS) }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -63,7 +64,7 @@ func callingBy(t *http.Transport, url, authorization string) *http.Client {
 
 // A way sends requests to one server.
 type way struct {
-	next          http.RoundTripper
+	next          *http.Transport
 	url           string
 	authorization string
 }
@@ -74,16 +75,14 @@ func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", w.authorization)
 	}
-	var c connOf
-	a, err := w.next.RoundTrip(c.trace(r))
-	if err != nil && !c.speaksHTTP() {
-		return nil, &UnreachedError{w.url, noHTTP, nil} // err would say that the server has ended
-	}
-	if err != nil && r.Context().Err() == nil && c.silent() && closedEarly(err) {
-		return nil, silent(w.url)
-	}
+	a, err := w.next.RoundTrip(r)
 	if err != nil {
-		return nil, unreached(w.url, err)
+		err = unreached(w.url, err)
+		if w.next.DialContext != nil || r.Context().Err() != nil || errors.As(err, new(*UnreachedError)) {
+			return nil, err
+		}
+		dial := func(ctx context.Context) (net.Conn, error) { return dialHost(ctx, r.URL, w.next.TLSClientConfig) }
+		return nil, heard(r.Context(), w.url, dial, err)
 	}
 	if err := strange(w.url, a); err != nil {
 		return nil, errors.Join(err, a.Body.Close())
@@ -105,17 +104,28 @@ func (e *UnreachedError) Unwrap() error { return e.err }
 
 const noHTTP = "what listens there speaks no HTTP. A server of rrdcached's protocol is named without http://"
 
-// closedEarly reports whether err says that a connection was closed on which nothing had come.
-// HTTP/2 has words of its own where the connection goes before the settings have been read.
-func closedEarly(err error) bool {
-	return closed(err) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "client conn could not be established")
-}
+// probeTime bounds the question of heard.
+const probeTime = 2 * time.Second
 
-// silent returns the error for a connection that was closed before anything had come. So does a
-// server that ends, and rondo's port of rrdcached's protocol, whoever speaks HTTP to it. The error
-// beneath is left out: Connect takes an io.EOF for the end of a request.
-func silent(url string) error {
-	return &UnreachedError{url, "the connection was closed without an answer: either the server ended, and whether it did what it was asked for is not known, or " + noHTTP, nil}
+// heard returns err, the error of a connection to a server that broke off, or another one if what
+// listens there does not answer as HTTP does. It asks by a connection of its own: if the first one
+// ended while a request was being written, err does not say what came. Where nothing listens any
+// more, the server has ended.
+func heard(ctx context.Context, url string, dial func(context.Context) (net.Conn, error), err error) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	conn, refused := dial(ctx)
+	if refused != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()             // it was a question
+	_ = conn.SetDeadline(time.Now().Add(probeTime)) // on an error the read fails too
+	_, _ = io.WriteString(conn, "HEAD / HTTP/1.1\r\nHost: rondo\r\nConnection: close\r\n\r\n")
+	first := make([]byte, len("HTTP/"))
+	if _, e := io.ReadFull(conn, first); string(first) == "HTTP/" || errors.Is(e, os.ErrDeadlineExceeded) {
+		return err
+	}
+	return &UnreachedError{url, noHTTP, nil}
 }
 
 // unreached returns the error of a connection to a server in words that say what to do.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -71,8 +70,8 @@ func (c *Client) Pipe(ctx context.Context) (Session, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the session is over anyway
 	s := &session{messages: newMessages(conn, maxAnswerBytes), stop: stop}
 	answer, err := c.greet(s)
-	if err != nil && closed(err) && !c.socket && strings.HasPrefix(c.url, "http:") {
-		return nil, errors.Join(silent(c.url), s.Close())
+	if err != nil && closed(err) && !c.socket {
+		err = heard(ctx, c.url, c.dial, err)
 	}
 	if err != nil {
 		return nil, errors.Join(ended(unreached(c.url, err)), s.Close())
