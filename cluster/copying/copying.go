@@ -22,9 +22,6 @@ const (
 // Options say what is copied, and how.
 type Options struct {
 	From, To core.Engine
-	// Again says that To may have some of it: series that are there and equal stay. Without Again
-	// every series is sent.
-	Again bool
 	// Own is a folder of series that servers write about themselves. Those that To has already
 	// stay as they are, and none counts in the digest. Empty: no such folder.
 	Own string
@@ -87,8 +84,6 @@ func (r *Result) add(own bool) {
 // A run is a Copy under way.
 type run struct {
 	Options
-	there *paths // of To at the start; nil: it had none
-
 	mu  sync.Mutex // guards out
 	out Result
 }
@@ -110,12 +105,7 @@ func Copy(ctx context.Context, o Options) (Result, error) {
 	return r.out, err
 }
 
-func (r *run) all(ctx context.Context) (err error) {
-	if r.Again {
-		if r.there, err = pathsOf(ctx, r.To); err != nil {
-			return fmt.Errorf("list what is there: %w", err)
-		}
-	}
+func (r *run) all(ctx context.Context) error {
 	if err := r.series(ctx); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func TestAgain(t *testing.T) {
 	if some == 0 || some == n {
 		t.Fatalf("%d series were copied", some)
 	}
-	o.Again, o.To = true, &failing{Engine: to, last: 1 << 40}
+	o.To = &failing{Engine: to, last: 1 << 40}
 	got, err := Copy(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestAgain(t *testing.T) {
 	if d := differ(t, from, to); len(d) > 0 {
 		t.Errorf("%q differ", d)
 	}
-	got, err = Copy(t.Context(), Options{From: from, To: to, Again: true})
+	got, err = Copy(t.Context(), Options{From: from, To: to})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestSeriesThatAreThere(t *testing.T) {
 	if err := to.AddNote(t.Context(), name(0), core.Note{Time: rra.Seconds(2_000_000_000), Text: "other"}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Copy(t.Context(), Options{From: from, To: to, Again: true, Own: "rondo"})
+	got, err := Copy(t.Context(), Options{From: from, To: to, Own: "rondo"})
 	if err != nil {
 		t.Fatal(err)
 	}

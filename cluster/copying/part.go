@@ -97,19 +97,10 @@ func exported(ctx context.Context, e core.Engine, ref core.Ref, patience time.Du
 
 // send makes series in To, reads them back and compares.
 func (r *run) send(ctx context.Context, batch []whole) error {
-	var missing, present []whole
-	for _, w := range batch {
-		if r.there != nil && r.there.has(w.copied.Path) {
-			present = append(present, w)
-		} else {
-			missing = append(missing, w)
-		}
-	}
-	taken, err := r.make(ctx, missing, false)
+	present, err := r.make(ctx, batch, false)
 	if err != nil {
 		return err
 	}
-	present = append(present, taken...)
 	replace, all := make([]bool, len(present)), make([]int, len(present))
 	for i := range all {
 		all[i] = i
@@ -240,7 +231,7 @@ func (r *run) meet(ctx context.Context, w whole) (replace bool) {
 	}
 	switch {
 	case ctx.Err() != nil: // as in readBack
-	case errors.Is(err, core.ErrNotFound): // the list took another path for this one
+	case errors.Is(err, core.ErrNotFound): // dropped meanwhile
 		return true
 	case err != nil:
 		r.failed(path, err)

@@ -81,7 +81,7 @@ func Fill(ctx context.Context, s coord.Store, to core.Engine, from Source, step 
 		}
 	}
 	err = from.Each(func(e core.Engine) error {
-		x, err := copying.Copy(ctx, copying.Options{From: e, To: to, Again: again, Own: OwnFolder, Step: step})
+		x, err := copying.Copy(ctx, copying.Options{From: e, To: to, Own: OwnFolder, Step: step})
 		got.Add(x)
 		return err
 	})
