@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cluster/placement"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // A View is what a Watcher has read: everything that nodes announce. Do not change it.
@@ -29,6 +30,15 @@ type Seen struct {
 	Silent  time.Duration // since it has announced itself last
 	Live    bool          // it was not silent for Times.Lease
 	Gone    bool          // it was silent for Times.Gone: its replicas are to be replaced
+}
+
+// A Digest is the digest that a replica of a partition took when somebody asked for one.
+type Digest struct {
+	Node  string
+	Leads bool
+	At    wal.Pos // where it was taken
+	Sum   uint64
+	Err   error // there is none
 }
 
 // Standing returns what a member says of its replica of a partition, and false if it says nothing.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -134,37 +133,13 @@ func (c *cluster) halt(name string) {
 	delete(c.running, name)
 }
 
-// Backup and Engine reach another node of the process.
-func (c *cluster) Backup(ctx context.Context, m coord.Member, p int, w io.Writer) error {
-	e, err := c.Engine(m, p)
-	if err != nil {
-		return err
-	}
-	return e.(*core.Store).Backup(ctx, w)
-}
-
 func (c *cluster) Refuses(context.Context, coord.Member) bool { return false }
 
-func (c *cluster) TakeDigest(ctx context.Context, m coord.Member, p int) (core.Digested, error) {
-	e, err := c.Engine(m, p)
-	if err != nil {
-		return core.Digested{}, err
-	}
-	return e.(*core.Store).TakeDigest(ctx, 1)
-}
-
-func (c *cluster) AwaitDigest(ctx context.Context, m coord.Member, p int, at wal.Pos) (uint64, error) {
-	e, err := c.Engine(m, p)
-	if err != nil {
-		return 0, err
-	}
-	return e.(*core.Store).AwaitDigest(ctx, at)
-}
-
-func (c *cluster) Engine(m coord.Member, p int) (core.Engine, error) {
+// Partition reaches another node of the process.
+func (c *cluster) Partition(m coord.Member, p int) (node.Partition, error) {
 	if r := c.node(m.Name); r != nil {
 		if x, ok := r.Local(p); ok {
-			return x.Engine(), nil
+			return x.Engine().(*core.Store), nil
 		}
 	}
 	return nil, fmt.Errorf("%s has no partition %d", m.Name, p)
@@ -196,7 +171,7 @@ func (c *cluster) alike() string {
 			return err.Error()
 		}
 		for _, x := range all {
-			if x.Err != nil || x.Digested != all[0].Digested {
+			if x.Err != nil || x.At != all[0].At || x.Sum != all[0].Sum {
 				return fmt.Sprintf("partition %d has the digests %+v", p, all)
 			}
 		}

@@ -53,20 +53,12 @@ func (n *Node) takeDigest(ctx context.Context, l *local) {
 	})
 }
 
-// A ReplicaDigest is the digest of one replica of a partition.
-type ReplicaDigest struct {
-	Node  string
-	Leads bool
-	core.Digested
-	Err error // why there is no digest, or nil
-}
-
 // Compare lets all replicas of a partition that the map has take a digest now, while they are
 // written, and returns what they took, in the order of the map. It works half of the time. A
 // replica that did not take part, because it is down or cannot keep up, has an error of its own.
 // The error says that the leader has no digest: it wraps core.ErrUnavailable if nobody leads, or
 // another node has begun to.
-func (n *Node) Compare(ctx context.Context, partition int) ([]ReplicaDigest, error) {
+func (n *Node) Compare(ctx context.Context, partition int) ([]coord.Digest, error) {
 	if _, err := n.Leader(ctx, partition); err != nil { // it waits until somebody leads
 		return nil, err
 	}
@@ -88,17 +80,17 @@ func (n *Node) Compare(ctx context.Context, partition int) ([]ReplicaDigest, err
 	if err != nil {
 		return nil, fmt.Errorf("partition %d, whose leader is %s: %w", partition, leader, err)
 	}
-	var out []ReplicaDigest
+	var out []coord.Digest
 	names := v.Map.Partitions[partition].Nodes
 	if !slices.Contains(names, leader) {
 		names = append([]string{leader}, names...)
 	}
 	for _, name := range names {
-		x := ReplicaDigest{Node: name, Leads: name == leader, Digested: own}
-		if !x.Leads {
-			x.Digested, x.Err = n.digestOf(ctx, v, name, partition, own.At)
+		d, err := own, error(nil)
+		if name != leader {
+			d, err = n.digestOf(ctx, v, name, partition, own.At)
 		}
-		out = append(out, x)
+		out = append(out, coord.Digest{Node: name, Leads: name == leader, At: d.At, Sum: d.Sum, Err: err})
 	}
 	return out, nil
 }
@@ -106,29 +98,25 @@ func (n *Node) Compare(ctx context.Context, partition int) ([]ReplicaDigest, err
 // digestOf returns the digest that a replica took at a position, or lets one that leads take a
 // digest if the position is 0.
 func (n *Node) digestOf(ctx context.Context, v *coord.View, node string, partition int, at wal.Pos) (d core.Digested, err error) {
-	take := func(ctx context.Context, _ float64) (core.Digested, error) {
-		return n.o.Peers.TakeDigest(ctx, v.Members[node].Member, partition)
-	}
-	await := func(ctx context.Context, at wal.Pos) (uint64, error) {
-		return n.o.Peers.AwaitDigest(ctx, v.Members[node].Member, partition, at)
-	}
+	var r Digester
 	if node == n.o.Name {
-		r, ok := n.Local(partition)
-		if !ok {
+		var ok bool
+		if r, ok = n.Local(partition); !ok {
 			return d, fmt.Errorf("the replica is not open: %w", core.ErrUnavailable)
 		}
-		take, await = r.TakeDigest, r.AwaitDigest
 	} else if m := v.Members[node]; m == nil || !m.Live {
 		return d, fmt.Errorf("the node is not there: %w", core.ErrUnavailable)
+	} else if r, err = n.o.Peers.Partition(m.Member, partition); err != nil {
+		return d, err
 	}
 	if at == 0 {
-		return take(ctx, compareShare)
+		return r.TakeDigest(ctx, compareShare)
 	}
 	// It may believe that it leads, and stand still.
 	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
 	d.At = at
-	d.Sum, err = await(ctx, at)
+	d.Sum, err = r.AwaitDigest(ctx, at)
 	return d, err
 }
 

@@ -98,7 +98,7 @@ func TestDamagedReplica(t *testing.T) {
 // A namedPeer is a peer whose engines say where they are.
 type namedPeer struct{ modelPeer }
 
-func (namedPeer) Engine(m coord.Member, _ int) (core.Engine, error) {
+func (namedPeer) Partition(m coord.Member, _ int) (Partition, error) {
 	return nil, errors.New(m.Name)
 }
 

@@ -163,7 +163,7 @@ func (n *Node) find(ctx context.Context, partition int, look func() (core.Engine
 		case here != nil:
 			return here, nil
 		case there != nil:
-			e, err := n.o.Peers.Engine(*there, partition)
+			e, err := n.o.Peers.Partition(*there, partition)
 			if err != nil {
 				return nil, fmt.Errorf("partition %d on node %s: %w: %w", partition, there.Name, core.ErrUnavailable, err)
 			}

@@ -96,14 +96,19 @@ type Replica interface {
 	// Truncate allows the log to drop the records up to a position, if the replica leads. If
 	// another process writes the log, or the log has lost records, the replica stops leading.
 	Truncate(upto wal.Pos) error
-	// TakeDigest lets a replica that leads, and all that follow it, take a digest of all that they
-	// hold, at the same position, and AwaitDigest returns the digest that one of them has taken
-	// there: as of *core.Store. LastDigest returns the newest one, without waiting.
-	TakeDigest(ctx context.Context, share float64) (core.Digested, error)
-	AwaitDigest(ctx context.Context, at wal.Pos) (uint64, error)
+	Digester
+	// LastDigest returns the newest digest, without waiting.
 	LastDigest() core.Digested
 	// Close closes the replica. A leader writes no more.
 	Close() error
+}
+
+// A Digester is a replica here or on another node, as of *core.Store.
+type Digester interface {
+	// TakeDigest lets a replica that leads, and all that follow it, take a digest of all that they
+	// hold, at the same position. AwaitDigest returns the digest that one of them has taken there.
+	TakeDigest(ctx context.Context, share float64) (core.Digested, error)
+	AwaitDigest(ctx context.Context, at wal.Pos) (uint64, error)
 }
 
 // A Standing says how far a replica has come.
@@ -121,17 +126,19 @@ type Standing struct {
 
 // Peers are the other nodes of the cluster.
 type Peers interface {
-	// Backup writes a backup of a partition to w, as the node has it.
-	Backup(ctx context.Context, node coord.Member, partition int, w io.Writer) error
-	// Engine returns a partition of another node. It may be called often.
-	Engine(node coord.Member, partition int) (core.Engine, error)
-	// TakeDigest and AwaitDigest are as in a Replica of another node. TakeDigest works half of the
-	// time.
-	TakeDigest(ctx context.Context, node coord.Member, partition int) (core.Digested, error)
-	AwaitDigest(ctx context.Context, node coord.Member, partition int, at wal.Pos) (uint64, error)
+	// Partition returns a partition of another node. It may be called often.
+	Partition(node coord.Member, partition int) (Partition, error)
 	// Refuses reports whether the machine of a node answers, and nobody listens at the node's
 	// address: the process has ended. Where that is not certain, it returns false. It returns soon.
 	Refuses(ctx context.Context, node coord.Member) bool
+}
+
+// A Partition is a replica of another node.
+type Partition interface {
+	core.Engine
+	Digester
+	// Backup writes a backup of the partition to w, as the node has it.
+	Backup(ctx context.Context, w io.Writer) error
 }
 
 func (o Options) withDefaults() Options {

@@ -42,7 +42,10 @@ func (n *Node) restore(ctx context.Context, partition int, from *coord.Member, t
 	r, w := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
-		err := n.o.Peers.Backup(ctx, *from, partition, counting{w, &t.bytes})
+		p, err := n.o.Peers.Partition(*from, partition)
+		if err == nil {
+			err = p.Backup(ctx, counting{w, &t.bytes})
+		}
 		_ = w.CloseWithError(err) // it never fails
 		sent <- err
 	}()

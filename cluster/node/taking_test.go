@@ -15,27 +15,21 @@ import (
 	"github.com/rondo-db/rondo/cluster/coord/coordtest"
 	"github.com/rondo-db/rondo/cluster/placement"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/wal"
 )
 
-// A modelPeer is what peers of tests have in common: no engines, no digests and no backups.
+// A modelPeer is what peers of tests have in common: no partitions.
 type modelPeer struct{}
 
-func (modelPeer) Backup(context.Context, coord.Member, int, io.Writer) error {
-	return errors.New("a model")
+func (modelPeer) Partition(coord.Member, int) (Partition, error) { return nil, errors.New("a model") }
+func (modelPeer) Refuses(context.Context, coord.Member) bool     { return false }
+
+// A backupOnly is a partition that gives backups as a function does, and nothing else.
+type backupOnly struct {
+	Partition
+	give func(ctx context.Context, w io.Writer) error
 }
 
-func (modelPeer) Engine(coord.Member, int) (core.Engine, error) { return nil, errors.New("a model") }
-
-func (modelPeer) Refuses(context.Context, coord.Member) bool { return false }
-
-func (modelPeer) TakeDigest(context.Context, coord.Member, int) (core.Digested, error) {
-	return core.Digested{}, errors.New("a model")
-}
-
-func (modelPeer) AwaitDigest(context.Context, coord.Member, int, wal.Pos) (uint64, error) {
-	return 0, errors.New("a model")
-}
+func (b backupOnly) Backup(ctx context.Context, w io.Writer) error { return b.give(ctx, w) }
 
 // A backupPeer gives backups as a function does, and records who is asked for them.
 type backupPeer struct {
@@ -44,9 +38,11 @@ type backupPeer struct {
 	give  func(ctx context.Context, node string, w io.Writer) error
 }
 
-func (p backupPeer) Backup(ctx context.Context, node coord.Member, _ int, w io.Writer) error {
-	p.asked <- node.Name
-	return p.give(ctx, node.Name, w)
+func (p backupPeer) Partition(node coord.Member, _ int) (Partition, error) {
+	return backupOnly{give: func(ctx context.Context, w io.Writer) error {
+		p.asked <- node.Name
+		return p.give(ctx, node.Name, w)
+	}}, nil
 }
 
 // An emptyDisk takes copies, which nobody can open.

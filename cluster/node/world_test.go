@@ -382,8 +382,12 @@ func (h *host) Remove(p int) error {
 	return nil
 }
 
-// Backup gives a backup of a host's replica, if both are up.
-func (h *host) Backup(_ context.Context, node coord.Member, p int, w io.Writer) error {
+// Partition gives backups of a host's replica, if both are up.
+func (h *host) Partition(node coord.Member, p int) (Partition, error) {
+	return backupOnly{give: func(_ context.Context, w io.Writer) error { return h.backup(node, p, w) }}, nil
+}
+
+func (h *host) backup(node coord.Member, p int, w io.Writer) error {
 	for _, other := range h.w.hosts {
 		if other.name != node.Name {
 			continue

@@ -207,19 +207,19 @@ func TestDrain(t *testing.T) {
 }
 
 // replicas answer with what a test wants.
-type replicas func() ([]operate.Digest, error)
+type replicas func() ([]coord.Digest, error)
 
-func (r replicas) Compare(context.Context, int) ([]operate.Digest, error) { return r() }
+func (r replicas) Compare(context.Context, int) ([]coord.Digest, error) { return r() }
 
 func TestCompare(t *testing.T) {
 	w := newWorld(t, 1, 3, "a", "b", "c")
 	o := w.operator()
-	answer := func(a, b operate.Digest) replicas {
-		return func() ([]operate.Digest, error) {
-			return []operate.Digest{{Node: "c", Leads: true, At: 70, Sum: 7}, b, a}, nil
+	answer := func(a, b coord.Digest) replicas {
+		return func() ([]coord.Digest, error) {
+			return []coord.Digest{{Node: "c", Leads: true, At: 70, Sum: 7}, b, a}, nil
 		}
 	}
-	a, b, slow := operate.Digest{Node: "a", At: 70, Sum: 7}, operate.Digest{Node: "b", At: 70, Sum: 7}, errors.New("it is slow")
+	a, b, slow := coord.Digest{Node: "a", At: 70, Sum: 7}, coord.Digest{Node: "b", At: 70, Sum: 7}, errors.New("it is slow")
 	tries := 0
 	for _, x := range []struct {
 		name    string
@@ -229,15 +229,15 @@ func TestCompare(t *testing.T) {
 		at      wal.Pos
 	}{
 		{"the same", answer(a, b), "", false, 70},
-		{"one differs", answer(operate.Digest{Node: "a", At: 70, Sum: 8}, b), "the replica of node a differs from the leader's", true, 70},
-		{"two differ", answer(operate.Digest{Node: "a", Sum: 8}, operate.Digest{Node: "b", Sum: 8}), "the replicas of nodes a, b differ from the leader's", true, 70},
+		{"one differs", answer(coord.Digest{Node: "a", At: 70, Sum: 8}, b), "the replica of node a differs from the leader's", true, 70},
+		{"two differ", answer(coord.Digest{Node: "a", Sum: 8}, coord.Digest{Node: "b", Sum: 8}), "the replicas of nodes a, b differ from the leader's", true, 70},
 		{
-			"one differs, one is slow", answer(operate.Digest{Node: "a", Sum: 8}, operate.Digest{Node: "b", Err: slow}),
+			"one differs, one is slow", answer(coord.Digest{Node: "a", Sum: 8}, coord.Digest{Node: "b", Err: slow}),
 			"the replica of node a differs from the leader's; the replica of node b was not compared", true, 70,
 		},
-		{"one is slow", answer(a, operate.Digest{Node: "b", Err: slow}), "the replica of node b was not compared", false, 70},
-		{"no leader", func() ([]operate.Digest, error) { return nil, errors.New("nobody leads") }, "the leader has no digest: nobody leads", false, 0},
-		{"another leader meanwhile", func() ([]operate.Digest, error) {
+		{"one is slow", answer(a, coord.Digest{Node: "b", Err: slow}), "the replica of node b was not compared", false, 70},
+		{"no leader", func() ([]coord.Digest, error) { return nil, errors.New("nobody leads") }, "the leader has no digest: nobody leads", false, 0},
+		{"another leader meanwhile", func() ([]coord.Digest, error) {
 			if tries++; tries < 3 {
 				return nil, errors.New("another node leads")
 			}
@@ -261,7 +261,7 @@ func TestCompare(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	c, err := o.Compare(ended, replicas(func() ([]operate.Digest, error) { return nil, ended.Err() }), 0)
+	c, err := o.Compare(ended, replicas(func() ([]coord.Digest, error) { return nil, ended.Err() }), 0)
 	if err != nil || !strings.HasPrefix(c.Problem, "it took too long") {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -13,23 +14,14 @@ import (
 type Replicas interface {
 	// Compare lets the replicas of a partition take a digest at the same position of the log, and
 	// returns what they took. The error says that the leader has none.
-	Compare(ctx context.Context, partition int) ([]Digest, error)
-}
-
-// A Digest is the digest of one replica.
-type Digest struct {
-	Node  string
-	Leads bool
-	At    wal.Pos // where it was taken
-	Sum   uint64
-	Err   error // there is none
+	Compare(ctx context.Context, partition int) ([]coord.Digest, error)
 }
 
 // A Comparison says whether the replicas of a partition hold the same.
 type Comparison struct {
 	Partition int
 	Position  wal.Pos // at which they were compared; 0: they were not
-	Digests   []Digest
+	Digests   []coord.Digest
 	Problem   string // what is wrong, in words; empty: all are the same
 	Differs   bool   // replicas differ, in contrast to one that could not be compared
 }

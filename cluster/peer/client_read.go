@@ -244,8 +244,10 @@ const (
 )
 
 // TakeDigest lets the replicas of the partition take a digest: see core.Store.TakeDigest. It works
-// half of the time.
-func (c *Client) TakeDigest(ctx context.Context) (core.Digested, error) { return c.digest(ctx, 0) }
+// half of the time, whatever the share.
+func (c *Client) TakeDigest(ctx context.Context, _ float64) (core.Digested, error) {
+	return c.digest(ctx, 0)
+}
 
 // AwaitDigest returns the digest that was taken at a position: see core.Store.AwaitDigest.
 func (c *Client) AwaitDigest(ctx context.Context, at wal.Pos) (uint64, error) {

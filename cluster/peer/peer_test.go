@@ -312,18 +312,18 @@ func TestDigestsOfTwoNodes(t *testing.T) {
 	}
 	gauge(t, a, "series")
 	leader, other := partition(t, serve(t, of(a)).URL, peer.Options{}), partition(t, serve(t, of(b)).URL, peer.Options{})
-	want, err := leader.TakeDigest(t.Context())
+	want, err := leader.TakeDigest(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := other.AwaitDigest(t.Context(), want.At); err != nil || got != want.Sum || want.At != a.Position() {
 		t.Errorf("digest %x at %d, the leader has %+v at %d: %v", got, b.Position(), want, a.Position(), err)
 	}
-	if _, err := other.TakeDigest(t.Context()); !errors.Is(err, core.ErrNotLeader) {
+	if _, err := other.TakeDigest(t.Context(), 1); !errors.Is(err, core.ErrNotLeader) {
 		t.Errorf("a follower begins a digest: %v", err)
 	}
 	away := partition(t, serve(t, of(struct{ core.Engine }{a})).URL, peer.Options{})
-	if _, err := away.TakeDigest(t.Context()); !errors.Is(err, core.ErrNoFolder) {
+	if _, err := away.TakeDigest(t.Context(), 1); !errors.Is(err, core.ErrNoFolder) {
 		t.Errorf("a digest of what is not a folder: %v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/cluster/natskv"
-	"github.com/rondo-db/rondo/cluster/node"
 	"github.com/rondo-db/rondo/cluster/operate"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/operator"
 	"github.com/rondo-db/rondo/internal/natsconn"
@@ -18,7 +17,7 @@ func (m *Member) Operators() *operator.Service {
 	look := func(context.Context) (*coord.View, error) { return m.node.View(), nil }
 	return &operator.Service{
 		Operator: &operate.Operator{Store: m.bucket, Look: look},
-		Name:     m.o.Name, Node: m.o.Node, Stream: m.o.stream, Blind: m.node.Blind, Replicas: comparing{m.node},
+		Name:     m.o.Name, Node: m.o.Node, Stream: m.o.stream, Blind: m.node.Blind, Replicas: m.node,
 		Settles: m.node.Settles, Unheard: m.node.Unheard,
 		LogServers: m.surveyor.known,
 	}
@@ -50,20 +49,4 @@ func Outside(ctx context.Context, s Servers) (*operator.Service, func() error, e
 		Operator: &operate.Operator{Store: bucket, Look: operate.NewObserver(bucket, coord.Times{}, nil).Look},
 		Name:     s.Name, Stream: s.stream, LogServers: y.first,
 	}, end, nil
-}
-
-// comparing lets a node compare replicas. It is an operate.Replicas.
-type comparing struct{ n *node.Node }
-
-// Compare is as operate.Replicas has it.
-func (c comparing) Compare(ctx context.Context, partition int) ([]operate.Digest, error) {
-	all, err := c.n.Compare(ctx, partition)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]operate.Digest, len(all))
-	for i, d := range all {
-		out[i] = operate.Digest{Node: d.Node, Leads: d.Leads, At: d.At, Sum: d.Sum, Err: d.Err}
-	}
-	return out, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"syscall"
@@ -12,8 +11,6 @@ import (
 	"github.com/rondo-db/rondo/cluster/coord"
 	"github.com/rondo-db/rondo/cluster/node"
 	"github.com/rondo-db/rondo/cluster/peer"
-	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/wal"
 )
 
 var _ node.Peers = (*peers)(nil)
@@ -33,36 +30,13 @@ type peerNode struct {
 	parts   map[int]*peer.Client
 }
 
-// Engine is as node.Peers has it.
-func (p *peers) Engine(m coord.Member, partition int) (core.Engine, error) {
-	return p.client(m, partition)
-}
-
-// Backup is as node.Peers has it.
-func (p *peers) Backup(ctx context.Context, m coord.Member, partition int, w io.Writer) error {
+// Partition is as node.Peers has it.
+func (p *peers) Partition(m coord.Member, partition int) (node.Partition, error) {
 	c, err := p.client(m, partition)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.Backup(ctx, w)
-}
-
-// TakeDigest is as node.Peers has it.
-func (p *peers) TakeDigest(ctx context.Context, m coord.Member, partition int) (core.Digested, error) {
-	c, err := p.client(m, partition)
-	if err != nil {
-		return core.Digested{}, err
-	}
-	return c.TakeDigest(ctx)
-}
-
-// AwaitDigest is as node.Peers has it.
-func (p *peers) AwaitDigest(ctx context.Context, m coord.Member, partition int, at wal.Pos) (uint64, error) {
-	c, err := p.client(m, partition)
-	if err != nil {
-		return 0, err
-	}
-	return c.AwaitDigest(ctx, at)
+	return c, nil
 }
 
 // client returns the client of a partition of a node: the same one until the node starts anew.

@@ -124,8 +124,8 @@ func TestStateMessage(t *testing.T) {
 // compared answers with digests.
 type compared struct{}
 
-func (compared) Compare(_ context.Context, partition int) ([]operate.Digest, error) {
-	return []operate.Digest{{Node: "a", Leads: true, At: 5, Sum: 1}, {Node: "b", At: 5, Sum: uint64(partition)}, {Node: "c", Err: errors.New("gone")}}, nil
+func (compared) Compare(_ context.Context, partition int) ([]coord.Digest, error) {
+	return []coord.Digest{{Node: "a", Leads: true, At: 5, Sum: 1}, {Node: "b", At: 5, Sum: uint64(partition)}, {Node: "c", Err: errors.New("gone")}}, nil
 }
 
 func TestCheckReplicas(t *testing.T) {
