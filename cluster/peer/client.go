@@ -46,7 +46,6 @@ type Node struct {
 	o         Options
 	transport *http.Transport
 	rpc       peerv1.PeerClient
-	known     known
 
 	mu     sync.Mutex    // guards what follows, and stream and joined of clients
 	stream *submitStream // of all clients; nil: none was needed yet

@@ -37,7 +37,7 @@ func (c *Client) entries(ctx context.Context, req *peerv1.EntriesRequest, fn fun
 	req.Target = c.target(ctx)
 	own, cancel := context.WithCancel(ctx)
 	in, err := c.node.rpc.Entries(own, connect.NewRequest(req))
-	defs := reading{known: &c.node.known}
+	var defs reading
 	err = drain(ctx, c, cancel, in, err, func(m *peerv1.EntriesResponse) (bool, error) {
 		more = m.GetMore()
 		if err := defs.add(m.GetDefinitions()); err != nil {
@@ -127,7 +127,7 @@ func (c *Client) Labels(ctx context.Context, q core.LabelQuery) (core.Labels, er
 	in, err := c.node.rpc.Labels(own, connect.NewRequest(&peerv1.LabelsRequest{
 		Target: c.target(ctx), Name: q.Name, Matchers: types.SentMatchers(q.Matchers), Most: int64(q.Most), Combine: q.Combine, Names: q.Names,
 	}))
-	defs := reading{known: &c.node.known}
+	var defs reading
 	var out core.Labels
 	err = drain(ctx, c, cancel, in, err, func(m *peerv1.LabelsResponse) (bool, error) {
 		out.Texts = append(out.Texts, m.GetTexts()...)
@@ -154,11 +154,14 @@ func (c *Client) Info(ref core.Ref) (core.Info, error) {
 	if err != nil {
 		return core.Info{}, err
 	}
-	d, err := c.node.known.definition(m.GetDefinition())
+	d, err := core.ParseDefinition(m.GetDefinition())
+	if err == nil && d == nil {
+		err = malformed("a series without a definition")
+	}
 	if err != nil {
 		return core.Info{}, err
 	}
-	machine, err := c.node.known.machine(d)
+	machine, err := rra.Compile(d)
 	if err != nil {
 		return core.Info{}, err
 	}

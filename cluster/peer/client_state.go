@@ -55,11 +55,11 @@ func (c *Client) Renames() uint64 {
 // Watch is core.Engine's. It returns when the partition has begun to collect.
 func (c *Client) Watch(most int) *core.Watch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watching{most: most}
+	w := core.CollectWatch(most, cancel)
 	begun := make(chan struct{})
 	go func() {
 		defer cancel()
-		defer w.lose()
+		defer w.Lose()
 		in, err := c.node.rpc.Watch(ctx, connect.NewRequest(&peerv1.WatchRequest{Target: c.target(ctx), Most: int64(most)}))
 		if err != nil {
 			close(begun)
@@ -72,14 +72,18 @@ func (c *Client) Watch(most int) *core.Watch {
 			if c.took(m.GetStanding()) != nil || m.GetLost() {
 				break
 			}
-			w.add(m.GetChanges())
+			for _, x := range m.GetChanges() {
+				w.Add(core.Change{
+					Was: x.GetWas(), Path: x.GetPath(), Ref: core.Ref(x.GetRef()), Labels: types.ReadLabels(x.GetLabels()), Metadata: x.GetMetadata(),
+				})
+			}
 			if first {
 				first = false
 				close(begun)
 			}
 		}
 		if first {
-			w.lose()
+			w.Lose()
 			close(begun)
 		}
 	}()
@@ -88,50 +92,7 @@ func (c *Client) Watch(most int) *core.Watch {
 	select {
 	case <-begun:
 	case <-limit.C:
-		w.lose()
-		cancel()
+		w.End()
 	}
-	return core.NewWatch(w.take, func() {
-		w.lose()
-		cancel()
-	})
-}
-
-// A watching collects changes for a core.Watch.
-type watching struct {
-	mu      sync.Mutex // guards what follows
-	most    int
-	changes []core.Change
-	lost    bool
-}
-
-func (w *watching) add(cs []*peerv1.Change) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.lost {
-		return
-	}
-	if len(w.changes)+len(cs) > w.most {
-		w.changes, w.lost = nil, true
-		return
-	}
-	for _, x := range cs {
-		w.changes = append(w.changes, core.Change{
-			Was: x.GetWas(), Path: x.GetPath(), Ref: core.Ref(x.GetRef()), Labels: types.ReadLabels(x.GetLabels()), Metadata: x.GetMetadata(),
-		})
-	}
-}
-
-func (w *watching) lose() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.changes, w.lost = nil, true
-}
-
-func (w *watching) take() ([]core.Change, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	changes := w.changes
-	w.changes = nil
-	return changes, !w.lost
+	return w
 }

@@ -25,7 +25,6 @@
 //
 // # Locks
 //
-// limit.mu is taken alone and is held while the counts of the partitions are read. mark.mu,
-// definitions.mu and the mutexes of one call are taken last; nobody who holds one of them calls an
-// engine.
+// limit.mu is taken alone and is held while the counts of the partitions are read. mark.mu and the
+// mutexes of one call are taken last; nobody who holds one of them calls an engine.
 package router

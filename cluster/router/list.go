@@ -46,25 +46,13 @@ func entries[T any](r *Store, list func(ctx context.Context, e core.Engine, p in
 	}
 }
 
-// series returns the entry of the catalogue of partition p as callers of r see it.
-func (r *Store) series(p int, x core.Series) core.Series {
-	x.Ref = Outer(p, x.Ref)
-	x.Definition = r.definitions.same(x.Definition)
-	return x
-}
-
 // seriesOf is entries for series.
 func (r *Store) seriesOf(list func(ctx context.Context, e core.Engine) iter.Seq2[core.Series, error]) source[core.Series] {
 	read := entries(r, func(ctx context.Context, e core.Engine, _ int) iter.Seq2[core.Series, error] { return list(ctx, e) })
 	return func(ctx context.Context, p int) iter.Seq2[core.Series, error] {
 		return func(yield func(core.Series, error) bool) {
-			var own, same *rra.Definition // most series have the definition of the one before
 			for x, err := range read(ctx, p) {
-				if x.Definition != own {
-					own = x.Definition
-					same = r.definitions.same(own)
-				}
-				x.Ref, x.Definition = Outer(p, x.Ref), same
+				x.Ref = Outer(p, x.Ref)
 				if !yield(x, err) {
 					return
 				}
@@ -133,15 +121,19 @@ func gathered[T any](ctx context.Context, r *Store, question func(e core.Engine)
 	return answers, damage.err()
 }
 
-// Labels is core.Store's. Definitions that are equal are the same pointer, whichever partition they
-// are from.
+// A combined is a combination of values and a definition as a key.
+type combined struct {
+	values string
+	d      *rra.Definition
+}
+
+// Labels is core.Store's.
 func (r *Store) Labels(ctx context.Context, q core.LabelQuery) (all core.Labels, err error) {
 	answers, err := gathered(ctx, r, func(e core.Engine) (core.Labels, error) { return e.Labels(ctx, q) })
 	seen := make(map[combined]bool)
 	for _, part := range answers {
 		all.Texts = append(all.Texts, part.Texts...)
 		for _, c := range part.Combinations {
-			c.Definition = r.definitions.same(c.Definition)
 			key := combined{strings.Join(c.Values, "\x00"), c.Definition}
 			if !seen[key] {
 				seen[key] = true
@@ -162,7 +154,8 @@ func (r *Store) Resolve(ctx context.Context, refs []core.Ref, fn func(i int, x c
 	if len(refs) == 1 {
 		x, err := of(ctx, r, refs[0], func(e core.Engine, p int, in core.Ref) (core.Series, error) {
 			x, err := core.SeriesOf(ctx, e, in)
-			return r.series(p, x), err
+			x.Ref = Outer(p, x.Ref)
+			return x, err
 		})
 		if err == nil {
 			fn(0, x)
@@ -202,7 +195,8 @@ func (r *Store) resolve(ctx context.Context, refs []core.Ref) ([]core.Series, er
 		sh := parts[k]
 		errs[k] = r.Read(ctx, sh.p, func(e core.Engine) error {
 			return e.Resolve(ctx, innerRefs(refs, sh), func(i int, x core.Series) bool {
-				out[sh.at[i]] = r.series(sh.p, x)
+				x.Ref = Outer(sh.p, x.Ref)
+				out[sh.at[i]] = x
 				return true
 			})
 		})

@@ -155,7 +155,7 @@ func (d *doubt) over() {
 func (r *Store) Info(ref core.Ref) (core.Info, error) {
 	return of(context.Background(), r, ref, func(e core.Engine, p int, in core.Ref) (core.Info, error) {
 		x, err := e.Info(in)
-		x.Series = r.series(p, x.Series)
+		x.Ref = Outer(p, x.Ref)
 		return x, err
 	})
 }
@@ -170,7 +170,7 @@ func (r *Store) Newest(ref core.Ref) (x core.Info, err error) {
 		x, err = e.Info(in)
 		return err
 	})
-	x.Series = r.series(p, x.Series)
+	x.Ref = Outer(p, x.Ref)
 	return x, asOuter(ref, err)
 }
 

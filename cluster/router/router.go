@@ -56,17 +56,16 @@ type Store struct {
 	n       int // partitions
 	options Options
 
-	session     uint64          // of the numbers of lanes; with the last bit changed of other changes
-	calls       []atomic.Uint64 // by partition: the last number of a change that no lane makes
-	marks       []mark          // by partition, of all callers together
-	lanes       []lane          // by partition
-	deliveries  sync.Pool       // of *delivery
-	strays      atomic.Uint64   // samples that were refused: their references are of no partition
-	doubt       doubt
-	limit       limit
-	budget      budget
-	definitions definitions
-	counts      counts
+	session    uint64          // of the numbers of lanes; with the last bit changed of other changes
+	calls      []atomic.Uint64 // by partition: the last number of a change that no lane makes
+	marks      []mark          // by partition, of all callers together
+	lanes      []lane          // by partition
+	deliveries sync.Pool       // of *delivery
+	strays     atomic.Uint64   // samples that were refused: their references are of no partition
+	doubt      doubt
+	limit      limit
+	budget     budget
+	counts     counts
 }
 
 var _ core.Engine = (*Store)(nil)
@@ -92,7 +91,6 @@ func New(dir Directory, o Options) (*Store, error) {
 		return st.Series, st.Metadata
 	}
 	r.budget.most = r.options.Memory
-	r.definitions.init()
 	r.counts.init(n)
 	return r, nil
 }

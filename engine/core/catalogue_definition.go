@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
+	"weak"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
@@ -189,11 +192,48 @@ func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
 
 // compileCode returns the machine of a definition's code.
 func compileCode(code []byte) (*rra.Machine, error) {
-	d, err := defcode.Decode(code)
+	d, err := inUse.decode(code)
 	if err != nil {
 		return nil, err
 	}
 	return rra.Compile(d)
+}
+
+// inUse are the definitions in use, of all stores of this process and of those that other machines
+// have sent. Equal ones are one: whoever sees several stores compares pointers.
+var inUse decoded
+
+type decoded struct {
+	mu     sync.Mutex // guards byCode
+	byCode map[string]weak.Pointer[rra.Definition]
+}
+
+// decode returns the definition of a code.
+func (ds *decoded) decode(code []byte) (*rra.Definition, error) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if d := ds.byCode[string(code)].Value(); d != nil {
+		return d, nil
+	}
+	d, err := defcode.Decode(code)
+	if err != nil {
+		return nil, err
+	}
+	if ds.byCode == nil {
+		ds.byCode = make(map[string]weak.Pointer[rra.Definition])
+	}
+	ds.byCode[string(code)] = weak.Make(d)
+	runtime.AddCleanup(d, ds.forget, string(code))
+	return d, nil
+}
+
+// forget removes a code whose definition nobody uses any more.
+func (ds *decoded) forget(code string) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if ds.byCode[code].Value() == nil {
+		delete(ds.byCode, code)
+	}
 }
 
 // loadClasses reads the classes. machines has the first definition of each shape.

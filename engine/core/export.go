@@ -197,6 +197,7 @@ func AppendDefinition(dst []byte, d *rra.Definition) []byte {
 }
 
 // ParseDefinition is the inverse of AppendDefinition. It does not check what rra.Compile checks.
+// Equal definitions are one, which is a store's as well: it must not be changed.
 // The error wraps ErrInvalid, or ErrVersion.
 func ParseDefinition(b []byte) (*rra.Definition, error) {
 	if len(b) == 0 {
@@ -205,7 +206,7 @@ func ParseDefinition(b []byte) (*rra.Definition, error) {
 	if n := len(b); n > MaxDefinition {
 		return nil, invalid("a definition of %d bytes, at most %d are possible", n, MaxDefinition)
 	}
-	d, err := defcode.Decode(b)
+	d, err := inUse.decode(b)
 	return d, asInvalid(err)
 }
 

@@ -24,9 +24,8 @@ type Change struct {
 // A Watch collects the changes of a store's catalogue, in their order, until they are taken.
 // Its methods may be called at the same time.
 type Watch struct {
-	cat  *catalogue // nil: of another Engine, which has given take and end
 	most int
-	take func() (changes []Change, complete bool)
+	take func() (changes []Change, complete bool) // nil: what Add has given is taken
 	end  func()
 
 	mu      sync.Mutex // guards changes and lost; catalogue.mu may be held when it is taken
@@ -43,8 +42,14 @@ type watches struct {
 // Watch begins to collect the changes of the catalogue. A watch keeps at most most changes. When
 // more come before Take is called, it forgets them all. Without a watch nothing is collected.
 func (s *Store) Watch(most int) *Watch {
-	w := &Watch{cat: &s.catalogue, most: most}
 	ws := &s.catalogue.watches
+	w := &Watch{most: most}
+	w.end = func() {
+		ws.mu.Lock()
+		defer ws.mu.Unlock()
+		ws.all = slices.DeleteFunc(ws.all, func(x *Watch) bool { return x == w })
+		ws.count.Store(int32(len(ws.all)))
+	}
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	ws.all = append(ws.all, w)
@@ -58,10 +63,14 @@ func NewWatch(take func() (changes []Change, complete bool), end func()) *Watch 
 	return &Watch{take: take, end: end}
 }
 
+// CollectWatch returns a watch of at most most changes, which somebody gives it. End calls end,
+// perhaps again.
+func CollectWatch(most int, end func()) *Watch { return &Watch{most: most, end: end} }
+
 // Take returns the changes since the last Take. complete is false if changes were forgotten since
 // the watch began: whoever follows the catalogue must read it anew, behind a new watch.
 func (w *Watch) Take() (changes []Change, complete bool) {
-	if w.cat == nil {
+	if w.take != nil {
 		return w.take()
 	}
 	w.mu.Lock()
@@ -72,21 +81,19 @@ func (w *Watch) Take() (changes []Change, complete bool) {
 
 // End ends the watch. It may be called again.
 func (w *Watch) End() {
-	if w.cat == nil {
-		w.end()
-		return
-	}
-	ws := &w.cat.watches
-	ws.mu.Lock()
-	ws.all = slices.DeleteFunc(ws.all, func(x *Watch) bool { return x == w })
-	ws.count.Store(int32(len(ws.all)))
-	ws.mu.Unlock()
-	w.mu.Lock()
-	w.changes, w.lost = nil, true
-	w.mu.Unlock()
+	w.end()
+	w.Lose()
 }
 
-func (w *Watch) add(c Change) {
+// Lose says that changes may be missing from now on.
+func (w *Watch) Lose() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes, w.lost = nil, true
+}
+
+// Add gives a change to a watch.
+func (w *Watch) Add(c Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -105,7 +112,7 @@ func (ws *watches) report(c Change) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for _, w := range ws.all {
-		w.add(c)
+		w.Add(c)
 	}
 }
 
