@@ -72,10 +72,12 @@ func (b *Block) gather(l *lane, d int) {
 }
 
 // gather folds PDPs into the values of open rows. It leaves out unknown ones, and reports whether
-// there are any. It calls nothing, so that the compiler keeps all in registers.
+// there are any. It calls nothing, so that the compiler keeps all in registers. Which of two
+// numbers is the larger one is hard to predict, so that Max and Min choose without a branch.
 func (cf CF) gather(vals []uint64, index []int32, pdps []float64) (unknown bool) {
 	index = index[:len(pdps)]
-	if cf == Average {
+	switch cf {
+	case Average:
 		for j, pdp := range pdps {
 			val := &vals[index[j]]
 			if pdp != pdp {
@@ -87,27 +89,40 @@ func (cf CF) gather(vals []uint64, index []int32, pdps []float64) (unknown bool)
 			}
 			*val = math.Float64bits(pdp)
 		}
-		return unknown
-	}
-	for j, pdp := range pdps {
-		val := &vals[index[j]]
-		if pdp != pdp {
-			unknown = true
-			continue
-		}
-		// No branches: which of two numbers is the larger one is hard to predict.
-		old, next := *val, math.Float64bits(pdp)
-		switch cf {
-		case Max:
+	case Max:
+		for j, pdp := range pdps {
+			val := &vals[index[j]]
+			if pdp != pdp {
+				unknown = true
+				continue
+			}
+			old, next := *val, math.Float64bits(pdp)
 			if pdp <= math.Float64frombits(old) {
 				next = old
 			}
-		case Min:
+			*val = next
+		}
+	case Min:
+		for j, pdp := range pdps {
+			val := &vals[index[j]]
+			if pdp != pdp {
+				unknown = true
+				continue
+			}
+			old, next := *val, math.Float64bits(pdp)
 			if pdp >= math.Float64frombits(old) {
 				next = old
 			}
+			*val = next
 		}
-		*val = next
+	default: // Last
+		for j, pdp := range pdps {
+			if pdp != pdp {
+				unknown = true
+				continue
+			}
+			vals[index[j]] = math.Float64bits(pdp)
+		}
 	}
 	return unknown
 }
