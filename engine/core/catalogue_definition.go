@@ -304,12 +304,11 @@ func readClass(b []byte) (next uint32, shape string, err error) {
 
 // makeGroup returns a group of c. It makes the group, and the groups before it, if they are new.
 func (cat *catalogue) makeGroup(c *class, id uint32) *group {
-	gs := *c.groups.Load()
-	if int(id) < len(gs) {
+	if gs := *c.groups.Load(); int(id) < len(gs) {
 		return gs[id]
 	}
-	for len(gs) <= int(id) {
-		n := uint32(len(gs))
+	gs := *c.groups.Load()
+	for n := uint32(len(gs)); n <= id; n++ {
 		gs = append(gs, &group{c: c, id: n, shard: int(c.id*31+n) % cat.shards})
 	}
 	c.groups.Store(&gs)

@@ -164,10 +164,11 @@ func (g *group) resize(n int) {
 	g.c.space.Release(old.mem)
 }
 
-// roomFor returns the capacity of g once it has room for at least n series.
+// roomFor returns the capacity of g once it has room for at least n series. A group behind full ones
+// has room for all its series at once, so that they are not moved.
 func (g *group) roomFor(n int) int {
 	capacity := max(g.capacity, 2)
-	for capacity < n {
+	for capacity < n || g.id > 0 && capacity < 1<<g.c.shift {
 		capacity *= 4
 	}
 	return min(capacity, 1<<g.c.shift)
