@@ -50,7 +50,11 @@ func (w *work) checked(key []byte) (labels []core.Label, wrong string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	labels = make([]core.Label, len(wire))
+	n := len(wire)
+	if n > len(w.free) {
+		w.free = make([]core.Label, max(n, 256))
+	}
+	labels, w.free = w.free[:n:n], w.free[n:]
 	copy(labels, w.before) // many texts are the same: their memory is shared
 	w.names = w.names[:0]
 	differ := func(s *string, sent []byte) {

@@ -226,9 +226,7 @@ func (s *server) refuse(w *work, i int, r refusal) {
 func (s *server) enterKey(w *work, i int, number uint32) {
 	switch was := w.entry[i]; {
 	case was == none:
-		if key := w.key(&w.series[i]); s.table.look(key) == none {
-			s.table.add(key, number)
-		}
+		s.table.add(w.key(&w.series[i]), number)
 	case was != number: // it was refused before
 		s.table.move(was, number)
 	}

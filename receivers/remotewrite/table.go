@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -143,11 +144,13 @@ func (t *table) look(key []byte) uint32 {
 }
 
 // place returns the number of a key; -1: it is not known.
-func (t *table) place(key []byte) int {
+func (t *table) place(key []byte) int { return t.placeOf(key, t.hash(key)) }
+
+func (t *table) placeOf(key []byte, h uint32) int {
 	if len(t.slots) == 0 {
 		return -1
 	}
-	h, mask := t.hash(key), uint32(len(t.slots)-1)
+	mask := uint32(len(t.slots) - 1)
 	for i := h & mask; t.slots[i] != 0; i = (i + 1) & mask {
 		if k := &t.keys[t.slots[i]-1]; k.hash == h && t.is(k, key) {
 			return int(t.slots[i] - 1)
@@ -161,18 +164,25 @@ func (t *table) full() bool {
 	return len(t.keys) >= t.most || t.texts.Chunks() >= maxChunks
 }
 
-// add makes key a key of a series.
+// add makes key a key of a series, unless it is the key of one.
 func (t *table) add(key []byte, number uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	h := t.hash(key)
+	if t.placeOf(key, h) >= 0 {
+		return
+	}
 	if 2*len(t.keys) >= len(t.slots) {
 		t.slots = make([]uint32, max(1024, 2*len(t.slots)))
 		for i := range t.keys {
 			t.insert(t.keys[i].hash, uint32(i)+1)
 		}
 	}
-	t.keys = append(t.keys, tableKey{hash: t.hash(key), place: t.texts.Add(key, nil), length: uint32(len(key)), series: number})
-	t.insert(t.keys[len(t.keys)-1].hash, uint32(len(t.keys)))
+	if len(t.keys) == cap(t.keys) { // append would copy long lists more often
+		t.keys = slices.Grow(t.keys, max(1024, len(t.keys)))
+	}
+	t.keys = append(t.keys, tableKey{hash: h, place: t.texts.Add(key, nil), length: uint32(len(key)), series: number})
+	t.insert(h, uint32(len(t.keys)))
 	t.series[number].key = uint32(len(t.keys) - 1)
 }
 

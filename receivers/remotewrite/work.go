@@ -34,6 +34,7 @@ type work struct {
 	spelling []byte // the key that was written out last
 	label    []wireLabel
 	names    []byte       // names and values of the labels of one series
+	free     []core.Label // room for the labels of the next series
 	before   []core.Label // the labels of the series before
 
 	// unpack reserves memory; nil: there is no limit. reserved gives back what it has reserved.

@@ -87,14 +87,14 @@ type Sparse struct {
 	Apart     int64  // seconds between two samples, at least
 }
 
-// youngOf returns how the series of a request is watched; nil: it is not. learn says that its step
-// may be learned.
-func youngOf(r *receivers.Request, learn bool) *young {
+// youngOf returns how the series of a request is watched, and whether it is. learn says that its
+// step may be learned.
+func youngOf(r *receivers.Request, learn bool) (y young, ok bool) {
 	ds, ok := receivers.OnlySource(r.Definition)
 	if !ok {
-		return nil
+		return y, false
 	}
-	y := &young{ref: r.Ref, path: r.Path, step: r.Definition.Step, heartbeat: rra.Seconds(ds.Heartbeat), kind: ds.Kind}
+	y = young{ref: r.Ref, path: r.Path, step: r.Definition.Step, heartbeat: rra.Seconds(ds.Heartbeat), kind: ds.Kind}
 	if r.Made {
 		y.end = r.Starts(r.Definition)
 	}
@@ -102,15 +102,15 @@ func youngOf(r *receivers.Request, learn bool) *young {
 		y.define, y.group, y.untyped, y.time, y.since = r.Define, r.Group, r.Untyped, r.Time, r.Since
 		y.settled = !r.Learn
 	}
-	return y
+	return y, true
 }
 
 // metYoung returns a series as the node that made it watches it, if it has had one sample; nil: it
 // has more, or none.
 func (s *Sink) metYoung(r *receivers.Request) *young {
 	info, err := s.newest(r.Ref)
-	y := youngOf(r, true)
-	if err != nil || y == nil {
+	y, ok := youngOf(r, true)
+	if err != nil || !ok {
 		return nil
 	}
 	source := slices.IndexFunc(info.Definition.Sources, func(ds rra.DataSource) bool { return ds.Kind != rra.Compute })
@@ -132,7 +132,7 @@ func (s *Sink) metYoung(r *receivers.Request) *young {
 		y.note(&core.BatchSample{At: v.At, Values: []rra.Value{v.Value}})
 	}
 	y.fresh = 0
-	return y
+	return &y
 }
 
 // watch begins to watch series. Of a series that is watched already nothing changes.

@@ -45,14 +45,21 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 
 // watch begins to watch the series of the requests.
 func (c *call) watch() {
-	var ys []*young
+	ys := make([]*young, 0, len(c.reqs))
+	var free []young // some at a time: a silent series may keep its whole piece
 	for i := range c.reqs {
 		r := &c.reqs[i]
 		if r.Err != nil || r.Ref == 0 {
 			continue
 		}
-		if y := cmp.Or(c.met[i], youngOf(r, c.learn[i])); y != nil {
+		if y := c.met[i]; y != nil {
 			ys = append(ys, y)
+		} else if y, ok := youngOf(r, c.learn[i]); ok {
+			if len(free) == cap(free) {
+				free = make([]young, 0, min(len(c.reqs)-i, 64))
+			}
+			free = append(free, y)
+			ys = append(ys, &free[len(free)-1])
 		}
 	}
 	c.shared.watch(ys)
