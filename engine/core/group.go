@@ -164,7 +164,7 @@ func (g *group) resize(n int) {
 	g.c.space.Release(old.mem)
 }
 
-// roomFor returns the capacity of g once it has room for at least n series. A group behind full ones
+// roomFor returns the capacity of g once it has room for at least n series. A group behind others
 // has room for all its series at once, so that they are not moved.
 func (g *group) roomFor(n int) int {
 	capacity := max(g.capacity, 2)
