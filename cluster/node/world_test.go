@@ -92,7 +92,6 @@ func (g *modelLog) add(writer int) {
 
 // A host is a machine: its disk outlives its node.
 type host struct {
-	modelPeer
 	w      *world
 	name   string
 	zone   string
