@@ -28,7 +28,7 @@ func (m *Message) Decode(packet []byte) error {
 		m.metadata(&r)
 	case m.Word.Value():
 		m.identity(&r)
-		m.Format = r.string()
+		m.Format = r.string("format")
 		m.value(&r, m.Word)
 	case m.Word == WordRequest:
 		m.identity(&r)
@@ -43,11 +43,11 @@ func (m *Message) Decode(packet []byte) error {
 
 // gmetric reads what follows the word of a 3.0 message.
 func (m *Message) gmetric(r *reader) {
-	m.Type = r.string()
+	m.Type = r.string("type")
 	m.Name = r.name()
-	m.Text = r.string()
+	m.Text = r.string("value")
 	start := r.off
-	m.Units = r.string()
+	m.Units = r.string("units")
 	m.Slope = r.slope()
 	m.TMax, m.DMax = r.uint32(), r.uint32()
 	m.described = r.since(start)
@@ -63,7 +63,7 @@ func (m *Message) core(r *reader) {
 // identity reads the fields that every message of 3.1 and later begins with.
 func (m *Message) identity(r *reader) {
 	at := r.off
-	m.Host = r.string()
+	m.Host = r.string("host")
 	m.Name = r.name()
 	m.Spoof = r.bool()
 	m.HostName = m.Host
@@ -81,9 +81,9 @@ const minPair = 8
 
 func (m *Message) metadata(r *reader) {
 	start := r.off - 4 // Spoof is part of the metadata
-	m.Type = r.string()
-	m.Name2 = r.string()
-	m.Units = r.string()
+	m.Type = r.string("type")
+	m.Name2 = r.string("second name")
+	m.Units = r.string("units")
 	m.Slope = r.slope()
 	m.TMax, m.DMax = r.uint32(), r.uint32()
 	n := r.uint32()
@@ -94,7 +94,7 @@ func (m *Message) metadata(r *reader) {
 		m.Extra = make([]Pair, 0, n)
 	}
 	for ; n > 0 && r.err == nil; n-- {
-		m.Extra = append(m.Extra, Pair{r.string(), r.string()})
+		m.Extra = append(m.Extra, Pair{r.string("key"), r.string("element")})
 	}
 	m.described = r.since(start)
 }
@@ -111,7 +111,7 @@ func (m *Message) value(r *reader, w Word) {
 	case WordUint:
 		m.Number = rra.Uint(uint64(r.uint32()))
 	case WordString:
-		m.Text = r.string()
+		m.Text = r.string("value")
 	case WordFloat:
 		m.Number = rra.Float(float64(math.Float32frombits(r.uint32())))
 	case WordDouble:
@@ -175,7 +175,7 @@ func (r *reader) slope() Slope {
 	return Slope(x)
 }
 
-func (r *reader) string() []byte {
+func (r *reader) string(what string) []byte {
 	n := r.uint32()
 	if r.err != nil {
 		return nil
@@ -183,11 +183,11 @@ func (r *reader) string() []byte {
 	left := len(r.b) - r.off
 	switch padded := (uint64(n) + 3) &^ 3; {
 	case uint64(n) > uint64(left):
-		r.fail(receivers.Truncated, r.off-4, "string of %d bytes, %d are left", n, left)
+		r.fail(receivers.Truncated, r.off-4, "%s of %d bytes, %d are left", what, n, left)
 	case n > maxString:
-		r.fail(receivers.Limit, r.off-4, "string of %d bytes, %d is the most", n, maxString)
+		r.fail(receivers.Limit, r.off-4, "%s of %d bytes, %d is the most", what, n, maxString)
 	case padded > uint64(left):
-		r.fail(receivers.Truncated, r.off-4, "padding of a string of %d bytes is missing", n)
+		r.fail(receivers.Truncated, r.off-4, "padding of a %s of %d bytes is missing", what, n)
 	default:
 		s := r.b[r.off:][:n:n]
 		r.off += int(padded)
@@ -198,7 +198,7 @@ func (r *reader) string() []byte {
 
 func (r *reader) name() []byte {
 	at := r.off
-	s := r.string()
+	s := r.string("name")
 	if r.err == nil && len(s) == 0 {
 		r.fail(receivers.Malformed, at, "the metric has no name")
 	}
