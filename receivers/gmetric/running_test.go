@@ -90,7 +90,7 @@ func runOf(t testing.TB, rec *receivertest.Recorder, options map[string][]string
 			return nil, err
 		}
 		s := x.(*server)
-		s.every = 2 * time.Millisecond
+		s.every = 20 * time.Millisecond
 		if change != nil {
 			change(s)
 		}
