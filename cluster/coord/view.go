@@ -38,7 +38,7 @@ type Digest struct {
 	Leads bool
 	At    wal.Pos // where it was taken
 	Sum   uint64
-	Err   error // there is none
+	Err   error // why there is no digest, or nil
 }
 
 // Standing returns what a member says of its replica of a partition, and false if it says nothing.
