@@ -42,9 +42,10 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*middleware.Server, e
 	}
 	s.httpListeners = all
 	s.middleware = middleware.New(b, all[0].Hosts, s.Logger)
-	s.connections = middleware.LimitConnections(middleware.JoinListeners(all), b.Conns)
+	s.connections = middleware.LimitConnections(b.Conns)
 	s.middleware.Receive(s.Ways.paths())
 	for _, e := range all {
+		e.Conns = s.connections
 		s.announce("http", e.Addr(), s.secured())
 	}
 	if s.web != nil {
@@ -60,7 +61,7 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*middleware.Server, e
 	if s.web != nil && s.web.HasTLS() {
 		h.TLSConfig = s.web.TLS("h2", "http/1.1")
 	}
-	return middleware.Serve(s.connections, h, s.Logger, fail), nil
+	return middleware.Serve(all, h, s.Logger, fail), nil
 }
 
 // beyond reports whether other machines reach one of the listeners.
@@ -136,7 +137,7 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*middleware.Server, 
 	mux.Handle(s.rpc.Handler(s.commands))
 	mux.Handle(rondov1.NewClusterHandler(s.operators(), rpc.Limits()))
 	s.Logger.Info("listening", "for", "command line", "network", "unix", "addr", absolute(l.Addr().String()))
-	return middleware.Serve(netutil.LimitListener(l, localConns), &http.Server{
+	return middleware.Serve([]net.Listener{netutil.LimitListener(l, localConns)}, &http.Server{
 		Handler:           refusePages(mux),
 		ReadHeaderTimeout: localHeader,
 		IdleTimeout:       localIdle,

@@ -3,7 +3,6 @@ package middleware
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -12,12 +11,11 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// A Connections is a listener that counts its connections, all together and by client. A client
-// that has its full share loses, for each new connection, the one that was idle longest. If all
-// connections are taken, the client with most of them loses one in the same way. Idle connections
-// therefore never keep anybody from a new one.
+// A Connections counts the connections of listeners, all together and by client. A client that has
+// its full share loses, for each new connection, the one that was idle longest. If all connections
+// are taken, the client with most of them loses one in the same way. Idle connections therefore
+// never keep anybody from a new one.
 type Connections struct {
-	net.Listener
 	bounds Share
 
 	mu      sync.Mutex // guards what follows, and the fields of each conn
@@ -28,9 +26,17 @@ type Connections struct {
 	closed atomic.Uint64 // connections closed to make room, and new ones refused for want of room
 }
 
-// LimitConnections returns a listener that counts the connections of l and bounds them.
-func LimitConnections(l net.Listener, bounds Share) *Connections {
-	return &Connections{Listener: l, bounds: bounds, clients: make(map[string]map[*conn]struct{})}
+// LimitConnections returns what counts and bounds the connections of listeners.
+func LimitConnections(bounds Share) *Connections {
+	return &Connections{bounds: bounds, clients: make(map[string]map[*conn]struct{})}
+}
+
+// A Listener is one address of the HTTP port.
+type Listener struct {
+	net.Listener
+	Key   string // as --http has it; the key of the address in the file of --web-config
+	Hosts *Hosts
+	Conns *Connections // counts its connections
 }
 
 // A conn is one connection. Its counts are guarded by owner.mu; unread belongs to the goroutine
@@ -38,7 +44,7 @@ func LimitConnections(l net.Listener, bounds Share) *Connections {
 type conn struct {
 	net.Conn
 	owner    *Connections
-	at       *Listener // where it came in; nil: unknown
+	at       *Listener // where it came in
 	client   string
 	requests int    // requests that have begun and not ended
 	admitted int    // requests among them that have a place
@@ -48,17 +54,14 @@ type conn struct {
 }
 
 // Accept returns the next connection for which there is room.
-func (l *Connections) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		k := &conn{Conn: c, owner: l, client: sockets.ClientOf(c.RemoteAddr().String())}
-		if a, ok := c.(acceptedConn); ok {
-			k.Conn, k.at = a.Conn, a.at
-		}
-		victim, ok := l.add(k)
+		k := &conn{Conn: c, owner: l.Conns, at: l, client: sockets.ClientOf(c.RemoteAddr().String())}
+		victim, ok := l.Conns.add(k)
 		if victim != nil {
 			_ = victim.Conn.Close() // the connection is given up in any case
 		}
@@ -214,79 +217,3 @@ func hostsOf(r *http.Request, otherwise *Hosts) *Hosts {
 	}
 	return otherwise
 }
-
-// A Listener is one address of the HTTP port.
-type Listener struct {
-	net.Listener
-	Key   string // as --http has it; the key of the address in the file of --web-config
-	Hosts *Hosts
-}
-
-// An acceptedConn is what Accept of an httpListener has returned.
-type acceptedConn struct {
-	net.Conn
-	at  *Listener
-	err error
-}
-
-// A multiListener is a listener that accepts the connections of all its listeners.
-type multiListener struct {
-	httpListeners []*Listener
-	arrivals      chan acceptedConn
-	closed        chan struct{}
-	close         func() error
-}
-
-// JoinListeners accepts connections at all listeners, which are one or more, until it is closed.
-func JoinListeners(httpListeners []*Listener) net.Listener {
-	j := &multiListener{httpListeners: httpListeners, arrivals: make(chan acceptedConn), closed: make(chan struct{})}
-	j.close = sync.OnceValue(func() error {
-		close(j.closed)
-		var errs []error
-		for _, e := range httpListeners {
-			errs = append(errs, e.Close())
-		}
-		return errors.Join(errs...)
-	})
-	for _, e := range httpListeners {
-		go j.accept(e)
-	}
-	return j
-}
-
-// accept passes the connections of a listener on, and errors. After an error it goes on when the
-// server asks for the next connection.
-func (j *multiListener) accept(e *Listener) {
-	for {
-		c, err := e.Accept()
-		select {
-		case j.arrivals <- acceptedConn{c, e, err}:
-		case <-j.closed:
-			if c != nil {
-				_ = c.Close() // nobody has seen it
-			}
-			return
-		}
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-	}
-}
-
-// Accept returns the next connection: an [acceptedConn].
-func (j *multiListener) Accept() (net.Conn, error) {
-	select {
-	case a := <-j.arrivals:
-		if a.err != nil {
-			return nil, a.err
-		}
-		return a, nil
-	case <-j.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (j *multiListener) Close() error { return j.close() }
-
-// Addr returns the address of the first listener.
-func (j *multiListener) Addr() net.Addr { return j.httpListeners[0].Addr() }

@@ -36,7 +36,7 @@ func TestIdlest(t *testing.T) {
 
 // TestConnectionsOfManyClients: when all connections are taken, the client with most loses one.
 func TestConnectionsOfManyClients(t *testing.T) {
-	l := LimitConnections(nil, Share{4, 3})
+	l := LimitConnections(Share{4, 3})
 	add := func(client string) (*conn, *conn, bool) {
 		c := &conn{owner: l, client: client}
 		victim, ok := l.add(c)
@@ -84,7 +84,7 @@ func TestPanicsAreLogged(t *testing.T) {
 	h.HandleFunc("/broken", func(http.ResponseWriter, *http.Request) { panic("no such chart") })
 	h.HandleFunc("/ended", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	h.HandleFunc("/sound", func(http.ResponseWriter, *http.Request) {})
-	s := Serve(l, &http.Server{Handler: h}, slog.New(slog.NewTextHandler(&out, nil)), func(error) {})
+	s := Serve([]net.Listener{l}, &http.Server{Handler: h}, slog.New(slog.NewTextHandler(&out, nil)), func(error) {})
 	for path, fails := range map[string]bool{"/broken": true, "/ended": true, "/sound": false} {
 		r, err := http.Get("http://" + l.Addr().String() + path)
 		if (err != nil) != fails {

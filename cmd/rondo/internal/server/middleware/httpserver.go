@@ -8,23 +8,24 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 )
 
 // maxHeader bounds the head of a request, in bytes.
 const maxHeader = 64 << 10
 
-// A Server is an http.Server and the goroutine that it serves in.
+// A Server is an http.Server and the goroutines that it serves in.
 type Server struct {
-	net.Listener
-	server *http.Server
-	cut    context.CancelFunc // cancels the work of requests
-	done   chan struct{}
+	net.Listener // the first
+	server       *http.Server
+	cut          context.CancelFunc // cancels the work of requests
+	running      sync.WaitGroup
 }
 
-// Serve starts s at l, with TLS if s has a configuration of it. It calls fail with the error if s
-// ends before shutdown.
-func Serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.CancelCauseFunc) *Server {
+// Serve starts s at listeners, with TLS if s has a configuration of it. It calls fail with the
+// error if s ends before shutdown.
+func Serve[L net.Listener](listeners []L, s *http.Server, log *slog.Logger, fail context.CancelCauseFunc) *Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(s.TLSConfig != nil)
@@ -35,17 +36,18 @@ func Serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	ctx, cut := context.WithCancel(context.Background())
 	s.BaseContext = func(net.Listener) context.Context { return ctx }
-	r := &Server{Listener: l, server: s, cut: cut, done: make(chan struct{})}
-	go func() {
-		defer close(r.done)
-		run := s.Serve
-		if s.TLSConfig != nil {
-			run = func(l net.Listener) error { return s.ServeTLS(l, "", "") }
-		}
-		if err := run(l); !errors.Is(err, http.ErrServerClosed) {
-			fail(fmt.Errorf("serve at %s: %w", l.Addr(), err))
-		}
-	}()
+	r := &Server{Listener: listeners[0], server: s, cut: cut}
+	run := s.Serve
+	if s.TLSConfig != nil {
+		run = func(l net.Listener) error { return s.ServeTLS(l, "", "") }
+	}
+	for _, l := range listeners {
+		r.running.Go(func() {
+			if err := run(l); !errors.Is(err, http.ErrServerClosed) {
+				fail(fmt.Errorf("serve at %s: %w", l.Addr(), err))
+			}
+		})
+	}
 	return r
 }
 
@@ -78,7 +80,7 @@ func (l *Server) Shutdown(grace time.Duration, log *slog.Logger) error {
 		log.Warn("open requests cut off", "at", l.Addr().String(), "after", grace)
 		err = l.server.Close()
 	}
-	<-l.done
+	l.running.Wait()
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
 	}
