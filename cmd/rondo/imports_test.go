@@ -30,6 +30,7 @@ const (
 // says so. Imports go one way: cmd -> cluster, receivers, query -> engine -> wal, rra.
 var rooms = map[string][]string{
 	"internal/access":        {"engine", "rra"},
+	"internal/allowance":     {},
 	"internal/conffile":      {},
 	"internal/enginebench":   {"engine", "rra", "wal"},
 	"internal/foreign":       {},
@@ -61,7 +62,7 @@ var rooms = map[string][]string{
 	"receivers":              {"internal", "engine", "rra"},
 	"receivers/*":            {"=receivers", "receivers/internal", "internal", "engine", "rra"}, // a protocol: neither the sink nor another one
 	"receivers/internal":     {"=receivers", "receivers/internal", "internal", "engine", "rra"},
-	"receivers/sink":         {"=receivers", "receivers/internal/allowance", "receivers/internal/steps", "internal/glob", "internal/loglimit", "internal/sleep", "internal/text", "engine", "rra"},
+	"receivers/sink":         {"=receivers", "receivers/internal/steps", "internal/allowance", "internal/glob", "internal/loglimit", "internal/sleep", "internal/text", "engine", "rra"},
 	"receivers/receivertest": {"=receivers", "receivers/sink", "engine", "rra", "internal/ramtemp"},
 
 	"query":                    {"engine", "rra"},

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/allowance"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/receivers/internal/allowance"
 	"github.com/rondo-db/rondo/rra"
 )
 

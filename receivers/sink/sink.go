@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/allowance"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/receivers/internal/allowance"
 	"github.com/rondo-db/rondo/rra"
 )
 

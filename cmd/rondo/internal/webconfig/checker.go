@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/rondo-db/rondo/internal/allowance"
 	"github.com/rondo-db/rondo/internal/limit"
 )
 
@@ -23,7 +24,6 @@ const (
 	maxResults    = 1024            // results remembered, of right passwords and of wrong ones each
 	tries         = 10              // wrong passwords that a client may send at once
 	tryEvery      = time.Second     // time in which it may send one more
-	maxClients    = 4096            // clients whose wrong passwords are counted apart
 )
 
 // A checker compares passwords with bcrypt hashes. That takes long on purpose, so it compares one
@@ -35,16 +35,17 @@ type checker struct {
 	key           [32]byte      // with which passwords are hashed that are remembered
 	compare       func(hash, password []byte) error
 
-	mu     sync.Mutex // guards what follows
-	right  map[[sha256.Size]byte]bool
-	wrong  map[[sha256.Size]byte]bool
-	failed map[string]*bucket // by client
+	failed allowance.Allowances // wrong passwords that clients may send
+
+	mu    sync.Mutex // guards what follows
+	right map[[sha256.Size]byte]bool
+	wrong map[[sha256.Size]byte]bool
 }
 
 func newChecker() *checker {
 	c := &checker{
 		waiting: limit.New(checkPlaces, clientPlaces), turn: limit.New(1, 1), patience: checkPatience, compare: bcrypt.CompareHashAndPassword,
-		right: make(map[[sha256.Size]byte]bool), wrong: make(map[[sha256.Size]byte]bool), failed: make(map[string]*bucket),
+		right: make(map[[sha256.Size]byte]bool), wrong: make(map[[sha256.Size]byte]bool), failed: allowance.Allowances{Burst: tries, Rate: 1 / tryEvery.Seconds()},
 	}
 	_, _ = rand.Read(c.key[:]) // never fails
 	return c
@@ -104,7 +105,7 @@ func (c *checker) remembered(id [sha256.Size]byte, client string, now time.Time)
 	case c.wrong[id]:
 		return false, true, nil
 	}
-	if b := c.failed[client]; b != nil && !b.has(now, tries, tryEvery) {
+	if !c.failed.Has(client, now) {
 		return false, false, ErrTries
 	}
 	return false, false, nil
@@ -118,31 +119,7 @@ func (c *checker) remember(id [sha256.Size]byte, client string, right bool, now 
 		return
 	}
 	put(c.wrong, id)
-	b := c.failed[client]
-	if b == nil {
-		if len(c.failed) >= maxClients {
-			c.forget(now)
-		}
-		b = new(bucket)
-		c.failed[client] = b
-	}
-	b.take(now, tries, tryEvery)
-}
-
-// forget makes room for a client: it forgets those that may send as many wrong passwords as at
-// first, or else any one.
-func (c *checker) forget(now time.Time) {
-	for client, b := range c.failed {
-		if b.full(now, tries, tryEvery) {
-			delete(c.failed, client)
-		}
-	}
-	for client := range c.failed {
-		if len(c.failed) < maxClients {
-			return
-		}
-		delete(c.failed, client)
-	}
+	c.failed.Spend(client, 1, now)
 }
 
 // put adds an id to a set of results. A full set loses one of its elements.
@@ -154,38 +131,4 @@ func put(set map[[sha256.Size]byte]bool, id [sha256.Size]byte) {
 		delete(set, old)
 	}
 	set[id] = true
-}
-
-// A bucket holds permissions: at first as many as burst, and one more after each interval.
-type bucket struct {
-	used  float64 // permissions that are missing in it
-	since time.Time
-}
-
-func (b *bucket) refill(now time.Time, interval time.Duration) {
-	if d := now.Sub(b.since); d > 0 {
-		b.used = max(0, b.used-float64(d)/float64(interval))
-		b.since = now
-	}
-}
-
-// has reports whether there is a permission.
-func (b *bucket) has(now time.Time, burst int, interval time.Duration) bool {
-	b.refill(now, interval)
-	return b.used+1 <= float64(burst)
-}
-
-// full reports whether no permission is missing.
-func (b *bucket) full(now time.Time, _ int, interval time.Duration) bool {
-	b.refill(now, interval)
-	return b.used == 0
-}
-
-// take takes a permission if there is one, and reports whether there was.
-func (b *bucket) take(now time.Time, burst int, interval time.Duration) bool {
-	if !b.has(now, burst, interval) {
-		return false
-	}
-	b.used++
-	return true
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/internal/allowance"
 )
 
 // A Config is what a file says. It does not change.
@@ -22,9 +23,9 @@ type Config struct {
 	tls       *tls.Config // nil: no TLS
 	http2     bool
 	headers   http.Header
-	rate      *rateSection
-	passwords map[string][]byte // bcrypt hashes by user
-	cost      int               // of the costliest of them
+	rate      *allowance.Allowances // of rate_limit, which all requests share; nil: none
+	passwords map[string][]byte     // bcrypt hashes by user
+	cost      int                   // of the costliest of them
 	users     map[string]*access.User
 	tokens    map[[hashBytes]byte]*token
 	certs     []certificateSection
@@ -90,7 +91,7 @@ func load(file string) (c *Config, stamps []stamp, err error) {
 
 func newConfig(r *reader, doc *document) (*Config, error) {
 	c := &Config{
-		http2: true, headers: make(http.Header), rate: doc.RateLimit, passwords: make(map[string][]byte), users: make(map[string]*access.User),
+		http2: true, headers: make(http.Header), passwords: make(map[string][]byte), users: make(map[string]*access.User),
 		tokens: make(map[[hashBytes]byte]*token), listeners: make(map[string]Listener),
 	}
 	if err := c.setTLS(r, doc.TLS); err != nil {
@@ -99,8 +100,12 @@ func newConfig(r *reader, doc *document) (*Config, error) {
 	if err := c.setHTTP(doc.HTTP); err != nil {
 		return nil, fmt.Errorf("http_server_config: %w", err)
 	}
-	if l := doc.RateLimit; l != nil && (l.Interval < 0 || l.Burst < 1 && l.Interval > 0) {
+	switch l := doc.RateLimit; {
+	case l == nil || l.Interval == 0:
+	case l.Interval < 0 || l.Burst < 1:
 		return nil, errors.New("rate_limit: want an interval of 0 or more, and a burst of 1 or more")
+	default:
+		c.rate = &allowance.Allowances{Burst: float64(l.Burst), Rate: 1 / l.Interval.Seconds()}
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Users)) {
 		hash := []byte(doc.Users[name])

@@ -33,7 +33,7 @@ const hashBytes = sha256.Size
 // its turn to check a password. The error is one of this package's.
 func (k *Keeper) Identify(r *http.Request, client, at string) (*access.User, error) {
 	c := k.Config()
-	if !k.admitted(c) {
+	if c.rate != nil && !c.rate.Spend("", 1, k.now()) {
 		return nil, ErrRate
 	}
 	u, err := k.identify(c, r, client)
@@ -41,16 +41,6 @@ func (k *Keeper) Identify(r *http.Request, client, at string) (*access.User, err
 		return nil, err
 	}
 	return c.Listener(HTTPListener, at).Cap(u), nil
-}
-
-// admitted reports whether rate_limit allows one more request now.
-func (k *Keeper) admitted(c *Config) bool {
-	if c.rate == nil || c.rate.Interval == 0 {
-		return true
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.bucket.take(k.now(), c.rate.Burst, c.rate.Interval)
 }
 
 func (k *Keeper) identify(c *Config, r *http.Request, client string) (*access.User, error) {

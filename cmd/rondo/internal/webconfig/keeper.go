@@ -35,9 +35,8 @@ type Keeper struct {
 	reading sync.Mutex // guards stamps; held while files are read, which may take for ever
 	stamps  []stamp    // of the files that were read last
 
-	mu     sync.Mutex // guards the fields below
-	err    error      // why the files that were read last were not taken
-	bucket bucket     // of rate_limit
+	mu  sync.Mutex // guards err
+	err error      // why the files that were read last were not taken
 }
 
 // Open reads a file and those that it names.

@@ -41,6 +41,18 @@ func (a *Allowances) Spend(sender string, n int, now time.Time) bool {
 	return true
 }
 
+// Has reports whether a sender has one left at now.
+func (a *Allowances) Has(sender string, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	x := a.bySender[sender]
+	if x == nil {
+		return true // of a new sender it is full
+	}
+	a.refill(x, now)
+	return x.left >= 1
+}
+
 // GiveBack returns what was spent and not used to the allowances of senders.
 func (a *Allowances) GiveBack(unused map[string]int, now time.Time) {
 	if a.Burst < 0 || len(unused) == 0 {
