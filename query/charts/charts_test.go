@@ -239,7 +239,7 @@ func draw(t testing.TB, s *core.Store, c *charts.Chart) error {
 		return err
 	}
 	l.Measure()
-	l.Draw(picture)
+	l.Draw(picture, func() bool { return false })
 	return l.Failed
 }
 

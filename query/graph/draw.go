@@ -16,11 +16,14 @@ func (o *Options) Canvas() canvas.Options {
 	return canvas.Options{Title: title, Hard: o.HardEdges, HardText: o.HardText}
 }
 
-// Draw draws a layout that has been measured.
-func (l *Layout) Draw(c canvas.Canvas) {
-	p := &painter{Layout: l, c: c, fit: c.Fit() && !l.o.NoGridFit, zoom: c.Zoom()}
+// Draw draws a layout that has been measured. It asks ended before each part of the picture, and
+// leaves the part out if ended returns true.
+func (l *Layout) Draw(c canvas.Canvas, ended func() bool) {
+	p := &painter{Layout: l, c: c, fit: c.Fit() && !l.o.NoGridFit, zoom: c.Zoom(), ended: ended}
 	p.background()
-	p.elements()
+	p.c.Clip(canvas.Rect{Min: canvas.Point{X: p.Left, Y: p.Top - 1}, Max: canvas.Point{X: p.right(), Y: p.bottom() + 1}}, func() {
+		p.group("graph", "", p.elements)
+	})
 	if !l.o.OnlyGraph {
 		p.border()
 		p.group("xaxis", "", p.xAxis)

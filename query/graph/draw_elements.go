@@ -11,8 +11,6 @@ import (
 
 // elements draws lines, areas and ticks, in the order in which they were given.
 func (p *painter) elements() {
-	p.c.Clip(canvas.Rect{Min: canvas.Point{X: p.Left, Y: p.Top - 1}, Max: canvas.Point{X: p.right(), Y: p.bottom() + 1}})
-	p.c.Group("graph", "")
 	var below []float64 // what the last line or area draws
 	for i, m := range p.graph.marks {
 		values := p.graph.columns[i]
@@ -25,8 +23,6 @@ func (p *painter) elements() {
 			below = values
 		}
 	}
-	p.c.End()
-	p.c.Unclip()
 }
 
 // title is the legend of an element without its marker.

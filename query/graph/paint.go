@@ -12,13 +12,15 @@ type painter struct {
 	c    canvas.Canvas
 	fit  bool // lines and areas are moved to whole pixels
 	zoom float64
+	// ended reports whether the drawing is to end before the picture is complete.
+	ended func() bool
 }
 
-// group draws a part of the picture that has a name.
+// group draws a part of the picture that has a name, unless the drawing is to end.
 func (p *painter) group(id, title string, draw func()) {
-	p.c.Group(id, title)
-	draw()
-	p.c.End()
+	if !p.ended() {
+		p.c.Group(id, title, draw)
+	}
 }
 
 func (p *painter) right() float64  { return p.Left + float64(p.Width) }

@@ -54,7 +54,7 @@ func (b *backdrop) under(c Color, box Rect) []patch {
 		return []patch{{}}
 	}
 	px := image.Rect(int(math.Floor(box.Min.X*b.scale)), int(math.Floor(box.Min.Y*b.scale)),
-		int(math.Ceil(box.Max.X*b.scale)), int(math.Ceil(box.Max.Y*b.scale))).Intersect(b.raster.clip())
+		int(math.Ceil(box.Max.X*b.scale)), int(math.Ceil(box.Max.Y*b.scale))).Intersect(b.raster.clip)
 	if px.Empty() {
 		return []patch{{}}
 	}

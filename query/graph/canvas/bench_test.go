@@ -13,31 +13,7 @@ func typical(c Canvas, slope bool) {
 	box := func(x0, y0, x1, y1 float64) []Point { return []Point{{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}} }
 	c.Fill(rgba(242, 242, 242, 255), box(0, 0, 481, 169))
 	c.Fill(rgba(255, 255, 255, 255), box(51, 15, 451, 115))
-	c.Clip(Rect{Point{51, 14}, Point{451, 116}})
-	for s, col := range []Color{rgba(0, 204, 0, 255), rgba(0, 0, 255, 255), rgba(255, 0, 0, 255)} {
-		var p []Point
-		last := 0.0
-		for i := range 400 {
-			x := 51 + float64(i)
-			y := 70 - 30*math.Sin(float64(i)/30+float64(s)) - 8*math.Sin(float64(i)*1.7)
-			switch {
-			case slope:
-				p = append(p, Point{x, y})
-			case s == 0: // area
-				p = append(p, Point{x, math.Ceil(last)}, Point{x, math.Ceil(y)})
-			default:
-				y = math.Floor(y) + 0.5
-				p = append(p, Point{x + 0.5, last}, Point{x + 0.5, y})
-			}
-			last = y
-		}
-		if s == 0 {
-			c.Fill(col, append(append([]Point{{51, 115}}, p[1:]...), Point{450, 115}))
-		} else {
-			c.Stroke(Stroke{Width: 1, Color: col, Cap: RoundCap, Join: RoundJoin}, p[1:])
-		}
-	}
-	c.Unclip()
+	c.Clip(Rect{Point{51, 14}, Point{451, 116}}, func() { typicalLines(c, slope) })
 	axis := func(s Stroke, x0, y0, x1, y1 float64) { c.Stroke(s, []Point{{x0, y0}, {x1, y1}}) }
 	minor := Stroke{Width: 0.4, Color: rgba(143, 143, 143, 191), Dash: []float64{1, 1}, Cap: RoundCap}
 	major := Stroke{Width: 0.6, Color: rgba(222, 79, 79, 153), Dash: []float64{1, 1}, Cap: RoundCap}
@@ -69,6 +45,32 @@ func typical(c Canvas, slope bool) {
 		c.Fill(rgba(0, 204, 0, 255), box(17, y-11.4, 25.4, y-3))
 		c.Stroke(Stroke{Width: 1, Color: black}, []Point{{17.5, y - 11.5}, {25.5, y - 11.5}, {25.5, y - 3.5}, {17.5, y - 3.5}, {17.5, y - 11.5}})
 		c.Text(Text{At: Point{15, y}, VAlign: Bottom, Font: Font{Size: 8}, Color: black, Runs: Plain("  eth0 received   max  102.4 k  avg  33.2 k  last  12.0 k")})
+	}
+}
+
+func typicalLines(c Canvas, slope bool) {
+	for s, col := range []Color{rgba(0, 204, 0, 255), rgba(0, 0, 255, 255), rgba(255, 0, 0, 255)} {
+		var p []Point
+		last := 0.0
+		for i := range 400 {
+			x := 51 + float64(i)
+			y := 70 - 30*math.Sin(float64(i)/30+float64(s)) - 8*math.Sin(float64(i)*1.7)
+			switch {
+			case slope:
+				p = append(p, Point{x, y})
+			case s == 0: // area
+				p = append(p, Point{x, math.Ceil(last)}, Point{x, math.Ceil(y)})
+			default:
+				y = math.Floor(y) + 0.5
+				p = append(p, Point{x + 0.5, last}, Point{x + 0.5, y})
+			}
+			last = y
+		}
+		if s == 0 {
+			c.Fill(col, append(append([]Point{{51, 115}}, p[1:]...), Point{450, 115}))
+		} else {
+			c.Stroke(Stroke{Width: 1, Color: col, Cap: RoundCap, Join: RoundJoin}, p[1:])
+		}
 	}
 }
 

@@ -108,16 +108,12 @@ type Canvas interface {
 	Stroke(s Stroke, path []Point)
 	// Text draws a line of text.
 	Text(t Text)
-	// Clip confines what is drawn from now on to a rectangle, until Unclip.
-	Clip(r Rect)
-	// Unclip ends the effect of the last Clip.
-	Unclip()
-	// Group begins a part of the picture with a name that scripts and style sheets find (id, a
-	// word; made unique by the caller) and a title that people are shown. Both may be empty. Only
-	// SVG writes them.
-	Group(id, title string)
-	// End ends the last Group.
-	End()
+	// Clip confines what draw draws to a rectangle.
+	Clip(r Rect, draw func())
+	// Group gives what draw draws a name that scripts and style sheets find (id, a word; made
+	// unique by the caller) and a title that people are shown. Both may be empty. Only SVG writes
+	// them.
+	Group(id, title string, draw func())
 	// Fit reports whether lines look better where the caller aligns them to device pixels.
 	Fit() bool
 	// Zoom is the number of device pixels to a pixel.

@@ -95,16 +95,8 @@ func (e *eps) Stroke(s Stroke, path []Point) {
 	}
 }
 
-func (e *eps) Clip(r Rect) {
-	e.clip(r, "re\nW\n")
-	e.below.raster.Clip(r)
-}
-
-func (e *eps) Unclip() {
-	if len(e.saved) > 0 {
-		e.page.Unclip()
-		e.below.raster.Unclip()
-	}
+func (e *eps) Clip(r Rect, draw func()) {
+	e.clip(r, "re\nW\n", func() { e.below.raster.Clip(r, draw) })
 }
 
 func (e *eps) Text(t Text) {
@@ -193,9 +185,6 @@ const epsProlog = `/m { moveto } bind def
 
 // Encode writes the file: a picture of the size in points that it has in pixels after zoom.
 func (e *eps) Encode(w io.Writer) error {
-	for len(e.saved) > 0 {
-		e.Unclip()
-	}
 	var b strings.Builder
 	b.WriteString("%!PS-Adobe-3.0 EPSF-3.0\n%%Creator: rondo\n")
 	if e.title != "" {

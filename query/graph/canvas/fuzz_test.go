@@ -46,21 +46,17 @@ func FuzzDraw(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Group(text, text)
-			c.Fill(rgba(0, 200, 0, 255), path[:2])
+			c.Group(text, text, func() { c.Fill(rgba(0, 200, 0, 255), path[:2]) })
 			c.Fill(rgba(200, 0, 0, choice), path, path[1:])
-			c.Clip(Rect{path[0], path[1]})
-			c.Stroke(Stroke{Width: number(), Color: rgba(0, 0, 0, 255-choice), Dash: []float64{number(), number()}, DashOffset: number(), Cap: Cap(choice % 3), Join: Join(choice % 2)}, path)
-			c.Gradient(path, number(), rgba(0, 0, 255, 255), number(), rgba(0, 0, 0, choice))
+			c.Clip(Rect{path[0], path[1]}, func() {
+				c.Stroke(Stroke{Width: number(), Color: rgba(0, 0, 0, 255-choice), Dash: []float64{number(), number()}, DashOffset: number(), Cap: Cap(choice % 3), Join: Join(choice % 2)}, path)
+				c.Gradient(path, number(), rgba(0, 0, 255, 255), number(), rgba(0, 0, 0, choice))
+			})
 			c.Text(Text{
 				At: path[0], Align: Align(choice % 4), VAlign: VAlign(choice % 5), Angle: int(choice%3)*90 - 90,
 				Font: Font{Size: number(), Family: text, Tab: number()}, Color: rgba(0, 0, 0, 200),
 				Runs: []Run{{Text: text, Underline: true, Size: number()}, {Text: text, Bold: true, Italic: choice&1 != 0}},
 			})
-			if choice&4 != 0 {
-				c.Unclip()
-				c.End()
-			}
 			c.Text(Text{At: Point{50, 50}, Font: Font{Size: 8}, Color: rgba(0, 0, 0, 255), Runs: Plain(text)})
 			var out bytes.Buffer
 			if err := c.Encode(&out); err != nil {

@@ -196,7 +196,7 @@ func (r *raster) Text(t Text) {
 			y = int(math.Ceil((l.origin.Y+d.Y)*r.zoom - 0.5))
 		}
 		reach := int(3*px) + 1
-		if !image.Rect(x-reach, y-reach, x+reach, y+reach).Overlaps(r.clip()) {
+		if !image.Rect(x-reach, y-reach, x+reach, y+reach).Overlaps(r.clip) {
 			continue
 		}
 		k := look{id: g.id, face: g.face, italic: g.italic, hard: r.hardText, size: float32(px)}
@@ -223,7 +223,7 @@ const maxPicture = 160
 // large draws a glyph whose origin is at x, y.
 func (r *raster) large(k look, x, y int, c pixel) {
 	l := line{angle: int(k.angle)}
-	clip := r.clip()
+	clip := r.clip
 	hard := r.scanner.hard
 	r.scanner.begin()
 	for _, polygon := range outlineOf(k) {
@@ -240,7 +240,7 @@ func (r *raster) large(k look, x, y int, c pixel) {
 
 // stamp paints the picture of a glyph whose origin is at x, y.
 func (r *raster) stamp(p *picture, x, y int, c pixel) {
-	box := p.Add(image.Pt(x, y)).Intersect(r.clip())
+	box := p.Add(image.Pt(x, y)).Intersect(r.clip)
 	for row := box.Min.Y; row < box.Max.Y; row++ {
 		at := (row-y-p.Min.Y)*p.Dx() + box.Min.X - x - p.Min.X
 		r.blend(box.Min.X, row, p.cover[at:at+box.Dx()], c)

@@ -21,7 +21,6 @@ type page struct {
 	title               string
 	b                   []byte
 	state               pageState
-	saved               []pageState
 	points              []Point
 }
 
@@ -41,11 +40,10 @@ func newPDF(width, height, zoom float64, o Options) *pdf {
 	return p
 }
 
-func (p *page) Fit() bool            { return false }
-func (p *page) Zoom() float64        { return p.zoom }
-func (p *page) Len() int             { return len(p.b) }
-func (p *page) Group(string, string) {}
-func (p *page) End()                 {}
+func (p *page) Fit() bool                      { return false }
+func (p *page) Zoom() float64                  { return p.zoom }
+func (p *page) Len() int                       { return len(p.b) }
+func (p *page) Group(_, _ string, draw func()) { draw() }
 
 // numbers writes operands.
 func (p *page) numbers(vs ...float64) { p.b = appendNumbers(p.b, vs...) }
@@ -181,11 +179,11 @@ func lineStyle(s Stroke) string {
 	return string(append(appendNumbers(b, offset), "d\n"...))
 }
 
-func (p *pdf) Clip(r Rect) { p.clip(r, "re W n\n") }
+func (p *pdf) Clip(r Rect, draw func()) { p.clip(r, "re W n\n", draw) }
 
-// clip begins a clip in operators that follow the numbers of the rectangle.
-func (p *page) clip(r Rect, operators string) {
-	p.saved = append(p.saved, p.state)
+// clip draws within a clip, whose operators follow the numbers of the rectangle.
+func (p *page) clip(r Rect, operators string, draw func()) {
+	outer := p.state
 	p.b = append(p.b, "q\n"...)
 	c := device([]Point{r.Min, r.Max}, 1, nil)
 	if len(c) < 2 {
@@ -193,14 +191,9 @@ func (p *page) clip(r Rect, operators string) {
 	}
 	p.numbers(c[0].X, c[0].Y, max(0, c[1].X-c[0].X), max(0, c[1].Y-c[0].Y))
 	p.b = append(p.b, operators...)
-}
-
-func (p *page) Unclip() {
-	if n := len(p.saved); n > 0 {
-		p.state = p.saved[n-1]
-		p.saved = p.saved[:n-1]
-		p.b = append(p.b, "Q\n"...)
-	}
+	draw()
+	p.b = append(p.b, "Q\n"...)
+	p.state = outer
 }
 
 func (p *pdf) Text(t Text) {

@@ -68,12 +68,11 @@ func TestPDFSample(t *testing.T) {
 	}
 }
 
-func TestPDFMisnested(t *testing.T) {
+func TestPDFNested(t *testing.T) {
 	contents := validPDF(t, encoded(t, PDF, 1.5, func(c Canvas) {
-		c.Unclip()
-		c.Clip(Rect{Point{5, 5}, Point{0, 0}})
-		c.Clip(Rect{})
-		c.Fill(rgba(0, 0, 0, 255), []Point{{0, 0}, {1, 0}, {1, 1}})
+		c.Clip(Rect{Point{5, 5}, Point{0, 0}}, func() {
+			c.Clip(Rect{}, func() { c.Fill(rgba(0, 0, 0, 255), []Point{{0, 0}, {1, 0}, {1, 1}}) })
+		})
 	}))
 	page := contents[len(contents)-1]
 	if q, Q := bytes.Count(page, []byte("q\n")), bytes.Count(page, []byte("Q\n")); q != 2 || Q != 2 {

@@ -55,9 +55,6 @@ func (f *pdfFile) end(root, info int) {
 
 // Encode writes the file: a page, of the size in points that it has in pixels after zoom.
 func (p *pdf) Encode(w io.Writer) error {
-	for len(p.saved) > 0 {
-		p.Unclip()
-	}
 	f := &pdfFile{b: []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")}
 	fonts, err := p.writeFonts(f)
 	if err != nil {

@@ -135,9 +135,9 @@ func TestHostileTextIsRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Group(text, text)
-			c.Text(Text{At: Point{5, 5}, Font: Font{Size: 8, Family: text}, Color: rgba(0, 0, 0, 255), Runs: Plain(text)})
-			c.End()
+			c.Group(text, text, func() {
+				c.Text(Text{At: Point{5, 5}, Font: Font{Size: 8, Family: text}, Color: rgba(0, 0, 0, 255), Runs: Plain(text)})
+			})
 			c.Text(Text{At: Point{5, 30}, Font: Font{Size: 8}, Color: rgba(0, 0, 0, 128), Runs: []Run{{Text: "the end", Bold: true}}})
 			var b bytes.Buffer
 			if err := c.Encode(&b); err != nil {

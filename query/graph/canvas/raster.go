@@ -11,7 +11,7 @@ type raster struct {
 	pix      []uint8 // red, green, blue, alpha; multiplied by alpha
 	size     image.Rectangle
 	zoom     float64
-	clips    []image.Rectangle // the last one is in force
+	clip     image.Rectangle
 	scanner  scanner
 	points   []Point
 	mask     mask
@@ -21,33 +21,27 @@ type raster struct {
 func newRaster(w, h int, zoom float64, o Options) *raster {
 	size := image.Rect(0, 0, w, h)
 	return &raster{
-		pix: make([]uint8, 4*w*h), size: size, zoom: zoom, clips: []image.Rectangle{size},
+		pix: make([]uint8, 4*w*h), size: size, zoom: zoom, clip: size,
 		scanner: scanner{hard: o.Hard}, hardText: o.HardText,
 	}
 }
 
-func (r *raster) Fit() bool            { return true }
-func (r *raster) Zoom() float64        { return r.zoom }
-func (r *raster) Len() int             { return 0 }
-func (r *raster) Group(string, string) {}
-func (r *raster) End()                 {}
+func (r *raster) Fit() bool                      { return true }
+func (r *raster) Zoom() float64                  { return r.zoom }
+func (r *raster) Len() int                       { return 0 }
+func (r *raster) Group(_, _ string, draw func()) { draw() }
 
-func (r *raster) clip() image.Rectangle { return r.clips[len(r.clips)-1] }
-
-func (r *raster) Clip(c Rect) {
+func (r *raster) Clip(c Rect, draw func()) {
 	p := device([]Point{c.Min, c.Max}, r.zoom, nil)
 	next := image.Rectangle{}
 	if len(p) == 2 {
 		round := func(v float64) int { return int(math.Floor(v + 0.5)) }
-		next = image.Rect(round(p[0].X), round(p[0].Y), round(p[1].X), round(p[1].Y)).Intersect(r.clip())
+		next = image.Rect(round(p[0].X), round(p[0].Y), round(p[1].X), round(p[1].Y)).Intersect(r.clip)
 	}
-	r.clips = append(r.clips, next)
-}
-
-func (r *raster) Unclip() {
-	if len(r.clips) > 1 {
-		r.clips = r.clips[:len(r.clips)-1]
-	}
+	outer := r.clip
+	r.clip = next
+	draw()
+	r.clip = outer
 }
 
 func (r *raster) Fill(c Color, paths ...[]Point) {
@@ -64,18 +58,18 @@ func (r *raster) Fill(c Color, paths ...[]Point) {
 	r.scanner.begin()
 	for _, path := range paths {
 		r.points = device(path, r.zoom, r.points)
-		r.scanner.polygon(r.points, r.clip())
+		r.scanner.polygon(r.points, r.clip)
 	}
 	p := premultiplied(c)
-	r.scanner.scan(r.clip(), func(x, y int, cover []uint8) { r.blend(x, y, cover, p) })
+	r.scanner.scan(r.clip, func(x, y int, cover []uint8) { r.blend(x, y, cover, p) })
 }
 
 func (r *raster) Gradient(path []Point, y1 float64, c1 Color, y2 float64, c2 Color) {
 	shade := shader(y1*r.zoom, c1, y2*r.zoom, c2)
 	r.points = device(path, r.zoom, r.points)
 	r.scanner.begin()
-	r.scanner.polygon(r.points, r.clip())
-	r.scanner.scan(r.clip(), func(x, y int, cover []uint8) {
+	r.scanner.polygon(r.points, r.clip)
+	r.scanner.scan(r.clip, func(x, y int, cover []uint8) {
 		r.blend(x, y, cover, premultiplied(shade(float64(y)+0.5)))
 	})
 }
@@ -116,7 +110,7 @@ func (r *raster) Stroke(s Stroke, path []Point) {
 		r.strokeStairs(s, half, dash)
 		return
 	}
-	clip := r.clip()
+	clip := r.clip
 	r.scanner.begin()
 	o := outliner{half: half, cap: s.Cap, join: s.Join, emit: func(p []Point) { r.scanner.polygon(p, clip) }}
 	dashed(r.points, dash, s.DashOffset*r.zoom, o.line)

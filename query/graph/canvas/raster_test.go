@@ -76,12 +76,11 @@ func TestCoverage(t *testing.T) {
 		{"dashes without number", stroke(Stroke{Width: 2, Dash: []float64{math.NaN(), -1}}, Point{10, 10}, Point{40, 10}), 60},
 		{"not a number", stroke(Stroke{Width: 2}, Point{10, 10}, Point{math.NaN(), 5}, Point{40, 10}), 60},
 		{"clip", func(c Canvas) {
-			c.Clip(Rect{Point{10, 10}, Point{30, 30}})
-			c.Clip(Rect{Point{20, 0}, Point{60, 60}})
-			c.Fill(black, []Point{{math.Inf(-1), -1e300}, {1e300, -1e300}, {1e300, 1e300}, {-1e300, 1e300}})
-			c.Unclip()
-			c.Unclip()
-			c.Unclip()
+			c.Clip(Rect{Point{10, 10}, Point{30, 30}}, func() {
+				c.Clip(Rect{Point{20, 0}, Point{60, 60}}, func() {
+					c.Fill(black, []Point{{math.Inf(-1), -1e300}, {1e300, -1e300}, {1e300, 1e300}, {-1e300, 1e300}})
+				})
+			})
 			c.Fill(black, []Point{{50, 50}, {60, 50}, {60, 60}, {50, 60}})
 		}, 300},
 	} {

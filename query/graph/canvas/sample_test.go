@@ -13,25 +13,25 @@ func sample(c Canvas) {
 	black, grey := Color{A: 255}, Color{R: 242, G: 242, B: 242, A: 255}
 	c.Fill(grey, []Point{{0, 0}, {481, 0}, {481, 220}, {0, 220}})
 	c.Fill(rgba(255, 255, 255, 255), []Point{{51, 30}, {451, 30}, {451, 130}, {51, 130}})
-	c.Clip(Rect{Point{51, 29}, Point{451, 131}})
-	c.Group("a1", "an <area> & more")
 	var line, area []Point
 	for i := range 400 {
 		y := 80 - 40*math.Sin(float64(i)/30) - 8*math.Sin(float64(i)*1.7)
 		line = append(line, Point{51 + float64(i), y})
 	}
 	area = append(append(append(area, Point{51, 130}), line...), Point{450, 130})
-	c.Fill(rgba(0, 204, 0, 128), area)
-	c.Stroke(Stroke{Width: 1, Color: rgba(0, 0, 255, 255), Cap: RoundCap, Join: RoundJoin}, line)
-	c.End()
-	var steps []Point
-	for i := range 200 {
-		y := math.Floor(90-30*math.Cos(float64(i)/20)) + 0.5
-		steps = append(steps, Point{51.5 + 2*float64(i), y}, Point{53.5 + 2*float64(i), y})
-	}
-	c.Stroke(Stroke{Width: 2, Color: rgba(255, 0, 0, 200), Cap: RoundCap, Join: RoundJoin}, steps)
-	c.Gradient([]Point{{300, 60}, {360, 60}, {360, 120}, {300, 120}}, 60, rgba(255, 0, 0, 255), 110, rgba(255, 255, 0, 60))
-	c.Unclip()
+	c.Clip(Rect{Point{51, 29}, Point{451, 131}}, func() {
+		c.Group("a1", "an <area> & more", func() {
+			c.Fill(rgba(0, 204, 0, 128), area)
+			c.Stroke(Stroke{Width: 1, Color: rgba(0, 0, 255, 255), Cap: RoundCap, Join: RoundJoin}, line)
+		})
+		var steps []Point
+		for i := range 200 {
+			y := math.Floor(90-30*math.Cos(float64(i)/20)) + 0.5
+			steps = append(steps, Point{51.5 + 2*float64(i), y}, Point{53.5 + 2*float64(i), y})
+		}
+		c.Stroke(Stroke{Width: 2, Color: rgba(255, 0, 0, 200), Cap: RoundCap, Join: RoundJoin}, steps)
+		c.Gradient([]Point{{300, 60}, {360, 60}, {360, 120}, {300, 120}}, 60, rgba(255, 0, 0, 255), 110, rgba(255, 255, 0, 60))
+	})
 	for i := range 9 {
 		x := 51.5 + 50*float64(i)
 		c.Stroke(Stroke{Width: 0.4, Color: rgba(143, 143, 143, 191), Dash: []float64{1, 1}, Cap: RoundCap}, []Point{{x, 132}, {x, 29}})
@@ -47,7 +47,11 @@ func sample(c Canvas) {
 	for i, s := range []float64{5.5, 7, 8, 9, 10, 12} {
 		c.Text(Text{At: Point{43, 30 + 16*float64(i)}, Align: Right, VAlign: Middle, Font: Font{Size: s}, Color: black, Runs: Plain("20.5 k")})
 	}
-	c.Group("legend", "")
+	c.Group("legend", "", func() { sampleLegend(c) })
+}
+
+func sampleLegend(c Canvas) {
+	black := Color{A: 255}
 	c.Text(Text{At: Point{17, 153}, VAlign: Bottom, Font: Font{Size: 8}, Color: black, Runs: Plain("  Hello World quick brown  gjpqy 0123456789 ABCDEFG &<>\"'")})
 	red := rgba(200, 0, 0, 255)
 	c.Text(Text{At: Point{17, 168}, VAlign: Bottom, Font: Font{Size: 8}, Color: black, Runs: []Run{
@@ -65,7 +69,6 @@ func sample(c Canvas) {
 	c.Text(Text{At: Point{17, 180}, VAlign: Bottom, Font: Font{Size: 7}, Color: black, Runs: Plain("Wed 00:00   maximum aeosgzBKRS%$@#8936 {[()]} e\u0301 日本 \x01\xff")})
 	c.Text(Text{At: Point{17, 190}, VAlign: Bottom, Font: Font{Size: 6}, Color: black, Runs: Plain("Six points: the quick brown fox jumps over the lazy dog")})
 	c.Text(Text{At: Point{17, 206}, VAlign: Bottom, Font: Font{Size: 10, Bold: true}, Color: black, Runs: Plain("Ten bold: the quick brown fox jumps")})
-	c.End()
 }
 
 // keep writes a picture to the folder that the environment names as RONDO_PICTURES, for eyes.

@@ -48,7 +48,7 @@ func upright(p []Point) (a, b Point, ok bool) {
 
 // rectangle fills an upright rectangle.
 func (r *raster) rectangle(a, b Point, c Color) {
-	clip := r.clip()
+	clip := r.clip
 	a, b = Point{max(a.X, float64(clip.Min.X)), max(a.Y, float64(clip.Min.Y))}, Point{min(b.X, float64(clip.Max.X)), min(b.Y, float64(clip.Max.Y))}
 	if a.X >= b.X || a.Y >= b.Y {
 		return
@@ -97,7 +97,7 @@ func stairs(p []Point) bool {
 // strokeStairs draws the line through r.points, which goes in steps.
 func (r *raster) strokeStairs(s Stroke, half float64, dash []float64) {
 	lo, hi := corners(r.points)
-	box := image.Rect(int(math.Floor(lo.X-half)), int(math.Floor(lo.Y-half)), int(math.Ceil(hi.X+half)), int(math.Ceil(hi.Y+half))).Intersect(r.clip())
+	box := image.Rect(int(math.Floor(lo.X-half)), int(math.Floor(lo.Y-half)), int(math.Ceil(hi.X+half)), int(math.Ceil(hi.Y+half))).Intersect(r.clip)
 	if box.Empty() {
 		return
 	}

@@ -18,15 +18,8 @@ const (
 type svg struct {
 	zoom      float64
 	b         []byte
-	open      []element // elements that are not closed
 	gradients map[string]bool
 	points    []Point
-}
-
-// An element is an element of SVG that is open: those written next lie in it.
-type element struct {
-	tag  string // the whole opening tag
-	clip bool
 }
 
 func newSVG(width, height, zoom float64, o Options) *svg {
@@ -275,83 +268,40 @@ func familyName(name string) string {
 	}, strings.ToValidUTF8(name, "")))
 }
 
-func (s *svg) push(p element) {
-	s.b = append(s.b, p.tag...)
-	s.open = append(s.open, p)
-}
-
-// pop closes the innermost element of a kind. Those inside go on.
-func (s *svg) pop(clip bool) {
-	for i := len(s.open) - 1; i >= 0; i-- {
-		if s.open[i].clip != clip {
-			continue
-		}
-		inner := s.open[i+1:]
-		for j := len(s.open) - 1; j >= i; j-- {
-			s.b = append(s.b, s.open[j].end()...)
-		}
-		s.open = s.open[:i]
-		for _, p := range inner {
-			s.push(element{tag: p.again(), clip: p.clip})
-		}
-		return
-	}
-}
-
-func (p *element) end() string {
-	if p.clip {
-		return "</svg>\n"
-	}
-	return "</g>\n"
-}
-
-// again returns the tag that opens an element once more that had to be closed. A group has its id
-// and its title only the first time, because an id is unique.
-func (p *element) again() string {
-	if p.clip {
-		return p.tag
-	}
-	return "<g>"
-}
-
-func (s *svg) Clip(c Rect) {
+func (s *svg) Clip(c Rect, draw func()) {
 	p := device([]Point{c.Min, c.Max}, 1, nil)
-	t := svg{}
 	if len(p) < 2 || p[0].X >= p[1].X || p[0].Y >= p[1].Y {
 		p = []Point{{-2, -2}, {-1, -1}} // outside: everything is clipped away
 	}
 	// An svg in an svg clips, and needs no name.
-	t.number(`<svg x="`, p[0].X)
-	t.number(`" y="`, p[0].Y)
-	t.number(`" width="`, p[1].X-p[0].X)
-	t.number(`" height="`, p[1].Y-p[0].Y)
-	t.number(`" viewBox="`, p[0].X)
-	t.number(" ", p[0].Y)
-	t.number(" ", p[1].X-p[0].X)
-	t.number(" ", p[1].Y-p[0].Y)
-	s.push(element{tag: string(t.b) + "\">\n", clip: true})
+	s.number(`<svg x="`, p[0].X)
+	s.number(`" y="`, p[0].Y)
+	s.number(`" width="`, p[1].X-p[0].X)
+	s.number(`" height="`, p[1].Y-p[0].Y)
+	s.number(`" viewBox="`, p[0].X)
+	s.number(" ", p[0].Y)
+	s.number(" ", p[1].X-p[0].X)
+	s.number(" ", p[1].Y-p[0].Y)
+	s.b = append(s.b, "\">\n"...)
+	draw()
+	s.b = append(s.b, "</svg>\n"...)
 }
 
-func (s *svg) Unclip() { s.pop(true) }
-
-func (s *svg) Group(id, title string) {
-	tag := "<g>"
+func (s *svg) Group(id, title string, draw func()) {
+	s.b = append(s.b, "<g"...)
 	if id != "" {
-		tag = `<g id="` + escaped(id) + `">`
+		s.b = append(s.b, ` id="`+escaped(id)+`"`...)
 	}
+	s.b = append(s.b, '>')
 	if title != "" {
-		tag += "<title>" + escaped(title) + "</title>"
+		s.b = append(s.b, "<title>"+escaped(title)+"</title>"...)
 	}
-	s.push(element{tag: tag + "\n"})
+	s.b = append(s.b, '\n')
+	draw()
+	s.b = append(s.b, "</g>\n"...)
 }
-
-func (s *svg) End() { s.pop(false) }
 
 func (s *svg) Encode(w io.Writer) error {
-	for i := len(s.open) - 1; i >= 0; i-- {
-		s.b = append(s.b, s.open[i].end()...)
-	}
-	s.open = nil
 	s.b = append(s.b, "</svg>\n"...)
 	_, err := w.Write(s.b)
 	return err

@@ -55,23 +55,17 @@ func TestSVGSample(t *testing.T) {
 	}
 }
 
-// TestSVGMisnested closes parts in another order than they were opened, and too often.
-func TestSVGMisnested(t *testing.T) {
+// TestSVGNested draws parts within parts, with and without names, and a part without a place.
+func TestSVGNested(t *testing.T) {
 	data := encoded(t, SVG, 1, func(c Canvas) {
-		c.End()
-		c.Unclip()
-		c.Group("a", "")
-		c.Clip(Rect{Point{0, 0}, Point{10, 10}})
-		c.Group("b", "")
-		c.Unclip()
-		c.Fill(rgba(0, 0, 0, 255), []Point{{0, 0}, {1, 0}, {1, 1}})
-		c.End()
-		c.End()
-		c.End()
-		c.Clip(Rect{Point{5, 5}, Point{5, 5}})
-		c.Group("", "")
+		c.Group("a", "", func() {
+			c.Clip(Rect{Point{0, 0}, Point{10, 10}}, func() {
+				c.Group("", "", func() { c.Fill(rgba(0, 0, 0, 255), []Point{{0, 0}, {1, 0}, {1, 1}}) })
+			})
+		})
+		c.Clip(Rect{Point{5, 5}, Point{5, 5}}, func() {})
 	})
-	if elements, _ := wellFormed(t, data); elements["svg"] != 3 {
+	if elements, _ := wellFormed(t, data); elements["svg"] != 3 || elements["g"] != 2 {
 		t.Errorf("%v elements in\n%s", elements, data)
 	}
 }

@@ -143,10 +143,10 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	c.Group("load", "load of the last minute")
-	c.Stroke(Stroke{Width: 1, Color: Color{B: 255, A: 255}}, []Point{{0, 20}, {50, 10}, {100, 10}})
-	c.Text(Text{At: Point{50, 2}, Align: Center, Font: Font{Size: 7.2}, Color: Color{A: 255}, Runs: Plain("load")})
-	c.End()
+	c.Group("load", "load of the last minute", func() {
+		c.Stroke(Stroke{Width: 1, Color: Color{B: 255, A: 255}}, []Point{{0, 20}, {50, 10}, {100, 10}})
+		c.Text(Text{At: Point{50, 2}, Align: Center, Font: Font{Size: 7.2}, Color: Color{A: 255}, Runs: Plain("load")})
+	})
 	if err := c.Encode(os.Stdout); err != nil {
 		fmt.Println(err)
 	}

@@ -206,13 +206,13 @@ func (d *drawing) picture(source graphdata.Source) (err error) {
 	}
 	l.Measure()
 	d.values()
-	u := until{picture, d.ctx, d.most.Bytes}
-	l.Draw(u)
+	tooLong := func() bool { return d.most.Bytes > 0 && picture.Len() > d.most.Bytes }
+	l.Draw(picture, func() bool { return d.ctx.Err() != nil || tooLong() })
 	if err := d.ctx.Err(); err != nil {
 		return err
 	}
-	if u.tooLong() {
-		return &SizeError{Bytes: u.most}
+	if tooLong() {
+		return &SizeError{Bytes: d.most.Bytes}
 	}
 	if err := d.write(picture.Encode); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/query/graph"
-	"github.com/rondo-db/rondo/query/graph/canvas"
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
@@ -127,40 +126,4 @@ func (s *Sketch) Columns(ctx context.Context, source graphdata.Source) (*graphda
 		return nil, ErrNothing
 	}
 	return p, nil
-}
-
-// until is a canvas that takes nothing more after its context has ended, or when it has too many
-// bytes.
-type until struct {
-	canvas.Canvas
-	ctx  context.Context
-	most int // bytes; 0: any number
-}
-
-func (u until) tooLong() bool { return u.most > 0 && u.Len() > u.most }
-
-func (u until) ended() bool { return u.tooLong() || u.ctx.Err() != nil }
-
-func (u until) Fill(c canvas.Color, paths ...[]canvas.Point) {
-	if !u.ended() {
-		u.Canvas.Fill(c, paths...)
-	}
-}
-
-func (u until) Gradient(path []canvas.Point, y1 float64, c1 canvas.Color, y2 float64, c2 canvas.Color) {
-	if !u.ended() {
-		u.Canvas.Gradient(path, y1, c1, y2, c2)
-	}
-}
-
-func (u until) Stroke(s canvas.Stroke, path []canvas.Point) {
-	if !u.ended() {
-		u.Canvas.Stroke(s, path)
-	}
-}
-
-func (u until) Text(t canvas.Text) {
-	if !u.ended() {
-		u.Canvas.Text(t)
-	}
 }
