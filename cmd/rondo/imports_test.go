@@ -67,7 +67,7 @@ var rooms = map[string][]string{
 
 	"query":                    {"engine", "rra"},
 	"query/graphdata":          {"=query", "query/rrd/attime", "query/rrd/numeral", "engine", "rra"},
-	"query/graph":              {"=query", "query/graph/canvas", "query/graphdata", "query/rrd/attime", "engine", "rra"},
+	"query/graph":              {"=query", "query/graph/canvas", "query/graphdata", "query/rrd/attime", "query/rrd/numeral", "engine", "rra"},
 	"query/graph/canvas":       {"query/graph/canvas"},
 	"query/search":             {"internal/quantity", "engine", "rra"},
 	"query/hosts":              {"query/search", "engine", "rra"},
@@ -92,7 +92,7 @@ var rooms = map[string][]string{
 	"query/prom/alerts":        {"query/prom/bound", "internal/conffile", "internal/loglimit", "internal/replace", "internal/sleep", "internal/template", "query/rpc/rondov1", "query/rpc/types/typesv1", "=engine/core"},
 	"query/prom/promtest":      {},
 	"query/rrd":                {},
-	"query/rrd/attime":         {},
+	"query/rrd/attime":         {"query/rrd/numeral"},
 	"query/rrd/numeral":        {},
 	"query/rrd/rrdfile":        {"query/rrd/numeral", "rra"},
 	"query/rrd/reshape":        {"engine", "rra"},

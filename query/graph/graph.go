@@ -35,7 +35,7 @@ func New(o *Options, lines []string) (*Graph, error) {
 	}
 	g := &Graph{Options: o}
 	g.Program = graphdata.New(graphdata.Options{
-		Start: o.Start, End: o.End, Step: o.Step, Now: o.Now, Times: o.times, WeekStart: o.WeekStart, Names: o.Names, Point: o.Point, MissingIsUnknown: o.MissingIsUnknown, Work: o.Work,
+		Start: o.Start, End: o.End, Step: o.Step, Now: o.Now, Times: o.times.Times, WeekStart: o.WeekStart, Names: o.Names, Point: o.Point, MissingIsUnknown: o.MissingIsUnknown, Work: o.Work,
 	})
 	for _, line := range lines {
 		if err := g.Program.Add(line); err != nil {

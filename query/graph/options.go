@@ -10,78 +10,6 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
-// A Flag is an option of a graph.
-type Flag struct {
-	Long     string
-	Short    byte // 0: none
-	Argument bool // it takes one
-}
-
-// Flags are the options of a graph, as in rrdtool 1.7.2, and the newer --utc and --add-jsontime.
-var Flags = []Flag{
-	{"start", 's', true},
-	{"end", 'e', true},
-	{"x-grid", 'x', true},
-	{"y-grid", 'y', true},
-	{"vertical-label", 'v', true},
-	{"width", 'w', true},
-	{"height", 'h', true},
-	{"full-size-mode", 'D', false},
-	{"upper-limit", 'u', true},
-	{"lower-limit", 'l', true},
-	{"rigid", 'r', false},
-	{"allow-shrink", 0, false},
-	{"base", 'b', true},
-	{"logarithmic", 'o', false},
-	{"color", 'c', true},
-	{"font", 'n', true},
-	{"title", 't', true},
-	{"imginfo", 'f', true},
-	{"imgformat", 'a', true},
-	{"lazy", 'z', false},
-	{"zoom", 'm', true},
-	{"no-legend", 'g', false},
-	{"force-rules-legend", 'F', false},
-	{"only-graph", 'j', false},
-	{"alt-y-grid", 'Y', false},
-	{"no-minor", 'I', false},
-	{"slope-mode", 'E', false},
-	{"alt-autoscale", 'A', false},
-	{"alt-autoscale-min", 'J', false},
-	{"alt-autoscale-max", 'M', false},
-	{"no-gridfit", 'N', false},
-	{"units-exponent", 'X', true},
-	{"units-length", 'L', true},
-	{"units", 0, true},
-	{"step", 'S', true},
-	{"tabwidth", 'T', true},
-	{"font-render-mode", 'R', true},
-	{"graph-render-mode", 'G', true},
-	{"font-smoothing-threshold", 'B', true},
-	{"watermark", 'W', true},
-	{"pango-markup", 'P', false},
-	{"daemon", 'd', true},
-	{"interlaced", 'i', false},
-	{"alt-y-mrtg", 0, false},
-	{"use-nan-for-all-missing-data", 'Z', false},
-	{"disable-rrdtool-tag", 0, false},
-	{"right-axis", 0, true},
-	{"right-axis-label", 0, true},
-	{"right-axis-format", 0, true},
-	{"right-axis-formatter", 0, true},
-	{"left-axis-format", 0, true},
-	{"left-axis-formatter", 0, true},
-	{"legend-position", 0, true},
-	{"legend-direction", 0, true},
-	{"border", 0, true},
-	{"grid-dash", 0, true},
-	{"dynamic-labels", 0, false},
-	{"week-fmt", 0, true},
-	{"graph-type", 0, true},
-	{"utc", 0, false},
-	{"add-jsontime", 0, false},
-}
-
 // A Tag is a kind of text that has a font of its own.
 type Tag uint8
 
@@ -177,8 +105,7 @@ type Options struct {
 	Point     graphdata.Point // of numbers in the picture
 	WeekStart time.Weekday    // the first day of weeks on the x axis
 
-	times      *attime.Reader
-	start, end attime.Time
+	times      *attime.Range
 	Start, End int64 // seconds since 1970, after Finish
 	Step       int64 // seconds
 	UTC        bool
@@ -270,9 +197,7 @@ func NewOptions(now time.Time) *Options {
 		Canvas: gray(1), Back: gray(.95), ShadeA: gray(.81), ShadeB: gray(.62), Grid: shade(.56, .56, .56, .75),
 		MajorGrid: shade(.87, .31, .31, .60), FontColor: gray(0), Arrow: shade(.5, .12, .12, 1), AxisColor: gray(.12), Frame: gray(0),
 	}
-	o.times = attime.NewReader(now)
-	o.start, _ = o.times.Parse("end-24h") // they are right
-	o.end, _ = o.times.Parse("now")
+	o.times = attime.NewRange(now)
 	return o
 }
 

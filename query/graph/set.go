@@ -17,113 +17,128 @@ import (
 
 // Set takes an option by its long name. The error has rrdtool's words.
 func (o *Options) Set(name, arg string) error {
-	if set, ok := switches[name]; ok {
-		set(o)
-		return nil
-	}
-	if set, ok := texts[name]; ok {
-		set(o, cut(arg, maxText))
-		return nil
-	}
-	if set, ok := settings[name]; ok {
-		return set(o, arg)
+	for i := range Flags {
+		if f := &Flags[i]; f.Long == name {
+			return f.set(o, arg)
+		}
 	}
 	return fmt.Errorf("unknown option '%s'", name)
 }
 
-var switches = map[string]func(o *Options){
-	"full-size-mode":               func(o *Options) { o.FullSize = true },
-	"rigid":                        func(o *Options) { o.Rigid = true },
-	"allow-shrink":                 func(o *Options) { o.AllowShrink = true },
-	"logarithmic":                  func(o *Options) { o.Log = true },
-	"lazy":                         func(o *Options) { o.Lazy = true },
-	"no-legend":                    func(o *Options) { o.NoLegend = true },
-	"force-rules-legend":           func(o *Options) { o.ForceRules = true },
-	"only-graph":                   func(o *Options) { o.OnlyGraph = true },
-	"alt-y-grid":                   func(o *Options) { o.AltYGrid = true },
-	"no-minor":                     func(o *Options) { o.NoMinor = true },
-	"slope-mode":                   func(o *Options) { o.Slope = true },
-	"alt-autoscale":                func(o *Options) { o.AltAuto = true },
-	"alt-autoscale-min":            func(o *Options) { o.AltAutoMin = true },
-	"alt-autoscale-max":            func(o *Options) { o.AltAutoMax = true },
-	"no-gridfit":                   func(o *Options) { o.NoGridFit = true },
-	"pango-markup":                 func(o *Options) { o.Markup = true },
-	"use-nan-for-all-missing-data": func(o *Options) { o.MissingIsUnknown = true },
-	"disable-rrdtool-tag":          func(o *Options) { o.NoTag = true },
-	"dynamic-labels":               func(o *Options) { o.Dynamic = true },
-	"utc":                          func(o *Options) { o.UTC = true },
-	"add-jsontime":                 func(o *Options) { o.AddData = true },
-	"interlaced":                   func(*Options) {},
-	"alt-y-mrtg":                   func(*Options) {},
+// A Flag is an option of a graph.
+type Flag struct {
+	Long     string
+	Short    byte // 0: none
+	Argument bool // it takes one
+	set      func(o *Options, arg string) error
 }
 
-// texts are options that take any text. Where one is a number, rrdtool ignores what follows it.
-var texts = map[string]func(o *Options, arg string){
-	"vertical-label":           func(o *Options, arg string) { o.VerticalLabel = arg },
-	"right-axis-label":         func(o *Options, arg string) { o.RightLabel = arg },
-	"title":                    func(o *Options, arg string) { o.Title = arg },
-	"watermark":                func(o *Options, arg string) { o.Watermark = cut(arg, 100) },
-	"imginfo":                  func(o *Options, arg string) { o.ImageInfo = arg },
-	"week-fmt":                 func(o *Options, arg string) { o.WeekFormat = arg },
-	"daemon":                   func(o *Options, arg string) { o.Daemon = arg },
-	"left-axis-format":         func(o *Options, arg string) { o.Left.Format = arg },
-	"right-axis-format":        func(o *Options, arg string) { o.Right.Format = arg },
-	"font-smoothing-threshold": func(*Options, string) {},
-	"border":                   func(o *Options, arg string) { o.Border = min(max(atoi(arg), 0), MaxSide) },
-	"step":                     func(o *Options, arg string) { o.Step = int64(atoi(arg)) },
-	"units-exponent":           func(o *Options, arg string) { o.UnitsExponent, o.HasExponent = atoi(arg), true },
-	"units-length": func(o *Options, arg string) {
+// Flags are the options of a graph, as in rrdtool 1.7.2, and the newer --utc and --add-jsontime.
+var Flags = []Flag{
+	{"start", 's', true, func(o *Options, arg string) error { return o.times.Set("start", arg) }},
+	{"end", 'e', true, func(o *Options, arg string) error { return o.times.Set("end", arg) }},
+	{"x-grid", 'x', true, (*Options).setXGrid},
+	{"y-grid", 'y', true, (*Options).setYGrid},
+	{"vertical-label", 'v', true, text(func(o *Options) *string { return &o.VerticalLabel })},
+	{"width", 'w', true, func(o *Options, arg string) error { return side(&o.Width, arg, "width") }},
+	{"height", 'h', true, func(o *Options, arg string) error { return side(&o.Height, arg, "height") }},
+	{"full-size-mode", 'D', false, on(func(o *Options) *bool { return &o.FullSize })},
+	{"upper-limit", 'u', true, func(o *Options, arg string) error { return strict(&o.Max, arg, 'u') }},
+	{"lower-limit", 'l', true, func(o *Options, arg string) error { return strict(&o.Min, arg, 'l') }},
+	{"rigid", 'r', false, on(func(o *Options) *bool { return &o.Rigid })},
+	{"allow-shrink", 0, false, on(func(o *Options) *bool { return &o.AllowShrink })},
+	{"base", 'b', true, (*Options).setBase},
+	{"logarithmic", 'o', false, on(func(o *Options) *bool { return &o.Log })},
+	{"color", 'c', true, (*Options).setColor},
+	{"font", 'n', true, (*Options).setFont},
+	{"title", 't', true, text(func(o *Options) *string { return &o.Title })},
+	{"imginfo", 'f', true, text(func(o *Options) *string { return &o.ImageInfo })},
+	{"imgformat", 'a', true, (*Options).setFormat},
+	{"lazy", 'z', false, on(func(o *Options) *bool { return &o.Lazy })},
+	{"zoom", 'm', true, (*Options).setZoom},
+	{"no-legend", 'g', false, on(func(o *Options) *bool { return &o.NoLegend })},
+	{"force-rules-legend", 'F', false, on(func(o *Options) *bool { return &o.ForceRules })},
+	{"only-graph", 'j', false, on(func(o *Options) *bool { return &o.OnlyGraph })},
+	{"alt-y-grid", 'Y', false, on(func(o *Options) *bool { return &o.AltYGrid })},
+	{"no-minor", 'I', false, on(func(o *Options) *bool { return &o.NoMinor })},
+	{"slope-mode", 'E', false, on(func(o *Options) *bool { return &o.Slope })},
+	{"alt-autoscale", 'A', false, on(func(o *Options) *bool { return &o.AltAuto })},
+	{"alt-autoscale-min", 'J', false, on(func(o *Options) *bool { return &o.AltAutoMin })},
+	{"alt-autoscale-max", 'M', false, on(func(o *Options) *bool { return &o.AltAutoMax })},
+	{"no-gridfit", 'N', false, on(func(o *Options) *bool { return &o.NoGridFit })},
+	{"units-exponent", 'X', true, func(o *Options, arg string) error {
+		o.UnitsExponent, o.HasExponent = atoi(arg), true
+		return nil
+	}},
+	{"units-length", 'L', true, func(o *Options, arg string) error {
 		o.UnitsLength, o.HasUnitsLength = min(max(atoi(arg), -MaxSide), MaxSide), true
-	},
-}
-
-var settings = map[string]func(o *Options, arg string) error{
-	"start":       func(o *Options, arg string) error { return o.setTime(&o.start, arg, "start") },
-	"end":         func(o *Options, arg string) error { return o.setTime(&o.end, arg, "end") },
-	"x-grid":      (*Options).setXGrid,
-	"y-grid":      (*Options).setYGrid,
-	"width":       func(o *Options, arg string) error { return side(&o.Width, arg, "width") },
-	"height":      func(o *Options, arg string) error { return side(&o.Height, arg, "height") },
-	"upper-limit": func(o *Options, arg string) error { return strict(&o.Max, arg, 'u') },
-	"lower-limit": func(o *Options, arg string) error { return strict(&o.Min, arg, 'l') },
-	"tabwidth":    func(o *Options, arg string) error { return strict(&o.TabWidth, arg, 'T') },
-	"zoom":        (*Options).setZoom,
-	"base":        (*Options).setBase,
-	"color":       (*Options).setColor,
-	"font":        (*Options).setFont,
-	"imgformat":   (*Options).setFormat,
-	"units":       (*Options).setUnits,
-	"right-axis":  (*Options).setRightAxis,
-	"left-axis-formatter": func(o *Options, arg string) error {
-		return choose(&o.Left.Formatter, formatters, arg, "Unknown left axis formatter")
-	},
-	"right-axis-formatter": func(o *Options, arg string) error {
-		return choose(&o.Right.Formatter, formatters, arg, "Unknown right axis formatter")
-	},
-	"legend-position": func(o *Options, arg string) error {
-		return choose(&o.LegendPosition, positions, arg, "unknown legend-position '%s'")
-	},
-	"legend-direction": func(o *Options, arg string) error {
-		return choose(&o.LegendDirection, directions, arg, "unknown legend-position '%s'")
-	},
-	"grid-dash": (*Options).setGridDash,
-	"font-render-mode": func(o *Options, arg string) error {
+		return nil
+	}},
+	{"units", 0, true, (*Options).setUnits},
+	{"step", 'S', true, func(o *Options, arg string) error {
+		o.Step = int64(atoi(arg))
+		return nil
+	}},
+	{"tabwidth", 'T', true, func(o *Options, arg string) error { return strict(&o.TabWidth, arg, 'T') }},
+	{"font-render-mode", 'R', true, func(o *Options, arg string) error {
 		return choose(&o.HardText, textModes, arg, "unknown font-render-mode '%s'")
-	},
-	"graph-render-mode": func(o *Options, arg string) error {
+	}},
+	{"graph-render-mode", 'G', true, func(o *Options, arg string) error {
 		return choose(&o.HardEdges, edgeModes, arg, "unknown graph-render-mode '%s'")
-	},
-	"graph-type": func(o *Options, arg string) error {
+	}},
+	{"font-smoothing-threshold", 'B', true, ignored},
+	{"watermark", 'W', true, func(o *Options, arg string) error {
+		o.Watermark = cut(arg, 100)
+		return nil
+	}},
+	{"pango-markup", 'P', false, on(func(o *Options) *bool { return &o.Markup })},
+	{"daemon", 'd', true, text(func(o *Options) *string { return &o.Daemon })},
+	{"interlaced", 'i', false, ignored},
+	{"alt-y-mrtg", 0, false, ignored},
+	{"use-nan-for-all-missing-data", 'Z', false, on(func(o *Options) *bool { return &o.MissingIsUnknown })},
+	{"disable-rrdtool-tag", 0, false, on(func(o *Options) *bool { return &o.NoTag })},
+	{"right-axis", 0, true, (*Options).setRightAxis},
+	{"right-axis-label", 0, true, text(func(o *Options) *string { return &o.RightLabel })},
+	{"right-axis-format", 0, true, text(func(o *Options) *string { return &o.Right.Format })},
+	{"right-axis-formatter", 0, true, func(o *Options, arg string) error {
+		return choose(&o.Right.Formatter, formatters, arg, "Unknown right axis formatter")
+	}},
+	{"left-axis-format", 0, true, text(func(o *Options) *string { return &o.Left.Format })},
+	{"left-axis-formatter", 0, true, func(o *Options, arg string) error {
+		return choose(&o.Left.Formatter, formatters, arg, "Unknown left axis formatter")
+	}},
+	{"legend-position", 0, true, func(o *Options, arg string) error {
+		return choose(&o.LegendPosition, positions, arg, "unknown legend-position '%s'")
+	}},
+	{"legend-direction", 0, true, func(o *Options, arg string) error {
+		return choose(&o.LegendDirection, directions, arg, "unknown legend-position '%s'")
+	}},
+	{"border", 0, true, func(o *Options, arg string) error {
+		o.Border = min(max(atoi(arg), 0), MaxSide)
+		return nil
+	}},
+	{"grid-dash", 0, true, (*Options).setGridDash},
+	{"dynamic-labels", 0, false, on(func(o *Options) *bool { return &o.Dynamic })},
+	{"week-fmt", 0, true, text(func(o *Options) *string { return &o.WeekFormat })},
+	{"graph-type", 0, true, func(o *Options, arg string) error {
 		return choose(&o.XY, graphTypes, arg, "unsupported graphics type '%s'")
-	},
+	}},
+	{"utc", 0, false, on(func(o *Options) *bool { return &o.UTC })},
+	{"add-jsontime", 0, false, on(func(o *Options) *bool { return &o.AddData })},
 }
 
-func (o *Options) setTime(t *attime.Time, arg, name string) (err error) {
-	if *t, err = o.times.Parse(arg); err != nil {
-		return fmt.Errorf("%s time: %w", name, err)
-	}
-	return nil
+// on sets a switch.
+func on(of func(o *Options) *bool) func(o *Options, arg string) error {
+	return func(o *Options, _ string) error { *of(o) = true; return nil }
 }
+
+// text takes any text.
+func text(of func(o *Options) *string) func(o *Options, arg string) error {
+	return func(o *Options, arg string) error { *of(o) = cut(arg, maxText); return nil }
+}
+
+// ignored takes an option that rrdtool ignores.
+func ignored(*Options, string) error { return nil }
 
 // side takes a width or a height.
 func side(n *int, arg, name string) error {
@@ -230,12 +245,12 @@ func (o *Options) Finish() (err error) {
 	if o.Log && o.Min <= 0 {
 		return errors.New("for a logarithmic yaxis you must specify a lower-limit > 0")
 	}
-	if o.Start, o.End, err = o.times.Resolve(o.start, o.end); err != nil {
+	if o.Start, o.End, err = o.times.Resolve(); err != nil {
 		return err
 	}
 	if o.UTC {
 		o.Now = o.Now.In(time.UTC)
-		o.times = attime.NewReader(o.Now)
+		o.times = attime.NewRange(o.Now)
 	}
 	if err := graphdata.CheckRange(o.Start, o.End); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/query/graph/canvas"
 	"github.com/rondo-db/rondo/query/graphdata"
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -19,26 +20,8 @@ import (
 // atoi reads the integer that a text begins with, as C's atoi does: 0 without one. What does not
 // fit is the greatest or least int32.
 func atoi(text string) int {
-	n, _, _ := leadingInteger(text)
+	n, _, _ := numeral.Scan(text, 10)
 	return int(min(max(n, math.MinInt32), math.MaxInt32))
-}
-
-// leadingInteger reads an integer, before which blanks may stand, and returns what is behind it.
-func leadingInteger(text string) (n int64, rest string, ok bool) {
-	text = strings.TrimLeft(text, " \t\n\v\f\r")
-	i := 0
-	if i < len(text) && (text[i] == '-' || text[i] == '+') {
-		i++
-	}
-	first := i
-	for i < len(text) && '0' <= text[i] && text[i] <= '9' {
-		i++
-	}
-	if i == first {
-		return 0, text, false
-	}
-	n, _ = strconv.ParseInt(text[:i], 10, 64) // out of range it is the nearest
-	return n, text[i:], true
 }
 
 // word takes up to n leading characters of a set from a text.
@@ -71,11 +54,12 @@ func (o *Options) setXGrid(arg string) error {
 		if name, rest = word(rest, capitals, maxTag); name == "" || !strings.HasPrefix(rest, ":") {
 			return wrong
 		}
-		n, after, ok := leadingInteger(rest[1:])
-		if !ok || !strings.HasPrefix(after, ":") {
+		n, used, _ := numeral.Scan(rest[1:], 10)
+		if rest = rest[1+used:]; used == 0 || !strings.HasPrefix(rest, ":") {
 			return wrong
 		}
-		rest = after[1:]
+		rest = rest[1:]
+		var ok bool
 		if every.Unit, ok = unitNames[name]; !ok {
 			return fmt.Errorf("unknown keyword %s", name)
 		}
@@ -84,11 +68,11 @@ func (o *Options) setXGrid(arg string) error {
 		}
 		every.Count = int(n)
 	}
-	span, after, ok := leadingInteger(rest)
-	if !ok || !strings.HasPrefix(after, ":") {
+	span, used, _ := numeral.Scan(rest, 10)
+	if rest = rest[used:]; used == 0 || !strings.HasPrefix(rest, ":") {
 		return wrong
 	}
-	g.Span, g.Format = min(max(span, -maxSpan), maxSpan), cut(after[1:], maxText)
+	g.Span, g.Format = min(max(span, -maxSpan), maxSpan), cut(rest[1:], maxText)
 	o.XGrid = &g
 	return nil
 }
@@ -103,8 +87,8 @@ func (o *Options) setYGrid(arg string) error {
 	if number == "" || !strings.HasPrefix(rest, ":") {
 		return errors.New("invalid y-grid format")
 	}
-	factor, _, ok := leadingInteger(rest[1:])
-	if !ok {
+	factor, used, _ := numeral.Scan(rest[1:], 10)
+	if used == 0 {
 		return errors.New("invalid y-grid format")
 	}
 	step, err := rra.ParseNumber(number)

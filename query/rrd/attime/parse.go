@@ -23,17 +23,14 @@ func Instant(spec string, now time.Time) (int64, error) { return NewReader(now).
 // ParsePair reads the two ends of a range and returns them in seconds since 1970. One of them may
 // be relative to the other.
 func ParsePair(start, end string, now time.Time) (from, to int64, err error) {
-	r := NewReader(now)
-	_, _ = r.Parse("now") // rrdtool begins with the default end of a range
-	s, err := r.Parse(start)
-	if err != nil {
-		return 0, 0, fmt.Errorf("start time: %w", err)
+	r := NewRange(now)
+	if err := r.Set("start", start); err != nil {
+		return 0, 0, err
 	}
-	e, err := r.Parse(end)
-	if err != nil {
-		return 0, 0, fmt.Errorf("end time: %w", err)
+	if err := r.Set("end", end); err != nil {
+		return 0, 0, err
 	}
-	return r.Resolve(s, e)
+	return r.Resolve()
 }
 
 // A parser reads a time.

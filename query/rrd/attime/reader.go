@@ -4,6 +4,7 @@ package attime
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -81,3 +82,33 @@ func (r *Reader) relative(t Time, base int64) Time {
 	f.sec += t.f.sec
 	return Time{f: f, offset: t.offset}
 }
+
+// A Range is the range of time of a command: the last day, unless its options start and end say
+// otherwise.
+type Range struct {
+	Times      *Reader // reads the times of the command
+	start, end Time
+}
+
+// NewRange returns the range of a command that runs now, in now's location.
+func NewRange(now time.Time) *Range {
+	r := &Range{Times: NewReader(now)}
+	r.start, _ = r.Times.Parse("end-24h") // both are right
+	r.end, _ = r.Times.Parse("now")
+	return r
+}
+
+// Set takes the option start or end.
+func (r *Range) Set(option, spec string) (err error) {
+	to := &r.start
+	if option == "end" {
+		to = &r.end
+	}
+	if *to, err = r.Times.Parse(spec); err != nil {
+		return fmt.Errorf("%s time: %w", option, err)
+	}
+	return nil
+}
+
+// Resolve returns the two ends in seconds since 1970.
+func (r *Range) Resolve() (from, to int64, err error) { return r.Times.Resolve(r.start, r.end) }

@@ -1,6 +1,10 @@
 package attime
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/rondo-db/rondo/query/rrd/numeral"
+)
 
 // A tokenID is the meaning of a token.
 type tokenID int
@@ -151,14 +155,6 @@ func isAlpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 // number reads leading digits as a 64-bit integer. A number that is too large becomes the largest
 // one. Without digits it is 0.
 func number(tok string) int64 {
-	const most = 1<<63 - 1
-	var n int64
-	for i := 0; i < len(tok) && isDigit(tok[i]); i++ {
-		d := int64(tok[i] - '0')
-		if n > (most-d)/10 {
-			return most
-		}
-		n = n*10 + d
-	}
+	n, _, _ := numeral.Scan(tok, 10)
 	return n
 }

@@ -96,11 +96,24 @@ func Scaled(v float64, exponent int) float64 {
 // Scan reads the integer that a text begins with, as C's strtol does. Base 0 accepts the
 // prefixes 0x and 0. used is the number of bytes read; it is 0 if the text begins with no integer.
 func Scan[T string | []byte](text T, base int) (v int64, used int, overflow bool) {
+	n, negative, used, overflow := ScanUnsigned(text, base)
+	switch overflow = overflow || n > math.MaxInt64; {
+	case overflow && negative:
+		return math.MinInt64, used, true
+	case overflow:
+		return math.MaxInt64, used, true
+	case negative:
+		return -int64(n), used, false
+	}
+	return int64(n), used, false
+}
+
+// ScanUnsigned is Scan for an integer of 64 bits and its sign, as C's strtoul does.
+func ScanUnsigned[T string | []byte](text T, base int) (v uint64, negative bool, used int, overflow bool) {
 	i := 0
 	for i < len(text) && (text[i] == ' ' || '\t' <= text[i] && text[i] <= '\r') {
 		i++
 	}
-	negative := false
 	if i < len(text) && (text[i] == '-' || text[i] == '+') {
 		negative = text[i] == '-'
 		i++
@@ -117,25 +130,17 @@ func Scan[T string | []byte](text T, base int) (v int64, used int, overflow bool
 	}
 	start := i
 	for ; i < len(text) && digit(text[i]) < base; i++ {
-		d := int64(digit(text[i]))
-		if v > (math.MaxInt64-d)/int64(base) {
+		d := uint64(digit(text[i]))
+		if v > (math.MaxUint64-d)/uint64(base) {
 			overflow = true
 			continue
 		}
-		v = v*int64(base) + d
+		v = v*uint64(base) + d
 	}
 	if i == start {
-		return 0, 0, false
+		return 0, false, 0, false
 	}
-	switch {
-	case overflow && negative:
-		return math.MinInt64, i, true
-	case overflow:
-		return math.MaxInt64, i, true
-	case negative:
-		v = -v
-	}
-	return v, i, false
+	return v, negative, i, overflow
 }
 
 func digit(c byte) int {

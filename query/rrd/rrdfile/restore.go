@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -36,7 +37,8 @@ func (p *restorer) document() {
 	p.children(func(name string) {
 		switch name {
 		case "version":
-			version = leadingInt(p.text(5))
+			v, _, _ := numeral.Scan(p.text(5), 10)
+			version = int(v)
 		case "step":
 			p.f.Definition.Step = int64(p.long())
 		case "lastupdate":

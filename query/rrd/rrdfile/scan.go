@@ -3,9 +3,9 @@ package rrdfile
 import (
 	"bytes"
 	"math"
-	"strconv"
 	"strings"
 
+	"github.com/rondo-db/rondo/query/rrd/numeral"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
@@ -60,8 +60,8 @@ func (p *restorer) heartbeat() int64 {
 }
 
 func (p *restorer) integer(w []byte) uint64 {
-	v, negative, ok := scanInteger(w)
-	if !ok {
+	v, negative, _, overflow := numeral.ScanUnsigned(w, 0)
+	if overflow {
 		p.x.fail("ling", "get_xml_ulong from '%s' Numerical result out of range", w)
 	}
 	if negative {
@@ -73,9 +73,9 @@ func (p *restorer) integer(w []byte) uint64 {
 // time reads a time in seconds as C's strtoll does.
 func (p *restorer) time() int64 {
 	w := p.word()
-	v, negative, ok := scanInteger(w)
+	v, negative, _, overflow := numeral.ScanUnsigned(w, 0)
 	switch {
-	case !ok || v > math.MaxInt64 && !(negative && v == 1<<63):
+	case overflow || v > math.MaxInt64 && !(negative && v == 1<<63):
 		p.x.fail("ling", "get_xml_time_t from '%s' Numerical result out of range", w)
 	case v > maxSecond:
 		p.x.fail("", "lastupdate %s is out of range", w)
@@ -84,51 +84,4 @@ func (p *restorer) time() int64 {
 		return -int64(v)
 	}
 	return int64(v)
-}
-
-// scanInteger reads the number at the beginning of w. ok is false if it has more than 64 bits.
-func scanInteger(w []byte) (v uint64, negative, ok bool) {
-	if len(w) > 0 && (w[0] == '-' || w[0] == '+') {
-		negative = w[0] == '-'
-		w = w[1:]
-	}
-	base := uint64(10)
-	switch {
-	case len(w) > 2 && w[0] == '0' && w[1]|0x20 == 'x' && digit(w[2]) < 16:
-		base, w = 16, w[2:]
-	case len(w) > 1 && w[0] == '0':
-		base, w = 8, w[1:]
-	}
-	for _, c := range w {
-		d := digit(c)
-		if d >= base {
-			break
-		}
-		if v > (math.MaxUint64-d)/base {
-			return 0, negative, false
-		}
-		v = v*base + d
-	}
-	return v, negative, true
-}
-
-// leadingInt reads the digits at the beginning of a short text. It returns 0 for a text that begins
-// with anything else.
-func leadingInt(s string) int {
-	n := 0
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
-	v, _ := strconv.Atoi(s[:n])
-	return v
-}
-
-func digit(c byte) uint64 {
-	switch lower := c | 0x20; {
-	case '0' <= c && c <= '9':
-		return uint64(c - '0')
-	case 'a' <= lower && lower <= 'f':
-		return uint64(lower-'a') + 10
-	}
-	return 99
 }

@@ -32,26 +32,12 @@ var fetchOptions = []option{
 
 // fetch prints the rows of an archive.
 func (c *command) fetch(args []string) error {
-	times := attime.NewReader(c.now())
+	times := attime.NewRange(c.now())
 	r := query.Request{Resolution: 1}
-	start, err := times.Parse("end-24h")
-	if err != nil {
-		return err
-	}
-	end, err := times.Parse("now")
-	if err != nil {
-		return err
-	}
-	args, err = parse(args, fetchOptions, func(name, arg string) (err error) {
+	args, err := parse(args, fetchOptions, func(name, arg string) (err error) {
 		switch name {
-		case "start":
-			if start, err = times.Parse(arg); err != nil {
-				return fmt.Errorf("start time: %w", err)
-			}
-		case "end":
-			if end, err = times.Parse(arg); err != nil {
-				return fmt.Errorf("end time: %w", err)
-			}
+		case "start", "end":
+			return times.Set(name, arg)
 		case "resolution":
 			if r.Resolution, err = rra.ParseDuration(arg); err != nil {
 				return fmt.Errorf("resolution: %w", err)
@@ -66,7 +52,7 @@ func (c *command) fetch(args []string) error {
 	if err != nil {
 		return err
 	}
-	if r.Start, r.End, err = times.Resolve(start, end); err != nil {
+	if r.Start, r.End, err = times.Resolve(); err != nil {
 		return err
 	}
 	switch {

@@ -54,27 +54,13 @@ type xporting struct {
 func (c *command) newXporting(args []string) (x *xporting, o graphdata.Options, lines []string, err error) {
 	x = &xporting{command: c}
 	now := c.now()
-	times := attime.NewReader(now)
-	o = graphdata.Options{Now: now, Times: times, WeekStart: c.locale.weekStart, Names: c.locale.names}
+	times := attime.NewRange(now)
+	o = graphdata.Options{Now: now, Times: times.Times, WeekStart: c.locale.weekStart, Names: c.locale.names}
 	maxRows := int64(400)
-	start, err := times.Parse("end-24h")
-	if err != nil {
-		return nil, o, nil, err
-	}
-	end, err := times.Parse("now")
-	if err != nil {
-		return nil, o, nil, err
-	}
-	lines, err = parse(args, xportOptions, func(name, arg string) (err error) {
+	lines, err = parse(args, xportOptions, func(name, arg string) error {
 		switch name {
-		case "start":
-			if start, err = times.Parse(arg); err != nil {
-				return fmt.Errorf("start time: %w", err)
-			}
-		case "end":
-			if end, err = times.Parse(arg); err != nil {
-				return fmt.Errorf("end time: %w", err)
-			}
+		case "start", "end":
+			return times.Set(name, arg)
 		case "maxrows":
 			if maxRows = leadingInt(arg); maxRows < 10 {
 				return errors.New("maxrows below 10 rows")
@@ -95,7 +81,7 @@ func (c *command) newXporting(args []string) (x *xporting, o graphdata.Options, 
 	if err != nil {
 		return nil, o, nil, err
 	}
-	if o.Start, o.End, err = times.Resolve(start, end); err != nil {
+	if o.Start, o.End, err = times.Resolve(); err != nil {
 		return nil, o, nil, err
 	}
 	o.Step = max(o.Step, (o.End-o.Start)/maxRows)
