@@ -9,91 +9,54 @@ import (
 )
 
 // Daemon takes the option --daemon out of a command. takes reports whether the verb has that
-// option. Wrong arguments are returned unchanged, for the verb to report.
+// option. The other arguments keep their words, because what graph prints depends on how its
+// options are written. Wrong arguments are returned unchanged, for the verb to report.
 func Daemon(args []string) (addr string, rest []string, takes bool) {
-	if len(args) == 0 {
+	if len(args) == 0 || !slices.Contains(OptionsOf(args[0]), "daemon") {
 		return "", args, false
 	}
-	known := tables[args[0]]
-	if !slices.ContainsFunc(known, func(o option) bool { return o.long == "daemon" }) {
-		return "", args, false
-	}
-	if args[0] == "graph" || args[0] == "graphv" {
-		addr, rest = daemonInPlace(args, known)
-		return addr, rest, true
-	}
-	rest = []string{args[0]}
-	given := false
-	others, err := parse(args[1:], known, func(name, arg string) error {
-		if name == "daemon" {
-			addr, given = arg, true
-			return nil
-		}
-		rest = append(rest, "--"+name)
-		for _, k := range known {
-			if k.long == name && k.arg {
-				rest = append(rest, arg)
-			}
-		}
-		return nil
-	})
-	if err != nil || !given {
-		return "", args, true
-	}
-	return addr, append(append(rest, "--"), others...), true
-}
-
-// daemonInPlace takes the option --daemon out of arguments whose order matters: what graph prints
-// depends on how its options are written.
-func daemonInPlace(args []string, known []option) (addr string, rest []string) {
-	o := options{known: known, args: args[1:]}
+	o := options{known: optionsOf(args[0]), args: args[1:]}
 	rest = []string{args[0]}
 	for {
-		before := o.args
-		clustered := o.short != ""
+		before, cluster := o.args, o.short
 		name, arg, err := o.next()
 		if err != nil {
-			return "", args // the verb says what is wrong
+			return "", args, true // the verb says what is wrong
 		}
 		words := before[:len(before)-len(o.args)]
+		switch {
+		case name != "daemon":
+		case cluster != "": // -gd ADDRESS: the cluster stands in rest already
+			last := &rest[len(rest)-1]
+			*last = strings.TrimSuffix(*last, cluster)
+			words = nil
+		case words[len(words)-1] == arg:
+			words = words[:len(words)-2]
+		default: // -dADDRESS
+			words = words[:len(words)-1]
+		}
 		if name == "daemon" {
 			addr = arg
-			words = words[:len(words)-wordsOf(words, arg)]
-			if clustered { // -gd ADDRESS: the cluster stands in rest already
-				last := &rest[len(rest)-1]
-				*last = (*last)[:strings.LastIndexByte((*last)[:len(*last)-len(o.short)], 'd')]
-			}
 		}
 		rest = append(rest, words...)
 		if name == "" {
-			return addr, rest
+			return addr, rest, true
 		}
 	}
 }
 
-// wordsOf returns how many of the last words are the option --daemon with its argument: 2, or 1 if
-// the argument stands in the same word.
-func wordsOf(words []string, arg string) int {
-	switch n := len(words); {
-	case n == 0:
-		return 0
-	case n > 1 && words[n-1] == arg && (words[n-2] == "--daemon" || words[n-2] == "-d"):
-		return 2
+// optionsOf returns the options of a verb of rrdtool.
+func optionsOf(name string) []option {
+	if v := verbIn(verbs, name); v != nil {
+		return v.options
 	}
-	return 1
-}
-
-// tables are the options of rrdtool's verbs, by verb.
-var tables = map[string][]option{
-	"create": createOptions, "update": updateOptions, "updatev": updatevOptions, "dump": dumpOptions, "restore": restoreOptions,
-	"last": lastOptions, "lastupdate": lastOptions, "first": firstOptions, "info": infoOptions, "list": listOptions, "fetch": fetchOptions,
-	"tune": tuneOptions, "xport": xportOptions, "flushcached": flushcachedOptions, "graph": graphOptions, "graphv": graphOptions,
+	return nil
 }
 
 // OptionsOf returns the long names of the options of a verb of rrdtool.
 func OptionsOf(verb string) []string {
 	var names []string
-	for _, o := range tables[verb] {
+	for _, o := range optionsOf(verb) {
 		names = append(names, o.long)
 	}
 	return names
@@ -107,7 +70,7 @@ func OptionsIn(args []string) []string {
 	}
 	var names []string
 	// The error is a mistake of the caller, which the verb reports.
-	_, _ = parse(args[1:], tables[args[0]], func(name, _ string) error {
+	_, _ = parse(args[1:], optionsOf(args[0]), func(name, _ string) error {
 		names = append(names, name)
 		return nil
 	})
@@ -117,7 +80,7 @@ func OptionsIn(args []string) []string {
 // Positional returns the arguments of a verb that are not options. owed reports that the last word
 // is an option whose argument is missing.
 func Positional(verb string, args []string) (rest []string, owed bool) {
-	o := options{known: tables[verb], args: args}
+	o := options{known: optionsOf(verb), args: args}
 	for {
 		name, _, err := o.next()
 		switch {
@@ -129,29 +92,17 @@ func Positional(verb string, args []string) (rest []string, owed bool) {
 	}
 }
 
-// The options of verbs that read a series or a native file, of those that change a series, and of
-// those that make one.
-var (
-	reading = map[string][]option{
-		"info": infoOptions, "fetch": fetchOptions, "dump": dumpOptions, "first": firstOptions, "last": lastOptions, "lastupdate": lastOptions,
-	}
-	changing = map[string][]option{
-		"update": updateOptions, "updatev": updatevOptions, "resize": nil, "tune": tuneOptions, "alter": alterOptions,
-	}
-	making = map[string][]option{"create": createOptions, "restore": restoreOptions}
-)
-
 // operands returns the arguments of a command that are not options. It returns nil if the verb is
-// not in known, or if the options are wrong.
-func operands(args []string, known map[string][]option) []string {
+// about something else, or if the options are wrong.
+func operands(args []string, about subject) []string {
 	if len(args) == 0 {
 		return nil
 	}
-	options, ok := known[args[0]]
-	if !ok {
+	v := (&command{Env: &Env{Rondo: true}}).find(args[0])
+	if v == nil || v.about != about {
 		return nil
 	}
-	rest, err := parse(args[1:], options, func(string, string) error { return nil })
+	rest, err := parse(args[1:], v.options, func(string, string) error { return nil })
 	if err != nil {
 		return nil
 	}
@@ -159,8 +110,8 @@ func operands(args []string, known map[string][]option) []string {
 }
 
 // firstName returns the first of the operands, or "".
-func firstName(args []string, known map[string][]option) string {
-	if rest := operands(args, known); len(rest) > 0 {
+func firstName(args []string, about subject) string {
+	if rest := operands(args, about); len(rest) > 0 {
 		return rest[0]
 	}
 	return ""
@@ -168,16 +119,16 @@ func firstName(args []string, known map[string][]option) string {
 
 // Changes returns the name of the series that a command changes, for those verbs that first import
 // a native file of that name. It returns "" for other verbs, and if the options are wrong.
-func Changes(args []string) string { return firstName(args, changing) }
+func Changes(args []string) string { return firstName(args, changed) }
 
 // Reads returns the name of the series or native file that a command reads, for those verbs that
 // read either. It returns "" for other verbs, and if the options are wrong.
-func Reads(args []string) string { return firstName(args, reading) }
+func Reads(args []string) string { return firstName(args, readName) }
 
 // Makes returns the name of the series that create or restore makes. It returns "" for other verbs,
 // and if the options are wrong.
 func Makes(args []string) string {
-	rest := operands(args, making)
+	rest := operands(args, madeName)
 	switch {
 	case len(rest) == 2 && args[0] == "restore":
 		return rest[1]
@@ -225,20 +176,11 @@ func Taken(env *Env, args []string) error {
 // write the output of dump to the file out, and give the file in to restore as standard input.
 // Commands of other verbs, and wrong ones, are returned unchanged.
 func Split(args []string) (remote []string, in, out string) {
-	if len(args) == 0 {
+	if len(args) == 0 || args[0] != "dump" && args[0] != "restore" {
 		return args, "", ""
 	}
 	remote = args[:1:1]
-	var known []option
-	switch args[0] {
-	case "dump":
-		known = dumpOptions
-	case "restore":
-		known = restoreOptions
-	default:
-		return args, "", ""
-	}
-	rest, err := parse(args[1:], known, func(name, arg string) error {
+	rest, err := parse(args[1:], optionsOf(args[0]), func(name, arg string) error {
 		remote = append(remote, "--"+name)
 		if arg != "" || name == "header" || name == "daemon" {
 			remote = append(remote, arg)
@@ -283,7 +225,10 @@ func FileNames(args []string) (names []string) {
 // XportReads returns the names of the series or native files that an xport or a graph reads, up to
 // the first mistake in its lines. It returns nil for other verbs.
 func XportReads(args []string) []string {
-	lines := dataLines(args)
+	lines := operands(args, columns)
+	if pictured := operands(args, drawn); len(pictured) > 0 {
+		lines = pictured[1:] // behind the name of the picture
+	}
 	program := graphdata.New(graphdata.Options{})
 	for _, line := range lines {
 		if program.Add(line) != nil {
@@ -293,30 +238,10 @@ func XportReads(args []string) []string {
 	return program.Files()
 }
 
-// dataLines returns the lines of an xport or a graph; nil for other verbs.
-func dataLines(args []string) []string {
-	if len(args) == 0 {
-		return nil
-	}
-	switch args[0] {
-	case "xport", "graph", "graphv":
-	default:
-		return nil
-	}
-	lines, err := parse(args[1:], tables[args[0]], func(string, string) error { return nil })
-	if err != nil {
-		return nil
-	}
-	if args[0] != "xport" {
-		return lines[min(len(lines), 1):]
-	}
-	return lines
-}
-
 // Draws returns the file that graph or graphv is to write; the empty string if that is standard
 // output, or if it is another verb or its options are wrong.
 func Draws(args []string) string {
-	name := firstName(args, map[string][]option{"graph": graphOptions, "graphv": graphOptions})
+	name := firstName(args, drawn)
 	if name == "-" {
 		return ""
 	}

@@ -13,11 +13,13 @@ func TestDaemonIsTakenOut(t *testing.T) {
 		args, addr, rest string
 		takes            bool
 	}{
-		{"fetch a.rrd AVERAGE -d /s -r 60", "/s", "fetch --resolution 60 -- a.rrd AVERAGE", true},
-		{"fetch a.rrd AVERAGE -ad/s -s -1h", "/s", "fetch --align-start --start -1h -- a.rrd AVERAGE", true},
-		{"update --daemon=host:1 a.rrd -- -5:1", "host:1", "update -- a.rrd -5:1", true},
+		{"fetch a.rrd AVERAGE -d /s -r 60", "/s", "fetch a.rrd AVERAGE -r 60", true},
+		{"fetch a.rrd AVERAGE -ad/s -s -1h", "/s", "fetch a.rrd AVERAGE -a -s -1h", true},
+		{"update --daemon=host:1 a.rrd -- -5:1", "host:1", "update a.rrd -- -5:1", true},
+		{"graph - -gdunix:/d/s COMMENT:d", "unix:/d/s", "graph - -g COMMENT:d", true},
+		{"graph - -gd /d/s -f d COMMENT:d", "/d/s", "graph - -g -f d COMMENT:d", true},
 		{"tune a.rrd -d x:GAUGE", "", "tune a.rrd -d x:GAUGE", true},
-		{"tune a.rrd -D unix:/s -d x:GAUGE", "unix:/s", "tune --data-source-type x:GAUGE -- a.rrd", true},
+		{"tune a.rrd -D unix:/s -d x:GAUGE", "unix:/s", "tune a.rrd -d x:GAUGE", true},
 		{"fetch a.rrd -q -d /s", "", "fetch a.rrd -q -d /s", true},
 		{"last -- -d /s", "", "last -- -d /s", true},
 		{"updatev -d /s a.rrd", "", "updatev -d /s a.rrd", false},

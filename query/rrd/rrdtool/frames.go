@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -24,48 +23,23 @@ import (
 // last frame is bye; commands that were sent but not answered were not run. Frames returns the exit
 // code.
 func Frames(ctx context.Context, env *Env, in io.Reader) int {
-	s := &session{in: bufio.NewReaderSize(in, 64<<10), frames: bufio.NewWriterSize(env.Stdout, 64<<10)}
-	s.pipe = pipe{env: *env.withDefaults(), ctx: ctx, began: time.Now(), exact: true}
+	s := &session{frames: bufio.NewWriterSize(env.Stdout, 64<<10)}
+	s.pipe = pipe{env: *env.withDefaults(), ctx: ctx, in: newLineReader(in), began: time.Now(), exact: true}
 	s.out = bufio.NewWriterSize(framed{s.frames, "out"}, 64<<10)
 	s.env.Stdout, s.env.Stderr, s.env.Stdin = s.out, framed{s.frames, "err"}, strings.NewReader("")
 	s.env.Extra, s.env.Rondo = nil, false
 	defer func() { _ = s.frames.Flush() }() // the caller may have gone
-	for ctx.Err() == nil {
-		line, err := s.line()
-		if err != nil {
-			break
-		}
-		if s.answer(line) {
-			return 0
-		}
-		if s.in.Buffered() == 0 && s.frames.Flush() != nil {
-			return 1
-		}
+	over, code := s.serve(s.answer, s.frames.Flush)
+	if over {
+		_, _ = framed{s.frames, "bye"}.Write(nil) // as above
 	}
-	_, _ = framed{s.frames, "bye"}.Write(nil) // as above
-	return 0
+	return code
 }
 
 // A session is one run of Frames.
 type session struct {
 	pipe
-	in     *bufio.Reader
 	frames *bufio.Writer
-	buf    []byte
-}
-
-// line reads a line. It skips the end of a line that is too long.
-func (s *session) line() ([]byte, error) {
-	s.buf = s.buf[:0]
-	for {
-		part, err := s.in.ReadSlice('\n')
-		if len(s.buf) <= maxPipeLine {
-			s.buf = append(s.buf, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return s.buf, err
-		}
-	}
 }
 
 // answer runs the command of a line and reports whether the session ends. Errors of writing are

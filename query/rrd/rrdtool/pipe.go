@@ -39,27 +39,36 @@ func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 		env.Dir = p.env.Dir
 		_ = p.out.Flush() // the caller may have gone
 	}()
-	for ctx.Err() == nil {
-		line, ok := p.in.next()
-		if ok {
-			if p.line(line) {
-				return 0
+	over, code := p.serve(p.line, func() error {
+		p.drain()
+		return p.out.Flush()
+	})
+	if over {
+		if line := p.in.rest(); len(line) == 0 || ctx.Err() != nil || !p.line(line) {
+			p.drain()
+		}
+	}
+	return code
+}
+
+// serve calls do with each line that ends, until do reports that the session ends. It calls flush
+// before it waits for more input. over reports that the input has ended, or the context.
+func (p *pipe) serve(do func(line []byte) (quit bool), flush func() error) (over bool, code int) {
+	for p.ctx.Err() == nil {
+		if line, ok := p.in.next(); ok {
+			if do(line) {
+				return false, 0
 			}
 			continue
 		}
-		p.drain()
-		if p.out.Flush() != nil {
-			return 1
+		if flush() != nil {
+			return false, 1
 		}
 		if p.in.read() != nil {
-			if line := p.in.rest(); len(line) > 0 && p.line(line) {
-				return 0
-			}
 			break
 		}
 	}
-	p.drain()
-	return 0
+	return true, 0
 }
 
 // A pipe is one session of pipe mode.

@@ -15,11 +15,27 @@ type verb struct {
 	usage string // the arguments, and a line for each option
 	does  string // the effect, in a few words
 	run   func(c *command, args []string) error
+
+	options []option
+	about   subject
 }
+
+// A subject is what the operands of a verb name.
+type subject uint8
+
+// The subjects.
+const (
+	anything subject = iota
+	readName         // a series, or a native file in place of one
+	changed          // a series, before which a native file of the name is imported
+	madeName         // a series that is made
+	drawn            // a picture, and lines that name series
+	columns          // lines that name series
+)
 
 // own are rondo's own verbs, which rrdtool does not have. They exist if Env.Rondo is set.
 var own = []verb{
-	{"alter", alterUsage, "change what a series keeps, with its history", (*command).alter},
+	{"alter", alterUsage, "change what a series keeps, with its history", (*command).alter, alterOptions, changed},
 }
 
 // OwnVerbs returns the verbs of rondo that rrdtool does not have.
@@ -33,23 +49,23 @@ func OwnVerbs() []string {
 
 // verbs are the verbs of rrdtool, in rrdtool's order.
 var verbs = []verb{
-	{"create", createUsage, "make a series", (*command).create},
-	{"update", updateUsage, "store samples in a series", (*command).update},
-	{"updatev", updatevUsage, "store samples and print the rows they closed", (*command).updatev},
-	{"graph", graphUsage, "draw a graph", (*command).graph},
-	{"graphv", graphUsage, "draw a graph and print its numbers", (*command).graphv},
-	{"dump", dumpUsage, "print a series as XML", (*command).dump},
-	{"restore", restoreUsage, "make a series of XML", (*command).restore},
-	{"last", lastUsage, "print the time of the last update", (*command).last},
-	{"lastupdate", lastUsage, "print the time and the readings of the last update", (*command).lastupdate},
-	{"first", firstUsage, "print the time of the first row of an archive", (*command).first},
-	{"info", infoUsage, "print the definition and the state of a series", (*command).info},
-	{"list", listUsage, "print the names of series", (*command).list},
-	{"fetch", fetchUsage, "print the rows of an archive", (*command).fetch},
-	{"tune", tuneUsage, "change the definition of a series", (*command).tune},
-	{"resize", resizeUsage, "copy a series with more or fewer rows", (*command).resize},
-	{"xport", xportUsage, "print columns of several series side by side", (*command).xport},
-	{"flushcached", flushcachedUsage, "apply the samples of series that are held", (*command).flushcached},
+	{"create", createUsage, "make a series", (*command).create, createOptions, madeName},
+	{"update", updateUsage, "store samples in a series", (*command).update, updateOptions, changed},
+	{"updatev", updatevUsage, "store samples and print the rows they closed", (*command).updatev, updatevOptions, changed},
+	{"graph", graphUsage, "draw a graph", (*command).graph, graphOptions, drawn},
+	{"graphv", graphUsage, "draw a graph and print its numbers", (*command).graphv, graphOptions, drawn},
+	{"dump", dumpUsage, "print a series as XML", (*command).dump, dumpOptions, readName},
+	{"restore", restoreUsage, "make a series of XML", (*command).restore, restoreOptions, madeName},
+	{"last", lastUsage, "print the time of the last update", (*command).last, lastOptions, readName},
+	{"lastupdate", lastUsage, "print the time and the readings of the last update", (*command).lastupdate, lastOptions, readName},
+	{"first", firstUsage, "print the time of the first row of an archive", (*command).first, firstOptions, readName},
+	{"info", infoUsage, "print the definition and the state of a series", (*command).info, infoOptions, readName},
+	{"list", listUsage, "print the names of series", (*command).list, listOptions, anything},
+	{"fetch", fetchUsage, "print the rows of an archive", (*command).fetch, fetchOptions, readName},
+	{"tune", tuneUsage, "change the definition of a series", (*command).tune, tuneOptions, changed},
+	{"resize", resizeUsage, "copy a series with more or fewer rows", (*command).resize, nil, changed},
+	{"xport", xportUsage, "print columns of several series side by side", (*command).xport, xportOptions, columns},
+	{"flushcached", flushcachedUsage, "apply the samples of series that are held", (*command).flushcached, flushcachedOptions, anything},
 }
 
 // Verbs returns the verbs of rrdtool that Run has, in rrdtool's order.
@@ -114,17 +130,20 @@ func (c *command) dispatch(args []string) error {
 
 // find returns the verb of a name, or nil.
 func (c *command) find(name string) *verb {
-	for i := range own {
-		if own[i].name == name && c.Rondo {
-			return &own[i]
+	if c.Rondo {
+		if v := verbIn(own, name); v != nil {
+			return v
 		}
 	}
-	for i := range verbs {
-		if verbs[i].name == name {
-			return &verbs[i]
-		}
+	return verbIn(verbs, name)
+}
+
+func verbIn(verbs []verb, name string) *verb {
+	i := slices.IndexFunc(verbs, func(v verb) bool { return v.name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &verbs[i]
 }
 
 // standsFor is the first line of the help, where many programs look for the version of rrdtool.
