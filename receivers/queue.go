@@ -117,10 +117,11 @@ func (q *Queue) Add(ref core.Ref, at rra.Time, values []rra.Value) bool {
 // Room waits until Add has room for one sample. It is for readers of input that can wait, such as
 // files. It returns the error of ctx, a tenth of a second after its end at the latest.
 func (q *Queue) Room(ctx context.Context) error {
-	for q.full(0) && !q.exchange(patience) {
+	for q.full(0) && !q.exchange(0) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		q.exchange(patience)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package receivers_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -138,6 +139,34 @@ func TestQueueKeepsOrder(t *testing.T) {
 	if len(got) != samples || c.Stats().Samples != samples {
 		t.Errorf("%d samples came, %d counted, want %d", len(got), c.Stats().Samples, samples)
 	}
+}
+
+// TestRoomEnds: once its context has ended Room waits for nobody, however often it is asked.
+func TestRoomEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &held{got: make(chan int, 100), release: make(chan struct{})}
+		var c receivers.Counters
+		q := receivers.NewQueue(sink, &c, receivers.Config{InFlight: 1})
+		for i := range int64(2 * 16_384) { // all that it holds
+			if err := q.Room(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			q.Add(1, rra.Seconds(i), []rra.Value{rra.Int(i)})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		begun := time.Now()
+		for range 1000 {
+			if err := q.Room(ctx); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+		}
+		if d := time.Since(begun); d > 0 {
+			t.Errorf("it has waited %s", d)
+		}
+		close(sink.release)
+		q.Stop()
+	})
 }
 
 // A held sink reports the length of each batch, and is through with one whenever it is released.
