@@ -1,5 +1,7 @@
 package sockets
 
+import "time"
+
 const (
 	// MaxDatagram is the size in bytes of the largest datagram, and of the buffers for datagrams.
 	MaxDatagram = 65535
@@ -10,4 +12,8 @@ const (
 	// third of a second of 2 million values a second: so long may a busy machine keep a process
 	// waiting. The system's limit (net.core.rmem_max) may be lower.
 	udpBuffer = 32 << 20
+	// maxRest is how long a socket with such a buffer is left unread at most: 100,000 values at 2
+	// million a second are well within what receivers and buffer hold.
+	maxRest = 50 * time.Millisecond
+	minRest = time.Millisecond // sleeping for less saves nothing
 )

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
+
+	"github.com/rondo-db/rondo/internal/sleep"
 )
 
 // UDPOptions configures a UDP socket.
@@ -24,6 +26,9 @@ type UDPOptions struct {
 	// Groups are multicast addresses to join, each with an optional %interface.
 	// Address must then be a wildcard address or a multicast address.
 	Groups []string
+	// Gather is how long datagrams may wait to be read together with others: waking up for each of
+	// them takes far more CPU than reading does. A small socket buffer makes it shorter.
+	Gather time.Duration
 	// Traffic, if not nil, counts datagrams, bytes and datagrams that the kernel has dropped.
 	Traffic *Traffic
 }
@@ -31,10 +36,11 @@ type UDPOptions struct {
 // UDP reads datagrams, many with one system call where the system can.
 // It is for one goroutine, except SetDeadline and Close.
 type UDP struct {
-	conn *net.UDPConn
+	addr net.Addr
 	c    *Traffic
 	r    batchReader
-	wake time.Time // when Serve calls take at the latest; zero: only when something has arrived
+	rest time.Duration // how long Serve leaves the socket unread after it has read something
+	wake time.Time     // when Serve calls take at the latest; zero: only when something has arrived
 }
 
 // ListenUDP opens a socket. It asks for a large socket buffer.
@@ -59,18 +65,12 @@ func ListenUDP(o UDPOptions) (*UDP, error) {
 			return nil, err
 		}
 	}
-	u := &UDP{conn: conn, c: c}
-	raw, err := conn.SyscallConn()
-	if err == nil {
-		err = raw.Control(tuneSocket)
-	}
-	if err == nil {
-		err = u.r.init(conn, raw)
-	}
-	if err != nil {
+	u := &UDP{addr: conn.LocalAddr(), c: c}
+	if err := u.r.init(conn); err != nil {
 		_ = conn.Close() // the first error counts
-		return nil, fmt.Errorf("listen on %s: %w", conn.LocalAddr(), err)
+		return nil, fmt.Errorf("listen on %s: %w", u.addr, err)
 	}
+	u.rest = u.r.rest(o.Gather)
 	return u, nil
 }
 
@@ -136,18 +136,18 @@ func joinGroup(conn *net.UDPConn, group string) error {
 }
 
 // Addr is where the socket listens.
-func (u *UDP) Addr() net.Addr { return u.conn.LocalAddr() }
+func (u *UDP) Addr() net.Addr { return u.addr }
 
 // Close closes the socket. A second call does nothing.
 func (u *UDP) Close() error {
-	if err := u.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+	if err := u.r.close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil
 }
 
 // SetDeadline makes a Read that waits beyond t return os.ErrDeadlineExceeded.
-func (u *UDP) SetDeadline(t time.Time) error { return u.conn.SetReadDeadline(t) }
+func (u *UDP) SetDeadline(t time.Time) error { return u.r.setDeadline(t) }
 
 // Read reads datagrams and returns their number; they are valid until the next Read. If none has
 // arrived it waits, or returns 0 if wait is false. more reports that further datagrams may have
@@ -185,7 +185,7 @@ func (u *UDP) WakeAt(t time.Time) { u.wake = t }
 // returns nil. It calls take after each Read, for the datagrams 0 to n-1, where n may be 0, and
 // flush whenever it is about to wait for more. The error is not nil if reading keeps failing.
 func (u *UDP) Serve(ctx context.Context, flush func(), take func(n int)) error {
-	defer func() { _ = u.conn.Close() }() // nothing was written
+	defer func() { _ = u.Close() }() // nothing was written
 	// An error means that the socket is closed, which Read reports.
 	stop := context.AfterFunc(ctx, func() { _ = u.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -222,23 +222,34 @@ func (u *UDP) Serve(ctx context.Context, flush func(), take func(n int)) error {
 				return nil
 			}
 		}
+		if n > 0 && u.rest > 0 {
+			u.sleep(ctx)
+			more = true
+		}
 	}
+}
+
+// sleep leaves the socket alone until shortly before the next multiple of rest on the system's
+// clock: at the multiples of Config.Gather the queues of all receivers hand over what they hold.
+func (u *UDP) sleep(ctx context.Context) {
+	now := time.Now()
+	d := u.rest - time.Duration(now.Add(u.rest/10).UnixNano())%u.rest
+	if !u.wake.IsZero() {
+		d = min(d, u.wake.Sub(now))
+	}
+	_ = sleep.For(ctx, d) // Serve sees that ctx has ended
 }
 
 // drain reads the datagrams that the socket holds. Its time is bounded, because senders need not
 // stop.
 func (u *UDP) drain(take func(n int)) {
 	defer take(0) // work that waited for more datagrams is done now
-	end := time.Now().Add(drainTime)
-	for time.Now().Before(end) {
-		_ = u.SetDeadline(end) // each time: the end of Serve's context may still set another
-		n, _, err := u.Read(false)
-		if n > 0 {
-			take(n)
-		}
-		if n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+	for end := time.Now().Add(drainTime); time.Now().Before(end); {
+		n, _, _ := u.Read(false) // an error comes without datagrams
+		if n == 0 {
 			return
 		}
+		take(n)
 	}
 }
 

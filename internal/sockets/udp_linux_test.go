@@ -2,6 +2,7 @@ package sockets_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"testing"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// Only on Linux is a socket read without waiting, and are losses counted.
+// Only on Linux is a socket read without waiting, may be left unread, and are losses counted.
 
 // TestServeReadsWhatHasArrived: what the socket holds when Serve has to end is read.
 func TestServeReadsWhatHasArrived(t *testing.T) {
@@ -89,5 +90,22 @@ func TestUDPCountsLosses(t *testing.T) {
 			t.Logf("%d read, %d lost", packets, lost)
 			return
 		}
+	}
+}
+
+// TestCloseEndsRead: Close ends a Read that waits, and a later one.
+func TestCloseEndsRead(t *testing.T) {
+	u, err := sockets.ListenUDP(sockets.UDPOptions{Address: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(20*time.Millisecond, func() { _ = u.Close() }) // nothing was written
+	for range 2 {
+		if n, _, err := u.Read(true); n != 0 || !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%d datagrams, %v", n, err)
+		}
+	}
+	if err := u.Close(); err != nil {
+		t.Errorf("the second Close: %v", err)
 	}
 }

@@ -5,7 +5,7 @@ package sockets
 import (
 	"net"
 	"net/netip"
-	"syscall"
+	"time"
 )
 
 // A batchReader reads one datagram at a time.
@@ -16,10 +16,16 @@ type batchReader struct {
 	addr netip.AddrPort
 }
 
-func (r *batchReader) init(conn *net.UDPConn, _ syscall.RawConn) error {
+func (r *batchReader) init(conn *net.UDPConn) error {
 	r.conn, r.buf = conn, make([]byte, MaxDatagram)
 	return conn.SetReadBuffer(udpBuffer / 2)
 }
+
+func (r *batchReader) close() error { return r.conn.Close() }
+
+func (r *batchReader) setDeadline(t time.Time) error { return r.conn.SetReadDeadline(t) }
+
+func (r *batchReader) rest(time.Duration) time.Duration { return 0 }
 
 func (r *batchReader) size() int { return 1 }
 
@@ -40,7 +46,5 @@ func (r *batchReader) packet(int) []byte { return r.buf[:r.n] }
 func (r *batchReader) from(int) netip.AddrPort { return r.addr }
 
 func (r *batchReader) takeDropped() uint64 { return 0 }
-
-func tuneSocket(uintptr) {}
 
 func shareSocket(uintptr) {}

@@ -31,7 +31,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	}
 	s := &server{cfg: cfg, sink: sink, set: set, asks: receivers.NewResolver(sink, cfg, "collectd"), cache: newCache(cacheEntries)}
 	s.UDP, err = sockets.ListenUDP(sockets.UDPOptions{
-		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Traffic: &s.Traffic,
+		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Gather: cfg.Gather, Traffic: &s.Traffic,
 	})
 	if err != nil {
 		return nil, err

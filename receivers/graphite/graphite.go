@@ -60,7 +60,7 @@ func newLines(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, er
 	}
 	s := &lineServer{server: newServer(cfg, set, sink)}
 	set.tcp.Traffic = &s.Traffic
-	s.Both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Traffic: &s.Traffic})
+	s.Both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Gather: cfg.Gather, Traffic: &s.Traffic})
 	if err != nil {
 		return nil, err
 	}

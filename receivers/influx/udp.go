@@ -63,7 +63,7 @@ func newUDP(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, erro
 	s := &udpServer{intake: newIntake(cfg, sink, step)}
 	s.reader = reader{intake: s.intake, bad: s.bad}
 	s.reader.src = source{database: []byte(cfg.Option(flagDatabase)), unit: Nanoseconds}
-	s.UDP, err = sockets.ListenUDP(sockets.UDPOptions{Address: cfg.Address, Conn: cfg.PacketConn, Traffic: &s.Traffic})
+	s.UDP, err = sockets.ListenUDP(sockets.UDPOptions{Address: cfg.Address, Conn: cfg.PacketConn, Gather: cfg.Gather, Traffic: &s.Traffic})
 	if err != nil {
 		return nil, err
 	}

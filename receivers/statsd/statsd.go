@@ -36,7 +36,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	s := &server{cfg: cfg, set: set, sink: sink, asks: receivers.NewResolver(sink, cfg, prefix), metrics: newAggregator(set, cfg.Now().Unix())}
 	s.base, s.cut = context.WithCancel(context.Background())
 	set.tcp.Traffic = &s.Traffic
-	if s.Both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Traffic: &s.Traffic}); err != nil {
+	if s.Both, err = sockets.ListenBoth(set.tcp, sockets.UDPOptions{Conn: cfg.PacketConn, Gather: cfg.Gather, Traffic: &s.Traffic}); err != nil {
 		return nil, err
 	}
 	return s, nil
