@@ -9,17 +9,12 @@ import (
 	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/types"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // Update is core.Engine's.
-func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
-	m, err := ask(ctx, c, c.node.rpc.Update, &peerv1.UpdateRequest{Target: c.target(ctx), Ref: uint64(ref), Batch: appendBatch(nil, b, core.Number{}), Trace: trace})
-	rows, bad := readRuns(m.GetRows())
-	if err == nil {
-		err = bad
-	}
-	return int(m.GetApplied()), rows, err
+func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch) (int, error) {
+	m, err := ask(ctx, c, c.node.rpc.Update, &peerv1.UpdateRequest{Target: c.target(ctx), Ref: uint64(ref), Batch: appendBatch(nil, b, core.Number{})})
+	return int(m.GetApplied()), err
 }
 
 // Flush is core.Engine's.

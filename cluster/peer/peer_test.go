@@ -379,7 +379,7 @@ func TestTooLargeIsRefused(t *testing.T) {
 	if err := core.Append(t.Context(), c, &b); !errors.Is(err, core.ErrTooLarge) {
 		t.Errorf("a batch of 40 MiB: %v", err)
 	}
-	if _, _, err := c.Update(t.Context(), ref, &b, false); !errors.Is(err, core.ErrTooLarge) {
+	if _, err := c.Update(t.Context(), ref, &b); !errors.Is(err, core.ErrTooLarge) {
 		t.Errorf("an update of 40 MiB: %v", err)
 	}
 	x, err := s.Export(t.Context(), ref)

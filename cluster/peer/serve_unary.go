@@ -35,8 +35,8 @@ func (s *Server) Update(ctx context.Context, req *connect.Request[peerv1.UpdateR
 		if _, err := new(batchReader).read(m.GetBatch(), &b); err != nil {
 			return err
 		}
-		n, rows, err := e.Update(numbered(ctx, m.GetTarget()), core.Ref(m.GetRef()), &b, m.GetTrace())
-		out.Applied, out.Rows = int64(n), sentRuns(rows)
+		n, err := e.Update(numbered(ctx, m.GetTarget()), core.Ref(m.GetRef()), &b)
+		out.Applied = int64(n)
 		return err
 	})
 	return answer(&out)

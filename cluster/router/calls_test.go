@@ -176,14 +176,14 @@ func (p *program) update(ctx context.Context) {
 		ts = append(ts, p.twin())
 	}
 	p.fill(&b, ts)
-	skip, stopped, trace := p.rnd.IntN(2) == 0, p.rnd.IntN(4) == 0, p.rnd.IntN(2) == 0
+	skip, stopped := p.rnd.IntN(2) == 0, p.rnd.IntN(4) == 0
 	p.both("Update", func(i int, e core.Engine) (any, error) {
 		b[i].SkipPast, b[i].Stopped = skip && p.mortal == nil, stopped
-		n, rows, err := e.Update(ctx, x.refs[i], &b[i], trace)
-		if p.mortal != nil { // they are not known if the first attempt has closed them
-			n, rows = 0, nil
+		n, err := e.Update(ctx, x.refs[i], &b[i])
+		if p.mortal != nil { // it is not known if the first attempt has applied them
+			n = 0
 		}
-		return []any{n, rows, rejected(err)}, err
+		return []any{n, rejected(err)}, err
 	})
 }
 

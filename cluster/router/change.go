@@ -6,12 +6,10 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/rra"
 )
 
-// Update is core.Store's. The rows are not known if the leader that has applied the samples has
-// died.
-func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error) {
+// Update is core.Store's.
+func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch) (n int, err error) {
 	p, in, ok := r.inner(ref)
 	if !ok {
 		return r.strayUpdate(ref, b)
@@ -23,12 +21,12 @@ func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace b
 		return &part, in
 	})
 	if !one {
-		return 0, nil, errors.New("an update command is for one series")
+		return 0, errors.New("an update command is for one series")
 	}
 	part.SkipPast, part.Stopped, part.Rejections = b.SkipPast, b.Stopped, b.Rejections
 	ctx = r.numbered(ctx, p, 1)
 	err = r.write(ctx, p, func(e core.Engine) (err error) {
-		n, rows, err = e.Update(ctx, in, &part, trace)
+		n, err = e.Update(ctx, in, &part)
 		return err
 	})
 	if rejected, ok := errors.AsType[*core.RejectedError](err); ok {
@@ -36,21 +34,21 @@ func (r *Store) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace b
 			rejected.First[i].Err = asOuter(ref, rejected.First[i].Err)
 		}
 	}
-	return n, rows, err
+	return n, err
 }
 
 // strayUpdate is Update for a reference of no partition.
-func (r *Store) strayUpdate(ref core.Ref, b *core.Batch) (int, [][]rra.Run, error) {
+func (r *Store) strayUpdate(ref core.Ref, b *core.Batch) (int, error) {
 	for i := range b.Len() {
 		if b.Ref(i) != ref {
-			return 0, nil, errors.New("an update command is for one series")
+			return 0, errors.New("an update command is for one series")
 		}
 	}
 	if b.Len() == 0 {
-		return 0, nil, nil
+		return 0, nil
 	}
 	r.strays.Add(1)
-	return 0, nil, &core.RejectedError{Other: 1, First: []core.Rejection{{Err: notFound(ref)}}}
+	return 0, &core.RejectedError{Other: 1, First: []core.Rejection{{Err: notFound(ref)}}}
 }
 
 // Flush is core.Store's.

@@ -98,12 +98,12 @@ func clone(b *core.Batch) *core.Batch {
 	return c
 }
 
-func (d *dying) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error) {
+func (d *dying) Update(ctx context.Context, ref core.Ref, b *core.Batch) (n int, err error) {
 	err = d.simple(func() (err error) {
-		n, rows, err = d.Engine.Update(ctx, ref, clone(b), trace)
+		n, err = d.Engine.Update(ctx, ref, clone(b))
 		return err
 	})
-	return n, rows, err
+	return n, err
 }
 
 func (d *dying) Flush(ctx context.Context, refs []core.Ref) error {

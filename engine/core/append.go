@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/internal/numbers"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // An Appender is what [Append] needs of an engine.
@@ -91,35 +90,31 @@ func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 }
 
 // Update applies b, whose samples are all of the series ref, as one update command, like rrdtool's
-// update: the first sample that is refused ends it. Update returns how many samples were applied
-// and, with trace, the rows that each of them closed.
-func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n int, rows [][]rra.Run, err error) {
+// update: the first sample that is refused ends it. Update returns how many samples were applied.
+func (s *Store) Update(ctx context.Context, ref Ref, b *Batch) (n int, err error) {
 	for i := range b.samples {
 		if b.samples[i].ref != ref {
-			return 0, nil, errors.New("an update command is for one series")
+			return 0, errors.New("an update command is for one series")
 		}
 		b.samples[i].more = i > 0
 	}
 	began := time.Now()
 	if err := s.begin(ctx); err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	defer s.leave()
 	if len(b.samples) == 0 {
-		return 0, nil, nil
+		return 0, nil
 	}
 	t := s.appender.ticket()
 	defer s.appender.tickets.Put(t)
 	t.began, t.batch, t.number, t.update = began, b, NumberOf(ctx), true
-	if trace {
-		t.trace = func(runs []rra.Run) { rows = append(rows, append([]rra.Run(nil), runs...)) }
-	}
 	if err = s.appender.begin(t); err != nil {
 		t.pending = false
-		return 0, nil, err
+		return 0, err
 	}
 	err = t.Wait()
-	return t.result.accepted, rows, err
+	return t.result.accepted, err
 }
 
 // before returns what of a change was refused when it was made before. If it was not, again is

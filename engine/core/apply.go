@@ -120,7 +120,7 @@ func (g *group) plain(values int, index []int32) (*definition, []int32) {
 func (sh *shard) applyOdd(g *group, b *Batch, i uint32, index int, o *outcome) {
 	d, err := g.taking(index)
 	if err == nil {
-		err = sh.applyOne(g, d, index, b, i, nil)
+		err = sh.applyOne(g, d, index, b, i)
 	}
 	if err != nil {
 		o.reject(int(i), err)
@@ -146,7 +146,7 @@ func (g *group) taking(index int) (*definition, error) {
 
 // applyOne applies sample i of b. It holds the sample back if there is a reorder window, or earlier
 // samples of the series are held. The caller holds g.mu.
-func (sh *shard) applyOne(g *group, d *definition, index int, b *Batch, i uint32, trace func([]rra.Run)) error {
+func (sh *shard) applyOne(g *group, d *definition, index int, b *Batch, i uint32) error {
 	sm := &b.samples[i]
 	values := b.values[sm.first : sm.first+uint32(sm.n)]
 	switch {
@@ -155,12 +155,12 @@ func (sh *shard) applyOne(g *group, d *definition, index int, b *Batch, i uint32
 	case !g.c.seasonal && (sh.reorder != 0 || g.held[index] != nil):
 		return sh.hold(g, d, index, sm.at, values, b.texts)
 	}
-	return sh.step(g, d, index, sm.at, values, b.texts, trace)
+	return sh.step(g, d, index, sm.at, values, b.texts)
 }
 
 // applyCommand applies the samples [from, to) of b, all of one series, as one update command: the
 // first sample that is refused ends it. The caller holds g.mu.
-func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, flags byte, trace func([]rra.Run), o *outcome) {
+func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, flags byte, o *outcome) {
 	index := g.c.index(b.samples[from].ref.number())
 	d, err := g.taking(index)
 	if err != nil {
@@ -169,7 +169,7 @@ func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, flags byte, t
 	}
 	stopped := flags&commandStopped != 0
 	for i := from; i < to; i++ {
-		if err := sh.applyOne(g, d, index, b, i, trace); err != nil {
+		if err := sh.applyOne(g, d, index, b, i); err != nil {
 			if _, late := errors.AsType[*rra.TimeError](err); late && flags&commandSkipLate != 0 {
 				o.skipped++
 				continue
@@ -257,7 +257,7 @@ func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, n *numbers.Numbe
 	case runCommand:
 		_, flags := readCommand(&r, g, h.at, b)
 		if r.Err == nil && len(b.samples) > 0 {
-			sh.applyCommand(g, b, 0, uint32(len(b.samples)), flags, nil, &o)
+			sh.applyCommand(g, b, 0, uint32(len(b.samples)), flags, &o)
 		}
 	case runFlush:
 		index := int(r.Uvarint())

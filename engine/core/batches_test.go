@@ -153,7 +153,7 @@ func (x *machine) step(t *testing.T, stores []*core.Store, at rra.Time, sources 
 			for _, y := range readings {
 				var b core.Batch
 				b.Add(y.ref, y.at, y.values...)
-				n, _, _ := s.Update(t.Context(), y.ref, &b, false) // what is refused is counted
+				n, _ := s.Update(t.Context(), y.ref, &b) // what is refused is counted
 				accepted[i] += n
 			}
 			continue

@@ -159,7 +159,7 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 		sh.stats.newest.Store(at)
 	}
 	if g.c.seasonal || r.command {
-		sh.applyCommand(g, t.batch, r.from, r.to, r.flags, t.trace, o)
+		sh.applyCommand(g, t.batch, r.from, r.to, r.flags, o)
 	} else {
 		sh.applySamples(g, t.batch, r.from, index, o)
 	}

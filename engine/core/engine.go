@@ -39,7 +39,7 @@ type Writer interface {
 	// Submit begins an [Append]: see Store.Submit.
 	Submit(ctx context.Context, b *Batch, t *Ticket) error
 	// Update applies one update command: see Store.Update.
-	Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n int, rows [][]rra.Run, err error)
+	Update(ctx context.Context, ref Ref, b *Batch) (n int, err error)
 	// Flush applies held samples: see Store.Flush.
 	Flush(ctx context.Context, refs []Ref) error
 }

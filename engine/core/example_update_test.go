@@ -32,7 +32,7 @@ func ExampleStore_Update() {
 			b.AddText(ref, start+rra.Seconds(10*int64(i+1)), []rra.Value{v}, texts)
 		}
 		b.Add(ref, start, rra.Int(1)) // late, and passed over
-		n, _, err := s.Update(ctx, ref, &b, false)
+		n, err := s.Update(ctx, ref, &b)
 		if err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func TestFollow(t *testing.T) {
 				}
 				owner = append(owner, command)
 			}
-			if _, _, err := single.Update(ctx, refs[k], &one, false); err != nil {
+			if _, err := single.Update(ctx, refs[k], &one); err != nil {
 				told[command] = fmt.Errorf("%q: %w", paths[k], errors.Unwrap(err)) // Append names the series
 			}
 		}

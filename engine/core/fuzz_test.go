@@ -63,7 +63,7 @@ func fuzzStore(f testing.TB) (*Store, [][]byte) {
 	}
 	var b Batch
 	b.AddText(refs[8], rra.Seconds(1e9+9000), []rra.Value{rra.Text(0)}, []string{"0012"})
-	if _, _, err := s.Update(ctx, refs[8], &b, false); err != nil {
+	if _, err := s.Update(ctx, refs[8], &b); err != nil {
 		f.Fatal(err)
 	}
 	if err := s.Rename(ctx, "0/0", "r"); err != nil {

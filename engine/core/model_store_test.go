@@ -160,7 +160,7 @@ func (m *modelRun) update() {
 	}
 	b.Stopped = m.r.IntN(4) == 0
 	n, wantErr := x.update(rds, b.SkipPast, b.Stopped)
-	got, _, err := m.s.Update(m.ctx, x.ref, &b, m.r.IntN(2) == 0)
+	got, err := m.s.Update(m.ctx, x.ref, &b)
 	if got != n || (err != nil) != (wantErr != nil) {
 		m.fatalf("update %s: %d samples, %v, want %d, %v", x.path, got, err, n, wantErr)
 	}

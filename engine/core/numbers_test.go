@@ -137,7 +137,7 @@ func (r *repeater) all(s *core.Store) {
 			for _, at := range list {
 				b.Add(refs[0], rra.Seconds(at), rra.Int(1))
 			}
-			n, _, err := s.Update(ctx, refs[0], &b, false)
+			n, err := s.Update(ctx, refs[0], &b)
 			return describe(n, err)
 		})
 	}

@@ -298,7 +298,7 @@ func TestUseAfterClose(t *testing.T) {
 	calls := map[string]func() error{
 		"Append": func() error { return s.Append(ctx, &b) },
 		"Submit": func() error { return s.Submit(ctx, &b, new(core.Ticket)) },
-		"Update": func() error { _, _, err := s.Update(ctx, f.refs[0], &b, true); return err },
+		"Update": func() error { _, err := s.Update(ctx, f.refs[0], &b); return err },
 		"Backup": func() error { return s.Backup(ctx, new(discard)) },
 		"Create": func() error {
 			_, err := s.Create(ctx, core.Spec{Path: "x", Definition: testDefinition(t)})

@@ -33,8 +33,8 @@ func TestClosesAfterARecoveredPanic(t *testing.T) {
 	for name, call := range map[string]func(){
 		"Append, no context": func() { _ = s.Append(none, &b) },
 		"Append, no batch":   func() { _ = s.Append(t.Context(), nil) },
-		"Update, no context": func() { _, _, _ = s.Update(none, ref, &b, false) },
-		"Update, no batch":   func() { _, _, _ = s.Update(t.Context(), ref, nil, false) },
+		"Update, no context": func() { _, _ = s.Update(none, ref, &b) },
+		"Update, no batch":   func() { _, _ = s.Update(t.Context(), ref, nil) },
 		"Create, no context": func() { _, _ = s.Create(none, core.Spec{Path: "b", Definition: d}) },
 		"Drop, no context":   func() { _ = core.Drop(none, s, "a") },
 		"Rename, no context": func() { _ = s.Rename(none, "a", "b") },

@@ -68,7 +68,7 @@ func TestBadSampleEndsItsCommand(t *testing.T) {
 	b.Add(f.refs[0], at(1), rra.Float(1))
 	b.AddText(f.refs[0], at(2), []rra.Value{rra.Text(0)}, long)
 	b.Add(f.refs[0], at(3), rra.Float(1))
-	n, _, err := s.Update(t.Context(), f.refs[0], &b, false)
+	n, err := s.Update(t.Context(), f.refs[0], &b)
 	if rejected, ok := errors.AsType[*core.RejectedError](err); !ok || n != 1 || rejected.First[0].Index != 1 {
 		t.Errorf("Update: %d stored, %v", n, err)
 	}
@@ -134,7 +134,7 @@ func TestAppendAfterItsContext(t *testing.T) {
 	if err := s.Append(ctx, &b); !errors.Is(err, context.Canceled) {
 		t.Errorf("Append: %v", err)
 	}
-	if _, _, err := s.Update(ctx, f.refs[0], &b, false); !errors.Is(err, context.Canceled) {
+	if _, err := s.Update(ctx, f.refs[0], &b); !errors.Is(err, context.Canceled) {
 		t.Errorf("Update: %v", err)
 	}
 	if last, err := s.Last(f.refs[0]); err != nil || last != f.at() {

@@ -115,7 +115,7 @@ func TestWhatNoRecordHoldsIsRefused(t *testing.T) {
 			if !ok || rej.Accepted+rej.Late != good || rej.Other != 1 || rej.First[len(rej.First)-1].Index != good {
 				t.Errorf("append: %v, want the last of %d samples refused", rej, b.Len())
 			}
-			if _, _, err := s.Update(ctx, ref, &b, false); err == nil {
+			if _, err := s.Update(ctx, ref, &b); err == nil {
 				t.Error("update: no error")
 			}
 		})

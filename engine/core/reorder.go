@@ -50,7 +50,7 @@ func (sh *shard) applyHeld(g *group, d *definition, index int, h *held.Samples, 
 	for n < len(h.List) && h.List[n].At <= until {
 		x := &h.List[n]
 		// A held reading that does not parse was accepted before: nobody waits for this error.
-		_ = sh.step(g, d, index, x.At, x.Values, x.Texts, nil)
+		_ = sh.step(g, d, index, x.At, x.Values, x.Texts)
 		g.c.space.Count(-x.Size())
 		n++
 	}

@@ -173,7 +173,7 @@ func TestFollowerRefusesWrites(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"append": func() error { return b.Append(ctx, &batch) },
 		"submit": func() error { return b.Submit(ctx, &batch, new(core.Ticket)) },
-		"update": func() error { _, _, err := b.Update(ctx, f.refs[0], &batch, false); return err },
+		"update": func() error { _, err := b.Update(ctx, f.refs[0], &batch); return err },
 		"flush":  func() error { return b.Flush(ctx, f.refs) },
 		"create": func() error { _, err := b.CreateBatch(ctx, []core.Spec{spec}); return err },
 		"drop":   func() error { return core.Drop(ctx, b, "host/0") },

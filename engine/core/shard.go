@@ -48,13 +48,12 @@ func (sh *shard) keepRuns(runs []rra.Run) {
 }
 
 // step refuses a late reading. It applies any other one to the series at an index and pushes the
-// rows that it closes. trace, if not nil, is called with these rows. The caller holds the group's
-// lock.
-func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
+// rows that it closes. The caller holds the group's lock.
+func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string) error {
 	if last := g.lastUpdate(index); at <= last {
 		return &rra.TimeError{At: at, Last: last} // what Step says, without a copy of the state
 	}
-	if g.c.tabular && trace == nil && sh.stepAlone(g, d, index, at, values, texts) {
+	if g.c.tabular && sh.stepAlone(g, d, index, at, values, texts) {
 		return nil
 	}
 	st := &sh.state
@@ -76,9 +75,6 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 	}
 	for i := range runs {
 		g.push(&sh.coder, index, &runs[i])
-	}
-	if trace != nil {
-		trace(runs)
 	}
 	return err
 }

@@ -22,9 +22,8 @@ type Ticket struct {
 
 	batch  *Batch
 	runs   []run
-	update bool            // the batch is one update command
-	trace  func([]rra.Run) // called with the rows that a sample closed; nil: nobody wants to know
-	op     *op             // a change of the catalogue; nil: samples
+	update bool // the batch is one update command
+	op     *op  // a change of the catalogue; nil: samples
 	// The number of the change, what was refused before it was logged, and whether it was made
 	// before with that number.
 	number  Number
@@ -64,7 +63,7 @@ type groupOp struct {
 // reset readies t for another batch.
 func (t *Ticket) reset(seconds *histogram.Histogram) {
 	t.seconds = seconds
-	t.batch, t.update, t.trace, t.op, t.err, t.began = nil, false, nil, nil, nil, time.Time{}
+	t.batch, t.update, t.op, t.err, t.began = nil, false, nil, nil, time.Time{}
 	t.number, t.refused, t.again = Number{}, nil, false
 	t.runs = t.runs[:0]
 	t.pos = 0

@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // ErrAway is the error of an engine of [Away]. It wraps core.ErrUnavailable.
@@ -35,11 +34,11 @@ func (a *awayEngine) Submit(ctx context.Context, b *core.Batch, t *core.Ticket) 
 	return a.Engine.Submit(ctx, b, t)
 }
 
-func (a *awayEngine) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
+func (a *awayEngine) Update(ctx context.Context, ref core.Ref, b *core.Batch) (int, error) {
 	if err := a.err(); err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	return a.Engine.Update(ctx, ref, b, trace)
+	return a.Engine.Update(ctx, ref, b)
 }
 
 func (a *awayEngine) Lookup(path string) (core.Ref, error) {

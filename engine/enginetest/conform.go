@@ -238,16 +238,16 @@ func (r *recording) update() {
 	for i := range int64(20) {
 		b.Add(eth1, rra.Seconds(begin+100+10*i), rra.Float(float64(i)), rra.Int(i))
 	}
-	n, rows, err := r.e.Update(ctx, eth1, &b, true)
-	r.say("Update", "%d %v %s", n, rows, r.fault(err))
-	n, rows, err = r.e.Update(ctx, eth1, &b, false)
-	r.say("Update", "%d %v %s", n, rows, r.fault(err))
+	n, err := r.e.Update(ctx, eth1, &b)
+	r.say("Update", "%d %s", n, r.fault(err))
+	n, err = r.e.Update(ctx, eth1, &b)
+	r.say("Update", "%d %s", n, r.fault(err))
 	b.SkipPast = true
-	n, _, err = r.e.Update(ctx, eth1, &b, false)
+	n, err = r.e.Update(ctx, eth1, &b)
 	r.say("Update", "%d %s", n, r.fault(err))
 	b.Reset()
 	b.AddText(eth1, rra.Seconds(begin+400), []rra.Value{{Tag: rra.TagInvalid}, rra.Int(1)}, []string{"no number"})
-	n, _, err = r.e.Update(ctx, eth1, &b, false)
+	n, err = r.e.Update(ctx, eth1, &b)
 	r.say("Update", "%d %s", n, r.fault(err))
 	r.say("Flush", "%s", r.fault(r.e.Flush(ctx, []core.Ref{eth1, noRef})))
 	cpu := r.look("cpu/0")

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // Commands are a store for the commands of one user, such as rrdtool's verbs. Beside the user's
@@ -35,11 +34,11 @@ func (c Commands) Create(ctx context.Context, spec core.Spec) (core.Ref, error) 
 }
 
 // Update stores samples in one series.
-func (c Commands) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
+func (c Commands) Update(ctx context.Context, ref core.Ref, b *core.Batch) (int, error) {
 	if err := c.may(Write, ref); err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	return c.store.Update(ctx, ref, b, trace)
+	return c.store.Update(ctx, ref, b)
 }
 
 // Fetch returns rows of an archive.

@@ -65,7 +65,7 @@ func (x EntriesRequest_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EntriesRequest_Kind.Descriptor instead.
 func (EntriesRequest_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{22, 0}
+	return file_peer_proto_rawDescGZIP(), []int{21, 0}
 }
 
 // A Target names what a request is for.
@@ -846,7 +846,6 @@ type UpdateRequest struct {
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
 	Ref           uint64                 `protobuf:"varint,2,opt,name=ref" json:"ref,omitempty"`
 	Batch         []byte                 `protobuf:"bytes,3,opt,name=batch" json:"batch,omitempty"`
-	Trace         bool                   `protobuf:"varint,4,opt,name=trace" json:"trace,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -902,18 +901,10 @@ func (x *UpdateRequest) GetBatch() []byte {
 	return nil
 }
 
-func (x *UpdateRequest) GetTrace() bool {
-	if x != nil {
-		return x.Trace
-	}
-	return false
-}
-
 type UpdateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Standing      *Standing              `protobuf:"bytes,1,opt,name=standing" json:"standing,omitempty"`
 	Applied       int64                  `protobuf:"varint,2,opt,name=applied" json:"applied,omitempty"`
-	Rows          []*Runs                `protobuf:"bytes,3,rep,name=rows" json:"rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -962,90 +953,6 @@ func (x *UpdateResponse) GetApplied() int64 {
 	return 0
 }
 
-func (x *UpdateResponse) GetRows() []*Runs {
-	if x != nil {
-		return x.Rows
-	}
-	return nil
-}
-
-// Runs are the rows that one sample has closed.
-type Runs struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Stream        []int32                `protobuf:"varint,1,rep,packed,name=stream" json:"stream,omitempty"`
-	Ds            []int32                `protobuf:"varint,2,rep,packed,name=ds" json:"ds,omitempty"`
-	First         []int64                `protobuf:"varint,3,rep,packed,name=first" json:"first,omitempty"`
-	Count         []int64                `protobuf:"varint,4,rep,packed,name=count" json:"count,omitempty"`
-	Value         []float64              `protobuf:"fixed64,5,rep,packed,name=value" json:"value,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Runs) Reset() {
-	*x = Runs{}
-	mi := &file_peer_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Runs) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Runs) ProtoMessage() {}
-
-func (x *Runs) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Runs.ProtoReflect.Descriptor instead.
-func (*Runs) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *Runs) GetStream() []int32 {
-	if x != nil {
-		return x.Stream
-	}
-	return nil
-}
-
-func (x *Runs) GetDs() []int32 {
-	if x != nil {
-		return x.Ds
-	}
-	return nil
-}
-
-func (x *Runs) GetFirst() []int64 {
-	if x != nil {
-		return x.First
-	}
-	return nil
-}
-
-func (x *Runs) GetCount() []int64 {
-	if x != nil {
-		return x.Count
-	}
-	return nil
-}
-
-func (x *Runs) GetValue() []float64 {
-	if x != nil {
-		return x.Value
-	}
-	return nil
-}
-
 type RefsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        *Target                `protobuf:"bytes,1,opt,name=target" json:"target,omitempty"`
@@ -1056,7 +963,7 @@ type RefsRequest struct {
 
 func (x *RefsRequest) Reset() {
 	*x = RefsRequest{}
-	mi := &file_peer_proto_msgTypes[15]
+	mi := &file_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1068,7 +975,7 @@ func (x *RefsRequest) String() string {
 func (*RefsRequest) ProtoMessage() {}
 
 func (x *RefsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[15]
+	mi := &file_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1081,7 +988,7 @@ func (x *RefsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefsRequest.ProtoReflect.Descriptor instead.
 func (*RefsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{15}
+	return file_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RefsRequest) GetTarget() *Target {
@@ -1108,7 +1015,7 @@ type RefRequest struct {
 
 func (x *RefRequest) Reset() {
 	*x = RefRequest{}
-	mi := &file_peer_proto_msgTypes[16]
+	mi := &file_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1027,7 @@ func (x *RefRequest) String() string {
 func (*RefRequest) ProtoMessage() {}
 
 func (x *RefRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[16]
+	mi := &file_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1040,7 @@ func (x *RefRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefRequest.ProtoReflect.Descriptor instead.
 func (*RefRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{16}
+	return file_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RefRequest) GetTarget() *Target {
@@ -1160,7 +1067,7 @@ type PathRequest struct {
 
 func (x *PathRequest) Reset() {
 	*x = PathRequest{}
-	mi := &file_peer_proto_msgTypes[17]
+	mi := &file_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1079,7 @@ func (x *PathRequest) String() string {
 func (*PathRequest) ProtoMessage() {}
 
 func (x *PathRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[17]
+	mi := &file_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1092,7 @@ func (x *PathRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathRequest.ProtoReflect.Descriptor instead.
 func (*PathRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{17}
+	return file_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PathRequest) GetTarget() *Target {
@@ -1214,7 +1121,7 @@ type MetadataQuery struct {
 
 func (x *MetadataQuery) Reset() {
 	*x = MetadataQuery{}
-	mi := &file_peer_proto_msgTypes[18]
+	mi := &file_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1133,7 @@ func (x *MetadataQuery) String() string {
 func (*MetadataQuery) ProtoMessage() {}
 
 func (x *MetadataQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[18]
+	mi := &file_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1146,7 @@ func (x *MetadataQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataQuery.ProtoReflect.Descriptor instead.
 func (*MetadataQuery) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{18}
+	return file_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MetadataQuery) GetTarget() *Target {
@@ -1279,7 +1186,7 @@ type DoneResponse struct {
 
 func (x *DoneResponse) Reset() {
 	*x = DoneResponse{}
-	mi := &file_peer_proto_msgTypes[19]
+	mi := &file_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1198,7 @@ func (x *DoneResponse) String() string {
 func (*DoneResponse) ProtoMessage() {}
 
 func (x *DoneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[19]
+	mi := &file_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1211,7 @@ func (x *DoneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DoneResponse.ProtoReflect.Descriptor instead.
 func (*DoneResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{19}
+	return file_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DoneResponse) GetStanding() *Standing {
@@ -1324,7 +1231,7 @@ type RefResponse struct {
 
 func (x *RefResponse) Reset() {
 	*x = RefResponse{}
-	mi := &file_peer_proto_msgTypes[20]
+	mi := &file_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1336,7 +1243,7 @@ func (x *RefResponse) String() string {
 func (*RefResponse) ProtoMessage() {}
 
 func (x *RefResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[20]
+	mi := &file_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1349,7 +1256,7 @@ func (x *RefResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefResponse.ProtoReflect.Descriptor instead.
 func (*RefResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{20}
+	return file_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RefResponse) GetStanding() *Standing {
@@ -1377,7 +1284,7 @@ type EachResponse struct {
 
 func (x *EachResponse) Reset() {
 	*x = EachResponse{}
-	mi := &file_peer_proto_msgTypes[21]
+	mi := &file_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1389,7 +1296,7 @@ func (x *EachResponse) String() string {
 func (*EachResponse) ProtoMessage() {}
 
 func (x *EachResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[21]
+	mi := &file_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1402,7 +1309,7 @@ func (x *EachResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EachResponse.ProtoReflect.Descriptor instead.
 func (*EachResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{21}
+	return file_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *EachResponse) GetStanding() *Standing {
@@ -1438,7 +1345,7 @@ type EntriesRequest struct {
 
 func (x *EntriesRequest) Reset() {
 	*x = EntriesRequest{}
-	mi := &file_peer_proto_msgTypes[22]
+	mi := &file_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1450,7 +1357,7 @@ func (x *EntriesRequest) String() string {
 func (*EntriesRequest) ProtoMessage() {}
 
 func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[22]
+	mi := &file_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1463,7 +1370,7 @@ func (x *EntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesRequest.ProtoReflect.Descriptor instead.
 func (*EntriesRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{22}
+	return file_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EntriesRequest) GetTarget() *Target {
@@ -1542,7 +1449,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_peer_proto_msgTypes[23]
+	mi := &file_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1554,7 +1461,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[23]
+	mi := &file_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +1474,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{23}
+	return file_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Entry) GetRef() uint64 {
@@ -1618,7 +1525,7 @@ type EntriesResponse struct {
 
 func (x *EntriesResponse) Reset() {
 	*x = EntriesResponse{}
-	mi := &file_peer_proto_msgTypes[24]
+	mi := &file_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +1537,7 @@ func (x *EntriesResponse) String() string {
 func (*EntriesResponse) ProtoMessage() {}
 
 func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[24]
+	mi := &file_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +1550,7 @@ func (x *EntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntriesResponse.ProtoReflect.Descriptor instead.
 func (*EntriesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{24}
+	return file_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EntriesResponse) GetStanding() *Standing {
@@ -1695,7 +1602,7 @@ type LabelsRequest struct {
 
 func (x *LabelsRequest) Reset() {
 	*x = LabelsRequest{}
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1707,7 +1614,7 @@ func (x *LabelsRequest) String() string {
 func (*LabelsRequest) ProtoMessage() {}
 
 func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[25]
+	mi := &file_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1720,7 +1627,7 @@ func (x *LabelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelsRequest.ProtoReflect.Descriptor instead.
 func (*LabelsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{25}
+	return file_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LabelsRequest) GetTarget() *Target {
@@ -1775,7 +1682,7 @@ type Combination struct {
 
 func (x *Combination) Reset() {
 	*x = Combination{}
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1787,7 +1694,7 @@ func (x *Combination) String() string {
 func (*Combination) ProtoMessage() {}
 
 func (x *Combination) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[26]
+	mi := &file_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1800,7 +1707,7 @@ func (x *Combination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Combination.ProtoReflect.Descriptor instead.
 func (*Combination) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{26}
+	return file_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Combination) GetValues() []string {
@@ -1829,7 +1736,7 @@ type LabelsResponse struct {
 
 func (x *LabelsResponse) Reset() {
 	*x = LabelsResponse{}
-	mi := &file_peer_proto_msgTypes[27]
+	mi := &file_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +1748,7 @@ func (x *LabelsResponse) String() string {
 func (*LabelsResponse) ProtoMessage() {}
 
 func (x *LabelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[27]
+	mi := &file_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +1761,7 @@ func (x *LabelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelsResponse.ProtoReflect.Descriptor instead.
 func (*LabelsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{27}
+	return file_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LabelsResponse) GetStanding() *Standing {
@@ -1900,7 +1807,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_peer_proto_msgTypes[28]
+	mi := &file_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1912,7 +1819,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[28]
+	mi := &file_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1925,7 +1832,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{28}
+	return file_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Spec) GetPath() string {
@@ -1992,7 +1899,7 @@ type CreateRequest struct {
 
 func (x *CreateRequest) Reset() {
 	*x = CreateRequest{}
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2004,7 +1911,7 @@ func (x *CreateRequest) String() string {
 func (*CreateRequest) ProtoMessage() {}
 
 func (x *CreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[29]
+	mi := &file_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2017,7 +1924,7 @@ func (x *CreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRequest.ProtoReflect.Descriptor instead.
 func (*CreateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{29}
+	return file_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CreateRequest) GetTarget() *Target {
@@ -2065,7 +1972,7 @@ type Created struct {
 
 func (x *Created) Reset() {
 	*x = Created{}
-	mi := &file_peer_proto_msgTypes[30]
+	mi := &file_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +1984,7 @@ func (x *Created) String() string {
 func (*Created) ProtoMessage() {}
 
 func (x *Created) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[30]
+	mi := &file_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +1997,7 @@ func (x *Created) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Created.ProtoReflect.Descriptor instead.
 func (*Created) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{30}
+	return file_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Created) GetRef() uint64 {
@@ -2117,7 +2024,7 @@ type CreatedResponse struct {
 
 func (x *CreatedResponse) Reset() {
 	*x = CreatedResponse{}
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2129,7 +2036,7 @@ func (x *CreatedResponse) String() string {
 func (*CreatedResponse) ProtoMessage() {}
 
 func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[31]
+	mi := &file_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2142,7 +2049,7 @@ func (x *CreatedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatedResponse.ProtoReflect.Descriptor instead.
 func (*CreatedResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{31}
+	return file_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CreatedResponse) GetStanding() *Standing {
@@ -2172,7 +2079,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2184,7 +2091,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[32]
+	mi := &file_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2197,7 +2104,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{32}
+	return file_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AlterRequest) GetTarget() *Target {
@@ -2247,7 +2154,7 @@ type AlterResponse struct {
 
 func (x *AlterResponse) Reset() {
 	*x = AlterResponse{}
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2259,7 +2166,7 @@ func (x *AlterResponse) String() string {
 func (*AlterResponse) ProtoMessage() {}
 
 func (x *AlterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[33]
+	mi := &file_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2272,7 +2179,7 @@ func (x *AlterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
 func (*AlterResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{33}
+	return file_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AlterResponse) GetStanding() *Standing {
@@ -2314,7 +2221,7 @@ type RenameRequest struct {
 
 func (x *RenameRequest) Reset() {
 	*x = RenameRequest{}
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2326,7 +2233,7 @@ func (x *RenameRequest) String() string {
 func (*RenameRequest) ProtoMessage() {}
 
 func (x *RenameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[34]
+	mi := &file_peer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2339,7 +2246,7 @@ func (x *RenameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameRequest.ProtoReflect.Descriptor instead.
 func (*RenameRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{34}
+	return file_peer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RenameRequest) GetTarget() *Target {
@@ -2373,7 +2280,7 @@ type PathLabels struct {
 
 func (x *PathLabels) Reset() {
 	*x = PathLabels{}
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2292,7 @@ func (x *PathLabels) String() string {
 func (*PathLabels) ProtoMessage() {}
 
 func (x *PathLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[35]
+	mi := &file_peer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2305,7 @@ func (x *PathLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathLabels.ProtoReflect.Descriptor instead.
 func (*PathLabels) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{35}
+	return file_peer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PathLabels) GetPath() string {
@@ -2425,7 +2332,7 @@ type RelabelRequest struct {
 
 func (x *RelabelRequest) Reset() {
 	*x = RelabelRequest{}
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2437,7 +2344,7 @@ func (x *RelabelRequest) String() string {
 func (*RelabelRequest) ProtoMessage() {}
 
 func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[36]
+	mi := &file_peer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2450,7 +2357,7 @@ func (x *RelabelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RelabelRequest.ProtoReflect.Descriptor instead.
 func (*RelabelRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{36}
+	return file_peer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RelabelRequest) GetTarget() *Target {
@@ -2478,7 +2385,7 @@ type Dropping struct {
 
 func (x *Dropping) Reset() {
 	*x = Dropping{}
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2397,7 @@ func (x *Dropping) String() string {
 func (*Dropping) ProtoMessage() {}
 
 func (x *Dropping) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[37]
+	mi := &file_peer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2410,7 @@ func (x *Dropping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dropping.ProtoReflect.Descriptor instead.
 func (*Dropping) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{37}
+	return file_peer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Dropping) GetPath() string {
@@ -2537,7 +2444,7 @@ type DropRequest struct {
 
 func (x *DropRequest) Reset() {
 	*x = DropRequest{}
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2549,7 +2456,7 @@ func (x *DropRequest) String() string {
 func (*DropRequest) ProtoMessage() {}
 
 func (x *DropRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[38]
+	mi := &file_peer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2562,7 +2469,7 @@ func (x *DropRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropRequest.ProtoReflect.Descriptor instead.
 func (*DropRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{38}
+	return file_peer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DropRequest) GetTarget() *Target {
@@ -2589,7 +2496,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2601,7 +2508,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[39]
+	mi := &file_peer_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,7 +2521,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{39}
+	return file_peer_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *FetchRequest) GetTarget() *Target {
@@ -2645,7 +2552,7 @@ type FetchSpan struct {
 
 func (x *FetchSpan) Reset() {
 	*x = FetchSpan{}
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2657,7 +2564,7 @@ func (x *FetchSpan) String() string {
 func (*FetchSpan) ProtoMessage() {}
 
 func (x *FetchSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[40]
+	mi := &file_peer_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2670,7 +2577,7 @@ func (x *FetchSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchSpan.ProtoReflect.Descriptor instead.
 func (*FetchSpan) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{40}
+	return file_peer_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *FetchSpan) GetRefs() []uint64 {
@@ -2726,7 +2633,7 @@ type Rows struct {
 
 func (x *Rows) Reset() {
 	*x = Rows{}
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2738,7 +2645,7 @@ func (x *Rows) String() string {
 func (*Rows) ProtoMessage() {}
 
 func (x *Rows) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[41]
+	mi := &file_peer_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2751,7 +2658,7 @@ func (x *Rows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rows.ProtoReflect.Descriptor instead.
 func (*Rows) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{41}
+	return file_peer_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Rows) GetIndex() int64 {
@@ -2827,7 +2734,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2839,7 +2746,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[42]
+	mi := &file_peer_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2852,7 +2759,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{42}
+	return file_peer_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FetchResponse) GetStanding() *Standing {
@@ -2882,7 +2789,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2894,7 +2801,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[43]
+	mi := &file_peer_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +2814,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{43}
+	return file_peer_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *InfoResponse) GetStanding() *Standing {
@@ -2957,7 +2864,7 @@ type LastsResponse struct {
 
 func (x *LastsResponse) Reset() {
 	*x = LastsResponse{}
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2969,7 +2876,7 @@ func (x *LastsResponse) String() string {
 func (*LastsResponse) ProtoMessage() {}
 
 func (x *LastsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[44]
+	mi := &file_peer_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2982,7 +2889,7 @@ func (x *LastsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastsResponse.ProtoReflect.Descriptor instead.
 func (*LastsResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{44}
+	return file_peer_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *LastsResponse) GetStanding() *Standing {
@@ -3023,7 +2930,7 @@ type EvaluateRequest struct {
 
 func (x *EvaluateRequest) Reset() {
 	*x = EvaluateRequest{}
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3035,7 +2942,7 @@ func (x *EvaluateRequest) String() string {
 func (*EvaluateRequest) ProtoMessage() {}
 
 func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[45]
+	mi := &file_peer_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3048,7 +2955,7 @@ func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{45}
+	return file_peer_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EvaluateRequest) GetTarget() *Target {
@@ -3119,7 +3026,7 @@ type EvaluateResponse struct {
 
 func (x *EvaluateResponse) Reset() {
 	*x = EvaluateResponse{}
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3131,7 +3038,7 @@ func (x *EvaluateResponse) String() string {
 func (*EvaluateResponse) ProtoMessage() {}
 
 func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[46]
+	mi := &file_peer_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3144,7 +3051,7 @@ func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{46}
+	return file_peer_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EvaluateResponse) GetStanding() *Standing {
@@ -3188,7 +3095,7 @@ type Evaluated struct {
 
 func (x *Evaluated) Reset() {
 	*x = Evaluated{}
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3200,7 +3107,7 @@ func (x *Evaluated) String() string {
 func (*Evaluated) ProtoMessage() {}
 
 func (x *Evaluated) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[47]
+	mi := &file_peer_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3213,7 +3120,7 @@ func (x *Evaluated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluated.ProtoReflect.Descriptor instead.
 func (*Evaluated) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{47}
+	return file_peer_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Evaluated) GetExpression() uint32 {
@@ -3254,7 +3161,7 @@ type PieceResponse struct {
 
 func (x *PieceResponse) Reset() {
 	*x = PieceResponse{}
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3266,7 +3173,7 @@ func (x *PieceResponse) String() string {
 func (*PieceResponse) ProtoMessage() {}
 
 func (x *PieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[48]
+	mi := &file_peer_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3279,7 +3186,7 @@ func (x *PieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceResponse.ProtoReflect.Descriptor instead.
 func (*PieceResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{48}
+	return file_peer_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PieceResponse) GetStanding() *Standing {
@@ -3307,7 +3214,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3319,7 +3226,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[49]
+	mi := &file_peer_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3332,7 +3239,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{49}
+	return file_peer_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *MetadataRequest) GetTarget() *Target {
@@ -3366,7 +3273,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3378,7 +3285,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[50]
+	mi := &file_peer_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3391,7 +3298,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{50}
+	return file_peer_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *MetadataResponse) GetStanding() *Standing {
@@ -3418,7 +3325,7 @@ type NoteRequest struct {
 
 func (x *NoteRequest) Reset() {
 	*x = NoteRequest{}
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3430,7 +3337,7 @@ func (x *NoteRequest) String() string {
 func (*NoteRequest) ProtoMessage() {}
 
 func (x *NoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[51]
+	mi := &file_peer_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3443,7 +3350,7 @@ func (x *NoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteRequest.ProtoReflect.Descriptor instead.
 func (*NoteRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{51}
+	return file_peer_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *NoteRequest) GetTarget() *Target {
@@ -3470,7 +3377,7 @@ type NotesResponse struct {
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3482,7 +3389,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[52]
+	mi := &file_peer_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3495,7 +3402,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{52}
+	return file_peer_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *NotesResponse) GetStanding() *Standing {
@@ -3522,7 +3429,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3534,7 +3441,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[53]
+	mi := &file_peer_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3547,7 +3454,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{53}
+	return file_peer_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *WatchRequest) GetTarget() *Target {
@@ -3577,7 +3484,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3589,7 +3496,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[54]
+	mi := &file_peer_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3602,7 +3509,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{54}
+	return file_peer_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Change) GetWas() string {
@@ -3651,7 +3558,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3663,7 +3570,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[55]
+	mi := &file_peer_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3676,7 +3583,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{55}
+	return file_peer_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *WatchResponse) GetStanding() *Standing {
@@ -3709,7 +3616,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3721,7 +3628,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[56]
+	mi := &file_peer_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3734,7 +3641,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{56}
+	return file_peer_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *BackupRequest) GetTarget() *Target {
@@ -3754,7 +3661,7 @@ type DigestResponse struct {
 
 func (x *DigestResponse) Reset() {
 	*x = DigestResponse{}
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3766,7 +3673,7 @@ func (x *DigestResponse) String() string {
 func (*DigestResponse) ProtoMessage() {}
 
 func (x *DigestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[57]
+	mi := &file_peer_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3779,7 +3686,7 @@ func (x *DigestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestResponse.ProtoReflect.Descriptor instead.
 func (*DigestResponse) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{57}
+	return file_peer_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *DigestResponse) GetStanding() *Standing {
@@ -3854,22 +3761,14 @@ const file_peer_proto_rawDesc = "" +
 	"\boutcomes\x18\x01 \x03(\v2\x16.rondo.peer.v1.OutcomeR\boutcomes\"X\n" +
 	"\aOutcome\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x18\n" +
-	"\anumbers\x18\x02 \x03(\x04R\anumbers\"|\n" +
+	"\anumbers\x18\x02 \x03(\x04R\anumbers\"f\n" +
 	"\rUpdateRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x10\n" +
 	"\x03ref\x18\x02 \x01(\x04R\x03ref\x12\x14\n" +
-	"\x05batch\x18\x03 \x01(\fR\x05batch\x12\x14\n" +
-	"\x05trace\x18\x04 \x01(\bR\x05trace\"\x88\x01\n" +
+	"\x05batch\x18\x03 \x01(\fR\x05batch\"_\n" +
 	"\x0eUpdateResponse\x123\n" +
 	"\bstanding\x18\x01 \x01(\v2\x17.rondo.peer.v1.StandingR\bstanding\x12\x18\n" +
-	"\aapplied\x18\x02 \x01(\x03R\aapplied\x12'\n" +
-	"\x04rows\x18\x03 \x03(\v2\x13.rondo.peer.v1.RunsR\x04rows\"p\n" +
-	"\x04Runs\x12\x16\n" +
-	"\x06stream\x18\x01 \x03(\x05R\x06stream\x12\x0e\n" +
-	"\x02ds\x18\x02 \x03(\x05R\x02ds\x12\x14\n" +
-	"\x05first\x18\x03 \x03(\x03R\x05first\x12\x14\n" +
-	"\x05count\x18\x04 \x03(\x03R\x05count\x12\x14\n" +
-	"\x05value\x18\x05 \x03(\x01R\x05value\"P\n" +
+	"\aapplied\x18\x02 \x01(\x03R\aapplied\"P\n" +
 	"\vRefsRequest\x12-\n" +
 	"\x06target\x18\x01 \x01(\v2\x15.rondo.peer.v1.TargetR\x06target\x12\x12\n" +
 	"\x04refs\x18\x02 \x03(\x06R\x04refs\"M\n" +
@@ -4120,7 +4019,7 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_peer_proto_goTypes = []any{
 	(EntriesRequest_Kind)(0), // 0: rondo.peer.v1.EntriesRequest.Kind
 	(*Target)(nil),           // 1: rondo.peer.v1.Target
@@ -4137,55 +4036,54 @@ var file_peer_proto_goTypes = []any{
 	(*Outcome)(nil),          // 12: rondo.peer.v1.Outcome
 	(*UpdateRequest)(nil),    // 13: rondo.peer.v1.UpdateRequest
 	(*UpdateResponse)(nil),   // 14: rondo.peer.v1.UpdateResponse
-	(*Runs)(nil),             // 15: rondo.peer.v1.Runs
-	(*RefsRequest)(nil),      // 16: rondo.peer.v1.RefsRequest
-	(*RefRequest)(nil),       // 17: rondo.peer.v1.RefRequest
-	(*PathRequest)(nil),      // 18: rondo.peer.v1.PathRequest
-	(*MetadataQuery)(nil),    // 19: rondo.peer.v1.MetadataQuery
-	(*DoneResponse)(nil),     // 20: rondo.peer.v1.DoneResponse
-	(*RefResponse)(nil),      // 21: rondo.peer.v1.RefResponse
-	(*EachResponse)(nil),     // 22: rondo.peer.v1.EachResponse
-	(*EntriesRequest)(nil),   // 23: rondo.peer.v1.EntriesRequest
-	(*Entry)(nil),            // 24: rondo.peer.v1.Entry
-	(*EntriesResponse)(nil),  // 25: rondo.peer.v1.EntriesResponse
-	(*LabelsRequest)(nil),    // 26: rondo.peer.v1.LabelsRequest
-	(*Combination)(nil),      // 27: rondo.peer.v1.Combination
-	(*LabelsResponse)(nil),   // 28: rondo.peer.v1.LabelsResponse
-	(*Spec)(nil),             // 29: rondo.peer.v1.Spec
-	(*CreateRequest)(nil),    // 30: rondo.peer.v1.CreateRequest
-	(*Created)(nil),          // 31: rondo.peer.v1.Created
-	(*CreatedResponse)(nil),  // 32: rondo.peer.v1.CreatedResponse
-	(*AlterRequest)(nil),     // 33: rondo.peer.v1.AlterRequest
-	(*AlterResponse)(nil),    // 34: rondo.peer.v1.AlterResponse
-	(*RenameRequest)(nil),    // 35: rondo.peer.v1.RenameRequest
-	(*PathLabels)(nil),       // 36: rondo.peer.v1.PathLabels
-	(*RelabelRequest)(nil),   // 37: rondo.peer.v1.RelabelRequest
-	(*Dropping)(nil),         // 38: rondo.peer.v1.Dropping
-	(*DropRequest)(nil),      // 39: rondo.peer.v1.DropRequest
-	(*FetchRequest)(nil),     // 40: rondo.peer.v1.FetchRequest
-	(*FetchSpan)(nil),        // 41: rondo.peer.v1.FetchSpan
-	(*Rows)(nil),             // 42: rondo.peer.v1.Rows
-	(*FetchResponse)(nil),    // 43: rondo.peer.v1.FetchResponse
-	(*InfoResponse)(nil),     // 44: rondo.peer.v1.InfoResponse
-	(*LastsResponse)(nil),    // 45: rondo.peer.v1.LastsResponse
-	(*EvaluateRequest)(nil),  // 46: rondo.peer.v1.EvaluateRequest
-	(*EvaluateResponse)(nil), // 47: rondo.peer.v1.EvaluateResponse
-	(*Evaluated)(nil),        // 48: rondo.peer.v1.Evaluated
-	(*PieceResponse)(nil),    // 49: rondo.peer.v1.PieceResponse
-	(*MetadataRequest)(nil),  // 50: rondo.peer.v1.MetadataRequest
-	(*MetadataResponse)(nil), // 51: rondo.peer.v1.MetadataResponse
-	(*NoteRequest)(nil),      // 52: rondo.peer.v1.NoteRequest
-	(*NotesResponse)(nil),    // 53: rondo.peer.v1.NotesResponse
-	(*WatchRequest)(nil),     // 54: rondo.peer.v1.WatchRequest
-	(*Change)(nil),           // 55: rondo.peer.v1.Change
-	(*WatchResponse)(nil),    // 56: rondo.peer.v1.WatchResponse
-	(*BackupRequest)(nil),    // 57: rondo.peer.v1.BackupRequest
-	(*DigestResponse)(nil),   // 58: rondo.peer.v1.DigestResponse
-	nil,                      // 59: rondo.peer.v1.DigestResponse.GroupsEntry
-	(*typesv1.Matcher)(nil),  // 60: rondo.types.v1.Matcher
-	(*typesv1.Label)(nil),    // 61: rondo.types.v1.Label
-	(*typesv1.Metadata)(nil), // 62: rondo.types.v1.Metadata
-	(*typesv1.Note)(nil),     // 63: rondo.types.v1.Note
+	(*RefsRequest)(nil),      // 15: rondo.peer.v1.RefsRequest
+	(*RefRequest)(nil),       // 16: rondo.peer.v1.RefRequest
+	(*PathRequest)(nil),      // 17: rondo.peer.v1.PathRequest
+	(*MetadataQuery)(nil),    // 18: rondo.peer.v1.MetadataQuery
+	(*DoneResponse)(nil),     // 19: rondo.peer.v1.DoneResponse
+	(*RefResponse)(nil),      // 20: rondo.peer.v1.RefResponse
+	(*EachResponse)(nil),     // 21: rondo.peer.v1.EachResponse
+	(*EntriesRequest)(nil),   // 22: rondo.peer.v1.EntriesRequest
+	(*Entry)(nil),            // 23: rondo.peer.v1.Entry
+	(*EntriesResponse)(nil),  // 24: rondo.peer.v1.EntriesResponse
+	(*LabelsRequest)(nil),    // 25: rondo.peer.v1.LabelsRequest
+	(*Combination)(nil),      // 26: rondo.peer.v1.Combination
+	(*LabelsResponse)(nil),   // 27: rondo.peer.v1.LabelsResponse
+	(*Spec)(nil),             // 28: rondo.peer.v1.Spec
+	(*CreateRequest)(nil),    // 29: rondo.peer.v1.CreateRequest
+	(*Created)(nil),          // 30: rondo.peer.v1.Created
+	(*CreatedResponse)(nil),  // 31: rondo.peer.v1.CreatedResponse
+	(*AlterRequest)(nil),     // 32: rondo.peer.v1.AlterRequest
+	(*AlterResponse)(nil),    // 33: rondo.peer.v1.AlterResponse
+	(*RenameRequest)(nil),    // 34: rondo.peer.v1.RenameRequest
+	(*PathLabels)(nil),       // 35: rondo.peer.v1.PathLabels
+	(*RelabelRequest)(nil),   // 36: rondo.peer.v1.RelabelRequest
+	(*Dropping)(nil),         // 37: rondo.peer.v1.Dropping
+	(*DropRequest)(nil),      // 38: rondo.peer.v1.DropRequest
+	(*FetchRequest)(nil),     // 39: rondo.peer.v1.FetchRequest
+	(*FetchSpan)(nil),        // 40: rondo.peer.v1.FetchSpan
+	(*Rows)(nil),             // 41: rondo.peer.v1.Rows
+	(*FetchResponse)(nil),    // 42: rondo.peer.v1.FetchResponse
+	(*InfoResponse)(nil),     // 43: rondo.peer.v1.InfoResponse
+	(*LastsResponse)(nil),    // 44: rondo.peer.v1.LastsResponse
+	(*EvaluateRequest)(nil),  // 45: rondo.peer.v1.EvaluateRequest
+	(*EvaluateResponse)(nil), // 46: rondo.peer.v1.EvaluateResponse
+	(*Evaluated)(nil),        // 47: rondo.peer.v1.Evaluated
+	(*PieceResponse)(nil),    // 48: rondo.peer.v1.PieceResponse
+	(*MetadataRequest)(nil),  // 49: rondo.peer.v1.MetadataRequest
+	(*MetadataResponse)(nil), // 50: rondo.peer.v1.MetadataResponse
+	(*NoteRequest)(nil),      // 51: rondo.peer.v1.NoteRequest
+	(*NotesResponse)(nil),    // 52: rondo.peer.v1.NotesResponse
+	(*WatchRequest)(nil),     // 53: rondo.peer.v1.WatchRequest
+	(*Change)(nil),           // 54: rondo.peer.v1.Change
+	(*WatchResponse)(nil),    // 55: rondo.peer.v1.WatchResponse
+	(*BackupRequest)(nil),    // 56: rondo.peer.v1.BackupRequest
+	(*DigestResponse)(nil),   // 57: rondo.peer.v1.DigestResponse
+	nil,                      // 58: rondo.peer.v1.DigestResponse.GroupsEntry
+	(*typesv1.Matcher)(nil),  // 59: rondo.types.v1.Matcher
+	(*typesv1.Label)(nil),    // 60: rondo.types.v1.Label
+	(*typesv1.Metadata)(nil), // 61: rondo.types.v1.Metadata
+	(*typesv1.Note)(nil),     // 62: rondo.types.v1.Note
 }
 var file_peer_proto_depIdxs = []int32{
 	3,  // 0: rondo.peer.v1.Standing.failure:type_name -> rondo.peer.v1.Failure
@@ -4202,120 +4100,119 @@ var file_peer_proto_depIdxs = []int32{
 	2,  // 11: rondo.peer.v1.Outcome.standing:type_name -> rondo.peer.v1.Standing
 	1,  // 12: rondo.peer.v1.UpdateRequest.target:type_name -> rondo.peer.v1.Target
 	2,  // 13: rondo.peer.v1.UpdateResponse.standing:type_name -> rondo.peer.v1.Standing
-	15, // 14: rondo.peer.v1.UpdateResponse.rows:type_name -> rondo.peer.v1.Runs
-	1,  // 15: rondo.peer.v1.RefsRequest.target:type_name -> rondo.peer.v1.Target
-	1,  // 16: rondo.peer.v1.RefRequest.target:type_name -> rondo.peer.v1.Target
-	1,  // 17: rondo.peer.v1.PathRequest.target:type_name -> rondo.peer.v1.Target
-	1,  // 18: rondo.peer.v1.MetadataQuery.target:type_name -> rondo.peer.v1.Target
-	2,  // 19: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,  // 20: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
-	2,  // 21: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
-	3,  // 22: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
-	1,  // 23: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
-	0,  // 24: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
-	60, // 25: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.types.v1.Matcher
-	61, // 26: rondo.peer.v1.Entry.labels:type_name -> rondo.types.v1.Label
-	2,  // 27: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
-	24, // 28: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
-	1,  // 29: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
-	60, // 30: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.types.v1.Matcher
-	2,  // 31: rondo.peer.v1.LabelsResponse.standing:type_name -> rondo.peer.v1.Standing
-	27, // 32: rondo.peer.v1.LabelsResponse.combinations:type_name -> rondo.peer.v1.Combination
-	61, // 33: rondo.peer.v1.Spec.labels:type_name -> rondo.types.v1.Label
-	1,  // 34: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
-	29, // 35: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
-	3,  // 36: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
-	2,  // 37: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
-	31, // 38: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
-	1,  // 39: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
-	2,  // 40: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,  // 41: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
-	61, // 42: rondo.peer.v1.PathLabels.labels:type_name -> rondo.types.v1.Label
-	1,  // 43: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
-	36, // 44: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
-	1,  // 45: rondo.peer.v1.DropRequest.target:type_name -> rondo.peer.v1.Target
-	38, // 46: rondo.peer.v1.DropRequest.list:type_name -> rondo.peer.v1.Dropping
-	1,  // 47: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
-	41, // 48: rondo.peer.v1.FetchRequest.spans:type_name -> rondo.peer.v1.FetchSpan
-	3,  // 49: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
-	2,  // 50: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
-	42, // 51: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
-	2,  // 52: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
-	24, // 53: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
-	2,  // 54: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,  // 55: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
-	2,  // 56: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
-	48, // 57: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
-	61, // 58: rondo.peer.v1.Evaluated.labels:type_name -> rondo.types.v1.Label
-	2,  // 59: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
-	1,  // 60: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
-	62, // 61: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
-	2,  // 62: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
-	62, // 63: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
-	1,  // 64: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
-	63, // 65: rondo.peer.v1.NoteRequest.note:type_name -> rondo.types.v1.Note
-	2,  // 66: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
-	63, // 67: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
-	1,  // 68: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
-	61, // 69: rondo.peer.v1.Change.labels:type_name -> rondo.types.v1.Label
-	2,  // 70: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
-	55, // 71: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
-	1,  // 72: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
-	2,  // 73: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
-	59, // 74: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
-	8,  // 75: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
-	10, // 76: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
-	13, // 77: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
-	16, // 78: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
-	18, // 79: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
-	23, // 80: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
-	26, // 81: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
-	30, // 82: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
-	33, // 83: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
-	35, // 84: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
-	37, // 85: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
-	39, // 86: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.DropRequest
-	40, // 87: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
-	17, // 88: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
-	16, // 89: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
-	46, // 90: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
-	17, // 91: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
-	19, // 92: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
-	50, // 93: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
-	52, // 94: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
-	18, // 95: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
-	54, // 96: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
-	57, // 97: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
-	8,  // 98: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
-	9,  // 99: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
-	11, // 100: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
-	14, // 101: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
-	20, // 102: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
-	21, // 103: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
-	25, // 104: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
-	28, // 105: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.LabelsResponse
-	32, // 106: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
-	34, // 107: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
-	20, // 108: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
-	22, // 109: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
-	22, // 110: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.EachResponse
-	43, // 111: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
-	44, // 112: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
-	45, // 113: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
-	47, // 114: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
-	49, // 115: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
-	51, // 116: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
-	22, // 117: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
-	20, // 118: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
-	53, // 119: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
-	56, // 120: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
-	49, // 121: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
-	58, // 122: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
-	99, // [99:123] is the sub-list for method output_type
-	75, // [75:99] is the sub-list for method input_type
-	75, // [75:75] is the sub-list for extension type_name
-	75, // [75:75] is the sub-list for extension extendee
-	0,  // [0:75] is the sub-list for field type_name
+	1,  // 14: rondo.peer.v1.RefsRequest.target:type_name -> rondo.peer.v1.Target
+	1,  // 15: rondo.peer.v1.RefRequest.target:type_name -> rondo.peer.v1.Target
+	1,  // 16: rondo.peer.v1.PathRequest.target:type_name -> rondo.peer.v1.Target
+	1,  // 17: rondo.peer.v1.MetadataQuery.target:type_name -> rondo.peer.v1.Target
+	2,  // 18: rondo.peer.v1.DoneResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,  // 19: rondo.peer.v1.RefResponse.standing:type_name -> rondo.peer.v1.Standing
+	2,  // 20: rondo.peer.v1.EachResponse.standing:type_name -> rondo.peer.v1.Standing
+	3,  // 21: rondo.peer.v1.EachResponse.failures:type_name -> rondo.peer.v1.Failure
+	1,  // 22: rondo.peer.v1.EntriesRequest.target:type_name -> rondo.peer.v1.Target
+	0,  // 23: rondo.peer.v1.EntriesRequest.kind:type_name -> rondo.peer.v1.EntriesRequest.Kind
+	59, // 24: rondo.peer.v1.EntriesRequest.matchers:type_name -> rondo.types.v1.Matcher
+	60, // 25: rondo.peer.v1.Entry.labels:type_name -> rondo.types.v1.Label
+	2,  // 26: rondo.peer.v1.EntriesResponse.standing:type_name -> rondo.peer.v1.Standing
+	23, // 27: rondo.peer.v1.EntriesResponse.entries:type_name -> rondo.peer.v1.Entry
+	1,  // 28: rondo.peer.v1.LabelsRequest.target:type_name -> rondo.peer.v1.Target
+	59, // 29: rondo.peer.v1.LabelsRequest.matchers:type_name -> rondo.types.v1.Matcher
+	2,  // 30: rondo.peer.v1.LabelsResponse.standing:type_name -> rondo.peer.v1.Standing
+	26, // 31: rondo.peer.v1.LabelsResponse.combinations:type_name -> rondo.peer.v1.Combination
+	60, // 32: rondo.peer.v1.Spec.labels:type_name -> rondo.types.v1.Label
+	1,  // 33: rondo.peer.v1.CreateRequest.target:type_name -> rondo.peer.v1.Target
+	28, // 34: rondo.peer.v1.CreateRequest.specs:type_name -> rondo.peer.v1.Spec
+	3,  // 35: rondo.peer.v1.Created.failure:type_name -> rondo.peer.v1.Failure
+	2,  // 36: rondo.peer.v1.CreatedResponse.standing:type_name -> rondo.peer.v1.Standing
+	30, // 37: rondo.peer.v1.CreatedResponse.created:type_name -> rondo.peer.v1.Created
+	1,  // 38: rondo.peer.v1.AlterRequest.target:type_name -> rondo.peer.v1.Target
+	2,  // 39: rondo.peer.v1.AlterResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,  // 40: rondo.peer.v1.RenameRequest.target:type_name -> rondo.peer.v1.Target
+	60, // 41: rondo.peer.v1.PathLabels.labels:type_name -> rondo.types.v1.Label
+	1,  // 42: rondo.peer.v1.RelabelRequest.target:type_name -> rondo.peer.v1.Target
+	35, // 43: rondo.peer.v1.RelabelRequest.paths:type_name -> rondo.peer.v1.PathLabels
+	1,  // 44: rondo.peer.v1.DropRequest.target:type_name -> rondo.peer.v1.Target
+	37, // 45: rondo.peer.v1.DropRequest.list:type_name -> rondo.peer.v1.Dropping
+	1,  // 46: rondo.peer.v1.FetchRequest.target:type_name -> rondo.peer.v1.Target
+	40, // 47: rondo.peer.v1.FetchRequest.spans:type_name -> rondo.peer.v1.FetchSpan
+	3,  // 48: rondo.peer.v1.Rows.failure:type_name -> rondo.peer.v1.Failure
+	2,  // 49: rondo.peer.v1.FetchResponse.standing:type_name -> rondo.peer.v1.Standing
+	41, // 50: rondo.peer.v1.FetchResponse.rows:type_name -> rondo.peer.v1.Rows
+	2,  // 51: rondo.peer.v1.InfoResponse.standing:type_name -> rondo.peer.v1.Standing
+	23, // 52: rondo.peer.v1.InfoResponse.entry:type_name -> rondo.peer.v1.Entry
+	2,  // 53: rondo.peer.v1.LastsResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,  // 54: rondo.peer.v1.EvaluateRequest.target:type_name -> rondo.peer.v1.Target
+	2,  // 55: rondo.peer.v1.EvaluateResponse.standing:type_name -> rondo.peer.v1.Standing
+	47, // 56: rondo.peer.v1.EvaluateResponse.series:type_name -> rondo.peer.v1.Evaluated
+	60, // 57: rondo.peer.v1.Evaluated.labels:type_name -> rondo.types.v1.Label
+	2,  // 58: rondo.peer.v1.PieceResponse.standing:type_name -> rondo.peer.v1.Standing
+	1,  // 59: rondo.peer.v1.MetadataRequest.target:type_name -> rondo.peer.v1.Target
+	61, // 60: rondo.peer.v1.MetadataRequest.metadata:type_name -> rondo.types.v1.Metadata
+	2,  // 61: rondo.peer.v1.MetadataResponse.standing:type_name -> rondo.peer.v1.Standing
+	61, // 62: rondo.peer.v1.MetadataResponse.metadata:type_name -> rondo.types.v1.Metadata
+	1,  // 63: rondo.peer.v1.NoteRequest.target:type_name -> rondo.peer.v1.Target
+	62, // 64: rondo.peer.v1.NoteRequest.note:type_name -> rondo.types.v1.Note
+	2,  // 65: rondo.peer.v1.NotesResponse.standing:type_name -> rondo.peer.v1.Standing
+	62, // 66: rondo.peer.v1.NotesResponse.notes:type_name -> rondo.types.v1.Note
+	1,  // 67: rondo.peer.v1.WatchRequest.target:type_name -> rondo.peer.v1.Target
+	60, // 68: rondo.peer.v1.Change.labels:type_name -> rondo.types.v1.Label
+	2,  // 69: rondo.peer.v1.WatchResponse.standing:type_name -> rondo.peer.v1.Standing
+	54, // 70: rondo.peer.v1.WatchResponse.changes:type_name -> rondo.peer.v1.Change
+	1,  // 71: rondo.peer.v1.BackupRequest.target:type_name -> rondo.peer.v1.Target
+	2,  // 72: rondo.peer.v1.DigestResponse.standing:type_name -> rondo.peer.v1.Standing
+	58, // 73: rondo.peer.v1.DigestResponse.groups:type_name -> rondo.peer.v1.DigestResponse.GroupsEntry
+	8,  // 74: rondo.peer.v1.Peer.State:input_type -> rondo.peer.v1.StateRequest
+	10, // 75: rondo.peer.v1.Peer.Submit:input_type -> rondo.peer.v1.SubmitRequest
+	13, // 76: rondo.peer.v1.Peer.Update:input_type -> rondo.peer.v1.UpdateRequest
+	15, // 77: rondo.peer.v1.Peer.Flush:input_type -> rondo.peer.v1.RefsRequest
+	17, // 78: rondo.peer.v1.Peer.Lookup:input_type -> rondo.peer.v1.PathRequest
+	22, // 79: rondo.peer.v1.Peer.Entries:input_type -> rondo.peer.v1.EntriesRequest
+	25, // 80: rondo.peer.v1.Peer.Labels:input_type -> rondo.peer.v1.LabelsRequest
+	29, // 81: rondo.peer.v1.Peer.Create:input_type -> rondo.peer.v1.CreateRequest
+	32, // 82: rondo.peer.v1.Peer.Alter:input_type -> rondo.peer.v1.AlterRequest
+	34, // 83: rondo.peer.v1.Peer.Rename:input_type -> rondo.peer.v1.RenameRequest
+	36, // 84: rondo.peer.v1.Peer.Relabel:input_type -> rondo.peer.v1.RelabelRequest
+	38, // 85: rondo.peer.v1.Peer.Drop:input_type -> rondo.peer.v1.DropRequest
+	39, // 86: rondo.peer.v1.Peer.Fetch:input_type -> rondo.peer.v1.FetchRequest
+	16, // 87: rondo.peer.v1.Peer.Info:input_type -> rondo.peer.v1.RefRequest
+	15, // 88: rondo.peer.v1.Peer.Lasts:input_type -> rondo.peer.v1.RefsRequest
+	45, // 89: rondo.peer.v1.Peer.Evaluate:input_type -> rondo.peer.v1.EvaluateRequest
+	16, // 90: rondo.peer.v1.Peer.Export:input_type -> rondo.peer.v1.RefRequest
+	18, // 91: rondo.peer.v1.Peer.ListMetadata:input_type -> rondo.peer.v1.MetadataQuery
+	49, // 92: rondo.peer.v1.Peer.SetMetadata:input_type -> rondo.peer.v1.MetadataRequest
+	51, // 93: rondo.peer.v1.Peer.AddNote:input_type -> rondo.peer.v1.NoteRequest
+	17, // 94: rondo.peer.v1.Peer.Notes:input_type -> rondo.peer.v1.PathRequest
+	53, // 95: rondo.peer.v1.Peer.Watch:input_type -> rondo.peer.v1.WatchRequest
+	56, // 96: rondo.peer.v1.Peer.Backup:input_type -> rondo.peer.v1.BackupRequest
+	8,  // 97: rondo.peer.v1.Peer.Digest:input_type -> rondo.peer.v1.StateRequest
+	9,  // 98: rondo.peer.v1.Peer.State:output_type -> rondo.peer.v1.StateResponse
+	11, // 99: rondo.peer.v1.Peer.Submit:output_type -> rondo.peer.v1.SubmitResponse
+	14, // 100: rondo.peer.v1.Peer.Update:output_type -> rondo.peer.v1.UpdateResponse
+	19, // 101: rondo.peer.v1.Peer.Flush:output_type -> rondo.peer.v1.DoneResponse
+	20, // 102: rondo.peer.v1.Peer.Lookup:output_type -> rondo.peer.v1.RefResponse
+	24, // 103: rondo.peer.v1.Peer.Entries:output_type -> rondo.peer.v1.EntriesResponse
+	27, // 104: rondo.peer.v1.Peer.Labels:output_type -> rondo.peer.v1.LabelsResponse
+	31, // 105: rondo.peer.v1.Peer.Create:output_type -> rondo.peer.v1.CreatedResponse
+	33, // 106: rondo.peer.v1.Peer.Alter:output_type -> rondo.peer.v1.AlterResponse
+	19, // 107: rondo.peer.v1.Peer.Rename:output_type -> rondo.peer.v1.DoneResponse
+	21, // 108: rondo.peer.v1.Peer.Relabel:output_type -> rondo.peer.v1.EachResponse
+	21, // 109: rondo.peer.v1.Peer.Drop:output_type -> rondo.peer.v1.EachResponse
+	42, // 110: rondo.peer.v1.Peer.Fetch:output_type -> rondo.peer.v1.FetchResponse
+	43, // 111: rondo.peer.v1.Peer.Info:output_type -> rondo.peer.v1.InfoResponse
+	44, // 112: rondo.peer.v1.Peer.Lasts:output_type -> rondo.peer.v1.LastsResponse
+	46, // 113: rondo.peer.v1.Peer.Evaluate:output_type -> rondo.peer.v1.EvaluateResponse
+	48, // 114: rondo.peer.v1.Peer.Export:output_type -> rondo.peer.v1.PieceResponse
+	50, // 115: rondo.peer.v1.Peer.ListMetadata:output_type -> rondo.peer.v1.MetadataResponse
+	21, // 116: rondo.peer.v1.Peer.SetMetadata:output_type -> rondo.peer.v1.EachResponse
+	19, // 117: rondo.peer.v1.Peer.AddNote:output_type -> rondo.peer.v1.DoneResponse
+	52, // 118: rondo.peer.v1.Peer.Notes:output_type -> rondo.peer.v1.NotesResponse
+	55, // 119: rondo.peer.v1.Peer.Watch:output_type -> rondo.peer.v1.WatchResponse
+	48, // 120: rondo.peer.v1.Peer.Backup:output_type -> rondo.peer.v1.PieceResponse
+	57, // 121: rondo.peer.v1.Peer.Digest:output_type -> rondo.peer.v1.DigestResponse
+	98, // [98:122] is the sub-list for method output_type
+	74, // [74:98] is the sub-list for method input_type
+	74, // [74:74] is the sub-list for extension type_name
+	74, // [74:74] is the sub-list for extension extendee
+	0,  // [0:74] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -4329,7 +4226,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   59,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -140,18 +140,15 @@ func (c *Client) CreateFrom(ctx context.Context, spec core.Spec, template string
 }
 
 // Update sends samples, as many in each request as fit. n counts those that the server has taken.
-func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error) {
-	if trace {
-		return 0, nil, errNotSpoken
-	}
+func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch) (n int, err error) {
 	f, err := c.file(ref)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	var last rra.Time
 	if b.SkipPast {
 		if last, err = c.Last(ref); err != nil {
-			return 0, nil, err
+			return 0, err
 		}
 	}
 	head := "UPDATE " + c.name(f.path)
@@ -178,14 +175,13 @@ func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace 
 		word := appendSample([]byte{' '}, x)
 		if len(line)+len(word) > wire.MaxLine {
 			if err := send(); err != nil {
-				return n, nil, err
+				return n, err
 			}
 		}
 		line = append(line, word...)
 		count++
 	}
-	err = send()
-	return n, nil, err
+	return n, send()
 }
 
 // appendSample appends a sample as a word of UPDATE.

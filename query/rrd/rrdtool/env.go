@@ -16,7 +16,7 @@ type Store interface {
 	Create(ctx context.Context, spec core.Spec) (core.Ref, error)
 	Lookup(path string) (core.Ref, error)
 	Series(ref core.Ref) (core.Series, error)
-	Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error)
+	Update(ctx context.Context, ref core.Ref, b *core.Batch) (n int, err error)
 	// Alter replaces a series by the result of change. It calls change again if the series has
 	// changed meanwhile.
 	Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error)

@@ -72,7 +72,7 @@ func (s *memory) Lookup(p string) (core.Ref, error) {
 
 func (s *memory) Series(ref core.Ref) (core.Series, error) { return s.series[ref-1].Series, nil }
 
-func (s *memory) Update(_ context.Context, ref core.Ref, b *core.Batch, _ bool) (n int, _ [][]rra.Run, err error) {
+func (s *memory) Update(_ context.Context, ref core.Ref, b *core.Batch) (n int, err error) {
 	series := s.series[ref-1]
 	defer func() {
 		if err != nil || b.Stopped {
@@ -87,7 +87,7 @@ func (s *memory) Update(_ context.Context, ref core.Ref, b *core.Batch, _ bool) 
 			continue
 		}
 		if err != nil {
-			return n, nil, err
+			return n, err
 		}
 		n++
 		for _, r := range runs {
@@ -96,7 +96,7 @@ func (s *memory) Update(_ context.Context, ref core.Ref, b *core.Batch, _ bool) 
 			}
 		}
 	}
-	return n, nil, nil
+	return n, nil
 }
 
 func (s *memory) Alter(ctx context.Context, p string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {

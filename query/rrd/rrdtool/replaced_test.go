@@ -10,7 +10,6 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // replacing is a store in which another takes the place of a series between its look-up and its
@@ -22,14 +21,14 @@ type replacing struct {
 	times int
 }
 
-func (r *replacing) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
+func (r *replacing) Update(ctx context.Context, ref core.Ref, b *core.Batch) (int, error) {
 	if r.times--; r.times >= 0 {
 		same := func(c core.Copy) (core.Copy, error) { return c, nil }
 		if _, err := r.store.Alter(ctx, "s", same); err != nil {
 			r.t.Error(err)
 		}
 	}
-	return r.store.Update(ctx, ref, b, trace)
+	return r.store.Update(ctx, ref, b)
 }
 
 // TestUpdateOfReplaced: an update finds the series that has taken the place of its own.

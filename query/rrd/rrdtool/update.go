@@ -236,7 +236,7 @@ func (u *updating) store(then error) error {
 		return then
 	}
 	u.batch.Stopped = then != nil
-	n, _, err := u.Store.Update(u.ctx, u.ref, &u.batch, false)
+	n, err := u.Store.Update(u.ctx, u.ref, &u.batch)
 	if r, ok := err.(*core.RejectedError); ok && u.batch.SkipPast && len(r.First) == 0 {
 		err = nil // all rejected samples were skipped by --skip-past-updates
 	}

@@ -118,8 +118,8 @@ func (s *Single) Export(_ context.Context, ref core.Ref) (core.Copy, error) {
 func (*Single) Create(context.Context, core.Spec) (core.Ref, error) { return 0, ErrReadOnly }
 
 // Update returns ErrReadOnly.
-func (*Single) Update(context.Context, core.Ref, *core.Batch, bool) (int, [][]rra.Run, error) {
-	return 0, nil, ErrReadOnly
+func (*Single) Update(context.Context, core.Ref, *core.Batch) (int, error) {
+	return 0, ErrReadOnly
 }
 
 // Alter returns ErrReadOnly.

@@ -38,8 +38,8 @@ func (a absent) Select(context.Context, core.Query) iter.Seq2[core.Series, error
 	}
 }
 
-func (a absent) Update(context.Context, core.Ref, *core.Batch, bool) (int, [][]rra.Run, error) {
-	return 0, nil, a.err()
+func (a absent) Update(context.Context, core.Ref, *core.Batch) (int, error) {
+	return 0, a.err()
 }
 
 func (a absent) Alter(context.Context, string, func(core.Copy) (core.Copy, error)) (core.Ref, error) {
