@@ -22,10 +22,10 @@ func newRemoteWrite(common *common) *cobra.Command {
 		Long: `Starts rondo serve and the installed Prometheus (--web.enable-remote-write-receiver), one
 after the other, and sends both the same requests of Prometheus' remote write 1.0, over
 several connections, each one request after the other: first a round that makes all
-series, which is told apart, then rounds until the time is over. The samples of a series
+series, which is measured apart, then rounds until the time is over. The samples of a series
 are 10 s apart. A series of rondo has one data source and five archives, and rondo
 answers when samples are synced to the disk. CPU seconds are those that the servers take;
-what the driver takes is told beside them. The last column is rondo's figure divided by
+what the driver takes is printed beside them. The last column is rondo's figure divided by
 Prometheus'.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },

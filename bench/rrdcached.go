@@ -21,7 +21,7 @@ func newRRDCached(common *common) *cobra.Command {
 one after the other, and sends both the same through a unix socket: CREATE of all
 series, an UPDATE of each series a round in BATCHes of up to 1,000 (each connection
 keeps two on their way; every 300 s of data are flushed and synced, which rondo need not
-be told to), FETCH of 361 rows of one series and of 1,000 at once, rounds that are
+be asked to), FETCH of 361 rows of one series and of 1,000 at once, rounds that are
 flushed one by one, and updates that are answered one by one. Then each is killed again
 and again, at random moments of a stream of BATCHes of 50 updates, and asked after
 another start for every row that it had acknowledged.

@@ -237,6 +237,6 @@ func WriteViewers(w io.Writer, r *ViewersResult) error {
 		_, e := fmt.Fprintf(w, "%-14s %10d %12.0f %10.1f %10.1f %10.1f %14.1f\n", x.name, x.Writes, x.Samples, x.Median, x.P99, x.Max, x.ServerP99)
 		err = errors.Join(err, e)
 	}
-	_, e := fmt.Fprintf(w, "graphs: %d drawn, %d told to come again, %d failed\n", r.Drawn, r.Busy, r.Failed)
+	_, e := fmt.Fprintf(w, "graphs: %d drawn, %d asked to come again, %d failed\n", r.Drawn, r.Busy, r.Failed)
 	return errors.Join(err, e)
 }

@@ -31,7 +31,7 @@ export async function lookAtAlerts(signal) {
   badge.hidden = !count;
   setText(badge, count ? String(count) : '');
   badge.title = count === 1 ? '1 alert fires' : `${count} alerts fire`;
-  for (const tell of listeners) tell();
+  for (const call of listeners) call();
   for (const chart of charts) watchChart(chart); // the first answer says that there are rules
   return answer;
 }
@@ -90,10 +90,10 @@ export function watchAlerts() {
   repeat(look, () => every, end.signal);
 }
 
-/** Calls tell() when other alerts may fire. @param {() => void} tell @param {AbortSignal} signal ends it */
-export function onAlerts(tell, signal) {
-  listeners.add(tell);
-  signal.addEventListener('abort', () => listeners.delete(tell));
+/** Calls call() when other alerts may fire. @param {() => void} call @param {AbortSignal} signal ends it */
+export function onAlerts(call, signal) {
+  listeners.add(call);
+  signal.addEventListener('abort', () => listeners.delete(call));
 }
 
 /** The alerts that fire and whose labels name a part of a path. @param {string} path @returns {object[]} */

@@ -37,7 +37,7 @@ import { colourOf, inks, onPaper, onTheme, usualNames } from './theme.js';
  * @property {ArrayLike<number>} [max]
  * @property {number|string} [color] a place in the palette, 'faint', or a CSS colour; left out, the name or the order chooses
  * @property {'left'|'right'} [axis]
- * @property {boolean} [mirror] values are below zero only to be told apart: legend and axis show them without sign
+ * @property {boolean} [mirror] values are below zero only to be apart: legend and axis show them without sign
  * @property {boolean} [restart] in a stacked chart: it begins a stack of its own, on zero
  * @property {number[]} [dash]
  * @property {string} [href] where the label leads
@@ -365,7 +365,7 @@ export class Chart {
 
   /** @ignore draws what has changed; called once a frame */
   draw() {
-    this.#width ||= this.#plot.clientWidth; // the observer tells it after this frame
+    this.#width ||= this.#plot.clientWidth; // the observer reports it after this frame
     if (!this.#width || !this.#begun) return;
     if (!this.#onlyOver || !this.#frame) this.#drawBase();
     this.#onlyOver = true;

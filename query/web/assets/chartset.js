@@ -84,7 +84,7 @@ export class ChartSet {
     return Math.min(300, Math.max(2, step, (this.#range.to - this.#range.from) / 800));
   }
 
-  // The observer tells a frame or two later what is in view: the first charts need not wait for it.
+  // The observer reports a frame or two later what is in view: the first charts need not wait for it.
   #look() {
     for (const cell of this.#cells.values()) {
       if (cell.visible !== null) continue;

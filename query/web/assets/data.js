@@ -73,7 +73,7 @@ export function selectionsOf(chart) {
   return [...found.values()];
 }
 
-/** A key that tells selections apart. */
+/** A key that differs between selections. */
 export function selectionKey(path, cf) {
   return `${cf} ${path}`;
 }

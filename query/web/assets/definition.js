@@ -115,9 +115,9 @@ export function json({ columns, rows, step }) {
 const iso = (seconds) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 
 /**
- * The unit in which a series is stored, as charts assembled from its folder tell it.
+ * The unit in which a series is stored, as charts assembled from its folder say.
  * @param {object[]} charts messages Chart @param {string} path @param {string[]} names data sources that are shown
- * @returns {{unit: string, base: 1000|1024}|null} null if no chart tells, or they differ
+ * @returns {{unit: string, base: 1000|1024}|null} null if no chart says, or they differ
  */
 export function unitFrom(charts, path, names) {
   const found = new Map();

@@ -14,7 +14,7 @@ const lengths = { min: 60, h: 3600, d: 86400 };
 const space = ' '; // narrow, and no line ends there
 
 /**
- * How values that stand together are written: with one prefix, and with as many decimals as tell apart a
+ * How values that stand together are written: with one prefix, and with as many decimals as keep apart a
  * hundredth of their spread.
  * @typedef {{kind: ''|'duration'|'date'|'exponent', divisor: number, prefix: string, places: number, mean: number, unit: string, base: number}} Scale mean: decimals of
  *   means, which whole numbers have, too

@@ -219,7 +219,7 @@ function resultLines(d, result, used) {
 
 /**
  * The legend of a series of a result: the text with {{label}} replaced; without a text, the labels that
- * tell it from the others.
+ * distinguish it from the others.
  */
 export function legendOf(text, series, all, name) {
   if (text.includes('{{')) return text.replaceAll(/\{\{\s*([\w.]+)\s*\}\}/g, (_, label) => series.labels[label] ?? '').trim() || name;

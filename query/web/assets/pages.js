@@ -17,7 +17,7 @@
  * @property {(address: string, how?: {replace?: boolean, anew?: boolean}) => Promise<void>} go goes to another address;
  *   the same path with another query only calls update, unless anew is true
  * @property {(text: string) => void} title sets the title of the window
- * @property {(text: string) => void} say tells a screen reader
+ * @property {(text: string) => void} say speaks to a screen reader
  * @property {(list: import('./keys.js').Key[]) => void} keys of this page; gone with it
  */
 

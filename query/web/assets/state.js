@@ -153,7 +153,7 @@ export function points() {
   return [400, 800, 1200].find((n) => n >= innerWidth - 130) || 1600;
 }
 
-/** Tells the server, by a cookie, how many rows its next page is to have. 1200 need not be told. */
+/** Says in a cookie how many rows the server's next page is to have. 1200 need none. */
 export function rememberPoints() {
   document.cookie = `points=${points()}; path=/; max-age=${points() === 1200 ? 0 : 366 * 86400}; samesite=strict`;
 }

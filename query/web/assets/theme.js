@@ -1,6 +1,6 @@
 // Dark and light, and the colours of charts.
 
-// Twelve colours that are told apart in both themes, at 3:1 or more against the page. The names of
+// Twelve colours that are distinct in both themes, at 3:1 or more against the page. The names of
 // a chart's lines choose among them where the names are usual ones; see colourOf.
 const palettes = {
   light: ['#2264d1', '#b8580c', '#1a7f4b', '#c7353b', '#7a4bc9', '#0b7f88', '#8f6a00', '#bb3587', '#557a0c', '#5c6b7a', '#2f4fae', '#8a4b2a'],

@@ -27,7 +27,7 @@ export function middle(line, i) {
   return (line.start + i * line.step + rightOf(line, i)) / 2;
 }
 
-/** The values that a legend tells: of a band the middle. @param {Line} line */
+/** The values that a legend shows: of a band the middle. @param {Line} line */
 export function seen(line) {
   if (line.style !== 'band' || line.values?.length) return line.values || [];
   return Array.from(line.max || [], (v, i) => (v + line.min[i]) / 2);
@@ -65,7 +65,7 @@ export function statistics(line, from, to) {
 }
 
 /**
- * The least and the greatest value that lines show in a range, as a legend tells them, and whether all are whole numbers.
+ * The least and the greatest value that lines show in a range, as a legend shows them, and whether all are whole numbers.
  * @param {Line[]} lines
  */
 export function spread(lines, from, to) {

@@ -31,8 +31,8 @@ export async function show(root, url, context) {
   return { update: (next) => home.update(next), end: () => home.end() };
 }
 
-// tells reports whether there are many hosts, or one has a figure or an alert for the table. Else cards say more.
-const tells = ({ hosts = [], total }) => num(total) > first || hosts.some((h) => h.node.path !== own && (h.alerts?.length || figures.some((name) => h[name] !== undefined)));
+// worth reports whether there are many hosts, or one has a figure or an alert for the table. Else cards say more.
+const worth = ({ hosts = [], total }) => num(total) > first || hosts.some((h) => h.node.path !== own && (h.alerts?.length || figures.some((name) => h[name] !== undefined)));
 const figures = ['cpu', 'load', 'memory', 'disk', 'in', 'out'];
 
 const others = ({ hosts = [] }) => hosts.some((h) => h.node.path !== own);
@@ -64,7 +64,7 @@ class Home {
     let answer = await waiting(this.#root, this.#ask(0, first), signal);
     await sheet;
     this.#isNew = !this.#url.searchParams.get('f') && !others(answer);
-    this.#bare = !this.#isNew && !tells(answer);
+    this.#bare = !this.#isNew && !worth(answer);
     if (this.#asCards && !asked) answer = await this.#ask(0, first); // with what cards show
     const holder = this.#isNew ? welcome(this.#context) : this.#root;
     if (this.#isNew) this.#root.append(holder);
@@ -212,7 +212,7 @@ class Home {
   }
 }
 
-// A user who is limited to some folders is not told how much there is in all.
+// A user who is limited to some folders does not see how much there is in all.
 function unlessDenied(error) {
   if (error.code !== 'permission_denied') throw error;
 }

@@ -67,7 +67,7 @@ class Host {
     this.#show();
     this.#listen();
     repeat(() => this.#live(), () => (this.#inRow ? 60 : this.#bar.every(Math.min(...this.#sets.map((s) => s.every())))), this.#context.signal);
-    const clock = setInterval(() => this.#tell(), 1000);
+    const clock = setInterval(() => this.#report(), 1000);
     this.#ends.push(() => clearInterval(clock));
   }
 
@@ -91,7 +91,7 @@ class Host {
       el('div', { class: 'host-head' }, this.#crumbs(), el('span', { class: 'soft' }, `${format.count(series)} series`), this.#age, this.#alerts()),
       el('div', { class: 'bar' }, this.#bar.element),
       el('div', { class: 'host-body' }, el('nav', { class: 'side', 'aria-label': 'Groups of charts' }, this.#filter, this.#groups, this.#parts(nodes)), el('div', {}, this.#folders(nodes), this.#body, this.#more)));
-    this.#tell();
+    this.#report();
   }
 
   #crumbs() {
@@ -130,7 +130,7 @@ class Host {
       el('a', { href: n.isFolder || !n.isSeries ? hostURL(n.path) : seriesURL(n.path), title: n.path }, this.#below(n) ? n.name : n.path)))));
   }
 
-  #tell() {
+  #report() {
     if (!this.#last) return;
     const now = Date.now() / 1000;
     this.#age.className = this.#silent ? 'silent' : 'soft';
@@ -143,7 +143,7 @@ class Host {
     if (Date.now() / 1000 - this.#last > 60) answer = await call('Hosts', { filter: this.#path, limit: 1000 }, this.#context.signal).catch(() => null);
     if (!answer) return; // what was said stays
     this.#silent = (answer.hosts || []).some((h) => h.silent && h.node.path === this.#path);
-    this.#tell();
+    this.#report();
   }
 
   // show makes the sections for the charts that the filter leaves.

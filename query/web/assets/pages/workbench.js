@@ -218,7 +218,7 @@ class Workbench {
   end() { this.#view.destroy(); }
 }
 
-/** The part of a path that tells most: host and last components. @param {string} path */
+/** The part of a path that says most: host and last components. @param {string} path */
 export function shortName(path) {
   const all = path.split('/');
   return all.length > 3 ? all.slice(1).join(' ') : all.join(' ');

@@ -17,7 +17,7 @@ test('statistics are of the range that is seen, and of the finest data', () => {
   equal(statistics(line([]), 0, 10).last, NaN);
 });
 
-test('a band is told by its middle', () => {
+test('a legend shows the middle of a band', () => {
   const band = line([], { style: 'band', min: [1, NaN, 3], max: [3, 4, 5] });
   equal(statistics(band, 0, 30), { last: 4, min: 1, avg: 3, max: 5 });
   equal(table([band], 0, 30).rows, [[10, 2], [20, NaN], [30, 4]]);

@@ -58,7 +58,7 @@ test('size and range are the page’s own', () => {
   equal(writeGraph(readGraph(['--start', '-1d', '-w', '400', '--end=now', '-t', 'x'])), ['--title', 'x']);
 });
 
-test('what a chart cannot show is kept, and told', () => {
+test('what a chart cannot show is kept, and reported', () => {
   for (const arg of ['TICK:a#f00', 'HRULE:5#f00', 'SHIFT:a:3600', 'LINE1:a#f00:x:dashes', 'AREA:a#ff0000#00ff00:x']) {
     const m = readGraph(['DEF:a=x:y:AVERAGE', arg]);
     equal(m.whole, false, arg);
