@@ -72,33 +72,11 @@ func (p *Program) printedValue(x *printed) float64 {
 
 // consolidated reduces the finite values of a column to one number.
 func consolidated(c rpn.Series, cf rra.CF) float64 {
-	v, n := math.NaN(), 0
-	for _, x := range c.Values {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			continue
-		}
-		if n++; n == 1 {
-			v = x
-			continue
-		}
-		switch cf {
-		case rra.Min:
-			if x <= v { // of two zeros the later one stays, whatever its sign
-				v = x
-			}
-		case rra.Max, rra.Failures:
-			if x >= v {
-				v = x
-			}
-		case rra.Last:
-			v = x
-		default:
-			v += x
+	f := fold{cf: cf}
+	for _, v := range c.Values {
+		if !math.IsInf(v, 0) {
+			f.add(v)
 		}
 	}
-	switch cf {
-	case rra.Min, rra.Max, rra.Failures, rra.Last:
-		return v
-	}
-	return v / float64(n)
+	return f.result()
 }

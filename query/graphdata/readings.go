@@ -14,16 +14,6 @@ type Reading struct {
 	Kept int64       // rows that the DEF has when those that were read are reduced
 }
 
-// Names returns the names of the series that p reads, as its DEFs have them.
-func (p *Program) Names() (names []string) {
-	for i := range p.elems {
-		if d := p.elems[i].def; d != nil {
-			names = append(names, d.file)
-		}
-	}
-	return names
-}
-
 // Readings returns what Run will read, in the order of the DEFs, and reads no rows. DEFs that need
 // the same rows have equal readings. One whose series cannot be opened is an error, unless
 // Options.MissingIsUnknown is set. It returns the errors of Run.

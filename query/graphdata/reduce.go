@@ -15,17 +15,22 @@ type reducer struct {
 	ds     int // index of the data source
 	series rpn.Series
 	rows   int64 // rows of the finished column
-	cf     rra.CF
-	factor int64   // archive rows in one row of the column
-	seen   int64   // archive rows of the open row that have passed
-	whole  bool    // the open row has its first archive row
-	n      int64   // known values in the open row
-	value  float64 // their combination so far
+	factor int64 // archive rows in one row of the column
+	seen   int64 // archive rows of the open row that have passed
+	whole  bool  // the open row has its first archive row
+	open   fold  // the known values of the open row
+}
+
+// A fold combines known values into one, as a consolidation function does.
+type fold struct {
+	cf    rra.CF
+	n     int64
+	value float64
 }
 
 func newReducer(plan *query.Plan, cf rra.CF, factor int64, elem, ds int) *reducer {
 	step := plan.Step * factor
-	r := &reducer{elem: elem, ds: ds, cf: cf, factor: factor, series: rpn.Series{Start: floor(plan.Start, step), Step: step}}
+	r := &reducer{elem: elem, ds: ds, open: fold{cf: cf}, factor: factor, series: rpn.Series{Start: floor(plan.Start, step), Step: step}}
 	r.rows = reducedRows(plan, factor)
 	r.seen = (plan.Start - r.series.Start) / plan.Step
 	r.whole = r.seen == 0
@@ -59,50 +64,58 @@ func (r *reducer) add(t *query.Table) {
 		return
 	}
 	for i := r.ds; i < len(t.Values); i += width {
-		r.fold(t.Values[i])
+		r.open.add(t.Values[i])
 		if r.seen++; r.seen == r.factor {
 			r.close()
 		}
 	}
 }
 
-// fold combines the value of an archive row with the open row.
-func (r *reducer) fold(v float64) {
+// add combines one more value, if it is known.
+func (f *fold) add(v float64) {
 	if v != v {
 		return
 	}
-	r.n++
-	if r.n == 1 || r.value != r.value { // as in rrdtool, anew behind infinities of both signs
-		r.value = v
+	f.n++
+	if f.n == 1 || f.value != f.value { // as in rrdtool, anew behind infinities of both signs
+		f.value = v
 		return
 	}
-	switch r.cf {
+	switch f.cf {
 	case rra.Min:
-		if v <= r.value { // of two zeros the later one stays, whatever its sign
-			r.value = v
+		if v <= f.value { // of two zeros the later one stays, whatever its sign
+			f.value = v
 		}
 	case rra.Max, rra.Failures:
-		if v >= r.value {
-			r.value = v
+		if v >= f.value {
+			f.value = v
 		}
 	case rra.Last:
-		r.value = v
+		f.value = v
 	default:
-		r.value += v
+		f.value += v
 	}
+}
+
+// result returns what the values give, or NaN if there was none.
+func (f *fold) result() float64 {
+	switch {
+	case f.n == 0:
+		return math.NaN()
+	case f.cf == rra.Min, f.cf == rra.Max, f.cf == rra.Last, f.cf == rra.Failures:
+		return f.value
+	}
+	return f.value / float64(f.n)
 }
 
 // close appends the open row and begins the next.
 func (r *reducer) close() {
-	v := r.value
-	switch {
-	case r.n == 0 || !r.whole:
-		v = math.NaN()
-	case r.cf != rra.Min && r.cf != rra.Max && r.cf != rra.Last && r.cf != rra.Failures:
-		v /= float64(r.n)
+	v := math.NaN()
+	if r.whole {
+		v = r.open.result()
 	}
 	r.series.Values = append(r.series.Values, v)
-	r.seen, r.n, r.whole = 0, 0, true
+	r.seen, r.open.n, r.whole = 0, 0, true
 }
 
 // finish ends an incomplete last row as unknown and returns the column.

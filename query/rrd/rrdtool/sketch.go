@@ -66,7 +66,7 @@ func (s *Sketch) Options() *graph.Options { return s.drawing.Options }
 func (s *Sketch) Lines() int { return s.lines }
 
 // Names returns the names of the series that the graph reads, as its DEFs have them.
-func (s *Sketch) Names() []string { return s.drawing.Program.Names() }
+func (s *Sketch) Names() []string { return s.drawing.Program.Files() }
 
 // Readings returns the rows that Draw will read, without reading them.
 func (s *Sketch) Readings(ctx context.Context, source graphdata.Source) ([]graphdata.Reading, error) {
