@@ -1,7 +1,9 @@
 package rpc
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -77,18 +79,16 @@ func (l *Commands) Close(grace time.Duration) {
 
 // Exec runs one of rrdtool's verbs and streams its output.
 func (l *Commands) Exec(ctx context.Context, req *connect.Request[rondov1.ExecRequest], stream *connect.ServerStream[rondov1.ExecResponse]) error {
-	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
-	errOut := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
+	out := bufio.NewWriterSize(sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) }), chunkBytes)
+	errOut := bufio.NewWriter(sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) }))
 	env, err := l.environment(ctx, req.Msg)
 	if err != nil {
 		return err
 	}
 	env.Stdin, env.Stdout, env.Stderr = bytes.NewReader(req.Msg.GetStdin()), out, errOut
 	code := int32(rrdtool.Run(ctx, env, req.Msg.GetArgv()))
-	for _, c := range []*chunks{out, errOut} {
-		if err := c.flush(); err != nil {
-			return err
-		}
+	if err := cmp.Or(out.Flush(), errOut.Flush()); err != nil {
+		return err
 	}
 	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
 }

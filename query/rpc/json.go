@@ -18,16 +18,12 @@ import (
 type jsonCodec struct{ name string }
 
 func (c jsonCodec) Name() string { return c.name }
-func (jsonCodec) IsBinary() bool { return false }
 
 func (jsonCodec) Marshal(m any) ([]byte, error) { return protojson.Marshal(m.(proto.Message)) }
 
 func (jsonCodec) MarshalAppend(dst []byte, m any) ([]byte, error) {
 	return protojson.MarshalOptions{}.MarshalAppend(dst, m.(proto.Message))
 }
-
-// MarshalStable is Marshal: the order of the fields never changes, and only spaces may differ.
-func (c jsonCodec) MarshalStable(m any) ([]byte, error) { return c.Marshal(m) }
 
 func (jsonCodec) Unmarshal(b []byte, m any) error {
 	m = wire.Unwrap(m)

@@ -16,6 +16,18 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
+// A sender is a writer that sends what it gets in messages of chunkBytes at most.
+type sender func([]byte) error
+
+func (s sender) Write(p []byte) (int, error) {
+	for at := 0; at < len(p); at += chunkBytes {
+		if err := s(p[at:min(at+chunkBytes, len(p))]); err != nil {
+			return at, err
+		}
+	}
+	return len(p), nil
+}
+
 // upgrade takes over the connection of a request and runs a session of pipe mode on it.
 func (l *Commands) upgrade(w http.ResponseWriter, r *http.Request) {
 	conn, rw, err := http.NewResponseController(w).Hijack()

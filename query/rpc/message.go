@@ -24,17 +24,12 @@ func tooManyParts(n int) error {
 // unknown fields in requests that change something.
 type binaryCodec struct{}
 
-func (binaryCodec) Name() string   { return "proto" }
-func (binaryCodec) IsBinary() bool { return true }
+func (binaryCodec) Name() string { return "proto" }
 
 func (binaryCodec) Marshal(m any) ([]byte, error) { return proto.Marshal(m.(proto.Message)) }
 
 func (binaryCodec) MarshalAppend(dst []byte, m any) ([]byte, error) {
 	return proto.MarshalOptions{}.MarshalAppend(dst, m.(proto.Message))
-}
-
-func (binaryCodec) MarshalStable(m any) ([]byte, error) {
-	return proto.MarshalOptions{Deterministic: true}.Marshal(m.(proto.Message))
 }
 
 func (binaryCodec) Unmarshal(b []byte, m any) error {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -230,7 +231,7 @@ func (s *Server) Backup(ctx context.Context, req *connect.Request[rondov1.Backup
 			return fail(err, "backup: field since")
 		}
 	}
-	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.BackupResponse{Data: p}) })
+	out := bufio.NewWriterSize(sender(func(p []byte) error { return stream.Send(&rondov1.BackupResponse{Data: p}) }), chunkBytes)
 	folder, err := core.FolderOf(s.Store, "backup")
 	if err != nil {
 		return coded(err)
@@ -238,7 +239,7 @@ func (s *Server) Backup(ctx context.Context, req *connect.Request[rondov1.Backup
 	if err := folder.BackupSince(ctx, out, base); err != nil {
 		return fail(err, "backup")
 	}
-	return out.flush()
+	return out.Flush()
 }
 
 // Check streams the defects that [core.Store.Check] finds.
