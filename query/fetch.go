@@ -109,6 +109,23 @@ func PlanOf(s Store, ref core.Ref, d *rra.Definition, last rra.Time, r Request) 
 	return planOf(s, ref, d, archive, last.Unix(), r), nil
 }
 
+// Finest returns the index of the archive with the finest plain rows: of a function if there is
+// one, and else of any. It is -1 if no archive has plain rows.
+func Finest(d *rra.Definition, of rra.CF) int {
+	best := -1
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		switch {
+		case a.CF > rra.Last:
+		case best < 0,
+			a.CF == of && d.Archives[best].CF != of,
+			(a.CF == of) == (d.Archives[best].CF == of) && a.PDPs < d.Archives[best].PDPs:
+			best = i
+		}
+	}
+	return best
+}
+
 // planOf returns the plan for r that reads an archive of a series, which was updated last at the
 // second last.
 func planOf(s Store, ref core.Ref, d *rra.Definition, archive int, last int64, r Request) *Plan {

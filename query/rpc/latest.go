@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -48,7 +49,6 @@ type latestReader struct {
 	charge *answerCharge
 	answer *rondov1.LatestResponse
 	spans  map[latestSpan]*latestGroup
-	finest map[*rra.Definition]int // archive, by definition; -1: none has plain rows
 }
 
 // A latestSpan is a range of rows. Series with the same range are read together.
@@ -124,7 +124,7 @@ func (r *latestReader) add(e core.Series) error {
 		return err
 	}
 	r.answer.Series = append(r.answer.Series, item)
-	archive := r.archive(e.Definition)
+	archive := query.Finest(e.Definition, rra.Average)
 	if archive < 0 {
 		return nil
 	}
@@ -148,57 +148,39 @@ func (r *latestReader) add(e core.Series) error {
 	return nil
 }
 
-// archive returns the index of the archive whose rows are the finest, of AVERAGE if there is one.
-func (r *latestReader) archive(d *rra.Definition) int {
-	if i, ok := r.finest[d]; ok {
-		return i
-	}
-	best := -1
-	for i := range d.Archives {
-		a := &d.Archives[i]
-		if a.CF > rra.Last {
-			continue
-		}
-		if best >= 0 {
-			b := &d.Archives[best]
-			average, before := a.CF == rra.Average, b.CF == rra.Average
-			if average == before && a.PDPs >= b.PDPs || !average && before {
-				continue
-			}
-		}
-		best = i
-	}
-	if r.finest == nil {
-		r.finest = make(map[*rra.Definition]int)
-	}
-	r.finest[d] = best
-	return best
-}
-
 // read reads the rows of all groups. A series that was dropped meanwhile, or whose rows are
 // damaged, has none.
 func (r *latestReader) read(ctx context.Context) error {
 	for k, g := range r.spans {
-		var unread error
-		failed := r.server.Store.FetchMany(ctx, core.Spans(g.refs, k.archive, k.start, k.end), func(i int, rows *core.Rows, err error) {
-			switch {
-			case err == nil && rows.Step == k.step && len(rows.DS) == len(g.units[i]):
+		err := r.server.readSpan(ctx, k, g.refs, func(i int, rows *core.Rows, err error) {
+			if err == nil && rows.Step == k.step && len(rows.DS) == len(g.units[i]) {
 				g.items[i].Columns = columnsOf(rows.DS, rows.Values)
 				for j, c := range g.items[i].Columns {
 					c.Unit = g.units[i][j]
 				}
-			case err != nil && !hasNone(err):
-				unread = err
 			}
 		})
-		if failed != nil && !hasNone(failed) {
-			unread = failed
-		}
-		if unread != nil {
-			return fail(unread, "fetch")
+		if err != nil {
+			return fail(err, "fetch")
 		}
 	}
 	return nil
+}
+
+// readSpan reads the rows of series in a span, and calls put for each. It returns an error of rows
+// that are there and could not be read.
+func (s *Server) readSpan(ctx context.Context, k latestSpan, refs []core.Ref, put func(i int, rows *core.Rows, err error)) (unread error) {
+	err := s.Store.FetchMany(ctx, core.Spans(refs, k.archive, k.start, k.end), func(i int, rows *core.Rows, err error) {
+		if err != nil && !hasNone(err) {
+			unread = err
+			return
+		}
+		put(i, rows, err)
+	})
+	if err != nil && !hasNone(err) {
+		return err
+	}
+	return unread
 }
 
 // hasNone reports whether an error of a series says that its rows cannot be had by asking again:

@@ -72,25 +72,17 @@ func (t *tail) piece(ctx context.Context) (sent, more bool, err error) {
 // read adds the rows of one span to an answer. A series whose rows are damaged goes on behind them.
 // A series whose rows could not be read for another reason stays where it is: its rows are there,
 // and will come. If the series was altered, they come under its new reference.
-func (t *tail) read(ctx context.Context, k latestSpan, refs []core.Ref, of []*tailed, answer *rondov1.TailResponse) (unread error) {
-	failed := t.server.Store.FetchMany(ctx, core.Spans(refs, k.archive, k.start, k.end), func(i int, rows *core.Rows, err error) {
-		x := of[i]
-		if err != nil && !hasNone(err) {
-			unread = err
-			return
-		}
+func (t *tail) read(ctx context.Context, k latestSpan, refs []core.Ref, of []*tailed, answer *rondov1.TailResponse) error {
+	return t.server.readSpan(ctx, k, refs, func(i int, rows *core.Rows, err error) {
 		if errors.Is(err, core.ErrNotFound) {
 			return
 		}
+		x := of[i]
 		x.next = k.end
 		if err == nil && rows.Step == k.step {
 			answer.Rows = append(answer.Rows, &rondov1.FetchResponse{Path: x.path, Start: rows.Start, End: rows.End, Step: rows.Step, Columns: columnsOf(rows.DS, rows.Values)})
 		}
 	})
-	if failed != nil && !hasNone(failed) {
-		unread = failed
-	}
-	return unread
 }
 
 // giveUp ends the stream because series have been out of reach for too long. Before that it says,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query"
 )
 
 // choose finds the series of the request. Those that t has already go on where they are.
@@ -89,15 +90,14 @@ func (t *tail) selected(ctx context.Context) iter.Seq2[core.Series, error] {
 
 // newSeries returns a series that t does not have yet; nil if it has no rows to be sent.
 func (t *tail) newSeries(e core.Series) (*tailed, error) {
-	x := &tailed{ref: e.Ref, archive: -1, sources: len(e.Definition.Sources)}
-	for i := range e.Definition.Archives {
-		if a := &e.Definition.Archives[i]; a.CF == t.cf && (x.archive < 0 || a.PDPs*e.Definition.Step < x.step) {
-			x.archive, x.step = i, a.PDPs*e.Definition.Step
-		}
+	x := &tailed{ref: e.Ref, archive: query.Finest(e.Definition, t.cf), sources: len(e.Definition.Sources)}
+	if x.archive < 0 || e.Definition.Archives[x.archive].CF != t.cf {
+		return nil, nil
 	}
+	x.step = e.Definition.Archives[x.archive].PDPs * e.Definition.Step
 	last, err := core.Last(context.Background(), t.server.Store, e.Ref)
 	switch {
-	case x.archive < 0 || errors.Is(err, core.ErrNotFound):
+	case errors.Is(err, core.ErrNotFound):
 		return nil, nil
 	case err != nil:
 		return nil, fail(err, "last update of %.200q", e.Path)

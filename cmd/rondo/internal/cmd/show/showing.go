@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
@@ -72,21 +73,14 @@ func (s *showing) function(d *rra.Definition) (cf rra.CF, row int64, ok bool) {
 			return 0, 0, false
 		}
 	}
-	for i := range d.Archives {
-		a := &d.Archives[i]
-		if a.CF > rra.Last || s.cf != "" && a.CF != want && a.PDPs > 1 {
-			continue
-		}
-		length := a.PDPs * d.Step
-		better := !ok || (a.CF == want) != (cf == want) && a.CF == want || (a.CF == want) == (cf == want) && length < row
-		if better {
-			cf, row, ok = a.CF, length, true
-		}
+	i := query.Finest(d, want)
+	if i < 0 || s.cf != "" && d.Archives[i].CF != want && d.Archives[i].PDPs > 1 {
+		return 0, 0, false
 	}
-	if s.cf != "" {
-		cf = want
+	if s.cf == "" {
+		want = d.Archives[i].CF
 	}
-	return cf, row, ok
+	return want, d.Archives[i].PDPs * d.Step, true
 }
 
 // times returns the requested range. By default it ends with the last row, for people with the last
