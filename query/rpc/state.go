@@ -61,15 +61,9 @@ func (s *Server) Stats(ctx context.Context, _ *connect.Request[rondov1.StatsRequ
 	if err := access.From(ctx).NeedAll(); err != nil {
 		return nil, fail(err, "stats")
 	}
-	answer := StatsOf(s.Store.Stats())
-	answer.Version = s.Version
-	answer.StartedUs = s.Started.UnixMicro()
-	return connect.NewResponse(answer), nil
-}
-
-// StatsOf returns the counters of a store as a message.
-func StatsOf(st core.Stats) *rondov1.StatsResponse {
-	return &rondov1.StatsResponse{
+	st := s.Store.Stats()
+	answer := &rondov1.StatsResponse{
+		Version:              s.Version,
 		Series:               st.Series,
 		SamplesAccepted:      st.SamplesAccepted,
 		SamplesLate:          st.SamplesLate,
@@ -93,6 +87,10 @@ func StatsOf(st core.Stats) *rondov1.StatsResponse {
 		Held:                 st.Held,
 		Damaged:              st.Damaged,
 	}
+	if !s.Started.IsZero() { // no server runs
+		answer.StartedUs = s.Started.UnixMicro()
+	}
+	return connect.NewResponse(answer), nil
 }
 
 // Notes returns the events that are kept beside the series, such as collectd's notifications.

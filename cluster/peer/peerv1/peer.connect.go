@@ -770,3 +770,18 @@ func (UnimplementedPeerHandler) Backup(context.Context, *connect.Request[BackupR
 func (UnimplementedPeerHandler) Digest(context.Context, *connect.Request[StateRequest]) (*connect.Response[DigestResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.peer.v1.Peer.Digest is not implemented"))
 }
+
+// PeerCalls has the methods of Peer with one request and one answer.
+type PeerCalls interface {
+	State(context.Context, *connect.Request[StateRequest]) (*connect.Response[StateResponse], error)
+	Update(context.Context, *connect.Request[UpdateRequest]) (*connect.Response[UpdateResponse], error)
+	Flush(context.Context, *connect.Request[RefsRequest]) (*connect.Response[DoneResponse], error)
+	Lookup(context.Context, *connect.Request[PathRequest]) (*connect.Response[RefResponse], error)
+	Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[DoneResponse], error)
+	Relabel(context.Context, *connect.Request[RelabelRequest]) (*connect.Response[EachResponse], error)
+	Drop(context.Context, *connect.Request[DropRequest]) (*connect.Response[EachResponse], error)
+	Info(context.Context, *connect.Request[RefRequest]) (*connect.Response[InfoResponse], error)
+	SetMetadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[EachResponse], error)
+	AddNote(context.Context, *connect.Request[NoteRequest]) (*connect.Response[DoneResponse], error)
+	Digest(context.Context, *connect.Request[StateRequest]) (*connect.Response[DigestResponse], error)
+}

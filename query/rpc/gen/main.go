@@ -106,12 +106,21 @@ func (s service) run(plugin, parameter string, files []*descriptorpb.FileDescrip
 // oneClient finds the client of a method in what protoc-gen-connect-go wrote.
 var oneClient = regexp.MustCompile(`connect\.NewClient\[([\w.]+, [\w.]+)\](\(\s+httpClient,\s+baseURL\+(\w+)Procedure)`)
 
-// shared puts package wire in place of connect where a method has one request and one answer.
+// shared puts package wire in place of connect where a method has one request and one answer, and
+// adds an interface of these methods, which clients and handlers have in the same form.
 func shared(content string, file *descriptorpb.FileDescriptorProto) string {
 	unary := map[string]bool{}
 	for _, s := range file.GetService() {
+		var calls strings.Builder
 		for _, m := range s.GetMethod() {
-			unary[s.GetName()+m.GetName()] = !m.GetClientStreaming() && !m.GetServerStreaming()
+			if unary[s.GetName()+m.GetName()] = !m.GetClientStreaming() && !m.GetServerStreaming(); unary[s.GetName()+m.GetName()] {
+				name := func(of string) string { return of[strings.LastIndexByte(of, '.')+1:] }
+				fmt.Fprintf(&calls, "\t%s(context.Context, *connect.Request[%s]) (*connect.Response[%s], error)\n",
+					m.GetName(), name(m.GetInputType()), name(m.GetOutputType()))
+			}
+		}
+		if strings.Contains(content, "type "+s.GetName()+"Client interface") {
+			content += fmt.Sprintf("\n// %[1]sCalls has the methods of %[1]s with one request and one answer.\ntype %[1]sCalls interface {\n%[2]s}\n", s.GetName(), &calls)
 		}
 	}
 	for _, found := range oneClient.FindAllStringSubmatch(content, -1) {

@@ -1526,3 +1526,48 @@ func (UnimplementedClusterHandler) Drain(context.Context, *connect.Request[Drain
 func (UnimplementedClusterHandler) CheckReplicas(context.Context, *connect.Request[CheckReplicasRequest], *connect.ServerStream[CheckReplicasResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Cluster.CheckReplicas is not implemented"))
 }
+
+// RondoCalls has the methods of Rondo with one request and one answer.
+type RondoCalls interface {
+	Write(context.Context, *connect.Request[WriteRequest]) (*connect.Response[WriteResponse], error)
+	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreateResponse], error)
+	Drop(context.Context, *connect.Request[DropRequest]) (*connect.Response[DropResponse], error)
+	Rename(context.Context, *connect.Request[RenameRequest]) (*connect.Response[RenameResponse], error)
+	Fetch(context.Context, *connect.Request[FetchRequest]) (*connect.Response[FetchResponse], error)
+	List(context.Context, *connect.Request[ListRequest]) (*connect.Response[ListResponse], error)
+	Labels(context.Context, *connect.Request[LabelsRequest]) (*connect.Response[LabelsResponse], error)
+	Info(context.Context, *connect.Request[InfoRequest]) (*connect.Response[InfoResponse], error)
+	Stats(context.Context, *connect.Request[StatsRequest]) (*connect.Response[StatsResponse], error)
+	Notes(context.Context, *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error)
+	Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error)
+	Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error)
+	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
+	Hosts(context.Context, *connect.Request[HostsRequest]) (*connect.Response[HostsResponse], error)
+	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
+	FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error)
+	Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error)
+	Dashboard(context.Context, *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error)
+	SaveDashboard(context.Context, *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error)
+	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
+	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
+	Alerts(context.Context, *connect.Request[AlertsRequest]) (*connect.Response[AlertsResponse], error)
+	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
+	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
+	Alter(context.Context, *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error)
+	Tune(context.Context, *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error)
+	SetMetadata(context.Context, *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error)
+	Import(context.Context, *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error)
+	Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error)
+	Query(context.Context, *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error)
+	Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error)
+	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
+}
+
+// ClusterCalls has the methods of Cluster with one request and one answer.
+type ClusterCalls interface {
+	State(context.Context, *connect.Request[ClusterStateRequest]) (*connect.Response[ClusterState], error)
+	Move(context.Context, *connect.Request[MoveRequest]) (*connect.Response[MoveResponse], error)
+	Lead(context.Context, *connect.Request[LeadRequest]) (*connect.Response[LeadResponse], error)
+	Release(context.Context, *connect.Request[ReleaseRequest]) (*connect.Response[ReleaseResponse], error)
+	Drain(context.Context, *connect.Request[DrainRequest]) (*connect.Response[DrainResponse], error)
+}

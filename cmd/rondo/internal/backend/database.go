@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/client"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -32,7 +33,7 @@ func (d *Database) Close() error {
 }
 
 // API returns the service of the server, or one over the store that this process has opened.
-func (d *Database) API() rpc.API {
+func (d *Database) API() rondov1.RondoCalls {
 	if d.Client != nil {
 		return d.Client.RondoClient
 	}
@@ -45,24 +46,11 @@ func (d *Database) Backup(ctx context.Context, w io.Writer, base *core.BackupHea
 	if d.Store != nil {
 		return d.Store.BackupSince(ctx, w, base)
 	}
-	var req rondov1.BackupRequest
+	var since []byte
 	if base != nil {
-		req.Since, _ = base.AppendBinary(nil) // it does not fail
+		since, _ = base.AppendBinary(nil) // it does not fail
 	}
-	stream, err := d.Client.Backup(ctx, connect.NewRequest(&req))
-	if err != nil {
-		return Explain(err)
-	}
-	defer func() { _ = stream.Close() }() // an error of it would say nothing new
-	for stream.Receive() {
-		if _, err := w.Write(stream.Msg().GetData()); err != nil {
-			return err
-		}
-	}
-	if err := stream.Err(); err != nil {
-		return Explain(err)
-	}
-	return nil
+	return Explain((&client.Client{API: d.Client}).BackupSince(ctx, w, since))
 }
 
 // Check returns what is broken in the database.

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -71,7 +70,7 @@ func above(base, word string) []cobra.Completion {
 // nextParts returns the paths that begin with word, each up to its next slash. Each page of the
 // list begins behind the folder that the last one ended in, so that a folder of a million series
 // costs one page.
-func nextParts(ctx context.Context, api rpc.API, word string) []cobra.Completion {
+func nextParts(ctx context.Context, api rondov1.RondoCalls, word string) []cobra.Completion {
 	var out []cobra.Completion
 	req := &rondov1.ListRequest{Prefix: word, Limit: MostCompleted, Brief: true}
 	for len(out) < MostCompleted {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
@@ -19,7 +18,7 @@ import (
 
 // A Picker finds the series that arguments of a command mean.
 type Picker struct {
-	API    rpc.API
+	API    rondov1.RondoCalls
 	Env    rrdtool.Env // for names of files
 	labels []string    // name=value, name!=value, name=~pattern or name!~pattern; all must match
 }

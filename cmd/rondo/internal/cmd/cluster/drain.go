@@ -67,7 +67,7 @@ func (d *draining) run(ctx context.Context, node string) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(d.timeout))
 		defer cancel()
 	}
-	return d.with(ctx, func(api clusterAPI) error {
+	return d.with(ctx, func(api rondov1.ClusterCalls) error {
 		_, err := api.Drain(ctx, connect.NewRequest(&rondov1.DrainRequest{Node: node, Undo: d.undo, Forget: d.forget}))
 		switch {
 		case err != nil:
@@ -84,7 +84,7 @@ func (d *draining) run(ctx context.Context, node string) error {
 }
 
 // await waits until a node has no replica.
-func (d *draining) await(ctx context.Context, api clusterAPI, node string) error {
+func (d *draining) await(ctx context.Context, api rondov1.ClusterCalls, node string) error {
 	told := ""
 	return d.poll(ctx, api, func(st *rondov1.ClusterState) (bool, error) {
 		n := nodeOf(st, node)

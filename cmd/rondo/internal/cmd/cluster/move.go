@@ -99,7 +99,7 @@ func (m *moving) run(ctx context.Context, args []string) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(m.timeout))
 		defer cancel()
 	}
-	return m.with(ctx, func(api clusterAPI) error {
+	return m.with(ctx, func(api rondov1.ClusterCalls) error {
 		var begun string
 		var done func(*rondov1.ClusterPartition) (bool, error)
 		switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // A hangingAPI is a node that never answers.
-type hangingAPI struct{ clusterAPI }
+type hangingAPI struct{ rondov1.ClusterCalls }
 
 func (hangingAPI) State(ctx context.Context, _ *connect.Request[rondov1.ClusterStateRequest]) (*connect.Response[rondov1.ClusterState], error) {
 	<-ctx.Done()

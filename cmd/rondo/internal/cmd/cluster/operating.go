@@ -36,18 +36,8 @@ func (o *operating) addDirect(f *pflag.FlagSet) {
 	o.AddPlace(f, "empty: a node is asked")
 }
 
-// A clusterAPI has the methods of the service Cluster that answer with one message. A client of a
-// node has them, and so has what works on the servers of NATS.
-type clusterAPI interface {
-	State(ctx context.Context, req *connect.Request[rondov1.ClusterStateRequest]) (*connect.Response[rondov1.ClusterState], error)
-	Move(ctx context.Context, req *connect.Request[rondov1.MoveRequest]) (*connect.Response[rondov1.MoveResponse], error)
-	Lead(ctx context.Context, req *connect.Request[rondov1.LeadRequest]) (*connect.Response[rondov1.LeadResponse], error)
-	Release(ctx context.Context, req *connect.Request[rondov1.ReleaseRequest]) (*connect.Response[rondov1.ReleaseResponse], error)
-	Drain(ctx context.Context, req *connect.Request[rondov1.DrainRequest]) (*connect.Response[rondov1.DrainResponse], error)
-}
-
 // with calls fn with the service for operators of the cluster.
-func (o *operating) with(ctx context.Context, fn func(clusterAPI) error) (err error) {
+func (o *operating) with(ctx context.Context, fn func(rondov1.ClusterCalls) error) (err error) {
 	if o.Servers.URL == "" {
 		node, err := o.node(ctx)
 		if err != nil {
@@ -91,7 +81,7 @@ func (o *operating) node(ctx context.Context) (*backend.Database, error) {
 	return db, nil
 }
 
-func clusterState(ctx context.Context, api clusterAPI) (*rondov1.ClusterState, error) {
+func clusterState(ctx context.Context, api rondov1.ClusterCalls) (*rondov1.ClusterState, error) {
 	answer, err := api.State(ctx, connect.NewRequest(&rondov1.ClusterStateRequest{}))
 	if err != nil {
 		return nil, backend.Explain(err)
@@ -109,7 +99,7 @@ func (o *operating) completeState(cmd *cobra.Command, pick func(*rondov1.Cluster
 	ctx, cancel := context.WithTimeout(ctx, cli.CompleteTime)
 	defer cancel()
 	var out []cobra.Completion
-	err := o.with(ctx, func(api clusterAPI) error {
+	err := o.with(ctx, func(api rondov1.ClusterCalls) error {
 		st, err := clusterState(ctx, api)
 		if err == nil {
 			out = pick(st)
@@ -137,7 +127,7 @@ func (o *operating) warn(line string) {
 const clusterEvery = time.Second
 
 // await waits until something is so of a partition.
-func (o *operating) await(ctx context.Context, api clusterAPI, partition int32, done func(*rondov1.ClusterPartition) (bool, error)) error {
+func (o *operating) await(ctx context.Context, api rondov1.ClusterCalls, partition int32, done func(*rondov1.ClusterPartition) (bool, error)) error {
 	return o.poll(ctx, api, func(st *rondov1.ClusterState) (bool, error) {
 		if int(partition) >= len(st.GetPartitions()) {
 			return false, fmt.Errorf("there is no partition %d any more", partition)
@@ -148,7 +138,7 @@ func (o *operating) await(ctx context.Context, api clusterAPI, partition int32, 
 
 // poll looks at the cluster until done reports true, or an error. A look that fails is tried
 // again.
-func (o *operating) poll(ctx context.Context, api clusterAPI, done func(*rondov1.ClusterState) (bool, error)) error {
+func (o *operating) poll(ctx context.Context, api rondov1.ClusterCalls, done func(*rondov1.ClusterState) (bool, error)) error {
 	failed := ""
 	for {
 		st, err := clusterState(ctx, api)

@@ -40,7 +40,7 @@ func newClusterStatus(c *cli.Factory) *cobra.Command {
 			if len(o.Servers.Monitor) > 0 && o.Servers.URL == "" {
 				return cli.Misused("cluster status", errors.New("--cluster-monitor is for --cluster: a node knows the monitoring ports"))
 			}
-			return o.with(cmd.Context(), func(api clusterAPI) error {
+			return o.with(cmd.Context(), func(api rondov1.ClusterCalls) error {
 				st, err := clusterState(cmd.Context(), api)
 				if err != nil {
 					return err
@@ -156,7 +156,7 @@ func newClusterNodes(c *cli.Factory) *cobra.Command {
 		Long:  clusterNodesHelp,
 		Args:  cli.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.with(cmd.Context(), func(api clusterAPI) error {
+			return o.with(cmd.Context(), func(api rondov1.ClusterCalls) error {
 				st, err := clusterState(cmd.Context(), api)
 				if err != nil {
 					return err
@@ -237,7 +237,7 @@ func newClusterPartitions(c *cli.Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.with(cmd.Context(), func(api clusterAPI) error {
+			return o.with(cmd.Context(), func(api rondov1.ClusterCalls) error {
 				st, err := clusterState(cmd.Context(), api)
 				if err != nil {
 					return err

@@ -17,7 +17,6 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rpc/types/typesv1"
 	"github.com/rondo-db/rondo/receivers"
@@ -141,14 +140,10 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 		return nil, err
 	}
 	defer func() { err = cmp.Or(err, o.Close()) }()
-	ask := (&rpc.Server{Store: o.Store}).Info
-	switch {
-	case o.Client != nil:
-		ask = o.Client.Info
-	case o.Store == nil:
+	if o.Client == nil && o.Store == nil {
 		return s, nil
 	}
-	answer, err := ask(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: name}))
+	answer, err := o.API().Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: name}))
 	if connect.CodeOf(err) == connect.CodeNotFound {
 		return s, nil
 	} else if err != nil {

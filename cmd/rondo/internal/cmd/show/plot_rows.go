@@ -9,14 +9,13 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // fetch gives the chart its lines. Rows of a series are fetched once for all of its data sources.
 // It returns the seconds of a row, or 0 if they differ.
-func (p *plotting) fetch(ctx context.Context, api rpc.API, lines []*plotLine, c *chart.Chart) (step int64, err error) {
+func (p *plotting) fetch(ctx context.Context, api rondov1.RondoCalls, lines []*plotLine, c *chart.Chart) (step int64, err error) {
 	names := lineNames(lines)
 	withBand := p.band == "always" || p.band == "auto" && len(lines) == 1
 	var rows map[string]*rondov1.FetchResponse // of the series at hand, by function
@@ -57,7 +56,7 @@ func (p *plotting) fetch(ctx context.Context, api rpc.API, lines []*plotLine, c 
 }
 
 // fetchLine returns the rows of a data source by a consolidation function.
-func fetchLine(ctx context.Context, api rpc.API, l *plotLine, cf rra.CF, c *chart.Chart, rows map[string]*rondov1.FetchResponse) (chart.Rows, error) {
+func fetchLine(ctx context.Context, api rondov1.RondoCalls, l *plotLine, cf rra.CF, c *chart.Chart, rows map[string]*rondov1.FetchResponse) (chart.Rows, error) {
 	answer := rows[cf.String()]
 	if answer == nil {
 		var err error

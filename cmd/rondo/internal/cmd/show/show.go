@@ -16,7 +16,6 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -111,7 +110,7 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 }
 
 // fetch returns the rows for a request: as they are stored for a program, and joined for people.
-func (s *showing) fetch(ctx context.Context, api rpc.API, req *rondov1.FetchRequest) (*rondov1.FetchResponse, error) {
+func (s *showing) fetch(ctx context.Context, api rondov1.RondoCalls, req *rondov1.FetchRequest) (*rondov1.FetchResponse, error) {
 	if s.format == table.Formats[0] {
 		return joined(ctx, api, req, 0)
 	}
@@ -124,7 +123,7 @@ func (s *showing) fetch(ctx context.Context, api rpc.API, req *rondov1.FetchRequ
 
 // joined returns rows that all archives of a series give together: points of them, or if that is 0
 // as many as the resolution wants.
-func joined(ctx context.Context, api rpc.API, req *rondov1.FetchRequest, points int) (*rondov1.FetchResponse, error) {
+func joined(ctx context.Context, api rondov1.RondoCalls, req *rondov1.FetchRequest, points int) (*rondov1.FetchResponse, error) {
 	answer, err := api.FetchMany(ctx, connect.NewRequest(&rondov1.FetchManyRequest{
 		Select: []*rondov1.Selection{{Path: req.GetPath(), Cf: req.GetCf()}},
 		Start:  req.GetStart(), End: req.GetEnd(), Resolution: req.GetResolution(), MaxPoints: int32(points),

@@ -14,7 +14,6 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -32,17 +31,12 @@ or tsv, where the name of a counter ends in its unit.`,
 				return err
 			}
 			defer func() { err = cmp.Or(err, o.Close()) }()
-			var m *rondov1.StatsResponse
-			if o.Client != nil {
-				answer, err := o.Client.Stats(cmd.Context(), connect.NewRequest(&rondov1.StatsRequest{}))
-				if err != nil {
-					return err
-				}
-				m = answer.Msg
-			} else {
-				m = rpc.StatsOf(o.Store.Stats())
-				m.Version = cli.Version()
+			answer, err := o.API().Stats(cmd.Context(), connect.NewRequest(&rondov1.StatsRequest{}))
+			if err != nil {
+				return err
 			}
+			m := answer.Msg
+			m.Version = cmp.Or(m.GetVersion(), cli.Version())
 			if health.MuchFree(m.GetDatabaseBytes(), m.GetDatabaseFreeBytes()) && format == table.Formats[0] {
 				// If this fails, the hint cannot be delivered.
 				_, _ = fmt.Fprintf(c.Stderr, "%d MiB of the database file are free pages: rondo compact gives them back to the file system\n", m.GetDatabaseFreeBytes()>>20)

@@ -7,7 +7,6 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/cli"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -35,7 +34,7 @@ type topRun struct {
 }
 
 // latestPage returns the newest rows of a page of series.
-func latestPage(ctx context.Context, api rpc.API, prefix, page string) (*rondov1.LatestResponse, error) {
+func latestPage(ctx context.Context, api rondov1.RondoCalls, prefix, page string) (*rondov1.LatestResponse, error) {
 	answer, err := api.Latest(ctx, connect.NewRequest(&rondov1.LatestRequest{Prefix: prefix, Page: page, Limit: topPage, Rows: topRows}))
 	if err != nil {
 		return nil, err
