@@ -29,12 +29,17 @@ type export struct {
 	zeros    []int // which samples of batch were put in: they may be late
 	news     receivers.Newcomers[key, reading]
 	asked    []asked // of the requests of news
-	name     string  // of the metric, as Prometheus has it, if named is dec.fresh
-	named    int
-	nameErr  error
-	resource []attribute // of source, the last resource with a new series
+	names    nameTable
+	named    int          // dec.fresh when the next four were made of a metric
+	sent     string       // its name
+	name     string       // the same as Prometheus has it
+	nameErr  error        // there is no such name
+	texts    []core.Label // what it says of itself
+	origin   *origin      // of source, the last resource with a new series
 	source   []byte
 	key      []byte
+	hashed   int // dec.fresh when metric was made
+	metric   key
 	one      [1]rra.Value
 	points   int64 // values that came
 	rejected int64 // of them not stored

@@ -75,20 +75,26 @@ func (t *intake) forget(now time.Time, often bool) {
 	}
 }
 
-// appendKey appends all that names the series of a value, as sent.
-func (d *decoder) appendKey(dst []byte, p *part) []byte {
+// appendMetric appends all that names the metric of a value, as sent.
+func (d *decoder) appendMetric(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(d.resource)))
 	dst = append(dst, d.resource...)
 	dst = binary.AppendUvarint(dst, uint64(len(d.name)))
 	dst = append(dst, d.name...)
-	dst = binary.AppendUvarint(dst, uint64(len(d.unit)))
-	dst = append(dst, d.unit...)
-	dst = append(dst, byte(d.typ), byte(d.mode), byte(len(p.suffix)), byte(len(p.label)))
+	dst = append(dst, byte(d.typ), byte(d.mode))
+	return append(dst, d.unit...)
+}
+
+// appendKey appends all that names the series of a value, as sent, if metric names its metric.
+func (d *decoder) appendKey(dst []byte, metric key, p *part) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, metric[0])
+	dst = binary.LittleEndian.AppendUint64(dst, metric[1])
+	dst = append(dst, byte(len(p.suffix)), byte(len(p.label)))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(p.bound))
 	return append(dst, d.point.attrs...)
 }
 
-// keyOf returns the key of what appendKey has returned.
+// keyOf returns the key of what appendMetric or appendKey has returned.
 func (t *intake) keyOf(b []byte) key {
 	return key{maphash.Bytes(t.seeds[0], b), maphash.Bytes(t.seeds[1], b)}
 }

@@ -40,10 +40,48 @@ var (
 const prefix = "otlp"
 
 // An attribute is a name and a value as text.
-type attribute struct{ name, value string }
+type attribute struct {
+	*attributeName
+	value string
+}
+
+// An attributeName is the name of an attribute.
+type attributeName struct {
+	name    string
+	label   string // Prometheus' form of it
+	foreign bool   // the label lacks what distinguishes the name
+}
+
+// A nameTable keeps the names of attributes: a program has few.
+type nameTable map[string]*attributeName
+
+// maxNames is how many names a nameTable keeps; then it forgets all.
+const maxNames = 1024
+
+func (t nameTable) of(b []byte) *attributeName {
+	if n := t[string(b)]; n != nil {
+		return n
+	}
+	n := &attributeName{name: receivers.Text(b)}
+	n.foreign = foreign(n.name)
+	var err error
+	namer := otlptranslator.LabelNamer{}
+	if n.label, err = namer.Build(n.name); err != nil {
+		n.label = receivers.LabelText(n.name) // nothing of the name is left
+	}
+	if strings.HasPrefix(n.label, "__") {
+		n.label = "key" + n.label // reserved
+	}
+	if len(t) >= maxNames {
+		clear(t)
+	}
+	t[string(b)] = n
+	return n
+}
 
 // attributes reads attributes as appendAttribute has written them.
-func attributes(b []byte) (as []attribute, err error) {
+func (t nameTable) attributes(b []byte) ([]attribute, error) {
+	as := make([]attribute, 0, 8)
 	for count := 0; len(b) > 0; count++ {
 		n, used := binary.Uvarint(b)
 		kv := b[used:][:n]
@@ -51,30 +89,30 @@ func attributes(b []byte) (as []attribute, err error) {
 		if count == MaxAttributes {
 			return nil, errAttributes
 		}
-		var a attribute
+		var name []byte
+		var v any
 		err := fields(kv, func(f field) (err error) {
 			switch {
 			case f.is(1, protowire.BytesType):
-				a.name = receivers.Text(f.bytes)
+				name = f.bytes
 			case f.is(2, protowire.BytesType):
-				var v any
-				if v, err = anyValue(f.bytes, 0); err == nil {
-					a.value, err = textOf(v)
-				}
+				v, err = anyValue(f.bytes, 0)
 			}
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		if len(a.name) > MaxName {
+		value, err := textOf(v)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(name) > MaxName:
 			return nil, errNameLong
-		}
-		if len(a.value) > MaxValue {
+		case len(value) > MaxValue:
 			return nil, errValueLong
-		}
-		if a.name != "" && a.value != "" {
-			as = append(as, a)
+		case len(name) > 0 && value != "":
+			as = append(as, attribute{t.of(name), value})
 		}
 	}
 	return as, nil
@@ -171,48 +209,63 @@ func formatFloat(f float64) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
+// An origin is what the attributes of a resource say of its series.
+type origin struct {
+	job, instance string
+	host          string      // the machine; empty: none is named
+	others        []attribute // those that do not name the service
+	process       []attribute // labels of all series, if it is a process and no service
+}
+
+// originOf returns the origin with attributes. Where it has no instance, its machine is the
+// instance, so that the machines of a service do not share series. Where it is a process and no
+// service, its name and number are labels, so that the processes of a machine do not share series.
+func originOf(attrs []attribute) *origin {
+	o, id := new(origin), ""
+	for _, a := range attrs {
+		switch a.name {
+		case serviceName:
+			o.job += a.value
+			continue
+		case serviceNamespace:
+			o.job = a.value + "/" + o.job
+			continue
+		case serviceInstance:
+			o.instance = a.value
+			continue
+		case hostName:
+			o.host = a.value
+		case hostID:
+			id = a.value
+		case processPID, processName:
+			o.process = append(o.process, a)
+		}
+		o.others = append(o.others, a)
+	}
+	if o.job+o.instance != "" {
+		o.process = nil
+	}
+	o.instance = cmp.Or(o.instance, o.host, id)
+	o.job = strings.TrimSuffix(o.job, "/") // a namespace alone
+	return o
+}
+
 // identify returns the path of a series, otlp/JOB/INSTANCE/NAME{LABELS}, and its labels: __name__,
 // job and instance, the attributes of the data point, and le or quantile. Names are those that
-// Prometheus gives. Where a resource has no instance, its machine is the instance, so that the
-// machines of a service do not share series. Where a resource is a process and no service, its name
-// and number are labels, so that the processes of a machine do not share series.
+// Prometheus gives.
 //
 // Prometheus' names have no letters outside ASCII. Where sent has such letters, it is the label
 // raw_name, so that names that differ are not one series.
-func identify(resource, attrs []attribute, name, sent string, p *part, withResource bool) receivers.Identity {
-	job, instance, host, id := "", "", "", ""
-	var others, process []attribute
-	for _, a := range resource {
-		switch a.name {
-		case serviceName:
-			job += a.value
-		case serviceNamespace:
-			job = a.value + "/" + job
-		case serviceInstance:
-			instance = a.value
-		case hostName:
-			host, others = a.value, append(others, a)
-		case hostID:
-			id, others = a.value, append(others, a)
-		case processPID, processName:
-			process, others = append(process, a), append(others, a)
-		default:
-			others = append(others, a)
-		}
-	}
-	if job+instance == "" { // of no service, but of the processes of a machine
-		attrs = append(attrs, process...)
-	}
-	instance = cmp.Or(instance, host, id)
-	job = strings.TrimSuffix(job, "/") // a namespace alone
+func (o *origin) identify(attrs []attribute, name, sent string, p *part, withResource bool) receivers.Identity {
+	attrs = append(attrs, o.process...)
 	ls := append(make([]core.Label, 0, 5+len(attrs)), core.Label{Name: "__name__", Value: name + p.suffix})
 	add := func(name, value string) {
 		if value != "" {
 			ls = append(ls, core.Label{Name: name, Value: receivers.LabelValue(value)})
 		}
 	}
-	add("job", job)
-	add("instance", instance)
+	add("job", o.job)
+	add("instance", o.instance)
 	if p.label != "" {
 		add(p.label, formatFloat(p.bound))
 	}
@@ -221,14 +274,14 @@ func identify(resource, attrs []attribute, name, sent string, p *part, withResou
 	}
 	own := len(ls)
 	if withResource {
-		attrs = others
+		attrs = slices.Clone(o.others)
 	}
 	slices.SortStableFunc(attrs, func(a, b attribute) int { return strings.Compare(a.name, b.name) })
 	for _, a := range attrs {
 		addAttribute(&ls, own, a)
 	}
 	slices.SortFunc(ls[1:], func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
-	return receivers.Identity{Path: path(job, instance, ls, attrs), Labels: ls}
+	return receivers.Identity{Path: path(o.job, o.instance, ls, attrs), Labels: ls}
 }
 
 // rawName is the label with the name of a metric as it was sent.
@@ -251,18 +304,10 @@ func foreign(name string) bool {
 // addAttribute adds the label of an attribute. The first own labels stay as they are. Values of
 // attributes whose names become the same are joined.
 func addAttribute(ls *[]core.Label, own int, a attribute) {
-	namer := otlptranslator.LabelNamer{}
-	name, err := namer.Build(a.name)
-	if err != nil {
-		name = receivers.LabelText(a.name) // nothing of the name is left
-	}
-	if strings.HasPrefix(name, "__") {
-		name = "key" + name // reserved
-	}
 	value := receivers.LabelValue(a.value)
-	switch i := slices.IndexFunc(*ls, func(l core.Label) bool { return l.Name == name }); {
+	switch i := slices.IndexFunc(*ls, func(l core.Label) bool { return l.Name == a.label }); {
 	case i < 0:
-		*ls = append(*ls, core.Label{Name: name, Value: value})
+		*ls = append(*ls, core.Label{Name: a.label, Value: value})
 	case i >= own:
 		(*ls)[i].Value += ";" + value
 	}
@@ -272,7 +317,7 @@ func addAttribute(ls *[]core.Label, own int, a attribute) {
 func path(job, instance string, ls []core.Label, attrs []attribute) string {
 	p := pathname.New(prefix)
 	for _, a := range attrs {
-		if foreign(a.name) || !utf8.ValidString(a.value) {
+		if a.foreign || !utf8.ValidString(a.value) {
 			p.Mix(a.name, a.value)
 			p.Blur()
 		}

@@ -23,7 +23,7 @@ func (e *export) newcomer(k key, p *part, r reading) {
 			return
 		}
 		i = e.news.Ask(k, q)
-		e.asked = append(e.asked, asked{k, e.dec.texts()})
+		e.asked = append(e.asked, asked{k, e.texts})
 	}
 	e.news.Wait(i, r, 0, e.now)
 }
@@ -32,38 +32,36 @@ func (e *export) newcomer(k key, p *part, r reading) {
 func (e *export) request(p *part, r reading) (receivers.Request, error) {
 	d := &e.dec
 	if e.named != d.fresh {
-		e.named = d.fresh
-		e.name, e.nameErr = metricName(receivers.Text(d.name), receivers.Text(d.unit), d.typ, d.mode)
+		e.named, e.sent, e.texts = d.fresh, receivers.Text(d.name), d.texts()
+		e.name, e.nameErr = metricName(e.sent, receivers.Text(d.unit), d.typ, d.mode)
 	}
 	if e.nameErr != nil {
 		return receivers.Request{}, e.nameErr
 	}
-	resource, err := e.resource, error(nil)
-	if !bytes.Equal(e.source, d.resource) {
-		if resource, err = attributes(d.resource); err != nil {
+	if e.origin == nil || !bytes.Equal(e.source, d.resource) {
+		attrs, err := e.names.attributes(d.resource)
+		if err != nil {
 			return receivers.Request{}, err
 		}
-		e.resource, e.source = resource, append(e.source[:0], d.resource...)
+		e.origin, e.source = originOf(attrs), append(e.source[:0], d.resource...)
 	}
-	attrs, err := attributes(d.point.attrs)
+	attrs, err := e.names.attributes(d.point.attrs)
 	if err != nil {
 		return receivers.Request{}, err
 	}
 	q := receivers.Request{
-		Identity: identify(resource, attrs, e.name, receivers.Text(d.name), p, r.mode == info),
+		Identity: e.origin.identify(attrs, e.name, e.sent, p, r.mode == info),
 		Sender:   e.from,
 		Time:     r.at,
 		Define:   e.define[r.mode],
 		Fits:     r.mode.fits,
 		Learn:    e.step == 0,
 	}
+	if e.origin.host != "" {
+		q.Sender = receivers.LabelText(e.origin.host)
+	}
 	if job := core.LabelValue(q.Labels, "job"); job != "" { // else it may come from anywhere
 		q.Group = "otlp/" + job
-	}
-	for _, a := range resource {
-		if a.name == hostName {
-			q.Sender = receivers.LabelText(a.value)
-		}
 	}
 	q.Since, _ = e.begins(r)
 	q.Begins = func(first rra.Time) (since, zero rra.Time) {

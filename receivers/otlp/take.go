@@ -13,7 +13,7 @@ import (
 const batchSamples = 16384
 
 func newExport(t *intake, under *receivers.Requests) *export {
-	e := &export{intake: t, Requests: under}
+	e := &export{intake: t, Requests: under, names: make(nameTable)}
 	e.dec = decoder{take: e.value, skip: e.skip, warn: e.explain}
 	return e
 }
@@ -37,7 +37,11 @@ func (e *export) value(p *part, m mode, v float64) error {
 	if d.point.unknown {
 		v = math.NaN()
 	}
-	e.key = d.appendKey(e.key[:0], p)
+	if e.hashed != d.fresh {
+		e.key = d.appendMetric(e.key[:0])
+		e.hashed, e.metric = d.fresh, e.keyOf(e.key)
+	}
+	e.key = d.appendKey(e.key[:0], e.metric, p)
 	e.find(e.keyOf(e.key), p, reading{mode: m, at: d.point.at, start: d.point.start, value: v})
 	if e.batch.Len() >= batchSamples || e.news.Full() {
 		e.flush()
