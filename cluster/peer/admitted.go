@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
-
-	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 )
 
 // A RefusedError says why another node and this process will never talk to each other: they know
@@ -66,7 +64,10 @@ func (n *Node) Admitted(ctx context.Context) error {
 
 // knock makes the cheapest call.
 func (n *Node) knock(ctx context.Context) error {
-	_, err := n.rpc.State(ctx, connect.NewRequest(&peerv1.StateRequest{Target: &peerv1.Target{Partition: nowhere}}))
+	_, err := stats.one(ctx, n.Partition(nowhere), struct{}{})
+	if _, answered := errors.AsType[*farError](err); answered {
+		return nil
+	}
 	return err
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/limit"
+	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -35,17 +35,15 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// The defaults of Options.
-const (
-	DefaultTimeout = 10 * time.Second
-)
+// DefaultTimeout is Options.Timeout where that is 0.
+const DefaultTimeout = 10 * time.Second
 
 // A Node is the connection to another node. Its methods may be called concurrently.
 type Node struct {
 	address   string
 	o         Options
 	transport *http.Transport
-	rpc       peerv1.PeerClient
+	rpc       *connect.Client[message, message]
 
 	mu     sync.Mutex    // guards what follows, and stream and joined of clients
 	stream *submitStream // of all clients; nil: none was needed yet
@@ -78,7 +76,8 @@ func NewNode(address string, o Options) (*Node, error) {
 	// calls under way end then, without a deadline as well, and are not made to it once more.
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: o.Timeout * 9 / 20, PingTimeout: o.Timeout * 9 / 20}
 	h := &http.Client{Transport: bearer{t, o.Token}}
-	n.rpc = peerv1.NewPeerClient(h, address, connect.WithReadMaxBytes(MaxMessage), connect.WithAcceptCompression("gzip", nil, nil))
+	n.rpc = connect.NewClient[message, message](h, address+procedure, connect.WithCodec(codec{}),
+		connect.WithReadMaxBytes(MaxMessage), connect.WithAcceptCompression("gzip", nil, nil))
 	return n, nil
 }
 
@@ -122,6 +121,13 @@ type Client struct {
 
 var _ core.Engine = (*Client)(nil)
 
+// A state is what a partition has reported of its counters.
+type state struct {
+	mu    sync.Mutex // guards what follows; held while the partition is asked
+	at    time.Time
+	stats core.Stats
+}
+
 // Partition returns a partition of n.
 func (n *Node) Partition(partition int) *Client {
 	return &Client{node: n, partition: uint32(partition), under: limit.New(maxUnder, maxUnder)}
@@ -141,21 +147,9 @@ func raise(x *atomic.Uint64, n uint64) {
 	}
 }
 
-// WaitFor returns when the partition on the other node has applied its log up to p. The error is
-// ctx's, or says why it will not get there.
-func (c *Client) WaitFor(ctx context.Context, p wal.Pos) error {
-	if c.Position() >= p {
-		return nil
-	}
-	ctx = core.AtLeast(ctx, p)
-	_, err := ask(ctx, c, c.node.rpc.State, &peerv1.StateRequest{Target: c.target(ctx)})
-	return err
-}
-
-// target returns what a request of ctx is for.
-func (c *Client) target(ctx context.Context) *peerv1.Target {
-	n := core.NumberOf(ctx)
-	return &peerv1.Target{Partition: c.partition, After: uint64(core.LeastPosition(ctx)), Session: n.Session, Number: n.N}
+// target returns what a question of ctx is for.
+func (c *Client) target(ctx context.Context) target {
+	return target{partition: c.partition, after: core.LeastPosition(ctx), number: core.NumberOf(ctx)}
 }
 
 // bounded returns a context for a call whose caller may have set no bound.
@@ -166,30 +160,27 @@ func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFu
 // errSilent says why a call ended whose caller may have set no bound.
 var errSilent = errors.New("the node has not answered in time")
 
-// took notes where the partition stands, and returns the error of the call.
-func (c *Client) took(st *peerv1.Standing) error {
-	if st == nil {
-		return malformed("an answer without an end")
-	}
+// took notes where the partition stands.
+func (c *Client) took(st *standing) {
 	c.heard.Store(time.Now().UnixNano())
-	raise(&c.acknowledged, st.GetAcknowledged())
-	if st.GetInstance() != 0 {
-		c.mu.Lock()
-		switch {
-		case c.instance != st.GetInstance() || st.GetRenames() < c.told: // it was opened anew
-			c.renames++
-			if c.instance != st.GetInstance() {
-				c.position.Store(0) // it may have been put back to an earlier state
-			}
-			c.instance, c.told = st.GetInstance(), st.GetRenames()
-		case st.GetRenames() > c.told:
-			c.renames += st.GetRenames() - c.told
-			c.told = st.GetRenames()
-		}
-		raise(&c.position, st.GetPosition())
-		c.mu.Unlock()
+	raise(&c.acknowledged, uint64(st.acknowledged))
+	if st.instance == 0 {
+		return
 	}
-	return errorOf(st.GetFailure())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.instance != st.instance || st.renames < c.told: // it was opened anew
+		c.renames++
+		if c.instance != st.instance {
+			c.position.Store(0) // it may have been put back to an earlier state
+		}
+		c.instance, c.told = st.instance, st.renames
+	case st.renames > c.told:
+		c.renames += st.renames - c.told
+		c.told = st.renames
+	}
+	raise(&c.position, uint64(st.position))
 }
 
 // unanswered returns the error of a call whose answer is missing.
@@ -214,57 +205,77 @@ func (c *Client) away(err error) error {
 	return fmt.Errorf("partition %d at node %s: %w: %w", c.partition, c.node.address, err, core.ErrUnanswered)
 }
 
-// A standing message ends a call.
-type standing interface{ GetStanding() *peerv1.Standing }
-
-// ask makes a call of one question and one answer. The answer is there if the error comes from the
-// engine, as well.
-func ask[Req, Res any, P interface {
-	*Res
-	standing
-}](ctx context.Context, c *Client, call func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error), req *Req) (P, error) {
-	res, err := call(ctx, connect.NewRequest(req))
-	if err != nil {
-		return new(Res), c.unanswered(ctx, err)
-	}
-	return res.Msg, c.took(P(res.Msg).GetStanding())
+// asked returns the first message of a call.
+func (m *method[Q, A]) asked(t target, q *Q) *message {
+	t.method = m.name
+	k := coder{writes: true}
+	codeTarget(&k, &t)
+	m.question(&k, q)
+	return &message{rest: k.out}
 }
 
-// A source is the stream of answers of a call.
-type source[T any] interface {
-	Receive() bool
-	Msg() *T
-	Err() error
-	Close() error
-}
-
-// drain calls fn with each answer of a stream, until fn returns false. The error comes from the
-// engine, or says that the end is missing.
-func drain[T any, P interface {
-	*T
-	standing
-}](ctx context.Context, c *Client, cancel context.CancelFunc, in source[T], err error, fn func(P) (bool, error)) error {
+// ask makes a call, and calls fn with each part of the answer until it returns false. The error
+// comes from the engine, or says that the end of the answer is missing.
+func (m *method[Q, A]) ask(ctx context.Context, c *Client, q Q, fn func(*A) (bool, error)) error {
+	own, cancel := context.WithCancel(ctx)
 	defer cancel()
+	in, err := c.node.rpc.CallServerStream(own, connect.NewRequest(m.asked(c.target(ctx), &q)))
 	if err != nil {
 		return c.unanswered(ctx, err)
 	}
 	defer func() { _ = in.Close() }() // an error of it would say nothing new
-	for in.Receive() {
-		m := P(in.Msg())
-		more, err := fn(m)
+	stopped, err := m.answers(ctx, c, func() (*message, error) {
+		if in.Receive() {
+			return in.Msg(), nil
+		}
+		return nil, in.Err()
+	}, fn)
+	if stopped {
+		cancel()
+	}
+	return err
+}
+
+// one is ask for an answer of one part, which is there if the error comes from the engine as well.
+func (m *method[Q, A]) one(ctx context.Context, c *Client, q Q) (answer A, err error) {
+	err = m.ask(ctx, c, q, func(a *A) (bool, error) {
+		answer = *a
+		return true, nil
+	})
+	return answer, err
+}
+
+// answers calls fn with each part of the answer that comes, until it returns false.
+func (m *method[Q, A]) answers(ctx context.Context, c *Client, receive func() (*message, error), fn func(*A) (bool, error)) (stopped bool, err error) {
+	var k coder
+	var a, zero A
+	for {
+		msg, err := receive()
+		if msg == nil && (err == nil || errors.Is(err, io.EOF)) {
+			err = io.ErrUnexpectedEOF
+		}
 		if err != nil {
-			return err
+			return false, c.unanswered(ctx, err)
 		}
-		if !more {
-			cancel()
-			return nil
+		k.Reader = record.Reader{Rest: msg.rest}
+		var h heading
+		codeHeading(&k, &h)
+		for len(k.Rest) > 0 {
+			a = zero
+			rest := k.cut()
+			if m.answer(&k, &a); k.Err != nil {
+				break
+			}
+			k.Rest = rest
+			if more, err := fn(&a); err != nil || !more {
+				return true, err
+			}
 		}
-		if st := m.GetStanding(); st != nil {
-			return c.took(st)
+		if k.Err != nil {
+			return true, malformed("%s: %w", m.name, k.Err)
+		}
+		if c.took(&h.standing); h.ended {
+			return false, h.err
 		}
 	}
-	if err := in.Err(); err != nil {
-		return c.unanswered(ctx, err)
-	}
-	return c.away(io.ErrUnexpectedEOF)
 }

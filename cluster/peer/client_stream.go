@@ -9,16 +9,15 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/wal"
+	"github.com/rondo-db/rondo/internal/record"
 )
 
 // A submitStream carries batches to a node. While a message with batches is being sent, further
 // batches wait, and then go in one message. When the stream breaks, what is on its way fails.
 type submitStream struct {
 	cancel context.CancelFunc
-	rpc    *connect.BidiStreamForClient[peerv1.SubmitRequest, peerv1.SubmitResponse]
+	rpc    *connect.BidiStreamForClient[message, message]
 
 	mu      sync.Mutex // guards what follows
 	more    sync.Cond  // signalled when there is something to send, or the stream has ended
@@ -38,7 +37,7 @@ type underway struct {
 // newSubmitStream opens a stream for all clients of a node.
 func newSubmitStream(n *Node) *submitStream {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &submitStream{cancel: cancel, rpc: n.rpc.Submit(ctx), pending: make(map[uint64]underway)}
+	s := &submitStream{cancel: cancel, rpc: n.rpc.CallBidiStream(ctx), pending: make(map[uint64]underway)}
 	s.more.L = &s.mu
 	go s.sends()
 	go s.receives()
@@ -93,16 +92,22 @@ func (s *submitStream) take(all []*frame) []*frame {
 
 func (s *submitStream) sends() {
 	var all []*frame
-	var m peerv1.SubmitRequest
+	head := coder{writes: true}
+	codeTarget(&head, &target{method: submitName})
+	m := message{head: head.out}
+	if s.rpc.Send(&m) != nil { // receives gets the reason
+		return
+	}
+	m.head = nil
 	for {
 		if all = s.take(all[:0]); len(all) == 0 {
 			_ = s.rpc.CloseRequest() // the other side may be gone
 			return
 		}
-		m.Batches = m.Batches[:0]
+		m.rest = m.rest[:0]
 		for _, f := range all {
 			p := packedPart{f.number, f.c.partition, f.packed}
-			m.Batches = p.appendTo(m.Batches)
+			m.rest = p.appendTo(m.rest)
 		}
 		err := s.rpc.Send(&m)
 		for _, f := range all {
@@ -120,13 +125,19 @@ func (f *frame) free() {
 }
 
 func (s *submitStream) receives() {
-	_ = s.rpc.Send(nil) // Receive has the reason
 	var err error
 	for err == nil {
-		var m *peerv1.SubmitResponse
-		m, err = s.rpc.Receive()
-		for _, o := range m.GetOutcomes() {
-			s.answered(o)
+		var m *message
+		if m, err = s.rpc.Receive(); err != nil {
+			break
+		}
+		k := coder{Reader: record.Reader{Rest: m.rest}}
+		var all []outcome
+		if list(&k, &all, codeOutcome); k.Err != nil {
+			err = malformed("outcomes: %w", k.Err)
+		}
+		for i := range all {
+			s.answered(&all[i])
 		}
 	}
 	s.end(err)
@@ -134,8 +145,8 @@ func (s *submitStream) receives() {
 }
 
 // answered completes the batches that an answer is of.
-func (s *submitStream) answered(o *peerv1.Outcome) {
-	for _, number := range o.GetNumbers() {
+func (s *submitStream) answered(o *outcome) {
+	for _, number := range o.numbers {
 		s.mu.Lock()
 		u, ok := s.pending[number]
 		delete(s.pending, number)
@@ -144,8 +155,9 @@ func (s *submitStream) answered(o *peerv1.Outcome) {
 			continue
 		}
 		u.c.under.Give("", u.size)
-		u.ticket.At(wal.Pos(o.GetStanding().GetAcknowledged()))
-		u.ticket.Complete(u.c.took(o.GetStanding()))
+		u.c.took(&o.standing)
+		u.ticket.At(o.standing.acknowledged)
+		u.ticket.Complete(o.err)
 	}
 }
 

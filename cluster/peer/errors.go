@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -65,41 +64,108 @@ const (
 	maxErrorNest = 4        // errors within an error
 )
 
-// failureOf returns err as it is sent; nil stays nil.
-func failureOf(err error) *peerv1.Failure { return failureWithin(err, maxErrorNest) }
-
-func failureWithin(err error, nest int) *peerv1.Failure {
-	if err == nil || nest == 0 {
-		return nil
+// error codes an error, which may be nil. What is read is a farError, or a core.RejectedError.
+func (k *coder) error(x *error) {
+	there := *x != nil && k.nest < maxErrorNest
+	if k.flag(&there); !there {
+		return
 	}
-	nest--
-	f := &peerv1.Failure{Text: cutText(err.Error())}
+	if k.nest++; k.nest > maxErrorNest {
+		k.Fail()
+		return
+	}
+	var f farError
+	if k.writes {
+		f.become(*x)
+	}
+	k.text(&f.text)
+	list(k, &f.is, codeSentinel)
+	optional(k, &f.rejected, codeRejected)
+	optional(k, &f.damage, codeDamage)
+	optional(k, &f.late, codeLate)
+	optional(k, &f.value, codeValue)
+	if k.nest--; k.writes {
+		return
+	}
+	if *x = &f; f.rejected != nil {
+		*x = f.rejected
+	}
+}
+
+// become makes e what another node gets of err.
+func (e *farError) become(err error) {
+	e.text = cutText(err.Error())
 	for i := range sentinels {
 		if errors.Is(err, sentinels[i].err) {
-			f.Is = append(f.Is, sentinels[i].name)
+			e.is = append(e.is, sentinels[i].err)
 		}
 	}
-	if e, ok := errors.AsType[*core.RejectedError](err); ok {
-		f.Rejected = &peerv1.Rejected{Accepted: int64(e.Accepted), Late: int64(e.Late), Other: int64(e.Other)}
-		for _, r := range e.First {
-			f.Rejected.Index = append(f.Rejected.Index, int64(r.Index))
-			f.Rejected.Why = append(f.Rejected.Why, failureWithin(r.Err, nest))
+	if e.rejected, _ = errors.AsType[*core.RejectedError](err); e.rejected == nil {
+		e.damage, _ = errors.AsType[*core.DamageError](err)
+		e.late, _ = errors.AsType[*rra.TimeError](err)
+		e.value, _ = errors.AsType[*rra.ValueError](err)
+	}
+}
+
+// codeSentinel codes a sentinel. One that this version does not know is nil.
+func codeSentinel(k *coder, x *error) {
+	var name string
+	for i := range sentinels {
+		if k.writes && sentinels[i].err == *x {
+			name = sentinels[i].name
 		}
-		return f
 	}
-	if e, ok := errors.AsType[*core.DamageError](err); ok {
-		f.Damage = &peerv1.Damage{
-			Bucket: e.Bucket, Key: e.Key, Place: e.Place, Series: e.Series, Step: e.Step, From: e.From, To: e.To,
-			Why: failureWithin(e.Err, nest),
+	k.text(&name)
+	for i := range sentinels {
+		if !k.writes && sentinels[i].name == name {
+			*x = sentinels[i].err
 		}
 	}
-	if e, ok := errors.AsType[*rra.TimeError](err); ok {
-		f.Late = &peerv1.LateTime{At: int64(e.At), Last: int64(e.Last)}
+}
+
+func codeRejected(k *coder, x *core.RejectedError) {
+	number(k, &x.Accepted)
+	number(k, &x.Late)
+	number(k, &x.Other)
+	list(k, &x.First, func(k *coder, r *core.Rejection) {
+		number(k, &r.Index)
+		k.cause(&r.Err)
+	})
+}
+
+func codeDamage(k *coder, x *core.DamageError) {
+	k.text(&x.Bucket)
+	there := x.Key != nil
+	if k.flag(&there); there {
+		key := string(x.Key)
+		if k.text(&key); !k.writes {
+			x.Key = []byte(key)
+		}
 	}
-	if e, ok := errors.AsType[*rra.ValueError](err); ok {
-		f.Value = &peerv1.BadValue{Ds: int64(e.DS), Name: e.Name, Why: failureWithin(e.Err, nest)}
+	k.text(&x.Place)
+	k.text(&x.Series)
+	number(k, &x.Step)
+	number(k, &x.From)
+	number(k, &x.To)
+	k.cause(&x.Err)
+}
+
+func codeLate(k *coder, x *rra.TimeError) {
+	number(k, &x.At)
+	number(k, &x.Last)
+}
+
+func codeValue(k *coder, x *rra.ValueError) {
+	number(k, &x.DS)
+	k.text(&x.Name)
+	k.cause(&x.Err)
+}
+
+// cause codes an error that another one must have.
+func (k *coder) cause(x *error) {
+	if k.error(x); !k.writes && *x == nil {
+		*x = errors.New("unknown")
 	}
-	return f
 }
 
 // cutText bounds the text of an error.
@@ -113,84 +179,30 @@ func cutText(text string) string {
 // A farError is an error of another node. It matches what the error there matches.
 type farError struct {
 	text string
-	is   []error
-	as   []error // details for a program
+	is   []error // sentinels
+
+	// Details for a program. An error has only the first if it has that one.
+	rejected *core.RejectedError
+	damage   *core.DamageError
+	late     *rra.TimeError
+	value    *rra.ValueError
 }
 
 func (e *farError) Error() string { return e.text }
 
-func (e *farError) Is(target error) bool {
-	return slices.Contains(e.is, target)
-}
+func (e *farError) Is(target error) bool { return slices.Contains(e.is, target) }
 
-func (e *farError) Unwrap() []error { return e.as }
-
-// errorOf is the inverse of failureOf.
-func errorOf(f *peerv1.Failure) error {
-	if f == nil {
-		return nil
+func (e *farError) Unwrap() (details []error) {
+	if e.damage != nil {
+		details = append(details, e.damage)
 	}
-	if r := f.GetRejected(); r != nil && len(r.GetIndex()) > 0 && len(r.GetWhy()) == len(r.GetIndex()) {
-		e := &core.RejectedError{Accepted: int(r.GetAccepted()), Late: int(r.GetLate()), Other: int(r.GetOther())}
-		for i, index := range r.GetIndex() {
-			e.First = append(e.First, core.Rejection{Index: int(index), Err: errorOf(r.GetWhy()[i])})
-		}
-		return e
+	if e.late != nil {
+		details = append(details, e.late)
 	}
-	e := &farError{text: f.GetText()}
-	for _, name := range f.GetIs() {
-		for i := range sentinels {
-			if sentinels[i].name == name {
-				e.is = append(e.is, sentinels[i].err)
-			}
-		}
+	if e.value != nil {
+		details = append(details, e.value)
 	}
-	if d := f.GetDamage(); d != nil {
-		e.as = append(e.as, &core.DamageError{
-			Bucket: d.GetBucket(), Key: d.Key, Place: d.GetPlace(), Series: d.GetSeries(), Step: d.GetStep(), From: d.GetFrom(), To: d.GetTo(),
-			Err: orUnknown(d.GetWhy()),
-		})
-	}
-	if l := f.GetLate(); l != nil {
-		e.as = append(e.as, &rra.TimeError{At: rra.Time(l.GetAt()), Last: rra.Time(l.GetLast())})
-	}
-	if v := f.GetValue(); v != nil {
-		e.as = append(e.as, &rra.ValueError{DS: int(v.GetDs()), Name: v.GetName(), Err: orUnknown(v.GetWhy())})
-	}
-	return e
-}
-
-// orUnknown is errorOf for a cause that an error must have.
-func orUnknown(f *peerv1.Failure) error {
-	if f == nil {
-		return errors.New("unknown")
-	}
-	return errorOf(f)
-}
-
-// failuresOf returns failures that have a place each; one without text stands for nil.
-func failuresOf(errs []error) []*peerv1.Failure {
-	out := make([]*peerv1.Failure, len(errs))
-	for i, err := range errs {
-		if out[i] = failureOf(err); out[i] == nil {
-			out[i] = &peerv1.Failure{}
-		}
-	}
-	return out
-}
-
-// errorsOf is the inverse of failuresOf, for n errors.
-func errorsOf(fs []*peerv1.Failure, n int) ([]error, error) {
-	if len(fs) != n {
-		return nil, malformed("%d outcomes for %d parts", len(fs), n)
-	}
-	out := make([]error, n)
-	for i, f := range fs {
-		if f.GetText() != "" {
-			out[i] = errorOf(f)
-		}
-	}
-	return out, nil
+	return details
 }
 
 // isDamage reports whether an error says that something is damaged.

@@ -10,26 +10,23 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // over returns err as another node gets it.
 func over(t *testing.T, err error) error {
 	t.Helper()
-	b, failed := proto.Marshal(failureOf(err))
-	if failed != nil {
-		t.Fatal(failed)
+	w := coder{writes: true}
+	w.error(&err)
+	r := coder{Reader: record.Reader{Rest: w.out}}
+	var got error
+	if r.error(&got); r.Err != nil || len(r.Rest) > 0 {
+		t.Fatal(r.Err, r.Rest)
 	}
-	var f peerv1.Failure
-	if err := proto.Unmarshal(b, &f); err != nil {
-		t.Fatal(err)
-	}
-	return errorOf(&f)
+	return got
 }
 
 // TestEverySentinelKeepsItsIdentity: an exported error of the store, the log or the numbers that
@@ -98,7 +95,7 @@ func TestErrorsKeepTheirDetails(t *testing.T) {
 	if long := over(t, errors.New(strings.Repeat("x", 1<<20))); len(long.Error()) > maxErrorText+8 {
 		t.Errorf("an error of 1 MiB is sent as %d bytes", len(long.Error()))
 	}
-	if over(t, context.Canceled) == nil || errorOf(nil) != nil || failureOf(nil) != nil {
+	if over(t, context.Canceled) == nil || over(t, nil) != nil {
 		t.Error("nil is not kept apart from an error")
 	}
 }

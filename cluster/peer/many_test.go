@@ -3,14 +3,12 @@ package peer_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/cluster/peer"
-	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/rra"
@@ -150,51 +148,26 @@ func TestCloseLeavesTheBatchesOfOthers(t *testing.T) {
 // What does not parse ends the stream. What came before is answered.
 func TestMalformedBatchesEndTheStream(t *testing.T) {
 	e := &stuckEngine{enginetest.Open(t), make(chan *core.Ticket, 1)}
-	web := serve(t, several(e))
-	h := &http.Client{Transport: &http.Transport{Protocols: new(http.Protocols)}}
-	h.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
-	rpc := peerv1.NewPeerClient(h, web.URL, connect.WithInterceptors(bearer{}))
-	stream := rpc.Submit(t.Context())
+	send, receive := node(t, serve(t, several(e)).URL).Stream(t.Context())
 	good := "\x01\x00\x03\x00\x00\x00"              // number, partition, length, a batch of no samples
 	for _, packed := range []string{good, "\x02"} { // a number and no more
-		if err := stream.Send(&peerv1.SubmitRequest{Batches: []byte(packed)}); err != nil {
+		if err := send(packed); err != nil {
 			t.Fatal(err)
 		}
 	}
 	(<-e.took).Complete(nil)
 	numbers := 0
 	for {
-		m, err := stream.Receive()
+		n, err := receive()
 		if err != nil {
 			if connect.CodeOf(err) != connect.CodeInvalidArgument {
 				t.Errorf("the stream ends with %v", err)
 			}
 			break
 		}
-		for _, o := range m.GetOutcomes() {
-			numbers += len(o.GetNumbers())
-		}
+		numbers += n
 	}
 	if numbers != 1 {
 		t.Errorf("%d batches were answered, want 1", numbers)
-	}
-	_ = stream.CloseRequest()
-	_ = stream.CloseResponse()
-}
-
-// A bearer sends the token with each stream.
-type bearer struct{}
-
-func (bearer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
-
-func (bearer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return next
-}
-
-func (bearer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		c := next(ctx, spec)
-		c.RequestHeader().Set("Authorization", "Bearer "+token)
-		return c
 	}
 }

@@ -5,16 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync/atomic"
 	"testing"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/cluster/peer"
-	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/rra"
@@ -125,26 +120,5 @@ func TestPageOfADamagedStore(t *testing.T) {
 		if !errors.Is(err, core.ErrDamaged) || !slices.Equal(got, paths) {
 			t.Errorf("damage behind entry %d: %d of %d entries, %v", behind, len(got), len(paths), err)
 		}
-	}
-}
-
-// endlessServer says that there is more, and sends nothing.
-type endlessServer struct{ *peer.Server }
-
-func (endlessServer) Entries(_ context.Context, _ *connect.Request[peerv1.EntriesRequest], stream *connect.ServerStream[peerv1.EntriesResponse]) error {
-	return stream.Send(&peerv1.EntriesResponse{Standing: &peerv1.Standing{}, More: true})
-}
-
-func TestPagesOfNothingEnd(t *testing.T) {
-	mux := http.NewServeMux()
-	mux.Handle(peerv1.NewPeerHandler(endlessServer{of(nil)}))
-	web := httptest.NewUnstartedServer(mux)
-	web.Config.Protocols = new(http.Protocols)
-	web.Config.Protocols.SetUnencryptedHTTP2(true)
-	web.Start()
-	t.Cleanup(web.Close)
-	c := partition(t, web.URL, peer.Options{})
-	if got, err := pathsOf(c.Select(t.Context(), core.Query{Order: core.ByPath, Page: 5}), 0); err == nil || len(got) != 0 {
-		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
 )
 
@@ -22,7 +21,7 @@ const inFlight = 256
 // the moment in one message.
 type intake struct {
 	s        *Server
-	stream   *connect.BidiStream[peerv1.SubmitRequest, peerv1.SubmitResponse]
+	stream   *connect.BidiStream[message, message]
 	lanes    map[uint32]chan<- *arrival
 	lanework sync.WaitGroup
 
@@ -51,8 +50,25 @@ var arrivals = sync.Pool{New: func() any {
 	return x
 }}
 
-// Submit answers Submit.
-func (s *Server) Submit(ctx context.Context, stream *connect.BidiStream[peerv1.SubmitRequest, peerv1.SubmitResponse]) error {
+// submitName is the name of the method whose stream carries batches. Each message is some of them,
+// and each message of the answer is a list of outcomes.
+const submitName = "submit"
+
+// An outcome is what became of some batches of one partition.
+type outcome struct {
+	standing standing
+	err      error
+	numbers  []uint64
+}
+
+func codeOutcome(k *coder, x *outcome) {
+	codeStanding(k, &x.standing)
+	k.error(&x.err)
+	list(k, &x.numbers, number)
+}
+
+// submit answers a stream of batches.
+func (s *Server) submit(ctx context.Context, stream *connect.BidiStream[message, message]) error {
 	in := &intake{s: s, stream: stream, lanes: make(map[uint32]chan<- *arrival)}
 	in.more.L = &in.mu
 	var answering sync.WaitGroup
@@ -80,7 +96,7 @@ func (in *intake) receive(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for rest := m.GetBatches(); len(rest) > 0; {
+		for rest := m.rest; len(rest) > 0; {
 			x := arrivals.Get().(*arrival)
 			x.in, x.engine, x.err, x.asked = in, nil, nil, false
 			if x.part, rest, err = cutPart(rest); err != nil {
@@ -112,7 +128,7 @@ func (in *intake) lane(ctx context.Context, partition uint32) (chan<- *arrival, 
 	l := make(chan *arrival, inFlight)
 	in.lanes[partition] = l
 	in.lanework.Go(func() {
-		target := &peerv1.Target{Partition: partition}
+		target := &target{partition: partition}
 		var r batchReader
 		for x := range l {
 			x.batch.Reset()
@@ -127,7 +143,7 @@ func (in *intake) lane(ctx context.Context, partition uint32) (chan<- *arrival, 
 }
 
 // submit gives the batch of x to its partition.
-func (in *intake) submit(ctx context.Context, target *peerv1.Target, x *arrival) {
+func (in *intake) submit(ctx context.Context, target *target, x *arrival) {
 	var err error
 	if x.engine, err = in.s.engine(ctx, target); err != nil {
 		x.err = notDone(err)
@@ -177,25 +193,27 @@ func (in *intake) answers() {
 }
 
 // outcomes returns what became of batches. The stored batches of one partition have one outcome.
-func (in *intake) outcomes(all []*arrival) *peerv1.SubmitResponse {
-	m := &peerv1.SubmitResponse{}
-	stored := make(map[core.Engine]*peerv1.Outcome)
+func (in *intake) outcomes(all []*arrival) *message {
+	var out []outcome
+	stored := make(map[core.Engine]int) // indexes of out, plus one
 	for _, x := range all {
 		if x.asked {
 			x.err = x.ticket.Wait()
 		}
-		o := stored[x.engine]
-		if o == nil || x.err != nil {
-			o = &peerv1.Outcome{Standing: in.s.standing(&peerv1.Target{Partition: x.part.partition}, x.engine, sent(x.err))}
-			m.Outcomes = append(m.Outcomes, o)
-			if x.err == nil {
-				stored[x.engine] = o
+		n := stored[x.engine]
+		if n == 0 || x.err != nil {
+			out = append(out, outcome{standing: in.s.standing(x.part.partition, x.engine), err: sent(x.err)})
+			if n = len(out); x.err == nil {
+				stored[x.engine] = n
 			}
 		}
+		o := &out[n-1]
 		if x.asked {
-			o.Standing.Acknowledged = max(o.Standing.GetAcknowledged(), uint64(x.ticket.Pos()))
+			o.standing.acknowledged = max(o.standing.acknowledged, x.ticket.Pos())
 		}
-		o.Numbers = append(o.Numbers, x.part.number)
+		o.numbers = append(o.numbers, x.part.number)
 	}
-	return m
+	k := coder{writes: true}
+	list(&k, &out, codeOutcome)
+	return &message{rest: k.out}
 }

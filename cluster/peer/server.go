@@ -15,7 +15,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/cluster/peer/peerv1"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/partial"
 	"github.com/rondo-db/rondo/wal"
@@ -30,16 +29,15 @@ const (
 	// DefaultAlterTime is how long an Alter waits for the caller where Server.AlterTime is 0.
 	DefaultAlterTime = 30 * time.Second
 
-	pieceBytes = 256 << 10 // of a copy or a backup in one message
-	chunkItems = 512       // entries of a list in one message
-	chunkBytes = 512 << 10 // about
+	chunkBytes = 256 << 10 // in a message of several, about
 )
+
+// procedure is the path below which calls are made.
+const procedure = "/rondo.peer/call"
 
 // A Server serves the partitions of a node to other nodes. After Handler its fields stay as they
 // are.
 type Server struct {
-	peerv1.UnimplementedPeerHandler // answers the methods that this program lacks
-
 	// Partition returns a partition: the same value, which can be compared, until the partition is
 	// opened anew. It is called for each request and must not wait. Its error goes to the caller as
 	// it is: core.ErrUnavailable if this node does not have the partition (any more).
@@ -63,14 +61,14 @@ type Server struct {
 	instances instances
 }
 
-// Handler returns the path of the service and the handler that answers below it. Bodies come over
+// Handler returns the path of the service and the handler that answers there. Bodies come over
 // HTTP/2. The error says that neither Token nor Certificates is set.
 func (s *Server) Handler() (string, http.Handler, error) {
 	if s.Token == "" && !s.Certificates {
 		return "", nil, errors.New("peer: callers need a token or a certificate")
 	}
-	path, h := peerv1.NewPeerHandler(s, connect.WithReadMaxBytes(MaxMessage), connect.WithCompressMinBytes(1<<10))
-	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := connect.NewBidiStreamHandler(procedure, s.answer, connect.WithCodec(codec{}), connect.WithReadMaxBytes(MaxMessage))
+	return procedure, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.admit(r); err != nil {
 			// The caller may be gone.
 			_ = connect.NewErrorWriter().Write(w, r, connect.NewError(connect.CodeUnauthenticated, err))
@@ -110,12 +108,12 @@ type (
 )
 
 // engine returns the partition of a request, once it has applied the log as far as is asked.
-func (s *Server) engine(ctx context.Context, t *peerv1.Target) (core.Engine, error) {
-	e, err := s.Partition(int(t.GetPartition()))
+func (s *Server) engine(ctx context.Context, t *target) (core.Engine, error) {
+	e, err := s.Partition(int(t.partition))
 	if err != nil {
 		return nil, err
 	}
-	after := wal.Pos(t.GetAfter())
+	after := t.after
 	if after == 0 {
 		return e, nil
 	}
@@ -124,23 +122,22 @@ func (s *Server) engine(ctx context.Context, t *peerv1.Target) (core.Engine, err
 	}
 	f, ok := e.(follower)
 	if !ok {
-		return nil, fmt.Errorf("partition %d cannot tell whether it has applied position %d: %w", t.GetPartition(), after, core.ErrUnavailable)
+		return nil, fmt.Errorf("partition %d cannot tell whether it has applied position %d: %w", t.partition, after, core.ErrUnavailable)
 	}
 	return e, f.WaitFor(ctx, after)
 }
 
-// standing returns how a call has ended. e is nil if there is no partition.
-func (s *Server) standing(t *peerv1.Target, e core.Engine, err error) *peerv1.Standing {
-	st := &peerv1.Standing{Failure: failureOf(err)}
+// standing returns where a partition stands. e is nil if there is none.
+func (s *Server) standing(partition uint32, e core.Engine) (st standing) {
 	if e == nil {
 		return st
 	}
-	st.Instance, st.Renames = s.instances.of(t.GetPartition(), e), e.Renames()
+	st.instance, st.renames = s.instances.of(partition, e), e.Renames()
 	if x, ok := e.(positioned); ok {
-		st.Position = uint64(x.Position())
+		st.position = x.Position()
 	}
 	if x, ok := e.(acknowledger); ok {
-		st.Acknowledged = uint64(x.Acknowledged())
+		st.acknowledged = x.Acknowledged()
 	}
 	return st
 }
@@ -173,15 +170,6 @@ func (x *instances) of(partition uint32, e core.Engine) uint64 {
 	return id
 }
 
-// do calls fn with the partition of a request.
-func (s *Server) do(ctx context.Context, t *peerv1.Target, fn func(e core.Engine) error) *peerv1.Standing {
-	e, err := s.engine(ctx, t)
-	if err != nil {
-		return s.standing(t, nil, notDone(err))
-	}
-	return s.standing(t, e, sent(fn(e)))
-}
-
 // sent returns the error of a store as other nodes get it. A store that this node closes is not the
 // caller's: another one takes the call.
 func sent(err error) error {
@@ -203,15 +191,100 @@ func (e *notDoneError) Is(target error) bool {
 	return target == core.ErrUnanswered || target == core.ErrUnavailable
 }
 
-// numbered returns ctx with the number that a request has.
-func numbered(ctx context.Context, t *peerv1.Target) context.Context {
-	return core.WithNumber(ctx, core.Number{Session: t.GetSession(), N: t.GetNumber()})
-}
-
-// An answer is a response that needs no more than being wrapped.
-func answer[T any](m *T) (*connect.Response[T], error) { return connect.NewResponse(m), nil }
-
 // malformed says that a message is not as the protocol has it.
 func malformed(format string, args ...any) error {
-	return fmt.Errorf("malformed message of a peer: %s", fmt.Sprintf(format, args...))
+	return fmt.Errorf("malformed message of a peer: "+format, args...)
+}
+
+// A method is a call as both sides have it: what the question has, what each part of the answer
+// has, and what the other node does. It calls give with the parts, which is false when the caller
+// is gone.
+type method[Q, A any] struct {
+	name     string
+	question func(*coder, *Q)
+	answer   func(*coder, *A)
+	do       func(x *call, q *Q, give func(*A) bool) error
+}
+
+// methods are the methods that a Server has, by name.
+var methods = make(map[string]func(*call) error)
+
+// define returns a method that a Server has.
+func define[Q, A any](name string, question func(*coder, *Q), answer func(*coder, *A), do func(*call, *Q, func(*A) bool) error) *method[Q, A] {
+	m := &method[Q, A]{name, question, answer, do}
+	methods[name] = m.serve
+	return m
+}
+
+// A call is a call as the node sees it that answers.
+type call struct {
+	ctx    context.Context
+	s      *Server
+	target target
+	engine core.Engine
+	stream *connect.BidiStream[message, message]
+	in     coder // the rest of the question
+	out    coder // parts that are not sent
+	failed error // of the stream
+}
+
+// serve answers a call of m.
+func (m *method[Q, A]) serve(x *call) error {
+	var q Q
+	if m.question(&x.in, &q); x.in.Err != nil {
+		return malformed("%s: %w", m.name, x.in.Err)
+	}
+	return m.do(x, &q, func(a *A) bool {
+		at := len(x.out.out)
+		x.out.out = append(x.out.out, 0, 0, 0, 0)
+		m.answer(&x.out, a)
+		binary.LittleEndian.PutUint32(x.out.out[at:], uint32(len(x.out.out)-at-4))
+		return x.failed == nil && (len(x.out.out) < chunkBytes || x.flush())
+	})
+}
+
+// flush sends the parts that are not sent.
+func (x *call) flush() bool { return x.send(heading{}) }
+
+func (x *call) send(h heading) bool {
+	h.standing = x.s.standing(x.target.partition, x.engine)
+	k := coder{writes: true}
+	codeHeading(&k, &h)
+	if x.failed == nil {
+		x.failed = x.stream.Send(&message{k.out, x.out.out})
+	}
+	x.out.out = x.out.out[:0]
+	return x.failed == nil
+}
+
+// answer answers a call.
+func (s *Server) answer(ctx context.Context, stream *connect.BidiStream[message, message]) error {
+	first, err := stream.Receive()
+	if err != nil {
+		return err
+	}
+	x := call{s: s, stream: stream, out: coder{writes: true}}
+	x.in.Rest = first.rest
+	if codeTarget(&x.in, &x.target); x.in.Err != nil {
+		return connect.NewError(connect.CodeInvalidArgument, malformed("a question: %w", x.in.Err))
+	}
+	if x.target.method == submitName {
+		return s.submit(ctx, stream)
+	}
+	serve := methods[x.target.method]
+	if serve == nil {
+		return connect.NewError(connect.CodeUnimplemented, fmt.Errorf("this node does not know %.40q", x.target.method))
+	}
+	x.ctx = core.WithNumber(ctx, x.target.number)
+	if e, failed := s.engine(ctx, &x.target); failed != nil {
+		err = notDone(failed)
+	} else {
+		x.engine = e
+		err = sent(serve(&x))
+	}
+	if refused, ok := err.(*connect.Error); ok {
+		return refused
+	}
+	x.send(heading{ended: true, err: err})
+	return x.failed
 }

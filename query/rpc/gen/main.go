@@ -1,7 +1,7 @@
-// Gen writes the Go code of rondo.proto, of cluster/peer's peer.proto, and of rondo_types.proto, which
-// both import. It stands in for protoc: protocompile parses the files. The two generators are pinned
-// as tools in this folder's go.mod, and run as protoc would run them.
-// The module is its own, so that nothing of this reaches the go.mod of those who use rondo.
+// Gen writes the Go code of rondo.proto and of rondo_types.proto, which it imports. It stands in for
+// protoc: protocompile parses the files. The two generators are pinned as tools in this folder's
+// go.mod, and run as protoc would run them. The module is its own, so that nothing of this reaches
+// the go.mod of those who use rondo.
 package main
 
 import (
@@ -29,7 +29,6 @@ type service struct{ dir, source, module string }
 var services = []service{
 	{"../types", "rondo_types.proto", "github.com/rondo-db/rondo/query/rpc/types"},
 	{"..", "rondo.proto", "github.com/rondo-db/rondo/query/rpc"},
-	{"../../../cluster/peer", "peer.proto", "github.com/rondo-db/rondo/cluster/peer"},
 }
 
 func main() {

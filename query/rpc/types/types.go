@@ -1,5 +1,5 @@
-// Package types turns what the store knows of a series into the messages that clients and the nodes
-// of a cluster share, and these messages into what the store knows.
+// Package types turns what the store knows of a series into messages of the RPC, and these messages
+// into what the store knows.
 package types
 
 import (
