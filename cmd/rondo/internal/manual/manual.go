@@ -30,40 +30,27 @@ type Section struct{ Title, Text string }
 // section is the chapter of commands.
 const section = "1"
 
-// Write writes a page for root and for each command below it into the folder dir, which it makes
-// if it is missing: rondo.1, rondo-serve.1, rondo-config-check.1. It returns how many pages it
-// wrote. Hidden commands have no page.
-func (b *Book) Write(dir string, root *cobra.Command) (n int, err error) {
+// Write writes a page for cmd and for each command below it into the folder dir, which it makes if
+// it is missing: rondo.1, rondo-serve.1, rondo-config-check.1. It returns how many pages it wrote.
+// Hidden commands have no page.
+func (b *Book) Write(dir string, cmd *cobra.Command) (n int, err error) {
+	if cmd.Hidden {
+		return 0, nil
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err
 	}
-	for cmd := range commands(root) {
-		if err := os.WriteFile(filepath.Join(dir, name(cmd)+"."+section), b.Page(cmd), 0o644); err != nil {
-			return n, err
-		}
-		n++
+	if err := os.WriteFile(filepath.Join(dir, name(cmd)+"."+section), b.Page(cmd), 0o644); err != nil {
+		return 0, err
 	}
-	return n, nil
-}
-
-// commands yields cmd and all commands below it that are not hidden.
-func commands(cmd *cobra.Command) func(func(*cobra.Command) bool) {
-	return func(yield func(*cobra.Command) bool) { visit(cmd, yield) }
-}
-
-func visit(cmd *cobra.Command, yield func(*cobra.Command) bool) bool {
-	if cmd.Hidden {
-		return true
-	}
-	if !yield(cmd) {
-		return false
-	}
+	pages := 1
 	for _, c := range cmd.Commands() {
-		if !visit(c, yield) {
-			return false
+		n, err := b.Write(dir, c)
+		if pages += n; err != nil {
+			return pages, err
 		}
 	}
-	return true
+	return pages, nil
 }
 
 // name returns the name of a command's page, such as rondo-config-check.
